@@ -1,0 +1,58 @@
+//! Who sends a command.
+
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+
+/// The one in whose name a command is sent. The server supplies it from a token, a local caller from its own word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Actor {
+    /// The name that entries and the log carry as author.
+    pub principal: String,
+    /// Whether a person, an agent or a program speaks.
+    pub kind: ActorKind,
+    /// What the actor may do.
+    pub role: Role,
+}
+
+/// What kind of being an [`Actor`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActorKind {
+    /// An LLM agent.
+    Agent,
+    /// A person.
+    Human,
+    /// A program that is neither, such as a server acting for others.
+    Service,
+}
+
+/// What an [`Actor`] may do. Agent memory asks only that the caller holds the handle; boards look closer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Runs a board.
+    Orchestrator,
+    /// Works on tasks.
+    Worker,
+    /// Reviews work.
+    Reviewer,
+    /// Reads.
+    Observer,
+    /// Steers: nudges, approvals.
+    Human,
+    /// May do everything.
+    Admin,
+}
+
+impl Actor {
+    /// A person at the local machine with every right: the default for programs that embed the library.
+    pub fn local() -> Self {
+        Self { principal: "local".into(), kind: ActorKind::Human, role: Role::Admin }
+    }
+
+    /// The engine itself, when it expires what is due.
+    pub fn system() -> Self {
+        Self { principal: "corkboard".into(), kind: ActorKind::Service, role: Role::Admin }
+    }
+}

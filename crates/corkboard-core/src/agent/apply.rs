@@ -1,0 +1,95 @@
+//! Events become state.
+
+use alloc::format;
+
+use super::{AgentEvent, AgentState};
+use crate::space::{Stamp, misfit};
+use crate::{Access, Entry, EntryData, FormatError, Key, NoteId, ScopeId, ScopeState};
+
+pub(super) fn apply(state: &mut AgentState, event: &AgentEvent, stamp: Stamp<'_>) -> Result<(), FormatError> {
+    match event {
+        AgentEvent::EntrySet { scope, key, entry, .. } => {
+            let known = expect_scope(state, *scope)?;
+            let access = known.entries.get(key).map_or_else(Access::default, |old| old.access.clone());
+            state.put(*scope, key.clone(), Entry { data: EntryData::clone(entry), version: stamp.rev, access });
+        }
+        AgentEvent::EntryAppended { scope, key, text } => {
+            let old = expect_scope(state, *scope)?.entries.get(key);
+            let old = old.ok_or_else(|| misfit(format!("no entry {key:?} to append to")))?;
+            let value = old.value.with_appended(text);
+            let value = value.ok_or_else(|| misfit(format!("{key:?} is no text")))?;
+            let data =
+                EntryData { value, timestamp: stamp.at, author: stamp.principal.into(), ..EntryData::clone(old) };
+            let entry = Entry { data, version: stamp.rev, access: old.access.clone() };
+            state.put(*scope, key.clone(), entry);
+        }
+        AgentEvent::EntryRemoved { scope, key } | AgentEvent::EntryExpired { scope, key } => {
+            take(state, *scope, key)?;
+        }
+        AgentEvent::Cleared { scope, .. } => clear(state, *scope)?,
+        AgentEvent::NoteAdded { scope, note } => {
+            expect_scope(state, *scope)?;
+            state.put_note(*scope, note.clone());
+        }
+        AgentEvent::NoteRemoved { scope, id } => take_note(state, *scope, *id)?,
+        AgentEvent::ScopeCreated { id, name, parent } => {
+            state.insert_scope(*id, ScopeState::new(name.clone(), *parent, stamp.at));
+        }
+        AgentEvent::ScopeMerged { scope, notes } => {
+            let found = state.scope_mut(*scope).ok_or_else(|| no_scope(*scope))?;
+            found.notes_merged = *notes;
+        }
+        AgentEvent::ScopeDisposed { scope, .. } => {
+            clear(state, *scope)?;
+            state.scopes.remove(scope);
+        }
+        AgentEvent::Restored { image } => {
+            let last_note = state.last_note;
+            let mut image = (**image).clone();
+            // Versions never repeat: what is restored is new.
+            image.scopes.iter_mut().flat_map(|scope| &mut scope.entries).for_each(|entry| entry.version = stamp.rev);
+            *state = AgentState::from(image);
+            state.last_note = state.last_note.max(last_note);
+        }
+    }
+    Ok(())
+}
+
+fn expect_scope(state: &AgentState, scope: ScopeId) -> Result<&ScopeState, FormatError> {
+    state.scope(scope).ok_or_else(|| no_scope(scope))
+}
+
+fn no_scope(scope: ScopeId) -> FormatError {
+    misfit(format!("no scope {scope}"))
+}
+
+fn take(state: &mut AgentState, scope: ScopeId, key: &Key) -> Result<(), FormatError> {
+    let found = state.scope_mut(scope).ok_or_else(|| no_scope(scope))?;
+    let old = found.entries.remove(key).ok_or_else(|| misfit(format!("no entry {key:?} to remove")))?;
+    state.bytes -= key.as_str().len() as u64 + old.bytes();
+    state.entries -= 1;
+    state.forget_expiry(scope, key, &old);
+    Ok(())
+}
+
+fn take_note(state: &mut AgentState, scope: ScopeId, id: NoteId) -> Result<(), FormatError> {
+    let found = state.scope_mut(scope).ok_or_else(|| no_scope(scope))?;
+    let old = found.notes.remove(&id).ok_or_else(|| misfit(format!("no note {id} to remove")))?;
+    state.notes -= 1;
+    state.bytes -= old.text.len() as u64;
+    Ok(())
+}
+
+fn clear(state: &mut AgentState, scope: ScopeId) -> Result<(), FormatError> {
+    let found = state.scope_mut(scope).ok_or_else(|| no_scope(scope))?;
+    let entries = core::mem::take(&mut found.entries);
+    let notes = core::mem::take(&mut found.notes);
+    for (key, old) in &entries {
+        state.bytes -= key.as_str().len() as u64 + old.bytes();
+        state.forget_expiry(scope, key, old);
+    }
+    state.entries -= entries.len() as u64;
+    state.notes -= notes.len() as u64;
+    state.bytes -= notes.values().map(|note| note.text.len() as u64).sum::<u64>();
+    Ok(())
+}

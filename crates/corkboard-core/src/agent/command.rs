@@ -1,0 +1,180 @@
+//! What can be asked of an agent's memory, and what is answered.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::AgentImage;
+use crate::{Content, EntryData, EntryMetadata, Key, Note, NoteId, ScopeId, ScopeName};
+
+/// A command to an agent's memory. `if_version` is the version that the entry must be at; 0 stands for "must not exist".
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentCommand {
+    /// Stores a value, overwriting what is there.
+    Set {
+        /// Where.
+        scope: ScopeId,
+        /// Under which key.
+        key: Key,
+        /// The value.
+        value: Content,
+        /// The type it was written from.
+        type_name: Arc<str>,
+        /// What the caller says about it.
+        metadata: Box<EntryMetadata>,
+        /// The version that the entry must be at.
+        if_version: Option<u64>,
+    },
+    /// Adds text at the end of a text, or starts one.
+    Append {
+        /// Where.
+        scope: ScopeId,
+        /// Under which key.
+        key: Key,
+        /// The text.
+        text: String,
+        /// What stands between the old text and the new.
+        separator: Separator,
+        /// The version that the entry must be at.
+        if_version: Option<u64>,
+    },
+    /// Removes an entry.
+    Remove {
+        /// Where.
+        scope: ScopeId,
+        /// Which.
+        key: Key,
+        /// The version that the entry must be at.
+        if_version: Option<u64>,
+    },
+    /// Removes a scope's entries and notes.
+    Clear {
+        /// Which scope.
+        scope: ScopeId,
+    },
+    /// Adds a note.
+    AddNote {
+        /// Where.
+        scope: ScopeId,
+        /// What it says.
+        text: String,
+    },
+    /// Removes a note.
+    RemoveNote {
+        /// Where.
+        scope: ScopeId,
+        /// Which.
+        id: NoteId,
+    },
+    /// Creates a scope.
+    CreateScope {
+        /// What it is called.
+        name: ScopeName,
+        /// The scope that its reads fall back to.
+        parent: ScopeId,
+        /// Where that scope is kept.
+        parent_kept: Kept,
+    },
+    /// Copies a scope's entries, and the notes not yet merged, to its parent in the same state.
+    MergeScope {
+        /// Which scope.
+        scope: ScopeId,
+        /// What happens to keys that the parent has already.
+        overwrite: bool,
+    },
+    /// Takes over entries and notes from a scope that is kept elsewhere.
+    Absorb {
+        /// The scope that receives them.
+        scope: ScopeId,
+        /// The entries.
+        entries: Vec<(Key, EntryData)>,
+        /// The notes; they get new ids.
+        notes: Vec<Note>,
+        /// What happens to keys that the scope has already.
+        overwrite: bool,
+    },
+    /// Remembers that a scope's notes up to this one were merged into a parent that is kept elsewhere.
+    MarkMerged {
+        /// Which scope.
+        scope: ScopeId,
+        /// The last note that the parent has.
+        notes: NoteId,
+    },
+    /// Disposes a scope and all below it.
+    DisposeScope {
+        /// Which scope.
+        scope: ScopeId,
+    },
+    /// Clears the root scope and disposes the others.
+    ClearAll,
+    /// Replaces everything.
+    Restore {
+        /// What it is replaced with.
+        image: Box<AgentImage>,
+    },
+    /// Expires what is due, as every command does first.
+    Tick,
+}
+
+/// Where a scope's parent is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kept {
+    /// In the same state.
+    Here,
+    /// In another: an ephemeral scope's durable parent.
+    Elsewhere,
+}
+
+/// What stands between an old text and the one appended to it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Separator {
+    /// Nothing: the texts are joined as they are.
+    #[default]
+    None,
+    /// A line break, unless the old text is empty.
+    Line,
+}
+
+/// The answer to an [`AgentCommand`]. `version` is 0 where nothing was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentReply {
+    /// To `Set` and `Append`.
+    Written {
+        /// Whether the key existed before.
+        updated: bool,
+    },
+    /// To `Remove` and `RemoveNote`.
+    Removed {
+        /// Whether there was something to remove.
+        existed: bool,
+    },
+    /// To `Clear`, `ClearAll` and `DisposeScope`.
+    Cleared {
+        /// How many entries went.
+        entries: u64,
+    },
+    /// To `AddNote`.
+    NoteAdded {
+        /// The note's number.
+        id: NoteId,
+    },
+    /// To `CreateScope`.
+    ScopeCreated {
+        /// The scope's id.
+        id: ScopeId,
+    },
+    /// To `MergeScope` and `Absorb`.
+    Merged {
+        /// How many entries the parent took.
+        entries: u64,
+    },
+    /// To everything else.
+    Done,
+}

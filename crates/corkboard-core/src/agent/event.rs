@@ -1,0 +1,113 @@
+//! What can happen to an agent's memory. These are stored: a field may be added with a default, never changed or removed.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+
+use super::AgentImage;
+use crate::{EntryData, Key, Note, NoteId, ScopeId, ScopeName};
+
+/// Something that happened. `scope` is left out where it is the root.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentEvent {
+    /// A value was stored.
+    EntrySet {
+        /// Where.
+        #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
+        scope: ScopeId,
+        /// Under which key.
+        key: Key,
+        /// Whether the key existed before.
+        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        updated: bool,
+        /// What was stored.
+        entry: Box<EntryData>,
+    },
+    /// Text was added at the end of a text.
+    EntryAppended {
+        /// Where.
+        #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
+        scope: ScopeId,
+        /// Under which key.
+        key: Key,
+        /// The added text, separator included.
+        text: String,
+    },
+    /// An entry was removed.
+    EntryRemoved {
+        /// Where.
+        #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
+        scope: ScopeId,
+        /// Under which key.
+        key: Key,
+    },
+    /// An entry's time was over.
+    EntryExpired {
+        /// Where.
+        #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
+        scope: ScopeId,
+        /// Under which key.
+        key: Key,
+    },
+    /// All entries and notes of a scope were removed.
+    Cleared {
+        /// Which scope.
+        #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
+        scope: ScopeId,
+        /// How many entries went.
+        entries: u64,
+    },
+    /// A note was added.
+    NoteAdded {
+        /// Where.
+        #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
+        scope: ScopeId,
+        /// The note.
+        note: Note,
+    },
+    /// A note was removed.
+    NoteRemoved {
+        /// Where.
+        #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
+        scope: ScopeId,
+        /// Its number.
+        id: NoteId,
+    },
+    /// A scope was created.
+    ScopeCreated {
+        /// Its id.
+        id: ScopeId,
+        /// What it is called.
+        name: ScopeName,
+        /// The scope that its reads fall back to.
+        #[serde(default = "root", skip_serializing_if = "ScopeId::is_root")]
+        parent: ScopeId,
+    },
+    /// A scope's content was copied to its parent.
+    ScopeMerged {
+        /// Which scope.
+        scope: ScopeId,
+        /// The last note that the parent has now.
+        notes: NoteId,
+    },
+    /// A scope was disposed.
+    ScopeDisposed {
+        /// Which scope.
+        scope: ScopeId,
+        /// What it was called.
+        name: ScopeName,
+        /// How many entries went with it.
+        entries: u64,
+    },
+    /// Everything was replaced.
+    Restored {
+        /// What it was replaced with.
+        image: Box<AgentImage>,
+    },
+}
+
+fn root() -> ScopeId {
+    ScopeId::ROOT
+}

@@ -1,0 +1,173 @@
+//! An agent's memory as plain data: what snapshots hold and `Restored` carries.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::AgentState;
+use crate::{Access, AgentId, Entry, EntryData, Key, Note, NoteId, Refusal, ScopeId, ScopeName, ScopeState};
+
+/// All scopes of an agent, the root first, each with its content.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentImage {
+    /// The scopes; a parent stands before its children.
+    pub scopes: Vec<ScopeImage>,
+    /// The last note number given out.
+    pub last_note: NoteId,
+}
+
+/// One scope's content.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScopeImage {
+    /// Nil for the root.
+    pub id: ScopeId,
+    /// What it is called.
+    pub name: ScopeName,
+    /// The scope that its reads fall back to.
+    pub parent: ScopeId,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// Its entries, by key.
+    pub entries: Vec<EntryImage>,
+    /// Its notes, in order.
+    pub notes: Vec<Note>,
+    /// The last note that its parent has.
+    #[serde(default)]
+    pub notes_merged: NoteId,
+}
+
+/// One entry.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EntryImage {
+    /// Its key.
+    pub key: Key,
+    /// The revision that last changed it.
+    pub version: u64,
+    /// What the log keeps of it.
+    pub entry: EntryData,
+}
+
+impl From<AgentState> for AgentImage {
+    fn from(state: AgentState) -> Self {
+        let scopes = state.all_scopes().map(|(id, scope)| ScopeImage {
+            id,
+            name: scope.name.clone(),
+            parent: scope.parent,
+            created_at: scope.created_at,
+            entries: scope
+                .entries
+                .iter()
+                .map(|(key, entry)| EntryImage { key: key.clone(), version: entry.version, entry: entry.data.clone() })
+                .collect(),
+            notes: scope.notes.values().cloned().collect(),
+            notes_merged: scope.notes_merged,
+        });
+        Self { scopes: scopes.collect(), last_note: state.last_note }
+    }
+}
+
+impl From<AgentImage> for AgentState {
+    fn from(image: AgentImage) -> Self {
+        let mut state = Self { last_note: image.last_note, ..Self::default() };
+        for ScopeImage { id, name, parent, created_at, entries, notes, notes_merged } in image.scopes {
+            state.insert_scope(id, ScopeState { notes_merged, ..ScopeState::new(name, parent, created_at) });
+            for EntryImage { key, version, entry } in entries {
+                state.put(id, key, Entry { data: entry, version, access: Access::default() });
+            }
+            for note in notes {
+                state.put_note(id, note);
+            }
+        }
+        state
+    }
+}
+
+/// A whole agent's memory at one revision, to be kept elsewhere and restored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MemorySnapshot {
+    /// The version of this form.
+    pub format: u32,
+    /// Whose memory it is. It can be restored to no other agent.
+    pub agent: String,
+    /// When it was taken.
+    pub taken_at: Timestamp,
+    /// The revision it shows.
+    pub rev: u64,
+    /// The memory.
+    pub memory: AgentImage,
+}
+
+impl MemorySnapshot {
+    /// A snapshot of this state.
+    pub fn of(agent: &AgentId, state: &AgentState, rev: u64, taken_at: Timestamp) -> Self {
+        let memory = AgentImage::from(state.clone());
+        Self { format: crate::FORMAT_VERSION, agent: agent.as_str().into(), taken_at, rev, memory }
+    }
+
+    /// The memory, if it is that agent's.
+    pub fn memory_of(self, agent: &AgentId) -> Result<AgentImage, Refusal> {
+        if self.agent == agent.as_str() {
+            Ok(self.memory)
+        } else {
+            Err(Refusal::AgentMismatch { expected: agent.as_str().into(), found: self.agent })
+        }
+    }
+
+    /// How many entries it holds, in all scopes.
+    pub fn entry_count(&self) -> usize {
+        self.memory.scopes.iter().map(|scope| scope.entries.len()).sum()
+    }
+}
+
+impl AgentState {
+    /// Adds or replaces an entry and keeps the counts right. The scope must exist.
+    pub(super) fn put(&mut self, scope: ScopeId, key: Key, entry: Entry) {
+        let bytes = key.as_str().len() as u64;
+        self.bytes += bytes + entry.bytes();
+        self.entries += 1;
+        if let Some(at) = entry.expires_at {
+            self.expiries.insert((at, scope, key.clone()));
+        }
+        let Some(state) = self.scope_mut(scope) else { return };
+        let old = state.entries.insert(key.clone(), Arc::new(entry));
+        if let Some(old) = old {
+            self.bytes -= bytes + old.bytes();
+            self.entries -= 1;
+            self.forget_expiry(scope, &key, &old);
+        }
+    }
+
+    pub(super) fn put_note(&mut self, scope: ScopeId, note: Note) {
+        self.last_note = self.last_note.max(note.id);
+        self.notes += 1;
+        self.bytes += note.text.len() as u64;
+        if let Some(state) = self.scope_mut(scope) {
+            state.notes.insert(note.id, note);
+        }
+    }
+
+    /// The root is always there, so its content is replaced.
+    pub(super) fn insert_scope(&mut self, id: ScopeId, scope: ScopeState) {
+        if id.is_root() {
+            self.root = scope;
+        } else {
+            self.scopes.insert(id, scope);
+        }
+    }
+
+    pub(super) fn scope_mut(&mut self, id: ScopeId) -> Option<&mut ScopeState> {
+        if id.is_root() { Some(&mut self.root) } else { self.scopes.get_mut(&id) }
+    }
+
+    /// Forgets when an entry would have expired, unless its successor expires at the same time.
+    pub(super) fn forget_expiry(&mut self, scope: ScopeId, key: &Key, old: &Entry) {
+        let Some(at) = old.expires_at else { return };
+        let successor = self.scope(scope).and_then(|state| state.entries.get(key));
+        if successor.and_then(|entry| entry.expires_at) != Some(at) {
+            self.expiries.remove(&(at, scope, key.clone()));
+        }
+    }
+}

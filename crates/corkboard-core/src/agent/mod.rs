@@ -1,0 +1,125 @@
+//! An agent's memory: the root scope, durable scopes below it, their entries and notes.
+
+mod apply;
+mod command;
+mod decide;
+mod event;
+mod image;
+
+use alloc::vec::Vec;
+
+use imbl::{OrdMap, OrdSet};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::space::{Decision, Space, Stamp};
+use crate::{Context, FormatError, Key, NoteId, Refusal, ScopeId, ScopeName, ScopeState, SpaceKind, Usage};
+
+pub use command::{AgentCommand, AgentReply, Kept, Separator};
+pub use event::AgentEvent;
+pub use image::{AgentImage, EntryImage, MemorySnapshot, ScopeImage};
+
+/// An agent's memory at one revision. The process's own ephemeral scopes are a second such state that is never stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "AgentImage", into = "AgentImage")]
+pub struct AgentState {
+    root: ScopeState,
+    scopes: OrdMap<ScopeId, ScopeState>,
+    /// Every entry that expires, soonest first.
+    expiries: OrdSet<(Timestamp, ScopeId, Key)>,
+    last_note: NoteId,
+    entries: u64,
+    notes: u64,
+    bytes: u64,
+}
+
+impl Default for AgentState {
+    fn default() -> Self {
+        Self {
+            root: ScopeState::new(ScopeName::root(), ScopeId::ROOT, Timestamp::UNIX_EPOCH),
+            scopes: OrdMap::new(),
+            expiries: OrdSet::new(),
+            last_note: NoteId::default(),
+            entries: 0,
+            notes: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl AgentState {
+    /// The scope with that id.
+    pub fn scope(&self, id: ScopeId) -> Option<&ScopeState> {
+        if id.is_root() { Some(&self.root) } else { self.scopes.get(&id) }
+    }
+
+    /// All scopes but the root, in the order of their ids (and so of their creation).
+    pub fn scopes(&self) -> impl Iterator<Item = (ScopeId, &ScopeState)> {
+        self.scopes.iter().map(|(id, scope)| (*id, scope))
+    }
+
+    /// All scopes, the root first.
+    pub fn all_scopes(&self) -> impl Iterator<Item = (ScopeId, &ScopeState)> {
+        core::iter::once((ScopeId::ROOT, &self.root)).chain(self.scopes())
+    }
+
+    /// The scope's descendants, children before their own children.
+    pub fn descendants(&self, id: ScopeId) -> Vec<ScopeId> {
+        let mut found = alloc::vec![id];
+        let mut next = 0;
+        while let Some(parent) = found.get(next).copied() {
+            found.extend(self.scopes().filter(|(_, scope)| scope.parent == parent).map(|(child, _)| child));
+            next += 1;
+        }
+        found.split_off(1)
+    }
+
+    /// How many of the scope's entries have not expired.
+    pub fn live_len(&self, id: ScopeId, now: Timestamp) -> usize {
+        let all = self.scope(id).map_or(0, |scope| scope.entries.len());
+        let expired = self.expiries.iter().take_while(|(at, ..)| *at <= now).filter(|(_, scope, _)| *scope == id);
+        all - expired.count()
+    }
+
+    /// How many notes there are, in all scopes.
+    pub fn note_count(&self) -> u64 {
+        self.notes
+    }
+}
+
+impl Space for AgentState {
+    const KIND: SpaceKind = SpaceKind::Agent;
+    type Command = AgentCommand;
+    type Event = AgentEvent;
+    type Reply = AgentReply;
+
+    fn expire(&self, now: Timestamp) -> Vec<AgentEvent> {
+        let due = self.expiries.iter().take_while(|(at, ..)| *at <= now);
+        due.map(|(_, scope, key)| AgentEvent::EntryExpired { scope: *scope, key: key.clone() }).collect()
+    }
+
+    fn decide(
+        &self,
+        command: &AgentCommand,
+        context: &Context<'_>,
+    ) -> Result<Decision<AgentEvent, AgentReply>, Refusal> {
+        decide::decide(self, command, context)
+    }
+
+    fn apply(&mut self, event: &AgentEvent, stamp: Stamp<'_>) -> Result<(), FormatError> {
+        apply::apply(self, event, stamp)
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
+        self.expiries.get_min().map(|(at, ..)| *at)
+    }
+
+    fn summary(&self) -> serde_json::Value {
+        json!({ "entries": self.entries, "notes": self.notes, "scopes": self.scopes.len(), "bytes": self.bytes })
+    }
+
+    fn usage(&self) -> Usage {
+        Usage { entries: self.entries, scopes: self.scopes.len() as u64, bytes: self.bytes }
+    }
+}

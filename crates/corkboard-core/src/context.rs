@@ -1,0 +1,48 @@
+//! What a decision may know besides the state and the command.
+
+use core::cell::Cell;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use crate::{Actor, Limits};
+
+/// The circumstances of one decision. Deciding twice in the same context gives the same events.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// The time of the decision, never before the space's last event.
+    pub now: Timestamp,
+    /// Who asks.
+    pub actor: &'a Actor,
+    /// The limits in force.
+    pub limits: &'a Limits,
+    /// What counts against the limits but is kept outside this state (an agent's ephemeral scopes).
+    pub outside: Usage,
+    first_id: Uuid,
+    ids_given: Cell<u128>,
+}
+
+impl<'a> Context<'a> {
+    /// A context whose ids start at `first_id`, which must be fresh (random) for every command.
+    pub fn new(now: Timestamp, actor: &'a Actor, limits: &'a Limits, first_id: Uuid) -> Self {
+        Self { now, actor, limits, outside: Usage::default(), first_id, ids_given: Cell::new(0) }
+    }
+
+    /// The next id of this decision.
+    pub fn next_id(&self) -> Uuid {
+        let given = self.ids_given.get();
+        self.ids_given.set(given + 1);
+        Uuid::from_u128(self.first_id.as_u128().wrapping_add(given))
+    }
+}
+
+/// How much of its limits a state uses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Entries, in all scopes.
+    pub entries: u64,
+    /// Scopes besides the root.
+    pub scopes: u64,
+    /// Bytes of keys, values, metadata and notes.
+    pub bytes: u64,
+}

@@ -1,0 +1,352 @@
+//! An entry: a JSON value under a key, with what is known about it.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+
+use crate::id::check_tag;
+use crate::{EntryId, LimitName, Limits, Refusal};
+
+/// A JSON value as text, shared and never changed.
+#[derive(Clone, Serialize)]
+#[serde(transparent)]
+pub struct Content(Arc<RawValue>);
+
+impl Content {
+    /// The value as JSON.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        Ok(Self(Arc::from(to_raw_value(value)?)))
+    }
+
+    /// Text that must be one JSON value.
+    pub fn from_json(json: String) -> Result<Self, serde_json::Error> {
+        Ok(Self(Arc::from(RawValue::from_string(json)?)))
+    }
+
+    /// The JSON text.
+    pub fn as_json(&self) -> &str {
+        self.0.get()
+    }
+
+    /// The value as a `T`.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.as_json())
+    }
+
+    /// The text, if the value is a JSON string.
+    pub fn as_text(&self) -> Option<Cow<'_, str>> {
+        serde_json::from_str::<TextOf<'_>>(self.as_json()).ok().map(|text| text.0)
+    }
+
+    /// What kind of JSON value this is, in words.
+    pub fn kind_of_value(&self) -> &'static str {
+        match self.as_json().bytes().next() {
+            Some(b'"') => "text",
+            Some(b'{') => "an object",
+            Some(b'[') => "an array",
+            Some(b't' | b'f') => "a boolean",
+            Some(b'n') => "null",
+            _ => "a number",
+        }
+    }
+
+    /// The JSON string with more text at its end.
+    pub(crate) fn with_appended(&self, text: &str) -> Option<Self> {
+        let old = self.as_json().trim_end().strip_suffix('"')?;
+        let more = serde_json::to_string(text).ok()?;
+        let mut json = String::with_capacity(old.len() + more.len());
+        json.push_str(old);
+        json.push_str(more.strip_prefix('"')?);
+        Self::from_json(json).ok()
+    }
+}
+
+#[derive(Deserialize)]
+struct TextOf<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(|raw| Self(Arc::from(raw)))
+    }
+}
+
+impl PartialEq for Content {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_json() == other.as_json()
+    }
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_json())
+    }
+}
+
+/// What kind of memory an entry is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryKind {
+    /// Static knowledge.
+    #[default]
+    Fact,
+    /// Something that happened.
+    Event,
+    /// A conclusion.
+    Insight,
+    /// What a user or an agent prefers.
+    Preference,
+    /// A correction of earlier information.
+    Correction,
+    /// Dialogue and its context.
+    Conversation,
+}
+
+impl MemoryKind {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What a caller may say about an entry. All of it is optional.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EntryMetadata {
+    /// From 0 (trivial) to 1 (vital).
+    pub importance: Option<f32>,
+    /// Words to find and filter by.
+    pub tags: Option<Vec<String>>,
+    /// The kind of memory.
+    pub kind: Option<MemoryKind>,
+    /// Days until the entry expires.
+    pub expiry_days: Option<u32>,
+    /// The time at which the entry expires.
+    pub expires_at: Option<Timestamp>,
+    /// Whatever else the caller wants to keep with it.
+    pub custom: Option<Map<String, Value>>,
+    /// Who said it, where that is not the caller.
+    pub author: Option<String>,
+    /// In which session it was said.
+    pub session: Option<String>,
+    /// When it was said, where that is not now.
+    pub at: Option<Timestamp>,
+}
+
+impl EntryMetadata {
+    /// The default importance.
+    pub const IMPORTANCE: f32 = 0.5;
+
+    pub(crate) fn check(&self, now: Timestamp, limits: &Limits) -> Result<(), Refusal> {
+        if let Some(importance) = self.importance
+            && !(0.0..=1.0).contains(&importance)
+        {
+            return Err(Refusal::Importance { importance });
+        }
+        if let Some(tags) = &self.tags {
+            Limits::check(LimitName::TagsPerEntry, tags.len() as u64, limits.tags_per_entry)?;
+            tags.iter().try_for_each(|tag| check_tag(tag, limits))?;
+        }
+        self.expiry(now).map(|_| ())
+    }
+
+    pub(crate) fn expiry(&self, now: Timestamp) -> Result<Option<Timestamp>, Refusal> {
+        let at = match (self.expiry_days, self.expires_at) {
+            (None, None) => return Ok(None),
+            (Some(_), Some(_)) => {
+                return Err(Refusal::Expiry { reason: "give either days or a time, not both" });
+            }
+            (Some(days), None) => now
+                .checked_add(SignedDuration::from_hours(i64::from(days) * 24))
+                .map_err(|_| Refusal::Expiry { reason: "so many days lie beyond the calendar" })?,
+            (None, Some(at)) => at,
+        };
+        if at <= now {
+            return Err(Refusal::Expiry { reason: "it must lie in the future" });
+        }
+        Ok(Some(at))
+    }
+}
+
+fn half() -> f32 {
+    EntryMetadata::IMPORTANCE
+}
+
+fn is_half(importance: &f32) -> bool {
+    *importance == EntryMetadata::IMPORTANCE
+}
+
+/// An entry as the log keeps it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EntryData {
+    /// Kept while the value changes.
+    pub id: EntryId,
+    /// The value.
+    pub value: Content,
+    /// The Rust type that it was written from, or the kind of tool that wrote it.
+    pub type_name: Arc<str>,
+    /// What kind of memory it is.
+    #[serde(default, skip_serializing_if = "MemoryKind::is_default")]
+    pub kind: MemoryKind,
+    /// From 0 to 1.
+    #[serde(default = "half", skip_serializing_if = "is_half")]
+    pub importance: f32,
+    /// Words to find and filter by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Arc<str>>,
+    /// Whatever else the caller keeps with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub custom: Option<Arc<Map<String, Value>>>,
+    /// When it was created or last updated, or said.
+    pub timestamp: Timestamp,
+    /// When it stops being returned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// Who wrote or said it.
+    pub author: Arc<str>,
+    /// In which session it was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Arc<str>>,
+}
+
+impl EntryData {
+    /// The bytes that count against the limits.
+    pub fn bytes(&self) -> u64 {
+        let tags: usize = self.tags.iter().map(|tag| tag.len()).sum();
+        let custom = self.custom.as_deref().map_or(0, |map| map.iter().map(|(key, value)| key.len() + json_bytes(value)).sum());
+        (self.value.as_json().len() + tags + custom) as u64
+    }
+}
+
+fn json_bytes(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 4,
+        Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| json_bytes(item) + 1).sum::<usize>() + 2,
+        Value::Object(map) => map.iter().map(|(key, item)| key.len() + json_bytes(item) + 4).sum::<usize>() + 2,
+    }
+}
+
+/// An entry as the current state holds it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Entry {
+    /// What the log keeps.
+    #[serde(flatten)]
+    pub data: EntryData,
+    /// The revision that last changed it; it never repeats.
+    pub version: u64,
+    /// How often it was read; approximate, in this process.
+    #[serde(flatten)]
+    pub access: Access,
+}
+
+impl Entry {
+    /// Whether it may no longer be returned.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.data.expires_at.is_some_and(|at| at <= now)
+    }
+}
+
+impl core::ops::Deref for Entry {
+    type Target = EntryData;
+
+    fn deref(&self) -> &EntryData {
+        &self.data
+    }
+}
+
+/// Reads of an entry: approximate, kept beside the state. Never logged, never compared, never a reason for a new version.
+#[derive(Debug, Default)]
+pub struct Access {
+    count: AtomicU64,
+    last_millisecond: AtomicI64,
+}
+
+impl Access {
+    /// Notes one read.
+    pub fn record(&self, now: Timestamp) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.last_millisecond.store(now.as_millisecond(), Ordering::Relaxed);
+    }
+
+    /// How often the entry was read.
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// When the entry was last read.
+    pub fn last(&self) -> Option<Timestamp> {
+        match self.last_millisecond.load(Ordering::Relaxed) {
+            0 => None,
+            millisecond => Timestamp::from_millisecond(millisecond).ok(),
+        }
+    }
+}
+
+impl Clone for Access {
+    fn clone(&self) -> Self {
+        Self {
+            count: AtomicU64::new(self.count.load(Ordering::Relaxed)),
+            last_millisecond: AtomicI64::new(self.last_millisecond.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+impl PartialEq for Access {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Serialize for Access {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut fields = serializer.serialize_struct("Access", 2)?;
+        fields.serialize_field("access_count", &self.count())?;
+        fields.serialize_field("last_accessed_at", &self.last())?;
+        fields.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn text_is_appended_as_json_text() {
+        let content = Content::of("one \"line\"").unwrap();
+        let longer = content.with_appended("\nand\u{1F600} another").unwrap();
+        assert_eq!(longer.parse::<String>().unwrap(), "one \"line\"\nand\u{1F600} another");
+        assert_eq!(Content::of(&5).unwrap().with_appended("x"), None);
+    }
+
+    #[test]
+    fn expiry_lies_in_the_future_and_is_given_once() {
+        let now = Timestamp::from_millisecond(1_000_000).unwrap();
+        let metadata = |days, at| EntryMetadata { expiry_days: days, expires_at: at, ..Default::default() };
+        assert_eq!(metadata(Some(1), None).expiry(now).unwrap().unwrap().as_millisecond(), 87_400_000);
+        assert!(metadata(Some(0), None).expiry(now).is_err());
+        assert!(metadata(Some(u32::MAX), None).expiry(now).unwrap_err().to_string().contains("calendar"));
+        assert!(metadata(None, Some(now)).expiry(now).is_err());
+        assert!(metadata(Some(1), Some(now)).expiry(now).is_err());
+    }
+
+    #[test]
+    fn importance_is_a_number_from_zero_to_one() {
+        let now = Timestamp::UNIX_EPOCH;
+        for importance in [f32::NAN, -0.1, 1.1, f32::INFINITY] {
+            let metadata = EntryMetadata { importance: Some(importance), ..Default::default() };
+            assert!(matches!(metadata.check(now, &Limits::default()), Err(Refusal::Importance { .. })));
+        }
+    }
+}

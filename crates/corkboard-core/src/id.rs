@@ -1,0 +1,257 @@
+//! Validated names and ids.
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::borrow::Borrow;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::{LimitName, Limits, Refusal};
+
+/// A name must say something, and must be printable.
+fn check_name(what: &'static str, text: &str, limit: LimitName, allowed: u64) -> Result<(), Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::Blank { what });
+    }
+    if let Some((at, character)) = text.char_indices().find(|(_, character)| character.is_control()) {
+        return Err(Refusal::ControlCharacter { what, character, at });
+    }
+    Limits::check(limit, text.len() as u64, allowed)
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $limit:ident, $allowed:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Checks the text and takes it as a name.
+            pub fn new(text: &str, limits: &Limits) -> Result<Self, Refusal> {
+                Self::check(text, limits)?;
+                Ok(Self(Arc::from(text)))
+            }
+
+            /// Checks the text without taking it.
+            pub fn check(text: &str, limits: &Limits) -> Result<(), Refusal> {
+                check_name($what, text, LimitName::$limit, limits.$allowed)
+            }
+
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&*self.0, f)
+            }
+        }
+    };
+}
+
+name!(
+    /// The id of an agent: who remembers.
+    AgentId, "agent id", AgentIdBytes, agent_id_bytes
+);
+name!(
+    /// The key of an entry. Case-sensitive.
+    Key, "key", KeyBytes, key_bytes
+);
+name!(
+    /// The name of a scope. Two scopes may share a name; their ids differ.
+    ScopeName, "scope name", ScopeNameBytes, scope_name_bytes
+);
+
+impl ScopeName {
+    /// What the root scope is called.
+    pub fn root() -> Self {
+        Self(Arc::from("root"))
+    }
+}
+
+pub(crate) fn check_tag(tag: &str, limits: &Limits) -> Result<(), Refusal> {
+    check_name("tag", tag, LimitName::TagBytes, limits.tag_bytes)
+}
+
+pub(crate) fn check_idempotency_key(key: &str, limits: &Limits) -> Result<(), Refusal> {
+    check_name("idempotency key", key, LimitName::IdempotencyKeyBytes, limits.idempotency_key_bytes)
+}
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+    };
+}
+
+uuid_id!(
+    /// The random id of one committed revision. Together with the revision it tells two histories apart.
+    CommitId
+);
+uuid_id!(
+    /// The id of an entry, kept while its value changes.
+    EntryId
+);
+uuid_id!(
+    /// The id of a scope. The root scope's is nil.
+    ScopeId
+);
+
+impl CommitId {
+    /// Stands before the first revision.
+    pub const NONE: Self = Self(Uuid::nil());
+}
+
+impl ScopeId {
+    /// The root scope: the agent's own memory.
+    pub const ROOT: Self = Self(Uuid::nil());
+
+    /// Whether this is the root scope.
+    pub fn is_root(&self) -> bool {
+        self.0.is_nil()
+    }
+}
+
+/// The number of a note in its space.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NoteId(pub u64);
+
+impl fmt::Display for NoteId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// What a space holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SpaceKind {
+    /// One agent's memory.
+    Agent,
+}
+
+impl SpaceKind {
+    /// The first part of a space's id.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+        }
+    }
+}
+
+/// The name of a space as stores know it: its kind, a slash, its name.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SpaceId(Arc<str>);
+
+impl SpaceId {
+    /// The space of one agent.
+    pub fn agent(agent: &AgentId) -> Self {
+        Self::of(SpaceKind::Agent, agent.as_str())
+    }
+
+    /// The space of that kind and name.
+    pub fn of(kind: SpaceKind, name: &str) -> Self {
+        let mut id = String::with_capacity(kind.as_str().len() + 1 + name.len());
+        id.push_str(kind.as_str());
+        id.push('/');
+        id.push_str(name);
+        Self(Arc::from(id))
+    }
+
+    /// A space's id as a store gave it back.
+    pub fn from_stored(id: &str) -> Self {
+        Self(Arc::from(id))
+    }
+
+    /// The whole id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What comes after the kind.
+    pub fn name(&self) -> &str {
+        self.0.split_once('/').map_or(&*self.0, |(_, name)| name)
+    }
+
+    /// What the space holds, if this version knows it.
+    pub fn kind(&self) -> Option<SpaceKind> {
+        match self.0.split_once('/') {
+            Some(("agent", _)) => Some(SpaceKind::Agent),
+            _ => None,
+        }
+    }
+
+    /// The agent whose memory this is.
+    pub fn as_agent(&self) -> Option<AgentId> {
+        matches!(self.kind(), Some(SpaceKind::Agent)).then(|| AgentId(Arc::from(self.name().to_owned())))
+    }
+}
+
+impl fmt::Display for SpaceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for SpaceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> Result<(), Refusal> {
+        Key::new(text, &Limits::default()).map(|_| ())
+    }
+
+    #[test]
+    fn names_are_printable_and_short_enough() {
+        let long = "k".repeat(513);
+        assert_eq!(check("user_id"), Ok(()));
+        assert_eq!(check("ключ 🗝 /a/b"), Ok(()));
+        assert_eq!(check(&long[..512]), Ok(()));
+        assert_eq!(check(""), Err(Refusal::Blank { what: "key" }));
+        assert_eq!(check(" \u{3000}\t"), Err(Refusal::Blank { what: "key" }));
+        assert_eq!(check("a\nb"), Err(Refusal::ControlCharacter { what: "key", character: '\n', at: 1 }));
+        assert_eq!(check("a\u{85}"), Err(Refusal::ControlCharacter { what: "key", character: '\u{85}', at: 1 }));
+        assert_eq!(check(&long), Err(Refusal::Limit { limit: LimitName::KeyBytes, used: 513, allowed: 512 }));
+    }
+
+    #[test]
+    fn a_space_id_tells_its_agent() {
+        let agent = AgentId::new("team/alice", &Limits::default()).unwrap();
+        let space = SpaceId::agent(&agent);
+        assert_eq!(space.as_str(), "agent/team/alice");
+        assert_eq!(space.as_agent(), Some(agent));
+        assert_eq!(SpaceId::from_stored("galaxy/x").kind(), None);
+    }
+}

@@ -1,0 +1,174 @@
+//! Answers remembered for idempotency keys: the same request again gets the same answer.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use imbl::OrdMap;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::{Limits, Refusal};
+
+/// A caller's name for one request, and what the request said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdempotencyKey {
+    /// The name, unique per principal and space.
+    pub key: String,
+    /// [`body_hash`] of the command, in hexadecimal.
+    pub body: String,
+}
+
+impl IdempotencyKey {
+    /// Checks the name and takes the command's hash.
+    pub fn new(key: &str, command: &impl Serialize, limits: &Limits) -> Result<Self, Refusal> {
+        crate::id::check_idempotency_key(key, limits)?;
+        Ok(Self { key: key.into(), body: body_hash(command) })
+    }
+}
+
+/// A hash of a command's JSON that stays the same between processes and versions (FNV-1a, 128 bits).
+pub fn body_hash(command: &impl Serialize) -> String {
+    const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    let bytes = serde_json::to_vec(command).unwrap_or_default();
+    let hash = bytes.iter().fold(OFFSET, |hash, byte| (hash ^ u128::from(*byte)).wrapping_mul(PRIME));
+    alloc::format!("{hash:032x}")
+}
+
+/// The answers that a space remembers: for a day and up to a number, both by [`Limits`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered<R> {
+    by_key: OrdMap<(String, String), Answer<R>>,
+    by_rev: OrdMap<u64, (String, String)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Answer<R> {
+    rev: u64,
+    at: Timestamp,
+    body: String,
+    reply: R,
+}
+
+impl<R> Default for Answered<R> {
+    fn default() -> Self {
+        Self { by_key: OrdMap::new(), by_rev: OrdMap::new() }
+    }
+}
+
+impl<R: Clone> Answered<R> {
+    /// The answer given before, or a refusal when the key came with another body.
+    pub(crate) fn find(
+        &self,
+        principal: &str,
+        request: &IdempotencyKey,
+        now: Timestamp,
+        limits: &Limits,
+    ) -> Result<Option<(u64, R)>, Refusal> {
+        let found = self.by_key.get(&(principal.into(), request.key.clone()));
+        match found.filter(|answer| !is_old(answer.at, now, limits)) {
+            None => Ok(None),
+            Some(answer) if answer.body == request.body => Ok(Some((answer.rev, answer.reply.clone()))),
+            Some(answer) => {
+                Err(Refusal::IdempotencyMismatch { key: request.key.clone(), rev: answer.rev, at: answer.at })
+            }
+        }
+    }
+
+    pub(crate) fn remember(&mut self, rev: u64, at: Timestamp, principal: &str, request: &IdempotencyKey, reply: R) {
+        let name = (String::from(principal), request.key.clone());
+        if let Some(old) = self.by_key.insert(name.clone(), Answer { rev, at, body: request.body.clone(), reply }) {
+            self.by_rev.remove(&old.rev);
+        }
+        self.by_rev.insert(rev, name);
+    }
+
+    /// Drops what is too old or too much.
+    pub(crate) fn forget_old(&mut self, now: Timestamp, limits: &Limits) {
+        while let Some((rev, name)) = self.by_rev.get_min().cloned() {
+            let old = self.by_key.get(&name).is_none_or(|answer| is_old(answer.at, now, limits));
+            if !old && self.by_rev.len() as u64 <= limits.idempotency_keys {
+                break;
+            }
+            self.by_rev.remove(&rev);
+            self.by_key.remove(&name);
+        }
+    }
+}
+
+fn is_old(at: Timestamp, now: Timestamp, limits: &Limits) -> bool {
+    let kept = SignedDuration::from_hours(i64::try_from(limits.idempotency_hours).unwrap_or(i64::MAX / 3600));
+    now.duration_since(at) >= kept
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored<R> {
+    principal: String,
+    key: String,
+    answer: Answer<R>,
+}
+
+impl<R: Clone + Serialize> Serialize for Answered<R> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.by_key.iter().map(|((principal, key), answer)| Stored {
+            principal: principal.clone(),
+            key: key.clone(),
+            answer: answer.clone(),
+        }))
+    }
+}
+
+impl<'de, R: Clone + Deserialize<'de>> Deserialize<'de> for Answered<R> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut answered = Self::default();
+        for stored in Vec::<Stored<R>>::deserialize(deserializer)? {
+            let name = (stored.principal, stored.key);
+            answered.by_rev.insert(stored.answer.rev, name.clone());
+            answered.by_key.insert(name, stored.answer);
+        }
+        Ok(answered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(key: &str, body: &str) -> IdempotencyKey {
+        IdempotencyKey { key: key.into(), body: body.into() }
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn the_same_body_gets_the_same_answer_and_another_is_refused() {
+        let limits = Limits::default();
+        let mut answered = Answered::default();
+        answered.remember(7, at(0), "ann", &request("k", "a"), "first");
+        assert_eq!(answered.find("ann", &request("k", "a"), at(1), &limits), Ok(Some((7, "first"))));
+        assert_eq!(answered.find("bob", &request("k", "a"), at(1), &limits), Ok(None));
+        assert!(answered.find("ann", &request("k", "b"), at(1), &limits).is_err());
+        assert_eq!(answered.find("ann", &request("k", "b"), at(24 * 3600), &limits), Ok(None));
+    }
+
+    #[test]
+    fn old_and_surplus_answers_are_forgotten_oldest_first() {
+        let limits = Limits { idempotency_keys: 2, ..Limits::default() };
+        let mut answered = Answered::default();
+        for rev in 1..=3 {
+            answered.remember(rev, at(rev as i64), "ann", &request(&alloc::format!("k{rev}"), "a"), rev);
+        }
+        answered.forget_old(at(3), &limits);
+        assert_eq!(answered.by_rev.keys().copied().collect::<Vec<_>>(), [2, 3]);
+        answered.forget_old(at(24 * 3600 + 2), &limits);
+        assert_eq!(answered.by_rev.keys().copied().collect::<Vec<_>>(), [3]);
+        assert_eq!(answered.by_key.len(), 1);
+    }
+
+    #[test]
+    fn the_hash_never_changes() {
+        assert_eq!(body_hash(&"corkboard"), "8620ee2cec503718b5ecd0b781d63a5a");
+    }
+}

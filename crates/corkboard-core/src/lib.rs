@@ -1,0 +1,41 @@
+//! The pure domain of Corkboard.
+//!
+//! Everything remembered lives in a *space*, and a space is a revisioned log. Here is what a space means:
+//! a [`Space`] decides a command against its state and answers with events or a [`Refusal`]; events are
+//! applied to give the next state. [`Revisioned`] adds what every space shares: the head of its log, its
+//! clock, and the answers it remembers for idempotency keys.
+//!
+//! There is no I/O, no clock and no randomness in this crate: time, ids and the actor arrive in the
+//! [`Context`]. It is `no_std`, so the compiler keeps it that way.
+
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod agent;
+
+mod actor;
+mod context;
+mod entry;
+mod id;
+mod idempotency;
+mod limits;
+mod note;
+mod record;
+mod refusal;
+mod scope;
+mod space;
+
+pub use actor::{Actor, ActorKind, Role};
+pub use context::{Context, Usage};
+pub use entry::{Access, Content, Entry, EntryData, EntryMetadata, MemoryKind};
+pub use id::{AgentId, CommitId, EntryId, Key, NoteId, ScopeId, ScopeName, SpaceId, SpaceKind};
+pub use idempotency::{Answered, IdempotencyKey, body_hash};
+pub use limits::{LimitName, LimitWarning, Limits};
+pub use note::Note;
+pub use record::{Commit, FORMAT_VERSION, FormatError};
+pub use refusal::Refusal;
+pub use scope::ScopeState;
+pub use space::{Decision, Head, Outcome, Request, Revisioned, Space, Stamp};

@@ -1,0 +1,150 @@
+//! All limits, in one place.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Refusal;
+
+/// The hard level of every limit. The warning level is [`Limits::WARN_PERCENT`] of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of an agent's id.
+    pub agent_id_bytes: u64,
+    /// Bytes of a key.
+    pub key_bytes: u64,
+    /// Bytes of a scope's name.
+    pub scope_name_bytes: u64,
+    /// Bytes of an entry: its value and its metadata.
+    pub entry_bytes: u64,
+    /// Tags on one entry.
+    pub tags_per_entry: u64,
+    /// Bytes of one tag.
+    pub tag_bytes: u64,
+    /// Bytes of one note.
+    pub note_bytes: u64,
+    /// Notes of one agent, in all scopes.
+    pub notes_per_agent: u64,
+    /// Entries of one agent, in all scopes.
+    pub entries_per_agent: u64,
+    /// Scopes of one agent besides its root.
+    pub scopes_per_agent: u64,
+    /// Bytes of one command, bulk commands (restore, merge) aside.
+    pub command_bytes: u64,
+    /// Bytes of one space's state.
+    pub state_bytes: u64,
+    /// Bytes of an idempotency key.
+    pub idempotency_key_bytes: u64,
+    /// Idempotency keys that a space remembers.
+    pub idempotency_keys: u64,
+    /// Hours for which a space remembers an idempotency key.
+    pub idempotency_hours: u64,
+}
+
+impl Limits {
+    /// The share of a limit at which a caller is warned.
+    pub const WARN_PERCENT: u64 = 80;
+
+    /// Refuses when `used` is over `allowed`.
+    pub fn check(limit: LimitName, used: u64, allowed: u64) -> Result<(), Refusal> {
+        if used > allowed { Err(Refusal::Limit { limit, used, allowed }) } else { Ok(()) }
+    }
+
+    /// A warning when a change moves `used` over the warning level.
+    pub fn warn(limit: LimitName, before: u64, after: u64, allowed: u64) -> Option<LimitWarning> {
+        let level = allowed.saturating_mul(Self::WARN_PERCENT) / 100;
+        (before < level && after >= level).then_some(LimitWarning { limit, used: after, allowed })
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        const MIB: u64 = 1024 * 1024;
+        Self {
+            agent_id_bytes: 256,
+            key_bytes: 512,
+            scope_name_bytes: 512,
+            entry_bytes: MIB,
+            tags_per_entry: 64,
+            tag_bytes: 128,
+            note_bytes: 64 * 1024,
+            notes_per_agent: 100_000,
+            entries_per_agent: 10_000,
+            scopes_per_agent: 100,
+            command_bytes: 4 * MIB,
+            state_bytes: 64 * MIB,
+            idempotency_key_bytes: 256,
+            idempotency_keys: 10_000,
+            idempotency_hours: 24,
+        }
+    }
+}
+
+/// The limits by name, as errors show them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitName {
+    /// [`Limits::agent_id_bytes`]
+    AgentIdBytes,
+    /// [`Limits::key_bytes`]
+    KeyBytes,
+    /// [`Limits::scope_name_bytes`]
+    ScopeNameBytes,
+    /// [`Limits::entry_bytes`]
+    EntryBytes,
+    /// [`Limits::tags_per_entry`]
+    TagsPerEntry,
+    /// [`Limits::tag_bytes`]
+    TagBytes,
+    /// [`Limits::note_bytes`]
+    NoteBytes,
+    /// [`Limits::notes_per_agent`]
+    NotesPerAgent,
+    /// [`Limits::entries_per_agent`]
+    EntriesPerAgent,
+    /// [`Limits::scopes_per_agent`]
+    ScopesPerAgent,
+    /// [`Limits::command_bytes`]
+    CommandBytes,
+    /// [`Limits::state_bytes`]
+    StateBytes,
+    /// [`Limits::idempotency_key_bytes`]
+    IdempotencyKeyBytes,
+}
+
+impl fmt::Display for LimitName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AgentIdBytes => "agent id bytes",
+            Self::KeyBytes => "key bytes",
+            Self::ScopeNameBytes => "scope name bytes",
+            Self::EntryBytes => "entry bytes",
+            Self::TagsPerEntry => "tags per entry",
+            Self::TagBytes => "tag bytes",
+            Self::NoteBytes => "note bytes",
+            Self::NotesPerAgent => "notes per agent",
+            Self::EntriesPerAgent => "entries per agent",
+            Self::ScopesPerAgent => "scopes per agent",
+            Self::CommandBytes => "command bytes",
+            Self::StateBytes => "state bytes",
+            Self::IdempotencyKeyBytes => "idempotency key bytes",
+        })
+    }
+}
+
+/// A limit that is nearly reached. The change that caused it was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitWarning {
+    /// Which limit.
+    pub limit: LimitName,
+    /// How much is used now.
+    pub used: u64,
+    /// How much is allowed.
+    pub allowed: u64,
+}
+
+impl fmt::Display for LimitWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} of {} used", self.limit, self.used, self.allowed)
+    }
+}

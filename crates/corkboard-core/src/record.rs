@@ -1,0 +1,121 @@
+//! How a revision and a snapshot are written down, and how every older form is read.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::{Actor, Answered, Head, IdempotencyKey, Revisioned, Space};
+
+/// The version of events and snapshots that this code writes. It reads this one and all before it.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// One committed command: what happened, when, and who asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Commit<E, R> {
+    v: u32,
+    /// When it was decided.
+    pub at: Timestamp,
+    /// Who asked.
+    pub actor: Actor,
+    /// The caller's name for the request and the answer it got, if it had a name.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub answered: Option<(IdempotencyKey, R)>,
+    /// What happened, in order.
+    pub events: Vec<E>,
+}
+
+/// `#[serde(default)]` would ask for `R: Default`.
+fn none<T>() -> Option<T> {
+    None
+}
+
+impl<E, R> Commit<E, R> {
+    /// A commit in the format of today.
+    pub fn new(at: Timestamp, actor: Actor, answered: Option<(IdempotencyKey, R)>, events: Vec<E>) -> Self {
+        Self { v: FORMAT_VERSION, at, actor, answered, events }
+    }
+}
+
+impl<E: Serialize + DeserializeOwned, R: Serialize + DeserializeOwned> Commit<E, R> {
+    /// The bytes that a store keeps: one line of JSON.
+    pub fn encode(&self) -> Result<Vec<u8>, FormatError> {
+        serde_json::to_vec(self).map_err(malformed)
+    }
+
+    /// Reads what any version up to this one wrote.
+    pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
+        decode(bytes, |commit: &Self| commit.v)
+    }
+}
+
+/// A space's whole state at one revision, as a store keeps it.
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
+struct Snapshot<S: Space> {
+    v: u32,
+    head: Head,
+    last_at: Timestamp,
+    answered: Answered<S::Reply>,
+    state: S,
+}
+
+impl<S: Space> Revisioned<S> {
+    /// The state as a snapshot's bytes.
+    pub fn encode(&self) -> Result<Vec<u8>, FormatError> {
+        let snapshot = Snapshot::<S> {
+            v: FORMAT_VERSION,
+            head: self.head,
+            last_at: self.last_at,
+            answered: self.answered.clone(),
+            state: self.state.clone(),
+        };
+        serde_json::to_vec(&snapshot).map_err(malformed)
+    }
+
+    /// The state that a snapshot holds.
+    pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
+        let snapshot = decode(bytes, |snapshot: &Snapshot<S>| snapshot.v)?;
+        let Snapshot { head, last_at, answered, state, .. } = snapshot;
+        Ok(Self { head, last_at, answered, state })
+    }
+}
+
+#[derive(Deserialize)]
+struct VersionOnly {
+    v: u32,
+}
+
+fn decode<T: DeserializeOwned>(bytes: &[u8], version: impl Fn(&T) -> u32) -> Result<T, FormatError> {
+    // A newer form may fail to parse, or parse and mean something else: its version decides, not its shape.
+    let (found, parsed) = match serde_json::from_slice::<T>(bytes) {
+        Ok(value) => (version(&value), Ok(value)),
+        Err(error) => {
+            (serde_json::from_slice(bytes).map_or(0, |VersionOnly { v }| v), Err(malformed(error)))
+        }
+    };
+    if found > FORMAT_VERSION { Err(FormatError::Newer { found }) } else { parsed }
+}
+
+fn malformed(error: serde_json::Error) -> FormatError {
+    FormatError::Malformed(alloc::format!("{error}"))
+}
+
+/// Why stored bytes could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FormatError {
+    /// Written by a newer Corkboard. Nothing is skipped: the space stays as it is, unread.
+    #[error("written in format {found}; this Corkboard knows formats up to {FORMAT_VERSION}")]
+    Newer {
+        /// The format of the stored bytes.
+        found: u32,
+    },
+    /// Not what any version wrote.
+    #[error("cannot be read: {0}")]
+    Malformed(String),
+    /// An event that does not fit the state it is applied to.
+    #[error("an event does not fit the state before it: {0}")]
+    Misfit(String),
+}

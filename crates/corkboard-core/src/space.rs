@@ -1,0 +1,213 @@
+//! What every space shares: commands are decided in order, each committed one is a revision.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Answered, Commit, CommitId, Context, FormatError, IdempotencyKey, LimitWarning, Limits, Refusal, SpaceKind, Usage,
+};
+
+/// A kind of space: pure rules over an immutable state. Cloning a state is cheap (persistent maps).
+pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// The kind in the ids of such spaces.
+    const KIND: SpaceKind;
+    /// What can be asked.
+    type Command: Serialize + Send + Sync + 'static;
+    /// What can happen.
+    type Event: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
+    /// What is answered.
+    type Reply: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
+
+    /// The events by which everything due at `now` expires.
+    fn expire(&self, now: Timestamp) -> Vec<Self::Event>;
+
+    /// What the command leads to. Nothing happens by deciding.
+    fn decide(
+        &self,
+        command: &Self::Command,
+        context: &Context<'_>,
+    ) -> Result<Decision<Self::Event, Self::Reply>, Refusal>;
+
+    /// Makes the event part of the state. It was decided; only a damaged log makes it fail.
+    fn apply(&mut self, event: &Self::Event, stamp: Stamp<'_>) -> Result<(), FormatError>;
+
+    /// When something expires next.
+    fn next_due(&self) -> Option<Timestamp>;
+
+    /// A few facts for lists.
+    fn summary(&self) -> serde_json::Value;
+
+    /// How much of its limits the state uses.
+    fn usage(&self) -> Usage;
+}
+
+/// The events of one command, and its answer. No events: nothing changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision<E, R> {
+    /// What happens, in order.
+    pub events: Vec<E>,
+    /// What the caller is told.
+    pub reply: R,
+    /// Limits that are nearly reached by it.
+    pub warnings: Vec<LimitWarning>,
+}
+
+impl<E, R> Decision<E, R> {
+    /// A decision without warnings.
+    pub fn new(events: Vec<E>, reply: R) -> Self {
+        Self { events, reply, warnings: Vec::new() }
+    }
+}
+
+/// Where and when an event happened, and by whom.
+#[derive(Debug, Clone, Copy)]
+pub struct Stamp<'a> {
+    /// The revision it is part of: the version of all that it changes.
+    pub rev: u64,
+    /// When it was decided.
+    pub at: Timestamp,
+    /// In whose name.
+    pub principal: &'a str,
+}
+
+/// The end of a log: its last revision and that revision's commit id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// How many commands were committed.
+    pub rev: u64,
+    /// The id of the last of them.
+    pub commit: CommitId,
+}
+
+impl Head {
+    /// The head of a log that was never written.
+    pub const EMPTY: Self = Self { rev: 0, commit: CommitId::NONE };
+}
+
+/// A command with its conditions.
+#[derive(Debug, Clone)]
+pub struct Request<C> {
+    /// What is asked.
+    pub command: C,
+    /// The revision that the space must be at.
+    pub if_rev: Option<u64>,
+    /// The caller's name for this request.
+    pub idempotency: Option<IdempotencyKey>,
+}
+
+impl<C> Request<C> {
+    /// A command without conditions.
+    pub fn new(command: C) -> Self {
+        Self { command, if_rev: None, idempotency: None }
+    }
+}
+
+/// What a request leads to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome<E, R> {
+    /// Nothing to write: the command changes nothing, or was answered before.
+    Unchanged {
+        /// What the caller is told.
+        reply: R,
+        /// The revision that the answer speaks of.
+        rev: u64,
+    },
+    /// A revision to append.
+    Commit {
+        /// The revision.
+        commit: Commit<E, R>,
+        /// What the caller is told once it is durable.
+        reply: R,
+        /// Limits that are nearly reached by it.
+        warnings: Vec<LimitWarning>,
+    },
+}
+
+/// A space's state at one revision of its log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Revisioned<S: Space> {
+    /// Where in the log this is.
+    pub head: Head,
+    /// The time of the last event: the space's clock never runs backwards.
+    pub last_at: Timestamp,
+    /// The answers remembered for idempotency keys.
+    pub answered: Answered<S::Reply>,
+    /// The state itself.
+    pub state: S,
+}
+
+impl<S: Space> Default for Revisioned<S> {
+    fn default() -> Self {
+        Self { head: Head::EMPTY, last_at: Timestamp::UNIX_EPOCH, answered: Answered::default(), state: S::default() }
+    }
+}
+
+impl<S: Space> Revisioned<S> {
+    /// Decides a request. First, everything due expires, in the same revision.
+    pub fn decide(
+        &self,
+        request: &Request<S::Command>,
+        context: &Context<'_>,
+    ) -> Result<Outcome<S::Event, S::Reply>, Refusal> {
+        let principal = &context.actor.principal;
+        if let Some(key) = &request.idempotency
+            && let Some((rev, reply)) = self.answered.find(principal, key, context.now, context.limits)?
+        {
+            return Ok(Outcome::Unchanged { reply, rev });
+        }
+        if let Some(expected) = request.if_rev
+            && expected != self.head.rev
+        {
+            return Err(Refusal::RevConflict { expected, current: self.head.rev });
+        }
+        let mut events = self.state.expire(context.now);
+        let decision = if events.is_empty() {
+            self.state.decide(&request.command, context)?
+        } else {
+            let mut swept = self.state.clone();
+            let stamp = Stamp { rev: self.head.rev + 1, at: context.now, principal };
+            // The state itself named these events, so they fit it.
+            events.retain(|event| swept.apply(event, stamp).is_ok());
+            swept.decide(&request.command, context)?
+        };
+        events.extend(decision.events);
+        if events.is_empty() && request.idempotency.is_none() {
+            return Ok(Outcome::Unchanged { reply: decision.reply, rev: self.head.rev });
+        }
+        let answered = request.idempotency.clone().map(|key| (key, decision.reply.clone()));
+        Ok(Outcome::Commit {
+            commit: Commit::new(context.now, context.actor.clone(), answered, events),
+            reply: decision.reply,
+            warnings: decision.warnings,
+        })
+    }
+
+    /// The state after one more revision.
+    pub fn apply(
+        &mut self,
+        commit: &Commit<S::Event, S::Reply>,
+        id: CommitId,
+        limits: &Limits,
+    ) -> Result<(), FormatError> {
+        let rev = self.head.rev + 1;
+        let stamp = Stamp { rev, at: commit.at, principal: &commit.actor.principal };
+        for event in &commit.events {
+            self.state.apply(event, stamp)?;
+        }
+        if let Some((key, reply)) = &commit.answered {
+            self.answered.remember(rev, commit.at, &commit.actor.principal, key, reply.clone());
+        }
+        self.answered.forget_old(commit.at, limits);
+        self.head = Head { rev, commit: id };
+        self.last_at = self.last_at.max(commit.at);
+        Ok(())
+    }
+}
+
+pub(crate) fn misfit(what: impl Into<String>) -> FormatError {
+    FormatError::Misfit(what.into())
+}
