@@ -7,7 +7,8 @@ use uuid::Uuid;
 
 use crate::{Actor, Limits};
 
-/// The circumstances of one decision. Deciding twice in the same context gives the same events.
+/// The circumstances of one decision. Deciding twice in equal contexts gives the same events; one context
+/// counts on, so that no two decisions share an id.
 #[derive(Debug)]
 pub struct Context<'a> {
     /// The time of the decision, never before the space's last event.

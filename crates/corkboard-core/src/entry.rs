@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use crate::id::check_tag;
 use crate::{EntryId, LimitName, Limits, Refusal};
 
-/// A JSON value as text, shared and never changed.
+/// A JSON value as text on one line, shared and never changed.
 #[derive(Clone, Serialize)]
 #[serde(transparent)]
 pub struct Content(Arc<RawValue>);
@@ -25,12 +25,12 @@ pub struct Content(Arc<RawValue>);
 impl Content {
     /// The value as JSON.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        Ok(Self(Arc::from(to_raw_value(value)?)))
+        to_raw_value(value).and_then(Self::on_one_line)
     }
 
     /// Text that must be one JSON value.
     pub fn from_json(json: String) -> Result<Self, serde_json::Error> {
-        Ok(Self(Arc::from(RawValue::from_string(json)?)))
+        RawValue::from_string(json).and_then(Self::on_one_line)
     }
 
     /// The JSON text.
@@ -60,6 +60,15 @@ impl Content {
         }
     }
 
+    /// A line of a log must stay one. In valid JSON, a bare line break stands between two tokens and means nothing.
+    fn on_one_line(mut raw: Box<RawValue>) -> Result<Self, serde_json::Error> {
+        const LINE_ENDS: [char; 2] = ['\n', '\r'];
+        if raw.get().contains(LINE_ENDS) {
+            raw = RawValue::from_string(raw.get().replace(LINE_ENDS, ""))?;
+        }
+        Ok(Self(Arc::from(raw)))
+    }
+
     /// The JSON string with more text at its end.
     pub(crate) fn with_appended(&self, text: &str) -> Option<Self> {
         let old = self.as_json().trim_end().strip_suffix('"')?;
@@ -76,7 +85,8 @@ struct TextOf<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(|raw| Self(Arc::from(raw)))
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Self::on_one_line(raw).map_err(serde::de::Error::custom)
     }
 }
 

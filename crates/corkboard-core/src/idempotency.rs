@@ -97,8 +97,8 @@ impl<R: Clone> Answered<R> {
 }
 
 fn is_old(at: Timestamp, now: Timestamp, limits: &Limits) -> bool {
-    let kept = SignedDuration::from_hours(i64::try_from(limits.idempotency_hours).unwrap_or(i64::MAX / 3600));
-    now.duration_since(at) >= kept
+    let kept = i64::try_from(limits.idempotency_hours).ok().and_then(SignedDuration::try_from_hours);
+    now.duration_since(at) >= kept.unwrap_or(SignedDuration::MAX)
 }
 
 #[derive(Serialize, Deserialize)]

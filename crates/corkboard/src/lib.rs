@@ -1,1 +1,55 @@
-//! x
+//! Corkboard: working memory for LLM agents and for the people who work with them.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
+//! use corkboard::Corkboard;
+//!
+//! let board = Corkboard::open("memory:").await?; // or "sqlite:corkboard.db"
+//! let alice = board.agent("alice")?;
+//! let memory = alice.working();
+//!
+//! memory.set("user_name", "Ada").await?;
+//! memory.add_note("prefers short answers").await?;
+//! let name: Option<String> = memory.get("user_name").await?;
+//! assert_eq!(name.as_deref(), Some("Ada"));
+//!
+//! // A scope sees its parent's values and keeps its own to itself.
+//! let task = memory.create_scope("task-1").await?;
+//! task.set("user_name", "Grace").await?;
+//! assert_eq!(task.get::<String>("user_name").await?.as_deref(), Some("Grace"));
+//! assert_eq!(memory.get::<String>("user_name").await?.as_deref(), Some("Ada"));
+//! board.close().await
+//! # }
+//! ```
+//!
+//! Everything remembered is a revisioned log: see `ARCHITECTURE.md`.
+
+pub mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
+
+mod board;
+mod clock;
+mod engine;
+mod error;
+mod ids;
+mod memory;
+mod options;
+
+pub use board::{AgentSummary, Corkboard};
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use corkboard_core::agent::{AgentEvent, AgentReply, AgentState, MemorySnapshot};
+pub use corkboard_core::{
+    Access, Actor, ActorKind, AgentId, Commit, CommitId, Content, Entry, EntryData, EntryId, EntryMetadata, Key,
+    LimitName, Limits, MemoryKind, Note, NoteId, Refusal, Role, ScopeId, ScopeName,
+};
+pub use engine::{Watch, Watched};
+pub use error::{Error, ErrorKind};
+pub use memory::{
+    AgentMemory, AgentWatch, Append, ClearOptions, Durability, LongTermMemory, MemoryEvent, MemoryStats, Remove, Scope,
+    ScopeInfo, Set, WorkingMemory, Written,
+};
+pub use options::{Options, Retention, SavePolicy, SnapshotPolicy, Tier};
+
+/// What the library's calls give.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -28,12 +28,17 @@ pub(super) fn apply(state: &mut AgentState, event: &AgentEvent, stamp: Stamp<'_>
         }
         AgentEvent::Cleared { scope, .. } => clear(state, *scope)?,
         AgentEvent::NoteAdded { scope, note } => {
-            expect_scope(state, *scope)?;
+            if expect_scope(state, *scope)?.notes.contains_key(&note.id) {
+                return Err(misfit(format!("note {} is there already", note.id)));
+            }
             state.put_note(*scope, note.clone());
         }
         AgentEvent::NoteRemoved { scope, id } => take_note(state, *scope, *id)?,
         AgentEvent::ScopeCreated { id, name, parent } => {
-            state.insert_scope(*id, ScopeState::new(name.clone(), *parent, stamp.at));
+            if state.scope(*id).is_some() {
+                return Err(misfit(format!("scope {id} is there already")));
+            }
+            state.scopes.insert(*id, ScopeState::new(name.clone(), *parent, stamp.at));
         }
         AgentEvent::ScopeMerged { scope, notes } => {
             let found = state.scope_mut(*scope).ok_or_else(|| no_scope(*scope))?;

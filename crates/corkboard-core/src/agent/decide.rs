@@ -2,10 +2,12 @@
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, Kept, Separator};
+use crate::id::check_tag;
 use crate::space::Decision;
 use crate::{
     Content, Context, Entry, EntryData, EntryId, EntryMetadata, Key, LimitName, LimitWarning, Limits, Note, NoteId,
@@ -44,13 +46,14 @@ pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Conte
             absorb(state, context, *scope, entries, notes.iter(), *overwrite)
         }
         AgentCommand::MarkMerged { scope, notes } => {
-            expect_scope(state, *scope)?;
-            let merged = AgentEvent::ScopeMerged { scope: *scope, notes: *notes };
-            Ok(Decision::new(alloc::vec![merged], AgentReply::Done))
+            // Of two merges, the later mark may arrive first: the mark only moves on.
+            let news = expect_scope(state, *scope)?.notes_merged < *notes;
+            let merged = news.then_some(AgentEvent::ScopeMerged { scope: *scope, notes: *notes });
+            Ok(Decision::new(merged.into_iter().collect(), AgentReply::Done))
         }
         AgentCommand::DisposeScope { scope } => dispose(state, *scope),
         AgentCommand::ClearAll => clear_all(state),
-        AgentCommand::Restore { image } => restore(context, image),
+        AgentCommand::Restore { image } => restore(state, context, image),
         AgentCommand::Tick => Ok(Decision::new(Vec::new(), AgentReply::Done)),
     }
 }
@@ -82,6 +85,7 @@ fn set(
         author: Arc::from(metadata.author.as_deref().unwrap_or(&context.actor.principal)),
         session: metadata.session.as_deref().map(Arc::from),
     };
+    Limits::check(LimitName::CommandBytes, entry.bytes(), context.limits.command_bytes)?;
     let warnings = check_room(state, context, key, old, entry.bytes())?;
     let updated = old.is_some();
     let set = AgentEvent::EntrySet { scope, key: key.clone(), updated, entry: Box::new(entry) };
@@ -107,12 +111,14 @@ fn append(
     if !json.starts_with('"') {
         return Err(Refusal::NotText { key: key.clone(), found: old.value.kind_of_value() });
     }
+    Limits::check(LimitName::CommandBytes, text.len() as u64, context.limits.command_bytes)?;
     let mut text = text.to_owned();
     if separator == Separator::Line && json.len() > 2 {
         text.insert(0, '\n');
     }
-    // The stored form may be longer by its escapes; the limit is on what was written.
-    let warnings = check_room(state, context, key, Some(old), old.bytes() + text.len() as u64)?;
+    // As for a value that is set, the limit is on the JSON: escapes count, the two quotes are there already.
+    let added = serde_json::to_string(&text).map_or(0, |json| json.len() as u64 - 2);
+    let warnings = check_room(state, context, key, Some(old), old.bytes() + added)?;
     let appended = AgentEvent::EntryAppended { scope, key: key.clone(), text };
     Ok(Decision { events: alloc::vec![appended], reply: AgentReply::Written { updated: true }, warnings })
 }
@@ -134,21 +140,15 @@ fn clear(state: &AgentState, scope: ScopeId) -> Decided {
 
 fn add_note(state: &AgentState, context: &Context<'_>, scope: ScopeId, text: &str) -> Decided {
     expect_scope(state, scope)?;
-    if text.trim().is_empty() {
-        return Err(Refusal::Blank { what: "note" });
-    }
-    let limits = context.limits;
-    Limits::check(LimitName::NoteBytes, text.len() as u64, limits.note_bytes)?;
-    Limits::check(LimitName::NotesPerAgent, state.notes + 1, limits.notes_per_agent)?;
-    Limits::check(LimitName::StateBytes, state.bytes + text.len() as u64, limits.state_bytes)?;
-    let warning = Limits::warn(LimitName::NotesPerAgent, state.notes, state.notes + 1, limits.notes_per_agent);
+    check_note(text, context.limits)?;
+    let warnings = check_totals(state, context, state.entries, state.notes + 1, state.bytes + text.len() as u64)?;
     let id = NoteId(state.last_note.0 + 1);
     let author = Arc::from(context.actor.principal.as_str());
     let note = Note { id, text: Arc::from(text), author, timestamp: context.now };
     Ok(Decision {
         events: alloc::vec![AgentEvent::NoteAdded { scope, note }],
         reply: AgentReply::NoteAdded { id },
-        warnings: warning.into_iter().collect(),
+        warnings,
     })
 }
 
@@ -184,9 +184,9 @@ fn absorb<'a>(
 ) -> Decided {
     let target = expect_scope(state, scope)?;
     let Usage { entries: mut used, mut bytes, .. } = state.usage();
-    used += context.outside.entries;
     let mut events = Vec::new();
-    for (key, data) in entries {
+    // Of two entries under one key, the later counts.
+    for (key, data) in entries.collect::<BTreeMap<_, _>>() {
         let old = target.entries.get(key);
         if old.is_some() && !overwrite {
             continue;
@@ -206,10 +206,8 @@ fn absorb<'a>(
         events.push(AgentEvent::NoteAdded { scope, note: Note { id, ..note.clone() } });
     }
     let note_count = state.notes + (id.0 - state.last_note.0);
-    Limits::check(LimitName::EntriesPerAgent, used, context.limits.entries_per_agent)?;
-    Limits::check(LimitName::NotesPerAgent, note_count, context.limits.notes_per_agent)?;
-    Limits::check(LimitName::StateBytes, bytes, context.limits.state_bytes)?;
-    Ok(Decision::new(events, AgentReply::Merged { entries: merged }))
+    let warnings = check_totals(state, context, used, note_count, bytes)?;
+    Ok(Decision { events, reply: AgentReply::Merged { entries: merged }, warnings })
 }
 
 fn dispose(state: &AgentState, scope: ScopeId) -> Decided {
@@ -224,8 +222,8 @@ fn dispose(state: &AgentState, scope: ScopeId) -> Decided {
 }
 
 fn clear_all(state: &AgentState) -> Decided {
-    // Ids grow with time, so that children go before their parents.
-    let mut events = dispose_all(state, state.scopes.keys().rev().copied());
+    let children_first = state.parents_first().into_iter().rev();
+    let mut events = dispose_all(state, children_first.filter(|id| !id.is_root()));
     events.extend(clear(state, ScopeId::ROOT)?.events);
     Ok(Decision::new(events, AgentReply::Cleared { entries: state.entries }))
 }
@@ -241,7 +239,7 @@ fn dispose_all(state: &AgentState, scopes: impl Iterator<Item = ScopeId>) -> Vec
         .collect()
 }
 
-fn restore(context: &Context<'_>, image: &AgentImage) -> Decided {
+fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Decided {
     let limits = context.limits;
     let mut known = alloc::vec![ScopeId::ROOT];
     for scope in &image.scopes {
@@ -257,16 +255,21 @@ fn restore(context: &Context<'_>, image: &AgentImage) -> Decided {
             if !(0.0..=1.0).contains(&entry.entry.importance) {
                 return Err(Refusal::Importance { importance: entry.entry.importance });
             }
+            Limits::check(LimitName::TagsPerEntry, entry.entry.tags.len() as u64, limits.tags_per_entry)?;
+            entry.entry.tags.iter().try_for_each(|tag| check_tag(tag, limits))?;
         }
+        scope.notes.iter().try_for_each(|note| check_note(&note.text, limits))?;
     }
     let restored = AgentState::from(image.clone());
     let Usage { entries, scopes, bytes } = restored.usage();
-    Limits::check(LimitName::EntriesPerAgent, entries, limits.entries_per_agent)?;
-    Limits::check(LimitName::ScopesPerAgent, scopes, limits.scopes_per_agent)?;
-    Limits::check(LimitName::NotesPerAgent, restored.notes, limits.notes_per_agent)?;
-    Limits::check(LimitName::StateBytes, bytes, limits.state_bytes)?;
+    let (scopes_before, scopes) = (context.outside.scopes + state.usage().scopes, context.outside.scopes + scopes);
+    if scopes > scopes_before {
+        Limits::check(LimitName::ScopesPerAgent, scopes, limits.scopes_per_agent)?;
+    }
+    let mut warnings = check_totals(state, context, entries, restored.notes, bytes)?;
+    warnings.extend(Limits::warn(LimitName::ScopesPerAgent, scopes_before, scopes, limits.scopes_per_agent));
     let event = AgentEvent::Restored { image: Box::new(image.clone()) };
-    Ok(Decision::new(alloc::vec![event], AgentReply::Done))
+    Ok(Decision { events: alloc::vec![event], reply: AgentReply::Done, warnings })
 }
 
 fn expect_scope(state: &AgentState, scope: ScopeId) -> Result<&ScopeState, Refusal> {
@@ -290,23 +293,41 @@ fn check_room(
     old: Option<&Arc<Entry>>,
     new_bytes: u64,
 ) -> Result<Vec<LimitWarning>, Refusal> {
-    let limits = context.limits;
-    Limits::check(LimitName::EntryBytes, new_bytes, limits.entry_bytes)?;
-    Limits::check(LimitName::CommandBytes, new_bytes, limits.command_bytes)?;
-    let entries = context.outside.entries + state.entries;
-    let entries_after = entries + u64::from(old.is_none());
-    if old.is_none() {
-        Limits::check(LimitName::EntriesPerAgent, entries_after, limits.entries_per_agent)?;
-    }
-    let bytes_before = state.bytes - old.map_or(0, |old| old.bytes() + key.as_str().len() as u64);
-    let bytes = bytes_before + key.as_str().len() as u64 + new_bytes;
-    // What shrinks or keeps its size is always welcome, even over a limit that was lowered.
-    if bytes > state.bytes {
-        Limits::check(LimitName::StateBytes, bytes, limits.state_bytes)?;
-    }
-    let warnings = [
-        Limits::warn(LimitName::EntriesPerAgent, entries, entries_after, limits.entries_per_agent),
-        Limits::warn(LimitName::StateBytes, state.bytes, bytes, limits.state_bytes),
+    Limits::check(LimitName::EntryBytes, new_bytes, context.limits.entry_bytes)?;
+    let key_bytes = key.as_str().len() as u64;
+    let entries = state.entries + u64::from(old.is_none());
+    let bytes = state.bytes - old.map_or(0, |old| old.bytes() + key_bytes) + key_bytes + new_bytes;
+    check_totals(state, context, entries, state.notes, bytes)
+}
+
+/// Checks the limits for a state that will hold so much in all.
+fn check_totals(
+    state: &AgentState,
+    context: &Context<'_>,
+    entries: u64,
+    notes: u64,
+    bytes: u64,
+) -> Result<Vec<LimitWarning>, Refusal> {
+    let Context { limits, outside, .. } = context;
+    let entries_before = outside.entries + state.entries;
+    let totals = [
+        (LimitName::EntriesPerAgent, entries_before, outside.entries + entries, limits.entries_per_agent),
+        (LimitName::NotesPerAgent, state.notes, notes, limits.notes_per_agent),
+        (LimitName::StateBytes, state.bytes, bytes, limits.state_bytes),
     ];
-    Ok(warnings.into_iter().flatten().collect())
+    for (limit, before, after, allowed) in totals {
+        // What shrinks or keeps its size is always welcome, even over a limit that was lowered.
+        if after > before {
+            Limits::check(limit, after, allowed)?;
+        }
+    }
+    let warnings = totals.into_iter().filter_map(|(limit, before, after, allowed)| Limits::warn(limit, before, after, allowed));
+    Ok(warnings.collect())
+}
+
+fn check_note(text: &str, limits: &Limits) -> Result<(), Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::Blank { what: "note" });
+    }
+    Limits::check(LimitName::NoteBytes, text.len() as u64, limits.note_bytes)
 }

@@ -52,7 +52,9 @@ pub struct EntryImage {
 
 impl From<AgentState> for AgentImage {
     fn from(state: AgentState) -> Self {
-        let scopes = state.all_scopes().map(|(id, scope)| ScopeImage {
+        let parents_first = state.parents_first();
+        let scopes = parents_first.into_iter().filter_map(|id| Some((id, state.scope(id)?)));
+        let scopes = scopes.map(|(id, scope)| ScopeImage {
             id,
             name: scope.name.clone(),
             parent: scope.parent,
@@ -73,7 +75,15 @@ impl From<AgentImage> for AgentState {
     fn from(image: AgentImage) -> Self {
         let mut state = Self { last_note: image.last_note, ..Self::default() };
         for ScopeImage { id, name, parent, created_at, entries, notes, notes_merged } in image.scopes {
-            state.insert_scope(id, ScopeState { notes_merged, ..ScopeState::new(name, parent, created_at) });
+            // The root is there already, and so is a scope that is listed twice: that is one scope with both contents.
+            if state.scope(id).is_none() {
+                state.scopes.insert(id, ScopeState::new(name.clone(), parent, created_at));
+            }
+            if let Some(scope) = state.scope_mut(id) {
+                scope.name = name;
+                scope.created_at = created_at;
+                scope.notes_merged = notes_merged;
+            }
             for EntryImage { key, version, entry } in entries {
                 state.put(id, key, Entry { data: entry, version, access: Access::default() });
             }
@@ -140,21 +150,14 @@ impl AgentState {
         }
     }
 
+    /// Adds or replaces a note and keeps the counts right. The scope must exist.
     pub(super) fn put_note(&mut self, scope: ScopeId, note: Note) {
         self.last_note = self.last_note.max(note.id);
         self.notes += 1;
         self.bytes += note.text.len() as u64;
-        if let Some(state) = self.scope_mut(scope) {
-            state.notes.insert(note.id, note);
-        }
-    }
-
-    /// The root is always there, so its content is replaced.
-    pub(super) fn insert_scope(&mut self, id: ScopeId, scope: ScopeState) {
-        if id.is_root() {
-            self.root = scope;
-        } else {
-            self.scopes.insert(id, scope);
+        if let Some(old) = self.scope_mut(scope).and_then(|state| state.notes.insert(note.id, note)) {
+            self.notes -= 1;
+            self.bytes -= old.text.len() as u64;
         }
     }
 

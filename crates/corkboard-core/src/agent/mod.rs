@@ -54,7 +54,7 @@ impl AgentState {
         if id.is_root() { Some(&self.root) } else { self.scopes.get(&id) }
     }
 
-    /// All scopes but the root, in the order of their ids (and so of their creation).
+    /// All scopes but the root, in the order of their ids.
     pub fn scopes(&self) -> impl Iterator<Item = (ScopeId, &ScopeState)> {
         self.scopes.iter().map(|(id, scope)| (*id, scope))
     }
@@ -73,6 +73,13 @@ impl AgentState {
             next += 1;
         }
         found.split_off(1)
+    }
+
+    /// All scopes, every parent before its children, the root first.
+    fn parents_first(&self) -> Vec<ScopeId> {
+        let elsewhere = self.scopes().filter(|(_, scope)| self.scope(scope.parent).is_none()).map(|(id, _)| id);
+        let heads = core::iter::once(ScopeId::ROOT).chain(elsewhere);
+        heads.flat_map(|id| core::iter::once(id).chain(self.descendants(id))).collect()
     }
 
     /// How many of the scope's entries have not expired.

@@ -1,0 +1,95 @@
+//! A tour of an agent's memory. `make run` runs it; read it from top to bottom beside its output.
+
+#![allow(clippy::print_stdout, reason = "it shows what it does")]
+
+use std::time::Instant;
+
+use corkboard::{Corkboard, EntryMetadata, Error, MemoryKind, Refusal, Result, Watched};
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct Plan {
+    goal: String,
+    steps: Vec<String>,
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    // Everything lives in one SQLite file. A second process may open it at the same time; try `cork --store …` on it.
+    let folder = std::env::temp_dir().join(format!("corkboard-tour-{}", std::process::id()));
+    let url = format!("sqlite:{}", folder.join("corkboard.db").display());
+    let board = Corkboard::open(&url).await?;
+    println!("opened {url}\n");
+
+    // An agent's memory is its own. Values are anything that serialises; they are durable when the call returns.
+    let ada = board.agent("ada")?;
+    let memory = ada.working();
+    let started = Instant::now();
+    memory.set("user_name", "Grace").await?;
+    println!("set user_name in {:?}, fsync included", started.elapsed());
+    let plan = Plan { goal: "add login".into(), steps: vec!["schema".into(), "routes".into()] };
+    let important = EntryMetadata { importance: Some(0.9), kind: Some(MemoryKind::Insight), ..Default::default() };
+    memory.set("plan", &plan).metadata(important).await?;
+    memory.add_note("Grace prefers short answers").await?;
+    println!("plan is {:?}", memory.get::<Plan>("plan").await?);
+
+    // Scopes: reads fall back to the parent, writes stay local until they are merged.
+    let task = memory.create_scope("task-1").await?;
+    task.set("user_name", "Grace Hopper").await?;
+    task.set("branch", "feature/login").await?;
+    println!("\nin the scope:  user_name = {:?}", task.get::<String>("user_name").await?);
+    println!("in the root:   user_name = {:?}", memory.get::<String>("user_name").await?);
+    println!("merged {} new entries into the root, keeping what it had", task.merge_to_parent(false).await?);
+    task.dispose().await?;
+
+    // Nobody overwrites anybody unseen: a stale writer is told what is there.
+    let read = memory.get_entry("user_name").await?.map_or(0, |entry| entry.version);
+    memory.set("user_name", "Rear Admiral Hopper").await?;
+    match memory.set("user_name", "G.").if_version(read).await {
+        Err(Error::Refused(refusal @ Refusal::Conflict { .. })) => println!("\na stale write was refused: {refusal}"),
+        other => println!("\nunexpected: {other:?}"),
+    }
+
+    // A hundred tasks count at once; the atomic update loses none.
+    let started = Instant::now();
+    let tasks: Vec<_> = (0..100)
+        .map(|_| {
+            let memory = memory.clone();
+            tokio::spawn(async move { memory.update("visits", |visits: Option<u32>| visits.unwrap_or(0) + 1).await })
+        })
+        .collect();
+    for task in tasks {
+        if let Ok(counted) = task.await {
+            counted?;
+        }
+    }
+    println!(
+        "100 concurrent increments: visits = {:?}, in {:?}",
+        memory.get::<u32>("visits").await?,
+        started.elapsed()
+    );
+
+    // The memory is a log. A watcher reads it from any revision on, and then waits for what comes.
+    let rev = ada.rev().await?;
+    let mut watch = ada.watch(rev - 2).await?;
+    for _ in 0..2 {
+        if let Watched::Revision { rev, commit, .. } = watch.next().await? {
+            println!("revision {rev} by {}: {} event(s)", commit.actor.principal, commit.events.len());
+        }
+    }
+
+    // A snapshot brings everything back.
+    let snapshot = ada.snapshot().await?;
+    ada.clear(Default::default()).await?;
+    println!("\ncleared; entries left: {}", memory.len().await?);
+    ada.restore(snapshot).await?;
+    println!("restored; keys: {:?}", memory.keys().await?);
+    println!("{}", serde_json::to_string_pretty(&ada.stats().await?).unwrap_or_default());
+
+    board.close().await?;
+    // What was acknowledged is there when the file is opened again.
+    let board = Corkboard::open(&url).await?;
+    println!("\nreopened: visits = {:?}", board.agent("ada")?.working().get::<u32>("visits").await?);
+    board.close().await?;
+    let _ = std::fs::remove_dir_all(folder);
+    Ok(())
+}

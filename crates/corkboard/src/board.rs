@@ -1,0 +1,227 @@
+//! The entry point: a store, and everything remembered in it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use corkboard_core::agent::{AgentCommand, AgentState};
+use corkboard_core::{Actor, AgentId, Request, SpaceId, SpaceKind, Usage};
+use parking_lot::Mutex;
+use tokio::sync::broadcast;
+use tokio::task::JoinHandle;
+
+use crate::engine::{Asked, Engine};
+use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, MemoryEvent};
+use crate::options::{Options, SavePolicy};
+use crate::store::{self, Store, StoreInfo};
+use crate::{Error, Result};
+
+/// Events that a subscriber may fall behind before it misses some.
+const EVENT_BUFFER: usize = 1024;
+/// Due spaces looked at in one go.
+const DUE_PAGE: usize = 256;
+
+/// An open Corkboard. Clones share it.
+#[derive(Clone)]
+pub struct Corkboard {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    options: Arc<Options>,
+    store: Arc<dyn Store>,
+    agents: Arc<Engine<AgentState>>,
+    runtimes: Mutex<HashMap<AgentId, Weak<AgentRuntime>>>,
+    events: broadcast::Sender<MemoryEvent>,
+    background: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// An agent that has something in its memory, or once had.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct AgentSummary {
+    /// Who.
+    pub agent: AgentId,
+    /// The revision its memory is at.
+    pub rev: u64,
+    /// A few counts.
+    pub summary: serde_json::Value,
+}
+
+impl Corkboard {
+    /// Opens a store by its URL: `memory:` or `sqlite:PATH`.
+    pub async fn open(url: &str) -> Result<Self> {
+        Self::open_with(url, Options::default()).await
+    }
+
+    /// Opens a store by its URL, with settings.
+    pub async fn open_with(url: &str, options: Options) -> Result<Self> {
+        let store = store::open(url, &options).await?;
+        Ok(Self::with_store(store, options))
+    }
+
+    /// A Corkboard on a store that is open already. Must be called in a tokio runtime, which then does its work.
+    pub fn with_store(store: Arc<dyn Store>, options: Options) -> Self {
+        let options = Arc::new(options);
+        let events = broadcast::channel(EVENT_BUFFER).0;
+        let observer = Box::new(AgentObserver::new(events.clone()));
+        let agents = Engine::new(store.clone(), options.clone(), observer);
+        let inner = Inner {
+            options: options.clone(),
+            store,
+            agents,
+            runtimes: Mutex::default(),
+            events,
+            background: Mutex::default(),
+        };
+        let board = Self { inner: Arc::new(inner) };
+        let ticker = repeat(&board, options.tick_interval, |board| async move {
+            if let Err(error) = board.tick().await {
+                tracing::warn!(%error, "what is due could not be expired yet");
+            }
+        });
+        let mut background = vec![ticker];
+        if let SavePolicy::Interval(interval) = options.save {
+            background.push(repeat(&board, interval, |board| async move {
+                // The engine says what went wrong, and tries again the next time.
+                let _ = board.inner.agents.flush().await;
+            }));
+        }
+        *board.inner.background.lock() = background;
+        board
+    }
+
+    /// An agent's memory. Nothing is read until it is used.
+    pub fn agent(&self, agent_id: &str) -> Result<AgentMemory> {
+        let id = AgentId::new(agent_id, &self.inner.options.limits)?;
+        let mut runtimes = self.inner.runtimes.lock();
+        let runtime = match runtimes.get(&id).and_then(Weak::upgrade) {
+            Some(runtime) => runtime,
+            None => {
+                runtimes.retain(|_, runtime| runtime.strong_count() > 0);
+                let runtime =
+                    Arc::new(AgentRuntime::new(id.clone(), self.inner.agents.clone(), self.inner.events.clone()));
+                runtimes.insert(id, Arc::downgrade(&runtime));
+                runtime
+            }
+        };
+        Ok(AgentMemory::new(runtime, self.inner.options.actor.clone()))
+    }
+
+    /// The agents in this store, in the order of their ids, after the given one.
+    pub async fn agents(&self, after: Option<&AgentId>, limit: usize) -> Result<Vec<AgentSummary>> {
+        let after = after.map(SpaceId::agent);
+        let listed = self.inner.store.list(SpaceKind::Agent, after.as_ref(), limit).await?;
+        let agents = listed.into_iter().filter_map(|listed| {
+            let summary = serde_json::from_slice(&listed.summary).unwrap_or_default();
+            Some(AgentSummary { agent: listed.space.as_agent()?, rev: listed.head.rev, summary })
+        });
+        Ok(agents.collect())
+    }
+
+    /// Deletes an agent's memory with its log. Returns whether there was one.
+    pub async fn delete_agent(&self, agent_id: &str) -> Result<bool> {
+        let id = AgentId::new(agent_id, &self.inner.options.limits)?;
+        let runtime = self.inner.runtimes.lock().get(&id).and_then(Weak::upgrade);
+        if let Some(runtime) = runtime {
+            runtime.dispose_ephemeral_scopes();
+        }
+        self.inner.agents.delete(&self.inner.agents.slot(&SpaceId::agent(&id))).await
+    }
+
+    /// What this process does to memories, as it happens. For what other processes do, watch an agent.
+    pub fn subscribe(&self) -> broadcast::Receiver<MemoryEvent> {
+        self.inner.events.subscribe()
+    }
+
+    /// Expires what is due. This happens by itself every [`Options::tick_interval`]; returns how many spaces were due.
+    pub async fn tick(&self) -> Result<usize> {
+        let runtimes: Vec<_> = self.inner.runtimes.lock().values().filter_map(Weak::upgrade).collect();
+        runtimes.iter().for_each(|runtime| runtime.expire_ephemeral());
+        let mut count = 0;
+        loop {
+            let due = self.inner.store.due(self.inner.options.clock.now(), DUE_PAGE).await?;
+            for space in &due {
+                // A kind that this version does not know belongs to a newer server; it will tick it.
+                if space.kind() == Some(SpaceKind::Agent) {
+                    let slot = self.inner.agents.slot(space);
+                    let tick = Asked::Request(Request::new(AgentCommand::Tick));
+                    self.inner.agents.ask(&slot, Actor::system(), Usage::default(), tick).await?;
+                    count += 1;
+                }
+            }
+            if due.len() < DUE_PAGE {
+                return Ok(count);
+            }
+        }
+    }
+
+    /// The settings in force.
+    pub fn options(&self) -> &Options {
+        &self.inner.options
+    }
+
+    /// What the store says of itself.
+    pub fn store_info(&self) -> StoreInfo {
+        self.inner.store.info()
+    }
+
+    /// Looks for damage in the store. An empty list is good news.
+    pub async fn check(&self) -> Result<Vec<String>> {
+        Ok(self.inner.store.check().await?)
+    }
+
+    /// How many memories are loaded, and about how many bytes they take.
+    pub fn resident(&self) -> (usize, u64) {
+        (self.inner.agents.loaded_spaces(), self.inner.agents.resident_bytes())
+    }
+
+    /// Answers what waits, writes what is not yet written, and lets go of the store. Later calls answer
+    /// [`Error::Closed`].
+    pub async fn close(&self) -> Result<()> {
+        let background = std::mem::take(&mut *self.inner.background.lock());
+        background.iter().for_each(JoinHandle::abort);
+        let flushed = self.inner.agents.close().await;
+        self.inner.store.close().await?;
+        flushed
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.background.lock().iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// Does something again and again for as long as the Corkboard is in use.
+fn repeat<F>(
+    board: &Corkboard,
+    interval: std::time::Duration,
+    work: impl Fn(Corkboard) -> F + Send + 'static,
+) -> JoinHandle<()>
+where
+    F: Future<Output = ()> + Send,
+{
+    let weak = Arc::downgrade(&board.inner);
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(interval).await;
+            match weak.upgrade() {
+                Some(inner) => work(Corkboard { inner }).await,
+                None => return,
+            }
+        }
+    })
+}
+
+impl std::fmt::Debug for Corkboard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Corkboard").field("store", &self.store_info()).finish_non_exhaustive()
+    }
+}
+
+/// Refuses a feature that the tier does not have.
+pub(crate) fn check_tier(options: &Options, feature: &'static str, needed: crate::Tier) -> Result<()> {
+    if options.tier >= needed {
+        return Ok(());
+    }
+    Err(Error::LicenseRestriction { feature, needed, tier: options.tier })
+}

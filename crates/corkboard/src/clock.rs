@@ -1,0 +1,57 @@
+//! Where time comes from: one door, so that tests need not sleep.
+
+use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+
+/// A source of time, in milliseconds.
+pub trait Clock: Send + Sync + fmt::Debug + 'static {
+    /// The time now.
+    fn now(&self) -> Timestamp;
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        from_millisecond(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// A clock that stands still until it is moved.
+#[derive(Debug)]
+pub struct ManualClock {
+    millisecond: AtomicI64,
+}
+
+impl ManualClock {
+    /// A clock that shows `start`.
+    pub fn new(start: Timestamp) -> Self {
+        Self { millisecond: AtomicI64::new(start.as_millisecond()) }
+    }
+
+    /// Moves it forward.
+    pub fn advance(&self, by: Duration) {
+        self.millisecond.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
+    }
+
+    /// Sets it to any time, the past included.
+    pub fn set(&self, to: Timestamp) {
+        self.millisecond.store(to.as_millisecond(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        from_millisecond(self.millisecond.load(Ordering::SeqCst))
+    }
+}
+
+fn from_millisecond(millisecond: i64) -> Timestamp {
+    Timestamp::from_millisecond(millisecond).unwrap_or(Timestamp::MAX)
+}

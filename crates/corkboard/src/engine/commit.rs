@@ -1,0 +1,374 @@
+//! Commands become revisions: decided in order, appended together, each answered.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use corkboard_core::{Actor, Commit, CommitId, Context, Outcome, Request, Revisioned, Space, Usage};
+use jiff::Timestamp;
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use super::{CaughtUp, Engine, Landed, Ownership, Publish, Slot};
+use crate::store::{Append, Appended, Record, StoreError};
+use crate::{Error, Result, ids};
+
+/// The most commands in one append.
+const BATCH: usize = 256;
+/// How often a lost answer is looked for before the caller is told that it is unknown.
+const LOOKUPS: u32 = 6;
+
+/// What a caller asks.
+pub(crate) enum Asked<S: Space> {
+    /// A request as it is.
+    Request(Request<S::Command>),
+    /// A request made from the state it is decided against; asked again if that state was overtaken.
+    Computed(Compute<S>),
+}
+
+type Compute<S> = Box<dyn FnMut(&S, Timestamp) -> Result<Request<<S as Space>::Command>> + Send>;
+
+/// A command in a space's queue.
+pub(crate) struct Proposal<S: Space> {
+    /// The id that its revision will have, however often it is tried: by it a lost answer is found.
+    commit: CommitId,
+    first_id: Uuid,
+    actor: Actor,
+    outside: Usage,
+    asked: Asked<S>,
+    answer: oneshot::Sender<Result<Answer<S::Reply>>>,
+    /// What the caller is told if the last attempt landed.
+    drafted: Option<S::Reply>,
+}
+
+/// What a caller is told.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer<R> {
+    pub(crate) reply: R,
+    /// The revision that the answer speaks of.
+    pub(crate) rev: u64,
+}
+
+/// How one proposal was decided.
+enum Decided<R> {
+    Refused(Error),
+    Answered(Answer<R>),
+}
+
+/// A whole batch, decided against one state.
+struct Draft<S: Space> {
+    decided: Vec<Decided<S::Reply>>,
+    records: Vec<Record>,
+    commits: Vec<Commit<S::Event, S::Reply>>,
+    events: u64,
+    bytes: u64,
+    state: Revisioned<S>,
+}
+
+impl<S: Space> Engine<S> {
+    /// Sends a command and waits for its answer. Once sent it runs to its end, even if the caller stops waiting.
+    pub(crate) async fn ask(
+        self: &Arc<Self>,
+        slot: &Arc<Slot<S>>,
+        actor: Actor,
+        outside: Usage,
+        asked: Asked<S>,
+    ) -> Result<Answer<S::Reply>> {
+        let (answer, answered) = oneshot::channel();
+        let (commit, first_id) = (ids::commit(), ids::at(self.options.clock.now()));
+        let proposal = Proposal { commit, first_id, actor, outside, asked, answer, drafted: None };
+        {
+            let mut queue = slot.queue.lock();
+            // Under the queue's lock: after closing, nothing enters.
+            if self.closed.load(std::sync::atomic::Ordering::Acquire) {
+                return Err(Error::Closed);
+            }
+            queue.waiting.push(proposal);
+            if !queue.led {
+                queue.led = true;
+                self.runtime.spawn(lead(self.clone(), slot.clone()));
+            }
+        }
+        let lost = || StoreError::OutcomeUnknown("the committing task ended before it answered".into());
+        answered.await.map_err(|_| lost())?
+    }
+
+    /// Waits until nothing waits in the queue.
+    pub(super) async fn drained(&self, slot: &Slot<S>) {
+        loop {
+            {
+                let queue = slot.queue.lock();
+                if !queue.led && queue.waiting.is_empty() {
+                    return;
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    async fn commit(&self, slot: &Slot<S>, batch: Vec<Proposal<S>>) {
+        let mut batch = batch;
+        if let Err(error) = self.try_commit(slot, &mut batch).await {
+            for proposal in batch {
+                let _ = proposal.answer.send(Err(again(&error)));
+            }
+        }
+    }
+
+    /// Empties the batch by answering it, or fails for what is left in it.
+    async fn try_commit(&self, slot: &Slot<S>, batch: &mut Vec<Proposal<S>>) -> Result<()> {
+        let started = Instant::now();
+        let mut state = self.loaded_for_commit(slot).await?;
+        let mut unsure = false;
+        while !batch.is_empty() {
+            let draft = self.draft(&state, batch);
+            if draft.records.is_empty() {
+                // "No" and "nothing to do" are answers about the present. Make sure that it is the present.
+                if self.ownership == Ownership::Sole || self.store.head(&slot.id).await? == state.head {
+                    answer(batch, draft.decided);
+                    return Ok(());
+                }
+                state = self.overtaken(slot, batch, &state, unsure).await?;
+                continue;
+            }
+            let next_due = draft.state.state.next_due();
+            let append = Append {
+                space: slot.id.clone(),
+                expected: state.head,
+                records: draft.records.clone(),
+                next_due,
+                summary: summary(&draft.state.state),
+            };
+            if !self.options.save.is_on_change() {
+                slot.unflushed.lock().push(append);
+                self.committed(slot, batch, draft);
+                if slot.unflushed.lock().is_full() {
+                    self.flush_slot(slot).await?;
+                }
+                return Ok(());
+            }
+            match self.store.append(append).await {
+                Ok(Appended::Committed) => {
+                    self.committed(slot, batch, draft);
+                    return Ok(());
+                }
+                Ok(Appended::Conflict { .. }) => {
+                    if started.elapsed() > self.options.busy_timeout {
+                        return Err(StoreError::Busy { waited: started.elapsed() }.into());
+                    }
+                    state = self.overtaken(slot, batch, &state, unsure).await?;
+                }
+                Err(StoreError::OutcomeUnknown(message)) => {
+                    unsure = true;
+                    state = self.look_for(slot, batch, &state, &message).await?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// A state to decide against. It may be behind: then the append conflicts.
+    async fn loaded_for_commit(&self, slot: &Slot<S>) -> Result<Arc<Revisioned<S>>> {
+        match slot.peek() {
+            Some(state) => Ok(state),
+            None => {
+                let _one_at_a_time = slot.loading.lock().await;
+                match slot.peek() {
+                    Some(state) => Ok(state),
+                    None => {
+                        let state = self.load(slot).await?;
+                        self.observer.loaded(&slot.id);
+                        Ok(state)
+                    }
+                }
+            }
+        }
+    }
+
+    fn draft(&self, state: &Revisioned<S>, batch: &mut [Proposal<S>]) -> Draft<S> {
+        let mut draft = Draft {
+            decided: Vec::with_capacity(batch.len()),
+            records: Vec::new(),
+            commits: Vec::new(),
+            events: 0,
+            bytes: 0,
+            state: state.clone(),
+        };
+        for proposal in batch {
+            let decided = self.draft_one(&mut draft, proposal).unwrap_or_else(Decided::Refused);
+            draft.decided.push(decided);
+        }
+        draft
+    }
+
+    fn draft_one(&self, draft: &mut Draft<S>, proposal: &mut Proposal<S>) -> Result<Decided<S::Reply>> {
+        let now = self.now(&draft.state);
+        let computed;
+        let request = match &mut proposal.asked {
+            Asked::Request(request) => request,
+            Asked::Computed(compute) => {
+                // The closure is the caller's: its panic must not become that of the others in the batch.
+                computed = catch_unwind(AssertUnwindSafe(|| compute(&draft.state.state, now)))
+                    .unwrap_or_else(|panic| Err(Error::Panicked { message: panic_text(&*panic) }))?;
+                &computed
+            }
+        };
+        let mut context = Context::new(now, &proposal.actor, &self.options.limits, proposal.first_id);
+        context.outside = proposal.outside;
+        let (commit, reply, warnings) = match draft.state.decide(request, &context)? {
+            Outcome::Unchanged { reply, rev } => return Ok(Decided::Answered(Answer { reply, rev })),
+            Outcome::Commit { commit, reply, warnings } => (commit, reply, warnings),
+        };
+        let rev = draft.state.head.rev + 1;
+        let malformed = |error| Error::Damaged { space: "the new revision".into(), message: format!("{error}") };
+        let body = commit.encode().map_err(malformed)?;
+        let mut next = draft.state.clone();
+        next.apply(&commit, proposal.commit, &self.options.limits).map_err(malformed)?;
+        draft.state = next;
+        draft.bytes += body.len() as u64;
+        draft.events += commit.events.len() as u64;
+        draft.records.push(Record { rev, commit: proposal.commit, at: commit.at, body });
+        draft.commits.push(commit);
+        for warning in warnings {
+            tracing::warn!(limit = ?warning.limit, used = warning.used, allowed = warning.allowed, "limit nearly reached");
+        }
+        proposal.drafted = Some(reply.clone());
+        Ok(Decided::Answered(Answer { reply, rev }))
+    }
+
+    fn committed(&self, slot: &Slot<S>, batch: &mut Vec<Proposal<S>>, draft: Draft<S>) {
+        let state = Arc::new(draft.state);
+        self.publish(slot, &state, Publish::IfNewer);
+        slot.log.add(draft.events, draft.bytes);
+        for commit in &draft.commits {
+            self.observer.committed(&slot.id, commit, &state.state);
+        }
+        answer(batch, draft.decided);
+    }
+
+    /// Someone else was first: catch up, so that the batch can be decided again.
+    async fn overtaken(
+        &self,
+        slot: &Slot<S>,
+        batch: &mut Vec<Proposal<S>>,
+        state: &Arc<Revisioned<S>>,
+        unsure: bool,
+    ) -> Result<Arc<Revisioned<S>>> {
+        let _one_at_a_time = slot.loading.lock().await;
+        let caught_up = self.catch_up(slot, state).await?;
+        if unsure {
+            self.settle(slot, batch, &caught_up)?;
+        }
+        Ok(caught_up.state)
+    }
+
+    /// The answer to an append was lost: look in the log for our own commit ids before anything is decided again.
+    async fn look_for(
+        &self,
+        slot: &Slot<S>,
+        batch: &mut Vec<Proposal<S>>,
+        state: &Arc<Revisioned<S>>,
+        message: &str,
+    ) -> Result<Arc<Revisioned<S>>> {
+        let mut pause = Duration::from_millis(5);
+        for _ in 0..LOOKUPS {
+            match self.overtaken(slot, batch, state, true).await {
+                Err(Error::Store(StoreError::Unavailable(_) | StoreError::Busy { .. })) => {}
+                other => return other,
+            }
+            tokio::time::sleep(pause).await;
+            pause *= 3;
+        }
+        Err(StoreError::OutcomeUnknown(message.into()).into())
+    }
+
+    /// Answers those in the batch whose revisions are in the log.
+    fn settle(&self, slot: &Slot<S>, batch: &mut Vec<Proposal<S>>, caught_up: &CaughtUp<S>) -> Result<()> {
+        let Some(landed) = &caught_up.commits else {
+            return Err(StoreError::OutcomeUnknown("the log was replaced meanwhile".into()).into());
+        };
+        for (id, rev, commit) in landed as &[Landed<S>] {
+            let Some(found) = batch.iter().position(|proposal| proposal.commit == *id) else { continue };
+            let proposal = batch.remove(found);
+            self.observer.committed(&slot.id, commit, &caught_up.state.state);
+            if let Some(reply) = proposal.drafted {
+                let _ = proposal.answer.send(Ok(Answer { reply, rev: *rev }));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Works off a space's queue and ends.
+async fn lead<S: Space>(engine: Arc<Engine<S>>, slot: Arc<Slot<S>>) {
+    let mut leadership = Leadership { slot: &slot, held: true };
+    loop {
+        let batch = {
+            let mut queue = slot.queue.lock();
+            if queue.waiting.is_empty() {
+                leadership.give_up(&mut queue.led);
+                break;
+            }
+            let count = queue.waiting.len().min(BATCH);
+            queue.waiting.drain(..count).collect()
+        };
+        engine.commit(&slot, batch).await;
+    }
+    engine.keep_budget();
+    engine.snapshot_if_due(&slot).await;
+}
+
+/// Whoever leads must say when he stops, even by a panic; else the queue would wait for ever.
+struct Leadership<'a, S: Space> {
+    slot: &'a Slot<S>,
+    held: bool,
+}
+
+impl<S: Space> Leadership<'_, S> {
+    fn give_up(&mut self, led: &mut bool) {
+        *led = false;
+        self.held = false;
+    }
+}
+
+impl<S: Space> Drop for Leadership<'_, S> {
+    fn drop(&mut self) {
+        if self.held {
+            let mut queue = self.slot.queue.lock();
+            queue.led = false;
+            // Their callers hear that the task ended.
+            queue.waiting.clear();
+        }
+    }
+}
+
+fn answer<S: Space>(batch: &mut Vec<Proposal<S>>, decided: Vec<Decided<S::Reply>>) {
+    for (proposal, decided) in batch.drain(..).zip(decided) {
+        // A caller who has stopped waiting is no error.
+        let _ = proposal.answer.send(match decided {
+            Decided::Refused(error) => Err(error),
+            Decided::Answered(answer) => Ok(answer),
+        });
+    }
+}
+
+/// The same error for one more caller.
+fn again(error: &Error) -> Error {
+    match error {
+        Error::Store(error) => Error::Store(error.clone()),
+        Error::NewerFormat { space, found } => Error::NewerFormat { space: space.clone(), found: *found },
+        Error::Closed => Error::Closed,
+        other => Error::Damaged { space: String::new(), message: other.to_string() },
+    }
+}
+
+fn summary<S: Space>(state: &S) -> Vec<u8> {
+    let summary = serde_json::to_vec(&state.summary()).unwrap_or_default();
+    if summary.len() <= Append::SUMMARY_BYTES { summary } else { b"{}".to_vec() }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "unknown panic".into())
+}

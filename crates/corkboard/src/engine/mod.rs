@@ -1,0 +1,305 @@
+//! The engine: spaces in memory, in step with their logs in a store.
+//!
+//! A loaded space is an immutable value that readers share. Commands wait in the space's queue; while there are any, one
+//! task decides them in order and appends them together. There is no task and no channel for an idle space.
+
+mod commit;
+mod evict;
+mod flush;
+mod slot;
+mod watch;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+
+use corkboard_core::{Commit, CommitId, FormatError, Head, Revisioned, Space, SpaceId, Usage};
+use jiff::Timestamp;
+use parking_lot::Mutex;
+
+use crate::options::{Options, Retention};
+use crate::store::{Appended, Cursor, Ownership, Record, Snapshot, Store, StoreError, Trim};
+use crate::{Error, Result, ids};
+
+pub(crate) use commit::{Answer, Asked};
+pub(crate) use slot::Slot;
+pub use watch::{Watch, Watched};
+
+/// Records read at a time.
+const PAGE: usize = 512;
+
+/// What the owner of an engine wants to hear of.
+pub(crate) trait Observer<S: Space>: Send + Sync + 'static {
+    /// A space was loaded.
+    fn loaded(&self, space: &SpaceId);
+    /// This process committed a revision; `state` has it.
+    fn committed(&self, space: &SpaceId, commit: &Commit<S::Event, S::Reply>, state: &S);
+    /// The states in memory use this much more or less.
+    fn resident(&self, before: Usage, after: Usage);
+}
+
+/// All spaces of one kind on one store.
+pub(crate) struct Engine<S: Space> {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) options: Arc<Options>,
+    observer: Box<dyn Observer<S>>,
+    runtime: tokio::runtime::Handle,
+    ownership: Ownership,
+    slots: Mutex<HashMap<SpaceId, Arc<Slot<S>>>>,
+    /// Counts uses, to know what was least recently used.
+    uses: AtomicU64,
+    /// About how many bytes the loaded states take.
+    resident_bytes: AtomicI64,
+    closed: AtomicBool,
+}
+
+impl<S: Space> Engine<S> {
+    pub(crate) fn new(store: Arc<dyn Store>, options: Arc<Options>, observer: Box<dyn Observer<S>>) -> Arc<Self> {
+        let ownership = store.info().ownership;
+        Arc::new(Self {
+            store,
+            options,
+            observer,
+            runtime: tokio::runtime::Handle::current(),
+            ownership,
+            slots: Mutex::default(),
+            uses: AtomicU64::new(0),
+            resident_bytes: AtomicI64::new(0),
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    /// The place of a space in this process. Nothing is loaded yet.
+    pub(crate) fn slot(&self, space: &SpaceId) -> Arc<Slot<S>> {
+        let mut slots = self.slots.lock();
+        slots.entry(space.clone()).or_insert_with(|| Arc::new(Slot::new(space.clone()))).clone()
+    }
+
+    /// The space's current state. On a store that others write to too, its head is asked for first.
+    pub(crate) async fn current(&self, slot: &Slot<S>) -> Result<Arc<Revisioned<S>>> {
+        let held = self.held(slot).await?;
+        if self.ownership == Ownership::Sole || self.store.head(&slot.id).await? == held.head {
+            return Ok(held);
+        }
+        let _one_at_a_time = slot.loading.lock().await;
+        let held = slot.state.load_full().unwrap_or(held);
+        Ok(self.catch_up(slot, &held).await?.state)
+    }
+
+    /// The state in memory if it is known to be current without asking the store.
+    pub(crate) fn current_if_sole(&self, slot: &Slot<S>) -> Option<arc_swap::Guard<Option<Arc<Revisioned<S>>>>> {
+        if self.ownership != Ownership::Sole {
+            return None;
+        }
+        let guard = slot.state.load();
+        if guard.is_some() {
+            self.touch(slot);
+            return Some(guard);
+        }
+        None
+    }
+
+    /// The state in memory, loaded if it is not there. Others may have moved on.
+    async fn held(&self, slot: &Slot<S>) -> Result<Arc<Revisioned<S>>> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::Closed);
+        }
+        self.touch(slot);
+        if let Some(held) = slot.state.load_full() {
+            return Ok(held);
+        }
+        let _one_at_a_time = slot.loading.lock().await;
+        if let Some(held) = slot.state.load_full() {
+            return Ok(held);
+        }
+        let state = self.load(slot).await?;
+        self.observer.loaded(&slot.id);
+        Ok(state)
+    }
+
+    /// Reads the newest snapshot and the log after it.
+    async fn load(&self, slot: &Slot<S>) -> Result<Arc<Revisioned<S>>> {
+        // Between two reads someone may delete or trim: then the second read finds no continuation, and both are repeated.
+        for _ in 0..16 {
+            let loaded = self.store.load(&slot.id).await?;
+            let (state, from_snapshot) = match &loaded.snapshot {
+                Some(snapshot) => {
+                    (Revisioned::decode(&snapshot.body).map_err(|e| self.format_error(&slot.id, e))?, true)
+                }
+                None => (Revisioned { head: loaded.born, ..Revisioned::default() }, false),
+            };
+            match self.replay(slot, &state, Collect::Nothing).await {
+                Ok(replayed) => {
+                    slot.log.reset(replayed.events, replayed.bytes);
+                    tracing::debug!(space = %slot.id, rev = replayed.state.head.rev, from_snapshot, "space loaded");
+                    self.publish(slot, &replayed.state, Publish::Replace);
+                    return Ok(replayed.state);
+                }
+                Err(Error::Store(StoreError::Compacted { .. } | StoreError::Diverged | StoreError::Future { .. })) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::Damaged { space: slot.id.to_string(), message: "its snapshot and its log do not meet".into() })
+    }
+
+    /// Brings the state in memory up to the log's head.
+    async fn catch_up(&self, slot: &Slot<S>, held: &Arc<Revisioned<S>>) -> Result<CaughtUp<S>> {
+        match self.replay(slot, held, Collect::Commits).await {
+            Ok(replayed) => {
+                slot.log.add(replayed.events, replayed.bytes);
+                self.publish(slot, &replayed.state, Publish::IfNewer);
+                Ok(CaughtUp { state: replayed.state, commits: Some(replayed.commits) })
+            }
+            // Deleted, trimmed beyond us, or another history altogether: what we held is void.
+            Err(Error::Store(StoreError::Compacted { .. } | StoreError::Diverged | StoreError::Future { .. })) => {
+                Ok(CaughtUp { state: self.load(slot).await?, commits: None })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn replay(&self, slot: &Slot<S>, from: &Revisioned<S>, collect: Collect) -> Result<Replayed<S>> {
+        let mut state = from.clone();
+        let (mut events, mut bytes, mut commits) = (0, 0, Vec::new());
+        loop {
+            let records = self.store.read_after(&slot.id, Cursor::from(state.head), PAGE).await?;
+            let last = records.len() < PAGE;
+            for record in records {
+                let commit = self.decode(&slot.id, &record)?;
+                state
+                    .apply(&commit, record.commit, &self.options.limits)
+                    .map_err(|error| self.format_error(&slot.id, error))?;
+                events += commit.events.len() as u64;
+                bytes += record.body.len() as u64;
+                if collect == Collect::Commits {
+                    commits.push((record.commit, record.rev, commit));
+                }
+            }
+            if last {
+                return Ok(Replayed { state: Arc::new(state), events, bytes, commits });
+            }
+        }
+    }
+
+    fn decode(&self, space: &SpaceId, record: &Record) -> Result<Commit<S::Event, S::Reply>> {
+        Commit::decode(&record.body).map_err(|error| self.format_error(space, error))
+    }
+
+    fn format_error(&self, space: &SpaceId, error: FormatError) -> Error {
+        match error {
+            FormatError::Newer { found } => Error::NewerFormat { space: space.to_string(), found },
+            FormatError::Malformed(message) | FormatError::Misfit(message) => {
+                Error::Damaged { space: space.to_string(), message }
+            }
+        }
+    }
+
+    /// Makes a state the one that readers see.
+    fn publish(&self, slot: &Slot<S>, state: &Arc<Revisioned<S>>, publish: Publish) {
+        let _one_at_a_time = slot.publishing.lock();
+        let before = slot.state.load();
+        if let (Publish::IfNewer, Some(before)) = (publish, &*before)
+            && before.head.rev >= state.head.rev
+        {
+            return;
+        }
+        let usage_before = before.as_ref().map(|before| before.state.usage());
+        let usage = state.state.usage();
+        slot.state.store(Some(state.clone()));
+        slot.usage.store(usage);
+        self.observer.resident(usage_before.unwrap_or_default(), usage);
+        let weight = usage_before.map_or(0, evict::weight);
+        self.resident_bytes.fetch_add(evict::weight(usage) - weight, Ordering::Relaxed);
+    }
+
+    fn touch(&self, slot: &Slot<S>) {
+        // Approximate on purpose: a read must not contend with others for a counter.
+        slot.used_at.store(self.uses.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// The time in a space: never before its last event.
+    pub(crate) fn now(&self, state: &Revisioned<S>) -> Timestamp {
+        self.options.clock.now().max(state.last_at)
+    }
+
+    /// Deletes a space and everything in it. Returns whether there was something to delete.
+    pub(crate) async fn delete(&self, slot: &Slot<S>) -> Result<bool> {
+        loop {
+            let loaded = self.store.load(&slot.id).await?;
+            if loaded.head == loaded.born {
+                return Ok(false);
+            }
+            let tombstone = ids::commit();
+            if self.store.delete(&slot.id, loaded.head, tombstone).await? == Appended::Committed {
+                let head = Head { rev: loaded.head.rev + 1, commit: tombstone };
+                let empty = Revisioned { head, ..Revisioned::default() };
+                self.publish(slot, &Arc::new(empty), Publish::Replace);
+                slot.log.reset(0, 0);
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Writes a snapshot if enough has happened since the last one, and drops what retention lets go.
+    pub(super) async fn snapshot_if_due(&self, slot: &Slot<S>) {
+        if !slot.log.is_over(self.options.snapshots) || slot.snapshotting.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        if let Some(state) = slot.state.load_full()
+            && let Err(error) = self.snapshot(slot, state).await
+        {
+            tracing::warn!(space = %slot.id, %error, "no snapshot could be written; the log has everything");
+        }
+        slot.snapshotting.store(false, Ordering::Release);
+    }
+
+    async fn snapshot(&self, slot: &Slot<S>, state: Arc<Revisioned<S>>) -> Result<()> {
+        let (events, bytes) = slot.log.so_far();
+        let head = state.head;
+        let last_at = state.last_at;
+        let encoded = tokio::task::spawn_blocking(move || state.encode()).await;
+        let body = encoded
+            .map_err(|error| Error::Damaged { space: slot.id.to_string(), message: error.to_string() })?
+            .map_err(|error| self.format_error(&slot.id, error))?;
+        self.store.write_snapshot(&slot.id, Snapshot { head, body }).await?;
+        slot.log.subtract(events, bytes);
+        let trim = match self.options.retention {
+            Retention::Everything => return Ok(()),
+            Retention::Revisions(kept) => Trim { up_to: head.rev.saturating_sub(kept), older_than: None },
+            Retention::Age(age) => Trim { up_to: head.rev, older_than: last_at.checked_sub(age).ok() },
+        };
+        self.store.trim(&slot.id, trim).await?;
+        Ok(())
+    }
+}
+
+/// Which state wins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Publish {
+    /// The newer one.
+    IfNewer,
+    /// This one, whatever was there.
+    Replace,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Collect {
+    Nothing,
+    Commits,
+}
+
+struct Replayed<S: Space> {
+    state: Arc<Revisioned<S>>,
+    events: u64,
+    bytes: u64,
+    commits: Vec<Landed<S>>,
+}
+
+type Landed<S> = (CommitId, u64, Commit<<S as Space>::Event, <S as Space>::Reply>);
+
+/// A state brought up to date.
+struct CaughtUp<S: Space> {
+    state: Arc<Revisioned<S>>,
+    /// What was read on the way; nothing if the state had to be loaded whole.
+    commits: Option<Vec<Landed<S>>>,
+}

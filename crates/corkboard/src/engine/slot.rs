@@ -1,0 +1,120 @@
+//! A space's place in this process: its state if it is loaded, and the commands that wait for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use arc_swap::ArcSwapOption;
+use corkboard_core::{Revisioned, Space, SpaceId, Usage};
+use parking_lot::Mutex;
+
+use super::commit::Proposal;
+use super::flush::Unflushed;
+use crate::options::SnapshotPolicy;
+
+pub(crate) struct Slot<S: Space> {
+    pub(crate) id: SpaceId,
+    /// The state that readers see. None: not loaded, or evicted.
+    pub(super) state: ArcSwapOption<Revisioned<S>>,
+    /// Held while the state is read from the store, so that it is read once.
+    pub(super) loading: tokio::sync::Mutex<()>,
+    /// Held while the state is replaced, so that it only moves forward.
+    pub(super) publishing: Mutex<()>,
+    pub(super) queue: Mutex<Queue<S>>,
+    /// What was acknowledged and not yet written (`save_interval`).
+    pub(super) unflushed: Mutex<Unflushed>,
+    pub(super) flushing: tokio::sync::Mutex<()>,
+    pub(super) snapshotting: AtomicBool,
+    pub(super) used_at: AtomicU64,
+    pub(super) log: LogSize,
+    pub(super) usage: LastUsage,
+}
+
+/// Commands that wait, and whether someone works on them.
+pub(super) struct Queue<S: Space> {
+    pub(super) waiting: Vec<Proposal<S>>,
+    pub(super) led: bool,
+}
+
+impl<S: Space> Slot<S> {
+    pub(super) fn new(id: SpaceId) -> Self {
+        Self {
+            id,
+            state: ArcSwapOption::empty(),
+            loading: tokio::sync::Mutex::default(),
+            publishing: Mutex::default(),
+            queue: Mutex::new(Queue { waiting: Vec::new(), led: false }),
+            unflushed: Mutex::default(),
+            flushing: tokio::sync::Mutex::default(),
+            snapshotting: AtomicBool::new(false),
+            used_at: AtomicU64::new(0),
+            log: LogSize::default(),
+            usage: LastUsage::default(),
+        }
+    }
+
+    /// How much the space used when it was last seen; known even while it is evicted.
+    pub(crate) fn last_usage(&self) -> Usage {
+        self.usage.load()
+    }
+
+    /// The state in memory, current or not.
+    pub(crate) fn peek(&self) -> Option<Arc<Revisioned<S>>> {
+        self.state.load_full()
+    }
+}
+
+/// How much log there is since the last snapshot.
+#[derive(Debug, Default)]
+pub(super) struct LogSize {
+    events: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl LogSize {
+    pub(super) fn reset(&self, events: u64, bytes: u64) {
+        self.events.store(events, Ordering::Relaxed);
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn add(&self, events: u64, bytes: u64) {
+        self.events.fetch_add(events, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn subtract(&self, events: u64, bytes: u64) {
+        self.events.fetch_sub(events, Ordering::Relaxed);
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn so_far(&self) -> (u64, u64) {
+        (self.events.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn is_over(&self, policy: SnapshotPolicy) -> bool {
+        let (events, bytes) = self.so_far();
+        events >= policy.events || bytes >= policy.bytes
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct LastUsage {
+    entries: AtomicU64,
+    scopes: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl LastUsage {
+    pub(super) fn store(&self, usage: Usage) {
+        self.entries.store(usage.entries, Ordering::Relaxed);
+        self.scopes.store(usage.scopes, Ordering::Relaxed);
+        self.bytes.store(usage.bytes, Ordering::Relaxed);
+    }
+
+    fn load(&self) -> Usage {
+        Usage {
+            entries: self.entries.load(Ordering::Relaxed),
+            scopes: self.scopes.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+        }
+    }
+}

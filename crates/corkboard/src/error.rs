@@ -1,0 +1,189 @@
+//! What can go wrong, with what a caller needs to do better.
+
+use corkboard_core::{Refusal, ScopeId};
+
+use crate::options::Tier;
+use crate::store::StoreError;
+
+/// Any error of the library.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The command was refused. Nothing was written.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The scope was disposed. Nothing was written.
+    #[error("scope {name:?} ({id}) was disposed")]
+    ScopeDisposed {
+        /// Its id.
+        id: ScopeId,
+        /// Its name.
+        name: String,
+    },
+    /// A durable scope cannot have an ephemeral parent: it would outlive it.
+    #[error("a durable scope cannot be a child of the ephemeral scope {parent:?}")]
+    DurableUnderEphemeral {
+        /// The parent's name.
+        parent: String,
+    },
+    /// The value cannot be written as JSON.
+    #[error("failed to serialize value for key {key}: {message}")]
+    Serialize {
+        /// The entry's key.
+        key: String,
+        /// Why not.
+        message: String,
+    },
+    /// The value is not what was asked for.
+    #[error("the value of {key:?} is not a {expected}: {message}")]
+    Deserialize {
+        /// The entry's key.
+        key: String,
+        /// The type asked for.
+        expected: &'static str,
+        /// Why not.
+        message: String,
+    },
+    /// The factory of `get_or_set` failed. Nothing was written.
+    #[error("the factory for {key:?} failed: {source}")]
+    Factory {
+        /// The entry's key.
+        key: String,
+        /// The factory's own error.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The closure of `update` panicked. Nothing was written.
+    #[error("the closure given to update panicked: {message}")]
+    Panicked {
+        /// What it said.
+        message: String,
+    },
+    /// The feature is not part of the tier.
+    #[error("{feature} needs tier {needed}; this is {tier}")]
+    LicenseRestriction {
+        /// What was asked for.
+        feature: &'static str,
+        /// The tier that has it.
+        needed: Tier,
+        /// The tier in force.
+        tier: Tier,
+    },
+    /// The space was written by a newer Corkboard. It is left as it is.
+    #[error("space {space} was written in format {found}; this Corkboard is too old to read it")]
+    NewerFormat {
+        /// Which space.
+        space: String,
+        /// Its format.
+        found: u32,
+    },
+    /// The space's log or snapshot cannot be read. Other spaces are not affected.
+    #[error("space {space} is damaged: {message}")]
+    Damaged {
+        /// Which space.
+        space: String,
+        /// What was found.
+        message: String,
+    },
+    /// A snapshot file that is none.
+    #[error("not a memory snapshot: {0}")]
+    NotASnapshot(String),
+    /// A watcher fell too far behind. Watch again from there.
+    #[error("the watcher fell behind; resume from revision {resume_from}")]
+    Lagged {
+        /// The last revision that it saw.
+        resume_from: u64,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The Corkboard was closed.
+    #[error("this Corkboard is closed")]
+    Closed,
+}
+
+/// What kind of thing went wrong. Every edge (exit codes, HTTP, MCP) maps from this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The request makes no sense.
+    Invalid,
+    /// What was asked for is not there, or no more.
+    Gone,
+    /// Someone else was first.
+    Conflict,
+    /// A limit is reached.
+    Limit,
+    /// Not allowed.
+    Denied,
+    /// Trying again later may help.
+    Unavailable,
+    /// It may or may not have happened.
+    Unknown,
+    /// Stored data is damaged or too new, or the store has ended.
+    Damaged,
+    /// The caller's own code failed.
+    Caller,
+}
+
+impl Error {
+    /// A short name that never changes.
+    pub fn code(&self) -> &'static str {
+        self.classify().0
+    }
+
+    /// What kind of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.classify().1
+    }
+
+    /// Whether the same call may succeed later.
+    pub fn is_retryable(&self) -> bool {
+        self.kind() == ErrorKind::Unavailable
+    }
+
+    /// The one table: error, code, kind.
+    fn classify(&self) -> (&'static str, ErrorKind) {
+        use ErrorKind::*;
+        match self {
+            Self::Refused(refusal) => match refusal {
+                Refusal::Blank { .. } => ("blank", Invalid),
+                Refusal::ControlCharacter { .. } => ("control_character", Invalid),
+                Refusal::Limit { .. } => ("limit", Limit),
+                Refusal::Importance { .. } => ("importance", Invalid),
+                Refusal::Expiry { .. } => ("expiry", Invalid),
+                Refusal::Conflict { .. } => ("conflict", Conflict),
+                Refusal::RevConflict { .. } => ("rev_conflict", Conflict),
+                Refusal::NotText { .. } => ("not_text", Invalid),
+                Refusal::ScopeGone { .. } => ("scope_gone", Gone),
+                Refusal::RootScope => ("root_scope", Invalid),
+                Refusal::AgentMismatch { .. } => ("agent_mismatch", Denied),
+                Refusal::IdempotencyMismatch { .. } => ("idempotency_mismatch", Conflict),
+            },
+            Self::ScopeDisposed { .. } => ("scope_disposed", Gone),
+            Self::DurableUnderEphemeral { .. } => ("durable_under_ephemeral", Invalid),
+            Self::Serialize { .. } => ("serialize", Invalid),
+            Self::Deserialize { .. } => ("deserialize", Invalid),
+            Self::Factory { .. } => ("factory", Caller),
+            Self::Panicked { .. } => ("panicked", Caller),
+            Self::LicenseRestriction { .. } => ("license_restriction", Denied),
+            Self::NewerFormat { .. } => ("newer_format", Damaged),
+            Self::Damaged { .. } => ("damaged", Damaged),
+            Self::NotASnapshot(_) => ("not_a_snapshot", Invalid),
+            Self::Lagged { .. } => ("lagged", Gone),
+            Self::Store(error) => match error {
+                StoreError::Busy { .. } => ("busy", Unavailable),
+                StoreError::Locked { .. } => ("locked", Unavailable),
+                StoreError::Unavailable(_) => ("unavailable", Unavailable),
+                StoreError::OutcomeUnknown(_) => ("outcome_unknown", Unknown),
+                StoreError::Failed(_) => ("store_failed", Damaged),
+                StoreError::Corrupt(_) => ("corrupt", Damaged),
+                StoreError::NewerFormat { .. } => ("newer_format", Damaged),
+                StoreError::Compacted { .. } => ("compacted", Gone),
+                StoreError::Diverged => ("diverged", Gone),
+                StoreError::Future { .. } => ("future_revision", Invalid),
+                StoreError::Url { .. } => ("store_url", Invalid),
+                StoreError::Closed => ("closed", Unavailable),
+            },
+            Self::Closed => ("closed", Unavailable),
+        }
+    }
+}

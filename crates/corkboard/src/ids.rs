@@ -1,0 +1,18 @@
+//! Fresh ids: the one place where randomness enters.
+
+use corkboard_core::CommitId;
+use jiff::Timestamp;
+use uuid::{Builder, Uuid};
+
+/// A random commit id.
+pub(crate) fn commit() -> CommitId {
+    CommitId(Uuid::new_v4())
+}
+
+/// An id that sorts by time (UUID version 7).
+pub(crate) fn at(now: Timestamp) -> Uuid {
+    let mut random = [0; 10];
+    random.iter_mut().zip(Uuid::new_v4().into_bytes()).for_each(|(to, from)| *to = from);
+    let millisecond = u64::try_from(now.as_millisecond()).unwrap_or(0);
+    Builder::from_unix_timestamp_millis(millisecond, &random).into_uuid()
+}

@@ -1,0 +1,249 @@
+//! All that one agent remembers.
+
+use std::sync::Arc;
+
+use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, MemorySnapshot};
+use corkboard_core::{Actor, AgentId, FORMAT_VERSION, Request, ScopeId, Space, SpaceId};
+use tokio::sync::broadcast;
+
+use super::ephemeral::{Circumstances, Ephemeral};
+use super::events::MemoryEvent;
+use super::factories::Factories;
+use super::observer::Meters;
+use super::place::{Location, Place};
+use super::scope::{Durability, ScopeInfo};
+use super::stats::MemoryStats;
+use super::working::WorkingMemory;
+use super::write::unexpected;
+use crate::board::check_tier;
+use crate::engine::{Answer, Asked, Engine, Slot, Watch};
+use crate::options::Tier;
+use crate::{Error, Result};
+
+/// What the handles of one agent share in this process.
+pub(crate) struct AgentRuntime {
+    pub(super) id: AgentId,
+    pub(super) engine: Arc<Engine<AgentState>>,
+    pub(super) slot: Arc<Slot<AgentState>>,
+    pub(super) ephemeral: Ephemeral,
+    pub(super) factories: Factories,
+    pub(super) merging: tokio::sync::Mutex<()>,
+    pub(super) events: broadcast::Sender<MemoryEvent>,
+    pub(super) meters: Meters,
+}
+
+impl AgentRuntime {
+    pub(crate) fn new(id: AgentId, engine: Arc<Engine<AgentState>>, events: broadcast::Sender<MemoryEvent>) -> Self {
+        let slot = engine.slot(&SpaceId::agent(&id));
+        let (ephemeral, factories) = (Ephemeral::default(), Factories::default());
+        Self { id, engine, slot, ephemeral, factories, merging: Default::default(), events, meters: Meters::new() }
+    }
+
+    pub(super) async fn ask(&self, actor: &Actor, asked: Asked<AgentState>) -> Result<Answer<AgentReply>> {
+        self.engine.ask(&self.slot, actor.clone(), self.ephemeral.usage(), asked).await
+    }
+
+    pub(super) fn ask_ephemeral(&self, actor: &Actor, request: Request<AgentCommand>) -> Result<Answer<AgentReply>> {
+        let circumstances = Circumstances {
+            agent: &self.id,
+            actor,
+            limits: &self.engine.options.limits,
+            outside: self.slot.last_usage(),
+            now: self.engine.options.clock.now(),
+            events: &self.events,
+        };
+        self.ephemeral.ask(&circumstances, |_, _| Ok(request))
+    }
+
+    pub(crate) fn expire_ephemeral(&self) {
+        // A tick is never refused.
+        let _ = self.ask_ephemeral(&Actor::system(), Request::new(AgentCommand::Tick));
+    }
+
+    /// Disposes an ephemeral scope and all below it. Nothing if it was disposed before.
+    pub(super) fn dispose_ephemeral(&self, scope: ScopeId) -> Option<u64> {
+        let dispose = Request::new(AgentCommand::DisposeScope { scope });
+        match self.ask_ephemeral(&Actor::system(), dispose).ok()?.reply {
+            AgentReply::Cleared { entries } => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// Disposes the ephemeral scopes whose durable parent is gone.
+    pub(super) fn dispose_ephemeral_below(&self, parent: ScopeId) {
+        let below = match self.ephemeral.read().as_ref() {
+            Some(state) => state.state.descendants(parent),
+            None => Vec::new(),
+        };
+        for scope in below {
+            self.dispose_ephemeral(scope);
+        }
+    }
+
+    /// Disposes all ephemeral scopes.
+    pub(crate) fn dispose_ephemeral_scopes(&self) -> u64 {
+        match self.ask_ephemeral(&Actor::system(), Request::new(AgentCommand::ClearAll)).map(|answer| answer.reply) {
+            Ok(AgentReply::Cleared { entries }) => entries,
+            _ => 0,
+        }
+    }
+
+    pub(super) fn is_disposed(&self, scope: ScopeId, durability: Durability) -> bool {
+        match durability {
+            Durability::Ephemeral => {
+                self.ephemeral.read().as_ref().is_none_or(|state| state.state.scope(scope).is_none())
+            }
+            Durability::Durable => self.slot.peek().is_some_and(|state| state.state.scope(scope).is_none()),
+        }
+    }
+
+    pub(super) async fn active_scopes(&self) -> Result<Vec<ScopeInfo>> {
+        let current = self.engine.current(&self.slot).await?;
+        let now = self.engine.options.clock.now();
+        let mut scopes: Vec<_> = ScopeInfo::all(&current.state, Durability::Durable, now).collect();
+        if let Some(state) = self.ephemeral.read().as_ref() {
+            scopes.extend(ScopeInfo::all(&state.state, Durability::Ephemeral, now));
+        }
+        Ok(scopes)
+    }
+}
+
+/// What [`AgentMemory::clear`] clears.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClearOptions {
+    /// Working memory: entries and notes of the root scope, and all scopes with theirs.
+    pub working: bool,
+    /// Long-term memory.
+    pub long_term: bool,
+}
+
+impl Default for ClearOptions {
+    /// Working memory, not long-term memory.
+    fn default() -> Self {
+        Self { working: true, long_term: false }
+    }
+}
+
+/// Watches the log of an agent's memory.
+pub type AgentWatch = Watch<AgentState>;
+
+/// All that one agent remembers. No handle reaches another agent's memory.
+#[derive(Clone)]
+pub struct AgentMemory {
+    runtime: Arc<AgentRuntime>,
+    actor: Actor,
+}
+
+impl AgentMemory {
+    pub(crate) fn new(runtime: Arc<AgentRuntime>, actor: Actor) -> Self {
+        Self { runtime, actor }
+    }
+
+    /// Whose memory this is.
+    pub fn agent_id(&self) -> &AgentId {
+        &self.runtime.id
+    }
+
+    /// The same memory in another name: entries and the log show it as author.
+    pub fn acting_as(&self, actor: Actor) -> Self {
+        Self { runtime: self.runtime.clone(), actor }
+    }
+
+    /// Working memory: available in every tier.
+    pub fn working(&self) -> WorkingMemory {
+        let place = Place { agent: self.runtime.clone(), actor: self.actor.clone(), location: Location::Root };
+        WorkingMemory { place }
+    }
+
+    /// Long-term memory: needs the tier `writer_pro`.
+    pub fn long_term(&self) -> Result<LongTermMemory> {
+        check_tier(&self.runtime.engine.options, "long-term memory", Tier::WriterPro)?;
+        Ok(LongTermMemory { agent_id: self.runtime.id.clone() })
+    }
+
+    /// The revision that the memory is at.
+    pub async fn rev(&self) -> Result<u64> {
+        Ok(self.runtime.engine.current(&self.runtime.slot).await?.head.rev)
+    }
+
+    /// Everything durable at this moment, as a value to be kept elsewhere. Ephemeral scopes belong to the process and are
+    /// not part of it.
+    pub async fn snapshot(&self) -> Result<MemorySnapshot> {
+        let current = self.runtime.engine.current(&self.runtime.slot).await?;
+        let now = self.runtime.engine.now(&current);
+        Ok(MemorySnapshot::of(&self.runtime.id, &current.state, current.head.rev, now))
+    }
+
+    /// Replaces the whole memory by a snapshot of the same agent, in one revision. Ephemeral scopes are disposed.
+    pub async fn restore(&self, snapshot: MemorySnapshot) -> Result<()> {
+        if snapshot.format > FORMAT_VERSION {
+            return Err(Error::NewerFormat { space: snapshot.agent, found: snapshot.format });
+        }
+        let image = Box::new(snapshot.memory_of(&self.runtime.id)?);
+        let restore = Request::new(AgentCommand::Restore { image });
+        self.runtime.ask(&self.actor, Asked::Request(restore)).await?;
+        self.runtime.dispose_ephemeral_scopes();
+        Ok(())
+    }
+
+    /// Clears what the options say. Returns how many entries went. There is no way back but a snapshot.
+    pub async fn clear(&self, options: ClearOptions) -> Result<u64> {
+        if options.long_term {
+            self.long_term()?;
+        }
+        if !options.working {
+            return Ok(0);
+        }
+        let clear = Request::new(AgentCommand::ClearAll);
+        match self.runtime.ask(&self.actor, Asked::Request(clear)).await?.reply {
+            AgentReply::Cleared { entries } => Ok(entries + self.runtime.dispose_ephemeral_scopes()),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Counts over all of the memory.
+    pub async fn stats(&self) -> Result<MemoryStats> {
+        let current = self.runtime.engine.current(&self.runtime.slot).await?;
+        let now = self.runtime.engine.now(&current);
+        let ephemeral = self.runtime.ephemeral.read();
+        let states: Vec<&AgentState> =
+            std::iter::once(&current.state).chain(ephemeral.as_ref().map(|state| &state.state)).collect();
+        let scopes = || states.iter().flat_map(|state| state.all_scopes());
+        let times = || scopes().flat_map(|(_, scope)| scope.live_entries(now)).map(|(_, entry)| entry.timestamp);
+        let used: u64 = states.iter().map(|state| state.usage().bytes).sum();
+        let limit = self.runtime.engine.options.limits.state_bytes;
+        Ok(MemoryStats {
+            total_entries_working: times().count() as u64,
+            active_working_scopes: states.iter().map(|state| state.usage().scopes).sum(),
+            total_entries_long_term: 0,
+            total_entries_forgotten: 0,
+            storage_bytes_used: used,
+            storage_bytes_limit: limit,
+            storage_percent_used: if limit > 0 { used as f32 / limit as f32 * 100.0 } else { 0.0 },
+            oldest_entry: times().min(),
+            newest_entry: times().max(),
+            context_tokens_used: 0,
+            context_tokens_max: 0,
+            total_notes: states.iter().map(|state| state.note_count()).sum(),
+            rev: current.head.rev,
+        })
+    }
+
+    /// Watches the memory's log, whoever writes it: first what came after `from_rev` (0 for all), then what comes.
+    pub async fn watch(&self, from_rev: u64) -> Result<AgentWatch> {
+        self.runtime.engine.watch(self.runtime.slot.clone(), from_rev).await
+    }
+}
+
+/// An agent's long-term memory, behind its tier gate. What it does comes with the memory cores.
+#[derive(Debug, Clone)]
+pub struct LongTermMemory {
+    agent_id: AgentId,
+}
+
+impl LongTermMemory {
+    /// Whose memory this is.
+    pub fn agent_id(&self) -> &AgentId {
+        &self.agent_id
+    }
+}

@@ -1,0 +1,80 @@
+//! An agent's ephemeral scopes: a second state of the same kind that lives in this process and is never stored.
+
+use arc_swap::{ArcSwapOption, Guard};
+use corkboard_core::agent::{AgentCommand, AgentReply, AgentState};
+use corkboard_core::{Actor, AgentId, Context, Limits, Outcome, Request, Revisioned, Usage};
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use tokio::sync::broadcast;
+
+use super::{MemoryEvent, observer};
+use crate::engine::Answer;
+use crate::{Result, ids};
+
+type State = Revisioned<AgentState>;
+
+/// Writers change the state in place; the first reader after them takes a copy (which costs nothing until the next write)
+/// and leaves it for the others.
+#[derive(Default)]
+pub(super) struct Ephemeral {
+    working: Mutex<State>,
+    published: ArcSwapOption<State>,
+}
+
+/// Who writes, and under which rules.
+pub(super) struct Circumstances<'a> {
+    pub(super) agent: &'a AgentId,
+    pub(super) actor: &'a Actor,
+    pub(super) limits: &'a Limits,
+    pub(super) outside: Usage,
+    pub(super) now: Timestamp,
+    pub(super) events: &'a broadcast::Sender<MemoryEvent>,
+}
+
+impl Ephemeral {
+    pub(super) fn read(&self) -> Guard<Option<Arc<State>>> {
+        let published = self.published.load();
+        if published.is_some() {
+            return published;
+        }
+        // Published under the lock, or a writer's retraction could be overtaken.
+        let working = self.working.lock();
+        self.published.store(Some(Arc::new(working.clone())));
+        drop(working);
+        self.published.load()
+    }
+
+    pub(super) fn usage(&self) -> Usage {
+        use corkboard_core::Space;
+        self.working.lock().state.usage()
+    }
+
+    /// Decides and applies a command. `make` builds it from the state it is decided against.
+    pub(super) fn ask(
+        &self,
+        circumstances: &Circumstances<'_>,
+        make: impl FnOnce(&AgentState, Timestamp) -> Result<Request<AgentCommand>>,
+    ) -> Result<Answer<AgentReply>> {
+        use corkboard_core::Space;
+        let Circumstances { agent, actor, limits, outside, now, events } = circumstances;
+        let mut working = self.working.lock();
+        let now = working.last_at.max(*now);
+        let request = make(&working.state, now)?;
+        let mut context = Context::new(now, actor, limits, ids::at(now));
+        context.outside = *outside;
+        let (commit, reply) = match working.decide(&request, &context)? {
+            Outcome::Unchanged { reply, rev } => return Ok(Answer { reply, rev }),
+            Outcome::Commit { commit, reply, .. } => (commit, reply),
+        };
+        if self.published.load().is_some() {
+            self.published.store(None);
+        }
+        let before = working.state.usage();
+        // It was decided on this very state, so it fits.
+        let _ = working.apply(&commit, ids::commit(), limits);
+        observer::resident(before, working.state.usage());
+        observer::tell(events, agent, &commit, &working.state);
+        Ok(Answer { reply, rev: working.head.rev })
+    }
+}

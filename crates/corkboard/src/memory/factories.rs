@@ -1,0 +1,32 @@
+//! `get_or_set`: one factory per key at a time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use corkboard_core::ScopeId;
+use parking_lot::Mutex;
+use tokio::sync::OwnedMutexGuard;
+
+/// The keys whose values are being made.
+#[derive(Default)]
+pub(super) struct Factories {
+    keys: Mutex<HashMap<(ScopeId, String), Weak<tokio::sync::Mutex<()>>>>,
+}
+
+impl Factories {
+    /// Waits for the turn to make this key's value. A turn ends when its guard is dropped, be it by success, failure or
+    /// cancellation; then the next one looks whether there is a value now.
+    pub(super) async fn turn(&self, scope: ScopeId, key: &str) -> OwnedMutexGuard<()> {
+        let turns = {
+            let mut keys = self.keys.lock();
+            keys.retain(|_, turns| turns.strong_count() > 0);
+            let known = keys.get(&(scope, key.to_owned())).and_then(Weak::upgrade);
+            known.unwrap_or_else(|| {
+                let turns = Arc::new(tokio::sync::Mutex::new(()));
+                keys.insert((scope, key.to_owned()), Arc::downgrade(&turns));
+                turns
+            })
+        };
+        turns.lock_owned().await
+    }
+}

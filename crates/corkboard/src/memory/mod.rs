@@ -1,0 +1,21 @@
+//! An agent's memory: handles over the agent's space, and over its ephemeral scopes in this process.
+
+mod agent;
+mod ephemeral;
+mod events;
+mod factories;
+mod observer;
+mod place;
+mod scope;
+mod stats;
+mod working;
+mod write;
+
+pub(crate) use agent::AgentRuntime;
+pub use agent::{AgentMemory, AgentWatch, ClearOptions, LongTermMemory};
+pub use events::MemoryEvent;
+pub(crate) use observer::AgentObserver;
+pub use scope::{Durability, Scope, ScopeInfo};
+pub use stats::MemoryStats;
+pub use working::WorkingMemory;
+pub use write::{Append, Remove, Set, Written};

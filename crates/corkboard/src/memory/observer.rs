@@ -1,0 +1,111 @@
+//! Seed 004's log messages (§7.1), metrics (§7.2) and events (§4.5), for everything that this process does.
+
+use corkboard_core::agent::{AgentEvent, AgentReply, AgentState};
+use corkboard_core::{AgentId, Commit, SpaceId, Usage};
+use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
+use tokio::sync::broadcast;
+
+use super::MemoryEvent;
+use crate::engine::Observer;
+
+pub(crate) struct AgentObserver {
+    events: broadcast::Sender<MemoryEvent>,
+}
+
+impl AgentObserver {
+    pub(crate) fn new(events: broadcast::Sender<MemoryEvent>) -> Self {
+        Self { events }
+    }
+}
+
+impl Observer<AgentState> for AgentObserver {
+    fn loaded(&self, space: &SpaceId) {
+        tracing::info!(agent_id = space.name(), "Working memory initialized for agent {}", space.name());
+    }
+
+    fn committed(&self, space: &SpaceId, commit: &Commit<AgentEvent, AgentReply>, state: &AgentState) {
+        if let Some(agent) = space.as_agent() {
+            tell(&self.events, &agent, commit, state);
+        }
+    }
+
+    fn resident(&self, before: Usage, after: Usage) {
+        resident(before, after);
+    }
+}
+
+/// Logs a commit and tells subscribers of it.
+pub(super) fn tell(
+    events: &broadcast::Sender<MemoryEvent>,
+    agent: &AgentId,
+    commit: &Commit<AgentEvent, AgentReply>,
+    state: &AgentState,
+) {
+    for event in &commit.events {
+        log(agent, event);
+        if events.receiver_count() > 0
+            && let Some(event) = MemoryEvent::of(agent, event, commit.at, state)
+        {
+            // The last subscriber may have just left.
+            let _ = events.send(event);
+        }
+    }
+}
+
+fn log(agent_id: &AgentId, event: &AgentEvent) {
+    let (operation, key) = match event {
+        AgentEvent::EntrySet { key, updated, .. } => (if *updated { "updated" } else { "set" }, key),
+        AgentEvent::EntryAppended { key, .. } => ("appended", key),
+        AgentEvent::EntryRemoved { key, .. } => ("removed", key),
+        AgentEvent::EntryExpired { key, .. } => ("expired", key),
+        AgentEvent::ScopeCreated { id, name, .. } => {
+            tracing::debug!(%agent_id, "Created working memory scope {name} ({id}) for agent {agent_id}");
+            return;
+        }
+        AgentEvent::ScopeDisposed { scope, name, entries } => {
+            tracing::debug!(%agent_id, "Disposed working memory scope {name} ({scope}), cleared {entries} entries");
+            return;
+        }
+        AgentEvent::Cleared { scope, entries } if scope.is_root() => {
+            tracing::info!(%agent_id, "Working memory cleared for agent {agent_id}, removed {entries} entries");
+            return;
+        }
+        AgentEvent::Cleared { .. }
+        | AgentEvent::NoteAdded { .. }
+        | AgentEvent::NoteRemoved { .. }
+        | AgentEvent::ScopeMerged { .. }
+        | AgentEvent::Restored { .. } => {
+            tracing::debug!(%agent_id, ?event, "Working memory changed for agent {agent_id}");
+            return;
+        }
+    };
+    tracing::debug!(%agent_id, "Working memory {operation} for key {key} by agent {agent_id}");
+}
+
+/// Entries and scopes held in memory by this process.
+pub(super) fn resident(before: Usage, after: Usage) {
+    let change = |gauge: Gauge, before: u64, after: u64| {
+        if before != after {
+            gauge.increment(after as f64 - before as f64);
+        }
+    };
+    change(gauge!("agents.memory.working.entries"), before.entries, after.entries);
+    change(gauge!("agents.memory.working.scopes"), before.scopes, after.scopes);
+}
+
+/// The metrics of single operations. A recorder must be installed before the Corkboard is opened to be heard.
+pub(super) struct Meters {
+    pub(super) get_latency: Histogram,
+    pub(super) set_latency: Histogram,
+    pub(super) fallbacks: Counter,
+}
+
+impl Meters {
+    pub(super) fn new() -> Self {
+        Self {
+            get_latency: histogram!("agents.memory.working.get_latency_ms"),
+            set_latency: histogram!("agents.memory.working.set_latency_ms"),
+            fallbacks: counter!("agents.memory.working.scope_fallback_total"),
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Where in an agent's memory a handle stands, and what can be done there. `WorkingMemory` and `Scope` are both places.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Separator};
+use corkboard_core::{
+    Actor, Content, Entry, EntryMetadata, Key, Limits, Note, NoteId, Refusal, Request, ScopeId, ScopeName, ScopeState,
+};
+use jiff::Timestamp;
+use metrics::Histogram;
+use parking_lot::Mutex;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::agent::AgentRuntime;
+use super::ephemeral::Circumstances;
+use super::write::{Append, Conditions, Remove, Set, unexpected};
+use crate::engine::{Answer, Asked};
+use crate::{Error, Result};
+
+/// One scope of one agent, and in whose name it is used.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) agent: Arc<AgentRuntime>,
+    pub(super) actor: Actor,
+    pub(super) location: Location,
+}
+
+#[derive(Clone)]
+pub(super) enum Location {
+    Root,
+    Durable { id: ScopeId, name: ScopeName },
+    Ephemeral(Arc<EphemeralScope>),
+}
+
+/// An ephemeral scope for as long as someone holds it. Its parent lives at least as long.
+pub(super) struct EphemeralScope {
+    pub(super) id: ScopeId,
+    pub(super) name: ScopeName,
+    pub(super) agent: Arc<AgentRuntime>,
+    pub(super) _parent: Location,
+}
+
+impl Drop for EphemeralScope {
+    fn drop(&mut self) {
+        self.agent.dispose_ephemeral(self.id);
+    }
+}
+
+/// How far a read goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// This scope.
+    Local,
+    /// This scope, then its parent, and so on to the root.
+    Fallback,
+}
+
+impl Place {
+    pub(super) fn limits(&self) -> &Limits {
+        &self.agent.engine.options.limits
+    }
+
+    pub(super) fn scope_id(&self) -> ScopeId {
+        match &self.location {
+            Location::Root => ScopeId::ROOT,
+            Location::Durable { id, .. } => *id,
+            Location::Ephemeral(scope) => scope.id,
+        }
+    }
+
+    pub(super) fn scope_name(&self) -> ScopeName {
+        match &self.location {
+            Location::Root => ScopeName::root(),
+            Location::Durable { name, .. } => name.clone(),
+            Location::Ephemeral(scope) => scope.name.clone(),
+        }
+    }
+
+    pub(super) fn disposed(&self) -> Error {
+        Error::ScopeDisposed { id: self.scope_id(), name: self.scope_name().to_string() }
+    }
+
+    // Writing.
+
+    pub(super) fn set<'a, T: Serialize + ?Sized>(&'a self, key: &'a str, value: &T) -> Set<'a> {
+        let value = Content::of(value).map_err(|error| {
+            tracing::error!("Failed to serialize value for key {key}: {error}");
+            Error::Serialize { key: key.into(), message: error.to_string() }
+        });
+        let type_name = std::any::type_name::<T>();
+        let (metadata, conditions) = (EntryMetadata::default(), Conditions::default());
+        Set { place: self, key, value, type_name, metadata, conditions }
+    }
+
+    pub(super) fn append<'a>(&'a self, key: &'a str, text: &'a str) -> Append<'a> {
+        Append { place: self, key, text, separator: Separator::None, conditions: Conditions::default() }
+    }
+
+    pub(super) fn remove<'a>(&'a self, key: &'a str) -> Remove<'a> {
+        Remove { place: self, key, conditions: Conditions::default() }
+    }
+
+    pub(super) async fn command(&self, command: AgentCommand) -> Result<Answer<AgentReply>> {
+        self.ask(Request::new(command)).await
+    }
+
+    pub(super) async fn ask(&self, request: Request<AgentCommand>) -> Result<Answer<AgentReply>> {
+        let answer = match &self.location {
+            Location::Root | Location::Durable { .. } => self.agent.ask(&self.actor, Asked::Request(request)).await,
+            Location::Ephemeral(_) => self.ask_ephemeral(|_, _| Ok(request)),
+        };
+        answer.map_err(|error| self.own_disposal(error))
+    }
+
+    fn ask_ephemeral(
+        &self,
+        make: impl FnOnce(&AgentState, Timestamp) -> Result<Request<AgentCommand>>,
+    ) -> Result<Answer<AgentReply>> {
+        let circumstances = Circumstances {
+            agent: &self.agent.id,
+            actor: &self.actor,
+            limits: self.limits(),
+            outside: self.agent.slot.last_usage(),
+            now: self.agent.engine.options.clock.now(),
+            events: &self.agent.events,
+        };
+        self.agent.ephemeral.ask(&circumstances, make)
+    }
+
+    /// A scope that is gone is, to its own handle, a disposed one.
+    fn own_disposal(&self, error: Error) -> Error {
+        match error {
+            Error::Refused(Refusal::ScopeGone { scope }) if scope == self.scope_id() => self.disposed(),
+            other => other,
+        }
+    }
+
+    pub(super) async fn update<T, F>(&self, key: &str, mut change: F) -> Result<T>
+    where
+        T: Serialize + DeserializeOwned + Send + 'static,
+        F: FnMut(Option<T>) -> T + Send + 'static,
+    {
+        let _timed = self.time_set();
+        let key = Key::new(key, self.limits())?;
+        let scope = self.scope_id();
+        let latest = Arc::new(Mutex::new(None));
+        let result = latest.clone();
+        let make = move |state: &AgentState, now: Timestamp| {
+            let found = state.scope(scope).ok_or(Refusal::ScopeGone { scope })?.get(key.as_str(), now);
+            let old = found.map(|entry| parse(&key, entry)).transpose()?;
+            let new = change(old);
+            let value = Content::of(&new)
+                .map_err(|error| Error::Serialize { key: key.to_string(), message: error.to_string() })?;
+            *latest.lock() = Some(new);
+            Ok(Request::new(AgentCommand::Set {
+                scope,
+                key: key.clone(),
+                value,
+                type_name: std::any::type_name::<T>().into(),
+                metadata: Box::new(found.map_or_else(EntryMetadata::default, |entry| kept_metadata(entry))),
+                if_version: Some(found.map_or(0, |entry| entry.version)),
+            }))
+        };
+        let answer = match &self.location {
+            Location::Root | Location::Durable { .. } => {
+                self.agent.ask(&self.actor, Asked::Computed(Box::new(make))).await
+            }
+            Location::Ephemeral(_) => self.ask_ephemeral(make),
+        };
+        answer.map_err(|error| self.own_disposal(error))?;
+        let value = result.lock().take();
+        value.ok_or_else(|| unexpected(AgentReply::Done))
+    }
+
+    pub(super) async fn get_or_set<T, E, F, Fut>(&self, key: &str, factory: F) -> Result<T>
+    where
+        T: Serialize + DeserializeOwned,
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+        F: FnOnce() -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        if let Some(value) = self.get(key, Reach::Fallback).await? {
+            return Ok(value);
+        }
+        let _turn = self.agent.factories.turn(self.scope_id(), key).await;
+        if let Some(value) = self.get(key, Reach::Fallback).await? {
+            return Ok(value);
+        }
+        let made = factory().await.map_err(|error| Error::Factory { key: key.into(), source: error.into() })?;
+        match self.set(key, &made).if_version(0).await {
+            Ok(_) => Ok(made),
+            // Another process was first: its value is the value.
+            Err(Error::Refused(Refusal::Conflict { key, current: Some(current), .. })) => parse(&key, &current),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) async fn clear(&self) -> Result<u64> {
+        match self.command(AgentCommand::Clear { scope: self.scope_id() }).await?.reply {
+            AgentReply::Cleared { entries } => Ok(entries),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    pub(super) async fn add_note(&self, text: &str) -> Result<NoteId> {
+        let command = AgentCommand::AddNote { scope: self.scope_id(), text: text.into() };
+        match self.command(command).await?.reply {
+            AgentReply::NoteAdded { id } => Ok(id),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    pub(super) async fn remove_note(&self, id: NoteId) -> Result<bool> {
+        let reply = self.command(AgentCommand::RemoveNote { scope: self.scope_id(), id }).await?.reply;
+        Ok(reply == AgentReply::Removed { existed: true })
+    }
+
+    // Reading.
+
+    pub(super) async fn get<T: DeserializeOwned>(&self, key: &str, reach: Reach) -> Result<Option<T>> {
+        self.find(key, reach, |entry| entry.value.parse::<T>())
+            .await?
+            .transpose()
+            .map_err(|error| wrong_type::<T>(key, &error))
+    }
+
+    pub(super) async fn entry(&self, key: &str, reach: Reach) -> Result<Option<Arc<Entry>>> {
+        self.find(key, reach, Arc::clone).await
+    }
+
+    pub(super) async fn contains(&self, key: &str, reach: Reach) -> Result<bool> {
+        Ok(self.find(key, reach, |_| ()).await?.is_some())
+    }
+
+    /// Looks a key up and hands the entry to `read`.
+    async fn find<R>(&self, key: &str, reach: Reach, read: impl FnOnce(&Arc<Entry>) -> R) -> Result<Option<R>> {
+        Key::check(key, self.limits())?;
+        let started = Instant::now();
+        let now = self.agent.engine.options.clock.now();
+        let mut read = Some(read);
+        let mut found = |entry: &Arc<Entry>| {
+            entry.access.record(now);
+            read.take().map(|read| read(entry))
+        };
+        let result = match &self.location {
+            Location::Ephemeral(scope) => match self.find_ephemeral(scope.id, key, reach, now, &mut found)? {
+                Step::Ended(result) => result,
+                Step::GoOn(durable) => self.find_durable(durable, key, reach, now, &mut found).await?,
+            },
+            Location::Root | Location::Durable { .. } => {
+                self.find_durable(self.scope_id(), key, reach, now, &mut found).await?
+            }
+        };
+        self.agent.meters.get_latency.record(started.elapsed().as_secs_f64() * 1000.0);
+        if !matches!(self.location, Location::Root) {
+            let (scope_name, scope_id, was_found) = (self.scope_name(), self.scope_id(), result.is_some());
+            tracing::debug!("Working memory scope {scope_name} ({scope_id}) lookup for key {key}: {was_found}");
+        }
+        Ok(result)
+    }
+
+    fn find_ephemeral<R>(
+        &self,
+        from: ScopeId,
+        key: &str,
+        reach: Reach,
+        now: Timestamp,
+        found: &mut impl FnMut(&Arc<Entry>) -> Option<R>,
+    ) -> Result<Step<R>> {
+        let state = self.agent.ephemeral.read();
+        let Some(state) = state.as_ref().map(|revisioned| &revisioned.state) else { return Err(self.disposed()) };
+        let mut scope = state.scope(from).ok_or_else(|| self.disposed())?;
+        loop {
+            if let Some(entry) = scope.get(key, now) {
+                return Ok(Step::Ended(found(entry)));
+            }
+            if reach == Reach::Local {
+                return Ok(Step::Ended(None));
+            }
+            self.agent.meters.fallbacks.increment(1);
+            match state.scope(scope.parent) {
+                Some(parent) if !scope.parent.is_root() => scope = parent,
+                _ => return Ok(Step::GoOn(scope.parent)),
+            }
+        }
+    }
+
+    async fn find_durable<R>(
+        &self,
+        from: ScopeId,
+        key: &str,
+        reach: Reach,
+        now: Timestamp,
+        found: &mut impl FnMut(&Arc<Entry>) -> Option<R>,
+    ) -> Result<Option<R>> {
+        let mut look = |state: &AgentState| {
+            let mut id = from;
+            loop {
+                let scope = state.scope(id).ok_or_else(|| self.disposed())?;
+                if let Some(entry) = scope.get(key, now) {
+                    return Ok(found(entry));
+                }
+                if reach == Reach::Local || id.is_root() {
+                    return Ok(None);
+                }
+                self.agent.meters.fallbacks.increment(1);
+                id = scope.parent;
+            }
+        };
+        if let Some(guard) = self.agent.engine.current_if_sole(&self.agent.slot)
+            && let Some(current) = guard.as_ref()
+        {
+            return look(&current.state);
+        }
+        let current = self.agent.engine.current(&self.agent.slot).await?;
+        look(&current.state)
+    }
+
+    /// Hands this scope, as it is now, to `read`.
+    pub(super) async fn view<R>(&self, read: impl FnOnce(&AgentState, &ScopeState, Timestamp) -> R) -> Result<R> {
+        let now = self.agent.engine.options.clock.now();
+        let id = self.scope_id();
+        if let Location::Ephemeral(_) = &self.location {
+            let state = self.agent.ephemeral.read();
+            let state = state.as_ref().map(|revisioned| &revisioned.state).ok_or_else(|| self.disposed())?;
+            let scope = state.scope(id).ok_or_else(|| self.disposed())?;
+            return Ok(read(state, scope, now));
+        }
+        let current = self.agent.engine.current(&self.agent.slot).await?;
+        let scope = current.state.scope(id).ok_or_else(|| self.disposed())?;
+        Ok(read(&current.state, scope, now))
+    }
+
+    pub(super) async fn len(&self) -> Result<usize> {
+        let id = self.scope_id();
+        self.view(|state, _, now| state.live_len(id, now)).await
+    }
+
+    pub(super) async fn keys(&self) -> Result<Vec<Key>> {
+        self.view(|_, scope, now| scope.live_entries(now).map(|(key, _)| key.clone()).collect()).await
+    }
+
+    pub(super) async fn entries(&self) -> Result<Vec<(Key, Arc<Entry>)>> {
+        let pair = |(key, entry): (&Key, &Arc<Entry>)| (key.clone(), entry.clone());
+        self.view(|_, scope, now| scope.live_entries(now).map(pair).collect()).await
+    }
+
+    pub(super) async fn notes(&self) -> Result<Vec<Note>> {
+        self.view(|_, scope, _| scope.notes.values().cloned().collect()).await
+    }
+
+    pub(super) fn time_set(&self) -> Timed<'_> {
+        Timed { histogram: &self.agent.meters.set_latency, started: Instant::now() }
+    }
+}
+
+/// Where a lookup in the ephemeral scopes ended.
+enum Step<R> {
+    Ended(Option<R>),
+    /// At this durable scope it goes on.
+    GoOn(ScopeId),
+}
+
+/// Records how long something took when it is dropped.
+pub(super) struct Timed<'a> {
+    histogram: &'a Histogram,
+    started: Instant,
+}
+
+impl Drop for Timed<'_> {
+    fn drop(&mut self) {
+        self.histogram.record(self.started.elapsed().as_secs_f64() * 1000.0);
+    }
+}
+
+fn parse<T: DeserializeOwned>(key: &Key, entry: &Entry) -> Result<T> {
+    entry.value.parse().map_err(|error| wrong_type::<T>(key.as_str(), &error))
+}
+
+fn wrong_type<T>(key: &str, error: &serde_json::Error) -> Error {
+    Error::Deserialize { key: key.into(), expected: std::any::type_name::<T>(), message: error.to_string() }
+}
+
+/// An update changes the value; what is known about it stays.
+fn kept_metadata(entry: &Entry) -> EntryMetadata {
+    EntryMetadata {
+        importance: Some(entry.importance),
+        tags: Some(entry.tags.iter().map(|tag| tag.to_string()).collect()),
+        kind: Some(entry.kind),
+        expires_at: entry.expires_at,
+        custom: entry.custom.as_deref().cloned(),
+        session: entry.session.as_deref().map(str::to_owned),
+        ..EntryMetadata::default()
+    }
+}

@@ -1,0 +1,191 @@
+//! Writes with conditions: nothing happens until they are awaited.
+
+use std::pin::Pin;
+
+use corkboard_core::agent::{AgentCommand, AgentReply, Separator};
+use corkboard_core::{Content, EntryMetadata, IdempotencyKey, Key, Request};
+
+use super::place::Place;
+use crate::{Error, Result};
+
+/// What a write did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Written {
+    /// The entry's version now: the revision of this write.
+    pub version: u64,
+    /// Whether the key existed before.
+    pub is_update: bool,
+}
+
+type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
+
+/// What must hold for a write to happen.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Conditions {
+    if_version: Option<u64>,
+    if_rev: Option<u64>,
+    idempotency_key: Option<String>,
+}
+
+impl Conditions {
+    fn request(self, place: &Place, command: AgentCommand) -> Result<Request<AgentCommand>> {
+        let limits = place.limits();
+        let idempotency = self.idempotency_key.map(|key| IdempotencyKey::new(&key, &command, limits)).transpose()?;
+        Ok(Request { command, if_rev: self.if_rev, idempotency })
+    }
+}
+
+macro_rules! conditions {
+    ($name:ident) => {
+        impl<'a> $name<'a> {
+            /// Only if the entry is at this version; 0 means that it must not exist. Otherwise
+            /// [`Refusal::Conflict`](crate::Refusal::Conflict), with what is there.
+            pub fn if_version(mut self, version: u64) -> Self {
+                self.conditions.if_version = Some(version);
+                self
+            }
+
+            /// Only if the whole memory is at this revision.
+            pub fn if_rev(mut self, rev: u64) -> Self {
+                self.conditions.if_rev = Some(rev);
+                self
+            }
+
+            /// Names the request: the same again, within a day, gets the same answer and has no second effect.
+            pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
+                self.conditions.idempotency_key = Some(key.into());
+                self
+            }
+        }
+    };
+}
+
+/// Stores a value. Made by `set`.
+#[must_use = "nothing is written until this is awaited"]
+pub struct Set<'a> {
+    pub(super) place: &'a Place,
+    pub(super) key: &'a str,
+    pub(super) value: Result<Content>,
+    pub(super) type_name: &'static str,
+    pub(super) metadata: EntryMetadata,
+    pub(super) conditions: Conditions,
+}
+
+conditions!(Set);
+
+impl<'a> Set<'a> {
+    /// What is to be known about the entry. It replaces what was known.
+    pub fn metadata(mut self, metadata: EntryMetadata) -> Self {
+        self.metadata = metadata;
+        self
+    }
+
+    /// The type name to be kept, for callers that write on behalf of others.
+    pub fn type_name(mut self, type_name: &'static str) -> Self {
+        self.type_name = type_name;
+        self
+    }
+}
+
+impl<'a> IntoFuture for Set<'a> {
+    type Output = Result<Written>;
+    type IntoFuture = Future<'a, Written>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let Self { place, key, value, type_name, metadata, conditions } = self;
+            let _timed = place.time_set();
+            let command = AgentCommand::Set {
+                scope: place.scope_id(),
+                key: Key::new(key, place.limits())?,
+                value: value?,
+                type_name: type_name.into(),
+                metadata: Box::new(metadata),
+                if_version: conditions.if_version,
+            };
+            let answer = place.ask(conditions.request(place, command)?).await?;
+            written(answer.reply, answer.rev)
+        })
+    }
+}
+
+/// Adds text at the end of a text. Made by `append`.
+#[must_use = "nothing is written until this is awaited"]
+pub struct Append<'a> {
+    pub(super) place: &'a Place,
+    pub(super) key: &'a str,
+    pub(super) text: &'a str,
+    pub(super) separator: Separator,
+    pub(super) conditions: Conditions,
+}
+
+conditions!(Append);
+
+impl<'a> Append<'a> {
+    /// Starts a new line, unless the text is the first.
+    pub fn on_new_line(mut self) -> Self {
+        self.separator = Separator::Line;
+        self
+    }
+}
+
+impl<'a> IntoFuture for Append<'a> {
+    type Output = Result<Written>;
+    type IntoFuture = Future<'a, Written>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let Self { place, key, text, separator, conditions } = self;
+            let _timed = place.time_set();
+            let command = AgentCommand::Append {
+                scope: place.scope_id(),
+                key: Key::new(key, place.limits())?,
+                text: text.into(),
+                separator,
+                if_version: conditions.if_version,
+            };
+            let answer = place.ask(conditions.request(place, command)?).await?;
+            written(answer.reply, answer.rev)
+        })
+    }
+}
+
+/// Removes an entry. Made by `remove`; answers whether there was one.
+#[must_use = "nothing is removed until this is awaited"]
+pub struct Remove<'a> {
+    pub(super) place: &'a Place,
+    pub(super) key: &'a str,
+    pub(super) conditions: Conditions,
+}
+
+conditions!(Remove);
+
+impl<'a> IntoFuture for Remove<'a> {
+    type Output = Result<bool>;
+    type IntoFuture = Future<'a, bool>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let Self { place, key, conditions } = self;
+            let command = AgentCommand::Remove {
+                scope: place.scope_id(),
+                key: Key::new(key, place.limits())?,
+                if_version: conditions.if_version,
+            };
+            let answer = place.ask(conditions.request(place, command)?).await?;
+            Ok(answer.reply == AgentReply::Removed { existed: true })
+        })
+    }
+}
+
+pub(super) fn written(reply: AgentReply, rev: u64) -> Result<Written> {
+    match reply {
+        AgentReply::Written { updated } => Ok(Written { version: rev, is_update: updated }),
+        other => Err(unexpected(other)),
+    }
+}
+
+/// The core answered another question than was asked: a bug, told as one.
+pub(super) fn unexpected(reply: AgentReply) -> Error {
+    Error::Damaged { space: "this process".into(), message: format!("unexpected answer {reply:?}") }
+}

@@ -1,0 +1,123 @@
+//! How a Corkboard behaves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use corkboard_core::{Actor, Limits};
+
+use crate::clock::{Clock, SystemClock};
+
+/// The settings of a [`Corkboard`](crate::Corkboard). Start from the default and change what you need.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What may be used of everything.
+    pub limits: Limits,
+    /// Which features are on.
+    pub tier: Tier,
+    /// When a change is acknowledged.
+    pub save: SavePolicy,
+    /// When a space's state is written down whole, so that it loads without its whole log.
+    pub snapshots: SnapshotPolicy,
+    /// How much of the old log is kept.
+    pub retention: Retention,
+    /// About how many bytes of states are held in memory. What was least recently used goes first.
+    pub memory_budget: u64,
+    /// How long to wait for a store that others hold.
+    pub busy_timeout: Duration,
+    /// How often it is looked for what is due.
+    pub tick_interval: Duration,
+    /// How long a watcher hears nothing before it gets a bookmark.
+    pub bookmark_interval: Duration,
+    /// How far a live watcher may fall behind before it is cut off.
+    pub max_watch_lag: u64,
+    /// In whose name handles act unless they are told otherwise.
+    pub actor: Actor,
+    /// Where time comes from.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            tier: Tier::default(),
+            save: SavePolicy::default(),
+            snapshots: SnapshotPolicy::default(),
+            retention: Retention::default(),
+            memory_budget: 512 * 1024 * 1024,
+            busy_timeout: Duration::from_secs(30),
+            tick_interval: Duration::from_secs(1),
+            bookmark_interval: Duration::from_secs(15),
+            max_watch_lag: 10_000,
+            actor: Actor::local(),
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+/// Which features are on. Each tier has all of the one before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// Working memory.
+    Core,
+    /// Long-term memory and embeddings too.
+    WriterPro,
+    /// Everything.
+    #[default]
+    Teams,
+}
+
+impl std::fmt::Display for Tier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Core => "core",
+            Self::WriterPro => "writer_pro",
+            Self::Teams => "teams",
+        })
+    }
+}
+
+/// When a change is acknowledged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SavePolicy {
+    /// When it is durable (`save_on_change`).
+    #[default]
+    OnChange,
+    /// At once; it is written at least that often, and at [`Corkboard::close`](crate::Corkboard::close)
+    /// (`save_interval`). A crash may lose what was not written yet. The store is opened for this process alone.
+    Interval(Duration),
+}
+
+impl SavePolicy {
+    pub(crate) fn is_on_change(self) -> bool {
+        self == Self::OnChange
+    }
+}
+
+/// When a snapshot is due: whichever comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SnapshotPolicy {
+    /// Events since the last one.
+    pub events: u64,
+    /// Bytes of log since the last one.
+    pub bytes: u64,
+}
+
+impl Default for SnapshotPolicy {
+    fn default() -> Self {
+        Self { events: 10_000, bytes: 10 * 1024 * 1024 }
+    }
+}
+
+/// How much of the old log is kept once a snapshot covers it. The default keeps everything.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Retention {
+    /// All of it.
+    #[default]
+    Everything,
+    /// The last so many revisions.
+    Revisions(u64),
+    /// What is not older than this.
+    Age(Duration),
+}

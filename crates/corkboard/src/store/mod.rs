@@ -1,0 +1,294 @@
+//! Where logs are kept. A store never learns the domain: it keeps bytes by space and revision.
+
+mod memory;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod url;
+mod wakes;
+
+use std::fmt;
+use std::pin::Pin;
+use std::time::Duration;
+
+use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+pub use memory::MemoryStore;
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
+pub use url::StoreUrl;
+pub(crate) use url::open;
+pub use wakes::Wakes;
+
+/// What a store's method gives.
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// A keeper of logs. Every implementation passes the same conformance suite (feature `testing`).
+///
+/// The revisions of a space are numbered without gaps. They go on where they were when a space is deleted and created
+/// again, so that no revision ever names two things.
+pub trait Store: Send + Sync + 'static {
+    /// What kind of store this is, and who shares it.
+    fn info(&self) -> StoreInfo;
+
+    /// Appends all records of [`Append`] if the log's head is still the expected one: all or nothing.
+    ///
+    /// `Ok(Appended::Committed)` means durable. [`StoreError::OutcomeUnknown`] means that it may or may not have been
+    /// written; with every other error nothing was.
+    fn append(&self, append: Append) -> StoreFuture<'_, Appended>;
+
+    /// The log's present head; [`Head::EMPTY`] where nothing was ever written. This is the check that makes a read
+    /// current, so it must be cheap.
+    fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head>;
+
+    /// The newest snapshot of a space, and where its log begins and ends.
+    fn load<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Loaded>;
+
+    /// Records after the cursor, oldest first: at most `limit` of them, and at least one if there is one.
+    ///
+    /// Fails with [`StoreError::Compacted`] when the next record is held no longer, [`StoreError::Diverged`] when the
+    /// cursor's commit is not part of this log, and [`StoreError::Future`] when the cursor is beyond its head.
+    fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Vec<Record>>;
+
+    /// Keeps a snapshot, replacing an older one. A newer one stays.
+    fn write_snapshot<'a>(&'a self, space: &'a SpaceId, snapshot: Snapshot) -> StoreFuture<'a, ()>;
+
+    /// Drops old records that a snapshot covers. Returns the oldest revision held afterwards.
+    fn trim<'a>(&'a self, space: &'a SpaceId, trim: Trim) -> StoreFuture<'a, u64>;
+
+    /// Spaces of one kind in the order of their ids, after the given one.
+    fn list<'a>(
+        &'a self,
+        kind: SpaceKind,
+        after: Option<&'a SpaceId>,
+        limit: usize,
+    ) -> StoreFuture<'a, Vec<ListedSpace>>;
+
+    /// Spaces in which something expires at or before `now`, most overdue first.
+    fn due(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, Vec<SpaceId>>;
+
+    /// Removes a space's log and snapshot, if its head is still the expected one. A tombstone keeps the head, so that
+    /// the next life of the space goes on counting, and a cache of the former life is found out.
+    fn delete<'a>(&'a self, space: &'a SpaceId, expected: Head, tombstone: CommitId) -> StoreFuture<'a, Appended>;
+
+    /// Tells when the space may have new revisions, whoever wrote them. The value is the newest revision known.
+    fn changes(&self, space: &SpaceId) -> watch::Receiver<u64>;
+
+    /// Looks for damage. An empty list is good news.
+    fn check(&self) -> StoreFuture<'_, Vec<String>>;
+
+    /// Finishes what was begun and lets go of files and connections. A store on disk answers [`StoreError::Closed`]
+    /// from then on.
+    fn close(&self) -> StoreFuture<'_, ()>;
+}
+
+/// What a store says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct StoreInfo {
+    /// The URL's scheme.
+    pub kind: &'static str,
+    /// Where it is, for people.
+    pub location: String,
+    /// Who else may write.
+    pub ownership: Ownership,
+    /// Facts for people: versions and settings.
+    pub details: Vec<(&'static str, String)>,
+}
+
+/// Who may write to a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ownership {
+    /// This process alone: what it holds in memory is current.
+    Sole,
+    /// Others too: a read asks for the head first.
+    Shared,
+}
+
+/// One revision as a store keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Its place in the log.
+    pub rev: u64,
+    /// Its random id.
+    pub commit: CommitId,
+    /// When it was decided; only [`Trim`] asks.
+    pub at: Timestamp,
+    /// What happened.
+    pub body: Vec<u8>,
+}
+
+/// Records to append, and what is kept beside the log.
+#[derive(Debug, Clone)]
+pub struct Append {
+    /// Which log.
+    pub space: SpaceId,
+    /// Where the log must be.
+    pub expected: Head,
+    /// The records, in order, the first one being `expected.rev + 1`.
+    pub records: Vec<Record>,
+    /// When something in the space expires next.
+    pub next_due: Option<Timestamp>,
+    /// A few facts for lists, at most [`Append::SUMMARY_BYTES`].
+    pub summary: Vec<u8>,
+}
+
+impl Append {
+    /// The most that a summary may take.
+    pub const SUMMARY_BYTES: usize = 4096;
+
+    pub(crate) fn new_head(&self) -> Head {
+        self.records.last().map_or(self.expected, |record| Head { rev: record.rev, commit: record.commit })
+    }
+}
+
+/// How a conditional write ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appended {
+    /// It is durable.
+    Committed,
+    /// Someone else was first. Nothing was written.
+    Conflict {
+        /// Where the log is now.
+        head: Head,
+    },
+}
+
+/// A position in a log, and the commit that must be there if the reader knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor {
+    /// The last revision seen.
+    pub rev: u64,
+    /// Its commit id, if known.
+    pub commit: Option<CommitId>,
+}
+
+impl From<Head> for Cursor {
+    fn from(head: Head) -> Self {
+        Self { rev: head.rev, commit: Some(head.commit) }
+    }
+}
+
+/// What [`Store::load`] finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loaded {
+    /// The head of the log.
+    pub head: Head,
+    /// Where this life of the space began: [`Head::EMPTY`], or the tombstone of the one before.
+    pub born: Head,
+    /// The newest snapshot.
+    pub snapshot: Option<Snapshot>,
+}
+
+/// A state at one revision, as bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The revision it shows.
+    pub head: Head,
+    /// The state.
+    pub body: Vec<u8>,
+}
+
+/// Which records may go: those up to a revision that were also decided before a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trim {
+    /// The newest revision that may go. The store holds it to the snapshot's.
+    pub up_to: u64,
+    /// Only what was decided before this time may go.
+    pub older_than: Option<Timestamp>,
+}
+
+/// A line of [`Store::list`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedSpace {
+    /// Which space.
+    pub space: SpaceId,
+    /// Where its log is.
+    pub head: Head,
+    /// When something in it expires next.
+    pub next_due: Option<Timestamp>,
+    /// The summary of its last append.
+    pub summary: Vec<u8>,
+}
+
+/// What can go wrong in a store.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// Others held the store for too long. Nothing was written.
+    #[error("the store was busy for {} s", waited.as_secs())]
+    Busy {
+        /// How long it was tried.
+        waited: Duration,
+    },
+    /// Another process owns the store.
+    #[error("the store is locked by {holder}")]
+    Locked {
+        /// Who holds it.
+        holder: String,
+    },
+    /// It cannot be reached or written right now. Nothing was written.
+    #[error("the store is not available: {0}")]
+    Unavailable(String),
+    /// The answer was lost: the write may or may not have happened.
+    #[error("the outcome is unknown: {0}")]
+    OutcomeUnknown(String),
+    /// The store has ended, because going on could lose data (a failed fsync). Open it anew.
+    #[error("the store has ended: {0}")]
+    Failed(String),
+    /// What is stored cannot be right.
+    #[error("the store is damaged: {0}")]
+    Corrupt(String),
+    /// The store's own format is newer than this Corkboard.
+    #[error("the store is in format {found}; this Corkboard knows formats up to {known}")]
+    NewerFormat {
+        /// The store's format.
+        found: u32,
+        /// The newest format known.
+        known: u32,
+    },
+    /// The records asked for are held no longer.
+    #[error("revisions before {oldest} are no longer held")]
+    Compacted {
+        /// The oldest revision that can be read.
+        oldest: u64,
+    },
+    /// The log is not the one that the cursor came from.
+    #[error("the log is another one than the cursor's: the space was restored or replaced")]
+    Diverged,
+    /// The cursor is beyond the log's end.
+    #[error("revision {asked} lies in the future; the log is at {head}")]
+    Future {
+        /// The cursor's revision.
+        asked: u64,
+        /// The log's.
+        head: u64,
+    },
+    /// No such store, or a URL that makes no sense.
+    #[error("cannot open {url:?}: {reason}")]
+    Url {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl StoreError {
+    /// Whether the same call may succeed later.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Busy { .. } | Self::Unavailable(_))
+    }
+}
+
+impl fmt::Display for Ownership {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sole => "this process alone",
+            Self::Shared => "shared",
+        })
+    }
+}

@@ -1,0 +1,286 @@
+//! `sqlite:`: one file in WAL mode with `synchronous=FULL`, shared by many processes on one machine.
+
+mod reader;
+mod schema;
+mod writer;
+
+use std::collections::HashMap;
+use std::fs::{File, TryLockError};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use rusqlite::Connection;
+use tokio::sync::watch;
+
+use super::{
+    Append, Appended, Cursor, ListedSpace, Loaded, Ownership, Record, Snapshot, Store, StoreError, StoreFuture,
+    StoreInfo, Trim, Wakes,
+};
+use writer::Writer;
+
+/// How often other processes' commits are looked for while someone watches. Not by inotify: it fires before the commit
+/// is visible.
+const POLL: Duration = Duration::from_millis(25);
+/// Read connections kept for the next caller.
+const IDLE_READERS: usize = 4;
+/// Heads remembered between two commits.
+const KNOWN_HEADS: usize = 10_000;
+
+/// Keeps logs in one SQLite file.
+pub struct SqliteStore {
+    inner: Arc<Inner>,
+    writer: Writer,
+    _owner: File,
+}
+
+struct Inner {
+    path: PathBuf,
+    ownership: Ownership,
+    heads: Mutex<Option<Heads>>,
+    readers: Mutex<Vec<Connection>>,
+    wakes: Arc<Wakes>,
+    polling: AtomicBool,
+    busy_timeout: Duration,
+}
+
+/// The heads seen since the file last changed.
+struct Heads {
+    connection: Connection,
+    data_version: i64,
+    known: HashMap<SpaceId, Head>,
+}
+
+impl SqliteStore {
+    /// Opens the file, and creates it and its folder where they are missing.
+    pub async fn open(path: PathBuf, ownership: Ownership, busy_timeout: Duration) -> Result<Self, StoreError> {
+        let opened = tokio::task::spawn_blocking(move || Self::open_blocking(path, ownership, busy_timeout)).await;
+        opened.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+    }
+
+    fn open_blocking(path: PathBuf, ownership: Ownership, busy_timeout: Duration) -> Result<Self, StoreError> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| StoreError::Unavailable(format!("cannot create {}: {error}", folder.display())))?;
+        }
+        let owner = own(&path, ownership)?;
+        let mut connection = schema::connect(&path)?;
+        schema::prepare(&mut connection, busy_timeout)?;
+        let wakes = Arc::new(Wakes::default());
+        let writer = Writer::start(connection, wakes.clone(), busy_timeout)?;
+        let connection = schema::connect(&path)?;
+        let data_version = reader::data_version(&connection)?;
+        let heads = Heads { connection, data_version, known: HashMap::new() };
+        let inner = Inner {
+            path,
+            ownership,
+            heads: Mutex::new(Some(heads)),
+            readers: Mutex::default(),
+            wakes,
+            polling: AtomicBool::new(false),
+            busy_timeout,
+        };
+        Ok(Self { inner: Arc::new(inner), writer, _owner: owner })
+    }
+
+    /// How many transactions this process committed. Each cost one fsync of the log.
+    pub fn commits(&self) -> u64 {
+        self.writer.commits()
+    }
+
+    fn read<T: Send + 'static>(
+        &self,
+        mut query: impl FnMut(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        let inner = self.inner.clone();
+        Box::pin(async move {
+            if let Some(failure) = self.writer.failure() {
+                return Err(failure);
+            }
+            let result = tokio::task::spawn_blocking(move || {
+                if inner.heads.lock().is_none() {
+                    return Err(StoreError::Closed);
+                }
+                let idle = inner.readers.lock().pop();
+                let mut connection = idle.map_or_else(|| schema::connect(&inner.path), Ok)?;
+                let result = schema::retry(inner.busy_timeout, || query(&mut connection));
+                let mut readers = inner.readers.lock();
+                if readers.len() < IDLE_READERS {
+                    readers.push(connection);
+                }
+                result
+            });
+            result.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+        })
+    }
+}
+
+/// Shares the store with other processes, or keeps them out. The lock goes with the process, however it ends.
+fn own(path: &Path, ownership: Ownership) -> Result<File, StoreError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-owner");
+    let unavailable = |error: std::io::Error| StoreError::Unavailable(format!("cannot lock the store: {error}"));
+    let mut options = File::options();
+    let mut file = options.read(true).write(true).create(true).truncate(false).open(&name).map_err(unavailable)?;
+    let locked = match ownership {
+        Ownership::Shared => file.try_lock_shared(),
+        Ownership::Sole => file.try_lock(),
+    };
+    match locked {
+        Ok(()) => {}
+        Err(TryLockError::Error(error)) => return Err(unavailable(error)),
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            let _ = file.read_to_string(&mut holder);
+            let holder = if holder.is_empty() { "other processes that share it".into() } else { holder };
+            return Err(StoreError::Locked { holder });
+        }
+    }
+    file.set_len(0).map_err(unavailable)?;
+    if ownership == Ownership::Sole {
+        write!(file, "process {}", std::process::id()).map_err(unavailable)?;
+    }
+    Ok(file)
+}
+
+impl Inner {
+    fn head(&self, space: &SpaceId) -> Result<Head, StoreError> {
+        let mut heads = self.heads.lock();
+        let heads = heads.as_mut().ok_or(StoreError::Closed)?;
+        // A reader waits only while the file is being recovered after a crash.
+        let data_version = schema::retry(self.busy_timeout, || reader::data_version(&heads.connection))?;
+        if data_version != heads.data_version || heads.known.len() > KNOWN_HEADS {
+            heads.known.clear();
+            heads.data_version = data_version;
+        }
+        if let Some(head) = heads.known.get(space) {
+            return Ok(*head);
+        }
+        let head = reader::space_row(&heads.connection, space)?.map_or(Head::EMPTY, |row| row.head);
+        heads.known.insert(space.clone(), head);
+        Ok(head)
+    }
+
+    fn data_version(&self) -> Result<i64, StoreError> {
+        let heads = self.heads.lock();
+        reader::data_version(&heads.as_ref().ok_or(StoreError::Closed)?.connection)
+    }
+
+    /// Wakes the listeners of every space that another process wrote to, for as long as there are listeners.
+    async fn poll(self: Arc<Self>) {
+        let mut seen = None;
+        loop {
+            let listened = self.wakes.listened();
+            if listened.is_empty() {
+                self.polling.store(false, Ordering::SeqCst);
+                // Someone may have begun to listen in between.
+                if self.wakes.listened().is_empty() || self.polling.swap(true, Ordering::SeqCst) {
+                    return;
+                }
+                continue;
+            }
+            match self.data_version() {
+                Ok(version) if seen != Some(version) => {
+                    seen = Some(version);
+                    for space in listened {
+                        if let Ok(head) = self.head(&space) {
+                            self.wakes.wake(&space, head.rev);
+                        }
+                    }
+                }
+                Err(StoreError::Closed) => return,
+                Ok(_) | Err(_) => {}
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+}
+
+impl Store for SqliteStore {
+    fn info(&self) -> StoreInfo {
+        let details = vec![
+            ("sqlite", rusqlite::version().into()),
+            ("durability", "an answer means fsynced (WAL, synchronous=FULL)".into()),
+        ];
+        StoreInfo {
+            kind: "sqlite",
+            location: self.inner.path.display().to_string(),
+            ownership: self.inner.ownership,
+            details,
+        }
+    }
+
+    fn append(&self, append: Append) -> StoreFuture<'_, Appended> {
+        Box::pin(self.writer.append(append))
+    }
+
+    fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head> {
+        let head = match self.writer.failure() {
+            Some(failure) => Err(failure),
+            None => self.inner.head(space),
+        };
+        Box::pin(std::future::ready(head))
+    }
+
+    fn load<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Loaded> {
+        let space = space.clone();
+        self.read(move |connection| reader::load(connection, &space))
+    }
+
+    fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Vec<Record>> {
+        let space = space.clone();
+        self.read(move |connection| reader::read_after(connection, &space, cursor, limit))
+    }
+
+    fn write_snapshot<'a>(&'a self, space: &'a SpaceId, snapshot: Snapshot) -> StoreFuture<'a, ()> {
+        Box::pin(self.writer.snapshot(space, snapshot))
+    }
+
+    fn trim<'a>(&'a self, space: &'a SpaceId, trim: Trim) -> StoreFuture<'a, u64> {
+        Box::pin(self.writer.trim(space, trim))
+    }
+
+    fn list<'a>(
+        &'a self,
+        kind: SpaceKind,
+        after: Option<&'a SpaceId>,
+        limit: usize,
+    ) -> StoreFuture<'a, Vec<ListedSpace>> {
+        let after = after.cloned();
+        self.read(move |connection| reader::list(connection, kind, after.as_ref(), limit))
+    }
+
+    fn due(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, Vec<SpaceId>> {
+        self.read(move |connection| reader::due(connection, now, limit))
+    }
+
+    fn delete<'a>(&'a self, space: &'a SpaceId, expected: Head, tombstone: CommitId) -> StoreFuture<'a, Appended> {
+        Box::pin(self.writer.delete(space, expected, tombstone))
+    }
+
+    fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
+        let listener = self.inner.wakes.listen(space);
+        if self.inner.ownership == Ownership::Shared && !self.inner.polling.swap(true, Ordering::SeqCst) {
+            tokio::spawn(self.inner.clone().poll());
+        }
+        listener
+    }
+
+    fn check(&self) -> StoreFuture<'_, Vec<String>> {
+        self.read(reader::check)
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async {
+            self.writer.close().await;
+            self.inner.heads.lock().take();
+            self.inner.readers.lock().clear();
+            Ok(())
+        })
+    }
+}

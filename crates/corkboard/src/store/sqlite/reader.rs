@@ -1,0 +1,187 @@
+//! Queries. Each runs in one read transaction, so that what it returns belongs together.
+
+use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use uuid::Uuid;
+
+use super::schema::error;
+use crate::store::{Cursor, ListedSpace, Loaded, Record, Snapshot, StoreError};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// What the table `spaces` knows of one space.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SpaceRow {
+    pub(super) id: i64,
+    pub(super) head: Head,
+    pub(super) born: Head,
+}
+
+pub(super) fn space_row(connection: &Connection, space: &SpaceId) -> Result<Option<SpaceRow>> {
+    let mut query = connection
+        .prepare_cached("SELECT id, rev, commit_id, born_rev, born_commit FROM spaces WHERE name = ?1")
+        .map_err(error)?;
+    query
+        .query_row([space.as_str()], |row| {
+            Ok(SpaceRow { id: row.get(0)?, head: head_at(row, 1)?, born: head_at(row, 3)? })
+        })
+        .optional()
+        .map_err(error)
+}
+
+pub(super) fn data_version(connection: &Connection) -> Result<i64> {
+    let mut query = connection.prepare_cached("PRAGMA data_version").map_err(error)?;
+    query.query_row([], |row| row.get(0)).map_err(error)
+}
+
+pub(super) fn load(connection: &mut Connection, space: &SpaceId) -> Result<Loaded> {
+    let transaction = connection.transaction().map_err(error)?;
+    let Some(row) = space_row(&transaction, space)? else {
+        return Ok(Loaded { head: Head::EMPTY, born: Head::EMPTY, snapshot: None });
+    };
+    let mut query =
+        transaction.prepare_cached("SELECT rev, commit_id, body FROM snapshots WHERE space = ?1").map_err(error)?;
+    let snapshot = query
+        .query_row([row.id], |found| Ok(Snapshot { head: head_at(found, 0)?, body: found.get(2)? }))
+        .optional()
+        .map_err(error)?;
+    Ok(Loaded { head: row.head, born: row.born, snapshot })
+}
+
+pub(super) fn read_after(
+    connection: &mut Connection,
+    space: &SpaceId,
+    cursor: Cursor,
+    limit: usize,
+) -> Result<Vec<Record>> {
+    let transaction = connection.transaction().map_err(error)?;
+    let row = space_row(&transaction, space)?;
+    let (id, head, born) = row.map_or((0, Head::EMPTY, Head::EMPTY), |row| (row.id, row.head, row.born));
+    if cursor.rev > head.rev {
+        return Err(StoreError::Future { asked: cursor.rev, head: head.rev });
+    }
+    let oldest = oldest(&transaction, id, head)?;
+    if cursor.rev + 1 < oldest {
+        return Err(StoreError::Compacted { oldest });
+    }
+    if let Some(expected) = cursor.commit {
+        let found = match cursor.rev {
+            rev if rev == head.rev => Some(head.commit),
+            rev if rev == born.rev => Some(born.commit),
+            rev => commit_at(&transaction, id, rev)?,
+        };
+        if found.is_some_and(|found| found != expected) {
+            return Err(StoreError::Diverged);
+        }
+    }
+    let mut query = transaction
+        .prepare_cached("SELECT rev, commit_id, at, body FROM log WHERE space = ?1 AND rev > ?2 ORDER BY rev LIMIT ?3")
+        .map_err(error)?;
+    let records = query
+        .query_map(params![id, cursor.rev, limit as i64], |row| {
+            let Head { rev, commit } = head_at(row, 0)?;
+            Ok(Record { rev, commit, at: time(row.get(2)?), body: row.get(3)? })
+        })
+        .map_err(error)?;
+    records.collect::<rusqlite::Result<_>>().map_err(error)
+}
+
+pub(super) fn oldest(connection: &Connection, id: i64, head: Head) -> Result<u64> {
+    let mut query = connection.prepare_cached("SELECT min(rev) FROM log WHERE space = ?1").map_err(error)?;
+    let oldest: Option<u64> = query.query_row([id], |row| row.get(0)).map_err(error)?;
+    Ok(oldest.unwrap_or(head.rev + 1))
+}
+
+fn commit_at(connection: &Connection, id: i64, rev: u64) -> Result<Option<CommitId>> {
+    let mut query =
+        connection.prepare_cached("SELECT commit_id FROM log WHERE space = ?1 AND rev = ?2").map_err(error)?;
+    query.query_row(params![id, rev], |row| commit(row.get(0)?)).optional().map_err(error)
+}
+
+pub(super) fn list(
+    connection: &Connection,
+    kind: SpaceKind,
+    after: Option<&SpaceId>,
+    limit: usize,
+) -> Result<Vec<ListedSpace>> {
+    // Names of one kind lie between "kind/" and "kind0", the character after the slash.
+    let first = after.map_or_else(|| format!("{}/", kind.as_str()), |after| after.as_str().into());
+    let mut query = connection
+        .prepare_cached(
+            "SELECT rev, commit_id, name, next_due, summary FROM spaces
+             WHERE name > ?1 AND name < ?2 AND rev > born_rev ORDER BY name LIMIT ?3",
+        )
+        .map_err(error)?;
+    let listed = query
+        .query_map(params![first, format!("{}0", kind.as_str()), limit as i64], |row| {
+            let name: String = row.get(2)?;
+            Ok(ListedSpace {
+                space: SpaceId::from_stored(&name),
+                head: head_at(row, 0)?,
+                next_due: row.get::<_, Option<i64>>(3)?.map(time),
+                summary: row.get(4)?,
+            })
+        })
+        .map_err(error)?;
+    listed.collect::<rusqlite::Result<_>>().map_err(error)
+}
+
+pub(super) fn due(connection: &Connection, now: Timestamp, limit: usize) -> Result<Vec<SpaceId>> {
+    let mut query = connection
+        .prepare_cached("SELECT name FROM spaces WHERE next_due <= ?1 ORDER BY next_due LIMIT ?2")
+        .map_err(error)?;
+    let due = query
+        .query_map(params![now.as_millisecond(), limit as i64], |row| {
+            let name: String = row.get(0)?;
+            Ok(SpaceId::from_stored(&name))
+        })
+        .map_err(error)?;
+    due.collect::<rusqlite::Result<_>>().map_err(error)
+}
+
+/// SQLite's own check, and ours: every head has its record, every log is without gaps.
+pub(super) fn check(connection: &mut Connection) -> Result<Vec<String>> {
+    let transaction = connection.transaction().map_err(error)?;
+    let mut problems = Vec::new();
+    let mut integrity = transaction.prepare("PRAGMA integrity_check(20)").map_err(error)?;
+    let lines = integrity.query_map([], |row| row.get::<_, String>(0)).map_err(error)?;
+    for line in lines {
+        let line = line.map_err(error)?;
+        if line != "ok" {
+            problems.push(format!("SQLite: {line}"));
+        }
+    }
+    let mut gaps = transaction
+        .prepare(
+            "SELECT name, spaces.rev, count(log.rev), min(log.rev), max(log.rev) FROM spaces
+             LEFT JOIN log ON log.space = spaces.id GROUP BY spaces.id
+             HAVING (count(log.rev) > 0 AND (max(log.rev) <> spaces.rev
+                     OR count(log.rev) <> max(log.rev) - min(log.rev) + 1))
+                 OR (count(log.rev) = 0 AND spaces.rev > born_rev
+                     AND NOT EXISTS (SELECT 1 FROM snapshots WHERE space = spaces.id AND snapshots.rev = spaces.rev))",
+        )
+        .map_err(error)?;
+    let gaps = gaps
+        .query_map([], |row| {
+            let (name, rev, count): (String, u64, u64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(format!("space {name}: head at {rev}, but {count} records that do not lead to it"))
+        })
+        .map_err(error)?;
+    for problem in gaps {
+        problems.push(problem.map_err(error)?);
+    }
+    Ok(problems)
+}
+
+fn head_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Head> {
+    Ok(Head { rev: row.get(column)?, commit: commit(row.get(column + 1)?)? })
+}
+
+fn commit(bytes: [u8; 16]) -> rusqlite::Result<CommitId> {
+    Ok(CommitId(Uuid::from_bytes(bytes)))
+}
+
+fn time(millisecond: i64) -> Timestamp {
+    Timestamp::from_millisecond(millisecond).unwrap_or(Timestamp::UNIX_EPOCH)
+}

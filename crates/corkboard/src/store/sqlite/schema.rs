@@ -1,0 +1,121 @@
+//! The tables, and opening a connection to them.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use crate::store::StoreError;
+
+/// "CORK", so that no other program's database is taken for ours.
+const APPLICATION_ID: i64 = 0x434f_524b;
+/// The version of the tables.
+const FORMAT: u32 = 1;
+
+/// The log is in the order of appending: every commit writes at its end, and an index finds a space's part of it.
+const TABLES: &str = "
+CREATE TABLE spaces (
+    id          INTEGER PRIMARY KEY,
+    name        TEXT NOT NULL UNIQUE,
+    rev         INTEGER NOT NULL,
+    commit_id   BLOB NOT NULL,
+    born_rev    INTEGER NOT NULL,
+    born_commit BLOB NOT NULL,
+    next_due    INTEGER,
+    summary     BLOB NOT NULL
+) STRICT;
+CREATE INDEX spaces_due ON spaces (next_due) WHERE next_due IS NOT NULL;
+CREATE TABLE log (
+    position    INTEGER PRIMARY KEY,
+    space       INTEGER NOT NULL,
+    rev         INTEGER NOT NULL,
+    commit_id   BLOB NOT NULL,
+    at          INTEGER NOT NULL,
+    body        BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX log_by_space ON log (space, rev);
+CREATE TABLE snapshots (
+    space       INTEGER PRIMARY KEY,
+    rev         INTEGER NOT NULL,
+    commit_id   BLOB NOT NULL,
+    body        BLOB NOT NULL
+) STRICT;
+";
+
+/// Opens a connection with the settings that durability rests on.
+pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(error)?;
+    // Waiting is ours: SQLite's own backs off to 100 ms, far more than a commit takes.
+    connection.busy_timeout(Duration::ZERO).map_err(error)?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(connection)
+}
+
+/// Makes the file ours: write-ahead log, full synchronisation, tables.
+pub(super) fn prepare(connection: &mut Connection, busy_timeout: Duration) -> Result<(), StoreError> {
+    let application: i64 = retry(busy_timeout, || pragma(connection, "application_id"))?;
+    if application != APPLICATION_ID {
+        let tables: i64 =
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(error)?;
+        if application != 0 || tables != 0 {
+            return Err(StoreError::Corrupt("this is another program's database, not Corkboard's".into()));
+        }
+    }
+    let mode: String =
+        retry(busy_timeout, || connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(error))?;
+    if mode != "wal" {
+        return Err(StoreError::Unavailable(format!("SQLite cannot use a write-ahead log here (journal mode {mode})")));
+    }
+    connection.execute_batch("PRAGMA synchronous = FULL").map_err(error)?;
+    retry(busy_timeout, || {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(error)?;
+        let found: u32 = pragma(&transaction, "user_version")?;
+        if found > FORMAT {
+            return Err(StoreError::NewerFormat { found, known: FORMAT });
+        }
+        if found == 0 {
+            transaction.execute_batch(TABLES).map_err(error)?;
+            transaction
+                .execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}"))
+                .map_err(error)?;
+        }
+        transaction.commit().map_err(error)
+    })
+}
+
+fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, name: &str) -> Result<T, StoreError> {
+    connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0)).map_err(error)
+}
+
+/// Tries again while others hold the lock: jittered, at most 2 ms apart, until the deadline.
+pub(super) fn retry<T>(
+    deadline: Duration,
+    mut attempt: impl FnMut() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let start = Instant::now();
+    let mut longest = 200;
+    loop {
+        match attempt() {
+            Err(StoreError::Busy { .. }) if start.elapsed() >= deadline => {
+                return Err(StoreError::Busy { waited: start.elapsed() });
+            }
+            Err(StoreError::Busy { .. }) => {
+                std::thread::sleep(Duration::from_micros(fastrand::u64(50..=longest)));
+                longest = (longest * 2).min(2000);
+            }
+            other => return other,
+        }
+    }
+}
+
+/// SQLite's errors in our words. What may have left the file in doubt ends the store.
+pub(super) fn error(error: rusqlite::Error) -> StoreError {
+    let text = error.to_string();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { waited: Duration::ZERO },
+        Some(ErrorCode::SystemIoFailure) => StoreError::Failed(text),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Corrupt(text),
+        _ => StoreError::Unavailable(text),
+    }
+}
