@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use corkboard_core::{Actor, Commit, CommitId, Context, Outcome, Request, Revisioned, Space, Usage};
+use corkboard_core::{Actor, Commit, CommitId, Context, Head, Outcome, Request, Revisioned, Space, Usage};
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -119,10 +119,14 @@ impl<S: Space> Engine<S> {
     async fn try_commit(&self, slot: &Slot<S>, batch: &mut Vec<Proposal<S>>) -> Result<()> {
         let started = Instant::now();
         let mut state = self.loaded_for_commit(slot).await?;
-        let mut unsure = false;
+        // Where the log was when an append was sent whose answer was lost. While it is still there, that append may land.
+        let mut unsure = None;
         while !batch.is_empty() {
+            if unsure.is_some_and(|head| head != state.head) {
+                unsure = None;
+            }
             let draft = self.draft(&state, batch);
-            if draft.records.is_empty() {
+            if draft.records.is_empty() && unsure.is_none() {
                 // "No" and "nothing to do" are answers about the present. Make sure that it is the present.
                 if self.ownership == Ownership::Sole || self.store.head(&slot.id).await? == state.head {
                     answer(batch, draft.decided);
@@ -130,6 +134,9 @@ impl<S: Space> Engine<S> {
                 }
                 state = self.overtaken(slot, batch, &state, unsure).await?;
                 continue;
+            }
+            if draft.records.is_empty() {
+                return Err(lost_answer("it may still be on its way"));
             }
             let next_due = draft.state.state.next_due();
             let append = Append {
@@ -153,15 +160,17 @@ impl<S: Space> Engine<S> {
                     return Ok(());
                 }
                 Ok(Appended::Conflict { .. }) => {
+                    state = self.overtaken(slot, batch, &state, unsure).await?;
                     if started.elapsed() > self.options.busy_timeout {
                         return Err(StoreError::Busy { waited: started.elapsed() }.into());
                     }
-                    state = self.overtaken(slot, batch, &state, unsure).await?;
                 }
                 Err(StoreError::OutcomeUnknown(message)) => {
-                    unsure = true;
+                    unsure = Some(state.head);
                     state = self.look_for(slot, batch, &state, &message).await?;
                 }
+                // This attempt wrote nothing, but the one before it may yet.
+                Err(error) if unsure.is_some() => return Err(lost_answer(&error.to_string())),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -253,13 +262,15 @@ impl<S: Space> Engine<S> {
         slot: &Slot<S>,
         batch: &mut Vec<Proposal<S>>,
         state: &Arc<Revisioned<S>>,
-        unsure: bool,
+        unsure: Option<Head>,
     ) -> Result<Arc<Revisioned<S>>> {
         let _one_at_a_time = slot.loading.lock().await;
-        let caught_up = self.catch_up(slot, state).await?;
-        if unsure {
-            self.settle(slot, batch, &caught_up)?;
+        let caught_up = self.catch_up(slot, state).await;
+        if unsure.is_none() {
+            return Ok(caught_up?.state);
         }
+        let caught_up = caught_up.map_err(|error| lost_answer(&error.to_string()))?;
+        self.settle(slot, batch, &caught_up)?;
         Ok(caught_up.state)
     }
 
@@ -273,20 +284,19 @@ impl<S: Space> Engine<S> {
     ) -> Result<Arc<Revisioned<S>>> {
         let mut pause = Duration::from_millis(5);
         for _ in 0..LOOKUPS {
-            match self.overtaken(slot, batch, state, true).await {
-                Err(Error::Store(StoreError::Unavailable(_) | StoreError::Busy { .. })) => {}
-                other => return other,
+            if let Ok(state) = self.overtaken(slot, batch, state, Some(state.head)).await {
+                return Ok(state);
             }
             tokio::time::sleep(pause).await;
             pause *= 3;
         }
-        Err(StoreError::OutcomeUnknown(message.into()).into())
+        Err(lost_answer(message))
     }
 
     /// Answers those in the batch whose revisions are in the log.
     fn settle(&self, slot: &Slot<S>, batch: &mut Vec<Proposal<S>>, caught_up: &CaughtUp<S>) -> Result<()> {
         let Some(landed) = &caught_up.commits else {
-            return Err(StoreError::OutcomeUnknown("the log was replaced meanwhile".into()).into());
+            return Err(lost_answer("the log was replaced meanwhile"));
         };
         for (id, rev, commit) in landed as &[Landed<S>] {
             let Some(found) = batch.iter().position(|proposal| proposal.commit == *id) else { continue };
@@ -351,6 +361,10 @@ fn answer<S: Space>(batch: &mut Vec<Proposal<S>>, decided: Vec<Decided<S::Reply>
             Decided::Answered(answer) => Ok(answer),
         });
     }
+}
+
+fn lost_answer(message: &str) -> Error {
+    StoreError::OutcomeUnknown(message.into()).into()
 }
 
 /// The same error for one more caller.

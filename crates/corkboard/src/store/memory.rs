@@ -14,8 +14,9 @@ use super::{
 };
 
 /// Keeps logs in memory, for as long as it lives.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct MemoryStore {
+    ownership: Ownership,
     spaces: Mutex<BTreeMap<SpaceId, Log>>,
     wakes: Wakes,
 }
@@ -42,9 +43,14 @@ impl Log {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// An empty store for one Corkboard.
     pub fn new() -> Self {
-        Self::default()
+        Self { ownership: Ownership::Sole, spaces: Mutex::default(), wakes: Wakes::default() }
+    }
+
+    /// An empty store for several Corkboards in this process.
+    pub fn shared() -> Self {
+        Self { ownership: Ownership::Shared, ..Self::new() }
     }
 
     fn with<T>(&self, space: &SpaceId, read: impl FnOnce(&Log) -> T) -> T {
@@ -52,6 +58,12 @@ impl MemoryStore {
             Some(log) => read(log),
             None => read(&Log::new()),
         }
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -64,7 +76,7 @@ impl Store for MemoryStore {
         StoreInfo {
             kind: "memory",
             location: "process memory".into(),
-            ownership: Ownership::Sole,
+            ownership: self.ownership,
             details: vec![("durability", "none: gone when the process ends".into())],
         }
     }

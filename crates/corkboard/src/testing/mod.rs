@@ -1,1 +1,10 @@
-//! For those who test stores.
+//! For those who write or test stores: the conformance suite that every store passes, and a store that injects faults.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
+
+pub mod conformance;
+mod faulty;
+mod harness;
+
+pub use faulty::{FaultPlan, FaultyStore};
+pub use harness::{Harness, Worker};

@@ -74,7 +74,7 @@ impl SqliteStore {
         let wakes = Arc::new(Wakes::default());
         let writer = Writer::start(connection, wakes.clone(), busy_timeout)?;
         let connection = schema::connect(&path)?;
-        let data_version = reader::data_version(&connection)?;
+        let data_version = schema::retry(busy_timeout, || reader::data_version(&connection))?;
         let heads = Heads { connection, data_version, known: HashMap::new() };
         let inner = Inner {
             path,
@@ -161,7 +161,8 @@ impl Inner {
         if let Some(head) = heads.known.get(space) {
             return Ok(*head);
         }
-        let head = reader::space_row(&heads.connection, space)?.map_or(Head::EMPTY, |row| row.head);
+        let row = schema::retry(self.busy_timeout, || reader::space_row(&heads.connection, space))?;
+        let head = row.map_or(Head::EMPTY, |row| row.head);
         heads.known.insert(space.clone(), head);
         Ok(head)
     }

@@ -54,13 +54,15 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
 
 /// Makes the file ours: write-ahead log, full synchronisation, tables.
 pub(super) fn prepare(connection: &mut Connection, busy_timeout: Duration) -> Result<(), StoreError> {
-    let application: i64 = retry(busy_timeout, || pragma(connection, "application_id"))?;
-    if application != APPLICATION_ID {
-        let tables: i64 =
-            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(error)?;
-        if application != 0 || tables != 0 {
-            return Err(StoreError::Corrupt("this is another program's database, not Corkboard's".into()));
-        }
+    let (application, tables) = retry(busy_timeout, || {
+        // One transaction: another process may be making the tables right now.
+        let transaction = connection.transaction().map_err(error)?;
+        let tables = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
+        let tables = tables.map_err(error)?;
+        Ok((pragma::<i64>(&transaction, "application_id")?, tables))
+    })?;
+    if application != APPLICATION_ID && (application != 0 || tables != 0) {
+        return Err(StoreError::Corrupt("this is another program's database, not Corkboard's".into()));
     }
     let mode: String =
         retry(busy_timeout, || connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(error))?;

@@ -296,7 +296,7 @@ fn perform_trim(transaction: &Transaction<'_>, space: &SpaceId, trim: Trim) -> R
                      rev > min(?2, coalesce((SELECT rev FROM snapshots WHERE space = ?1), 0)) OR at >= ?3))",
             params![
                 row.id,
-                trim.up_to,
+                trim.up_to.min(row.head.rev),
                 trim.older_than.map_or(i64::MAX, |time| time.as_millisecond()),
                 row.head.rev + 1
             ],

@@ -1,0 +1,610 @@
+//! What every store must do. Each case is a named test per store: see [`conformance_suite!`](crate::conformance_suite).
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use corkboard_core::{AgentId, Head, Limits, SpaceId, SpaceKind};
+use jiff::Timestamp;
+
+use super::{FaultPlan, FaultyStore, Harness};
+use crate::store::{Append, Appended, Cursor, Record, Snapshot, Store, StoreError, Trim};
+use crate::{Corkboard, Error, Options, Refusal, Retention, SnapshotPolicy, Watched, ids};
+
+/// Declares a test for every case that needs one process, or, with `processes`, for all cases. The expression makes a
+/// fresh [`Harness`].
+#[macro_export]
+macro_rules! conformance_suite {
+    (processes: $harness:expr) => {
+        $crate::conformance_suite!($harness);
+        $crate::conformance_suite!(@tests $harness,
+            a_counter_contended_by_many_processes_is_exact
+            notes_of_many_processes_are_all_kept
+            another_process_wakes_a_watcher
+            a_watcher_in_another_process_sees_every_revision
+            nothing_acknowledged_is_lost_at_kill_9
+        );
+    };
+    ($harness:expr) => {
+        $crate::conformance_suite!(@tests $harness,
+            records_come_back_in_order
+            bodies_come_back_byte_for_byte
+            of_two_appends_on_one_revision_one_wins
+            an_append_compares_revision_and_commit
+            a_conflict_in_one_space_leaves_the_others_alone
+            a_reader_is_told_of_another_history
+            a_recreated_space_goes_on_counting
+            a_space_recreated_behind_a_cache_is_noticed
+            an_append_whose_answer_was_lost_is_not_applied_twice
+            a_counter_contended_by_many_tasks_is_exact
+            readers_see_what_another_handle_wrote
+            a_space_reads_the_same_across_a_snapshot
+            an_older_snapshot_never_replaces_a_newer
+            retention_drops_only_what_a_snapshot_covers
+            a_watcher_beyond_retention_is_told_what_is_held
+            a_watcher_gets_history_then_what_comes
+            a_watcher_of_the_future_is_refused
+            an_idle_watcher_gets_bookmarks
+            a_live_watcher_that_falls_behind_is_cut_off
+            spaces_are_listed_with_a_cursor_and_summaries
+            due_spaces_are_found_most_overdue_first
+            a_deleted_space_is_gone_and_its_log_with_it
+            what_was_written_is_there_when_opened_again
+        );
+    };
+    (@tests $harness:expr, $($case:ident)*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                $crate::testing::conformance::$case(&$harness).await;
+            }
+        )*
+    };
+}
+
+/// The cases that need several processes, with the reason why they do not apply to a store.
+pub const NOT_FOR_MEMORY: &[(&str, &str)] = &[
+    ("a_counter_contended_by_many_processes_is_exact", "memory: lives in one process"),
+    ("notes_of_many_processes_are_all_kept", "memory: lives in one process"),
+    ("another_process_wakes_a_watcher", "memory: lives in one process"),
+    ("a_watcher_in_another_process_sees_every_revision", "memory: lives in one process"),
+    ("nothing_acknowledged_is_lost_at_kill_9", "memory: is gone with its process, as it says"),
+];
+
+fn space(name: &str) -> SpaceId {
+    SpaceId::of(SpaceKind::Agent, name)
+}
+
+fn time(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+/// Records after `head`, each decided one second after the one before.
+fn append(space: &SpaceId, expected: Head, bodies: &[&[u8]]) -> Append {
+    let records = (expected.rev + 1..).zip(bodies).map(|(rev, body)| Record {
+        rev,
+        commit: ids::commit(),
+        at: time(rev as i64),
+        body: body.to_vec(),
+    });
+    Append { space: space.clone(), expected, records: records.collect(), next_due: None, summary: b"{}".to_vec() }
+}
+
+/// Appends, expecting to succeed. Returns the new head.
+async fn put(store: &Arc<dyn Store>, space: &SpaceId, expected: Head, bodies: &[&[u8]]) -> Head {
+    let append = append(space, expected, bodies);
+    let head = append.new_head();
+    assert_eq!(store.append(append).await, Ok(Appended::Committed));
+    head
+}
+
+fn start() -> Cursor {
+    Cursor { rev: 0, commit: None }
+}
+
+/// Waits for a condition that another task or process brings about.
+async fn eventually<F: Future<Output = bool>>(what: &str, condition: impl Fn() -> F) {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
+    while !condition().await {
+        assert!(tokio::time::Instant::now() < deadline, "{what}: not within 30 s");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// Order: what was appended first comes back first, across appends of several records and across pages.
+pub async fn records_come_back_in_order(harness: &Harness) {
+    let store = harness.open().await;
+    let space = space("order");
+    let mut head = Head::EMPTY;
+    for batch in 0..5_u8 {
+        head = put(&store, &space, head, &[&[batch, 0], &[batch, 1], &[batch, 2]]).await;
+    }
+    assert_eq!(store.head(&space).await, Ok(head));
+    let mut cursor = start();
+    let mut bodies = Vec::new();
+    loop {
+        let page = store.read_after(&space, cursor, 4).await.unwrap();
+        let Some(last) = page.last() else { break };
+        assert!(page.len() <= 4);
+        cursor = Cursor { rev: last.rev, commit: Some(last.commit) };
+        bodies.extend(page.into_iter().map(|record| (record.rev, record.body, record.at)));
+    }
+    let expected = (0..5_u8).flat_map(|batch| (0..3_u8).map(move |item| vec![batch, item]));
+    let expected: Vec<_> = (1..).zip(expected).map(|(rev, body)| (rev, body, time(rev as i64))).collect();
+    assert_eq!(bodies, expected);
+}
+
+/// Bytes are kept as they are, be they none, any, or a mebibyte.
+pub async fn bodies_come_back_byte_for_byte(harness: &Harness) {
+    let store = harness.open().await;
+    let space = space("bytes \u{1F4CC} /?'\"%");
+    let any: Vec<u8> = (0..=255).collect();
+    let large: Vec<u8> = (0..1024 * 1024).map(|index| (index * 31 % 251) as u8).collect();
+    put(&store, &space, Head::EMPTY, &[&[], &any, &large]).await;
+    let records = store.read_after(&space, start(), 10).await.unwrap();
+    assert!(records.iter().map(|record| &record.body).eq([&vec![], &any, &large]));
+}
+
+/// Two appends on one revision: exactly one wins, and the other is told where the log is.
+pub async fn of_two_appends_on_one_revision_one_wins(harness: &Harness) {
+    let (one, two) = (harness.open().await, harness.open().await);
+    let space = space("race");
+    let mut head = Head::EMPTY;
+    for _ in 0..20 {
+        let (first, second) = (append(&space, head, &[b"a"]), append(&space, head, &[b"b", b"b"]));
+        let heads = [first.new_head(), second.new_head()];
+        let (first, second) = tokio::join!(one.append(first), two.append(second));
+        let new = match (first.unwrap(), second.unwrap()) {
+            (Appended::Committed, Appended::Conflict { head }) => (heads[0], head),
+            (Appended::Conflict { head }, Appended::Committed) => (heads[1], head),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(new.0, new.1);
+        head = new.0;
+        assert_eq!(one.head(&space).await, Ok(head));
+        assert_eq!(two.head(&space).await, Ok(head));
+    }
+}
+
+/// The right revision with another commit is a conflict.
+pub async fn an_append_compares_revision_and_commit(harness: &Harness) {
+    let store = harness.open().await;
+    let space = space("compare");
+    let head = put(&store, &space, Head::EMPTY, &[b"1"]).await;
+    let stranger = Head { rev: head.rev, commit: ids::commit() };
+    assert_eq!(store.append(append(&space, stranger, &[b"2"])).await, Ok(Appended::Conflict { head }));
+    assert_eq!(store.append(append(&space, Head::EMPTY, &[b"2"])).await, Ok(Appended::Conflict { head }));
+    assert_eq!(store.read_after(&space, start(), 10).await.unwrap().len(), 1);
+}
+
+/// Appends that are sent together are judged each for itself.
+pub async fn a_conflict_in_one_space_leaves_the_others_alone(harness: &Harness) {
+    let store = harness.open().await;
+    let head = put(&store, &space("taken"), Head::EMPTY, &[b"1"]).await;
+    let appends = (0..20).map(|index| {
+        let name = if index == 7 { "taken".to_owned() } else { format!("free-{index}") };
+        let store = store.clone();
+        async move { store.append(append(&space(&name), Head::EMPTY, &[b"2"])).await }
+    });
+    let results = futures_util::future::join_all(appends).await;
+    for (index, result) in results.into_iter().enumerate() {
+        let expected = if index == 7 { Appended::Conflict { head } } else { Appended::Committed };
+        assert_eq!(result, Ok(expected));
+    }
+}
+
+/// A cursor knows its commit: a log that has another one there is another log.
+pub async fn a_reader_is_told_of_another_history(harness: &Harness) {
+    let store = harness.open().await;
+    let space = space("histories");
+    put(&store, &space, Head::EMPTY, &[b"1", b"2"]).await;
+    for rev in [1, 2] {
+        let stranger = Cursor { rev, commit: Some(ids::commit()) };
+        assert_eq!(store.read_after(&space, stranger, 10).await, Err(StoreError::Diverged));
+    }
+    let future = Cursor { rev: 3, commit: None };
+    assert_eq!(store.read_after(&space, future, 10).await, Err(StoreError::Future { asked: 3, head: 2 }));
+}
+
+/// Revisions go on after a tombstone, so that none ever names two things.
+pub async fn a_recreated_space_goes_on_counting(harness: &Harness) {
+    let store = harness.open().await;
+    let space = space("lives");
+    let first = put(&store, &space, Head::EMPTY, &[b"1", b"2"]).await;
+    let tombstone = ids::commit();
+    assert_eq!(store.delete(&space, Head::EMPTY, tombstone).await, Ok(Appended::Conflict { head: first }));
+    assert_eq!(store.delete(&space, first, tombstone).await, Ok(Appended::Committed));
+    let born = Head { rev: 3, commit: tombstone };
+    assert_eq!(store.head(&space).await, Ok(born));
+    let second = put(&store, &space, born, &[b"4"]).await;
+    assert_eq!(second.rev, 4);
+    let loaded = store.load(&space).await.unwrap();
+    assert_eq!((loaded.head, loaded.born, loaded.snapshot), (second, born, None));
+    assert_eq!(store.append(append(&space, first, &[b"x"])).await, Ok(Appended::Conflict { head: second }));
+    assert_eq!(store.read_after(&space, Cursor::from(first), 9).await, Err(StoreError::Compacted { oldest: 4 }));
+    assert_eq!(store.read_after(&space, Cursor::from(born), 9).await.unwrap().len(), 1);
+}
+
+/// ABA: a cache of a former life neither reads nor writes as if nothing had happened.
+pub async fn a_space_recreated_behind_a_cache_is_noticed(harness: &Harness) {
+    let (one, two) = (harness.board().await, harness.board().await);
+    let (mine, theirs) = (one.agent("aba").unwrap().working(), two.agent("aba").unwrap().working());
+    mine.set("key", "first life").await.unwrap();
+    let stale = mine.get_entry("key").await.unwrap().unwrap().version;
+    assert!(two.delete_agent("aba").await.unwrap());
+    assert_eq!(mine.get::<String>("key").await.unwrap(), None);
+    theirs.set("key", "second life").await.unwrap();
+    assert_eq!(mine.get::<String>("key").await.unwrap().as_deref(), Some("second life"));
+    let refused = mine.set("key", "overwritten").if_version(stale).await;
+    assert!(matches!(refused, Err(Error::Refused(Refusal::Conflict { .. }))), "{refused:?}");
+    mine.append("log", "a").await.unwrap();
+    theirs.append("log", "b").await.unwrap();
+    assert_eq!(mine.get::<String>("log").await.unwrap().as_deref(), Some("ab"));
+}
+
+/// A cut answer is looked up by its commit id: the command is answered, and applied once.
+pub async fn an_append_whose_answer_was_lost_is_not_applied_twice(harness: &Harness) {
+    let faulty = Arc::new(FaultyStore::new(harness.open().await, FaultPlan::none()));
+    let board = Corkboard::with_store(faulty.clone(), Options::default());
+    let memory = board.agent("lost").unwrap().working();
+    memory.set("log", "").await.unwrap();
+    for (index, cut) in ["after", "before", "later", "after"].into_iter().enumerate() {
+        let mut plan = FaultPlan { seed: index as u64, ..FaultPlan::none() };
+        match cut {
+            "after" => plan.cut_after = 100,
+            "before" => plan.cut_before = 100,
+            _ => plan.land_later = 100,
+        }
+        faulty.set_plan(plan);
+        let appending = tokio::spawn({
+            let memory = memory.clone();
+            async move { memory.append("log", &format!("{index} ")).await }
+        });
+        // The first attempt meets the fault; then the store is well again.
+        tokio::time::sleep(Duration::from_millis(3)).await;
+        faulty.set_plan(FaultPlan::none());
+        let version = appending.await.unwrap().unwrap().version;
+        assert_eq!(memory.get_entry("log").await.unwrap().unwrap().version, version);
+    }
+    assert_eq!(memory.get::<String>("log").await.unwrap().as_deref(), Some("0 1 2 3 "));
+}
+
+/// Many tasks on two handles increment one number; every increment counts.
+pub async fn a_counter_contended_by_many_tasks_is_exact(harness: &Harness) {
+    let boards = [harness.board().await, harness.board().await];
+    let tasks = (0..40).map(|index| {
+        let memory = boards[index % 2].agent("counted").unwrap().working();
+        tokio::spawn(async move {
+            for _ in 0..5 {
+                memory.update("count", |count: Option<u64>| count.unwrap_or(0) + 1).await.unwrap();
+            }
+        })
+    });
+    futures_util::future::join_all(tasks).await.into_iter().for_each(|task| task.unwrap());
+    for board in &boards {
+        let count = board.agent("counted").unwrap().working().get::<u64>("count").await.unwrap();
+        assert_eq!(count, Some(200));
+    }
+}
+
+/// A read is current: it sees what another handle was acknowledged for.
+pub async fn readers_see_what_another_handle_wrote(harness: &Harness) {
+    let (one, two) = (harness.board().await, harness.board().await);
+    let (writer, reader) = (one.agent("shared").unwrap().working(), two.agent("shared").unwrap().working());
+    for value in 0..50_u32 {
+        writer.set("value", &value).await.unwrap();
+        assert_eq!(reader.get::<u32>("value").await.unwrap(), Some(value));
+    }
+}
+
+fn eager_snapshots() -> Options {
+    Options { snapshots: SnapshotPolicy { events: 10, bytes: u64::MAX }, ..Options::default() }
+}
+
+/// A state loaded from a snapshot and the log after it is the state.
+pub async fn a_space_reads_the_same_across_a_snapshot(harness: &Harness) {
+    let board = harness.board_with(eager_snapshots()).await;
+    let agent = board.agent("snapshots").unwrap();
+    let memory = agent.working();
+    let scope = memory.create_durable_scope("scope").await.unwrap();
+    for index in 0..25 {
+        memory.set(&format!("key-{index}"), &index).await.unwrap();
+        memory.append("log", &format!("{index},")).await.unwrap();
+        scope.add_note(&format!("note {index}")).await.unwrap();
+    }
+    memory.remove("key-3").await.unwrap();
+    let store = harness.open().await;
+    let space = SpaceId::agent(agent.agent_id());
+    eventually("a snapshot", || async { store.load(&space).await.unwrap().snapshot.is_some() }).await;
+    memory.set("after", "the snapshot").await.unwrap();
+    let fresh = harness.board().await;
+    let read = fresh.agent("snapshots").unwrap().snapshot().await.unwrap();
+    let live = agent.snapshot().await.unwrap();
+    assert_eq!((read.memory, read.rev), (live.memory, live.rev));
+}
+
+/// Snapshots only move forward, and never come from a former life.
+pub async fn an_older_snapshot_never_replaces_a_newer(harness: &Harness) {
+    let store = harness.open().await;
+    let space = space("snapshots");
+    let one = put(&store, &space, Head::EMPTY, &[b"1"]).await;
+    let two = put(&store, &space, one, &[b"2"]).await;
+    let snapshot = |head, body: &[u8]| Snapshot { head, body: body.to_vec() };
+    store.write_snapshot(&space, snapshot(two, b"two")).await.unwrap();
+    store.write_snapshot(&space, snapshot(one, b"one")).await.unwrap();
+    assert_eq!(store.load(&space).await.unwrap().snapshot, Some(snapshot(two, b"two")));
+    store.delete(&space, two, ids::commit()).await.unwrap();
+    store.write_snapshot(&space, snapshot(two, b"ghost")).await.unwrap();
+    assert_eq!(store.load(&space).await.unwrap().snapshot, None);
+}
+
+/// The log is trimmed from its old end, up to the snapshot at most, and stays without gaps.
+pub async fn retention_drops_only_what_a_snapshot_covers(harness: &Harness) {
+    let store = harness.open().await;
+    let space = space("trimmed");
+    let bodies: Vec<&[u8]> = vec![b"x"; 6];
+    let six = put(&store, &space, Head::EMPTY, &bodies).await;
+    let all = Trim { up_to: u64::MAX, older_than: None };
+    assert_eq!(store.trim(&space, all).await, Ok(1), "without a snapshot nothing goes");
+    store.write_snapshot(&space, Snapshot { head: six, body: b"six".to_vec() }).await.unwrap();
+    let eight = put(&store, &space, six, &[b"7", b"8"]).await;
+    assert_eq!(store.trim(&space, Trim { up_to: 8, older_than: Some(time(3)) }).await, Ok(3));
+    assert_eq!(store.trim(&space, Trim { up_to: 4, older_than: None }).await, Ok(5));
+    assert_eq!(store.trim(&space, all).await, Ok(7));
+    assert_eq!(
+        store.read_after(&space, Cursor { rev: 5, commit: None }, 9).await,
+        Err(StoreError::Compacted { oldest: 7 })
+    );
+    assert_eq!(store.read_after(&space, Cursor::from(six), 9).await.unwrap().len(), 2);
+    assert_eq!(store.head(&space).await, Ok(eight));
+}
+
+/// Who asks for what is no longer held is told the oldest that is.
+pub async fn a_watcher_beyond_retention_is_told_what_is_held(harness: &Harness) {
+    let options = Options { retention: Retention::Revisions(3), ..eager_snapshots() };
+    let board = harness.board_with(options).await;
+    let agent = board.agent("kept").unwrap();
+    for index in 0..30 {
+        agent.working().set("key", &index).await.unwrap();
+    }
+    let watch = || async { agent.watch(1).await.err() };
+    eventually("old revisions to go", || async { watch().await.is_some() }).await;
+    // They may go on going while we look: then we are told again.
+    let mut oldest = 2;
+    let mut from_oldest = loop {
+        match agent.watch(oldest - 1).await {
+            Ok(watch) => break watch,
+            Err(Error::Store(StoreError::Compacted { oldest: held })) => {
+                assert!(held > oldest);
+                oldest = held;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    };
+    assert!(oldest > 2);
+    assert!(matches!(from_oldest.next().await, Ok(Watched::Revision { rev, .. }) if rev == oldest));
+    let fresh = harness.board().await;
+    assert_eq!(fresh.agent("kept").unwrap().working().get::<u32>("key").await.unwrap(), Some(29));
+}
+
+/// History, then what comes: every revision once, in order, whole.
+pub async fn a_watcher_gets_history_then_what_comes(harness: &Harness) {
+    let (one, two) = (harness.board().await, harness.board().await);
+    let agent = one.agent("watched").unwrap();
+    for index in 0..10 {
+        agent.working().set("key", &index).await.unwrap();
+    }
+    let mut watch = two.agent("watched").unwrap().watch(4).await.unwrap();
+    let writing = tokio::spawn(async move {
+        for index in 0..600 {
+            agent.working().set("key", &index).await.unwrap();
+        }
+    });
+    for expected in 5..=610 {
+        match watch.next().await.unwrap() {
+            Watched::Revision { rev, commit, .. } => assert_eq!((rev, commit.events.len()), (expected, 1)),
+            Watched::Bookmark { .. } => panic!("a bookmark while there is news"),
+        }
+    }
+    writing.await.unwrap();
+}
+
+/// A revision that does not exist yet cannot be resumed from.
+pub async fn a_watcher_of_the_future_is_refused(harness: &Harness) {
+    let board = harness.board().await;
+    let agent = board.agent("watched").unwrap();
+    agent.working().set("key", &1).await.unwrap();
+    let refused = agent.watch(2).await.err();
+    assert!(matches!(refused, Some(Error::Store(StoreError::Future { asked: 2, head: 1 }))), "{refused:?}");
+}
+
+/// While nothing happens a watcher hears where it stands.
+pub async fn an_idle_watcher_gets_bookmarks(harness: &Harness) {
+    let options = Options { bookmark_interval: Duration::from_millis(5), ..Options::default() };
+    let board = harness.board_with(options).await;
+    let agent = board.agent("idle").unwrap();
+    agent.working().set("key", &1).await.unwrap();
+    let mut watch = agent.watch(1).await.unwrap();
+    assert_eq!(watch.next().await.unwrap(), Watched::Bookmark { rev: 1 });
+    agent.working().set("key", &2).await.unwrap();
+    let next = loop {
+        let next = watch.next().await.unwrap();
+        if next != (Watched::Bookmark { rev: 1 }) {
+            break next;
+        }
+    };
+    assert!(matches!(next, Watched::Revision { rev: 2, .. }));
+}
+
+/// History may be read slowly; a live watcher that falls behind is told where to resume.
+pub async fn a_live_watcher_that_falls_behind_is_cut_off(harness: &Harness) {
+    let options = Options { max_watch_lag: 10, bookmark_interval: Duration::from_millis(1), ..Options::default() };
+    let board = harness.board_with(options).await;
+    let agent = board.agent("slow").unwrap();
+    for index in 0..20 {
+        agent.working().set("key", &index).await.unwrap();
+    }
+    let mut watch = agent.watch(0).await.unwrap();
+    for _ in 0..20 {
+        assert!(matches!(watch.next().await.unwrap(), Watched::Revision { .. }));
+    }
+    assert_eq!(watch.next().await.unwrap(), Watched::Bookmark { rev: 20 });
+    for index in 0..20 {
+        agent.working().set("key", &index).await.unwrap();
+    }
+    assert!(matches!(watch.next().await, Err(Error::Lagged { resume_from: 20 })));
+    assert!(agent.watch(20).await.is_ok());
+}
+
+/// A list is in order, goes on after a cursor, shows summaries, and leaves out what was deleted.
+pub async fn spaces_are_listed_with_a_cursor_and_summaries(harness: &Harness) {
+    let store = harness.open().await;
+    for index in [3, 1, 4, 0, 2] {
+        let summary = format!("{{\"index\":{index}}}").into_bytes();
+        let next_due = (index == 4).then(|| time(7));
+        let append = append(&space(&format!("s{index}")), Head::EMPTY, &[b"x"]);
+        assert_eq!(store.append(Append { summary, next_due, ..append }).await, Ok(Appended::Committed));
+    }
+    let deleted = put(&store, &space("s15"), Head::EMPTY, &[b"x"]).await;
+    store.delete(&space("s15"), deleted, ids::commit()).await.unwrap();
+    let page = store.list(SpaceKind::Agent, None, 2).await.unwrap();
+    assert!(page.iter().map(|listed| listed.space.name()).eq(["s0", "s1"]));
+    let rest = store.list(SpaceKind::Agent, Some(&page[1].space), 10).await.unwrap();
+    assert!(rest.iter().map(|listed| listed.space.name()).eq(["s2", "s3", "s4"]));
+    assert_eq!(rest[2].summary, b"{\"index\":4}");
+    assert_eq!((rest[2].next_due, rest[2].head.rev), (Some(time(7)), 1));
+}
+
+/// What is due is found in spaces that were never loaded, the most overdue first, and no more once it is done.
+pub async fn due_spaces_are_found_most_overdue_first(harness: &Harness) {
+    let store = harness.open().await;
+    for (name, due) in [("late", Some(30)), ("soon", Some(10)), ("never", None), ("later", Some(50))] {
+        let append = append(&space(name), Head::EMPTY, &[b"x"]);
+        store.append(Append { next_due: due.map(time), ..append }).await.unwrap();
+    }
+    let names = |due: Vec<SpaceId>| due.iter().map(|space| space.name().to_owned()).collect::<Vec<_>>();
+    assert_eq!(names(store.due(time(40), 10).await.unwrap()), ["soon", "late"]);
+    assert_eq!(names(store.due(time(40), 1).await.unwrap()), ["soon"]);
+    assert_eq!(names(store.due(time(9), 10).await.unwrap()), [""; 0]);
+    let head = store.head(&space("soon")).await.unwrap();
+    put(&store, &space("soon"), head, &[b"done"]).await;
+    assert_eq!(names(store.due(time(40), 10).await.unwrap()), ["late"]);
+    let head = store.head(&space("late")).await.unwrap();
+    store.delete(&space("late"), head, ids::commit()).await.unwrap();
+    assert_eq!(names(store.due(time(40), 10).await.unwrap()), [""; 0]);
+}
+
+/// Deleting removes log, snapshot and due date; deleting again finds nothing.
+pub async fn a_deleted_space_is_gone_and_its_log_with_it(harness: &Harness) {
+    let board = harness.board_with(eager_snapshots()).await;
+    let agent = board.agent("deleted").unwrap();
+    for index in 0..20 {
+        agent.working().set("key", &index).await.unwrap();
+    }
+    let store = harness.open().await;
+    let space = SpaceId::agent(&AgentId::new("deleted", &Limits::default()).unwrap());
+    eventually("a snapshot", || async { store.load(&space).await.unwrap().snapshot.is_some() }).await;
+    assert!(board.delete_agent("deleted").await.unwrap());
+    assert!(!board.delete_agent("deleted").await.unwrap());
+    assert!(!board.delete_agent("never there").await.unwrap());
+    assert_eq!(agent.working().len().await.unwrap(), 0);
+    let loaded = store.load(&space).await.unwrap();
+    assert_eq!((loaded.snapshot, loaded.head.rev), (None, 21));
+    assert_eq!(store.read_after(&space, start(), 10).await, Err(StoreError::Compacted { oldest: 22 }));
+    assert!(board.agents(None, 10).await.unwrap().is_empty());
+}
+
+/// Closing and opening again changes nothing.
+pub async fn what_was_written_is_there_when_opened_again(harness: &Harness) {
+    let board = harness.board().await;
+    let agent = board.agent("kept").unwrap();
+    agent.working().set("key", "value").await.unwrap();
+    agent.working().add_note("noted").await.unwrap();
+    let before = agent.snapshot().await.unwrap();
+    board.close().await.unwrap();
+    assert!(matches!(agent.working().set("key", "late").await, Err(Error::Closed)));
+    let board = harness.board().await;
+    let after = board.agent("kept").unwrap().snapshot().await.unwrap();
+    assert_eq!((after.memory, after.rev), (before.memory, before.rev));
+    assert!(board.check().await.unwrap().is_empty());
+}
+
+/// Many processes increment one number; every increment counts.
+pub async fn a_counter_contended_by_many_processes_is_exact(harness: &Harness) {
+    let workers: Vec<_> = (0..6).map(|_| harness.spawn(&["count", "counted", "count", "25"])).collect();
+    for worker in workers {
+        worker.finish().await;
+    }
+    let board = harness.board().await;
+    assert_eq!(board.agent("counted").unwrap().working().get::<u64>("count").await.unwrap(), Some(150));
+}
+
+/// Many processes add notes; all are there, each process's in its order.
+pub async fn notes_of_many_processes_are_all_kept(harness: &Harness) {
+    let prefixes = ["a", "b", "c", "d", "e", "f"];
+    let workers: Vec<_> = prefixes.iter().map(|prefix| harness.spawn(&["note", "noted", prefix, "25"])).collect();
+    for worker in workers {
+        assert_eq!(worker.finish().await.len(), 25);
+    }
+    let notes = harness.board().await.agent("noted").unwrap().working().notes().await.unwrap();
+    assert_eq!(notes.len(), 150);
+    for prefix in prefixes {
+        let own = notes.iter().map(|note| &*note.text).filter(|text| text.starts_with(prefix));
+        assert!(own.eq((0..25).map(|index| format!("{prefix}-{index}"))));
+    }
+}
+
+/// A watcher hears of another process's commits, soon.
+pub async fn another_process_wakes_a_watcher(harness: &Harness) {
+    let board = harness.board().await;
+    let agent = board.agent("woken").unwrap();
+    let mut watch = agent.watch(0).await.unwrap();
+    let worker = harness.spawn(&["note", "woken", "n", "40"]);
+    for expected in 1..=40 {
+        let next = tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("a wake-up");
+        assert!(matches!(next.unwrap(), Watched::Revision { rev, .. } if rev == expected));
+    }
+    worker.finish().await;
+}
+
+/// A watcher in one process sees every revision of three others, in order, none twice.
+pub async fn a_watcher_in_another_process_sees_every_revision(harness: &Harness) {
+    let mut watcher = harness.spawn(&["watch", "busy", "0", "90"]);
+    assert_eq!(watcher.line().await.as_deref(), Some("watching"));
+    let writers: Vec<_> = ["a", "b", "c"].iter().map(|prefix| harness.spawn(&["note", "busy", prefix, "30"])).collect();
+    for writer in writers {
+        writer.finish().await;
+    }
+    let seen = watcher.finish().await;
+    assert!(seen.iter().map(|line| line.parse::<u64>().unwrap()).eq(1..=90), "{seen:?}");
+}
+
+/// Killed at fifty random moments in a loop of writes, a process loses nothing that it was acknowledged for.
+pub async fn nothing_acknowledged_is_lost_at_kill_9(harness: &Harness) {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut dice = fastrand::Rng::with_seed(seed);
+    let mut acknowledged = Vec::new();
+    for life in 0..50 {
+        let prefix = format!("life{life}");
+        let mut worker = harness.spawn(&["note", "killed", &prefix, "1000000"]);
+        let mut lines = Vec::new();
+        for _ in 0..dice.usize(0..12) {
+            lines.push(worker.line().await.expect("the worker goes on"));
+        }
+        // Somewhere inside a write, or between two.
+        tokio::time::sleep(Duration::from_micros(dice.u64(0..3000))).await;
+        lines.extend(worker.kill().await);
+        // The pipe may hold the half of a line.
+        lines.retain(|line| line.parse::<u64>().is_ok());
+        acknowledged.extend(lines.into_iter().map(|line| format!("{prefix}-{line}")));
+    }
+    let board = harness.board().await;
+    assert!(board.check().await.unwrap().is_empty());
+    let notes = board.agent("killed").unwrap().working().notes().await.unwrap();
+    let kept: HashSet<&str> = notes.iter().map(|note| &*note.text).collect();
+    assert_eq!(kept.len(), notes.len(), "no note twice");
+    let lost: Vec<_> = acknowledged.iter().filter(|note| !kept.contains(note.as_str())).collect();
+    assert!(lost.is_empty(), "{} of {} lost: {lost:?}", lost.len(), acknowledged.len());
+    assert!(acknowledged.len() > 50, "only {} writes were acknowledged at all", acknowledged.len());
+}

@@ -1,0 +1,179 @@
+//! A store that fails on purpose: errors, delays, answers that are lost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::store::{
+    Append, Appended, Cursor, ListedSpace, Loaded, Record, Snapshot, Store, StoreError, StoreFuture, StoreInfo, Trim,
+};
+
+/// How often what goes wrong, in percent of calls. A seed makes a run repeatable as far as the scheduler allows.
+#[derive(Debug, Clone)]
+pub struct FaultPlan {
+    /// The seed of the dice.
+    pub seed: u64,
+    /// A call fails before it does anything.
+    pub refuse: u8,
+    /// An append is done, and its answer lost.
+    pub cut_after: u8,
+    /// An append is not done, and its answer lost.
+    pub cut_before: u8,
+    /// An append's answer is lost, and it is done later.
+    pub land_later: u8,
+    /// A call takes a while.
+    pub delay: u8,
+}
+
+impl FaultPlan {
+    /// Nothing goes wrong.
+    pub fn none() -> Self {
+        Self { seed: 0, refuse: 0, cut_after: 0, cut_before: 0, land_later: 0, delay: 0 }
+    }
+
+    /// Everything goes wrong now and then.
+    pub fn everything(seed: u64) -> Self {
+        Self { seed, refuse: 5, cut_after: 10, cut_before: 10, land_later: 10, delay: 20 }
+    }
+}
+
+/// Wraps a store and injects faults.
+pub struct FaultyStore {
+    inner: Arc<dyn Store>,
+    plan: Mutex<FaultPlan>,
+    dice: Mutex<fastrand::Rng>,
+}
+
+impl FaultyStore {
+    /// Injects faults by a plan.
+    pub fn new(inner: Arc<dyn Store>, plan: FaultPlan) -> Self {
+        let dice = Mutex::new(fastrand::Rng::with_seed(plan.seed));
+        Self { inner, plan: Mutex::new(plan), dice }
+    }
+
+    /// Goes on by another plan.
+    pub fn set_plan(&self, plan: FaultPlan) {
+        *self.dice.lock() = fastrand::Rng::with_seed(plan.seed);
+        *self.plan.lock() = plan;
+    }
+
+    fn happens(&self, percent: impl Fn(&FaultPlan) -> u8) -> bool {
+        let percent = percent(&self.plan.lock());
+        percent > 0 && self.dice.lock().u8(0..100) < percent
+    }
+
+    async fn pass(&self) -> Result<(), StoreError> {
+        if self.happens(|plan| plan.delay) {
+            let micros = self.dice.lock().u64(0..2000);
+            tokio::time::sleep(Duration::from_micros(micros)).await;
+        }
+        if self.happens(|plan| plan.refuse) {
+            return Err(StoreError::Unavailable("injected".into()));
+        }
+        Ok(())
+    }
+}
+
+impl Store for FaultyStore {
+    fn info(&self) -> StoreInfo {
+        self.inner.info()
+    }
+
+    fn append(&self, append: Append) -> StoreFuture<'_, Appended> {
+        Box::pin(async move {
+            self.pass().await?;
+            let lost = |how: &str| Err(StoreError::OutcomeUnknown(format!("injected: {how}")));
+            if self.happens(|plan| plan.cut_before) {
+                return lost("not done");
+            }
+            if self.happens(|plan| plan.land_later) {
+                let inner = self.inner.clone();
+                let micros = self.dice.lock().u64(0..20_000);
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_micros(micros)).await;
+                    let _ = inner.append(append).await;
+                });
+                return lost("on its way");
+            }
+            let appended = self.inner.append(append).await?;
+            if self.happens(|plan| plan.cut_after) { lost("done") } else { Ok(appended) }
+        })
+    }
+
+    fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head> {
+        Box::pin(async move {
+            self.pass().await?;
+            self.inner.head(space).await
+        })
+    }
+
+    fn load<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Loaded> {
+        Box::pin(async move {
+            self.pass().await?;
+            self.inner.load(space).await
+        })
+    }
+
+    fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Vec<Record>> {
+        Box::pin(async move {
+            self.pass().await?;
+            self.inner.read_after(space, cursor, limit).await
+        })
+    }
+
+    fn write_snapshot<'a>(&'a self, space: &'a SpaceId, snapshot: Snapshot) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            self.pass().await?;
+            self.inner.write_snapshot(space, snapshot).await
+        })
+    }
+
+    fn trim<'a>(&'a self, space: &'a SpaceId, trim: Trim) -> StoreFuture<'a, u64> {
+        Box::pin(async move {
+            self.pass().await?;
+            self.inner.trim(space, trim).await
+        })
+    }
+
+    fn list<'a>(
+        &'a self,
+        kind: SpaceKind,
+        after: Option<&'a SpaceId>,
+        limit: usize,
+    ) -> StoreFuture<'a, Vec<ListedSpace>> {
+        Box::pin(async move {
+            self.pass().await?;
+            self.inner.list(kind, after, limit).await
+        })
+    }
+
+    fn due(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, Vec<SpaceId>> {
+        Box::pin(async move {
+            self.pass().await?;
+            self.inner.due(now, limit).await
+        })
+    }
+
+    fn delete<'a>(&'a self, space: &'a SpaceId, expected: Head, tombstone: CommitId) -> StoreFuture<'a, Appended> {
+        Box::pin(async move {
+            self.pass().await?;
+            self.inner.delete(space, expected, tombstone).await
+        })
+    }
+
+    fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
+        self.inner.changes(space)
+    }
+
+    fn check(&self) -> StoreFuture<'_, Vec<String>> {
+        self.inner.check()
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        self.inner.close()
+    }
+}

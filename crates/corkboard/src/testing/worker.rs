@@ -1,0 +1,68 @@
+//! `conformance-worker URL WORK …`: another process on the same store, for the conformance suite.
+//!
+//! - `count AGENT KEY TIMES`: increments a number
+//! - `note AGENT PREFIX TIMES`: adds notes `PREFIX-0`, `PREFIX-1`, …; prints each one's number once it is acknowledged
+//! - `watch AGENT FROM COUNT`: prints so many revisions
+
+#![allow(clippy::print_stdout, reason = "its output is its purpose")]
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use corkboard::{Corkboard, Result, Watched};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match work(&arguments).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tell(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn work(arguments: &[&str]) -> Result<()> {
+    let (url, rest) = arguments.split_first().unwrap_or((&"", &[]));
+    let board = Corkboard::open(url).await?;
+    match *rest {
+        ["count", agent, key, times] => {
+            let memory = board.agent(agent)?.working();
+            for _ in 0..number(times) {
+                memory.update(key, |count: Option<u64>| count.unwrap_or(0) + 1).await?;
+            }
+        }
+        ["note", agent, prefix, times] => {
+            let memory = board.agent(agent)?.working();
+            for index in 0..number(times) {
+                memory.add_note(&format!("{prefix}-{index}")).await?;
+                tell(&index.to_string());
+            }
+        }
+        ["watch", agent, from, count] => {
+            let mut watch = board.agent(agent)?.watch(number(from)).await?;
+            tell("watching");
+            let mut seen = 0;
+            while seen < number(count) {
+                if let Watched::Revision { rev, .. } = watch.next().await? {
+                    tell(&rev.to_string());
+                    seen += 1;
+                }
+            }
+        }
+        _ => tell("usage: conformance-worker URL count|note|watch AGENT …"),
+    }
+    board.close().await
+}
+
+fn number(text: &str) -> u64 {
+    text.parse().unwrap_or(0)
+}
+
+/// One line, at once: whoever reads it relies on it.
+fn tell(line: &str) {
+    println!("{line}");
+    let _ = std::io::stdout().flush();
+}

@@ -1,0 +1,38 @@
+//! Every store passes the whole conformance suite.
+
+use corkboard::testing::Harness;
+
+const WORKER: &str = env!("CARGO_BIN_EXE_conformance-worker");
+
+mod memory {
+    use super::*;
+
+    corkboard::conformance_suite!(Harness::memory());
+
+    #[test]
+    fn what_does_not_apply_is_listed_with_its_reason() {
+        for (case, reason) in corkboard::testing::conformance::NOT_FOR_MEMORY {
+            println!("memory: {case} does not apply: {reason}");
+        }
+        assert_eq!(corkboard::testing::conformance::NOT_FOR_MEMORY.len(), 5);
+    }
+}
+
+mod sqlite {
+    use super::*;
+
+    corkboard::conformance_suite!(processes: Harness::sqlite(WORKER));
+}
+
+/// The wrapper that injects faults changes nothing while it injects none.
+mod faulty_memory {
+    use super::*;
+
+    corkboard::conformance_suite!(Harness::faulty(Harness::memory()));
+}
+
+mod faulty_sqlite {
+    use super::*;
+
+    corkboard::conformance_suite!(processes: Harness::faulty(Harness::sqlite(WORKER)));
+}

@@ -1,0 +1,77 @@
+//! With faults injected everywhere: what was acknowledged is there once, what failed is not there, and only what is said to
+//! be unknown may be either.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use corkboard::store::{MemoryStore, Store, StoreError};
+use corkboard::testing::{FaultPlan, FaultyStore, Harness};
+use corkboard::{Corkboard, Error, Options};
+
+const WORKER: &str = env!("CARGO_BIN_EXE_conformance-worker");
+
+async fn check(store: Arc<dyn Store>, seed: u64) {
+    println!("seed {seed}");
+    let faulty = Arc::new(FaultyStore::new(store.clone(), FaultPlan::everything(seed)));
+    let boards = [
+        Corkboard::with_store(faulty.clone(), Options::default()),
+        Corkboard::with_store(faulty.clone(), Options::default()),
+    ];
+    let tasks = (0..24).map(|task| {
+        let memory = boards[task % 2].agent("victim").unwrap().working();
+        tokio::spawn(async move {
+            let mut outcomes = Vec::new();
+            for index in 0..8 {
+                let note = format!("{task}/{index}");
+                outcomes.push((note.clone(), memory.add_note(&note).await.map(|_| ())));
+            }
+            outcomes
+        })
+    });
+    let mut outcomes = Vec::new();
+    for task in futures_util::future::join_all(tasks).await {
+        outcomes.extend(task.unwrap());
+    }
+    faulty.set_plan(FaultPlan::none());
+    // What is still on its way lands within 20 ms; one write behind it settles the log.
+    tokio::time::sleep(std::time::Duration::from_millis(40)).await;
+    let notes = boards[0].agent("victim").unwrap().working().notes().await.unwrap();
+    let mut count: HashMap<&str, usize> = HashMap::new();
+    for note in &notes {
+        *count.entry(&note.text).or_default() += 1;
+    }
+    let mut unknown = 0;
+    for (note, outcome) in &outcomes {
+        let found = count.get(note.as_str()).copied().unwrap_or(0);
+        match outcome {
+            Ok(()) => assert_eq!(found, 1, "acknowledged {note} (seed {seed})"),
+            Err(Error::Store(StoreError::OutcomeUnknown(_))) => {
+                unknown += 1;
+                assert!(found <= 1, "unknown {note} is there {found} times (seed {seed})");
+            }
+            Err(error) => assert_eq!(found, 0, "{note} failed with {error}, but is there (seed {seed})"),
+        }
+    }
+    let acknowledged = outcomes.iter().filter(|(_, outcome)| outcome.is_ok()).count();
+    println!("{acknowledged} acknowledged, {unknown} unknown, of {}", outcomes.len());
+    assert!(acknowledged > 0);
+    let replayed = Corkboard::with_store(store, Options::default());
+    let read = replayed.agent("victim").unwrap().snapshot().await.unwrap();
+    assert_eq!(read.memory, boards[1].agent("victim").unwrap().snapshot().await.unwrap().memory);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_acknowledged_write_is_lost_or_doubled_in_memory() {
+    let first = fastrand::u64(..1_000_000);
+    for seed in first..first + 30 {
+        check(Arc::new(MemoryStore::shared()), seed).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_acknowledged_write_is_lost_or_doubled_in_sqlite() {
+    let first = fastrand::u64(..1_000_000);
+    for seed in first..first + 5 {
+        check(Harness::sqlite(WORKER).open().await, seed).await;
+    }
+}
