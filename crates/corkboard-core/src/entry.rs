@@ -63,7 +63,7 @@ impl Content {
     /// A line of a log must stay one. In valid JSON, a bare line break stands between two tokens and means nothing.
     fn on_one_line(mut raw: Box<RawValue>) -> Result<Self, serde_json::Error> {
         const LINE_ENDS: [char; 2] = ['\n', '\r'];
-        if raw.get().contains(LINE_ENDS) {
+        if raw.get().bytes().fold(false, |found, byte| found | matches!(byte, b'\n' | b'\r')) {
             raw = RawValue::from_string(raw.get().replace(LINE_ENDS, ""))?;
         }
         Ok(Self(Arc::from(raw)))
@@ -231,7 +231,8 @@ impl EntryData {
     /// The bytes that count against the limits.
     pub fn bytes(&self) -> u64 {
         let tags: usize = self.tags.iter().map(|tag| tag.len()).sum();
-        let custom = self.custom.as_deref().map_or(0, |map| map.iter().map(|(key, value)| key.len() + json_bytes(value)).sum());
+        let custom =
+            self.custom.as_deref().map_or(0, |map| map.iter().map(|(key, value)| key.len() + json_bytes(value)).sum());
         (self.value.as_json().len() + tags + custom) as u64
     }
 }

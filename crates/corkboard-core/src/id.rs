@@ -13,6 +13,9 @@ use crate::{LimitName, Limits, Refusal};
 
 /// A name must say something, and must be printable.
 fn check_name(what: &'static str, text: &str, limit: LimitName, allowed: u64) -> Result<(), Refusal> {
+    if is_plain(text) {
+        return Limits::check(limit, text.len() as u64, allowed);
+    }
     if text.trim().is_empty() {
         return Err(Refusal::Blank { what });
     }
@@ -20,6 +23,13 @@ fn check_name(what: &'static str, text: &str, limit: LimitName, allowed: u64) ->
         return Err(Refusal::ControlCharacter { what, character, at });
     }
     Limits::check(limit, text.len() as u64, allowed)
+}
+
+/// Printable ASCII that does not begin with a space, as nearly every name is. Every read checks its key, so this is quick.
+fn is_plain(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(u8::is_ascii_graphic)
+        && bytes.iter().fold(true, |plain, byte| plain & (0x20..0x7f).contains(byte))
 }
 
 macro_rules! name {

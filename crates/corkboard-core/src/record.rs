@@ -92,9 +92,7 @@ fn decode<T: DeserializeOwned>(bytes: &[u8], version: impl Fn(&T) -> u32) -> Res
     // A newer form may fail to parse, or parse and mean something else: its version decides, not its shape.
     let (found, parsed) = match serde_json::from_slice::<T>(bytes) {
         Ok(value) => (version(&value), Ok(value)),
-        Err(error) => {
-            (serde_json::from_slice(bytes).map_or(0, |VersionOnly { v }| v), Err(malformed(error)))
-        }
+        Err(error) => (serde_json::from_slice(bytes).map_or(0, |VersionOnly { v }| v), Err(malformed(error))),
     };
     if found > FORMAT_VERSION { Err(FormatError::Newer { found }) } else { parsed }
 }

@@ -27,14 +27,7 @@ pub struct ScopeState {
 impl ScopeState {
     /// An empty scope.
     pub fn new(name: ScopeName, parent: ScopeId, created_at: Timestamp) -> Self {
-        Self {
-            name,
-            parent,
-            created_at,
-            entries: OrdMap::new(),
-            notes: OrdMap::new(),
-            notes_merged: NoteId::default(),
-        }
+        Self { name, parent, created_at, entries: OrdMap::new(), notes: OrdMap::new(), notes_merged: NoteId::default() }
     }
 
     /// The entry under that key, unless it has expired.

@@ -9,9 +9,9 @@ use crate::{Access, Entry, EntryData, FormatError, Key, NoteId, ScopeId, ScopeSt
 pub(super) fn apply(state: &mut AgentState, event: &AgentEvent, stamp: Stamp<'_>) -> Result<(), FormatError> {
     match event {
         AgentEvent::EntrySet { scope, key, entry, .. } => {
-            let known = expect_scope(state, *scope)?;
-            let access = known.entries.get(key).map_or_else(Access::default, |old| old.access.clone());
-            state.put(*scope, key.clone(), Entry { data: EntryData::clone(entry), version: stamp.rev, access });
+            expect_scope(state, *scope)?;
+            let entry = Entry { data: EntryData::clone(entry), version: stamp.rev, access: Access::default() };
+            state.put(*scope, key.clone(), entry);
         }
         AgentEvent::EntryAppended { scope, key, text } => {
             let old = expect_scope(state, *scope)?.entries.get(key);

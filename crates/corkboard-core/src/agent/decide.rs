@@ -141,7 +141,8 @@ fn clear(state: &AgentState, scope: ScopeId) -> Decided {
 fn add_note(state: &AgentState, context: &Context<'_>, scope: ScopeId, text: &str) -> Decided {
     expect_scope(state, scope)?;
     check_note(text, context.limits)?;
-    let warnings = check_totals(state, context, state.entries, state.notes + 1, state.bytes + text.len() as u64)?;
+    let entries = context.outside.entries + state.entries;
+    let warnings = check_totals(state, context, entries, state.notes + 1, state.bytes + text.len() as u64)?;
     let id = NoteId(state.last_note.0 + 1);
     let author = Arc::from(context.actor.principal.as_str());
     let note = Note { id, text: Arc::from(text), author, timestamp: context.now };
@@ -184,6 +185,7 @@ fn absorb<'a>(
 ) -> Decided {
     let target = expect_scope(state, scope)?;
     let Usage { entries: mut used, mut bytes, .. } = state.usage();
+    used += context.outside.entries;
     let mut events = Vec::new();
     // Of two entries under one key, the later counts.
     for (key, data) in entries.collect::<BTreeMap<_, _>>() {
@@ -262,11 +264,10 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
     }
     let restored = AgentState::from(image.clone());
     let Usage { entries, scopes, bytes } = restored.usage();
-    let (scopes_before, scopes) = (context.outside.scopes + state.usage().scopes, context.outside.scopes + scopes);
-    if scopes > scopes_before {
-        Limits::check(LimitName::ScopesPerAgent, scopes, limits.scopes_per_agent)?;
-    }
+    Limits::check(LimitName::ScopesPerAgent, scopes, limits.scopes_per_agent)?;
+    // What is outside goes too, so it counts before and not after.
     let mut warnings = check_totals(state, context, entries, restored.notes, bytes)?;
+    let scopes_before = context.outside.scopes + state.usage().scopes;
     warnings.extend(Limits::warn(LimitName::ScopesPerAgent, scopes_before, scopes, limits.scopes_per_agent));
     let event = AgentEvent::Restored { image: Box::new(image.clone()) };
     Ok(Decision { events: alloc::vec![event], reply: AgentReply::Done, warnings })
@@ -295,12 +296,12 @@ fn check_room(
 ) -> Result<Vec<LimitWarning>, Refusal> {
     Limits::check(LimitName::EntryBytes, new_bytes, context.limits.entry_bytes)?;
     let key_bytes = key.as_str().len() as u64;
-    let entries = state.entries + u64::from(old.is_none());
+    let entries = context.outside.entries + state.entries + u64::from(old.is_none());
     let bytes = state.bytes - old.map_or(0, |old| old.bytes() + key_bytes) + key_bytes + new_bytes;
     check_totals(state, context, entries, state.notes, bytes)
 }
 
-/// Checks the limits for a state that will hold so much in all.
+/// Checks the limits for a state that will hold so much in all, entries outside included.
 fn check_totals(
     state: &AgentState,
     context: &Context<'_>,
@@ -311,7 +312,7 @@ fn check_totals(
     let Context { limits, outside, .. } = context;
     let entries_before = outside.entries + state.entries;
     let totals = [
-        (LimitName::EntriesPerAgent, entries_before, outside.entries + entries, limits.entries_per_agent),
+        (LimitName::EntriesPerAgent, entries_before, entries, limits.entries_per_agent),
         (LimitName::NotesPerAgent, state.notes, notes, limits.notes_per_agent),
         (LimitName::StateBytes, state.bytes, bytes, limits.state_bytes),
     ];
@@ -321,7 +322,8 @@ fn check_totals(
             Limits::check(limit, after, allowed)?;
         }
     }
-    let warnings = totals.into_iter().filter_map(|(limit, before, after, allowed)| Limits::warn(limit, before, after, allowed));
+    let warnings =
+        totals.into_iter().filter_map(|(limit, before, after, allowed)| Limits::warn(limit, before, after, allowed));
     Ok(warnings.collect())
 }
 

@@ -111,9 +111,11 @@ pub struct MemorySnapshot {
 }
 
 impl MemorySnapshot {
-    /// A snapshot of this state.
+    /// A snapshot of this state, less what has expired and is only not yet swept.
     pub fn of(agent: &AgentId, state: &AgentState, rev: u64, taken_at: Timestamp) -> Self {
-        let memory = AgentImage::from(state.clone());
+        let mut memory = AgentImage::from(state.clone());
+        let lives = |entry: &EntryImage| entry.entry.expires_at.is_none_or(|at| at > taken_at);
+        memory.scopes.iter_mut().for_each(|scope| scope.entries.retain(lives));
         Self { format: crate::FORMAT_VERSION, agent: agent.as_str().into(), taken_at, rev, memory }
     }
 
@@ -133,24 +135,34 @@ impl MemorySnapshot {
 }
 
 impl AgentState {
-    /// Adds or replaces an entry and keeps the counts right. The scope must exist.
-    pub(super) fn put(&mut self, scope: ScopeId, key: Key, entry: Entry) {
-        let bytes = key.as_str().len() as u64;
-        self.bytes += bytes + entry.bytes();
-        self.entries += 1;
-        if let Some(at) = entry.expires_at {
-            self.expiries.insert((at, scope, key.clone()));
-        }
+    /// Adds or replaces an entry and keeps the counts right. A successor goes on counting its reads. The scope must exist.
+    pub(super) fn put(&mut self, scope: ScopeId, key: Key, mut entry: Entry) {
+        let new_bytes = entry.bytes();
+        let expires_at = entry.expires_at;
         let Some(state) = self.scope_mut(scope) else { return };
-        let old = state.entries.insert(key.clone(), Arc::new(entry));
-        if let Some(old) = old {
-            self.bytes -= bytes + old.bytes();
-            self.entries -= 1;
-            self.forget_expiry(scope, &key, &old);
+        let old = match state.entries.get_mut(&key) {
+            Some(place) => {
+                entry.access = place.access.clone();
+                Some(core::mem::replace(place, Arc::new(entry)))
+            }
+            None => state.entries.insert(key.clone(), Arc::new(entry)),
+        };
+        self.bytes += new_bytes;
+        match old {
+            Some(old) => {
+                self.bytes -= old.bytes();
+                self.forget_expiry(scope, &key, &old);
+            }
+            None => {
+                self.bytes += key.as_str().len() as u64;
+                self.entries += 1;
+            }
+        }
+        if let Some(at) = expires_at {
+            self.expiries.insert((at, scope, key));
         }
     }
 
-    /// Adds or replaces a note and keeps the counts right. The scope must exist.
     pub(super) fn put_note(&mut self, scope: ScopeId, note: Note) {
         self.last_note = self.last_note.max(note.id);
         self.notes += 1;

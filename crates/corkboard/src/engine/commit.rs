@@ -1,10 +1,13 @@
 //! Commands become revisions: decided in order, appended together, each answered.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use corkboard_core::{Actor, Commit, CommitId, Context, Head, Outcome, Request, Revisioned, Space, Usage};
+use futures_util::future::{Either, select};
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -63,6 +66,7 @@ struct Draft<S: Space> {
     events: u64,
     bytes: u64,
     state: Revisioned<S>,
+    broken: Option<Error>,
 }
 
 impl<S: Space> Engine<S> {
@@ -77,6 +81,7 @@ impl<S: Space> Engine<S> {
         let (answer, answered) = oneshot::channel();
         let (commit, first_id) = (ids::commit(), ids::at(self.options.clock.now()));
         let proposal = Proposal { commit, first_id, actor, outside, asked, answer, drafted: None };
+        let mut led = None;
         {
             let mut queue = slot.queue.lock();
             // Under the queue's lock: after closing, nothing enters.
@@ -86,11 +91,19 @@ impl<S: Space> Engine<S> {
             queue.waiting.push(proposal);
             if !queue.led {
                 queue.led = true;
-                self.runtime.spawn(lead(self.clone(), slot.clone()));
+                let future = Box::pin(lead(self.clone(), slot.clone()));
+                led = Some(Led { future: Some(future), runtime: self.runtime.clone() });
             }
         }
-        let lost = || StoreError::OutcomeUnknown("the committing task ended before it answered".into());
-        answered.await.map_err(|_| lost())?
+        let lost = |_| lost_answer("the committing task ended before it answered");
+        match led {
+            // The first to come does the work himself, which spares a task, until he has his own answer.
+            Some(led) => match select(led, answered).await {
+                Either::Left(((), answered)) => answered.await.map_err(lost)?,
+                Either::Right((answer, _)) => answer.map_err(lost)?,
+            },
+            None => answered.await.map_err(lost)?,
+        }
     }
 
     /// Waits until nothing waits in the queue.
@@ -125,7 +138,10 @@ impl<S: Space> Engine<S> {
             if unsure.is_some_and(|head| head != state.head) {
                 unsure = None;
             }
-            let draft = self.draft(&state, batch);
+            let mut draft = self.draft(&state, batch);
+            if let Some(error) = draft.broken.take() {
+                return Err(error);
+            }
             if draft.records.is_empty() && unsure.is_none() {
                 // "No" and "nothing to do" are answers about the present. Make sure that it is the present.
                 if self.ownership == Ownership::Sole || self.store.head(&slot.id).await? == state.head {
@@ -203,6 +219,7 @@ impl<S: Space> Engine<S> {
             events: 0,
             bytes: 0,
             state: state.clone(),
+            broken: None,
         };
         for proposal in batch {
             let decided = self.draft_one(&mut draft, proposal).unwrap_or_else(Decided::Refused);
@@ -232,9 +249,11 @@ impl<S: Space> Engine<S> {
         let rev = draft.state.head.rev + 1;
         let malformed = |error| Error::Damaged { space: "the new revision".into(), message: format!("{error}") };
         let body = commit.encode().map_err(malformed)?;
-        let mut next = draft.state.clone();
-        next.apply(&commit, proposal.commit, &self.options.limits).map_err(malformed)?;
-        draft.state = next;
+        // In place: only what the batch's first change touches is copied. What was decided fits; if it did not, the draft
+        // would be worth nothing.
+        if let Err(error) = draft.state.apply(&commit, proposal.commit, &self.options.limits) {
+            draft.broken = Some(malformed(error));
+        }
         draft.bytes += body.len() as u64;
         draft.events += commit.events.len() as u64;
         draft.records.push(Record { rev, commit: proposal.commit, at: commit.at, body });
@@ -310,11 +329,38 @@ impl<S: Space> Engine<S> {
     }
 }
 
+/// Leads a queue for as long as it is polled. Whoever stops polling, be it that he has his answer or that he no longer
+/// wants it, leaves the rest to a task.
+struct Led {
+    future: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    runtime: tokio::runtime::Handle,
+}
+
+impl Future for Led {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut std::task::Context<'_>) -> Poll<()> {
+        let polled = self.future.as_mut().map_or(Poll::Ready(()), |future| future.as_mut().poll(context));
+        if polled.is_ready() {
+            self.future = None;
+        }
+        polled
+    }
+}
+
+impl Drop for Led {
+    fn drop(&mut self) {
+        if let Some(future) = self.future.take() {
+            self.runtime.spawn(future);
+        }
+    }
+}
+
 /// Works off a space's queue and ends.
 async fn lead<S: Space>(engine: Arc<Engine<S>>, slot: Arc<Slot<S>>) {
     let mut leadership = Leadership { slot: &slot, held: true };
     loop {
-        let batch = {
+        let batch: Vec<_> = {
             let mut queue = slot.queue.lock();
             if queue.waiting.is_empty() {
                 leadership.give_up(&mut queue.led);
@@ -323,7 +369,12 @@ async fn lead<S: Space>(engine: Arc<Engine<S>>, slot: Arc<Slot<S>>) {
             let count = queue.waiting.len().min(BATCH);
             queue.waiting.drain(..count).collect()
         };
+        let several = batch.len() > 1;
         engine.commit(&slot, batch).await;
+        if several {
+            // Those just answered may have more to say: let them, so that it is committed together.
+            tokio::task::yield_now().await;
+        }
     }
     engine.keep_budget();
     engine.snapshot_if_due(&slot).await;

@@ -70,14 +70,23 @@ impl AgentRuntime {
     }
 
     /// Disposes the ephemeral scopes whose durable parent is gone.
-    pub(super) fn dispose_ephemeral_below(&self, parent: ScopeId) {
-        let below = match self.ephemeral.read().as_ref() {
-            Some(state) => state.state.descendants(parent),
+    pub(super) async fn dispose_orphans(&self) -> Result<()> {
+        let below_durable: Vec<(ScopeId, ScopeId)> = match self.ephemeral.read().as_ref() {
+            Some(state) => {
+                let kept_here = |id: ScopeId| state.state.scope(id).is_some();
+                let scopes = state.state.scopes().map(|(id, scope)| (id, scope.parent));
+                scopes.filter(|(_, parent)| !kept_here(*parent)).collect()
+            }
             None => Vec::new(),
         };
-        for scope in below {
-            self.dispose_ephemeral(scope);
+        // Read after the children: a parent that is not there now was disposed, it is not yet to come.
+        let current = self.engine.current(&self.slot).await?;
+        for (scope, parent) in below_durable {
+            if current.state.scope(parent).is_none() {
+                self.dispose_ephemeral(scope);
+            }
         }
+        Ok(())
     }
 
     /// Disposes all ephemeral scopes.

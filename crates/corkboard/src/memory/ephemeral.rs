@@ -2,7 +2,7 @@
 
 use arc_swap::{ArcSwapOption, Guard};
 use corkboard_core::agent::{AgentCommand, AgentReply, AgentState};
-use corkboard_core::{Actor, AgentId, Context, Limits, Outcome, Request, Revisioned, Usage};
+use corkboard_core::{Actor, AgentId, CommitId, Context, Limits, Outcome, Request, Revisioned, Usage};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl Ephemeral {
         }
         let before = working.state.usage();
         // It was decided on this very state, so it fits.
-        let _ = working.apply(&commit, ids::commit(), limits);
+        let _ = working.apply(&commit, CommitId::NONE, limits);
         observer::resident(before, working.state.usage());
         observer::tell(events, agent, &commit, &working.state);
         Ok(Answer { reply, rev: working.head.rev })

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use corkboard_core::agent::{AgentEvent, AgentState};
-use corkboard_core::{AgentId, Key, ScopeId, ScopeName};
+use corkboard_core::agent::{AgentEvent, AgentReply, AgentState};
+use corkboard_core::{AgentId, Commit, Key, ScopeId, ScopeName};
 use jiff::Timestamp;
 
 /// Something that happened to an agent's memory. `scope_name` and `scope_id` are absent for the root scope.
@@ -91,12 +91,21 @@ pub enum MemoryEvent {
 }
 
 impl MemoryEvent {
-    /// The event that a subscriber hears, if any: notes have none. `state` is one that has the event.
-    pub(crate) fn of(agent_id: &AgentId, event: &AgentEvent, timestamp: Timestamp, state: &AgentState) -> Option<Self> {
-        let agent_id = agent_id.clone();
+    /// The event that a subscriber hears, if any: notes have none. `event` is one of the commit's; `state` has them all.
+    pub(crate) fn of(
+        agent_id: &AgentId,
+        event: &AgentEvent,
+        commit: &Commit<AgentEvent, AgentReply>,
+        state: &AgentState,
+    ) -> Option<Self> {
+        let (agent_id, timestamp) = (agent_id.clone(), commit.at);
         let scope_of = |id: &ScopeId| {
-            let named = (!id.is_root()).then(|| state.scope(*id)).flatten();
-            (named.map(|scope| scope.name.clone()), (!id.is_root()).then_some(*id))
+            if id.is_root() {
+                return (None, None);
+            }
+            // A scope that went in the same commit is no longer in the state.
+            let gone = || commit.events.iter().find_map(|event| disposed_name(event, *id));
+            (state.scope(*id).map(|scope| &scope.name).or_else(gone).cloned(), Some(*id))
         };
         Some(match event {
             AgentEvent::EntrySet { scope, key, updated, entry } => {
@@ -140,5 +149,12 @@ impl MemoryEvent {
                 return None;
             }
         })
+    }
+}
+
+fn disposed_name(event: &AgentEvent, id: ScopeId) -> Option<&ScopeName> {
+    match event {
+        AgentEvent::ScopeDisposed { scope, name, .. } if *scope == id => Some(name),
+        _ => None,
     }
 }

@@ -10,8 +10,10 @@ use tokio::sync::OwnedMutexGuard;
 /// The keys whose values are being made.
 #[derive(Default)]
 pub(super) struct Factories {
-    keys: Mutex<HashMap<(ScopeId, String), Weak<tokio::sync::Mutex<()>>>>,
+    keys: Mutex<HashMap<(ScopeId, String), Weak<Turns>>>,
 }
+
+type Turns = tokio::sync::Mutex<()>;
 
 impl Factories {
     /// Waits for the turn to make this key's value. A turn ends when its guard is dropped, be it by success, failure or
@@ -22,7 +24,7 @@ impl Factories {
             keys.retain(|_, turns| turns.strong_count() > 0);
             let known = keys.get(&(scope, key.to_owned())).and_then(Weak::upgrade);
             known.unwrap_or_else(|| {
-                let turns = Arc::new(tokio::sync::Mutex::new(()));
+                let turns = Arc::new(Turns::new(()));
                 keys.insert((scope, key.to_owned()), Arc::downgrade(&turns));
                 turns
             })

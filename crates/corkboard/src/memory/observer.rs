@@ -2,7 +2,7 @@
 
 use corkboard_core::agent::{AgentEvent, AgentReply, AgentState};
 use corkboard_core::{AgentId, Commit, SpaceId, Usage};
-use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
+use metrics::{Counter, Histogram, counter, gauge, histogram};
 use tokio::sync::broadcast;
 
 use super::MemoryEvent;
@@ -44,7 +44,7 @@ pub(super) fn tell(
     for event in &commit.events {
         log(agent, event);
         if events.receiver_count() > 0
-            && let Some(event) = MemoryEvent::of(agent, event, commit.at, state)
+            && let Some(event) = MemoryEvent::of(agent, event, commit, state)
         {
             // The last subscriber may have just left.
             let _ = events.send(event);
@@ -84,13 +84,12 @@ fn log(agent_id: &AgentId, event: &AgentEvent) {
 
 /// Entries and scopes held in memory by this process.
 pub(super) fn resident(before: Usage, after: Usage) {
-    let change = |gauge: Gauge, before: u64, after: u64| {
-        if before != after {
-            gauge.increment(after as f64 - before as f64);
-        }
-    };
-    change(gauge!("agents.memory.working.entries"), before.entries, after.entries);
-    change(gauge!("agents.memory.working.scopes"), before.scopes, after.scopes);
+    if before.entries != after.entries {
+        gauge!("agents.memory.working.entries").increment(after.entries as f64 - before.entries as f64);
+    }
+    if before.scopes != after.scopes {
+        gauge!("agents.memory.working.scopes").increment(after.scopes as f64 - before.scopes as f64);
+    }
 }
 
 /// The metrics of single operations. A recorder must be installed before the Corkboard is opened to be heard.

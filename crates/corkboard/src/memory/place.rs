@@ -1,5 +1,7 @@
 //! Where in an agent's memory a handle stands, and what can be done there. `WorkingMemory` and `Scope` are both places.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -85,10 +87,7 @@ impl Place {
     // Writing.
 
     pub(super) fn set<'a, T: Serialize + ?Sized>(&'a self, key: &'a str, value: &T) -> Set<'a> {
-        let value = Content::of(value).map_err(|error| {
-            tracing::error!("Failed to serialize value for key {key}: {error}");
-            Error::Serialize { key: key.into(), message: error.to_string() }
-        });
+        let value = content_of(key, value);
         let type_name = std::any::type_name::<T>();
         let (metadata, conditions) = (EntryMetadata::default(), Conditions::default());
         Set { place: self, key, value, type_name, metadata, conditions }
@@ -151,8 +150,7 @@ impl Place {
             let found = state.scope(scope).ok_or(Refusal::ScopeGone { scope })?.get(key.as_str(), now);
             let old = found.map(|entry| parse(&key, entry)).transpose()?;
             let new = change(old);
-            let value = Content::of(&new)
-                .map_err(|error| Error::Serialize { key: key.to_string(), message: error.to_string() })?;
+            let value = content_of(key.as_str(), &new)?;
             *latest.lock() = Some(new);
             Ok(Request::new(AgentCommand::Set {
                 scope,
@@ -167,7 +165,9 @@ impl Place {
             Location::Root | Location::Durable { .. } => {
                 self.agent.ask(&self.actor, Asked::Computed(Box::new(make))).await
             }
-            Location::Ephemeral(_) => self.ask_ephemeral(make),
+            // As in the engine: the closure is the caller's, and its panic becomes an error.
+            Location::Ephemeral(_) => catch_unwind(AssertUnwindSafe(|| self.ask_ephemeral(make)))
+                .unwrap_or_else(|panic| Err(Error::Panicked { message: panic_text(&*panic) })),
         };
         answer.map_err(|error| self.own_disposal(error))?;
         let value = result.lock().take();
@@ -254,7 +254,7 @@ impl Place {
             }
         };
         self.agent.meters.get_latency.record(started.elapsed().as_secs_f64() * 1000.0);
-        if !matches!(self.location, Location::Root) {
+        if !matches!(self.location, Location::Root) && tracing::enabled!(tracing::Level::DEBUG) {
             let (scope_name, scope_id, was_found) = (self.scope_name(), self.scope_id(), result.is_some());
             tracing::debug!("Working memory scope {scope_name} ({scope_id}) lookup for key {key}: {was_found}");
         }
@@ -373,6 +373,18 @@ impl Drop for Timed<'_> {
     fn drop(&mut self) {
         self.histogram.record(self.started.elapsed().as_secs_f64() * 1000.0);
     }
+}
+
+fn content_of<T: Serialize + ?Sized>(key: &str, value: &T) -> Result<Content> {
+    Content::of(value).map_err(|error| {
+        tracing::error!("Failed to serialize value for key {key}: {error}");
+        Error::Serialize { key: key.into(), message: error.to_string() }
+    })
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "unknown panic".into())
 }
 
 fn parse<T: DeserializeOwned>(key: &Key, entry: &Entry) -> Result<T> {

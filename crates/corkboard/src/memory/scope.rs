@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::place::{EphemeralScope, Location, Place, Reach};
 use super::write::{Append, Remove, Set, unexpected};
+use crate::engine::Answer;
 use crate::{Error, Result};
 
 /// How long a scope lives.
@@ -258,17 +259,16 @@ impl Scope {
         let id = self.id();
         let disposed = match self.durability() {
             Durability::Ephemeral => self.place.agent.dispose_ephemeral(id),
-            Durability::Durable => match self.place.command(AgentCommand::DisposeScope { scope: id }).await {
-                Ok(answer) => {
-                    self.place.agent.dispose_ephemeral_below(id);
-                    match answer.reply {
-                        AgentReply::Cleared { entries } => Some(entries),
-                        other => return Err(unexpected(other)),
-                    }
-                }
-                Err(Error::ScopeDisposed { .. }) => None,
-                Err(error) => return Err(error),
-            },
+            Durability::Durable => {
+                let disposed = match self.place.command(AgentCommand::DisposeScope { scope: id }).await {
+                    Ok(Answer { reply: AgentReply::Cleared { entries }, .. }) => Some(entries),
+                    Ok(answer) => return Err(unexpected(answer.reply)),
+                    Err(Error::ScopeDisposed { .. }) => None,
+                    Err(error) => return Err(error),
+                };
+                self.place.agent.dispose_orphans().await?;
+                disposed
+            }
         };
         Ok(disposed.unwrap_or_else(|| {
             tracing::warn!("Working memory scope {id} already disposed, operation ignored");

@@ -2,6 +2,7 @@
 
 mod reader;
 mod schema;
+mod tasks;
 mod writer;
 
 use std::collections::HashMap;

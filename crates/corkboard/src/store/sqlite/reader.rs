@@ -16,15 +16,16 @@ pub(super) struct SpaceRow {
     pub(super) id: i64,
     pub(super) head: Head,
     pub(super) born: Head,
+    pub(super) next_due: Option<i64>,
 }
 
 pub(super) fn space_row(connection: &Connection, space: &SpaceId) -> Result<Option<SpaceRow>> {
     let mut query = connection
-        .prepare_cached("SELECT id, rev, commit_id, born_rev, born_commit FROM spaces WHERE name = ?1")
+        .prepare_cached("SELECT id, rev, commit_id, born_rev, born_commit, next_due FROM spaces WHERE name = ?1")
         .map_err(error)?;
     query
         .query_row([space.as_str()], |row| {
-            Ok(SpaceRow { id: row.get(0)?, head: head_at(row, 1)?, born: head_at(row, 3)? })
+            Ok(SpaceRow { id: row.get(0)?, head: head_at(row, 1)?, born: head_at(row, 3)?, next_due: row.get(5)? })
         })
         .optional()
         .map_err(error)

@@ -1,0 +1,261 @@
+//! Random requests. They name scopes, versions and notes by position, so that most of them hit something.
+
+use corkboard_core::agent::Separator;
+use corkboard_core::{Content, EntryMetadata, Key, Limits, MemoryKind, Usage};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::{Map, Value};
+
+use crate::support::key;
+
+/// A whole test case.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub limits: Limits,
+    pub outside: Usage,
+    pub steps: Vec<Step>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    /// Milliseconds since the step before.
+    pub wait: i64,
+    pub principal: &'static str,
+    pub if_rev: Condition,
+    pub idempotency: Option<&'static str>,
+    pub ask: Ask,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Ask {
+    Set {
+        scope: Index,
+        key: Key,
+        value: Content,
+        metadata: Metadata,
+        if_version: Condition,
+    },
+    Append {
+        scope: Index,
+        key: Key,
+        text: String,
+        separator: Separator,
+        if_version: Condition,
+    },
+    Remove {
+        scope: Index,
+        key: Key,
+        if_version: Condition,
+    },
+    Clear {
+        scope: Index,
+    },
+    AddNote {
+        scope: Index,
+        text: String,
+    },
+    RemoveNote {
+        scope: Index,
+        note: Index,
+    },
+    CreateScope {
+        parent: Option<Index>,
+    },
+    MergeScope {
+        scope: Index,
+        overwrite: bool,
+    },
+    Absorb {
+        scope: Index,
+        entries: Vec<Absorbed>,
+        notes: Vec<&'static str>,
+        overwrite: bool,
+    },
+    MarkMerged {
+        scope: Index,
+        note: Index,
+    },
+    DisposeScope {
+        scope: Index,
+    },
+    ClearAll,
+    Restore {
+        moment: Index,
+    },
+    Tick,
+    /// An earlier request that had a name, once more.
+    Again {
+        request: Index,
+    },
+}
+
+/// A version or revision that the request depends on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Condition {
+    None,
+    Right,
+    Wrong,
+    MustNotExist,
+}
+
+/// Metadata whose times are relative to the request's.
+#[derive(Debug, Clone)]
+pub(crate) struct Metadata {
+    pub expires_in: Option<i64>,
+    pub said_before: Option<i64>,
+    pub rest: EntryMetadata,
+}
+
+/// An entry from elsewhere, within the limits: another state has checked it.
+#[derive(Debug, Clone)]
+pub(crate) struct Absorbed {
+    pub key: Key,
+    pub value: Content,
+    pub expires_in: Option<i64>,
+}
+
+pub(crate) fn plan(limits: impl Strategy<Value = Limits>) -> impl Strategy<Value = Plan> {
+    let outside = (0..2_u64, 0..2_u64).prop_map(|(entries, scopes)| Usage { entries, scopes, bytes: 1_000_000 });
+    (limits, outside, prop::collection::vec(step(), 1..60)).prop_map(|(limits, outside, steps)| Plan {
+        limits,
+        outside,
+        steps,
+    })
+}
+
+pub(crate) fn any_limits() -> impl Strategy<Value = Limits> {
+    prop_oneof![Just(Limits::default()), Just(small_limits())]
+}
+
+pub(crate) fn small_limits() -> Limits {
+    Limits {
+        entry_bytes: 18,
+        command_bytes: 16,
+        tags_per_entry: 1,
+        tag_bytes: 3,
+        note_bytes: 6,
+        notes_per_agent: 5,
+        entries_per_agent: 5,
+        scopes_per_agent: 4,
+        state_bytes: 40,
+        idempotency_keys: 2,
+        idempotency_hours: 1,
+        ..Limits::default()
+    }
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let wait = prop_oneof![3 => Just(0), 5 => 1..3_000_i64, 1 => Just(30 * 60_000), 1 => Just(3 * 60 * 60_000)];
+    let principal = prop_oneof![4 => Just("ann"), 1 => Just("bob")];
+    let if_rev = prop_oneof![9 => Just(Condition::None), 2 => Just(Condition::Right), 1 => Just(Condition::Wrong)];
+    let idempotency = prop::option::weighted(0.25, prop::sample::select(vec!["k1", "k2", "k3"]));
+    (wait, principal, if_rev, idempotency, ask()).prop_map(|(wait, principal, if_rev, idempotency, ask)| Step {
+        wait,
+        principal,
+        if_rev,
+        idempotency,
+        ask,
+    })
+}
+
+fn ask() -> impl Strategy<Value = Ask> {
+    let scope = any::<Index>;
+    prop_oneof![
+        8 => (scope(), a_key(), value(), metadata(), condition()).prop_map(
+            |(scope, key, value, metadata, if_version)| Ask::Set { scope, key, value, metadata, if_version }
+        ),
+        4 => (scope(), a_key(), text(), separator(), condition()).prop_map(
+            |(scope, key, text, separator, if_version)| Ask::Append { scope, key, text, separator, if_version }
+        ),
+        3 => (scope(), a_key(), condition())
+            .prop_map(|(scope, key, if_version)| Ask::Remove { scope, key, if_version }),
+        1 => scope().prop_map(|scope| Ask::Clear { scope }),
+        6 => (scope(), note()).prop_map(|(scope, text)| Ask::AddNote { scope, text }),
+        2 => (scope(), any::<Index>()).prop_map(|(scope, note)| Ask::RemoveNote { scope, note }),
+        4 => prop::option::weighted(0.9, scope()).prop_map(|parent| Ask::CreateScope { parent }),
+        6 => (scope(), any::<bool>()).prop_map(|(scope, overwrite)| Ask::MergeScope { scope, overwrite }),
+        2 => (scope(), absorbed(), prop::collection::vec(prop::sample::select(vec!["x", "🗝"]), 0..3), any::<bool>()).prop_map(
+            |(scope, entries, notes, overwrite)| Ask::Absorb { scope, entries, notes, overwrite }
+        ),
+        1 => (scope(), any::<Index>()).prop_map(|(scope, note)| Ask::MarkMerged { scope, note }),
+        1 => scope().prop_map(|scope| Ask::DisposeScope { scope }),
+        1 => Just(Ask::ClearAll),
+        1 => any::<Index>().prop_map(|moment| Ask::Restore { moment }),
+        2 => Just(Ask::Tick),
+        4 => any::<Index>().prop_map(|request| Ask::Again { request }),
+    ]
+}
+
+fn a_key() -> impl Strategy<Value = Key> {
+    prop::sample::select(vec!["a", "b", "ключ"]).prop_map(key)
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["x", "", "two words", "\"q\"\n\u{1}", "🗝", " "]).prop_map(String::from)
+}
+
+fn note() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["x", "y", "z", "🗝", "🗝", "two words", " "]).prop_map(String::from)
+}
+
+fn separator() -> impl Strategy<Value = Separator> {
+    prop_oneof![Just(Separator::None), Just(Separator::Line)]
+}
+
+fn condition() -> impl Strategy<Value = Condition> {
+    prop_oneof![
+        6 => Just(Condition::None),
+        2 => Just(Condition::Right),
+        1 => Just(Condition::Wrong),
+        1 => Just(Condition::MustNotExist),
+    ]
+}
+
+fn value() -> impl Strategy<Value = Content> {
+    let other = prop::sample::select(vec!["7", "-0.5e3", "true", "null", "[1,\"a\"]", "{\"b\":{},\"a\":2}"]);
+    prop_oneof![
+        3 => text().prop_map(|text| Content::of(&text).unwrap()),
+        2 => other.prop_map(|json| Content::from_json(json.into()).unwrap()),
+    ]
+}
+
+fn metadata() -> impl Strategy<Value = Metadata> {
+    let kinds = vec![MemoryKind::Fact, MemoryKind::Event, MemoryKind::Correction];
+    let rest = (
+        prop::option::weighted(0.2, prop_oneof![9 => 0.0..=1.0_f32, 1 => Just(2.0)]),
+        prop::option::weighted(0.2, prop::collection::vec(prop::sample::select(vec!["t", "tag", "long"]), 0..3)),
+        prop::option::weighted(0.2, prop::sample::select(kinds)),
+        prop::option::weighted(0.1, 0..2_u32),
+        prop::option::weighted(0.1, custom()),
+        prop::option::weighted(0.1, Just("cy")),
+        prop::option::weighted(0.1, Just("s1")),
+    );
+    let rest = rest.prop_map(|(importance, tags, kind, expiry_days, custom, author, session)| EntryMetadata {
+        importance,
+        tags: tags.map(|tags| tags.into_iter().map(String::from).collect()),
+        kind,
+        expiry_days,
+        custom,
+        author: author.map(String::from),
+        session: session.map(String::from),
+        ..EntryMetadata::default()
+    });
+    (prop::option::weighted(0.4, -500..6_000_i64), prop::option::weighted(0.1, 0..9_000_i64), rest)
+        .prop_map(|(expires_in, said_before, rest)| Metadata { expires_in, said_before, rest })
+}
+
+fn custom() -> impl Strategy<Value = Map<String, Value>> {
+    let value = prop_oneof![
+        any::<f64>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        text().prop_map(Value::from),
+        Just(serde_json::json!([{ "x": [true, null] }])),
+    ];
+    prop::collection::btree_map(prop::sample::select(vec!["p", "q"]), value, 0..2)
+        .prop_map(|map| map.into_iter().map(|(name, value)| (name.into(), value)).collect())
+}
+
+fn absorbed() -> impl Strategy<Value = Vec<Absorbed>> {
+    let entry = (a_key(), value(), prop::option::weighted(0.4, -500..6_000_i64));
+    prop::collection::vec(entry.prop_map(|(key, value, expires_in)| Absorbed { key, value, expires_in }), 0..3)
+}

@@ -1,0 +1,119 @@
+//! Durable writes against raw SQLite with the same durability and the same bytes.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use corkboard::store::{Ownership, SqliteStore};
+use corkboard::{Corkboard, Options};
+
+use crate::{Row, key, median, runtime, small};
+
+/// About what one revision of a small struct takes in the log.
+const BODY: usize = 380;
+const PAIRS: usize = 300;
+const CALLERS: usize = 64;
+const ROUNDS: usize = 7;
+const PER_CALLER: usize = 40;
+
+pub(crate) fn rows() -> Vec<Row> {
+    let folder = tempfile::tempdir().unwrap();
+    runtime().block_on(async {
+        let mut rows = vec![one_caller(folder.path()).await];
+        rows.extend(many_callers(folder.path()).await);
+        rows
+    })
+}
+
+async fn board(path: &Path) -> (Corkboard, Arc<SqliteStore>) {
+    let store = SqliteStore::open(path.to_owned(), Ownership::Shared, Duration::from_secs(30)).await.unwrap();
+    let store = Arc::new(store);
+    (Corkboard::with_store(store.clone(), Options::default()), store)
+}
+
+fn raw(path: &Path) -> rusqlite::Connection {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).unwrap();
+    connection
+        .execute_batch("PRAGMA synchronous = FULL; CREATE TABLE log (position INTEGER PRIMARY KEY, body BLOB NOT NULL)")
+        .unwrap();
+    connection
+}
+
+async fn one_caller(folder: &Path) -> Row {
+    let (board, _) = board(&folder.join("one.db")).await;
+    let memory = board.agent("a").unwrap().working();
+    let raw = raw(&folder.join("raw-one.db"));
+    let body = vec![b'x'; BODY];
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for index in 0..PAIRS {
+        let started = Instant::now();
+        memory.set(&key(index % 100), &small()).await.unwrap();
+        ours.push(started.elapsed());
+        let started = Instant::now();
+        raw.execute("INSERT INTO log (body) VALUES (?1)", [&body]).unwrap();
+        theirs.push(started.elapsed());
+    }
+    let ratio = median(ours.iter().zip(&theirs).map(|(ours, raw)| ours.as_secs_f64() / raw.as_secs_f64()).collect());
+    let result = format!("{ratio:.2}× ({:.0} µs : {:.0} µs)", micros(median(ours)), micros(median(theirs)));
+    Row::new("durable `set`, 1 caller", "one raw SQLite FULL commit of the same bytes", result, "≤ 1.3×")
+}
+
+async fn many_callers(folder: &Path) -> Vec<Row> {
+    let (many, many_store) = board(&folder.join("many.db")).await;
+    let (one, one_store) = board(&folder.join("single.db")).await;
+    let mut raw = raw(&folder.join("raw-many.db"));
+    let commands = (CALLERS * PER_CALLER) as f64;
+    let (mut on_many, mut on_one, mut raws) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        on_many.push(commands / callers(&many, |caller| format!("agent-{caller}")).await.as_secs_f64());
+        raws.push(commands / raw_batches(&mut raw).as_secs_f64());
+        on_one.push(commands / callers(&one, |_| "agent".to_owned()).await.as_secs_f64());
+    }
+    let total = commands * ROUNDS as f64;
+    let row = |what: &str, ours: Vec<f64>, commits: u64| {
+        let ratio = median(ours.iter().zip(&raws).map(|(ours, raw)| ours / raw).collect());
+        let (ours, raw) = (median(ours), median(raws.clone()));
+        let result =
+            format!("{ratio:.2}× ({ours:.0}/s : {raw:.0}/s), {:.3} fsyncs per command", commits as f64 / total);
+        Row::new(what, "raw SQLite, one writer, batches of 64", result, "≥ 0.5×")
+    };
+    vec![
+        row("durable `set`, 64 callers on 64 agents", on_many, many_store.commits()),
+        row("durable `set`, 64 callers on one agent", on_one, one_store.commits()),
+    ]
+}
+
+async fn callers(board: &Corkboard, agent: impl Fn(usize) -> String) -> Duration {
+    let started = Instant::now();
+    let tasks = (0..CALLERS).map(|caller| {
+        let memory = board.agent(&agent(caller)).unwrap().working();
+        tokio::spawn(async move {
+            for index in 0..PER_CALLER {
+                memory.set(&key(index), &small()).await.unwrap();
+            }
+        })
+    });
+    futures_util::future::join_all(tasks).await;
+    started.elapsed()
+}
+
+fn raw_batches(connection: &mut rusqlite::Connection) -> Duration {
+    let body = vec![b'x'; BODY];
+    let started = Instant::now();
+    for _ in 0..PER_CALLER {
+        let transaction = connection.transaction().unwrap();
+        {
+            let mut insert = transaction.prepare_cached("INSERT INTO log (body) VALUES (?1)").unwrap();
+            for _ in 0..CALLERS {
+                insert.execute([&body]).unwrap();
+            }
+        }
+        transaction.commit().unwrap();
+    }
+    started.elapsed()
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}

@@ -1,0 +1,418 @@
+//! The engine through its handles: batches, conditions, retries by name, saving, eviction, expiry, shutdown, damage.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use corkboard::store::{Append, MemoryStore, Ownership, Record, SqliteStore, Store, StoreError};
+use corkboard::{
+    AgentEvent, Clock, CommitId, Corkboard, Durability, EntryMetadata, Error, Limits, ManualClock, Options, Refusal,
+    SavePolicy, Watched,
+};
+use corkboard_core::{AgentId, Head, SpaceId};
+use futures_util::future::join_all;
+use jiff::Timestamp;
+
+fn noon() -> Timestamp {
+    "2026-11-15T12:00:00Z".parse().unwrap()
+}
+
+fn agent_space(agent: &str) -> SpaceId {
+    SpaceId::agent(&AgentId::new(agent, &Limits::default()).unwrap())
+}
+
+fn hours(count: u64) -> Duration {
+    Duration::from_secs(count * 3600)
+}
+
+async fn sqlite(folder: &tempfile::TempDir) -> Arc<SqliteStore> {
+    let path = folder.path().join("corkboard.db");
+    Arc::new(SqliteStore::open(path, Ownership::Shared, Duration::from_secs(30)).await.unwrap())
+}
+
+fn url(folder: &tempfile::TempDir) -> String {
+    format!("sqlite:{}", folder.path().join("corkboard.db").display())
+}
+
+async fn eventually<F: Future<Output = bool>>(what: &str, condition: impl Fn() -> F) {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
+    while !condition().await {
+        assert!(tokio::time::Instant::now() < deadline, "{what}: not within 30 s");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test]
+async fn waiting_commands_are_committed_together_and_each_is_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = sqlite(&folder).await;
+    let board = Corkboard::with_store(store.clone(), Options::default());
+    let memory = board.agent("a").unwrap().working();
+    let keys: Vec<String> = (0..200).map(|index| format!("key-{index}")).collect();
+    let written = join_all(keys.iter().map(|key| memory.set(key, "value").into_future())).await;
+    let versions: Vec<u64> = written.into_iter().map(|written| written.unwrap().version).collect();
+    assert_eq!(versions, (1..=200).collect::<Vec<_>>(), "decided in the order they came, one revision each");
+    assert!(store.commits() < 20, "{} commits for 200 commands", store.commits());
+}
+
+#[tokio::test]
+async fn a_refusal_in_a_batch_is_its_own_affair() {
+    let board = Corkboard::open("memory:").await.unwrap();
+    let memory = board.agent("a").unwrap().working();
+    let results = join_all([
+        memory.set("one", &1).into_future(),
+        memory.set("", &2).into_future(),
+        memory.set("one", &3).if_version(7).into_future(),
+        memory.set("one", &4).if_version(1).into_future(),
+    ])
+    .await;
+    let ok: Vec<bool> = results.iter().map(Result::is_ok).collect();
+    assert_eq!(ok, [true, false, false, true]);
+    assert_eq!(memory.get::<u32>("one").await.unwrap(), Some(4));
+}
+
+#[tokio::test]
+async fn if_rev_refuses_when_anything_changed() {
+    let board = Corkboard::open("memory:").await.unwrap();
+    let agent = board.agent("a").unwrap();
+    let memory = agent.working();
+    memory.set("one", &1).await.unwrap();
+    let rev = agent.rev().await.unwrap();
+    memory.add_note("something else").await.unwrap();
+    let refused = memory.set("one", &2).if_rev(rev).await;
+    assert!(matches!(refused, Err(Error::Refused(Refusal::RevConflict { expected: 1, current: 2 }))));
+    memory.set("one", &2).if_rev(rev + 1).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_same_request_by_name_has_one_effect_and_one_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let board = Corkboard::open(&url(&folder)).await.unwrap();
+    let memory = board.agent("a").unwrap().working();
+    let first = memory.append("log", "x").idempotency_key("request-1").await.unwrap();
+    memory.append("log", "y").await.unwrap();
+    board.close().await.unwrap();
+
+    // Another process retries.
+    let board = Corkboard::open(&url(&folder)).await.unwrap();
+    let memory = board.agent("a").unwrap().working();
+    assert_eq!(memory.append("log", "x").idempotency_key("request-1").await.unwrap(), first);
+    assert_eq!(memory.get::<String>("log").await.unwrap().as_deref(), Some("xy"));
+    let other = memory.append("log", "z").idempotency_key("request-1").await;
+    assert!(matches!(other, Err(Error::Refused(Refusal::IdempotencyMismatch { rev: 1, .. }))), "{other:?}");
+    assert!(!memory.remove("nothing").idempotency_key("request-2").await.unwrap());
+    memory.set("nothing", "now it is there").await.unwrap();
+    assert!(!memory.remove("nothing").idempotency_key("request-2").await.unwrap(), "the answer given before");
+    assert!(memory.contains("nothing").await.unwrap());
+}
+
+#[tokio::test]
+async fn names_of_requests_are_forgotten_after_a_day() {
+    let clock = Arc::new(ManualClock::new(noon()));
+    let options = Options { clock: clock.clone(), ..Options::default() };
+    let memory = Corkboard::open_with("memory:", options).await.unwrap().agent("a").unwrap().working();
+    memory.append("log", "x").idempotency_key("k").await.unwrap();
+    clock.advance(hours(23));
+    memory.append("log", "x").idempotency_key("k").await.unwrap();
+    assert_eq!(memory.get::<String>("log").await.unwrap().as_deref(), Some("x"));
+    clock.advance(hours(1));
+    memory.append("log", "x").idempotency_key("k").await.unwrap();
+    assert_eq!(memory.get::<String>("log").await.unwrap().as_deref(), Some("xx"));
+}
+
+#[tokio::test]
+async fn an_overtaken_update_runs_its_closure_again() {
+    let store = Arc::new(MemoryStore::shared());
+    let one = Corkboard::with_store(store.clone(), Options::default());
+    let two = Corkboard::with_store(store, Options::default());
+    let (mine, theirs) = (one.agent("a").unwrap().working(), two.agent("a").unwrap().working());
+    mine.set("count", &1).await.unwrap();
+    theirs.set("count", &10).await.unwrap();
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = runs.clone();
+    let new = mine
+        .update("count", move |count: Option<u32>| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            count.unwrap() + 1
+        })
+        .await
+        .unwrap();
+    assert_eq!(new, 11);
+    assert_eq!(runs.load(Ordering::SeqCst), 2, "once on the stale cache, once on what was there");
+}
+
+#[tokio::test]
+async fn a_refusal_is_about_the_present_not_about_a_stale_cache() {
+    let store = Arc::new(MemoryStore::shared());
+    let one = Corkboard::with_store(store.clone(), Options::default());
+    let two = Corkboard::with_store(store, Options::default());
+    let (mine, theirs) = (one.agent("a").unwrap().working(), two.agent("a").unwrap().working());
+    mine.set("key", "first").await.unwrap();
+    let version = theirs.set("key", "second").await.unwrap().version;
+    // The cache of `mine` still has version 1; the caller knows version 2 from elsewhere.
+    mine.set("key", "third").if_version(version).await.unwrap();
+    assert!(theirs.remove("key").await.unwrap());
+    assert!(!mine.remove("key").await.unwrap());
+}
+
+#[tokio::test]
+async fn a_caller_who_stops_waiting_does_not_stop_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let board = Corkboard::open(&url(&folder)).await.unwrap();
+    let memory = board.agent("a").unwrap().working();
+    for round in 0..20 {
+        let (mine, others) = (format!("mine-{round}"), format!("others-{round}"));
+        {
+            let mut leading = memory.set(&mine, "x").into_future();
+            // Polled once: it leads the queue now, and its append is on the way. Then it is dropped.
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(leading.as_mut().poll(&mut context).is_pending());
+        }
+        memory.set(&others, "y").await.unwrap();
+        assert!(memory.contains(&mine).await.unwrap(), "what was sent runs to its end");
+    }
+}
+
+#[tokio::test]
+async fn save_interval_acknowledges_at_once_and_writes_soon() {
+    let folder = tempfile::tempdir().unwrap();
+    let interval = SavePolicy::Interval(Duration::from_secs(3600));
+    let options = Options { save: interval, bookmark_interval: Duration::from_millis(1), ..Options::default() };
+    let board = Corkboard::open_with(&url(&folder), options.clone()).await.unwrap();
+    let agent = board.agent("a").unwrap();
+    let mut watch = agent.watch(0).await.unwrap();
+    agent.working().set("key", "value").await.unwrap();
+    assert_eq!(agent.working().get::<String>("key").await.unwrap().as_deref(), Some("value"));
+    assert_eq!(watch.next().await.unwrap(), Watched::Bookmark { rev: 0 }, "watchers see what is written only");
+    let second = Corkboard::open(&url(&folder)).await.err();
+    assert!(matches!(second, Some(Error::Store(StoreError::Locked { .. }))), "{second:?}");
+    board.close().await.unwrap();
+    drop((board, agent, watch));
+
+    let board = Corkboard::open(&url(&folder)).await.unwrap();
+    assert_eq!(board.agent("a").unwrap().working().get::<String>("key").await.unwrap().as_deref(), Some("value"));
+    let sole = Corkboard::open_with(&url(&folder), options).await.err();
+    assert!(matches!(sole, Some(Error::Store(StoreError::Locked { .. }))), "it would not be alone: {sole:?}");
+}
+
+#[tokio::test]
+async fn save_interval_writes_at_least_that_often() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { save: SavePolicy::Interval(Duration::from_millis(5)), ..Options::default() };
+    let board = Corkboard::open_with(&url(&folder), options).await.unwrap();
+    let agent = board.agent("a").unwrap();
+    let mut watch = agent.watch(0).await.unwrap();
+    for index in 0..50 {
+        agent.working().set("key", &index).await.unwrap();
+    }
+    for expected in 1..=50 {
+        assert!(matches!(watch.next().await.unwrap(), Watched::Revision { rev, .. } if rev == expected));
+    }
+}
+
+#[tokio::test]
+async fn states_leave_memory_under_a_budget_and_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { memory_budget: 200_000, ..Options::default() };
+    let board = Corkboard::open_with(&url(&folder), options).await.unwrap();
+    let text = "x".repeat(10_000);
+    for index in 0..60 {
+        let memory = board.agent(&format!("agent-{index}")).unwrap().working();
+        memory.set("text", &text).await.unwrap();
+        memory.set("index", &index).await.unwrap();
+    }
+    eventually("eviction", || async { board.resident().1 <= 200_000 }).await;
+    assert!(board.resident().0 < 20, "{:?}", board.resident());
+    for index in 0..60 {
+        let memory = board.agent(&format!("agent-{index}")).unwrap().working();
+        assert_eq!(memory.get::<u32>("index").await.unwrap(), Some(index));
+    }
+}
+
+#[tokio::test]
+async fn what_was_used_last_is_evicted_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { memory_budget: 100_000, ..Options::default() };
+    let board = Corkboard::open_with(&url(&folder), options).await.unwrap();
+    let favourite = board.agent("favourite").unwrap();
+    favourite.working().set("text", &"x".repeat(1000)).await.unwrap();
+    let loads = Arc::new(AtomicUsize::new(0));
+    let _guard = tracing::subscriber::set_default(CountLoads(loads.clone()));
+    for index in 0..60 {
+        board.agent(&format!("agent-{index}")).unwrap().working().set("text", &"x".repeat(10_000)).await.unwrap();
+        favourite.working().len().await.unwrap();
+    }
+    assert_eq!(loads.load(Ordering::SeqCst), 0, "the favourite was never loaded again");
+}
+
+/// Counts how often the memory of `favourite` is loaded, by its log message.
+struct CountLoads(Arc<AtomicUsize>);
+
+impl tracing::Subscriber for CountLoads {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() == tracing::Level::INFO
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        struct Find<'a>(&'a AtomicUsize);
+        impl tracing::field::Visit for Find<'_> {
+            fn record_debug(&mut self, _: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+                if format!("{value:?}") == "Working memory initialized for agent favourite" {
+                    self.0.fetch_add(1, Ordering::SeqCst);
+                }
+            }
+        }
+        event.record(&mut Find(&self.0));
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[tokio::test]
+async fn any_process_expires_what_is_due_in_spaces_it_never_loaded() {
+    let store = Arc::new(MemoryStore::shared());
+    let clock = Arc::new(ManualClock::new(noon()));
+    let options = Options { clock: clock.clone(), tick_interval: hours(1), ..Options::default() };
+    let writer = Corkboard::with_store(store.clone(), options.clone());
+    let agent = writer.agent("a").unwrap();
+    let day = EntryMetadata { expiry_days: Some(1), ..Default::default() };
+    agent.working().set("fleeting", "value").metadata(day).await.unwrap();
+    agent.working().set("lasting", "value").await.unwrap();
+
+    let other = Corkboard::with_store(store, Options { tick_interval: Duration::from_millis(1), ..options });
+    assert_eq!(other.tick().await.unwrap(), 0);
+    let mut watch = agent.watch(2).await.unwrap();
+    clock.advance(hours(24));
+    assert_eq!(agent.working().get::<String>("fleeting").await.unwrap(), None, "never returned, swept or not");
+    let Watched::Revision { rev: 3, commit, .. } = watch.next().await.unwrap() else { panic!("no revision") };
+    assert_eq!(commit.actor.principal, "corkboard");
+    assert!(matches!(&commit.events[..], [AgentEvent::EntryExpired { key, .. }] if key.as_str() == "fleeting"));
+    assert_eq!(agent.working().len().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn time_never_runs_backwards_in_a_space() {
+    let clock = Arc::new(ManualClock::new(noon()));
+    let options = Options { clock: clock.clone(), ..Options::default() };
+    let memory = Corkboard::open_with("memory:", options).await.unwrap().agent("a").unwrap().working();
+    memory.set("first", &1).await.unwrap();
+    clock.set("2020-01-01T00:00:00Z".parse().unwrap());
+    memory.set("second", &2).await.unwrap();
+    assert_eq!(memory.get_entry("second").await.unwrap().unwrap().timestamp, noon());
+    assert!(clock.now() < noon());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closing_answers_everyone_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let board = Corkboard::open(&url(&folder)).await.unwrap();
+    let tasks: Vec<_> = (0..200)
+        .map(|index| {
+            let memory = board.agent(&format!("agent-{}", index % 5)).unwrap().working();
+            tokio::spawn(async move { (index, memory.set(&format!("key-{index}"), &index).await) })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    board.close().await.unwrap();
+    let results: Vec<_> = join_all(tasks).await.into_iter().map(Result::unwrap).collect();
+    let board = Corkboard::open(&url(&folder)).await.unwrap();
+    for (index, result) in results {
+        let memory = board.agent(&format!("agent-{}", index % 5)).unwrap().working();
+        let found = memory.get::<u32>(&format!("key-{index}")).await.unwrap();
+        match result {
+            Ok(_) => assert_eq!(found, Some(index)),
+            Err(Error::Closed) => assert_eq!(found, None),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+async fn append_raw(store: &dyn Store, agent: &str, expected: Head, body: &str) {
+    let record = Record {
+        rev: expected.rev + 1,
+        commit: CommitId(uuid::Uuid::new_v4()),
+        at: noon(),
+        body: body.as_bytes().to_vec(),
+    };
+    let space = agent_space(agent);
+    let append = Append { space, expected, records: vec![record], next_due: None, summary: b"{}".to_vec() };
+    assert_eq!(store.append(append).await.unwrap(), corkboard::store::Appended::Committed);
+}
+
+#[tokio::test]
+async fn a_space_of_a_newer_version_is_left_alone_and_the_others_go_on() {
+    let store = Arc::new(MemoryStore::shared());
+    let board = Corkboard::with_store(store.clone(), Options::default());
+    let memory = board.agent("modern").unwrap().working();
+    memory.set("key", "value").await.unwrap();
+    let head = store.head(&agent_space("modern")).await.unwrap();
+    append_raw(&*store, "modern", head, r#"{"v":99,"at":"2026-11-15T12:00:00Z","events":[{"entry_dreamt":{}}]}"#).await;
+    for result in [memory.get::<String>("key").await.map(|_| ()), memory.set("key", "new").await.map(|_| ())] {
+        assert!(matches!(result, Err(Error::NewerFormat { found: 99, .. })), "{result:?}");
+    }
+    assert_eq!(store.head(&agent_space("modern")).await.unwrap().rev, 2, "nothing was written over it");
+    board.agent("other").unwrap().working().set("key", "value").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_damaged_space_says_so_and_the_others_go_on() {
+    let store = Arc::new(MemoryStore::shared());
+    append_raw(&*store, "damaged", Head::EMPTY, "{\"v\":1,\"at\"").await;
+    let board = Corkboard::with_store(store, Options::default());
+    let error = board.agent("damaged").unwrap().working().len().await.unwrap_err();
+    assert_eq!((error.code(), error.to_string().contains("agent/damaged")), ("damaged", true), "{error}");
+    board.agent("other").unwrap().working().set("key", "value").await.unwrap();
+}
+
+#[tokio::test]
+async fn another_programs_database_is_refused_untouched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("corkboard.db");
+    rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE diary (line TEXT)").unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let error = Corkboard::open(&url(&folder)).await.unwrap_err();
+    assert_eq!(error.code(), "corrupt", "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    std::fs::write(&path, "certainly no database, but long enough to be looked at as one ".repeat(20)).unwrap();
+    assert_eq!(Corkboard::open(&url(&folder)).await.unwrap_err().code(), "corrupt");
+}
+
+#[tokio::test]
+async fn a_store_that_others_hold_for_too_long_is_busy() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { busy_timeout: Duration::from_millis(30), ..Options::default() };
+    let board = Corkboard::open_with(&url(&folder), options).await.unwrap();
+    let memory = board.agent("a").unwrap().working();
+    memory.set("key", "value").await.unwrap();
+    let holder = rusqlite::Connection::open(folder.path().join("corkboard.db")).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let error = memory.set("key", "new").await.unwrap_err();
+    assert_eq!((error.code(), error.is_retryable()), ("busy", true), "{error}");
+    assert_eq!(memory.get::<String>("key").await.unwrap().as_deref(), Some("value"), "readers are not held up");
+    holder.execute_batch("ROLLBACK").unwrap();
+    memory.set("key", "new").await.unwrap();
+}
+
+#[tokio::test]
+async fn deleting_an_agent_takes_its_scopes_along() {
+    let board = Corkboard::open("memory:").await.unwrap();
+    let memory = board.agent("a").unwrap().working();
+    let ephemeral = memory.create_scope("ephemeral").await.unwrap();
+    let durable = memory.create_durable_scope("durable").await.unwrap();
+    assert_eq!((ephemeral.durability(), durable.durability()), (Durability::Ephemeral, Durability::Durable));
+    ephemeral.set("key", "value").await.unwrap();
+    assert!(board.delete_agent("a").await.unwrap());
+    assert!(ephemeral.is_disposed() && durable.is_disposed());
+    assert!(memory.active_scopes().await.unwrap().is_empty());
+}
