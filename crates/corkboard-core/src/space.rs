@@ -38,8 +38,8 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
     /// When something expires next.
     fn next_due(&self) -> Option<Timestamp>;
 
-    /// A few facts for lists.
-    fn summary(&self) -> serde_json::Value;
+    /// A few facts for lists, as JSON.
+    fn summary(&self) -> String;
 
     /// How much of its limits the state uses.
     fn usage(&self) -> Usage;

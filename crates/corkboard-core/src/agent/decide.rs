@@ -2,7 +2,7 @@
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -243,14 +243,14 @@ fn dispose_all(state: &AgentState, scopes: impl Iterator<Item = ScopeId>) -> Vec
 
 fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Decided {
     let limits = context.limits;
-    let mut known = alloc::vec![ScopeId::ROOT];
+    let mut known = BTreeSet::from([ScopeId::ROOT]);
     for scope in &image.scopes {
         // A snapshot comes from outside: it is held to the rules that its content was once held to.
         crate::ScopeName::check(scope.name.as_str(), limits)?;
         if !known.contains(&scope.parent) {
             return Err(Refusal::ScopeGone { scope: scope.parent });
         }
-        known.push(scope.id);
+        known.insert(scope.id);
         for entry in &scope.entries {
             Key::check(entry.key.as_str(), limits)?;
             Limits::check(LimitName::EntryBytes, entry.entry.bytes(), limits.entry_bytes)?;

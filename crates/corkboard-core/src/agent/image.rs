@@ -1,5 +1,7 @@
 //! An agent's memory as plain data: what snapshots hold and `Restored` carries.
 
+use alloc::collections::BTreeSet;
+use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -48,6 +50,37 @@ pub struct EntryImage {
     pub version: u64,
     /// What the log keeps of it.
     pub entry: EntryData,
+}
+
+impl AgentImage {
+    /// Note numbers stay below this, so that there is always a next one.
+    const NOTE_NUMBERS: NoteId = NoteId(u64::MAX / 2);
+
+    /// What no snapshot says, in words: something twice, no root scope, or note numbers that cannot be. Such an image could
+    /// be restored, but not to what it says.
+    pub fn contradiction(&self) -> Option<String> {
+        let (mut scopes, mut notes) = (BTreeSet::new(), BTreeSet::new());
+        if self.last_note > Self::NOTE_NUMBERS {
+            return Some(format!("note {} is no number that was ever given", self.last_note));
+        }
+        for scope in &self.scopes {
+            if !scopes.insert(scope.id) {
+                return Some(format!("scope {} is listed twice", scope.id));
+            }
+            let mut keys = BTreeSet::new();
+            if let Some(twice) = scope.entries.iter().find(|entry| !keys.insert(&entry.key)) {
+                return Some(format!("key {:?} is listed twice in scope {}", twice.key, scope.id));
+            }
+            if let Some(twice) = scope.notes.iter().find(|note| !notes.insert(note.id)) {
+                return Some(format!("note {} is listed twice", twice.id));
+            }
+            let highest = scope.notes.iter().map(|note| note.id).max().max(Some(scope.notes_merged));
+            if highest > Some(self.last_note) {
+                return Some(format!("scope {} has notes after the last one", scope.id));
+            }
+        }
+        (!scopes.contains(&ScopeId::ROOT)).then(|| "it has no root scope".into())
+    }
 }
 
 impl From<AgentState> for AgentImage {

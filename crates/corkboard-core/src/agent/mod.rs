@@ -6,12 +6,13 @@ mod decide;
 mod event;
 mod image;
 
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use imbl::{OrdMap, OrdSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::space::{Decision, Space, Stamp};
 use crate::{Context, FormatError, Key, NoteId, Refusal, ScopeId, ScopeName, ScopeState, SpaceKind, Usage};
@@ -122,8 +123,10 @@ impl Space for AgentState {
         self.expiries.get_min().map(|(at, ..)| *at)
     }
 
-    fn summary(&self) -> serde_json::Value {
-        json!({ "entries": self.entries, "notes": self.notes, "scopes": self.scopes.len(), "bytes": self.bytes })
+    fn summary(&self) -> String {
+        let Self { entries, notes, bytes, .. } = self;
+        // Written with every append; four numbers need no serialiser.
+        format!(r#"{{"entries":{entries},"notes":{notes},"scopes":{},"bytes":{bytes}}}"#, self.scopes.len())
     }
 
     fn usage(&self) -> Usage {

@@ -385,7 +385,7 @@ impl Model {
         let Usage { entries, scopes, bytes } = usage;
         let notes = self.memory.note_count();
         let summary = serde_json::json!({ "entries": entries, "notes": notes, "scopes": scopes, "bytes": bytes });
-        assert_eq!(live.summary(), summary);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&live.summary()).unwrap(), summary);
     }
 }
 

@@ -158,7 +158,7 @@ impl<S: Space> Engine<S> {
             let append = Append {
                 space: slot.id.clone(),
                 expected: state.head,
-                records: draft.records.clone(),
+                records: std::mem::take(&mut draft.records),
                 next_due,
                 summary: summary(&draft.state.state),
             };
@@ -429,7 +429,7 @@ fn again(error: &Error) -> Error {
 }
 
 fn summary<S: Space>(state: &S) -> Vec<u8> {
-    let summary = serde_json::to_vec(&state.summary()).unwrap_or_default();
+    let summary = state.summary().into_bytes();
     if summary.len() <= Append::SUMMARY_BYTES { summary } else { b"{}".to_vec() }
 }
 

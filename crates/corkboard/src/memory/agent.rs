@@ -189,6 +189,9 @@ impl AgentMemory {
             return Err(Error::NewerFormat { space: snapshot.agent, found: snapshot.format });
         }
         let image = Box::new(snapshot.memory_of(&self.runtime.id)?);
+        if let Some(contradiction) = image.contradiction() {
+            return Err(Error::NotASnapshot(contradiction));
+        }
         let restore = Request::new(AgentCommand::Restore { image });
         self.runtime.ask(&self.actor, Asked::Request(restore)).await?;
         self.runtime.dispose_ephemeral_scopes();

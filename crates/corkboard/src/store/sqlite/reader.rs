@@ -10,7 +10,7 @@ use crate::store::{Cursor, ListedSpace, Loaded, Record, Snapshot, StoreError};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// What the table `spaces` knows of one space.
+/// What is known of one space.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SpaceRow {
     pub(super) id: i64,
@@ -21,11 +21,17 @@ pub(super) struct SpaceRow {
 
 pub(super) fn space_row(connection: &Connection, space: &SpaceId) -> Result<Option<SpaceRow>> {
     let mut query = connection
-        .prepare_cached("SELECT id, rev, commit_id, born_rev, born_commit, next_due FROM spaces WHERE name = ?1")
+        .prepare_cached(
+            "SELECT spaces.id, born_rev, born_commit, log.rev, log.commit_id, due.at FROM spaces
+             LEFT JOIN log ON log.space = spaces.id AND log.rev = (SELECT max(rev) FROM log WHERE space = spaces.id)
+             LEFT JOIN due ON due.space = spaces.id WHERE name = ?1",
+        )
         .map_err(error)?;
     query
         .query_row([space.as_str()], |row| {
-            Ok(SpaceRow { id: row.get(0)?, head: head_at(row, 1)?, born: head_at(row, 3)?, next_due: row.get(5)? })
+            let born = head_at(row, 1)?;
+            let head = row.get::<_, Option<u64>>(3)?.map_or(Ok(born), |_| head_at(row, 3))?;
+            Ok(SpaceRow { id: row.get(0)?, head, born, next_due: row.get(5)? })
         })
         .optional()
         .map_err(error)
@@ -110,8 +116,9 @@ pub(super) fn list(
     let first = after.map_or_else(|| format!("{}/", kind.as_str()), |after| after.as_str().into());
     let mut query = connection
         .prepare_cached(
-            "SELECT rev, commit_id, name, next_due, summary FROM spaces
-             WHERE name > ?1 AND name < ?2 AND rev > born_rev ORDER BY name LIMIT ?3",
+            "SELECT log.rev, commit_id, name, due.at, summary FROM spaces
+             JOIN log ON log.space = spaces.id AND log.rev = (SELECT max(rev) FROM log WHERE space = spaces.id)
+             LEFT JOIN due ON due.space = spaces.id WHERE name > ?1 AND name < ?2 ORDER BY name LIMIT ?3",
         )
         .map_err(error)?;
     let listed = query
@@ -121,7 +128,7 @@ pub(super) fn list(
                 space: SpaceId::from_stored(&name),
                 head: head_at(row, 0)?,
                 next_due: row.get::<_, Option<i64>>(3)?.map(time),
-                summary: row.get(4)?,
+                summary: row.get::<_, Option<Vec<u8>>>(4)?.unwrap_or_default(),
             })
         })
         .map_err(error)?;
@@ -130,7 +137,7 @@ pub(super) fn list(
 
 pub(super) fn due(connection: &Connection, now: Timestamp, limit: usize) -> Result<Vec<SpaceId>> {
     let mut query = connection
-        .prepare_cached("SELECT name FROM spaces WHERE next_due <= ?1 ORDER BY next_due LIMIT ?2")
+        .prepare_cached("SELECT name FROM due JOIN spaces ON id = space WHERE at <= ?1 ORDER BY at LIMIT ?2")
         .map_err(error)?;
     let due = query
         .query_map(params![now.as_millisecond(), limit as i64], |row| {
@@ -141,7 +148,7 @@ pub(super) fn due(connection: &Connection, now: Timestamp, limit: usize) -> Resu
     due.collect::<rusqlite::Result<_>>().map_err(error)
 }
 
-/// SQLite's own check, and ours: every head has its record, every log is without gaps.
+/// SQLite's own check, and ours: every log is without gaps, and begins where its space or its snapshot does.
 pub(super) fn check(connection: &mut Connection) -> Result<Vec<String>> {
     let transaction = connection.transaction().map_err(error)?;
     let mut problems = Vec::new();
@@ -155,18 +162,18 @@ pub(super) fn check(connection: &mut Connection) -> Result<Vec<String>> {
     }
     let mut gaps = transaction
         .prepare(
-            "SELECT name, spaces.rev, count(log.rev), min(log.rev), max(log.rev) FROM spaces
-             LEFT JOIN log ON log.space = spaces.id GROUP BY spaces.id
-             HAVING (count(log.rev) > 0 AND (max(log.rev) <> spaces.rev
-                     OR count(log.rev) <> max(log.rev) - min(log.rev) + 1))
-                 OR (count(log.rev) = 0 AND spaces.rev > born_rev
-                     AND NOT EXISTS (SELECT 1 FROM snapshots WHERE space = spaces.id AND snapshots.rev = spaces.rev))",
+            "SELECT name, count(*), min(rev), max(rev) FROM log LEFT JOIN spaces ON id = space GROUP BY space
+             HAVING name IS NULL OR min(rev) <= born_rev OR count(*) <> max(rev) - min(rev) + 1
+                 OR (min(rev) > born_rev + 1
+                     AND min(rev) > (SELECT coalesce(max(rev), 0) FROM snapshots WHERE space = log.space) + 1)",
         )
         .map_err(error)?;
     let gaps = gaps
         .query_map([], |row| {
-            let (name, rev, count): (String, u64, u64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok(format!("space {name}: head at {rev}, but {count} records that do not lead to it"))
+            let (name, count, first, last): (Option<String>, u64, u64, u64) =
+                (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+            let name = name.unwrap_or_else(|| "without a name".into());
+            Ok(format!("space {name}: {count} records from {first} to {last} that do not make a log"))
         })
         .map_err(error)?;
     for problem in gaps {

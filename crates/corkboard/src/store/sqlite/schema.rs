@@ -12,28 +12,30 @@ const APPLICATION_ID: i64 = 0x434f_524b;
 /// The version of the tables.
 const FORMAT: u32 = 1;
 
-/// The log is in the order of appending: every commit writes at its end, and an index finds a space's part of it.
+/// The log is in the order of appending: every commit writes at its end, and an index finds a space's part of it. A
+/// space's head is its last record, so that an append changes nothing else; only a due date that moved is written too.
 const TABLES: &str = "
 CREATE TABLE spaces (
     id          INTEGER PRIMARY KEY,
     name        TEXT NOT NULL UNIQUE,
-    rev         INTEGER NOT NULL,
-    commit_id   BLOB NOT NULL,
     born_rev    INTEGER NOT NULL,
-    born_commit BLOB NOT NULL,
-    next_due    INTEGER,
-    summary     BLOB NOT NULL
+    born_commit BLOB NOT NULL
 ) STRICT;
-CREATE INDEX spaces_due ON spaces (next_due) WHERE next_due IS NOT NULL;
 CREATE TABLE log (
     position    INTEGER PRIMARY KEY,
     space       INTEGER NOT NULL,
     rev         INTEGER NOT NULL,
     commit_id   BLOB NOT NULL,
     at          INTEGER NOT NULL,
+    summary     BLOB,
     body        BLOB NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX log_by_space ON log (space, rev);
+CREATE TABLE due (
+    space       INTEGER PRIMARY KEY,
+    at          INTEGER NOT NULL
+) STRICT;
+CREATE INDEX due_by_time ON due (at);
 CREATE TABLE snapshots (
     space       INTEGER PRIMARY KEY,
     rev         INTEGER NOT NULL,

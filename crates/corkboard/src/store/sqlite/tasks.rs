@@ -78,39 +78,23 @@ fn perform_append(transaction: &Transaction<'_>, known: &mut KnownRows, append: 
     }
     let new = append.new_head();
     let next_due = append.next_due.map(|at| at.as_millisecond());
-    let row = match row {
-        Some(row) => {
-            // Naming a column costs its index, so the due date is named only where it changes.
-            let (sql, due) = if row.next_due == next_due {
-                ("UPDATE spaces SET rev = ?2, commit_id = ?3, summary = ?4 WHERE id = ?1", None)
-            } else {
-                (
-                    "UPDATE spaces SET rev = ?2, commit_id = ?3, summary = ?4, next_due = ?5 WHERE id = ?1",
-                    Some(next_due),
-                )
-            };
-            let mut update = transaction.prepare_cached(sql).map_err(error)?;
-            let commit = new.commit.0.as_bytes();
-            match due {
-                None => update.execute(params![row.id, new.rev, commit, append.summary]),
-                Some(due) => update.execute(params![row.id, new.rev, commit, append.summary, due]),
-            }
-            .map_err(error)?;
-            SpaceRow { head: new, next_due, ..row }
-        }
-        None => {
-            let id = insert_space(transaction, &append.space, new, Head::EMPTY, next_due, &append.summary)?;
-            SpaceRow { id, head: new, born: Head::EMPTY, next_due }
-        }
+    let (id, born) = match row {
+        Some(row) => (row.id, row.born),
+        None => (insert_space(transaction, &append.space, Head::EMPTY)?, Head::EMPTY),
     };
     let mut insert = transaction
-        .prepare_cached("INSERT INTO log (space, rev, commit_id, at, body) VALUES (?1, ?2, ?3, ?4, ?5)")
+        .prepare_cached("INSERT INTO log (space, rev, commit_id, at, summary, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
         .map_err(error)?;
     for record in &append.records {
-        insert
-            .execute(params![row.id, record.rev, record.commit.0.as_bytes(), record.at.as_millisecond(), record.body])
-            .map_err(error)?;
+        // Only the last one is ever asked for its summary.
+        let summary = (record.rev == new.rev).then_some(&append.summary);
+        let (commit, at) = (record.commit.0.as_bytes(), record.at.as_millisecond());
+        insert.execute(params![id, record.rev, commit, at, summary, record.body]).map_err(error)?;
     }
+    if row.and_then(|row| row.next_due) != next_due {
+        set_due(transaction, id, next_due)?;
+    }
+    let row = SpaceRow { id, head: new, born, next_due };
     known.rows.insert(append.space.clone(), row);
     Ok(Appended::Committed)
 }
@@ -127,47 +111,37 @@ fn perform_delete(
         return Ok(Appended::Conflict { head });
     }
     let new = Head { rev: expected.rev + 1, commit: tombstone };
-    let Some(SpaceRow { id, .. }) = row else {
-        insert_space(transaction, space, new, new, None, &[])?;
-        return Ok(Appended::Committed);
+    let id = match row {
+        Some(row) => row.id,
+        None => insert_space(transaction, space, new)?,
     };
-    transaction.execute("DELETE FROM log WHERE space = ?1", [id]).map_err(error)?;
-    transaction.execute("DELETE FROM snapshots WHERE space = ?1", [id]).map_err(error)?;
+    for sql in ["DELETE FROM log WHERE space = ?1", "DELETE FROM snapshots WHERE space = ?1"] {
+        transaction.execute(sql, [id]).map_err(error)?;
+    }
+    set_due(transaction, id, None)?;
     transaction
         .execute(
-            "UPDATE spaces SET rev = ?2, commit_id = ?3, born_rev = ?2, born_commit = ?3, next_due = NULL,
-             summary = x'' WHERE id = ?1",
+            "UPDATE spaces SET born_rev = ?2, born_commit = ?3 WHERE id = ?1",
             params![id, new.rev, new.commit.0.as_bytes()],
         )
         .map_err(error)?;
     Ok(Appended::Committed)
 }
 
-fn insert_space(
-    transaction: &Transaction<'_>,
-    space: &SpaceId,
-    head: Head,
-    born: Head,
-    next_due: Option<i64>,
-    summary: &[u8],
-) -> Result<i64> {
+fn insert_space(transaction: &Transaction<'_>, space: &SpaceId, born: Head) -> Result<i64> {
     let mut insert = transaction
-        .prepare_cached(
-            "INSERT INTO spaces (name, rev, commit_id, born_rev, born_commit, next_due, summary)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )
+        .prepare_cached("INSERT INTO spaces (name, born_rev, born_commit) VALUES (?1, ?2, ?3)")
         .map_err(error)?;
-    insert
-        .insert(params![
-            space.as_str(),
-            head.rev,
-            head.commit.0.as_bytes(),
-            born.rev,
-            born.commit.0.as_bytes(),
-            next_due,
-            summary
-        ])
-        .map_err(error)
+    insert.insert(params![space.as_str(), born.rev, born.commit.0.as_bytes()]).map_err(error)
+}
+
+fn set_due(transaction: &Transaction<'_>, id: i64, at: Option<i64>) -> Result<()> {
+    match at {
+        Some(at) => transaction.execute("INSERT OR REPLACE INTO due (space, at) VALUES (?1, ?2)", [id, at]),
+        None => transaction.execute("DELETE FROM due WHERE space = ?1", [id]),
+    }
+    .map(|_| ())
+    .map_err(error)
 }
 
 fn perform_snapshot(transaction: &Transaction<'_>, space: &SpaceId, snapshot: &Snapshot) -> Result<()> {
@@ -187,17 +161,18 @@ fn perform_snapshot(transaction: &Transaction<'_>, space: &SpaceId, snapshot: &S
 
 fn perform_trim(transaction: &Transaction<'_>, space: &SpaceId, trim: Trim) -> Result<u64> {
     let Some(row) = space_row(transaction, space)? else { return Ok(1) };
-    // The log stays without gaps: only what lies before the first record that must stay may go.
+    // The log stays without gaps: only what lies before the first record that must stay may go. The last one must: it is
+    // the head.
     transaction
         .execute(
             "DELETE FROM log WHERE space = ?1 AND rev < (
-                 SELECT coalesce(min(rev), ?4) FROM log WHERE space = ?1 AND (
-                     rev > min(?2, coalesce((SELECT rev FROM snapshots WHERE space = ?1), 0)) OR at >= ?3))",
+                 SELECT min(rev) FROM log WHERE space = ?1 AND (
+                     rev > min(?2, coalesce((SELECT rev FROM snapshots WHERE space = ?1), 0)) OR at >= ?3 OR rev = ?4))",
             params![
                 row.id,
                 trim.up_to.min(row.head.rev),
                 trim.older_than.map_or(i64::MAX, |time| time.as_millisecond()),
-                row.head.rev + 1
+                row.head.rev
             ],
         )
         .map_err(error)?;
