@@ -124,7 +124,10 @@ impl Corkboard {
         if let Some(runtime) = runtime {
             runtime.dispose_ephemeral_scopes();
         }
-        self.inner.agents.delete(&self.inner.agents.slot(&SpaceId::agent(&id))).await
+        // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
+        let agents = self.inner.agents.clone();
+        let deleted = tokio::spawn(async move { agents.delete(&agents.slot(&SpaceId::agent(&id))).await });
+        deleted.await.unwrap_or_else(|error| Err(Error::Panicked { message: error.to_string() }))
     }
 
     /// What this process does to memories, as it happens. For what other processes do, watch an agent.

@@ -4,7 +4,10 @@ use std::process::Command;
 
 use corkboard::Corkboard;
 
-use crate::{Row, this_program};
+use crate::{Row, runtime, this_program};
+
+/// Tells the measured process where the memories are.
+const URL: &str = "CORK_BENCH_URL";
 
 pub(crate) fn rows() -> Vec<Row> {
     let entries = measured("entries", 10_000);
@@ -21,37 +24,38 @@ pub(crate) fn rows() -> Vec<Row> {
     ]
 }
 
+/// Bytes that loading takes in a process that did nothing before.
 fn measured(name: &str, count: usize) -> u64 {
-    let output = Command::new(this_program()).args(["work", name, &count.to_string()]).output().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}/m.db", folder.path().display());
+    runtime().block_on(fill(&url, name, count));
+    let output = Command::new(this_program()).args(["work", name, &count.to_string()]).env(URL, url).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number")
 }
 
-pub(crate) async fn work(name: &str, count: usize) {
-    let folder = tempfile::tempdir().unwrap();
-    let url = format!("sqlite:{}/m.db", folder.path().display());
-    let board = Corkboard::open(&url).await.unwrap();
-    let names: Vec<String> =
-        (0..count).map(|index| if name == "agents" { format!("agent-{index}") } else { "agent".into() }).collect();
-    let keys: Vec<String> = (0..count).map(|index| format!("key-{index}")).collect();
+fn agent(name: &str, index: usize) -> String {
+    if name == "agents" { format!("agent-{index}") } else { "agent".into() }
+}
+
+async fn fill(url: &str, name: &str, count: usize) {
+    let board = Corkboard::open(url).await.unwrap();
     for start in (0..count).step_by(500) {
         let sets = (start..count.min(start + 500)).map(|index| {
-            let memory = board.agent(&names[index]).unwrap().working();
-            let key = &keys[index];
-            async move { memory.set(key, &"x".repeat(98)).await.unwrap() }
+            let memory = board.agent(&agent(name, index)).unwrap().working();
+            async move { memory.set(&format!("key-{index}"), &"x".repeat(98)).await.unwrap() }
         });
         futures_util::future::join_all(sets).await;
     }
     board.close().await.unwrap();
-    drop(board);
-    // A second process would do; a second opening counts what loading alone brings.
-    let board = Corkboard::open(&url).await.unwrap();
-    let agents: Vec<_> = names.iter().take(if name == "agents" { count } else { 1 }).collect();
-    let warm = board.agent("warm").unwrap().working();
-    assert_eq!(warm.len().await.unwrap(), 0);
+}
+
+pub(crate) async fn work(name: &str, count: usize) {
+    let board = Corkboard::open(&std::env::var(URL).unwrap()).await.unwrap();
+    assert_eq!(board.agent("warm").unwrap().working().len().await.unwrap(), 0);
     let before = resident();
-    for agent in agents {
-        assert!(board.agent(agent).unwrap().working().len().await.unwrap() > 0);
+    for index in 0..if name == "agents" { count } else { 1 } {
+        assert!(board.agent(&agent(name, index)).unwrap().working().len().await.unwrap() > 0);
     }
     println!("{}", resident().saturating_sub(before));
 }

@@ -119,6 +119,20 @@ impl<S: Space> Engine<S> {
         }
     }
 
+    /// Waits for the queue to be without a leader, and leads it: nothing is committed here until it is handed over.
+    pub(super) async fn lead_alone<'a>(&self, slot: &'a Slot<S>) -> Leadership<'a, S> {
+        loop {
+            {
+                let mut queue = slot.queue.lock();
+                if !queue.led {
+                    queue.led = true;
+                    return Leadership { slot, held: true };
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
     async fn commit(&self, slot: &Slot<S>, batch: Vec<Proposal<S>>) {
         let mut batch = batch;
         if let Err(error) = self.try_commit(slot, &mut batch).await {
@@ -381,7 +395,7 @@ async fn lead<S: Space>(engine: Arc<Engine<S>>, slot: Arc<Slot<S>>) {
 }
 
 /// Whoever leads must say when he stops, even by a panic; else the queue would wait for ever.
-struct Leadership<'a, S: Space> {
+pub(super) struct Leadership<'a, S: Space> {
     slot: &'a Slot<S>,
     held: bool,
 }
@@ -390,6 +404,12 @@ impl<S: Space> Leadership<'_, S> {
     fn give_up(&mut self, led: &mut bool) {
         *led = false;
         self.held = false;
+    }
+
+    /// Leaves the queue to a task, which works off what came meanwhile.
+    pub(super) fn hand_over(mut self, engine: &Arc<Engine<S>>, slot: &Arc<Slot<S>>) {
+        self.held = false;
+        engine.runtime.spawn(lead(engine.clone(), slot.clone()));
     }
 }
 

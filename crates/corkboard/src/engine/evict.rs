@@ -45,7 +45,7 @@ impl<S: Space> Engine<S> {
             }
             self.evict(&slot);
         }
-        // Two counts: the map's own and the one that we are looking through.
+        // What no handle refers to and no state fills need not be known.
         slots.retain(|_, slot| slot.state.load().is_some() || Arc::strong_count(slot) > 1);
     }
 

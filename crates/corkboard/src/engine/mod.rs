@@ -223,7 +223,16 @@ impl<S: Space> Engine<S> {
     }
 
     /// Deletes a space and everything in it. Returns whether there was something to delete.
-    pub(crate) async fn delete(&self, slot: &Slot<S>) -> Result<bool> {
+    pub(crate) async fn delete(self: &Arc<Self>, slot: &Arc<Slot<S>>) -> Result<bool> {
+        // What this process writes comes before or after, not in between.
+        let alone = self.lead_alone(slot).await;
+        let deleted = self.try_delete(slot).await;
+        alone.hand_over(self, slot);
+        deleted
+    }
+
+    async fn try_delete(&self, slot: &Slot<S>) -> Result<bool> {
+        self.flush_slot(slot).await?;
         loop {
             let loaded = self.store.load(&slot.id).await?;
             if loaded.head == loaded.born {
@@ -254,6 +263,8 @@ impl<S: Space> Engine<S> {
     }
 
     async fn snapshot(&self, slot: &Slot<S>, state: Arc<Revisioned<S>>) -> Result<()> {
+        // A snapshot must not run ahead of its log.
+        self.flush_slot(slot).await?;
         let (events, bytes) = slot.log.so_far();
         let head = state.head;
         let last_at = state.last_at;

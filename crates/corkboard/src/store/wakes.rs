@@ -13,9 +13,15 @@ pub struct Wakes {
 }
 
 impl Wakes {
+    /// From so many spaces on, those without listeners are looked for.
+    const PRUNE: usize = 64;
+
     /// Listens to a space.
     pub fn listen(&self, space: &SpaceId) -> watch::Receiver<u64> {
         let mut spaces = self.spaces.lock();
+        if spaces.len() >= Self::PRUNE {
+            spaces.retain(|_, sender| sender.receiver_count() > 0);
+        }
         spaces.entry(space.clone()).or_insert_with(|| watch::channel(0).0).subscribe()
     }
 
