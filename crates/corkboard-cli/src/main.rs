@@ -1,2 +1,20 @@
-//! x
-fn main(){}
+//! `cork`: Corkboard on the command line.
+
+mod args;
+mod commands;
+mod exit;
+mod input;
+mod output;
+mod place;
+mod session;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    match args::Cli::try_parse() {
+        Ok(cli) => exit::report(cli.global.json, commands::run(cli)),
+        Err(error) => exit::usage(&error),
+    }
+}

@@ -1,0 +1,188 @@
+//! What every command understands.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, ValueEnum};
+use corkboard::{Actor, ActorKind, Role};
+use tracing_subscriber::EnvFilter;
+
+use crate::commands::Command;
+use crate::exit::Failure;
+use crate::input::name_argument;
+
+/// The file of the default store, in the user's data folder.
+const DEFAULT_FILE: &str = "corkboard/corkboard.db";
+
+/// Working memory for LLM agents and for the people who work with them.
+///
+/// Every agent remembers entries (a JSON value under a key) and notes (lines of free text). Scopes below them fall back
+/// to what is above. Any number of processes may use one store at a time, and what a command acknowledged is on disk.
+#[derive(Parser)]
+#[command(name = "cork", version, after_help = AFTER_HELP, max_term_width = 110, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  cork memory set user_name Ada
+  cork memory get user_name
+  cork --agent researcher memory list
+  cork memory watch --from 0
+
+Exit codes:
+  0  done
+  1  something is broken: damaged or too new data, a failed disk, a bug
+  2  the command makes no sense, or a value is invalid
+  3  what was asked for is not there, or no more
+  4  conflict: someone else changed it first; the error shows what is there
+  5  a limit is reached
+  6  not allowed
+  7  the store is away, busy or locked; trying again may help
+  8  the outcome is unknown: look before you try again";
+
+#[derive(Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Where everything is kept: sqlite:PATH or memory: [default: sqlite: in your data folder]
+    #[arg(long, global = true, value_name = "URL", env = "CORK_STORE", hide_env_values = true)]
+    store: Option<String>,
+
+    /// Whose memory
+    #[arg(
+        long,
+        global = true,
+        value_name = "ID",
+        env = "CORK_AGENT",
+        default_value = "default",
+        hide_env_values = true
+    )]
+    pub(crate) agent: String,
+
+    /// In whose name: entries and the log show it as author [default: $USER]
+    #[arg(long = "as", global = true, value_name = "NAME", value_parser = name_argument)]
+    principal: Option<String>,
+
+    /// What you may do
+    #[arg(long, global = true, value_name = "ROLE", default_value = "admin", hide_possible_values = true)]
+    role: RoleName,
+
+    /// Answer in JSON, errors too
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// Say more on stderr; twice, even more (CORK_LOG takes filters as RUST_LOG does)
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    verbose: u8,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum RoleName {
+    Orchestrator,
+    Worker,
+    Reviewer,
+    Observer,
+    Human,
+    Admin,
+}
+
+impl From<RoleName> for Role {
+    fn from(name: RoleName) -> Self {
+        match name {
+            RoleName::Orchestrator => Self::Orchestrator,
+            RoleName::Worker => Self::Worker,
+            RoleName::Reviewer => Self::Reviewer,
+            RoleName::Observer => Self::Observer,
+            RoleName::Human => Self::Human,
+            RoleName::Admin => Self::Admin,
+        }
+    }
+}
+
+impl Global {
+    /// The store's URL: as given, or the default one.
+    pub(crate) fn store_url(&self) -> Result<String, Failure> {
+        match self.store.as_deref() {
+            // A variable that is set to nothing is not set.
+            None | Some("") => default_store(),
+            Some(url) => Ok(url.to_owned()),
+        }
+    }
+
+    /// The one who gives the command.
+    pub(crate) fn actor(&self) -> Actor {
+        let user = || std::env::var("USER").ok().filter(|user| !user.trim().is_empty());
+        let principal = self.principal.clone().or_else(user).unwrap_or_else(|| Actor::local().principal);
+        Actor { principal, kind: ActorKind::Human, role: self.role.into() }
+    }
+
+    /// What is logged to stderr. With `--json`, nothing unless it is asked for: there, stderr is for the error alone.
+    pub(crate) fn log_filter(&self) -> EnvFilter {
+        let level = match self.verbose {
+            0 => match std::env::var("CORK_LOG") {
+                Ok(filter) if !filter.is_empty() => return EnvFilter::new(filter),
+                _ if self.json => "off",
+                _ => "warn",
+            },
+            1 => "info",
+            2 => "debug",
+            _ => "trace",
+        };
+        EnvFilter::new(level)
+    }
+}
+
+fn default_store() -> Result<String, Failure> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = variable("XDG_DATA_HOME").or_else(|| Some(variable("HOME")?.join(".local/share")));
+    match data {
+        Some(data) => Ok(format!("sqlite:{}", data.join(DEFAULT_FILE).display())),
+        None => Err(Failure::invalid("no_store", "there is no data folder: neither XDG_DATA_HOME nor HOME is set")
+            .hint("name a store: --store sqlite:corkboard.db")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    /// Bash splits an example into words as it does for a user; what it would give to `cork` must make sense to us.
+    #[test]
+    fn every_example_in_the_help_can_be_run() {
+        let mut checked = 0;
+        let mut commands = vec![Cli::command()];
+        while let Some(command) = commands.pop() {
+            commands.extend(command.get_subcommands().cloned());
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples = help.lines().skip_while(|line| !line.starts_with("Example")).skip(1);
+            for example in examples.take_while(|line| !line.is_empty()) {
+                let words = words_for_cork(example);
+                assert!(!words.is_empty(), "{example}");
+                if let Err(error) = Cli::try_parse_from(&words) {
+                    panic!("{example}\n{error}");
+                }
+                checked += 1;
+            }
+        }
+        assert!(checked > 40, "{checked}");
+    }
+
+    fn words_for_cork(example: &str) -> Vec<String> {
+        let script = format!(
+            "cork() {{ printf '%s\\0' cork \"$@\" >&3; exec 3>/dev/null; }}; id=0123; PATH=/nowhere; {{ {}\n}} 3>&1 >/dev/null",
+            example.replace(" > ", " # ")
+        );
+        let output = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
+        let words = String::from_utf8(output.stdout).unwrap();
+        words.split_terminator('\0').map(str::to_owned).collect()
+    }
+}

@@ -1,0 +1,217 @@
+//! `cork doctor`: whether the store is in good health.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use corkboard::store::StoreInfo;
+use corkboard::{Corkboard, Error, ErrorKind};
+use serde::Serialize;
+
+use super::stats::every_agent;
+use crate::args::Global;
+use crate::exit::{Failure, say};
+use crate::output::{Output, bytes, count, one_line};
+use crate::session::Session;
+
+/// How many writes are timed.
+const WRITES: u32 = 20;
+/// Less free space than this is a problem.
+const MIN_FREE: u64 = 64 * 1024 * 1024;
+/// Who waits longer than this is told what for.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Check that the store works and that nothing in it is damaged
+///
+/// Opens the store, times a few durable writes in the memory of a scratch agent that is deleted afterwards, looks for
+/// damage, and loads every agent. Exits with 1 if something is wrong.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork doctor
+  cork doctor --store sqlite:corkboard.db --json")]
+pub(crate) struct Doctor {}
+
+impl Doctor {
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
+        let mut report = Report::new(Output::new(global.json));
+        let started = Instant::now();
+        let session = match patiently(&report, "still opening the store", Session::open(global)).await {
+            Ok(session) => session,
+            Err(Failure::Library(error)) if error.kind() != ErrorKind::Invalid => {
+                report.add("open", Err(error.to_string()))?;
+                report.finish(None)?;
+                return Err(Failure::Library(error));
+            }
+            Err(failure) => return Err(failure),
+        };
+        let result = examine(&session, &mut report, started.elapsed()).await;
+        session.close(result).await
+    }
+}
+
+async fn examine(session: &Session, report: &mut Report, opening: Duration) -> Result<(), Failure> {
+    let board = &session.board;
+    let info = board.store_info();
+    report.add("open", Ok(format!("the {} store opens, in {}", info.kind, duration(opening))))?;
+    report.about(&info)?;
+    if let Some(free) = free_space(&info) {
+        let text = format!("{} of disk space is free", bytes(free));
+        report.add("disk", if free < MIN_FREE { Err(text) } else { Ok(text) })?;
+    }
+    let written = patiently(report, "still writing", time_writes(board)).await;
+    report.add("write", written)?;
+    let problems = patiently(report, "still looking for damage", board.check()).await;
+    report.add(
+        "integrity",
+        match problems {
+            Ok(problems) if problems.is_empty() => Ok("no damage was found".into()),
+            Ok(problems) => Err(format!("the store is damaged: {}", one_line(&problems.join("; ")))),
+            Err(error) => Err(format!("damage could not be looked for: {error}")),
+        },
+    )?;
+    load_agents(board, report).await?;
+    report.finish(Some(&info))
+}
+
+/// Times durable writes in the memory of an agent that is there for this alone.
+async fn time_writes(board: &Corkboard) -> Result<String, String> {
+    let scratch = format!("cork-doctor-{}", std::process::id());
+    let timed = timed_writes(board, &scratch).await;
+    let deleted = board.delete_agent(&scratch).await;
+    let mut times = timed.map_err(|error| format!("durable writes fail: {error}"))?;
+    deleted.map_err(|error| format!("the scratch agent {scratch} could not be deleted: {error}"))?;
+    times.sort();
+    let median = times.get(times.len() / 2).copied().unwrap_or_default();
+    let slowest = times.last().copied().unwrap_or_default();
+    Ok(format!("a durable write takes {} (median of {WRITES}; slowest {})", duration(median), duration(slowest)))
+}
+
+async fn timed_writes(board: &Corkboard, scratch: &str) -> Result<Vec<Duration>, Error> {
+    let memory = board.agent(scratch)?.working();
+    let mut times = Vec::new();
+    for number in 0..WRITES {
+        let started = Instant::now();
+        memory.set("probe", &number).await?;
+        times.push(started.elapsed());
+    }
+    Ok(times)
+}
+
+async fn load_agents(board: &Corkboard, report: &mut Report) -> Result<(), Failure> {
+    let agents = match every_agent(board).await {
+        Ok(agents) => agents,
+        Err(Failure::Library(error)) => return report.add("agents", Err(format!("agents cannot be listed: {error}"))),
+        Err(failure) => return Err(failure),
+    };
+    let mut said = Instant::now();
+    let mut loaded: u64 = 0;
+    for agent in &agents {
+        if said.elapsed() > PATIENCE {
+            said = Instant::now();
+            report.progress(&format!("loaded {loaded} of {} agents", agents.len()));
+        }
+        let id = agent.agent.as_str();
+        let rev = match board.agent(id) {
+            Ok(memory) => memory.rev().await,
+            Err(error) => Err(error),
+        };
+        match rev {
+            Ok(_) => loaded += 1,
+            Err(error) => report.add("agents", Err(format!("agent {} cannot be loaded: {error}", one_line(id))))?,
+        }
+    }
+    let text = count(loaded, "agent loads", "agents load");
+    if loaded == agents.len() as u64 { report.add("agents", Ok(text)) } else { Ok(()) }
+}
+
+/// Says every now and then that it takes long.
+async fn patiently<T>(report: &Report, what: &str, work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    loop {
+        match tokio::time::timeout(PATIENCE, &mut work).await {
+            Ok(done) => return done,
+            Err(_) => report.progress(what),
+        }
+    }
+}
+
+/// Bytes free where the store's file is, if `df` is there to say so.
+fn free_space(info: &StoreInfo) -> Option<u64> {
+    if info.kind != "sqlite" {
+        return None;
+    }
+    let file = Path::new(&info.location);
+    let df = std::process::Command::new("df").arg("-Pk").arg("--").arg(file).output().ok()?;
+    let text = String::from_utf8(df.stdout).ok()?;
+    let kilobytes: u64 = text.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()?;
+    kilobytes.checked_mul(1024)
+}
+
+fn duration(duration: Duration) -> String {
+    format!("{:.1} ms", duration.as_secs_f64() * 1000.0)
+}
+
+/// What was found. People read it line by line, programs when it is complete.
+struct Report {
+    output: Output,
+    checks: Vec<Check>,
+}
+
+#[derive(Serialize)]
+struct Check {
+    check: &'static str,
+    ok: bool,
+    detail: String,
+}
+
+impl Report {
+    fn new(output: Output) -> Self {
+        Self { output, checks: Vec::new() }
+    }
+
+    fn add(&mut self, check: &'static str, found: Result<String, String>) -> Result<(), Failure> {
+        let (ok, mark, detail) = match found {
+            Ok(detail) => (true, '✓', detail),
+            Err(detail) => (false, '✗', detail),
+        };
+        if !self.output.is_json() {
+            self.output.line(&format!("{mark} {detail}"))?;
+        }
+        self.checks.push(Check { check, ok, detail });
+        Ok(())
+    }
+
+    fn about(&self, info: &StoreInfo) -> Result<(), Failure> {
+        if self.output.is_json() {
+            return Ok(());
+        }
+        self.output.line(&format!("  location: {}", one_line(&info.location)))?;
+        self.output.line(&format!("  ownership: {}", info.ownership))?;
+        for (name, value) in &info.details {
+            self.output.line(&format!("  {name}: {value}"))?;
+        }
+        Ok(())
+    }
+
+    fn progress(&self, text: &str) {
+        if !self.output.is_json() {
+            say(&format!("… {text}"));
+        }
+    }
+
+    fn finish(&self, store: Option<&StoreInfo>) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Document<'a> {
+            ok: bool,
+            checks: &'a [Check],
+            store: Option<&'a StoreInfo>,
+        }
+        let ok = self.checks.iter().all(|check| check.ok);
+        if self.output.is_json() {
+            self.output.document(&Document { ok, checks: &self.checks, store })?;
+        }
+        // When the store did not even open, its error says more.
+        if ok || store.is_none() { Ok(()) } else { Err(Failure::Unhealthy) }
+    }
+}

@@ -1,0 +1,61 @@
+//! `cork memory append`.
+
+use clap::Args;
+
+use super::set::tell;
+use crate::exit::Failure;
+use crate::input::{text_argument, text_or_stdin};
+use crate::place::ScopeArgument;
+use crate::session::Session;
+
+/// Add text at the end of a text, or start one
+///
+/// Appends of many writers never conflict and are never lost. Prints the entry's new version.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork memory append log \"10:42 tests are green\" --line
+  make 2>&1 | tail -5 | cork memory append log --line -
+  cork memory append log \"done\" --line --idempotency-key job-17    # safe to repeat")]
+pub(crate) struct Append {
+    /// Under which key
+    key: String,
+
+    /// The text; - reads it from stdin
+    #[arg(allow_hyphen_values = true, value_parser = text_argument)]
+    text: String,
+
+    /// Begin a new line, unless the text is the first
+    #[arg(long)]
+    line: bool,
+
+    #[command(flatten)]
+    scope: ScopeArgument,
+
+    /// Only if the entry is at this version; 0: only if there is none
+    #[arg(long, value_name = "VERSION", help_heading = "Conditions")]
+    if_version: Option<u64>,
+
+    /// A name for this request: sent again within a day, it has no second effect
+    #[arg(long, value_name = "NAME", help_heading = "Conditions")]
+    idempotency_key: Option<String>,
+}
+
+impl Append {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let place = self.scope.find(session).await?;
+        let text = text_or_stdin(self.text)?;
+        let mut append = place.append(&self.key, &text);
+        if self.line {
+            append = append.on_new_line();
+        }
+        if let Some(version) = self.if_version {
+            append = append.if_version(version);
+        }
+        if let Some(name) = self.idempotency_key {
+            append = append.idempotency_key(name);
+        }
+        let written = append.await?;
+        tell(session, &self.key, written)
+    }
+}

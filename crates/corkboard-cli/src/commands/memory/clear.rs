@@ -1,0 +1,60 @@
+//! `cork memory clear`.
+
+use clap::Args;
+use corkboard::ClearOptions;
+use serde::Serialize;
+
+use crate::exit::Failure;
+use crate::input::{Consent, confirm};
+use crate::output::count;
+use crate::place::ScopeArgument;
+use crate::session::Session;
+
+/// Remove all entries and notes of the root scope, or of one scope
+///
+/// Asks first. Only `cork snapshot save`, done before, brings them back.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork memory clear
+  cork memory clear --scope task-1 --yes
+  cork memory clear --all --yes    # all scopes too")]
+pub(crate) struct Clear {
+    #[command(flatten)]
+    scope: ScopeArgument,
+
+    /// Clear the root scope and dispose all others
+    #[arg(long, conflicts_with = "scope")]
+    all: bool,
+
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+impl Clear {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer {
+            entries: u64,
+        }
+        let consent = Consent::from_flag(self.yes);
+        let entries = if self.all {
+            let stats = session.agent.stats().await?;
+            let what = held(stats.total_entries_working, stats.total_notes);
+            let scopes = count(stats.active_working_scopes, "scope", "scopes");
+            confirm(consent, &format!("remove {what}, and {scopes}, of agent {}", session.agent.agent_id()))?;
+            session.agent.clear(ClearOptions::default()).await?
+        } else {
+            let place = self.scope.find(session).await?;
+            let what = held(place.entries().await?.len() as u64, place.notes().await?.len() as u64);
+            confirm(consent, &format!("remove {what} of {}", place.describe(session)))?;
+            place.clear().await?
+        };
+        session.output.answer(&Answer { entries }, || format!("cleared {}", count(entries, "entry", "entries")))
+    }
+}
+
+fn held(entries: u64, notes: u64) -> String {
+    format!("{} and {}", count(entries, "entry", "entries"), count(notes, "note", "notes"))
+}

@@ -1,0 +1,44 @@
+//! `cork memory get`.
+
+use clap::Args;
+use corkboard::Key;
+
+use crate::exit::Failure;
+use crate::output::{EntryView, value_text};
+use crate::place::ScopeArgument;
+use crate::session::Session;
+
+/// Print the value under a key
+///
+/// A text is printed as it is, any other value as JSON on one line. With --json, the whole entry: value, version, metadata.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork memory get user_name
+  cork memory get plan --json
+  cork memory get plan --scope task-1 --local    # not the parent's")]
+pub(crate) struct Get {
+    /// Under which key
+    key: String,
+
+    #[command(flatten)]
+    scope: ScopeArgument,
+
+    /// In that scope alone, without falling back to its parents
+    #[arg(long)]
+    local: bool,
+}
+
+impl Get {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let place = self.scope.find(session).await?;
+        let limits = &session.board.options().limits;
+        let key = Key::new(&self.key, limits).map_err(corkboard::Error::from)?;
+        let found = match self.local {
+            false => place.get_entry(&self.key).await?,
+            true => place.entries().await?.into_iter().find(|(found, _)| *found == key).map(|(_, entry)| entry),
+        };
+        let Some(entry) = found else { return Err(place.no_entry(session, &self.key)) };
+        session.output.answer(&EntryView::new(&key, &entry), || value_text(&entry.value).into_owned())
+    }
+}

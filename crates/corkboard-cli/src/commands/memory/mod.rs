@@ -1,0 +1,50 @@
+//! `cork memory`: an agent's entries and notes.
+
+mod append;
+mod clear;
+mod get;
+mod list;
+mod note;
+mod remove;
+mod set;
+mod watch;
+
+use clap::Subcommand;
+
+use crate::exit::Failure;
+use crate::session::Session;
+
+/// Set, get, list and watch an agent's entries and notes
+#[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  cork memory set plan '{\"goal\":\"add login\"}' --tag project --importance 0.9
+  cork memory get plan
+  cork memory append log \"tests are green\" --line
+  cork memory note add \"prefers short answers\"")]
+pub(crate) enum Memory {
+    Set(Box<set::Set>),
+    Get(get::Get),
+    List(list::List),
+    Append(append::Append),
+    Remove(remove::Remove),
+    #[command(subcommand)]
+    Note(note::Note),
+    Clear(clear::Clear),
+    Watch(watch::Watch),
+}
+
+impl Memory {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        match self {
+            Self::Set(set) => set.run(session).await,
+            Self::Get(get) => get.run(session).await,
+            Self::List(list) => list.run(session).await,
+            Self::Append(append) => append.run(session).await,
+            Self::Remove(remove) => remove.run(session).await,
+            Self::Note(note) => note.run(session).await,
+            Self::Clear(clear) => clear.run(session).await,
+            Self::Watch(watch) => watch.run(session).await,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `cork memory note`.
+
+use clap::{Args, Subcommand};
+use corkboard::NoteId;
+use serde::Serialize;
+
+use crate::exit::Failure;
+use crate::input::{text_argument, text_or_stdin};
+use crate::output::note_table;
+use crate::place::ScopeArgument;
+use crate::session::Session;
+
+/// Add, list and remove notes: lines of free text beside the entries
+#[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  cork memory note add \"prefers short answers\"
+  cork memory note list
+  cork memory note remove 3")]
+pub(crate) enum Note {
+    Add(Add),
+    List(List),
+    Remove(Remove),
+}
+
+/// Add a note and print its number
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork memory note add \"prefers short answers\"
+  cork memory note add \"the API is rate limited\" --scope task-1
+  fortune | cork memory note add -")]
+pub(crate) struct Add {
+    /// What it says; - reads it from stdin
+    #[arg(allow_hyphen_values = true, value_parser = text_argument)]
+    text: String,
+
+    #[command(flatten)]
+    scope: ScopeArgument,
+}
+
+/// List the notes in the order they were added
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork memory note list
+  cork memory note list --scope task-1 --json")]
+pub(crate) struct List {
+    #[command(flatten)]
+    scope: ScopeArgument,
+}
+
+/// Remove a note
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  cork memory note remove 3")]
+pub(crate) struct Remove {
+    /// The note's number, as `note list` shows it
+    #[arg(value_name = "NOTE")]
+    id: u64,
+
+    #[command(flatten)]
+    scope: ScopeArgument,
+}
+
+impl Note {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        match self {
+            Self::Add(add) => add.run(session).await,
+            Self::List(list) => list.run(session).await,
+            Self::Remove(remove) => remove.run(session).await,
+        }
+    }
+}
+
+impl Add {
+    async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer {
+            id: NoteId,
+        }
+        let place = self.scope.find(session).await?;
+        let id = place.add_note(&text_or_stdin(self.text)?).await?;
+        session.output.answer(&Answer { id }, || format!("note {id}"))
+    }
+}
+
+impl List {
+    async fn run(self, session: &Session) -> Result<(), Failure> {
+        let place = self.scope.find(session).await?;
+        let notes = place.notes().await?;
+        session.output.answer(&notes, || match notes.is_empty() {
+            true => format!("{} has no notes", place.describe(session)),
+            false => note_table(&notes),
+        })
+    }
+}
+
+impl Remove {
+    async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer {
+            id: u64,
+            removed: bool,
+        }
+        let place = self.scope.find(session).await?;
+        if !place.remove_note(NoteId(self.id)).await? {
+            let message = format!("{} has no note {}", place.describe(session), self.id);
+            return Err(Failure::not_found(message).hint("`cork memory note list` shows what is there"));
+        }
+        session.output.answer(&Answer { id: self.id, removed: true }, || format!("removed note {}", self.id))
+    }
+}

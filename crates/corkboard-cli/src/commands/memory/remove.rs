@@ -1,0 +1,47 @@
+//! `cork memory remove`.
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::exit::Failure;
+use crate::place::ScopeArgument;
+use crate::session::Session;
+
+/// Remove an entry
+///
+/// The log keeps that it was there. In a scope, the parent's value shows again.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork memory remove plan
+  cork memory remove counter --if-version 43    # only if nobody changed it meanwhile")]
+pub(crate) struct Remove {
+    /// Under which key
+    key: String,
+
+    #[command(flatten)]
+    scope: ScopeArgument,
+
+    /// Only if the entry is at this version
+    #[arg(long, value_name = "VERSION", help_heading = "Conditions")]
+    if_version: Option<u64>,
+}
+
+impl Remove {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer<'a> {
+            key: &'a str,
+            removed: bool,
+        }
+        let place = self.scope.find(session).await?;
+        let mut remove = place.remove(&self.key);
+        if let Some(version) = self.if_version {
+            remove = remove.if_version(version);
+        }
+        if !remove.await? {
+            return Err(place.no_entry(session, &self.key));
+        }
+        session.output.answer(&Answer { key: &self.key, removed: true }, || format!("removed {}", self.key))
+    }
+}

@@ -1,0 +1,213 @@
+//! `cork memory set`.
+
+use clap::{Args, ValueEnum};
+use corkboard::{Content, EntryMetadata, Error, MemoryKind, Written};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::exit::Failure;
+use crate::input::{object_argument, text_argument, text_or_stdin, time_argument};
+use crate::output::compact;
+use crate::place::ScopeArgument;
+use crate::session::Session;
+
+/// Store a value under a key
+///
+/// The value is JSON if it can be read as JSON, and a text otherwise: `5` is a number, `five` a text. What was there,
+/// metadata included, is replaced. Prints the entry's new version.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork memory set user_name Ada
+  cork memory set plan '{\"steps\":[\"schema\",\"routes\"]}' --importance 0.9 --tag project
+  cork memory set zip 01234 --string
+  git diff | cork memory set last_diff --string -
+  cork memory set counter 43 --if-version 42    # only if nobody changed it meanwhile
+  cork memory set counter 1 --if-version 0      # only if it does not exist yet")]
+pub(crate) struct Set {
+    /// Under which key
+    key: String,
+
+    /// JSON or text; - reads it from stdin
+    #[arg(allow_hyphen_values = true, value_parser = text_argument)]
+    value: String,
+
+    /// Take the value as text, even if it could be JSON
+    #[arg(long)]
+    string: bool,
+
+    #[command(flatten)]
+    scope: ScopeArgument,
+
+    #[command(flatten)]
+    metadata: Metadata,
+
+    /// Only if the entry is at this version; 0: only if there is none
+    #[arg(long, value_name = "VERSION", help_heading = "Conditions")]
+    if_version: Option<u64>,
+
+    /// Only if the agent's whole memory is at this revision
+    #[arg(long, value_name = "REVISION", help_heading = "Conditions")]
+    if_rev: Option<u64>,
+
+    /// A name for this request: sent again within a day, it has no second effect
+    #[arg(long, value_name = "NAME", help_heading = "Conditions")]
+    idempotency_key: Option<String>,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Metadata")]
+struct Metadata {
+    /// From 0 (trivial) to 1 (vital) [default: 0.5]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    importance: Option<f32>,
+
+    /// A word to find it by; may be given many times
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+
+    /// What kind of memory it is [default: fact]
+    #[arg(long)]
+    kind: Option<Kind>,
+
+    /// Forget it after so many days
+    #[arg(long, value_name = "DAYS", conflicts_with = "expires_at")]
+    expiry_days: Option<u32>,
+
+    /// Forget it at this time
+    #[arg(long, value_name = "TIME", value_parser = time_argument)]
+    expires_at: Option<Timestamp>,
+
+    /// Anything else to be kept with it: a JSON object
+    #[arg(long, value_name = "JSON", value_parser = object_argument)]
+    custom: Option<Map<String, Value>>,
+
+    /// Who said it, if that is not you
+    #[arg(long, value_name = "NAME")]
+    author: Option<String>,
+
+    /// In which session it was said
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+
+    /// When it was said, if that is not now
+    #[arg(long, value_name = "TIME", value_parser = time_argument)]
+    at: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    Fact,
+    Event,
+    Insight,
+    Preference,
+    Correction,
+    Conversation,
+}
+
+impl From<Kind> for MemoryKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Fact => Self::Fact,
+            Kind::Event => Self::Event,
+            Kind::Insight => Self::Insight,
+            Kind::Preference => Self::Preference,
+            Kind::Correction => Self::Correction,
+            Kind::Conversation => Self::Conversation,
+        }
+    }
+}
+
+impl From<Metadata> for EntryMetadata {
+    fn from(given: Metadata) -> Self {
+        Self {
+            importance: given.importance,
+            tags: (!given.tags.is_empty()).then_some(given.tags),
+            kind: given.kind.map(MemoryKind::from),
+            expiry_days: given.expiry_days,
+            expires_at: given.expires_at,
+            custom: given.custom,
+            author: given.author,
+            session: given.session,
+            at: given.at,
+        }
+    }
+}
+
+impl Set {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let place = self.scope.find(session).await?;
+        let text = text_or_stdin(self.value)?;
+        let value = if self.string { of_text(&self.key, &text)? } else { read(&self.key, &text)? };
+        let mut set = place.set(&self.key, &value).type_name("json").metadata(self.metadata.into());
+        if let Some(version) = self.if_version {
+            set = set.if_version(version);
+        }
+        if let Some(rev) = self.if_rev {
+            set = set.if_rev(rev);
+        }
+        if let Some(name) = self.idempotency_key {
+            set = set.idempotency_key(name);
+        }
+        let written = set.await?;
+        tell(session, &self.key, written)
+    }
+}
+
+/// Says what version a write made.
+pub(super) fn tell(session: &Session, key: &str, written: Written) -> Result<(), Failure> {
+    #[derive(Serialize)]
+    struct Answer<'a> {
+        key: &'a str,
+        #[serde(flatten)]
+        written: Written,
+    }
+    session.output.answer(&Answer { key, written }, || format!("version {}", written.version))
+}
+
+/// The value that the text is as JSON, or else the text itself.
+fn read(key: &str, text: &str) -> Result<Content, Failure> {
+    // Read once as a value, because raw JSON may hold what no value can: a number out of range, half a character.
+    match serde_json::from_str::<Value>(text) {
+        Ok(_) => Content::from_json(compact(text)).map_err(|error| unwritable(key, &error)),
+        Err(_) => of_text(key, text),
+    }
+}
+
+fn of_text(key: &str, text: &str) -> Result<Content, Failure> {
+    Content::of(text).map_err(|error| unwritable(key, &error))
+}
+
+fn unwritable(key: &str, error: &serde_json::Error) -> Failure {
+    Failure::Library(Error::Serialize { key: key.into(), message: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_json_if_it_can_be() {
+        for (text, expected) in [
+            ("5", "5"),
+            ("-5", "-5"),
+            ("true", "true"),
+            ("null", "null"),
+            (" [1, 2] ", "[1,2]"),
+            ("\"quoted\"", "\"quoted\""),
+            ("123456789012345678901234567890", "123456789012345678901234567890"),
+            ("{\"b\": 1,\n \"a\": 1.50}", "{\"b\":1,\"a\":1.50}"),
+            ("five", "\"five\""),
+            ("007", "\"007\""),
+            ("", "\"\""),
+            ("{not json}", "\"{not json}\""),
+            ("1e999", "\"1e999\""),
+            ("\"\\ud800\"", "\"\\\"\\\\ud800\\\"\""),
+            ("NaN", "\"NaN\""),
+            ("two\nlines", "\"two\\nlines\""),
+        ] {
+            assert_eq!(read("key", text).unwrap().as_json(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! `cork memory watch`.
+
+use std::collections::HashMap;
+
+use clap::Args;
+use corkboard::{Actor, AgentEvent, AgentReply, Commit, CommitId, Error, ScopeId, Watched};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::exit::Failure;
+use crate::output::{clip, compact, count, one_line, time};
+use crate::session::Session;
+
+/// The most of a value, and the most events of one revision, that a line tells.
+const SHOWN_VALUE: usize = 60;
+const SHOWN_EVENTS: usize = 5;
+
+/// Follow what happens to an agent's memory, whoever does it
+///
+/// One line for each revision: its number, the time, who, and what happened. None is left out. Ends with Ctrl-C.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork memory watch
+  cork memory watch --from 0             # from the beginning
+  cork memory watch --count 1 --json     # wait for the next change")]
+pub(crate) struct Watch {
+    /// Begin after this revision; 0 is the beginning [default: only what comes from now on]
+    #[arg(long, value_name = "REVISION")]
+    from: Option<u64>,
+
+    /// End after so many revisions
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    rev: u64,
+    commit_id: CommitId,
+    at: Timestamp,
+    actor: &'a Actor,
+    events: &'a [AgentEvent],
+}
+
+impl Watch {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let from = match self.from {
+            Some(rev) => rev,
+            None => session.agent.rev().await?,
+        };
+        let mut names = ScopeNames::load(session).await?;
+        let mut watch = session.agent.watch(from).await?;
+        let mut left = self.count.unwrap_or(u64::MAX);
+        while left > 0 {
+            match watch.next().await {
+                Ok(Watched::Revision { rev, commit_id, commit }) => {
+                    names.learn(&commit.events);
+                    let (at, actor, events) = (commit.at, &commit.actor, commit.events.as_slice());
+                    let line = Line { rev, commit_id, at, actor, events };
+                    session.output.answer(&line, || names.tell(rev, &commit))?;
+                    left -= 1;
+                }
+                Ok(Watched::Bookmark { .. }) => {}
+                // The reader of our lines is slow: go on where it is.
+                Err(Error::Lagged { resume_from }) => watch = session.agent.watch(resume_from).await?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the scopes are called: events name them by id alone.
+struct ScopeNames(HashMap<ScopeId, String>);
+
+impl ScopeNames {
+    async fn load(session: &Session) -> Result<Self, Failure> {
+        let scopes = session.memory().active_scopes().await?;
+        Ok(Self(scopes.into_iter().map(|scope| (scope.id, one_line(scope.name.as_str()))).collect()))
+    }
+
+    fn learn(&mut self, events: &[AgentEvent]) {
+        for event in events {
+            if let AgentEvent::ScopeCreated { id, name, .. } = event {
+                self.0.insert(*id, one_line(name.as_str()));
+            }
+        }
+    }
+
+    fn tell(&self, rev: u64, commit: &Commit<AgentEvent, AgentReply>) -> String {
+        let mut told: Vec<String> = commit.events.iter().take(SHOWN_EVENTS).map(|event| self.words(event)).collect();
+        match commit.events.len() {
+            0 => told.push("nothing changed".into()),
+            many if many > SHOWN_EVENTS => told.push(format!("and {} more", many - SHOWN_EVENTS)),
+            _ => {}
+        }
+        format!("{rev:>6}  {}  {}  {}", time(commit.at), one_line(&commit.actor.principal), told.join("; "))
+    }
+
+    fn words(&self, event: &AgentEvent) -> String {
+        match event {
+            AgentEvent::EntrySet { scope, key, updated, entry } => {
+                let verb = if *updated { "changed" } else { "set" };
+                format!("{verb} {key}{} to {}", self.place(*scope), short(&compact(entry.value.as_json())))
+            }
+            AgentEvent::EntryAppended { scope, key, text } => {
+                format!("appended to {key}{}: {}", self.place(*scope), quoted(text.trim_start_matches('\n')))
+            }
+            AgentEvent::EntryRemoved { scope, key } => format!("removed {key}{}", self.place(*scope)),
+            AgentEvent::EntryExpired { scope, key } => format!("{key}{} expired", self.place(*scope)),
+            AgentEvent::Cleared { scope, entries } => {
+                format!("cleared {}{}", count(*entries, "entry", "entries"), self.place(*scope))
+            }
+            AgentEvent::NoteAdded { scope, note } => {
+                format!("added note {}{}: {}", note.id, self.place(*scope), quoted(&note.text))
+            }
+            AgentEvent::NoteRemoved { scope, id } => format!("removed note {id}{}", self.place(*scope)),
+            AgentEvent::ScopeCreated { id, name, parent } => {
+                format!("created scope {}{} ({id})", one_line(name.as_str()), self.place(*parent))
+            }
+            AgentEvent::ScopeMerged { scope, .. } => format!("merged the notes of scope {}", self.name(*scope)),
+            AgentEvent::ScopeDisposed { name, entries, .. } => {
+                format!("disposed scope {} with {}", one_line(name.as_str()), count(*entries, "entry", "entries"))
+            }
+            AgentEvent::Restored { image } => {
+                let entries = image.scopes.iter().map(|scope| scope.entries.len() as u64).sum();
+                format!("restored a snapshot of {}", count(entries, "entry", "entries"))
+            }
+        }
+    }
+
+    fn place(&self, scope: ScopeId) -> String {
+        if scope.is_root() { String::new() } else { format!(" in scope {}", self.name(scope)) }
+    }
+
+    fn name(&self, scope: ScopeId) -> String {
+        self.0.get(&scope).cloned().unwrap_or_else(|| scope.to_string())
+    }
+}
+
+/// A text as JSON writes it: its beginning and end are plain to see.
+fn quoted(text: &str) -> String {
+    short(&serde_json::to_string(text).unwrap_or_default())
+}
+
+fn short(text: &str) -> String {
+    one_line(&clip(text, SHOWN_VALUE))
+}

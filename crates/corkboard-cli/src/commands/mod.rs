@@ -1,0 +1,67 @@
+//! One file per command: its arguments, its help, what it does.
+
+mod completions;
+mod doctor;
+mod memory;
+mod scope;
+mod snapshot;
+mod stats;
+
+use std::io::IsTerminal;
+
+use clap::Subcommand;
+
+use crate::args::{Cli, Global};
+use crate::exit::Failure;
+use crate::output::Output;
+use crate::session::Session;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    #[command(subcommand)]
+    Memory(memory::Memory),
+    #[command(subcommand)]
+    Scope(scope::ScopeCommand),
+    Stats(stats::Stats),
+    #[command(subcommand)]
+    Snapshot(snapshot::Snapshot),
+    Doctor(doctor::Doctor),
+    Completions(completions::Completions),
+}
+
+/// Does what the command line says.
+pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
+    log_to_stderr(&cli.global);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::Output)?;
+    runtime.block_on(dispatch(cli))
+}
+
+async fn dispatch(cli: Cli) -> Result<(), Failure> {
+    let Cli { command, global } = cli;
+    // These two need no open store.
+    match command {
+        Command::Completions(completions) => return completions.run(Output::new(global.json)),
+        Command::Doctor(doctor) => return doctor.run(&global).await,
+        _ => {}
+    }
+    let session = Session::open(&global).await?;
+    let result = match command {
+        Command::Memory(memory) => memory.run(&session).await,
+        Command::Scope(scope) => scope.run(&session).await,
+        Command::Stats(stats) => stats.run(&session).await,
+        Command::Snapshot(snapshot) => snapshot.run(&session).await,
+        Command::Doctor(_) | Command::Completions(_) => Ok(()),
+    };
+    session.close(result).await
+}
+
+fn log_to_stderr(global: &Global) {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
+    // Only a second subscriber could fail here, and there is none.
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(global.log_filter())
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal() && !plain)
+        .without_time()
+        .try_init();
+}

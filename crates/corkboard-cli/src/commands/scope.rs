@@ -1,0 +1,232 @@
+//! `cork scope`: durable scopes.
+
+use clap::{Args, Subcommand};
+use corkboard::{Durability, Note, ScopeId, ScopeInfo, ScopeName};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::exit::Failure;
+use crate::output::{EntryView, Room, age, count, entry_table, fields, note_table, now, one_line, table, time};
+use crate::place::find_scope;
+use crate::session::Session;
+
+/// Create, look at, merge and dispose scopes
+///
+/// A scope is memory of its own that falls back to its parent's: reads see the parent's values, writes stay in the scope
+/// until it is merged. Use one with --scope on the `memory` commands. A scope is named by its id, the beginning of it (at
+/// least 4 characters), or its name.
+#[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  id=$(cork scope create task-1)
+  cork memory set branch feature/login --scope $id
+  cork scope merge $id
+  cork scope dispose $id")]
+pub(crate) enum ScopeCommand {
+    Create(Create),
+    List(List),
+    Show(Show),
+    Merge(Merge),
+    Dispose(Dispose),
+}
+
+/// Create a scope and print its id; it stays until it is disposed
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork scope create task-1
+  cork scope create attempt-2 --parent task-1")]
+pub(crate) struct Create {
+    /// What it is called
+    name: String,
+
+    /// The scope that it falls back to [default: the root]
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+}
+
+/// List the scopes there are
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork scope list
+  cork --agent researcher scope list --json")]
+pub(crate) struct List {}
+
+/// Show a scope with its own entries and notes
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  cork scope show task-1")]
+pub(crate) struct Show {
+    /// The scope
+    #[arg(value_name = "ID")]
+    scope: String,
+}
+
+/// Copy a scope's entries and notes to its parent
+///
+/// The scope stays. Notes are copied once, however often it is merged.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork scope merge task-1
+  cork scope merge task-1 --keep-existing")]
+pub(crate) struct Merge {
+    /// The scope
+    #[arg(value_name = "ID")]
+    scope: String,
+
+    /// Where the parent has a key already, keep the parent's value
+    #[arg(long)]
+    keep_existing: bool,
+}
+
+/// Dispose a scope and all below it, with their entries and notes
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  cork scope dispose task-1")]
+pub(crate) struct Dispose {
+    /// The scope
+    #[arg(value_name = "ID")]
+    scope: String,
+}
+
+impl ScopeCommand {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        match self {
+            Self::Create(create) => create.run(session).await,
+            Self::List(list) => list.run(session).await,
+            Self::Show(show) => show.run(session).await,
+            Self::Merge(merge) => merge.run(session).await,
+            Self::Dispose(dispose) => dispose.run(session).await,
+        }
+    }
+}
+
+impl Create {
+    async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer {
+            id: ScopeId,
+            name: String,
+        }
+        let memory = session.memory();
+        let scope = match self.parent.as_deref() {
+            None | Some("root") => memory.create_durable_scope(&self.name).await?,
+            Some(parent) => find_scope(&memory, parent).await?.create_durable_child_scope(&self.name).await?,
+        };
+        session.output.answer(&Answer { id: scope.id(), name: self.name }, || scope.id().to_string())
+    }
+}
+
+impl List {
+    async fn run(self, session: &Session) -> Result<(), Failure> {
+        let scopes = session.memory().active_scopes().await?;
+        session.output.answer(&scopes, || {
+            if scopes.is_empty() {
+                return format!("agent {} has no scopes besides its root", session.agent.agent_id());
+            }
+            let now = now();
+            let rows = scopes.iter().map(|scope| {
+                [
+                    scope.id.to_string(),
+                    one_line(scope.name.as_str()),
+                    name_of(&scopes, scope.parent),
+                    scope.entries.to_string(),
+                    scope.notes.to_string(),
+                    age(scope.created_at, now),
+                ]
+            });
+            let header = [
+                ("SCOPE", Room::Whole),
+                ("NAME", Room::Rest),
+                ("PARENT", Room::Rest),
+                ("ENTRIES", Room::Whole),
+                ("NOTES", Room::Whole),
+                ("CREATED", Room::Whole),
+            ];
+            table(header, rows)
+        })
+    }
+}
+
+impl Show {
+    async fn run(self, session: &Session) -> Result<(), Failure> {
+        /// As in a list, with the content in place of its counts.
+        #[derive(Serialize)]
+        struct Answer<'a> {
+            id: ScopeId,
+            name: &'a ScopeName,
+            parent: ScopeId,
+            durability: Durability,
+            entries: &'a [EntryView<'a>],
+            notes: &'a [Note],
+            created_at: Timestamp,
+        }
+        let memory = session.memory();
+        let scope = find_scope(&memory, &self.scope).await?;
+        let scopes = memory.active_scopes().await?;
+        let gone = || Failure::not_found(format!("scope {} was disposed just now", scope.id()));
+        let info = scopes.iter().find(|info| info.id == scope.id()).ok_or_else(gone)?;
+        let (entries, notes) = (scope.local_entries().await?, scope.notes().await?);
+        let entries: Vec<_> = entries.iter().map(|(key, entry)| EntryView::new(key, entry)).collect();
+        let ScopeInfo { id, name, parent, durability, created_at, .. } = info;
+        let (id, parent, durability, created_at) = (*id, *parent, *durability, *created_at);
+        let answer = Answer { id, name, parent, durability, entries: &entries, notes: &notes, created_at };
+        session.output.answer(&answer, || {
+            let mut text = fields(&[
+                ("scope", id.to_string()),
+                ("name", one_line(name.as_str())),
+                ("parent", name_of(&scopes, parent)),
+                ("created", time(created_at)),
+                ("entries", entries.len().to_string()),
+                ("notes", notes.len().to_string()),
+            ]);
+            if !entries.is_empty() {
+                text += &format!("\n\n{}", entry_table(&entries));
+            }
+            if !notes.is_empty() {
+                text += &format!("\n\n{}", note_table(&notes));
+            }
+            text
+        })
+    }
+}
+
+impl Merge {
+    async fn run(self, session: &Session) -> Result<(), Failure> {
+        let scope = find_scope(&session.memory(), &self.scope).await?;
+        let overwrite = !self.keep_existing;
+        let entries = scope.merge_to_parent(overwrite).await?;
+        session.output.answer(&Counted { id: scope.id(), entries }, || {
+            format!("merged {} of scope {}", count(entries, "entry", "entries"), one_line(scope.name().as_str()))
+        })
+    }
+}
+
+impl Dispose {
+    async fn run(self, session: &Session) -> Result<(), Failure> {
+        let scope = find_scope(&session.memory(), &self.scope).await?;
+        let entries = scope.dispose().await?;
+        session.output.answer(&Counted { id: scope.id(), entries }, || {
+            let name = one_line(scope.name().as_str());
+            format!("disposed scope {name} with {}", count(entries, "entry", "entries"))
+        })
+    }
+}
+
+/// A scope, and how many entries something was done to.
+#[derive(Serialize)]
+struct Counted {
+    id: ScopeId,
+    entries: u64,
+}
+
+fn name_of(scopes: &[ScopeInfo], id: ScopeId) -> String {
+    if id.is_root() {
+        return "root".into();
+    }
+    scopes.iter().find(|scope| scope.id == id).map_or_else(|| id.to_string(), |scope| one_line(scope.name.as_str()))
+}

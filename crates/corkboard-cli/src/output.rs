@@ -1,0 +1,305 @@
+//! Answers on stdout: text for people, one JSON document for programs.
+
+use std::borrow::Cow;
+use std::io::Write;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table, Width};
+use corkboard::{Content, Entry, Key, MemoryKind, Note};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::exit::Failure;
+
+/// The width of tables where there is no terminal.
+const WIDTH: u16 = 120;
+
+/// Stdout. Every write is whole and is flushed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    json: bool,
+}
+
+impl Output {
+    pub(crate) fn new(json: bool) -> Self {
+        Self { json }
+    }
+
+    pub(crate) fn is_json(self) -> bool {
+        self.json
+    }
+
+    /// The answer in the form that was asked for.
+    pub(crate) fn answer(self, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), Failure> {
+        if self.json { self.document(value) } else { self.line(&text()) }
+    }
+
+    /// One JSON document on one line.
+    pub(crate) fn document(self, value: &impl Serialize) -> Result<(), Failure> {
+        let json = serde_json::to_string(value).map_err(|error| Failure::Output(error.into()))?;
+        self.line(&json)
+    }
+
+    /// A text and a newline.
+    pub(crate) fn line(self, text: &str) -> Result<(), Failure> {
+        let mut stdout = std::io::stdout().lock();
+        let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(b"\n"));
+        written.and_then(|()| stdout.flush()).map_err(Failure::Output)
+    }
+
+    /// A text made elsewhere, as it is.
+    pub(crate) fn raw(self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut stdout = std::io::stdout().lock();
+        stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(Failure::Output)
+    }
+}
+
+/// An entry as programs see it: the value and the metadata as they are given to `set`, and nothing left out.
+#[derive(Serialize)]
+pub(crate) struct EntryView<'a> {
+    pub(crate) key: &'a Key,
+    pub(crate) value: &'a Content,
+    pub(crate) version: u64,
+    pub(crate) id: String,
+    pub(crate) type_name: &'a str,
+    pub(crate) metadata: MetadataView<'a>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct MetadataView<'a> {
+    pub(crate) importance: f32,
+    pub(crate) tags: Vec<&'a str>,
+    pub(crate) kind: MemoryKind,
+    pub(crate) expires_at: Option<Timestamp>,
+    pub(crate) custom: Option<&'a Map<String, Value>>,
+    pub(crate) author: &'a str,
+    pub(crate) session: Option<&'a str>,
+    pub(crate) at: Timestamp,
+}
+
+impl<'a> EntryView<'a> {
+    pub(crate) fn new(key: &'a Key, entry: &'a Entry) -> Self {
+        let metadata = MetadataView {
+            importance: entry.importance,
+            tags: entry.tags.iter().map(|tag| &**tag).collect(),
+            kind: entry.kind,
+            expires_at: entry.expires_at,
+            custom: entry.custom.as_deref(),
+            author: &entry.author,
+            session: entry.session.as_deref(),
+            at: entry.timestamp,
+        };
+        let (value, version, id) = (&entry.value, entry.version, entry.id.to_string());
+        Self { key, value, version, id, type_name: &entry.type_name, metadata }
+    }
+}
+
+/// A text as it is, any other value as compact JSON.
+pub(crate) fn value_text(value: &Content) -> Cow<'_, str> {
+    value.as_text().unwrap_or_else(|| compact(value.as_json()).into())
+}
+
+/// JSON without the white space between its tokens. Numbers and strings stay as they were written.
+pub(crate) fn compact(json: &str) -> String {
+    let mut compact = String::with_capacity(json.len());
+    let (mut in_string, mut escaped) = (false, false);
+    for character in json.chars() {
+        if in_string {
+            in_string = escaped || character != '"';
+            escaped = !escaped && character == '\\';
+        } else if character.is_ascii_whitespace() {
+            continue;
+        } else {
+            in_string = character == '"';
+        }
+        compact.push(character);
+    }
+    compact
+}
+
+/// A text on one line: a stored text must not move the cursor or colour the screen.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
+    }
+    line
+}
+
+/// At most so many characters.
+pub(crate) fn clip(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    }
+}
+
+/// "1 entry", "2 entries".
+pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+pub(crate) fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if bytes < 1024 {
+        return count(bytes, "byte", "bytes");
+    }
+    let (mut amount, mut unit) = (bytes as f64 / 1024.0, "KiB");
+    for larger in UNITS.into_iter().skip(1) {
+        if amount < 1024.0 {
+            break;
+        }
+        (amount, unit) = (amount / 1024.0, larger);
+    }
+    format!("{amount:.1} {unit}")
+}
+
+/// A time to the second, in UTC.
+pub(crate) fn time(at: Timestamp) -> String {
+    let second = Timestamp::from_second(at.as_second()).unwrap_or(at);
+    second.to_string()
+}
+
+/// How long ago something was; after a month, when.
+pub(crate) fn age(at: Timestamp, now: Timestamp) -> String {
+    let seconds = now.as_second() - at.as_second();
+    match seconds {
+        ..0 => time(at),
+        0..5 => "just now".into(),
+        5..60 => format!("{seconds} s ago"),
+        60..3600 => format!("{} min ago", seconds / 60),
+        3600..86_400 => format!("{} h ago", seconds / 3600),
+        86_400..2_592_000 => format!("{} d ago", seconds / 86_400),
+        _ => time(at).split('T').next().unwrap_or_default().to_owned(),
+    }
+}
+
+/// Notes, a line each.
+pub(crate) fn note_table(notes: &[Note]) -> String {
+    let now = now();
+    let rows = notes
+        .iter()
+        .map(|note| [note.id.to_string(), one_line(&note.text), one_line(&note.author), age(note.timestamp, now)]);
+    let header = [("NOTE", Room::Whole), ("TEXT", Room::Rest), ("AUTHOR", Room::Percent(20)), ("WRITTEN", Room::Whole)];
+    table(header, rows)
+}
+
+/// Entries, a line each.
+pub(crate) fn entry_table(entries: &[EntryView<'_>]) -> String {
+    let now = now();
+    let rows = entries.iter().map(|entry| {
+        let value = value_text(entry.value);
+        [
+            entry.key.to_string(),
+            // What cannot be on the screen need not be measured.
+            one_line(&clip(&value, usize::from(u16::MAX / 8))),
+            entry.version.to_string(),
+            entry.metadata.importance.to_string(),
+            entry.metadata.tags.join(" "),
+            age(entry.metadata.at, now),
+        ]
+    });
+    let header = [
+        ("KEY", Room::Percent(30)),
+        ("VALUE", Room::Rest),
+        ("VERSION", Room::Whole),
+        ("IMPORTANCE", Room::Whole),
+        ("TAGS", Room::Percent(15)),
+        ("UPDATED", Room::Whole),
+    ];
+    table(header, rows)
+}
+
+/// How much of a table's width a column may take.
+#[derive(Clone, Copy)]
+pub(crate) enum Room {
+    /// What it needs.
+    Whole,
+    /// What it needs, up to so much of the table.
+    Percent(u16),
+    /// What the others leave.
+    Rest,
+}
+
+/// A table as wide as the terminal at most: what is too long is cut off.
+pub(crate) fn table<const N: usize>(header: [(&str, Room); N], rows: impl Iterator<Item = [String; N]>) -> String {
+    let mut table = Table::new();
+    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(width());
+    // Cut where the space ends, not between words; no cell holds this character.
+    table.set_delimiter('\u{0}').set_truncation_indicator("…").set_header(header.map(|(title, _)| title));
+    for cells in rows {
+        let mut row = Row::from(cells);
+        row.max_height(1);
+        table.add_row(row);
+    }
+    for (column, (_, room)) in table.column_iter_mut().zip(header) {
+        column.set_padding((0, 2));
+        match room {
+            Room::Whole => column.set_constraint(ColumnConstraint::ContentWidth),
+            Room::Percent(share) => column.set_constraint(ColumnConstraint::UpperBoundary(Width::Percentage(share))),
+            Room::Rest => column,
+        };
+    }
+    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    lines.join("\n")
+}
+
+/// Names and values, a line each.
+pub(crate) fn fields(fields: &[(&str, String)]) -> String {
+    let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let lines: Vec<String> = fields.iter().map(|(name, value)| format!("{name:width$}  {value}")).collect();
+    lines.join("\n")
+}
+
+pub(crate) fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+fn width() -> u16 {
+    let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let terminal = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0);
+    terminal.or_else(columns).unwrap_or(WIDTH).max(60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compact_json_keeps_strings_and_numbers() {
+        for (json, expected) in [
+            ("{ \"a b\" : [ 1 , 2.50 ] }", "{\"a b\":[1,2.50]}"),
+            ("\"quote \\\" and \\\\\" ", "\"quote \\\" and \\\\\""),
+            ("123456789012345678901234567890", "123456789012345678901234567890"),
+            ("\n[\t]\r\n", "[]"),
+        ] {
+            assert_eq!(compact(json), expected);
+        }
+    }
+
+    #[test]
+    fn texts_fit_a_line() {
+        assert_eq!(one_line("a\nb\u{1b}[31m"), "a\\nb\\u{1b}[31m");
+        assert_eq!(clip("grün", 3), "grü…");
+        assert_eq!(clip("grün", 4), "grün");
+    }
+
+    #[test]
+    fn amounts_are_read_by_people() {
+        assert_eq!(bytes(1), "1 byte");
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(bytes(64 * 1024 * 1024), "64.0 MiB");
+        let now = Timestamp::from_second(1_000_000_000).unwrap();
+        let ago = |seconds: i64| age(Timestamp::from_second(1_000_000_000 - seconds).unwrap(), now);
+        assert_eq!(ago(0), "just now");
+        assert_eq!(ago(59), "59 s ago");
+        assert_eq!(ago(3600), "1 h ago");
+        assert_eq!(ago(90 * 86_400), "2001-06-11");
+        assert_eq!(ago(-1), "2001-09-09T01:46:41Z");
+    }
+}

@@ -1,0 +1,72 @@
+//! `cork doctor`.
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+#[test]
+fn good_health() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    let text = sandbox.ok(&["doctor"]);
+    assert!(text.lines().all(|line| line.starts_with("✓ ") || line.starts_with("  ")), "{text}");
+    for part in ["✓ the sqlite store opens", "location: ", "a durable write takes", "no damage", "1 agent loads"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let report = sandbox.json(&["doctor"]);
+    assert_eq!(report["ok"], true);
+    assert_eq!(report["store"]["kind"], "sqlite");
+    let agents = sandbox.json(&["stats", "--all"]);
+    assert_eq!(agents.as_array().unwrap().len(), 1, "the scratch agents are gone: {agents}");
+}
+
+#[test]
+fn a_damaged_agent_is_named_and_the_others_load() {
+    let sandbox = Sandbox::new();
+    for agent in ["ada", "bob", "eve"] {
+        sandbox.ok(&["--agent", agent, "memory", "set", "a", "1"]);
+    }
+    let database = rusqlite::Connection::open(sandbox.database()).unwrap();
+    let damage = "UPDATE log SET body = x'7b' WHERE space = (SELECT id FROM spaces WHERE name = 'agent/bob')";
+    assert_eq!(database.execute(damage, []).unwrap(), 1);
+    drop(database);
+    let ran = sandbox.cork(&["doctor"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""), "{ran:?}");
+    assert!(ran.stdout.contains("✗ agent bob cannot be loaded: space agent/bob is damaged: "), "{ran:?}");
+    let ran = sandbox.cork(&["doctor", "--json"]);
+    assert_eq!(ran.code, 1);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let failed: Vec<_> = report["checks"].as_array().unwrap().iter().filter(|check| check["ok"] == false).collect();
+    assert_eq!((&report["ok"], failed.len(), &failed[0]["check"]), (&json!(false), 1, &json!("agents")));
+    assert_eq!(sandbox.ok(&["--agent", "ada", "memory", "get", "a"]), "1");
+    let error = sandbox.fails(&["--agent", "bob", "memory", "get", "a"], 1, "is damaged");
+    assert_eq!((&error["code"], &error["kind"]), (&json!("damaged"), &json!("damaged")));
+}
+
+#[test]
+fn a_gap_in_a_log_is_found() {
+    let sandbox = Sandbox::new();
+    for value in ["1", "2", "3"] {
+        sandbox.ok(&["memory", "set", "a", value]);
+    }
+    let database = rusqlite::Connection::open(sandbox.database()).unwrap();
+    database.execute("DELETE FROM log WHERE rev = 2", []).unwrap();
+    drop(database);
+    let ran = sandbox.cork(&["doctor"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains("✗ the store is damaged: space agent/default"), "{ran:?}");
+}
+
+#[test]
+fn a_store_that_does_not_open() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.database(), "this is no database at all, but it is long enough".repeat(100)).unwrap();
+    let ran = sandbox.cork(&["doctor"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.starts_with("✗ the store is damaged: "), "{ran:?}");
+    assert!(ran.stderr.starts_with("error: the store is damaged: "), "{ran:?}");
+    let ran = sandbox.cork(&["doctor", "--json"]);
+    assert_eq!(ran.code, 1);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&report["ok"], &report["store"]), (&json!(false), &json!(null)));
+}

@@ -1,0 +1,195 @@
+//! Exit codes and errors that are not one command's own.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use corkboard::{Corkboard, Options, SavePolicy};
+use serde_json::json;
+
+use crate::support::{CORK, Sandbox, finish, run};
+
+#[test]
+fn usage_errors_are_2() {
+    let sandbox = Sandbox::new();
+    for (arguments, said) in [
+        (&["memory", "set", "key"][..], "<VALUE>"),
+        (&["memory", "forget"][..], "unrecognized subcommand 'forget'"),
+        (&["memory", "set", "a", "b", "--importance", "high"][..], "invalid value 'high'"),
+        (&["memory", "set", "a", "b", "--kind", "rumour"][..], "possible values: fact"),
+        (&["memory", "set", "a", "b", "--custom", "[1]"][..], "not a JSON object"),
+        (&["memory", "set", "a", "b", "--if-version", "-1"][..], "'-1'"),
+        (&["memory", "watch", "--count", "0"][..], "0"),
+        (&["--role", "king", "stats"][..], "possible values: orchestrator"),
+        (&["--as", "", "stats"][..], "--as"),
+        (&["--as", " ", "stats"][..], "must not be blank"),
+        (&["--as", "a\nb", "stats"][..], "control characters"),
+        (&["completions", "tcsh"][..], "possible values: bash"),
+    ] {
+        let error = sandbox.fails(arguments, 2, said);
+        assert_eq!((&error["code"], &error["kind"]), (&json!("usage"), &json!("invalid")), "{error}");
+    }
+    assert_eq!(sandbox.cork(&[]).code, 2);
+    let not_utf_8 = std::os::unix::ffi::OsStringExt::from_vec(vec![0xff]);
+    let mut command = sandbox.command(CORK);
+    command.args(["memory", "set", "key"]).arg::<std::ffi::OsString>(not_utf_8).arg("--json");
+    let ran = run(command, b"");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.starts_with("{\"error\":{\"code\":\"usage\""), "{ran:?}");
+    assert!(!sandbox.database().exists(), "a command that makes no sense opens no store");
+}
+
+#[test]
+fn invalid_values_are_2() {
+    let sandbox = Sandbox::new();
+    for (arguments, code, said) in [
+        (&["memory", "set", "", "x"][..], "blank", "key must not be blank"),
+        (&["memory", "set", "a\tb", "x"][..], "control_character", "control characters"),
+        (&["memory", "set", "a", "x", "--importance", "1.5"][..], "importance", "from 0 to 1"),
+        (&["memory", "set", "a", "x", "--importance", "-1"][..], "importance", "from 0 to 1"),
+        (&["memory", "set", "a", "x", "--importance", "NaN"][..], "importance", "from 0 to 1"),
+        (&["memory", "set", "a", "x", "--tag", ""][..], "blank", "tag must not be blank"),
+        (&["memory", "set", "a", "x", "--idempotency-key", ""][..], "blank", "idempotency key must not be blank"),
+        (&["memory", "watch", "--from", "7"][..], "future_revision", "hint: start with --from 0"),
+    ] {
+        assert_eq!(sandbox.fails(arguments, 2, said)["code"], code);
+    }
+}
+
+#[test]
+fn limits_are_5() {
+    let sandbox = Sandbox::new();
+    let long = "k".repeat(513);
+    let error = sandbox.fails(&["memory", "set", &long, "x"], 5, "limit KeyBytes reached");
+    assert_eq!((&error["code"], &error["kind"]), (&json!("limit"), &json!("limit")));
+    assert_eq!((&error["limit"], &error["used"], &error["allowed"]), (&json!("key_bytes"), &json!(513), &json!(512)));
+    for (arguments, bytes, limit) in [
+        (&["memory", "set", "a", "-"][..], 1024 * 1024 + 1, "EntryBytes"),
+        (&["memory", "append", "a", "-"][..], 5 * 1024 * 1024, "CommandBytes"),
+        (&["memory", "note", "add", "-"][..], 64 * 1024 + 1, "NoteBytes"),
+    ] {
+        let ran = sandbox.cork_with_stdin(arguments, &vec![b'x'; bytes]);
+        assert_eq!(ran.code, 5, "{ran:?}");
+        assert!(ran.stderr.contains(limit) && ran.stderr.contains("\nhint: "), "{ran:?}");
+    }
+    let most = vec![b'x'; 1024 * 1024 - 2];
+    assert_eq!(sandbox.cork_with_stdin(&["memory", "set", "a", "-"], &most).code, 0);
+    for number in 1..=100 {
+        let ran = sandbox.cork(&["scope", "create", &format!("scope {number}")]);
+        assert_eq!((ran.code, ran.stderr.contains("limit nearly reached")), (0, number == 80), "{ran:?}");
+    }
+    let ran = sandbox.cork(&["scope", "create", "one more"]);
+    assert_eq!(ran.code, 5, "{ran:?}");
+    assert!(ran.stderr.contains("`cork scope dispose` makes room"), "{ran:?}");
+}
+
+#[test]
+fn a_wrong_store_is_2_and_one_that_is_away_is_7() {
+    let sandbox = Sandbox::new();
+    let error = sandbox.fails(&["--store", "corkboard.db", "stats"], 2, "did you mean --store sqlite:corkboard.db?");
+    assert_eq!(error["code"], "store_url");
+    sandbox.fails(&["--store", "mysql://x", "stats"], 2, "for example, sqlite:corkboard.db");
+    std::fs::write(sandbox.path().join("file"), "").unwrap();
+    let error = sandbox.fails(&["--store", "sqlite:file/cork.db", "stats"], 7, "the store is not available");
+    assert_eq!((&error["kind"], &error["retryable"]), (&json!("unavailable"), &json!(true)));
+}
+
+#[test]
+fn a_locked_store_is_7() {
+    let sandbox = Sandbox::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let options = Options { save: SavePolicy::Interval(Duration::from_secs(3600)), ..Options::default() };
+    let url = format!("sqlite:{}", sandbox.database().display());
+    let board = runtime.block_on(Corkboard::open_with(&url, options)).unwrap();
+    let holder = format!("locked by process {}\nhint: ", std::process::id());
+    let error = sandbox.fails(&["memory", "set", "a", "1"], 7, &holder);
+    assert_eq!((&error["code"], &error["retryable"]), (&json!("locked"), &json!(true)));
+    runtime.block_on(board.close()).unwrap();
+    drop(board);
+    sandbox.ok(&["memory", "set", "a", "1"]);
+}
+
+#[test]
+fn the_default_store_is_in_the_data_folder() {
+    let sandbox = Sandbox::new();
+    let run_with = |variables: &[(&str, Option<&str>)]| {
+        let mut command = sandbox.command(CORK);
+        command.args(["memory", "set", "a", "1"]).env_remove("CORK_STORE");
+        for (name, value) in variables {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        run(command, b"")
+    };
+    let file = |folder: &str| sandbox.path().join(folder).join("corkboard/corkboard.db");
+    assert_eq!(run_with(&[("XDG_DATA_HOME", Some("relative"))]).code, 0);
+    assert!(file(".local/share").exists());
+    let data = sandbox.path().join("data");
+    assert_eq!(run_with(&[("XDG_DATA_HOME", data.to_str()), ("CORK_STORE", Some(""))]).code, 0);
+    assert!(file("data").exists());
+    let ran = run_with(&[("HOME", None)]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("neither XDG_DATA_HOME nor HOME is set\nhint: name a store"), "{ran:?}");
+}
+
+#[test]
+fn the_author_is_the_user() {
+    let sandbox = Sandbox::new();
+    for (user, author) in [(Some("ada"), "ada"), (Some(" "), "local"), (None, "local")] {
+        let mut command = sandbox.command(CORK);
+        command.args(["memory", "set", "a", "1"]).env_remove("USER");
+        if let Some(user) = user {
+            command.env("USER", user);
+        }
+        assert_eq!(run(command, b"").code, 0);
+        assert_eq!(sandbox.json(&["memory", "get", "a"])["metadata"]["author"], author);
+    }
+}
+
+#[test]
+fn a_reader_who_leaves_is_no_error() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "a", &"x".repeat(100_000)]);
+    for arguments in [
+        &["memory", "get", "a"][..],
+        &["memory", "list", "--json"][..],
+        &["memory", "watch", "--from", "0"][..],
+        &["snapshot", "save", "-"][..],
+        &["doctor"][..],
+        &["completions", "bash"][..],
+        &["--help"][..],
+    ] {
+        let mut command = sandbox.command(CORK);
+        let piped = command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().unwrap();
+        drop(child.stdout.take());
+        let ran = finish(child);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_full_disk_under_stdout_is_an_error() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = sandbox.command(CORK);
+    let child = command.args(["memory", "get", "a"]).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let ran = finish(child);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stderr.contains("the answer could not be written"), "{ran:?}");
+}
+
+#[test]
+fn logs_go_to_stderr_when_asked_for() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.cork(&["-v", "memory", "set", "a", "1"]);
+    assert_eq!(ran.stdout, "version 1\n");
+    assert!(ran.stderr.contains("Working memory initialized for agent default"), "{ran:?}");
+    let ran = sandbox.cork(&["-vv", "memory", "set", "a", "1", "--json"]);
+    assert!(ran.stderr.contains("Working memory updated for key a"), "{ran:?}");
+    let mut command = sandbox.command(CORK);
+    command.env("CORK_LOG", "corkboard=debug").args(["memory", "set", "a", "1"]);
+    assert!(run(command, b"").stderr.contains("Working memory updated for key a"));
+}

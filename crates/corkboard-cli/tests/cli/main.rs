@@ -1,0 +1,21 @@
+//! The real binary, as people and scripts use it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "in a test, helpers included, a panic is the way to fail"
+)]
+
+mod doctor;
+mod errors;
+mod help;
+mod memory;
+mod processes;
+mod scope;
+mod snapshot;
+mod stats;
+mod support;
+mod values;
+mod watch;

@@ -1,0 +1,245 @@
+//! Every verb of `cork memory` but `watch`.
+
+use serde_json::json;
+
+use crate::support::{Sandbox, eventually};
+
+#[test]
+fn set_and_append_print_versions() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.ok(&["memory", "set", "a", "1"]), "version 1");
+    assert_eq!(sandbox.json(&["memory", "set", "a", "2"]), json!({"key": "a", "version": 2, "is_update": true}));
+    assert_eq!(sandbox.ok(&["memory", "append", "log", "one"]), "version 3");
+    assert_eq!(
+        sandbox.json(&["memory", "append", "log", "two"]),
+        json!({"key": "log", "version": 4, "is_update": true})
+    );
+}
+
+#[test]
+fn get_prints_or_is_not_found() {
+    let sandbox = Sandbox::new();
+    let error = sandbox.fails(&["memory", "get", "nothing"], 3, "agent default has no entry \"nothing\"\nhint: ");
+    assert_eq!((&error["code"], &error["kind"]), (&json!("not_found"), &json!("gone")));
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    assert_eq!(sandbox.ok(&["memory", "get", "a"]), "1");
+    sandbox.fails(&["memory", "get", "a", "--agent", "other"], 3, "agent other");
+    sandbox.fails(&["memory", "get", " "], 2, "key must not be blank");
+}
+
+#[test]
+fn append_joins_texts_and_starts_lines() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "append", "log", "- one", "--line"]);
+    sandbox.ok(&["memory", "append", "log", "- two", "--line"]);
+    sandbox.ok(&["memory", "append", "log", "!"]);
+    let ran = sandbox.cork_with_stdin(&["memory", "append", "log", "--line", "-"], b"three\nfour\n");
+    assert_eq!(ran.code, 0);
+    assert_eq!(sandbox.ok(&["memory", "get", "log"]), "- one\n- two!\nthree\nfour");
+    sandbox.ok(&["memory", "set", "number", "5"]);
+    let error = sandbox.fails(&["memory", "append", "number", "x"], 2, "its value is a number");
+    assert_eq!(error["code"], "not_text");
+}
+
+#[test]
+fn list_filters_clips_and_shows() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.ok(&["memory", "list"]), "agent default has no entries");
+    assert_eq!(sandbox.json(&["memory", "list"]), json!([]));
+    assert_eq!(sandbox.ok(&["memory", "list", "--keys"]), "");
+    sandbox.ok(&[
+        "memory",
+        "set",
+        "project/plan",
+        "{\"goal\": \"x\"}",
+        "--tag",
+        "now",
+        "--tag",
+        "big",
+        "--importance",
+        "1",
+    ]);
+    sandbox.ok(&["memory", "set", "project/log", &"long text\n".repeat(1000), "--tag", "now"]);
+    sandbox.ok(&["memory", "set", "name", "Ada \u{1b}[31m"]);
+    let table = sandbox.ok(&["memory", "list"]);
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines.len(), 4, "{table}");
+    let titles: Vec<&str> = lines[0].split_whitespace().collect();
+    assert_eq!(titles, ["KEY", "VALUE", "VERSION", "IMPORTANCE", "TAGS", "UPDATED"]);
+    assert!(lines[1].starts_with("name ") && lines[1].contains("Ada \\u{1b}[31m"), "{table}");
+    assert!(lines[2].contains("long text\\nlong text") && lines[2].contains('…'), "{table}");
+    assert!(lines[3].contains("{\"goal\":\"x\"}") && lines[3].contains("now big"), "{table}");
+    assert!(lines.iter().all(|line| line.chars().count() <= 120), "{table}");
+
+    let keys = |arguments: &[&str]| sandbox.ok(&[&["memory", "list", "--keys"], arguments].concat());
+    assert_eq!(keys(&[]), "name\nproject/log\nproject/plan");
+    assert_eq!(keys(&["--prefix", "project/"]), "project/log\nproject/plan");
+    assert_eq!(keys(&["--tag", "now", "--tag", "big"]), "project/plan");
+    assert_eq!(keys(&["--tag", "no"]), "");
+    assert_eq!(sandbox.json(&["memory", "list", "--keys", "--prefix", "n"]), json!(["name"]));
+    assert_eq!(sandbox.ok(&["memory", "list", "--prefix", "zzz"]), "no such entries");
+    let listed = sandbox.json(&["memory", "list", "--tag", "big"]);
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+    assert_eq!(listed[0], sandbox.json(&["memory", "get", "project/plan"]));
+}
+
+#[test]
+fn remove_takes_away_what_is_there() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    assert_eq!(sandbox.ok(&["memory", "remove", "a"]), "removed a");
+    sandbox.fails(&["memory", "remove", "a"], 3, "no entry \"a\"");
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    sandbox.fails(&["memory", "remove", "a", "--if-version", "1"], 4, "is at version 3, not 1");
+    assert_eq!(sandbox.json(&["memory", "remove", "a", "--if-version", "3"]), json!({"key": "a", "removed": true}));
+}
+
+#[test]
+fn a_stale_writer_is_told_what_is_there() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "counter", "41"]);
+    sandbox.ok(&["--as", "grace", "memory", "set", "counter", "42"]);
+    let stale = ["memory", "set", "counter", "0", "--if-version", "1"];
+    let error = sandbox.fails(
+        &stale,
+        4,
+        "error: \"counter\" is at version 2, not 1\ncurrent value, version 2, by grace: 42\nhint: look at what is there \
+         now, then try again with --if-version 2\n",
+    );
+    assert_eq!((&error["code"], &error["kind"]), (&json!("conflict"), &json!("conflict")));
+    assert_eq!((&error["key"], &error["expected"]), (&json!("counter"), &json!(1)));
+    assert_eq!(error["current"], sandbox.json(&["memory", "get", "counter"]));
+    sandbox.ok(&["memory", "set", "counter", "43", "--if-version", "2"]);
+
+    sandbox.fails(&["memory", "set", "counter", "1", "--if-version", "0"], 4, "exists already, at version 3");
+    let error = sandbox.fails(&["memory", "set", "new", "1", "--if-version", "9"], 4, "does not exist");
+    assert_eq!(error["current"], json!(null));
+    sandbox.ok(&["memory", "set", "new", "1", "--if-version", "0"]);
+    sandbox.fails(&["memory", "append", "new", "x", "--if-version", "1"], 4, "is at version 4, not 1");
+
+    let error = sandbox.fails(&["memory", "set", "counter", "1", "--if-rev", "2"], 4, "revision 4, not 2");
+    assert_eq!((&error["expected"], &error["current_rev"]), (&json!(2), &json!(4)));
+    assert_eq!(sandbox.ok(&["memory", "set", "counter", "44", "--if-rev", "4"]), "version 5");
+}
+
+#[test]
+fn a_request_with_a_name_happens_once() {
+    let sandbox = Sandbox::new();
+    let append = |text| ["memory", "append", "log", text, "--line", "--idempotency-key", "job-17"];
+    assert_eq!(sandbox.ok(&append("done")), "version 1");
+    assert_eq!(sandbox.ok(&append("done")), "version 1");
+    assert_eq!(sandbox.ok(&["memory", "get", "log"]), "done");
+    let error = sandbox.fails(&append("other"), 4, "was used at revision 1 with another body");
+    assert_eq!(error["code"], "idempotency_mismatch");
+    let set = ["memory", "set", "a", "1", "--idempotency-key", "job-18"];
+    assert_eq!(sandbox.ok(&set), "version 2");
+    sandbox.ok(&["memory", "set", "a", "5"]);
+    assert_eq!(sandbox.ok(&set), "version 2");
+    assert_eq!(sandbox.ok(&["memory", "get", "a"]), "5");
+}
+
+#[test]
+fn an_entry_expires() {
+    let sandbox = Sandbox::new();
+    sandbox.fails(&["memory", "set", "a", "1", "--expires-at", "2020-01-01T00:00:00Z"], 2, "in the future");
+    sandbox.fails(&["memory", "set", "a", "1", "--expiry-days", "0"], 2, "in the future");
+    sandbox.fails(&["memory", "set", "a", "1", "--expires-at", "tomorrow"], 2, "RFC 3339");
+    let both = ["memory", "set", "a", "1", "--expiry-days", "1", "--expires-at", "2999-01-01T00:00:00Z"];
+    sandbox.fails(&both, 2, "cannot be used with");
+    sandbox.ok(&["memory", "set", "a", "1", "--expiry-days", "1"]);
+    assert_eq!(sandbox.ok(&["memory", "get", "a"]), "1");
+    let soon = jiff::Timestamp::now() + jiff::SignedDuration::from_millis(500);
+    sandbox.ok(&["memory", "set", "a", "1", "--expires-at", &soon.to_string()]);
+    eventually("the expiry", || sandbox.cork(&["memory", "get", "a"]).code == 3);
+    assert!(jiff::Timestamp::now() >= soon);
+}
+
+#[test]
+fn notes_are_added_listed_and_removed() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.ok(&["memory", "note", "list"]), "agent default has no notes");
+    assert_eq!(sandbox.ok(&["memory", "note", "add", "- prefers short answers"]), "note 1");
+    assert_eq!(sandbox.cork_with_stdin(&["memory", "note", "add", "-"], b"two\nlines\n").stdout, "note 2\n");
+    assert_eq!(sandbox.json(&["--as", "ada", "memory", "note", "add", "third"]), json!({"id": 3}));
+    let notes = sandbox.json(&["memory", "note", "list"]);
+    let texts: Vec<_> = notes.as_array().unwrap().iter().map(|note| note["text"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["- prefers short answers", "two\nlines", "third"]);
+    assert_eq!(notes[2]["author"], "ada");
+    let table = sandbox.ok(&["memory", "note", "list"]);
+    assert!(table.starts_with("NOTE ") && table.contains("two\\nlines"), "{table}");
+    assert_eq!(sandbox.ok(&["memory", "note", "remove", "2"]), "removed note 2");
+    sandbox.fails(&["memory", "note", "remove", "2"], 3, "no note 2");
+    sandbox.fails(&["memory", "note", "remove", "two"], 2, "invalid value 'two'");
+    sandbox.fails(&["memory", "note", "add", " "], 2, "note must not be blank");
+}
+
+#[test]
+fn clear_needs_a_yes() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    sandbox.ok(&["memory", "note", "add", "n"]);
+    sandbox.ok(&["scope", "create", "task"]);
+    sandbox.ok(&["memory", "set", "b", "1", "--scope", "task"]);
+    let error = sandbox.fails(&["memory", "clear"], 2, "remove 1 entry and 1 note of agent default");
+    assert_eq!(error["code"], "not_confirmed");
+    sandbox.fails(&["memory", "clear", "--all"], 2, "remove 2 entries and 1 note, and 1 scope, of agent default");
+    sandbox.fails(&["memory", "clear", "--scope", "task"], 2, "1 entry and 0 notes of scope task");
+    sandbox.fails(&["memory", "clear", "--scope", "task", "--all", "--yes"], 2, "cannot be used with");
+    assert_eq!(sandbox.ok(&["memory", "get", "a"]), "1");
+    assert_eq!(sandbox.ok(&["memory", "clear", "--yes"]), "cleared 1 entry");
+    assert_eq!(sandbox.json(&["memory", "note", "list"]), json!([]));
+    assert_eq!(sandbox.ok(&["memory", "get", "b", "--scope", "task"]), "1");
+    assert_eq!(sandbox.json(&["memory", "clear", "--scope", "task", "-y"]), json!({"entries": 1}));
+    sandbox.ok(&["memory", "clear", "--all", "--yes"]);
+    assert_eq!(sandbox.json(&["scope", "list"]), json!([]));
+}
+
+/// A terminal, so that there is somebody to ask.
+#[test]
+fn clear_asks_at_a_terminal() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    let answered = |answer: &str| {
+        let mut python = sandbox.command("python3");
+        python.args(["-c", TERMINAL, answer, crate::support::CORK, "memory", "clear"]);
+        let ran = crate::support::run(python, b"");
+        assert!(ran.stdout.contains("This will remove 1 entry and 0 notes of agent default. Go on? [y/N]"), "{ran:?}");
+        ran.code
+    };
+    for no in ["n", "", "nyes"] {
+        assert_eq!(answered(no), 2);
+        assert_eq!(sandbox.ok(&["memory", "get", "a"]), "1");
+    }
+    assert_eq!(answered("yes"), 0);
+    sandbox.fails(&["memory", "get", "a"], 3, "no entry");
+}
+
+/// Runs a command on a terminal, types the answer, prints what the terminal shows, ends as the command does.
+const TERMINAL: &str = "
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[2], sys.argv[2:])
+os.write(terminal, sys.argv[1].encode() + b'\\n')
+while True:
+    try:
+        shown = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not shown:
+        break
+    os.write(1, shown)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+";
+
+#[test]
+fn agents_do_not_see_each_other() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["--agent", "ada", "memory", "set", "a", "1"]);
+    sandbox.ok(&["memory", "set", "a", "2", "--agent", "grace"]);
+    let mut command = sandbox.command(crate::support::CORK);
+    command.env("CORK_AGENT", "ada").args(["memory", "get", "a"]);
+    assert_eq!(crate::support::run(command, b"").stdout, "1\n");
+    assert_eq!(sandbox.ok(&["--agent", "grace", "memory", "get", "a"]), "2");
+    sandbox.fails(&["--agent", " ", "memory", "get", "a"], 2, "agent id must not be blank");
+}

@@ -1,0 +1,77 @@
+//! `cork snapshot`.
+
+use serde_json::json;
+
+use crate::support::Sandbox;
+
+#[test]
+fn save_clear_restore() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "a", "1", "--tag", "t"]);
+    sandbox.ok(&["memory", "note", "add", "note"]);
+    sandbox.ok(&["scope", "create", "task"]);
+    sandbox.ok(&["memory", "set", "b", "2", "--scope", "task"]);
+    let before = (sandbox.json(&["memory", "list"]), sandbox.json(&["memory", "note", "list"]));
+    assert_eq!(
+        sandbox.ok(&["snapshot", "save", "backup.json"]),
+        "saved agent default at revision 4, 2 entries, to backup.json"
+    );
+    let names: Vec<_> = std::fs::read_dir(sandbox.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert!(names.iter().all(|name| !name.to_string_lossy().contains("tmp")), "{names:?}");
+    sandbox.ok(&["memory", "clear", "--all", "--yes"]);
+    sandbox.ok(&["memory", "set", "later", "1"]);
+    let action = "this would replace what agent default remembers (1 entry, 0 notes) by the snapshot of";
+    sandbox.fails(&["snapshot", "restore", "backup.json"], 2, action);
+    assert_eq!(sandbox.ok(&["memory", "list", "--keys"]), "later");
+    let restored = sandbox.ok(&["snapshot", "restore", "backup.json", "--yes"]);
+    assert_eq!(restored, "restored agent default, 2 entries, at revision 7");
+    let values = |list: &serde_json::Value| list[0]["value"].clone();
+    let after = (sandbox.json(&["memory", "list"]), sandbox.json(&["memory", "note", "list"]));
+    assert_eq!((values(&before.0), &before.1), (values(&after.0), &after.1));
+    assert_eq!(sandbox.ok(&["memory", "get", "b", "--scope", "task"]), "2");
+}
+
+#[test]
+fn a_file_is_not_overwritten_unasked() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    std::fs::write(sandbox.path().join("file"), "precious").unwrap();
+    let error = sandbox.fails(&["snapshot", "save", "file"], 2, "file exists already\nhint: ");
+    assert_eq!(error["code"], "file_exists");
+    assert_eq!(std::fs::read(sandbox.path().join("file")).unwrap(), b"precious");
+    assert_eq!(
+        sandbox.json(&["snapshot", "save", "file", "--force"]),
+        json!({"agent": "default", "rev": 1, "entries": 1, "file": "file"})
+    );
+    sandbox.ok(&["snapshot", "restore", "file", "--yes"]);
+    sandbox.fails(&["snapshot", "save", "no/such/folder"], 2, "no/such/folder: ");
+}
+
+#[test]
+fn through_pipes() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    let saved = sandbox.ok(&["snapshot", "save", "-"]);
+    let parsed: serde_json::Value = serde_json::from_str(&saved).unwrap();
+    assert_eq!((&parsed["agent"], &parsed["rev"]), (&json!("default"), &json!(1)));
+    sandbox.ok(&["memory", "clear", "--yes"]);
+    assert_eq!(sandbox.cork_with_stdin(&["snapshot", "restore", "-"], saved.as_bytes()).code, 2);
+    let ran = sandbox.cork_with_stdin(&["snapshot", "restore", "-", "--yes", "--json"], saved.as_bytes());
+    assert_eq!(ran.stdout, "{\"agent\":\"default\",\"rev\":3,\"entries\":1}\n");
+    assert_eq!(sandbox.ok(&["memory", "get", "a"]), "1");
+}
+
+#[test]
+fn only_a_snapshot_of_this_agent_is_restored() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["--agent", "ada", "memory", "set", "a", "1"]);
+    sandbox.ok(&["--agent", "ada", "snapshot", "save", "ada.json"]);
+    let error = sandbox.fails(&["snapshot", "restore", "ada.json", "--yes"], 6, "use --agent ada");
+    assert_eq!((&error["code"], &error["kind"]), (&json!("agent_mismatch"), &json!("denied")));
+    for wrong in ["", "{}", "[1, 2", "{\"format\": 1, \"agent\": \"default\"}"] {
+        std::fs::write(sandbox.path().join("wrong"), wrong).unwrap();
+        let error = sandbox.fails(&["snapshot", "restore", "wrong", "--yes"], 2, "not a memory snapshot");
+        assert_eq!(error["code"], "not_a_snapshot");
+    }
+    sandbox.fails(&["snapshot", "restore", "none.json", "--yes"], 2, "none.json: No such file");
+}

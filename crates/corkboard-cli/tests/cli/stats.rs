@@ -1,0 +1,57 @@
+//! `cork stats`.
+
+use serde_json::json;
+
+use crate::support::Sandbox;
+
+#[test]
+fn one_agent() {
+    let sandbox = Sandbox::new();
+    assert!(sandbox.ok(&["stats"]).contains("oldest entry  none"));
+    sandbox.ok(&["memory", "set", "key", "value"]);
+    sandbox.ok(&["memory", "note", "add", "note"]);
+    sandbox.ok(&["scope", "create", "task"]);
+    let stats = sandbox.json(&["stats"]);
+    for (name, value) in [
+        ("agent", json!("default")),
+        ("total_entries_working", json!(1)),
+        ("active_working_scopes", json!(1)),
+        ("total_notes", json!(1)),
+        ("storage_bytes_used", json!(14)),
+        ("rev", json!(3)),
+    ] {
+        assert_eq!(stats[name], value, "{name}");
+    }
+    let text = sandbox.ok(&["stats"]);
+    assert!(text.starts_with("agent         default\nrevision      3\nentries       1\n"), "{text}");
+    assert!(text.contains("storage       14 bytes of 64.0 MiB (0.0 %)"), "{text}");
+}
+
+#[test]
+fn all_agents_more_than_a_page() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.ok(&["stats", "--all"]), "no agent has written anything yet");
+    assert_eq!(sandbox.json(&["stats", "--all"]), json!([]));
+    // Through the library, because a thousand processes take long.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let board = corkboard::Corkboard::open(&format!("sqlite:{}", sandbox.database().display())).await.unwrap();
+        let mut writes = Vec::new();
+        for number in 0..1001 {
+            let memory = board.agent(&format!("agent-{number:04}")).unwrap().working();
+            writes.push(tokio::spawn(async move { memory.set("a", &number).await.unwrap() }));
+        }
+        for write in writes {
+            write.await.unwrap();
+        }
+        board.close().await.unwrap();
+    });
+    let all = sandbox.json(&["stats", "--all"]);
+    let ids: Vec<_> = all.as_array().unwrap().iter().map(|agent| agent["agent"].as_str().unwrap()).collect();
+    let expected: Vec<_> = (0..1001).map(|number| format!("agent-{number:04}")).collect();
+    assert_eq!(ids, expected);
+    assert_eq!(all[7]["summary"]["entries"], 1);
+    let table = sandbox.ok(&["stats", "--all"]);
+    assert_eq!(table.lines().count(), 1002);
+    assert!(table.lines().next().unwrap().starts_with("AGENT "), "{table}");
+}

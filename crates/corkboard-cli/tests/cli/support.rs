@@ -1,0 +1,134 @@
+//! A store of its own for every test, and a binary to run on it.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub(crate) const CORK: &str = env!("CARGO_BIN_EXE_cork");
+
+/// Longer than anything here takes. Who waits for it has failed.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+
+pub(crate) struct Sandbox {
+    pub(crate) folder: TempDir,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Sandbox {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn database(&self) -> std::path::PathBuf {
+        self.path().join("cork.db")
+    }
+
+    /// A command that sees nothing of the machine but this sandbox.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.path()).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+        command.env("HOME", self.path()).env("USER", "tester");
+        command.env("CORK_STORE", format!("sqlite:{}", self.database().display())).env("CORK", CORK);
+        command
+    }
+
+    pub(crate) fn cork(&self, arguments: &[&str]) -> Ran {
+        let mut command = self.command(CORK);
+        command.args(arguments);
+        run(command, b"")
+    }
+
+    pub(crate) fn cork_with_stdin(&self, arguments: &[&str], stdin: &[u8]) -> Ran {
+        let mut command = self.command(CORK);
+        command.args(arguments);
+        run(command, stdin)
+    }
+
+    /// What a command that must succeed prints, without its last newline.
+    pub(crate) fn ok(&self, arguments: &[&str]) -> String {
+        let ran = self.cork(arguments);
+        assert_eq!(ran.code, 0, "{arguments:?} {ran:?}");
+        assert_eq!(ran.stderr, "", "{arguments:?}");
+        ran.stdout.strip_suffix('\n').unwrap_or(&ran.stdout).to_owned()
+    }
+
+    /// What a command that must succeed prints with `--json`.
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        let arguments = [arguments, &["--json"]].concat();
+        let text = self.ok(&arguments);
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{arguments:?} {error}: {text}"))
+    }
+
+    /// Runs a command that must fail twice, for people and for programs. Returns the JSON error.
+    pub(crate) fn fails(&self, arguments: &[&str], code: i32, said: &str) -> Value {
+        let ran = self.cork(arguments);
+        assert_eq!(ran.code, code, "{arguments:?} {ran:?}");
+        assert!(ran.stderr.starts_with("error: "), "{arguments:?} {ran:?}");
+        assert!(ran.stderr.contains(said), "{arguments:?} {ran:?}");
+        assert_eq!(ran.stdout, "", "{arguments:?}");
+        let ran = self.cork(&[arguments, &["--json"]].concat());
+        assert_eq!(ran.code, code, "{arguments:?} {ran:?}");
+        assert_eq!(ran.stdout, "", "{arguments:?}");
+        let mut document: Value = serde_json::from_str(&ran.stderr).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+        let error = document["error"].take();
+        for field in ["code", "kind", "message"] {
+            assert!(error[field].is_string(), "{field} in {error}");
+        }
+        error
+    }
+}
+
+pub(crate) fn run(mut command: Command, stdin: &[u8]) -> Ran {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    // A command that fails early does not read it all.
+    let _ = child.stdin.take().unwrap().write_all(stdin);
+    let output = child.wait_with_output().unwrap();
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Waits for a process to end by itself.
+pub(crate) fn finish(mut child: Child) -> Ran {
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if started.elapsed() > DEADLINE {
+            child.kill().unwrap();
+            panic!("the process did not end");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    child.stdout.take().map(|mut pipe| pipe.read_to_string(&mut stdout).unwrap());
+    child.stderr.take().map(|mut pipe| pipe.read_to_string(&mut stderr).unwrap());
+    Ran { code: status.code().unwrap_or(-1), stdout, stderr }
+}
+
+/// Tries until something holds.
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !holds() {
+        assert!(started.elapsed() < DEADLINE, "{what} did not happen");
+    }
+}

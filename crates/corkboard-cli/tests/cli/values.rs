@@ -1,0 +1,134 @@
+//! What `set` makes of its argument, and `get` of the value.
+
+use serde_json::json;
+
+use crate::support::Sandbox;
+
+#[test]
+fn a_value_is_json_if_it_can_be_and_text_otherwise() {
+    let sandbox = Sandbox::new();
+    for (argument, printed, value) in [
+        ("5", "5", json!(5)),
+        ("-5", "-5", json!(-5)),
+        ("-0.5", "-0.5", json!(-0.5)),
+        ("true", "true", json!(true)),
+        ("null", "null", json!(null)),
+        ("\"quoted\"", "quoted", json!("quoted")),
+        ("[1, 2]", "[1,2]", json!([1, 2])),
+        ("{\"b\": 1,\n \"a\": [ ]}", "{\"b\":1,\"a\":[]}", json!({"a": [], "b": 1})),
+        ("five", "five", json!("five")),
+        ("007", "007", json!("007")),
+        ("", "", json!("")),
+        ("- a list item", "- a list item", json!("- a list item")),
+        ("-very short options", "-very short options", json!("-very short options")),
+        ("---", "---", json!("---")),
+        ("two\nlines\n", "two\nlines\n", json!("two\nlines\n")),
+        ("grün 🌱", "grün 🌱", json!("grün 🌱")),
+        ("{broken", "{broken", json!("{broken")),
+    ] {
+        sandbox.ok(&["memory", "set", "key", argument]);
+        assert_eq!(sandbox.ok(&["memory", "get", "key"]), printed);
+        assert_eq!(sandbox.json(&["memory", "get", "key"])["value"], value, "{argument}");
+    }
+}
+
+#[test]
+fn numbers_keep_all_their_digits() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "key", "[123456789012345678901234567890, 1.50]"]);
+    assert_eq!(sandbox.ok(&["memory", "get", "key"]), "[123456789012345678901234567890,1.50]");
+    assert!(sandbox.ok(&["memory", "get", "key", "--json"]).contains("[123456789012345678901234567890,1.50]"));
+}
+
+#[test]
+fn string_takes_anything_as_text() {
+    let sandbox = Sandbox::new();
+    for argument in ["5", "true", "{\"a\":1}", "\"quoted\""] {
+        sandbox.ok(&["memory", "set", "key", argument, "--string"]);
+        assert_eq!(sandbox.json(&["memory", "get", "key"])["value"], json!(argument));
+    }
+}
+
+#[test]
+fn a_dash_reads_stdin_less_one_newline() {
+    let sandbox = Sandbox::new();
+    for (options, stdin, value) in [
+        (&[][..], "5\n", json!(5)),
+        (&["--string"][..], "5\n", json!("5")),
+        (&["--string"][..], "5", json!("5")),
+        (&["--string"][..], "line\n\n", json!("line\n")),
+        (&["--string"][..], "  kept  ", json!("  kept  ")),
+        (&["--string"][..], "", json!("")),
+        (&[][..], "{\"a\":\n1}\n", json!({"a": 1})),
+        (&[][..], "some text\n", json!("some text")),
+    ] {
+        let ran = sandbox.cork_with_stdin(&[&["memory", "set", "key", "-"], options].concat(), stdin.as_bytes());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+        assert_eq!(sandbox.json(&["memory", "get", "key"])["value"], value, "{stdin:?}");
+    }
+    let ran = sandbox.cork_with_stdin(&["memory", "set", "key", "-"], b"\xff\xfe");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("UTF-8"), "{ran:?}");
+}
+
+#[test]
+fn what_get_prints_can_be_set_again() {
+    let sandbox = Sandbox::new();
+    let text = "line\n\n  indented \u{1b}[0m\n";
+    assert_eq!(
+        sandbox.cork_with_stdin(&["memory", "set", "a", "--string", "-"], format!("{text}\n").as_bytes()).code,
+        0
+    );
+    let printed = sandbox.cork(&["memory", "get", "a"]).stdout;
+    assert_eq!(sandbox.cork_with_stdin(&["memory", "set", "b", "--string", "-"], printed.as_bytes()).code, 0);
+    assert_eq!(sandbox.json(&["memory", "get", "b"])["value"], json!(text));
+}
+
+#[test]
+fn a_mistyped_option_is_not_stored() {
+    let sandbox = Sandbox::new();
+    sandbox.fails(&["memory", "append", "log", "--lin"], 2, "no such option");
+    sandbox.fails(&["memory", "note", "add", "--list"], 2, "no such option");
+    sandbox.fails(&["memory", "set", "key", "value", "--strng"], 2, "--strng");
+    sandbox.ok(&["memory", "set", "flag", "--", "--verbose"]);
+    assert_eq!(sandbox.ok(&["memory", "get", "flag"]), "--verbose");
+}
+
+#[test]
+fn metadata_is_kept_and_shown() {
+    let sandbox = Sandbox::new();
+    #[rustfmt::skip]
+    sandbox.ok(&[
+        "memory", "set", "key", "value", "--importance", "0.9", "--tag", "a", "--tag", "b", "--kind", "insight",
+        "--expires-at", "2999-01-01T00:00:00Z", "--custom", "{\"source\":\"chat\"}", "--author", "ada",
+        "--session", "s1", "--at", "2020-01-02T03:04:05Z",
+    ]);
+    let entry = sandbox.json(&["memory", "get", "key"]);
+    assert_eq!(entry["key"], "key");
+    assert_eq!(entry["version"], 1);
+    assert_eq!(entry["type_name"], "json");
+    assert_eq!(
+        entry["metadata"],
+        json!({
+            "importance": 0.9, "tags": ["a", "b"], "kind": "insight", "expires_at": "2999-01-01T00:00:00Z",
+            "custom": {"source": "chat"}, "author": "ada", "session": "s1", "at": "2020-01-02T03:04:05Z",
+        })
+    );
+}
+
+#[test]
+fn without_metadata_everything_is_still_shown() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "key", "value"]);
+    sandbox.ok(&["--as", "grace", "memory", "set", "hers", "value"]);
+    let mut metadata = sandbox.json(&["memory", "get", "key"])["metadata"].take();
+    assert!(metadata["at"].take().is_string());
+    assert_eq!(
+        metadata,
+        json!({
+            "importance": 0.5, "tags": [], "kind": "fact", "expires_at": null, "custom": null, "author": "tester",
+            "session": null, "at": null,
+        })
+    );
+    assert_eq!(sandbox.json(&["memory", "get", "hers"])["metadata"]["author"], "grace");
+}
