@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use crate::id::check_tag;
+use crate::id::{check_principal, check_tag};
 use crate::{EntryId, LimitName, Limits, Refusal};
 
 /// A JSON value as text on one line, shared and never changed.
@@ -164,6 +164,9 @@ impl EntryMetadata {
         if let Some(tags) = &self.tags {
             Limits::check(LimitName::TagsPerEntry, tags.len() as u64, limits.tags_per_entry)?;
             tags.iter().try_for_each(|tag| check_tag(tag, limits))?;
+        }
+        for (what, name) in [("author", &self.author), ("session", &self.session)] {
+            name.as_deref().map_or(Ok(()), |name| check_principal(what, name, limits))?;
         }
         self.expiry(now).map(|_| ())
     }

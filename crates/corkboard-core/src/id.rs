@@ -101,6 +101,11 @@ pub(crate) fn check_tag(tag: &str, limits: &Limits) -> Result<(), Refusal> {
     check_name("tag", tag, LimitName::TagBytes, limits.tag_bytes)
 }
 
+/// Who did something: as short and as printable as an agent's id, which it often is.
+pub(crate) fn check_principal(what: &'static str, principal: &str, limits: &Limits) -> Result<(), Refusal> {
+    check_name(what, principal, LimitName::AgentIdBytes, limits.agent_id_bytes)
+}
+
 pub(crate) fn check_idempotency_key(key: &str, limits: &Limits) -> Result<(), Refusal> {
     check_name("idempotency key", key, LimitName::IdempotencyKeyBytes, limits.idempotency_key_bytes)
 }

@@ -85,10 +85,12 @@ impl<S: Space> Revisioned<S> {
 
 #[derive(Deserialize)]
 struct VersionOnly {
+    #[serde(alias = "format")]
     v: u32,
 }
 
-fn decode<T: DeserializeOwned>(bytes: &[u8], version: impl Fn(&T) -> u32) -> Result<T, FormatError> {
+/// Reads what has a version of its own, `v` or `format`.
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8], version: impl Fn(&T) -> u32) -> Result<T, FormatError> {
     // A newer form may fail to parse, or parse and mean something else: its version decides, not its shape.
     let (found, parsed) = match serde_json::from_slice::<T>(bytes) {
         Ok(value) => (version(&value), Ok(value)),

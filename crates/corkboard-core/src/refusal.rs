@@ -27,7 +27,7 @@ pub enum Refusal {
         at: usize,
     },
     /// A limit would be exceeded.
-    #[error("limit {limit:?} reached: {limit} would be {used}, allowed are {allowed}")]
+    #[error("limit reached: {limit} would be {used}, allowed are {allowed}")]
     Limit {
         /// Which limit.
         limit: LimitName,
@@ -59,7 +59,7 @@ pub enum Refusal {
         current: Option<Box<Entry>>,
     },
     /// Someone else changed the space first (`if_rev`). Nothing was written.
-    #[error("the space is at revision {current}, not {expected}")]
+    #[error("it is at revision {current}, not {expected}")]
     RevConflict {
         /// The revision that the caller expected.
         expected: u64,

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::id::check_principal;
 use crate::{
     Answered, Commit, CommitId, Context, FormatError, IdempotencyKey, LimitWarning, Limits, Refusal, SpaceKind, Usage,
 };
@@ -154,6 +155,7 @@ impl<S: Space> Revisioned<S> {
         context: &Context<'_>,
     ) -> Result<Outcome<S::Event, S::Reply>, Refusal> {
         let principal = &context.actor.principal;
+        check_principal("principal", principal, context.limits)?;
         if let Some(key) = &request.idempotency
             && let Some((rev, reply)) = self.answered.find(principal, key, context.now, context.limits)?
         {

@@ -123,7 +123,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
     note must not be blank
     tag must not be blank
     scope name must not contain control characters (found '\t' at byte 1)
-    limit NoteBytes reached: note bytes would be 65537, allowed are 65536
+    limit reached: note bytes would be 65537, allowed are 65536
     importance must be a number from 0 to 1, not 1.5
     expiry refused: it must lie in the future
     expiry refused: give either days or a time, not both
@@ -131,7 +131,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
     "a" is at version 2, not 1
     "a" exists already, at version 1
     "a" is at version 1, not 7
-    the space is at revision 1, not 9
+    it is at revision 1, not 9
     cannot append text to "a": its value is an object
     scope ffffffff-ffff-ffff-ffff-ffffffffffff does not exist or was disposed
     the root scope can be neither merged nor disposed

@@ -40,8 +40,8 @@ pub use board::{AgentSummary, Corkboard};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use corkboard_core::agent::{AgentEvent, AgentReply, AgentState, MemorySnapshot};
 pub use corkboard_core::{
-    Access, Actor, ActorKind, AgentId, Commit, CommitId, Content, Entry, EntryData, EntryId, EntryMetadata, Key,
-    LimitName, Limits, MemoryKind, Note, NoteId, Refusal, Role, ScopeId, ScopeName,
+    Access, Actor, ActorKind, AgentId, Commit, CommitId, Content, Entry, EntryData, EntryId, EntryMetadata,
+    FORMAT_VERSION, FormatError, Key, LimitName, Limits, MemoryKind, Note, NoteId, Refusal, Role, ScopeId, ScopeName,
 };
 pub use engine::{Watch, Watched};
 pub use error::{Error, ErrorKind};
@@ -50,6 +50,11 @@ pub use memory::{
     ScopeInfo, Set, WorkingMemory, Written,
 };
 pub use options::{Options, Retention, SavePolicy, SnapshotPolicy, Tier};
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;
 
 /// What the library's calls give.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

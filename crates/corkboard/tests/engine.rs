@@ -415,3 +415,39 @@ async fn deleting_an_agent_takes_its_scopes_along() {
     assert!(ephemeral.is_disposed() && durable.is_disposed());
     assert!(memory.active_scopes().await.unwrap().is_empty());
 }
+
+#[tokio::test]
+async fn names_of_people_are_held_to_the_rules_of_names() {
+    let board = Corkboard::open("memory:").await.unwrap();
+    let agent = board.agent("a").unwrap();
+    for principal in ["", "a\nb", &"x".repeat(257)] {
+        let actor = corkboard::Actor { principal: principal.into(), ..corkboard::Actor::local() };
+        let refused = agent.acting_as(actor).working().set("key", "value").await;
+        assert!(matches!(refused, Err(Error::Refused(_))), "{principal:?}: {refused:?}");
+        for metadata in [
+            EntryMetadata { author: Some(principal.into()), ..Default::default() },
+            EntryMetadata { session: Some(principal.into()), ..Default::default() },
+        ] {
+            let refused = agent.working().set("key", "value").metadata(metadata).await;
+            assert!(matches!(refused, Err(Error::Refused(_))), "{principal:?}: {refused:?}");
+        }
+    }
+    assert_eq!(agent.rev().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn reading_alone_keeps_the_budget_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let board = Corkboard::open(&url(&folder)).await.unwrap();
+    for index in 0..40 {
+        let memory = board.agent(&format!("agent-{index}")).unwrap().working();
+        memory.set("text", &"x".repeat(10_000)).await.unwrap();
+    }
+    board.close().await.unwrap();
+    let options = Options { memory_budget: 100_000, ..Options::default() };
+    let board = Corkboard::open_with(&url(&folder), options).await.unwrap();
+    for index in 0..40 {
+        assert_eq!(board.agent(&format!("agent-{index}")).unwrap().working().len().await.unwrap(), 1);
+        assert!(board.resident().1 <= 100_000, "{:?}", board.resident());
+    }
+}

@@ -397,7 +397,7 @@ async fn an_update_that_panics_is_an_error_and_writes_nothing() {
     .await;
 }
 
-/// On one thread, everything that is asked before anyone waits is committed together.
+/// What is asked while the first is being written is committed together.
 #[tokio::test]
 async fn an_update_that_panics_leaves_the_others_in_its_batch_alone() {
     check(async |_, handle| {

@@ -14,6 +14,8 @@ use crate::exit::{Failure, say};
 use crate::output::{Output, bytes, count, one_line};
 use crate::session::Session;
 
+/// Whose memory is written to and deleted. Always the same one: a deleted space leaves a tombstone.
+const SCRATCH: &str = "cork doctor's scratch";
 /// How many writes are timed.
 const WRITES: u32 = 20;
 /// Less free space than this is a problem.
@@ -76,11 +78,10 @@ async fn examine(session: &Session, report: &mut Report, opening: Duration) -> R
 
 /// Times durable writes in the memory of an agent that is there for this alone.
 async fn time_writes(board: &Corkboard) -> Result<String, String> {
-    let scratch = format!("cork-doctor-{}", std::process::id());
-    let timed = timed_writes(board, &scratch).await;
-    let deleted = board.delete_agent(&scratch).await;
+    let timed = timed_writes(board, SCRATCH).await;
+    let deleted = board.delete_agent(SCRATCH).await;
     let mut times = timed.map_err(|error| format!("durable writes fail: {error}"))?;
-    deleted.map_err(|error| format!("the scratch agent {scratch} could not be deleted: {error}"))?;
+    deleted.map_err(|error| format!("the scratch agent {SCRATCH} could not be deleted: {error}"))?;
     times.sort();
     let median = times.get(times.len() / 2).copied().unwrap_or_default();
     let slowest = times.last().copied().unwrap_or_default();

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use corkboard::{Error, MemorySnapshot};
+use corkboard::{Error, FormatError, MemorySnapshot};
 use serde::Serialize;
 
 use crate::exit::Failure;
@@ -95,8 +95,10 @@ impl Save {
 
 impl Restore {
     async fn run(self, session: &Session) -> Result<(), Failure> {
-        let snapshot: MemorySnapshot = serde_json::from_slice(&self.read()?)
-            .map_err(|error| Failure::Library(Error::NotASnapshot(error.to_string())))?;
+        let snapshot = MemorySnapshot::from_json(&self.read()?).map_err(|error| match error {
+            FormatError::Newer { found } => Error::NewerFormat { space: "the snapshot".into(), found },
+            other => Error::NotASnapshot(other.to_string()),
+        })?;
         let (agent, entries) = (snapshot.agent.clone(), snapshot.entry_count());
         let expected = session.agent.agent_id();
         if agent != expected.as_str() {
@@ -114,8 +116,7 @@ impl Restore {
             count(entries as u64, "entry", "entries"),
         );
         confirm(Consent::from_flag(self.yes), &action)?;
-        session.agent.restore(snapshot).await?;
-        let rev = session.agent.rev().await?;
+        let rev = session.agent.restore(snapshot).await?;
         session.output.answer(&Answer { agent: &agent, rev, entries, file: None }, || {
             let entries = count(entries as u64, "entry", "entries");
             format!("restored agent {}, {entries}, at revision {rev}", one_line(&agent))

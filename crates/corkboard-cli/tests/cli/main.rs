@@ -13,6 +13,7 @@ mod errors;
 mod help;
 mod memory;
 mod processes;
+mod readme;
 mod scope;
 mod snapshot;
 mod stats;

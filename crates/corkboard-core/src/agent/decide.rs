@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, Kept, Separator};
-use crate::id::check_tag;
+use crate::id::{check_principal, check_tag};
 use crate::space::Decision;
 use crate::{
     Content, Context, Entry, EntryData, EntryId, EntryMetadata, Key, LimitName, LimitWarning, Limits, Note, NoteId,
@@ -259,6 +259,8 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
             }
             Limits::check(LimitName::TagsPerEntry, entry.entry.tags.len() as u64, limits.tags_per_entry)?;
             entry.entry.tags.iter().try_for_each(|tag| check_tag(tag, limits))?;
+            check_principal("author", &entry.entry.author, limits)?;
+            entry.entry.session.as_deref().map_or(Ok(()), |session| check_principal("session", session, limits))?;
         }
         scope.notes.iter().try_for_each(|note| check_note(&note.text, limits))?;
     }

@@ -10,7 +10,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::AgentState;
-use crate::{Access, AgentId, Entry, EntryData, Key, Note, NoteId, Refusal, ScopeId, ScopeName, ScopeState};
+use crate::{
+    Access, AgentId, Entry, EntryData, FormatError, Key, Note, NoteId, Refusal, ScopeId, ScopeName, ScopeState,
+};
 
 /// All scopes of an agent, the root first, each with its content.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -150,6 +152,11 @@ impl MemorySnapshot {
         let lives = |entry: &EntryImage| entry.entry.expires_at.is_none_or(|at| at > taken_at);
         memory.scopes.iter_mut().for_each(|scope| scope.entries.retain(lives));
         Self { format: crate::FORMAT_VERSION, agent: agent.as_str().into(), taken_at, rev, memory }
+    }
+
+    /// A snapshot as it was written to a file, by this version or one before.
+    pub fn from_json(json: &[u8]) -> Result<Self, FormatError> {
+        crate::record::decode(json, |snapshot: &Self| snapshot.format)
     }
 
     /// The memory, if it is that agent's.

@@ -114,6 +114,7 @@ impl<S: Space> Engine<S> {
         }
         let state = self.load(slot).await?;
         self.observer.loaded(&slot.id);
+        self.keep_budget();
         Ok(state)
     }
 

@@ -183,8 +183,9 @@ impl AgentMemory {
         Ok(MemorySnapshot::of(&self.runtime.id, &current.state, current.head.rev, now))
     }
 
-    /// Replaces the whole memory by a snapshot of the same agent, in one revision. Ephemeral scopes are disposed.
-    pub async fn restore(&self, snapshot: MemorySnapshot) -> Result<()> {
+    /// Replaces the whole memory by a snapshot of the same agent, in one revision, which is returned. Ephemeral scopes are
+    /// disposed.
+    pub async fn restore(&self, snapshot: MemorySnapshot) -> Result<u64> {
         if snapshot.format > FORMAT_VERSION {
             return Err(Error::NewerFormat { space: snapshot.agent, found: snapshot.format });
         }
@@ -193,9 +194,9 @@ impl AgentMemory {
             return Err(Error::NotASnapshot(contradiction));
         }
         let restore = Request::new(AgentCommand::Restore { image });
-        self.runtime.ask(&self.actor, Asked::Request(restore)).await?;
+        let answer = self.runtime.ask(&self.actor, Asked::Request(restore)).await?;
         self.runtime.dispose_ephemeral_scopes();
-        Ok(())
+        Ok(answer.rev)
     }
 
     /// Clears what the options say. Returns how many entries went. There is no way back but a snapshot.

@@ -67,7 +67,7 @@ impl SqliteStore {
     fn open_blocking(path: PathBuf, ownership: Ownership, busy_timeout: Duration) -> Result<Self, StoreError> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder)
-                .map_err(|error| StoreError::Unavailable(format!("cannot create {}: {error}", folder.display())))?;
+                .map_err(|error| cannot_open(&path, format!("cannot create {}: {error}", folder.display())))?;
         }
         let owner = own(&path, ownership)?;
         let mut connection = schema::connect(&path)?;
@@ -121,13 +121,18 @@ impl SqliteStore {
     }
 }
 
+fn cannot_open(path: &Path, reason: String) -> StoreError {
+    StoreError::Url { url: format!("sqlite:{}", path.display()), reason }
+}
+
 /// Shares the store with other processes, or keeps them out. The lock goes with the process, however it ends.
 fn own(path: &Path, ownership: Ownership) -> Result<File, StoreError> {
     let mut name = path.as_os_str().to_owned();
     name.push("-owner");
     let unavailable = |error: std::io::Error| StoreError::Unavailable(format!("cannot lock the store: {error}"));
+    let cannot_create = |error: std::io::Error| cannot_open(path, format!("cannot write there: {error}"));
     let mut options = File::options();
-    let mut file = options.read(true).write(true).create(true).truncate(false).open(&name).map_err(unavailable)?;
+    let mut file = options.read(true).write(true).create(true).truncate(false).open(&name).map_err(cannot_create)?;
     let locked = match ownership {
         Ownership::Shared => file.try_lock_shared(),
         Ownership::Sole => file.try_lock(),
