@@ -1,6 +1,6 @@
 //! The entry point: a store, and everything remembered in it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use corkboard_core::agent::{AgentCommand, AgentState};
@@ -139,20 +139,25 @@ impl Corkboard {
     pub async fn tick(&self) -> Result<usize> {
         let runtimes: Vec<_> = self.inner.runtimes.lock().values().filter_map(Weak::upgrade).collect();
         runtimes.iter().for_each(|runtime| runtime.expire_ephemeral());
-        let mut count = 0;
+        let mut seen = HashSet::new();
         loop {
             let due = self.inner.store.due(self.inner.options.clock.now(), DUE_PAGE).await?;
-            for space in &due {
+            let full = due.len() == DUE_PAGE;
+            let before = seen.len();
+            for space in due {
                 // A kind that this version does not know belongs to a newer server; it will tick it.
-                if space.kind() == Some(SpaceKind::Agent) {
-                    let slot = self.inner.agents.slot(space);
+                if space.kind() == Some(SpaceKind::Agent) && seen.insert(space.clone()) {
+                    let slot = self.inner.agents.slot(&space);
                     let tick = Asked::Request(Request::new(AgentCommand::Tick));
-                    self.inner.agents.ask(&slot, Actor::system(), Usage::default(), tick).await?;
-                    count += 1;
+                    let ticked = self.inner.agents.ask(&slot, Actor::system(), Usage::default(), tick).await;
+                    if let Err(error) = ticked {
+                        tracing::warn!(%space, %error, "what is due in this space could not be expired yet");
+                    }
                 }
             }
-            if due.len() < DUE_PAGE {
-                return Ok(count);
+            // What is still due after its turn is due to an error, or not yet flushed.
+            if !full || seen.len() == before {
+                return Ok(seen.len());
             }
         }
     }

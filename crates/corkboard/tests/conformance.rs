@@ -1,5 +1,14 @@
 //! Every store passes the whole conformance suite.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "in a test, helpers included, a panic is the way to fail"
+)]
+
 use corkboard::testing::Harness;
 
 const WORKER: &str = env!("CARGO_BIN_EXE_conformance-worker");

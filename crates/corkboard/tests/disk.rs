@@ -1,5 +1,14 @@
 //! A disk that fails: the store ends, and nothing that was acknowledged is lost.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "in a test, helpers included, a panic is the way to fail"
+)]
+
 use std::collections::HashSet;
 use std::path::Path;
 use std::process::{Command, Output};

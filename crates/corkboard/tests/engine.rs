@@ -1,5 +1,14 @@
 //! The engine through its handles: batches, conditions, retries by name, saving, eviction, expiry, shutdown, damage.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "in a test, helpers included, a panic is the way to fail"
+)]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Waker};
@@ -450,4 +459,110 @@ async fn reading_alone_keeps_the_budget_too() {
         assert_eq!(board.agent(&format!("agent-{index}")).unwrap().working().len().await.unwrap(), 1);
         assert!(board.resident().1 <= 100_000, "{:?}", board.resident());
     }
+}
+
+/// Polls a future once, and lets it lie.
+fn poll_once(future: &mut std::pin::Pin<&mut (impl Future + ?Sized)>) {
+    let _ = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+}
+
+#[tokio::test]
+async fn a_write_that_is_not_polled_again_holds_nobody_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let board = Corkboard::open(&url(&folder)).await.unwrap();
+    let memory = board.agent("a").unwrap().working();
+    let mut lying = memory.set("lying", &1).into_future();
+    poll_once(&mut lying.as_mut());
+    let other = tokio::time::timeout(Duration::from_secs(30), memory.set("other", &2).into_future()).await;
+    assert_eq!(other.expect("the other write goes on").unwrap().version, 2);
+    assert_eq!(lying.await.unwrap().version, 1);
+}
+
+#[tokio::test]
+async fn a_read_that_is_not_polled_again_holds_nobody_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let board = Corkboard::open(&url(&folder)).await.unwrap();
+    let memory = board.agent("a").unwrap().working();
+    let mut lying = std::pin::pin!(memory.get::<u32>("key"));
+    poll_once(&mut lying);
+    let other = tokio::time::timeout(Duration::from_secs(30), memory.get::<u32>("key")).await;
+    assert_eq!(other.expect("the other read goes on").unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_damaged_space_does_not_keep_the_others_from_expiring() {
+    let store = Arc::new(MemoryStore::shared());
+    let clock = Arc::new(ManualClock::new(noon()));
+    let options = Options { clock: clock.clone(), tick_interval: hours(24), ..Options::default() };
+    let board = Corkboard::with_store(store.clone(), options.clone());
+    let day = EntryMetadata { expiry_days: Some(1), ..Default::default() };
+    for agent in ["a damaged one", "a sound one"] {
+        board.agent(agent).unwrap().working().set("fleeting", "value").metadata(day.clone()).await.unwrap();
+    }
+    let space = agent_space("a damaged one");
+    let expected = store.head(&space).await.unwrap();
+    let record = Record { rev: 2, commit: CommitId(uuid::Uuid::new_v4()), at: noon(), body: b"rubbish".to_vec() };
+    let next_due = Some(noon());
+    store.append(Append { space, expected, records: vec![record], next_due, summary: vec![] }).await.unwrap();
+    clock.advance(hours(25));
+    let fresh = Corkboard::with_store(store.clone(), options);
+    assert_eq!(fresh.tick().await.unwrap(), 2);
+    let due = store.due(clock.now(), 10).await.unwrap();
+    assert_eq!(due, [agent_space("a damaged one")]);
+}
+
+#[tokio::test]
+async fn after_closing_everything_answers_closed() {
+    let board = Corkboard::open("memory:").await.unwrap();
+    let agent = board.agent("a").unwrap();
+    let memory = agent.working();
+    memory.set("key", &1).await.unwrap();
+    let scope = memory.create_scope("scope").await.unwrap();
+    scope.set("key", &2).await.unwrap();
+    board.close().await.unwrap();
+    assert!(matches!(memory.get::<u32>("key").await, Err(Error::Closed)));
+    assert!(matches!(memory.set("key", &3).await, Err(Error::Closed)));
+    assert!(matches!(memory.len().await, Err(Error::Closed)));
+    assert!(matches!(scope.set("key", &3).await, Err(Error::Closed)));
+    assert!(matches!(memory.create_scope("another").await, Err(Error::Closed)));
+    assert!(matches!(agent.stats().await, Err(Error::Closed)));
+}
+
+#[tokio::test]
+async fn an_event_names_its_scope_even_if_the_scope_goes_in_the_same_batch() {
+    let folder = tempfile::tempdir().unwrap();
+    let board = Corkboard::open(&url(&folder)).await.unwrap();
+    let memory = board.agent("a").unwrap().working();
+    let scope = memory.create_durable_scope("short-lived").await.unwrap();
+    let mut events = board.subscribe();
+    let first = memory.set("first", &1).into_future();
+    let (_, set, disposed) = tokio::join!(first, scope.set("key", &1).into_future(), scope.dispose());
+    set.unwrap();
+    disposed.unwrap();
+    let name = loop {
+        if let corkboard::MemoryEvent::Set { key, scope_name, .. } = events.recv().await.unwrap()
+            && key.as_str() == "key"
+        {
+            break scope_name;
+        }
+    };
+    assert_eq!(name.unwrap().as_str(), "short-lived");
+}
+
+#[tokio::test]
+async fn a_scope_below_one_that_another_process_disposed_is_disposed_too() {
+    let store = Arc::new(MemoryStore::shared());
+    let one = Corkboard::with_store(store.clone(), Options::default());
+    let two = Corkboard::with_store(store, Options::default());
+    let memory = one.agent("a").unwrap().working();
+    let durable = memory.create_durable_scope("durable").await.unwrap();
+    let child = durable.create_child_scope("child").await.unwrap();
+    child.set("key", &1).await.unwrap();
+    let theirs = two.agent("a").unwrap().working().scope(durable.id()).await.unwrap().unwrap();
+    theirs.dispose().await.unwrap();
+    assert_eq!(memory.len().await.unwrap(), 0, "this process has seen it now");
+    assert!(durable.is_disposed() && child.is_disposed());
+    assert!(matches!(child.set("key", &2).await, Err(Error::ScopeDisposed { .. })));
+    assert!(matches!(child.get::<u32>("key").await, Err(Error::ScopeDisposed { .. })));
+    assert!(memory.active_scopes().await.unwrap().is_empty());
 }

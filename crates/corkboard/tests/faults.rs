@@ -1,6 +1,15 @@
 //! With faults injected everywhere: what was acknowledged is there once, what failed is not there, and only what is said to
 //! be unknown may be either.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "in a test, helpers included, a panic is the way to fail"
+)]
+
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -598,6 +598,11 @@ async fn validation_metadata_is_within_its_bounds() {
             (tags(vec!["t".into(), "t".repeat(129)]), limit(LimitName::TagBytes, 129, 128)),
             (tags(vec![" ".into()]), Refusal::Blank { what: "tag" }),
             (tags(vec!["a\tb".into()]), Refusal::ControlCharacter { what: "tag", character: '\t', at: 1 }),
+            (EntryMetadata { author: Some("a".repeat(257)), ..none() }, limit(LimitName::AgentIdBytes, 257, 256)),
+            (
+                EntryMetadata { session: Some("mon\nday".into()), ..none() },
+                Refusal::ControlCharacter { what: "session", character: '\n', at: 3 },
+            ),
             (common::days(0), expiry(past)),
             (EntryMetadata { expires_at: Some(start()), ..none() }, expiry(past)),
             (common::days(u32::MAX), expiry("so many days lie beyond the calendar")),
@@ -647,6 +652,10 @@ async fn validation_metadata_in_a_snapshot_is_held_to_the_same_bounds() {
         assert_eq!(refused(&board, &agent, attempt).await, limit(LimitName::TagBytes, 129, 128));
         let attempt = with(&|entry| entry.tags = vec!["".into()]);
         assert_eq!(refused(&board, &agent, attempt).await, Refusal::Blank { what: "tag" });
+        let attempt = with(&|entry| entry.author = "".into());
+        assert_eq!(refused(&board, &agent, attempt).await, Refusal::Blank { what: "author" });
+        let attempt = with(&|entry| entry.session = Some("s".repeat(257).into()));
+        assert_eq!(refused(&board, &agent, attempt).await, limit(LimitName::AgentIdBytes, 257, 256));
     })
     .await;
 }

@@ -23,8 +23,8 @@ fn the_readmes_shell_examples_run_as_they_stand() {
     let path = format!("{}:{}", Path::new(CORK).parent().unwrap().display(), std::env::var("PATH").unwrap());
     command.args(["-euc", &script]).env("PATH", path);
     let ran = run(command, b"");
-    assert_eq!(ran.code, 0, "{ran:?}");
-    for said in ["saved agent ada", r#"{"goal": "add login", "steps": ["schema", "routes"]}"#, "no damage was found"] {
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    for said in ["saved agent ada", r#"{"goal":"add login","steps":["schema","routes"]}"#, "no damage was found"] {
         assert!(ran.stdout.contains(said), "{said}: {ran:?}");
     }
     assert!(ran.stdout.ends_with("\n4\n"), "four shells counted to four: {ran:?}");

@@ -34,6 +34,9 @@ impl Row {
     }
 }
 
+/// A part of the table and what measures it.
+type Part = (&'static str, fn() -> Vec<Row>);
+
 /// The value that is written and read everywhere: a small struct.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Small {
@@ -69,7 +72,7 @@ fn main() {
             });
         }
         ref only => {
-            let parts: [(&str, fn() -> Vec<Row>); 5] = [
+            let parts: [Part; 5] = [
                 ("instructions", cpu::rows),
                 ("durable", durable::rows),
                 ("replay", replay::rows),

@@ -1,5 +1,6 @@
 //! Commands become revisions: decided in order, appended together, each answered.
 
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -7,7 +8,6 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use corkboard_core::{Actor, Commit, CommitId, Context, Head, Outcome, Request, Revisioned, Space, Usage};
-use futures_util::future::{Either, select};
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -85,7 +85,7 @@ impl<S: Space> Engine<S> {
         {
             let mut queue = slot.queue.lock();
             // Under the queue's lock: after closing, nothing enters.
-            if self.closed.load(std::sync::atomic::Ordering::Acquire) {
+            if self.is_closed() {
                 return Err(Error::Closed);
             }
             queue.waiting.push(proposal);
@@ -96,14 +96,12 @@ impl<S: Space> Engine<S> {
             }
         }
         let lost = |_| lost_answer("the committing task ended before it answered");
-        match led {
-            // The first to come does the work himself, which spares a task, until he has his own answer.
-            Some(led) => match select(led, answered).await {
-                Either::Left(((), answered)) => answered.await.map_err(lost)?,
-                Either::Right((answer, _)) => answer.map_err(lost)?,
-            },
-            None => answered.await.map_err(lost)?,
+        if let Some(mut led) = led {
+            // The first to come sets the work going himself, which spares waking a task for it. The rest is a task's: it
+            // must go on even if this caller is not polled again.
+            poll_fn(|context| Poll::Ready(Pin::new(&mut led).poll(context).is_ready())).await;
         }
+        answered.await.map_err(lost)?
     }
 
     /// Waits until nothing waits in the queue.
@@ -211,17 +209,7 @@ impl<S: Space> Engine<S> {
     async fn loaded_for_commit(&self, slot: &Slot<S>) -> Result<Arc<Revisioned<S>>> {
         match slot.peek() {
             Some(state) => Ok(state),
-            None => {
-                let _one_at_a_time = slot.loading.lock().await;
-                match slot.peek() {
-                    Some(state) => Ok(state),
-                    None => {
-                        let state = self.load(slot).await?;
-                        self.observer.loaded(&slot.id);
-                        Ok(state)
-                    }
-                }
-            }
+            None => self.refresh(slot).await,
         }
     }
 
@@ -281,10 +269,11 @@ impl<S: Space> Engine<S> {
 
     fn committed(&self, slot: &Slot<S>, batch: &mut Vec<Proposal<S>>, draft: Draft<S>) {
         let state = Arc::new(draft.state);
+        let before = slot.peek().unwrap_or_else(|| state.clone());
         self.publish(slot, &state, Publish::IfNewer);
         slot.log.add(draft.events, draft.bytes);
         for commit in &draft.commits {
-            self.observer.committed(&slot.id, commit, &state.state);
+            self.observer.committed(&slot.id, commit, &before.state, &state.state);
         }
         answer(batch, draft.decided);
     }
@@ -334,7 +323,7 @@ impl<S: Space> Engine<S> {
         for (id, rev, commit) in landed as &[Landed<S>] {
             let Some(found) = batch.iter().position(|proposal| proposal.commit == *id) else { continue };
             let proposal = batch.remove(found);
-            self.observer.committed(&slot.id, commit, &caught_up.state.state);
+            self.observer.committed(&slot.id, commit, &caught_up.state.state, &caught_up.state.state);
             if let Some(reply) = proposal.drafted {
                 let _ = proposal.answer.send(Ok(Answer { reply, rev: *rev }));
             }
@@ -343,8 +332,7 @@ impl<S: Space> Engine<S> {
     }
 }
 
-/// Leads a queue for as long as it is polled. Whoever stops polling, be it that he has his answer or that he no longer
-/// wants it, leaves the rest to a task.
+/// Leads a queue until it is dropped; then a task goes on.
 struct Led {
     future: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     runtime: tokio::runtime::Handle,

@@ -32,8 +32,8 @@ const PAGE: usize = 512;
 pub(crate) trait Observer<S: Space>: Send + Sync + 'static {
     /// A space was loaded.
     fn loaded(&self, space: &SpaceId);
-    /// This process committed a revision; `state` has it.
-    fn committed(&self, space: &SpaceId, commit: &Commit<S::Event, S::Reply>, state: &S);
+    /// This process committed a revision, perhaps among others, which led from one state to the other.
+    fn committed(&self, space: &SpaceId, commit: &Commit<S::Event, S::Reply>, before: &S, after: &S);
     /// The states in memory use this much more or less.
     fn resident(&self, before: Usage, after: Usage);
 }
@@ -76,19 +76,25 @@ impl<S: Space> Engine<S> {
     }
 
     /// The space's current state. On a store that others write to too, its head is asked for first.
-    pub(crate) async fn current(&self, slot: &Slot<S>) -> Result<Arc<Revisioned<S>>> {
-        let held = self.held(slot).await?;
-        if self.ownership == Ownership::Sole || self.store.head(&slot.id).await? == held.head {
+    pub(crate) async fn current(self: &Arc<Self>, slot: &Arc<Slot<S>>) -> Result<Arc<Revisioned<S>>> {
+        if self.is_closed() {
+            return Err(Error::Closed);
+        }
+        self.touch(slot);
+        if let Some(held) = slot.state.load_full()
+            && (self.ownership == Ownership::Sole || self.store.head(&slot.id).await? == held.head)
+        {
             return Ok(held);
         }
-        let _one_at_a_time = slot.loading.lock().await;
-        let held = slot.state.load_full().unwrap_or(held);
-        Ok(self.catch_up(slot, &held).await?.state)
+        // In a task: a caller who begins to load and is then not polled must not hold up the others.
+        let (engine, slot) = (self.clone(), slot.clone());
+        let refreshed = self.runtime.spawn(async move { engine.refresh(&slot).await }).await;
+        refreshed.unwrap_or_else(|error| Err(Error::Panicked { message: error.to_string() }))
     }
 
     /// The state in memory if it is known to be current without asking the store.
     pub(crate) fn current_if_sole(&self, slot: &Slot<S>) -> Option<arc_swap::Guard<Option<Arc<Revisioned<S>>>>> {
-        if self.ownership != Ownership::Sole {
+        if self.ownership != Ownership::Sole || self.is_closed() {
             return None;
         }
         let guard = slot.state.load();
@@ -99,23 +105,23 @@ impl<S: Space> Engine<S> {
         None
     }
 
-    /// The state in memory, loaded if it is not there. Others may have moved on.
-    async fn held(&self, slot: &Slot<S>) -> Result<Arc<Revisioned<S>>> {
-        if self.closed.load(Ordering::Acquire) {
-            return Err(Error::Closed);
-        }
-        self.touch(slot);
-        if let Some(held) = slot.state.load_full() {
-            return Ok(held);
-        }
+    /// Loads the state, or brings it up to the log's head.
+    async fn refresh(&self, slot: &Slot<S>) -> Result<Arc<Revisioned<S>>> {
         let _one_at_a_time = slot.loading.lock().await;
-        if let Some(held) = slot.state.load_full() {
-            return Ok(held);
+        match slot.state.load_full() {
+            Some(held) if self.ownership == Ownership::Sole => Ok(held),
+            Some(held) => Ok(self.catch_up(slot, &held).await?.state),
+            None => {
+                let state = self.load(slot).await?;
+                self.observer.loaded(&slot.id);
+                self.keep_budget();
+                Ok(state)
+            }
         }
-        let state = self.load(slot).await?;
-        self.observer.loaded(&slot.id);
-        self.keep_budget();
-        Ok(state)
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     /// Reads the newest snapshot and the log after it.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, MemorySnapshot};
 use corkboard_core::{Actor, AgentId, FORMAT_VERSION, Request, ScopeId, Space, SpaceId};
+use jiff::Timestamp;
 use tokio::sync::broadcast;
 
 use super::ephemeral::{Circumstances, Ephemeral};
@@ -44,6 +45,17 @@ impl AgentRuntime {
     }
 
     pub(super) fn ask_ephemeral(&self, actor: &Actor, request: Request<AgentCommand>) -> Result<Answer<AgentReply>> {
+        self.ask_ephemeral_with(actor, |_, _| Ok(request))
+    }
+
+    pub(super) fn ask_ephemeral_with(
+        &self,
+        actor: &Actor,
+        make: impl FnOnce(&AgentState, Timestamp) -> Result<Request<AgentCommand>>,
+    ) -> Result<Answer<AgentReply>> {
+        if self.engine.is_closed() {
+            return Err(Error::Closed);
+        }
         let circumstances = Circumstances {
             agent: &self.id,
             actor,
@@ -52,7 +64,7 @@ impl AgentRuntime {
             now: self.engine.options.clock.now(),
             events: &self.events,
         };
-        self.ephemeral.ask(&circumstances, |_, _| Ok(request))
+        self.ephemeral.ask(&circumstances, make)
     }
 
     pub(crate) fn expire_ephemeral(&self) {
@@ -107,6 +119,7 @@ impl AgentRuntime {
     }
 
     pub(super) async fn active_scopes(&self) -> Result<Vec<ScopeInfo>> {
+        self.dispose_orphans().await?;
         let current = self.engine.current(&self.slot).await?;
         let now = self.engine.options.clock.now();
         let mut scopes: Vec<_> = ScopeInfo::all(&current.state, Durability::Durable, now).collect();

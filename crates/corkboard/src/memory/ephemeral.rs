@@ -40,9 +40,9 @@ impl Ephemeral {
         }
         // Published under the lock, or a writer's retraction could be overtaken.
         let working = self.working.lock();
-        self.published.store(Some(Arc::new(working.clone())));
-        drop(working);
-        self.published.load()
+        let state = Arc::new(working.clone());
+        self.published.store(Some(state.clone()));
+        Guard::from_inner(Some(state))
     }
 
     pub(super) fn usage(&self) -> Usage {
@@ -71,10 +71,11 @@ impl Ephemeral {
             self.published.store(None);
         }
         let before = working.state.usage();
+        let names = events.receiver_count().gt(&0).then(|| working.state.clone());
         // It was decided on this very state, so it fits.
         let _ = working.apply(&commit, CommitId::NONE, limits);
         observer::resident(before, working.state.usage());
-        observer::tell(events, agent, &commit, &working.state);
+        observer::tell(events, agent, &commit, [&working.state, names.as_ref().unwrap_or(&working.state)]);
         Ok(Answer { reply, rev: working.head.rev })
     }
 }

@@ -91,21 +91,23 @@ pub enum MemoryEvent {
 }
 
 impl MemoryEvent {
-    /// The event that a subscriber hears, if any: notes have none. `event` is one of the commit's; `state` has them all.
+    /// The event that a subscriber hears, if any: notes have none. `event` is one of the commit's; the states
+    /// are those after and before it, or after and before the batch it was part of.
     pub(crate) fn of(
         agent_id: &AgentId,
         event: &AgentEvent,
         commit: &Commit<AgentEvent, AgentReply>,
-        state: &AgentState,
+        states: [&AgentState; 2],
     ) -> Option<Self> {
         let (agent_id, timestamp) = (agent_id.clone(), commit.at);
         let scope_of = |id: &ScopeId| {
             if id.is_root() {
                 return (None, None);
             }
-            // A scope that went in the same commit is no longer in the state.
+            // A scope may have come and gone in the same commit.
             let gone = || commit.events.iter().find_map(|event| disposed_name(event, *id));
-            (state.scope(*id).map(|scope| &scope.name).or_else(gone).cloned(), Some(*id))
+            let known = states.iter().find_map(|state| state.scope(*id));
+            (known.map(|scope| &scope.name).or_else(gone).cloned(), Some(*id))
         };
         Some(match event {
             AgentEvent::EntrySet { scope, key, updated, entry } => {
@@ -115,7 +117,7 @@ impl MemoryEvent {
             }
             AgentEvent::EntryAppended { scope, key, .. } => {
                 let (scope_name, scope_id) = scope_of(scope);
-                let entry = state.scope(*scope).and_then(|scope| scope.entries.get(key));
+                let entry = states.iter().find_map(|state| state.scope(*scope)?.entries.get(key));
                 let type_name = entry.map_or_else(|| Arc::from("text"), |entry| entry.type_name.clone());
                 Self::Set { agent_id, key: key.clone(), type_name, timestamp, scope_name, scope_id, is_update: true }
             }

@@ -23,9 +23,15 @@ impl Observer<AgentState> for AgentObserver {
         tracing::info!(agent_id = space.name(), "Working memory initialized for agent {}", space.name());
     }
 
-    fn committed(&self, space: &SpaceId, commit: &Commit<AgentEvent, AgentReply>, state: &AgentState) {
+    fn committed(
+        &self,
+        space: &SpaceId,
+        commit: &Commit<AgentEvent, AgentReply>,
+        before: &AgentState,
+        after: &AgentState,
+    ) {
         if let Some(agent) = space.as_agent() {
-            tell(&self.events, &agent, commit, state);
+            tell(&self.events, &agent, commit, [after, before]);
         }
     }
 
@@ -39,12 +45,12 @@ pub(super) fn tell(
     events: &broadcast::Sender<MemoryEvent>,
     agent: &AgentId,
     commit: &Commit<AgentEvent, AgentReply>,
-    state: &AgentState,
+    states: [&AgentState; 2],
 ) {
     for event in &commit.events {
         log(agent, event);
         if events.receiver_count() > 0
-            && let Some(event) = MemoryEvent::of(agent, event, commit, state)
+            && let Some(event) = MemoryEvent::of(agent, event, commit, states)
         {
             // The last subscriber may have just left.
             let _ = events.send(event);

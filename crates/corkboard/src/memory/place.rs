@@ -16,7 +16,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::agent::AgentRuntime;
-use super::ephemeral::Circumstances;
 use super::write::{Append, Conditions, Remove, Set, unexpected};
 use crate::engine::{Answer, Asked};
 use crate::{Error, Result};
@@ -41,7 +40,18 @@ pub(super) struct EphemeralScope {
     pub(super) id: ScopeId,
     pub(super) name: ScopeName,
     pub(super) agent: Arc<AgentRuntime>,
-    pub(super) _parent: Location,
+    pub(super) parent: Location,
+}
+
+impl EphemeralScope {
+    /// The durable scope that reads end up in.
+    fn durable_ancestor(&self) -> ScopeId {
+        match &self.parent {
+            Location::Root => ScopeId::ROOT,
+            Location::Durable { id, .. } => *id,
+            Location::Ephemeral(parent) => parent.durable_ancestor(),
+        }
+    }
 }
 
 impl Drop for EphemeralScope {
@@ -117,15 +127,17 @@ impl Place {
         &self,
         make: impl FnOnce(&AgentState, Timestamp) -> Result<Request<AgentCommand>>,
     ) -> Result<Answer<AgentReply>> {
-        let circumstances = Circumstances {
-            agent: &self.agent.id,
-            actor: &self.actor,
-            limits: self.limits(),
-            outside: self.agent.slot.last_usage(),
-            now: self.agent.engine.options.clock.now(),
-            events: &self.agent.events,
-        };
-        self.agent.ephemeral.ask(&circumstances, make)
+        if self.is_orphan() {
+            return Err(self.disposed());
+        }
+        self.agent.ask_ephemeral_with(&self.actor, make)
+    }
+
+    /// Whether the durable scope above this ephemeral one was disposed, as far as this process knows.
+    pub(super) fn is_orphan(&self) -> bool {
+        let Location::Ephemeral(scope) = &self.location else { return false };
+        let ancestor = scope.durable_ancestor();
+        !ancestor.is_root() && self.agent.slot.peek().is_some_and(|state| state.state.scope(ancestor).is_none())
     }
 
     /// A scope that is gone is, to its own handle, a disposed one.
@@ -269,6 +281,9 @@ impl Place {
         now: Timestamp,
         found: &mut impl FnMut(&Arc<Entry>) -> Option<R>,
     ) -> Result<Step<R>> {
+        if self.is_orphan() {
+            return Err(self.disposed());
+        }
         let state = self.agent.ephemeral.read();
         let Some(state) = state.as_ref().map(|revisioned| &revisioned.state) else { return Err(self.disposed()) };
         let mut scope = state.scope(from).ok_or_else(|| self.disposed())?;
@@ -323,6 +338,9 @@ impl Place {
         let now = self.agent.engine.options.clock.now();
         let id = self.scope_id();
         if let Location::Ephemeral(_) = &self.location {
+            if self.is_orphan() {
+                return Err(self.disposed());
+            }
             let state = self.agent.ephemeral.read();
             let state = state.as_ref().map(|revisioned| &revisioned.state).ok_or_else(|| self.disposed())?;
             let scope = state.scope(id).ok_or_else(|| self.disposed())?;

@@ -92,7 +92,7 @@ impl Scope {
             Durability::Durable => Location::Durable { id, name },
             Durability::Ephemeral => {
                 let agent = parent.agent.clone();
-                Location::Ephemeral(Arc::new(EphemeralScope { id, name, agent, _parent: parent.location.clone() }))
+                Location::Ephemeral(Arc::new(EphemeralScope { id, name, agent, parent: parent.location.clone() }))
             }
         };
         Ok(Self { place: Place { location, ..parent.clone() } })
@@ -127,7 +127,7 @@ impl Scope {
 
     /// Whether it was disposed, as far as this process knows.
     pub fn is_disposed(&self) -> bool {
-        self.place.agent.is_disposed(self.id(), self.durability())
+        self.place.is_orphan() || self.place.agent.is_disposed(self.id(), self.durability())
     }
 
     /// How many entries it has of its own.

@@ -1,6 +1,13 @@
 //! For those who write or test stores: the conformance suite that every store passes, and a store that injects faults.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a failed expectation is a failed test, and seeds are printed"
+)]
 
 pub mod conformance;
 mod faulty;
