@@ -1,13 +1,11 @@
 //! Commands become revisions: decided in order, appended together, each answered.
 
-use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use corkboard_core::{Actor, Commit, CommitId, Context, Head, Outcome, Request, Revisioned, Space, Usage};
+use futures_util::future::{Either, select};
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -16,8 +14,6 @@ use super::{CaughtUp, Engine, Landed, Ownership, Publish, Slot};
 use crate::store::{Append, Appended, Record, StoreError};
 use crate::{Error, Result, ids};
 
-/// The most commands in one append.
-const BATCH: usize = 256;
 /// How often a lost answer is looked for before the caller is told that it is unknown.
 const LOOKUPS: u32 = 6;
 
@@ -81,57 +77,19 @@ impl<S: Space> Engine<S> {
         let (answer, answered) = oneshot::channel();
         let (commit, first_id) = (ids::commit(), ids::at(self.options.clock.now()));
         let proposal = Proposal { commit, first_id, actor, outside, asked, answer, drafted: None };
-        let mut led = None;
-        {
-            let mut queue = slot.queue.lock();
-            // Under the queue's lock: after closing, nothing enters.
-            if self.is_closed() {
-                return Err(Error::Closed);
-            }
-            queue.waiting.push(proposal);
-            if !queue.led {
-                queue.led = true;
-                let future = Box::pin(lead(self.clone(), slot.clone()));
-                led = Some(Led { future: Some(future), runtime: self.runtime.clone() });
-            }
-        }
+        let led = self.enqueue(slot, proposal)?;
         let lost = |_| lost_answer("the committing task ended before it answered");
-        if let Some(mut led) = led {
-            // The first to come sets the work going himself, which spares waking a task for it. The rest is a task's: it
-            // must go on even if this caller is not polled again.
-            poll_fn(|context| Poll::Ready(Pin::new(&mut led).poll(context).is_ready())).await;
-        }
-        answered.await.map_err(lost)?
-    }
-
-    /// Waits until nothing waits in the queue.
-    pub(super) async fn drained(&self, slot: &Slot<S>) {
-        loop {
-            {
-                let queue = slot.queue.lock();
-                if !queue.led && queue.waiting.is_empty() {
-                    return;
-                }
-            }
-            tokio::time::sleep(Duration::from_millis(1)).await;
+        match led {
+            Some(led) => match select(led, answered).await {
+                Either::Left(((), answered)) => answered.await.map_err(lost)?,
+                Either::Right((answer, _)) => answer.map_err(lost)?,
+            },
+            None => answered.await.map_err(lost)?,
         }
     }
 
-    /// Waits for the queue to be without a leader, and leads it: nothing is committed here until it is handed over.
-    pub(super) async fn lead_alone<'a>(&self, slot: &'a Slot<S>) -> Leadership<'a, S> {
-        loop {
-            {
-                let mut queue = slot.queue.lock();
-                if !queue.led {
-                    queue.led = true;
-                    return Leadership { slot, held: true };
-                }
-            }
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    }
-
-    async fn commit(&self, slot: &Slot<S>, batch: Vec<Proposal<S>>) {
+    /// Commits a batch and answers it.
+    pub(super) async fn commit(&self, slot: &Slot<S>, batch: Vec<Proposal<S>>) {
         let mut batch = batch;
         if let Err(error) = self.try_commit(slot, &mut batch).await {
             for proposal in batch {
@@ -329,86 +287,6 @@ impl<S: Space> Engine<S> {
             }
         }
         Ok(())
-    }
-}
-
-/// Leads a queue until it is dropped; then a task goes on.
-struct Led {
-    future: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    runtime: tokio::runtime::Handle,
-}
-
-impl Future for Led {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut std::task::Context<'_>) -> Poll<()> {
-        let polled = self.future.as_mut().map_or(Poll::Ready(()), |future| future.as_mut().poll(context));
-        if polled.is_ready() {
-            self.future = None;
-        }
-        polled
-    }
-}
-
-impl Drop for Led {
-    fn drop(&mut self) {
-        if let Some(future) = self.future.take() {
-            self.runtime.spawn(future);
-        }
-    }
-}
-
-/// Works off a space's queue and ends.
-async fn lead<S: Space>(engine: Arc<Engine<S>>, slot: Arc<Slot<S>>) {
-    let mut leadership = Leadership { slot: &slot, held: true };
-    loop {
-        let batch: Vec<_> = {
-            let mut queue = slot.queue.lock();
-            if queue.waiting.is_empty() {
-                leadership.give_up(&mut queue.led);
-                break;
-            }
-            let count = queue.waiting.len().min(BATCH);
-            queue.waiting.drain(..count).collect()
-        };
-        let several = batch.len() > 1;
-        engine.commit(&slot, batch).await;
-        if several {
-            // Those just answered may have more to say: let them, so that it is committed together.
-            tokio::task::yield_now().await;
-        }
-    }
-    engine.keep_budget();
-    engine.snapshot_if_due(&slot).await;
-}
-
-/// Whoever leads must say when he stops, even by a panic; else the queue would wait for ever.
-pub(super) struct Leadership<'a, S: Space> {
-    slot: &'a Slot<S>,
-    held: bool,
-}
-
-impl<S: Space> Leadership<'_, S> {
-    fn give_up(&mut self, led: &mut bool) {
-        *led = false;
-        self.held = false;
-    }
-
-    /// Leaves the queue to a task, which works off what came meanwhile.
-    pub(super) fn hand_over(mut self, engine: &Arc<Engine<S>>, slot: &Arc<Slot<S>>) {
-        self.held = false;
-        engine.runtime.spawn(lead(engine.clone(), slot.clone()));
-    }
-}
-
-impl<S: Space> Drop for Leadership<'_, S> {
-    fn drop(&mut self) {
-        if self.held {
-            let mut queue = self.slot.queue.lock();
-            queue.led = false;
-            // Their callers hear that the task ended.
-            queue.waiting.clear();
-        }
     }
 }
 

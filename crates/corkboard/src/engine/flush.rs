@@ -48,6 +48,7 @@ impl<S: Space> Engine<S> {
             self.slots.lock().values().filter(|slot| !slot.unflushed.lock().is_empty()).cloned().collect();
         let mut result = Ok(());
         for slot in slots {
+            self.hand_to_task(&slot);
             if let Err(error) = self.flush_slot(&slot).await {
                 tracing::error!(space = %slot.id, %error, "what was acknowledged could not be written yet");
                 result = Err(error);

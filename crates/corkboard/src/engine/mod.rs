@@ -6,6 +6,7 @@
 mod commit;
 mod evict;
 mod flush;
+mod lead;
 mod slot;
 mod watch;
 
@@ -86,7 +87,8 @@ impl<S: Space> Engine<S> {
         {
             return Ok(held);
         }
-        // In a task: a caller who begins to load and is then not polled must not hold up the others.
+        // In a task: a caller who begins to load and is then not polled must not hold up the others. Nor must one who writes.
+        self.hand_to_task(slot);
         let (engine, slot) = (self.clone(), slot.clone());
         let refreshed = self.runtime.spawn(async move { engine.refresh(&slot).await }).await;
         refreshed.unwrap_or_else(|error| Err(Error::Panicked { message: error.to_string() }))

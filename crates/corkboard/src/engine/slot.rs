@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use super::commit::Proposal;
 use super::flush::Unflushed;
+use super::lead::Inline;
 use crate::options::SnapshotPolicy;
 
 pub(crate) struct Slot<S: Space> {
@@ -20,6 +21,7 @@ pub(crate) struct Slot<S: Space> {
     /// Held while the state is replaced, so that it only moves forward.
     pub(super) publishing: Mutex<()>,
     pub(super) queue: Mutex<Queue<S>>,
+    pub(super) inline: Inline,
     /// What was acknowledged and not yet written (`save_interval`).
     pub(super) unflushed: Mutex<Unflushed>,
     pub(super) flushing: tokio::sync::Mutex<()>,
@@ -43,6 +45,7 @@ impl<S: Space> Slot<S> {
             loading: tokio::sync::Mutex::default(),
             publishing: Mutex::default(),
             queue: Mutex::new(Queue { waiting: Vec::new(), led: false }),
+            inline: Inline::default(),
             unflushed: Mutex::default(),
             flushing: tokio::sync::Mutex::default(),
             snapshotting: AtomicBool::new(false),
