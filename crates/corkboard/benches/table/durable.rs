@@ -13,8 +13,8 @@ use crate::{Row, key, median, runtime, small};
 const BODY: usize = 380;
 const PAIRS: usize = 300;
 const CALLERS: usize = 64;
-const ROUNDS: usize = 7;
-const PER_CALLER: usize = 40;
+const ROUNDS: usize = 9;
+const PER_CALLER: usize = 100;
 
 pub(crate) fn rows() -> Vec<Row> {
     let folder = tempfile::tempdir().unwrap();

@@ -139,12 +139,24 @@ async fn lead<S: Space>(engine: Arc<Engine<S>>, slot: Arc<Slot<S>>) {
         let several = batch.len() > 1;
         engine.commit(&slot, batch).await;
         if several {
-            // Those just answered may have more to say: let them, so that it is committed together.
-            tokio::task::yield_now().await;
+            gather(&slot).await;
         }
     }
     engine.keep_budget();
     engine.snapshot_if_due(&slot).await;
+}
+
+/// Lets those who were just answered run: they may have more to say, and it can be committed together.
+async fn gather<S: Space>(slot: &Slot<S>) {
+    let mut waiting = 0;
+    loop {
+        tokio::task::yield_now().await;
+        let now = slot.queue.lock().waiting.len();
+        if now == waiting || now >= BATCH {
+            return;
+        }
+        waiting = now;
+    }
 }
 
 /// Whoever leads must say when he stops, even by a panic; else the queue would wait for ever.
