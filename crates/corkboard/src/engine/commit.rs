@@ -124,25 +124,30 @@ impl<S: Space> Engine<S> {
             if draft.records.is_empty() {
                 return Err(lost_answer("it may still be on its way"));
             }
-            let next_due = draft.state.state.next_due();
+            let new = Arc::new(std::mem::take(&mut draft.state));
             let append = Append {
                 space: slot.id.clone(),
                 expected: state.head,
                 records: std::mem::take(&mut draft.records),
-                next_due,
-                summary: summary(&draft.state.state),
+                next_due: new.state.next_due(),
+                summary: summary(&new.state),
             };
             if !self.options.save.is_on_change() {
                 slot.unflushed.lock().push(append);
-                self.committed(slot, batch, draft);
-                if slot.unflushed.lock().is_full() {
-                    self.flush_slot(slot).await?;
+                self.committed(slot, batch, draft, &state, &new);
+                if slot.unflushed.lock().is_full()
+                    && let Err(error) = self.flush_slot(slot).await
+                {
+                    tracing::error!(space = %slot.id, %error, "what was acknowledged could not be written yet");
                 }
                 return Ok(());
             }
-            match self.store.append(append).await {
+            slot.in_flight.store(Some(new.clone()));
+            let appended = self.store.append(append).await;
+            slot.in_flight.store(None);
+            match appended {
                 Ok(Appended::Committed) => {
-                    self.committed(slot, batch, draft);
+                    self.committed(slot, batch, draft, &state, &new);
                     return Ok(());
                 }
                 Ok(Appended::Conflict { .. }) => {
@@ -225,13 +230,19 @@ impl<S: Space> Engine<S> {
         Ok(Decided::Answered(Answer { reply, rev }))
     }
 
-    fn committed(&self, slot: &Slot<S>, batch: &mut Vec<Proposal<S>>, draft: Draft<S>) {
-        let state = Arc::new(draft.state);
-        let before = slot.peek().unwrap_or_else(|| state.clone());
-        self.publish(slot, &state, Publish::IfNewer);
+    /// Makes the new state the current one, and answers the batch that led to it.
+    fn committed(
+        &self,
+        slot: &Slot<S>,
+        batch: &mut Vec<Proposal<S>>,
+        draft: Draft<S>,
+        before: &Revisioned<S>,
+        after: &Arc<Revisioned<S>>,
+    ) {
+        self.publish(slot, after, Publish::IfNewer);
         slot.log.add(draft.events, draft.bytes);
         for commit in &draft.commits {
-            self.observer.committed(&slot.id, commit, &before.state, &state.state);
+            self.observer.committed(&slot.id, commit, &before.state, &after.state);
         }
         answer(batch, draft.decided);
     }

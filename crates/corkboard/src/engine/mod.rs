@@ -82,10 +82,19 @@ impl<S: Space> Engine<S> {
             return Err(Error::Closed);
         }
         self.touch(slot);
-        if let Some(held) = slot.state.load_full()
-            && (self.ownership == Ownership::Sole || self.store.head(&slot.id).await? == held.head)
-        {
-            return Ok(held);
+        if let Some(held) = slot.state.load_full() {
+            if self.ownership == Ownership::Sole {
+                return Ok(held);
+            }
+            let head = self.store.head(&slot.id).await?;
+            if head == held.head {
+                return Ok(held);
+            }
+            // Our own append has landed, and its answer is still on its way: what it made is known.
+            if let Some(landed) = slot.in_flight.load_full().filter(|state| state.head == head) {
+                self.publish(slot, &landed, Publish::IfNewer);
+                return Ok(landed);
+            }
         }
         // In a task: a caller who begins to load and is then not polled must not hold up the others. Nor must one who writes.
         self.hand_to_task(slot);
