@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use corkboard::store::{MemoryStore, Store, StoreError};
-use corkboard::testing::{FaultPlan, FaultyStore, Harness};
+use corkboard::testing::{Fault, FaultPlan, FaultyStore, Harness};
 use corkboard::{Corkboard, Error, Options};
 
 const WORKER: &str = env!("CARGO_BIN_EXE_conformance-worker");
@@ -82,5 +82,22 @@ async fn no_acknowledged_write_is_lost_or_doubled_in_sqlite() {
     let first = fastrand::u64(..1_000_000);
     for seed in first..first + 5 {
         check(Harness::sqlite(WORKER).open().await, seed).await;
+    }
+}
+
+#[tokio::test]
+async fn what_may_still_land_is_never_called_a_failure() {
+    let store = Arc::new(MemoryStore::shared());
+    let faulty = Arc::new(FaultyStore::new(store, FaultPlan::none()));
+    let memory = Corkboard::with_store(faulty.clone(), Options::default()).agent("victim").unwrap().working();
+    memory.add_note("before").await.unwrap();
+    // The first attempt is on its way when the second one is refused.
+    faulty.next_appends([Fault::LandLater, Fault::Refuse]);
+    let outcome = memory.add_note("late").await;
+    assert!(matches!(outcome, Err(Error::Store(StoreError::OutcomeUnknown(_)))), "{outcome:?}");
+    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(30);
+    while memory.notes().await.unwrap().len() < 2 {
+        assert!(tokio::time::Instant::now() < deadline, "it never landed");
+        tokio::task::yield_now().await;
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use corkboard_core::{AgentId, Head, Limits, SpaceId, SpaceKind};
 use jiff::Timestamp;
 
-use super::{FaultPlan, FaultyStore, Harness};
+use super::{Fault, FaultPlan, FaultyStore, Harness};
 use crate::store::{Append, Appended, Cursor, Record, Snapshot, Store, StoreError, Trim};
 use crate::{Corkboard, Error, Options, Refusal, Retention, SnapshotPolicy, Watched, ids};
 
@@ -248,22 +248,10 @@ pub async fn an_append_whose_answer_was_lost_is_not_applied_twice(harness: &Harn
     let board = Corkboard::with_store(faulty.clone(), Options::default());
     let memory = board.agent("lost").unwrap().working();
     memory.set("log", "").await.unwrap();
-    for (index, cut) in ["after", "before", "later", "after"].into_iter().enumerate() {
-        let mut plan = FaultPlan { seed: index as u64, ..FaultPlan::none() };
-        match cut {
-            "after" => plan.cut_after = 100,
-            "before" => plan.cut_before = 100,
-            _ => plan.land_later = 100,
-        }
-        faulty.set_plan(plan);
-        let appending = tokio::spawn({
-            let memory = memory.clone();
-            async move { memory.append("log", &format!("{index} ")).await }
-        });
-        // The first attempt meets the fault; then the store is well again.
-        tokio::time::sleep(Duration::from_millis(3)).await;
-        faulty.set_plan(FaultPlan::none());
-        let version = appending.await.unwrap().unwrap().version;
+    let faults = [Fault::CutAfter, Fault::CutBefore, Fault::LandLater, Fault::CutAfter];
+    for (index, fault) in faults.into_iter().enumerate() {
+        faulty.next_appends([fault]);
+        let version = memory.append("log", &format!("{index} ")).await.unwrap().version;
         assert_eq!(memory.get_entry("log").await.unwrap().unwrap().version, version);
     }
     assert_eq!(memory.get::<String>("log").await.unwrap().as_deref(), Some("0 1 2 3 "));

@@ -1,5 +1,6 @@
 //! A store that fails on purpose: errors, delays, answers that are lost.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,18 +42,38 @@ impl FaultPlan {
     }
 }
 
+/// What can happen to one append.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It fails before it does anything.
+    Refuse,
+    /// It is done, and its answer lost.
+    CutAfter,
+    /// It is not done, and its answer lost.
+    CutBefore,
+    /// Its answer is lost, and it is done later.
+    LandLater,
+}
+
 /// Wraps a store and injects faults.
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
     plan: Mutex<FaultPlan>,
     dice: Mutex<fastrand::Rng>,
+    /// What the next appends meet, before the dice decide again.
+    script: Mutex<VecDeque<Fault>>,
 }
 
 impl FaultyStore {
     /// Injects faults by a plan.
     pub fn new(inner: Arc<dyn Store>, plan: FaultPlan) -> Self {
         let dice = Mutex::new(fastrand::Rng::with_seed(plan.seed));
-        Self { inner, plan: Mutex::new(plan), dice }
+        Self { inner, plan: Mutex::new(plan), dice, script: Mutex::default() }
+    }
+
+    /// What the next appends meet, one after the other.
+    pub fn next_appends(&self, faults: impl IntoIterator<Item = Fault>) {
+        self.script.lock().extend(faults);
     }
 
     /// Goes on by another plan.
@@ -64,6 +85,21 @@ impl FaultyStore {
     fn happens(&self, percent: impl Fn(&FaultPlan) -> u8) -> bool {
         let percent = percent(&self.plan.lock());
         percent > 0 && self.dice.lock().u8(0..100) < percent
+    }
+
+    /// What the next append meets: as scripted, or as the dice decide.
+    async fn next_fault(&self) -> Result<Option<Fault>, StoreError> {
+        let scripted = self.script.lock().pop_front();
+        if scripted.is_some() {
+            return Ok(scripted);
+        }
+        self.pass().await?;
+        let faults: [(Fault, fn(&FaultPlan) -> u8); 3] = [
+            (Fault::CutBefore, |plan| plan.cut_before),
+            (Fault::LandLater, |plan| plan.land_later),
+            (Fault::CutAfter, |plan| plan.cut_after),
+        ];
+        Ok(faults.into_iter().find(|(_, percent)| self.happens(percent)).map(|(fault, _)| fault))
     }
 
     async fn pass(&self) -> Result<(), StoreError> {
@@ -85,22 +121,25 @@ impl Store for FaultyStore {
 
     fn append(&self, append: Append) -> StoreFuture<'_, Appended> {
         Box::pin(async move {
-            self.pass().await?;
             let lost = |how: &str| Err(StoreError::OutcomeUnknown(format!("injected: {how}")));
-            if self.happens(|plan| plan.cut_before) {
-                return lost("not done");
+            match self.next_fault().await? {
+                None => self.inner.append(append).await,
+                Some(Fault::Refuse) => Err(StoreError::Unavailable("injected".into())),
+                Some(Fault::CutBefore) => lost("not done"),
+                Some(Fault::CutAfter) => {
+                    self.inner.append(append).await?;
+                    lost("done")
+                }
+                Some(Fault::LandLater) => {
+                    let inner = self.inner.clone();
+                    let micros = self.dice.lock().u64(0..20_000);
+                    tokio::spawn(async move {
+                        tokio::time::sleep(Duration::from_micros(micros)).await;
+                        let _ = inner.append(append).await;
+                    });
+                    lost("on its way")
+                }
             }
-            if self.happens(|plan| plan.land_later) {
-                let inner = self.inner.clone();
-                let micros = self.dice.lock().u64(0..20_000);
-                tokio::spawn(async move {
-                    tokio::time::sleep(Duration::from_micros(micros)).await;
-                    let _ = inner.append(append).await;
-                });
-                return lost("on its way");
-            }
-            let appended = self.inner.append(append).await?;
-            if self.happens(|plan| plan.cut_after) { lost("done") } else { Ok(appended) }
         })
     }
 

@@ -13,5 +13,5 @@ pub mod conformance;
 mod faulty;
 mod harness;
 
-pub use faulty::{FaultPlan, FaultyStore};
+pub use faulty::{Fault, FaultPlan, FaultyStore};
 pub use harness::{Harness, Worker};
