@@ -1,6 +1,7 @@
 //! Who sends a command.
 
 use alloc::string::String;
+use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,19 @@ pub enum Role {
     Human,
     /// May do everything.
     Admin,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Orchestrator => "orchestrator",
+            Self::Worker => "worker",
+            Self::Reviewer => "reviewer",
+            Self::Observer => "observer",
+            Self::Human => "human",
+            Self::Admin => "admin",
+        })
+    }
 }
 
 impl Actor {

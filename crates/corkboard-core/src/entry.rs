@@ -11,31 +11,30 @@ use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::id::{check_principal, check_tag};
 use crate::{EntryId, LimitName, Limits, Refusal};
 
 /// A JSON value as text on one line, shared and never changed.
-#[derive(Clone, Serialize)]
-#[serde(transparent)]
-pub struct Content(Arc<RawValue>);
+#[derive(Clone, PartialEq)]
+pub struct Content(Arc<str>);
 
 impl Content {
     /// The value as JSON.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        to_raw_value(value).and_then(Self::on_one_line)
+        serde_json::to_string(value).map(|json| Self::on_one_line(&json))
     }
 
     /// Text that must be one JSON value.
-    pub fn from_json(json: String) -> Result<Self, serde_json::Error> {
-        RawValue::from_string(json).and_then(Self::on_one_line)
+    pub fn from_json(json: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str::<&RawValue>(json).map(|raw| Self::on_one_line(raw.get()))
     }
 
     /// The JSON text.
     pub fn as_json(&self) -> &str {
-        self.0.get()
+        &self.0
     }
 
     /// The value as a `T`.
@@ -61,38 +60,39 @@ impl Content {
     }
 
     /// A line of a log must stay one. In valid JSON, a bare line break stands between two tokens and means nothing.
-    fn on_one_line(mut raw: Box<RawValue>) -> Result<Self, serde_json::Error> {
-        const LINE_ENDS: [char; 2] = ['\n', '\r'];
-        if raw.get().bytes().fold(false, |found, byte| found | matches!(byte, b'\n' | b'\r')) {
-            raw = RawValue::from_string(raw.get().replace(LINE_ENDS, ""))?;
+    fn on_one_line(json: &str) -> Self {
+        let is_line_end = |byte: u8| matches!(byte, b'\n' | b'\r');
+        if json.bytes().fold(false, |found, byte| found | is_line_end(byte)) {
+            return Self(Arc::from(json.replace(['\n', '\r'], "")));
         }
-        Ok(Self(Arc::from(raw)))
+        Self(Arc::from(json))
     }
 
-    /// The JSON string with more text at its end.
+    /// The JSON string with more text at its end. What is there is valid, and what is added is escaped, so that nothing has
+    /// to be read again: many small appends to a long text stay cheap.
     pub(crate) fn with_appended(&self, text: &str) -> Option<Self> {
-        let old = self.as_json().trim_end().strip_suffix('"')?;
+        let old = self.0.trim_end().strip_suffix('"')?;
         let more = serde_json::to_string(text).ok()?;
         let mut json = String::with_capacity(old.len() + more.len());
         json.push_str(old);
         json.push_str(more.strip_prefix('"')?);
-        Self::from_json(json).ok()
+        Some(Self(Arc::from(json)))
     }
 }
 
 #[derive(Deserialize)]
 struct TextOf<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl<'de> Deserialize<'de> for Content {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
-        Self::on_one_line(raw).map_err(serde::de::Error::custom)
+impl Serialize for Content {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
     }
 }
 
-impl PartialEq for Content {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_json() == other.as_json()
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(|raw| Self::on_one_line(raw.get()))
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Limits {
     pub scope_name_bytes: u64,
     /// Bytes of an entry: its value and its metadata.
     pub entry_bytes: u64,
+    /// Bytes of the name of the type that a value was written from.
+    pub type_name_bytes: u64,
     /// Tags on one entry.
     pub tags_per_entry: u64,
     /// Bytes of one tag.
@@ -65,6 +67,7 @@ impl Default for Limits {
             key_bytes: 512,
             scope_name_bytes: 512,
             entry_bytes: MIB,
+            type_name_bytes: 4096,
             tags_per_entry: 64,
             tag_bytes: 128,
             note_bytes: 64 * 1024,
@@ -92,6 +95,8 @@ pub enum LimitName {
     ScopeNameBytes,
     /// [`Limits::entry_bytes`]
     EntryBytes,
+    /// [`Limits::type_name_bytes`]
+    TypeNameBytes,
     /// [`Limits::tags_per_entry`]
     TagsPerEntry,
     /// [`Limits::tag_bytes`]
@@ -119,6 +124,7 @@ impl fmt::Display for LimitName {
             Self::KeyBytes => "key bytes",
             Self::ScopeNameBytes => "scope name bytes",
             Self::EntryBytes => "entry bytes",
+            Self::TypeNameBytes => "type name bytes",
             Self::TagsPerEntry => "tags per entry",
             Self::TagBytes => "tag bytes",
             Self::NoteBytes => "note bytes",

@@ -5,7 +5,7 @@ use alloc::string::String;
 
 use jiff::Timestamp;
 
-use crate::{Entry, Key, LimitName, ScopeId};
+use crate::{Entry, Key, LimitName, Role, ScopeId};
 
 /// A typed refusal, with the data that a caller needs to do better.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -47,6 +47,14 @@ pub enum Refusal {
     Expiry {
         /// What is wrong with it.
         reason: &'static str,
+    },
+    /// The actor's role does not allow it.
+    #[error("{principal} is an {role} and may not change anything")]
+    RoleDenied {
+        /// Who asked.
+        principal: String,
+        /// In which role.
+        role: Role,
     },
     /// Someone else changed the item first (`if_version`). Nothing was written.
     #[error("{}", conflict_text(key, *expected, current.as_deref()))]

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::check_principal;
 use crate::{
-    Answered, Commit, CommitId, Context, FormatError, IdempotencyKey, LimitWarning, Limits, Refusal, SpaceKind, Usage,
+    Answered, Commit, CommitId, Context, FormatError, IdempotencyKey, LimitWarning, Limits, Refusal, Role, SpaceKind,
+    Usage,
 };
 
 /// A kind of space: pure rules over an immutable state. Cloning a state is cheap (persistent maps).
@@ -17,7 +18,7 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
     /// The kind in the ids of such spaces.
     const KIND: SpaceKind;
     /// What can be asked.
-    type Command: Serialize + Send + Sync + 'static;
+    type Command: Clone + Serialize + Send + Sync + 'static;
     /// What can happen.
     type Event: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
     /// What is answered.
@@ -156,6 +157,10 @@ impl<S: Space> Revisioned<S> {
     ) -> Result<Outcome<S::Event, S::Reply>, Refusal> {
         let principal = &context.actor.principal;
         check_principal("principal", principal, context.limits)?;
+        // Every command writes.
+        if context.actor.role == Role::Observer {
+            return Err(Refusal::RoleDenied { principal: principal.clone(), role: Role::Observer });
+        }
         if let Some(key) = &request.idempotency
             && let Some((rev, reply)) = self.answered.find(principal, key, context.now, context.limits)?
         {

@@ -15,7 +15,7 @@ use corkboard_core::agent::{
 };
 use corkboard_core::{
     AgentId, Entry, EntryData, EntryMetadata, IdempotencyKey, Key, LimitName, LimitWarning, Limits, MemoryKind, Note,
-    NoteId, Outcome, Refusal, Request, ScopeId, ScopeName, Space, Usage,
+    NoteId, Outcome, Refusal, Request, Role, ScopeId, ScopeName, Space, Usage,
 };
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
@@ -111,12 +111,20 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
             },
             Refusal::IdempotencyMismatch { key: "k".into(), rev: 2, at: at(1_000) },
         ),
+        (
+            || {
+                let mut memory = Memory::new(Limits::default());
+                memory.actor.role = Role::Observer;
+                memory.send(set(ROOT, "a", "1")).unwrap_err()
+            },
+            Refusal::RoleDenied { principal: "ann".into(), role: Role::Observer },
+        ),
     ];
     for (act, expected) in &cases {
         assert_eq!(act(), *expected);
     }
     let reached: BTreeSet<_> = cases.iter().map(|(_, refusal)| refusal_name(refusal)).collect();
-    assert_eq!(reached.len(), 12, "a refusal is missing: {reached:?}");
+    assert_eq!(reached.len(), 13, "a refusal is missing: {reached:?}");
     let messages: Vec<_> = cases.iter().map(|(_, refusal)| refusal.to_string()).collect();
     insta::assert_snapshot!(messages.join("\n"), @r#"
     key must not be blank
@@ -138,6 +146,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
     the root scope can be neither merged nor disposed
     the snapshot belongs to agent "bob", not to "ann"
     idempotency key "k" was used at revision 2 with another body
+    ann is an observer and may not change anything
     "#);
 }
 
@@ -149,6 +158,7 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         Refusal::Limit { .. } => "limit",
         Refusal::Importance { .. } => "importance",
         Refusal::Expiry { .. } => "expiry",
+        Refusal::RoleDenied { .. } => "role denied",
         Refusal::Conflict { .. } => "conflict",
         Refusal::RevConflict { .. } => "rev conflict",
         Refusal::NotText { .. } => "not text",
@@ -199,6 +209,7 @@ fn every_limit_is_refused_by_name_with_what_was_used_and_allowed() {
     };
     let two_notes = [note(ROOT, "1"), note(ROOT, "2")];
     check(Limits { entry_bytes: 8, ..defaults() }, &[], set(ROOT, "a", "123456789"), LimitName::EntryBytes, 9, 8);
+    check(Limits { type_name_bytes: 1, ..defaults() }, &[], set(ROOT, "a", "1"), LimitName::TypeNameBytes, 4, 1);
     check(Limits { command_bytes: 8, ..defaults() }, &[], set(ROOT, "a", "123456789"), LimitName::CommandBytes, 9, 8);
     check(
         Limits { tags_per_entry: 1, ..defaults() },

@@ -218,7 +218,7 @@ fn a_commit_is_one_line_however_its_values_were_laid_out() {
     assert_eq!(replay(Revisioned::default(), &memory.log, &memory.limits), memory.live);
 
     let invalid = ["\"a raw\nline break\"", "1\n2"];
-    assert!(invalid.iter().all(|json| Content::from_json((*json).into()).is_err()));
+    assert!(invalid.iter().all(|json| Content::from_json(json).is_err()));
 }
 
 #[test]

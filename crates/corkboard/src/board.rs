@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
-use crate::engine::{Asked, Engine};
+use crate::engine::{Asked, Engine, joined};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, MemoryEvent};
 use crate::options::{Options, SavePolicy};
 use crate::store::{self, Store, StoreInfo};
@@ -96,9 +96,11 @@ impl Corkboard {
         let runtime = match runtimes.get(&id).and_then(Weak::upgrade) {
             Some(runtime) => runtime,
             None => {
-                runtimes.retain(|_, runtime| runtime.strong_count() > 0);
-                let runtime =
-                    Arc::new(AgentRuntime::new(id.clone(), self.inner.agents.clone(), self.inner.events.clone()));
+                if runtimes.len().is_power_of_two() {
+                    runtimes.retain(|_, runtime| runtime.strong_count() > 0);
+                }
+                let (agents, events) = (self.inner.agents.clone(), self.inner.events.clone());
+                let runtime = Arc::new(AgentRuntime::new(id.clone(), agents, events, self.inner.clone()));
                 runtimes.insert(id, Arc::downgrade(&runtime));
                 runtime
             }
@@ -108,6 +110,7 @@ impl Corkboard {
 
     /// The agents in this store, in the order of their ids, after the given one.
     pub async fn agents(&self, after: Option<&AgentId>, limit: usize) -> Result<Vec<AgentSummary>> {
+        self.check_open()?;
         let after = after.map(SpaceId::agent);
         let listed = self.inner.store.list(SpaceKind::Agent, after.as_ref(), limit).await?;
         let agents = listed.into_iter().filter_map(|listed| {
@@ -126,8 +129,7 @@ impl Corkboard {
         }
         // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
         let agents = self.inner.agents.clone();
-        let deleted = tokio::spawn(async move { agents.delete(&agents.slot(&SpaceId::agent(&id))).await });
-        deleted.await.unwrap_or_else(|error| Err(Error::Panicked { message: error.to_string() }))
+        joined(tokio::spawn(async move { agents.delete(&agents.slot(&SpaceId::agent(&id))).await })).await
     }
 
     /// What this process does to memories, as it happens. For what other processes do, watch an agent.
@@ -137,6 +139,7 @@ impl Corkboard {
 
     /// Expires what is due. This happens by itself every [`Options::tick_interval`]; returns how many spaces were due.
     pub async fn tick(&self) -> Result<usize> {
+        self.check_open()?;
         let runtimes: Vec<_> = self.inner.runtimes.lock().values().filter_map(Weak::upgrade).collect();
         runtimes.iter().for_each(|runtime| runtime.expire_ephemeral());
         let mut seen = HashSet::new();
@@ -174,7 +177,12 @@ impl Corkboard {
 
     /// Looks for damage in the store. An empty list is good news.
     pub async fn check(&self) -> Result<Vec<String>> {
+        self.check_open()?;
         Ok(self.inner.store.check().await?)
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.inner.agents.is_closed() { Err(Error::Closed) } else { Ok(()) }
     }
 
     /// How many memories are loaded, and about how many bytes they take.

@@ -95,10 +95,19 @@ pub enum Error {
     },
     /// The store failed.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
     /// The Corkboard was closed.
     #[error("this Corkboard is closed")]
     Closed,
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Closed => Self::Closed,
+            other => Self::Store(other),
+        }
+    }
 }
 
 /// What kind of thing went wrong. Every edge (exit codes, HTTP, MCP) maps from this.
@@ -150,6 +159,7 @@ impl Error {
                 Refusal::Limit { .. } => ("limit", Limit),
                 Refusal::Importance { .. } => ("importance", Invalid),
                 Refusal::Expiry { .. } => ("expiry", Invalid),
+                Refusal::RoleDenied { .. } => ("role_denied", Denied),
                 Refusal::Conflict { .. } => ("conflict", Conflict),
                 Refusal::RevConflict { .. } => ("rev_conflict", Conflict),
                 Refusal::NotText { .. } => ("not_text", Invalid),

@@ -15,6 +15,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use corkboard::store::{Append, MemoryStore, Ownership, Record, SqliteStore, Store, StoreError};
+use corkboard::testing::{Fault, FaultPlan, FaultyStore};
 use corkboard::{
     AgentEvent, Clock, CommitId, Corkboard, Durability, EntryMetadata, Error, Limits, ManualClock, Options, Refusal,
     SavePolicy, Watched,
@@ -390,10 +391,10 @@ async fn another_programs_database_is_refused_untouched() {
     rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE diary (line TEXT)").unwrap();
     let before = std::fs::read(&path).unwrap();
     let error = Corkboard::open(&url(&folder)).await.unwrap_err();
-    assert_eq!(error.code(), "corrupt", "{error}");
+    assert_eq!(error.code(), "store_url", "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
     std::fs::write(&path, "certainly no database, but long enough to be looked at as one ".repeat(20)).unwrap();
-    assert_eq!(Corkboard::open(&url(&folder)).await.unwrap_err().code(), "corrupt");
+    assert_eq!(Corkboard::open(&url(&folder)).await.unwrap_err().code(), "store_url");
 }
 
 #[tokio::test]
@@ -565,4 +566,147 @@ async fn a_scope_below_one_that_another_process_disposed_is_disposed_too() {
     assert!(matches!(child.set("key", &2).await, Err(Error::ScopeDisposed { .. })));
     assert!(matches!(child.get::<u32>("key").await, Err(Error::ScopeDisposed { .. })));
     assert!(memory.active_scopes().await.unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closing_during_a_flush_loses_nothing() {
+    for _ in 0..30 {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { save: SavePolicy::Interval(Duration::from_millis(1)), ..Options::default() };
+        let board = Corkboard::open_with(&url(&folder), options).await.unwrap();
+        let memory = board.agent("a").unwrap().working();
+        let mut acknowledged = 0;
+        let started = tokio::time::Instant::now();
+        while started.elapsed() < Duration::from_millis(5) {
+            memory.set("count", &acknowledged).await.unwrap();
+            acknowledged += 1;
+        }
+        board.close().await.unwrap();
+        let board = Corkboard::open(&url(&folder)).await.unwrap();
+        let count = board.agent("a").unwrap().working().get::<u32>("count").await.unwrap();
+        assert_eq!(count, Some(acknowledged - 1));
+    }
+}
+
+#[tokio::test]
+async fn a_flush_whose_answer_was_lost_goes_on_where_it_got_to() {
+    let store = Arc::new(MemoryStore::new());
+    let faulty = Arc::new(FaultyStore::new(store.clone(), FaultPlan::none()));
+    let options = Options { save: SavePolicy::Interval(hours(1)), ..Options::default() };
+    let board = Corkboard::with_store(faulty.clone(), options);
+    let memory = board.agent("a").unwrap().working();
+    memory.set("one", &1).await.unwrap();
+    memory.set("two", &2).await.unwrap();
+    faulty.next_appends([Fault::CutAfter, Fault::CutBefore]);
+    board.close().await.unwrap();
+    assert_eq!(store.head(&agent_space("a")).await.unwrap().rev, 2);
+}
+
+#[tokio::test]
+async fn save_interval_goes_on_for_as_long_as_there_are_handles() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { save: SavePolicy::Interval(Duration::from_millis(5)), ..Options::default() };
+    let agent = Corkboard::open_with(&url(&folder), options).await.unwrap().agent("a").unwrap();
+    agent.working().set("key", "value").await.unwrap();
+    let mut watch = agent.watch(0).await.unwrap();
+    assert!(matches!(watch.next().await.unwrap(), Watched::Revision { rev: 1, .. }), "it was written");
+}
+
+#[tokio::test]
+async fn save_interval_stops_acknowledging_what_it_cannot_write() {
+    let faulty = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new()), FaultPlan::none()));
+    let options = Options { save: SavePolicy::Interval(hours(1)), ..Options::default() };
+    let memory = Corkboard::with_store(faulty.clone(), options).agent("a").unwrap().working();
+    memory.set("first", &0).await.unwrap();
+    faulty.next_appends([Fault::Refuse; 20]);
+    let text = "x".repeat(1_000_000);
+    let mut refused = None;
+    for index in 0..20 {
+        if let Err(error) = memory.set(&format!("key-{index}"), &text).await {
+            refused = Some((index, error.code()));
+            break;
+        }
+    }
+    assert!(matches!(refused, Some((4..=6, "unavailable"))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn an_update_whose_closure_owns_a_scope_ends() {
+    let memory = Corkboard::open("memory:").await.unwrap().agent("a").unwrap().working();
+    let scope = memory.create_scope("scope").await.unwrap();
+    let child = scope.create_child_scope("child").await.unwrap();
+    let (scope, done) = (scope, tokio::sync::oneshot::channel());
+    let (sender, receiver) = done;
+    // In a thread of its own: a deadlock would take this one along.
+    let runtime = tokio::runtime::Handle::current();
+    std::thread::spawn(move || {
+        let id = child.id();
+        let updated = runtime.block_on(scope.update("name", move |_: Option<String>| child.name().to_string()));
+        let _ = sender.send((updated.unwrap(), id));
+    });
+    let (name, _) = tokio::time::timeout(Duration::from_secs(30), receiver).await.expect("it ends").unwrap();
+    assert_eq!(name, "child");
+    assert!(memory.active_scopes().await.unwrap().is_empty(), "the scopes went with their handles");
+}
+
+#[tokio::test]
+async fn a_watcher_hears_at_once_that_the_board_was_closed() {
+    let board = Corkboard::open("memory:").await.unwrap();
+    let agent = board.agent("a").unwrap();
+    let mut watch = agent.watch(0).await.unwrap();
+    let waiting = tokio::spawn(async move { watch.next().await });
+    tokio::task::yield_now().await;
+    board.close().await.unwrap();
+    let heard = tokio::time::timeout(Duration::from_secs(10), waiting).await.expect("before a bookmark would come");
+    assert!(matches!(heard.unwrap(), Err(Error::Closed)));
+    assert!(matches!(agent.watch(0).await, Err(Error::Closed)));
+    assert!(matches!(board.agents(None, 1).await, Err(Error::Closed)));
+    assert!(matches!(board.delete_agent("a").await, Err(Error::Closed)));
+    assert!(matches!(board.tick().await, Err(Error::Closed)));
+}
+
+#[tokio::test]
+async fn closing_lets_go_of_the_store_even_if_handles_live_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let board = Corkboard::open(&url(&folder)).await.unwrap();
+    let memory = board.agent("a").unwrap().working();
+    memory.set("key", "value").await.unwrap();
+    board.close().await.unwrap();
+    let options = Options { save: SavePolicy::Interval(hours(1)), ..Options::default() };
+    let sole = Corkboard::open_with(&url(&folder), options).await.unwrap();
+    assert_eq!(sole.agent("a").unwrap().working().len().await.unwrap(), 1);
+    assert!(matches!(memory.len().await, Err(Error::Closed)));
+}
+
+#[tokio::test]
+async fn an_age_beyond_the_calendar_drops_nothing() {
+    let retention = corkboard::Retention::Age(Duration::MAX);
+    let snapshots = corkboard::SnapshotPolicy { events: 5, bytes: u64::MAX };
+    let store = Arc::new(MemoryStore::shared());
+    let board = Corkboard::with_store(store.clone(), Options { retention, snapshots, ..Options::default() });
+    let agent = board.agent("a").unwrap();
+    for index in 0..20 {
+        agent.working().set("key", &index).await.unwrap();
+    }
+    eventually("a snapshot", || async { store.load(&agent_space("a")).await.unwrap().snapshot.is_some() }).await;
+    assert!(agent.watch(0).await.is_ok());
+}
+
+#[tokio::test]
+async fn an_observer_reads_and_does_not_write() {
+    let agent = Corkboard::open("memory:").await.unwrap().agent("a").unwrap();
+    agent.working().set("key", "value").await.unwrap();
+    let observer = corkboard::Actor { role: corkboard::Role::Observer, ..corkboard::Actor::local() };
+    let memory = agent.acting_as(observer).working();
+    assert_eq!(memory.get::<String>("key").await.unwrap().as_deref(), Some("value"));
+    let refused = memory.set("key", "other").await.unwrap_err();
+    assert_eq!((refused.code(), refused.kind()), ("role_denied", corkboard::ErrorKind::Denied));
+}
+
+#[tokio::test]
+async fn a_wrong_file_is_not_littered_upon() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("corkboard.db"), "#!/bin/sh\necho no database\n").unwrap();
+    assert_eq!(Corkboard::open(&url(&folder)).await.unwrap_err().code(), "store_url");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }

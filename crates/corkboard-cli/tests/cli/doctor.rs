@@ -60,7 +60,7 @@ fn a_gap_in_a_log_is_found() {
 #[test]
 fn a_store_that_does_not_open() {
     let sandbox = Sandbox::new();
-    std::fs::write(sandbox.database(), "this is no database at all, but it is long enough".repeat(100)).unwrap();
+    std::fs::write(sandbox.database(), [b"SQLite format 3\0".as_slice(), &[b'x'; 4080]].concat()).unwrap();
     let ran = sandbox.cork(&["doctor"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stdout.starts_with("✗ the store is damaged: "), "{ran:?}");

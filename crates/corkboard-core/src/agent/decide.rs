@@ -72,6 +72,7 @@ fn set(
     let old = expect_scope(state, scope)?.entries.get(key);
     check_version(key, old, if_version)?;
     metadata.check(context.now, context.limits)?;
+    Limits::check(LimitName::TypeNameBytes, type_name.len() as u64, context.limits.type_name_bytes)?;
     let entry = EntryData {
         id: old.map_or_else(|| EntryId(context.next_id()), |old| old.id),
         value: value.clone(),
@@ -260,9 +261,13 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
             Limits::check(LimitName::TagsPerEntry, entry.entry.tags.len() as u64, limits.tags_per_entry)?;
             entry.entry.tags.iter().try_for_each(|tag| check_tag(tag, limits))?;
             check_principal("author", &entry.entry.author, limits)?;
+            Limits::check(LimitName::TypeNameBytes, entry.entry.type_name.len() as u64, limits.type_name_bytes)?;
             entry.entry.session.as_deref().map_or(Ok(()), |session| check_principal("session", session, limits))?;
         }
-        scope.notes.iter().try_for_each(|note| check_note(&note.text, limits))?;
+        for note in &scope.notes {
+            check_note(&note.text, limits)?;
+            check_principal("author", &note.author, limits)?;
+        }
     }
     let restored = AgentState::from(image.clone());
     let Usage { entries, scopes, bytes } = restored.usage();

@@ -215,7 +215,7 @@ fn value() -> impl Strategy<Value = Content> {
     let other = prop::sample::select(vec!["7", "-0.5e3", "true", "null", "[1,\"a\"]", "{\"b\":{},\"a\":2}"]);
     prop_oneof![
         3 => text().prop_map(|text| Content::of(&text).unwrap()),
-        2 => other.prop_map(|json| Content::from_json(json.into()).unwrap()),
+        2 => other.prop_map(|json| Content::from_json(json).unwrap()),
     ]
 }
 

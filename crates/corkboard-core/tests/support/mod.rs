@@ -158,7 +158,7 @@ pub(crate) fn scope_name(name: &str) -> ScopeName {
 }
 
 pub(crate) fn json(text: &str) -> Content {
-    Content::from_json(text.into()).unwrap()
+    Content::from_json(text).unwrap()
 }
 
 pub(crate) fn set(scope: ScopeId, name: &str, value: &str) -> AgentCommand {

@@ -1,5 +1,6 @@
 //! Commands become revisions: decided in order, appended together, each answered.
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use jiff::Timestamp;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::{CaughtUp, Engine, Landed, Ownership, Publish, Slot};
+use super::{CaughtUp, Collect, Engine, Landed, Ownership, Publish, Slot};
 use crate::store::{Append, Appended, Record, StoreError};
 use crate::{Error, Result, ids};
 
@@ -23,6 +24,18 @@ pub(crate) enum Asked<S: Space> {
     Request(Request<S::Command>),
     /// A request made from the state it is decided against; asked again if that state was overtaken.
     Computed(Compute<S>),
+}
+
+impl<S: Space> Asked<S> {
+    /// The request, made from the state if it has to be. A caller's panic is his own error, nobody else's.
+    pub(crate) fn request(&mut self, state: &S, now: Timestamp) -> Result<Cow<'_, Request<S::Command>>> {
+        match self {
+            Self::Request(request) => Ok(Cow::Borrowed(request)),
+            Self::Computed(compute) => catch_unwind(AssertUnwindSafe(|| compute(state, now)))
+                .unwrap_or_else(|panic| Err(Error::Panicked { message: panic_text(&*panic) }))
+                .map(Cow::Owned),
+        }
+    }
 }
 
 type Compute<S> = Box<dyn FnMut(&S, Timestamp) -> Result<Request<<S as Space>::Command>> + Send>;
@@ -101,6 +114,10 @@ impl<S: Space> Engine<S> {
     /// Empties the batch by answering it, or fails for what is left in it.
     async fn try_commit(&self, slot: &Slot<S>, batch: &mut Vec<Proposal<S>>) -> Result<()> {
         let started = Instant::now();
+        if slot.unflushed.lock().is_full() {
+            // Acknowledging more than can be written would only make the loss larger.
+            self.flush_slot(slot).await?;
+        }
         let mut state = self.loaded_for_commit(slot).await?;
         // Where the log was when an append was sent whose answer was lost. While it is still there, that append may land.
         let mut unsure = None;
@@ -135,11 +152,6 @@ impl<S: Space> Engine<S> {
             if !self.options.save.is_on_change() {
                 slot.unflushed.lock().push(append);
                 self.committed(slot, batch, draft, &state, &new);
-                if slot.unflushed.lock().is_full()
-                    && let Err(error) = self.flush_slot(slot).await
-                {
-                    tracing::error!(space = %slot.id, %error, "what was acknowledged could not be written yet");
-                }
                 return Ok(());
             }
             slot.in_flight.store(Some(new.clone()));
@@ -151,7 +163,11 @@ impl<S: Space> Engine<S> {
                     return Ok(());
                 }
                 Ok(Appended::Conflict { .. }) => {
-                    state = self.overtaken(slot, batch, &state, unsure).await?;
+                    let overtaken = self.overtaken(slot, batch, &state, unsure).await;
+                    state = match unsure {
+                        Some(_) => overtaken.map_err(|error| lost_answer(&error.to_string()))?,
+                        None => overtaken?,
+                    };
                     if started.elapsed() > self.options.busy_timeout {
                         return Err(StoreError::Busy { waited: started.elapsed() }.into());
                     }
@@ -195,19 +211,10 @@ impl<S: Space> Engine<S> {
 
     fn draft_one(&self, draft: &mut Draft<S>, proposal: &mut Proposal<S>) -> Result<Decided<S::Reply>> {
         let now = self.now(&draft.state);
-        let computed;
-        let request = match &mut proposal.asked {
-            Asked::Request(request) => request,
-            Asked::Computed(compute) => {
-                // The closure is the caller's: its panic must not become that of the others in the batch.
-                computed = catch_unwind(AssertUnwindSafe(|| compute(&draft.state.state, now)))
-                    .unwrap_or_else(|panic| Err(Error::Panicked { message: panic_text(&*panic) }))?;
-                &computed
-            }
-        };
+        let request = proposal.asked.request(&draft.state.state, now)?;
         let mut context = Context::new(now, &proposal.actor, &self.options.limits, proposal.first_id);
         context.outside = proposal.outside;
-        let (commit, reply, warnings) = match draft.state.decide(request, &context)? {
+        let (commit, reply, warnings) = match draft.state.decide(&request, &context)? {
             Outcome::Unchanged { reply, rev } => return Ok(Decided::Answered(Answer { reply, rev })),
             Outcome::Commit { commit, reply, warnings } => (commit, reply, warnings),
         };
@@ -256,12 +263,11 @@ impl<S: Space> Engine<S> {
         unsure: Option<Head>,
     ) -> Result<Arc<Revisioned<S>>> {
         let _one_at_a_time = slot.loading.lock().await;
-        let caught_up = self.catch_up(slot, state).await;
-        if unsure.is_none() {
-            return Ok(caught_up?.state);
+        let collect = if unsure.is_some() { Collect::Commits } else { Collect::Nothing };
+        let caught_up = self.catch_up(slot, state, collect).await?;
+        if unsure.is_some() {
+            self.settle(slot, batch, &caught_up)?;
         }
-        let caught_up = caught_up.map_err(|error| lost_answer(&error.to_string()))?;
-        self.settle(slot, batch, &caught_up)?;
         Ok(caught_up.state)
     }
 
@@ -275,10 +281,11 @@ impl<S: Space> Engine<S> {
     ) -> Result<Arc<Revisioned<S>>> {
         let mut pause = Duration::from_millis(5);
         for _ in 0..LOOKUPS {
-            if let Ok(state) = self.overtaken(slot, batch, state, Some(state.head)).await {
-                return Ok(state);
+            match self.overtaken(slot, batch, state, Some(state.head)).await {
+                Ok(state) => return Ok(state),
+                Err(error) if error.is_retryable() => tokio::time::sleep(pause).await,
+                Err(_) => break,
             }
-            tokio::time::sleep(pause).await;
             pause *= 3;
         }
         Err(lost_answer(message))

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use corkboard_core::{Head, Space};
+use corkboard_core::{Head, Space, SpaceId};
 use jiff::Timestamp;
 
 use super::{Engine, Slot};
 use crate::store::{Append, Appended, Record, StoreError};
 use crate::{Error, Result};
+
+/// How often a flush goes on after it found out how far an earlier one got.
+const FLUSHES: usize = 4;
 
 /// Revisions that were acknowledged and are not yet in the store.
 #[derive(Debug, Default)]
@@ -30,6 +33,27 @@ impl Unflushed {
 
     pub(super) fn is_full(&self) -> bool {
         self.bytes > Self::BYTES
+    }
+
+    /// What is to be written.
+    fn append(&self, space: &SpaceId) -> Option<Append> {
+        let (space, records, summary) = (space.clone(), self.records.clone(), self.summary.clone());
+        self.before.map(|expected| Append { space, expected, records, next_due: self.next_due, summary })
+    }
+
+    /// Forgets what is in the log up to this head. False if that head is none of ours.
+    fn is_written_up_to(&mut self, head: Head) -> bool {
+        if self.before == Some(head) {
+            return true;
+        }
+        let Some(last) = self.records.iter().position(|record| record.rev == head.rev && record.commit == head.commit)
+        else {
+            return false;
+        };
+        self.records.drain(..=last);
+        self.bytes = self.records.iter().map(|record| record.body.len()).sum();
+        self.before = (!self.records.is_empty()).then_some(head);
+        true
     }
 
     pub(super) fn push(&mut self, append: Append) {
@@ -59,40 +83,35 @@ impl<S: Space> Engine<S> {
 
     pub(super) async fn flush_slot(&self, slot: &Slot<S>) -> Result<()> {
         let _one_at_a_time = slot.flushing.lock().await;
-        let (expected, records, next_due, summary) = {
-            let unflushed = slot.unflushed.lock();
-            let Some(before) = unflushed.before else { return Ok(()) };
-            (before, unflushed.records.clone(), unflushed.next_due, unflushed.summary.clone())
-        };
-        let count = records.len();
-        let append = Append { space: slot.id.clone(), expected, records, next_due, summary };
-        let head = append.new_head();
-        let appended = match self.store.append(append).await {
-            // The answer was lost: if our last commit is the head now, it was written.
-            Err(StoreError::OutcomeUnknown(message)) => match self.store.head(&slot.id).await {
-                Ok(found) if found == head => Ok(Appended::Committed),
-                _ => Err(StoreError::OutcomeUnknown(message)),
-            },
-            other => other,
-        };
-        match appended? {
-            Appended::Committed => {
-                let mut unflushed = slot.unflushed.lock();
-                unflushed.records.drain(..count);
-                unflushed.bytes = unflushed.records.iter().map(|record| record.body.len()).sum();
-                unflushed.before = (!unflushed.records.is_empty()).then_some(head);
-                Ok(())
+        for _ in 0..FLUSHES {
+            let Some(append) = slot.unflushed.lock().append(&slot.id) else { return Ok(()) };
+            let head = append.new_head();
+            let now = match self.store.append(append).await {
+                Ok(Appended::Committed) => head,
+                // An earlier flush whose answer never came may have got so far.
+                Ok(Appended::Conflict { head }) => head,
+                Err(StoreError::OutcomeUnknown(message)) => {
+                    self.store.head(&slot.id).await.map_err(|_| StoreError::OutcomeUnknown(message))?
+                }
+                Err(error) => return Err(error.into()),
+            };
+            if !slot.unflushed.lock().is_written_up_to(now) {
+                return Err(Error::Damaged {
+                    space: slot.id.to_string(),
+                    message: format!("someone else wrote revision {} to a store that was ours alone", now.rev),
+                });
             }
-            Appended::Conflict { head } => Err(Error::Damaged {
-                space: slot.id.to_string(),
-                message: format!("someone else wrote revision {} to a store that was ours alone", head.rev),
-            }),
         }
+        if slot.unflushed.lock().is_empty() {
+            return Ok(());
+        }
+        Err(StoreError::Unavailable("it is not known how much was written".into()).into())
     }
 
     /// Waits for every queue to empty, writes what is not yet written, and refuses what comes after.
     pub(crate) async fn close(&self) -> Result<()> {
         self.closed.store(true, Ordering::Release);
+        self.closing.notify_waiters();
         let slots: Vec<Arc<Slot<S>>> = self.slots.lock().values().cloned().collect();
         for slot in slots {
             self.drained(&slot).await;

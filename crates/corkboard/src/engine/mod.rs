@@ -52,6 +52,8 @@ pub(crate) struct Engine<S: Space> {
     /// About how many bytes the loaded states take.
     resident_bytes: AtomicI64,
     closed: AtomicBool,
+    /// Told when it closes: watchers wait for it.
+    closing: tokio::sync::Notify,
 }
 
 impl<S: Space> Engine<S> {
@@ -67,6 +69,7 @@ impl<S: Space> Engine<S> {
             uses: AtomicU64::new(0),
             resident_bytes: AtomicI64::new(0),
             closed: AtomicBool::new(false),
+            closing: tokio::sync::Notify::new(),
         })
     }
 
@@ -99,8 +102,7 @@ impl<S: Space> Engine<S> {
         // In a task: a caller who begins to load and is then not polled must not hold up the others. Nor must one who writes.
         self.hand_to_task(slot);
         let (engine, slot) = (self.clone(), slot.clone());
-        let refreshed = self.runtime.spawn(async move { engine.refresh(&slot).await }).await;
-        refreshed.unwrap_or_else(|error| Err(Error::Panicked { message: error.to_string() }))
+        joined(self.runtime.spawn(async move { engine.refresh(&slot).await })).await
     }
 
     /// The state in memory if it is known to be current without asking the store.
@@ -121,7 +123,7 @@ impl<S: Space> Engine<S> {
         let _one_at_a_time = slot.loading.lock().await;
         match slot.state.load_full() {
             Some(held) if self.ownership == Ownership::Sole => Ok(held),
-            Some(held) => Ok(self.catch_up(slot, &held).await?.state),
+            Some(held) => Ok(self.catch_up(slot, &held, Collect::Nothing).await?.state),
             None => {
                 let state = self.load(slot).await?;
                 self.observer.loaded(&slot.id);
@@ -161,8 +163,8 @@ impl<S: Space> Engine<S> {
     }
 
     /// Brings the state in memory up to the log's head.
-    async fn catch_up(&self, slot: &Slot<S>, held: &Arc<Revisioned<S>>) -> Result<CaughtUp<S>> {
-        match self.replay(slot, held, Collect::Commits).await {
+    async fn catch_up(&self, slot: &Slot<S>, held: &Arc<Revisioned<S>>, collect: Collect) -> Result<CaughtUp<S>> {
+        match self.replay(slot, held, collect).await {
             Ok(replayed) => {
                 slot.log.add(replayed.events, replayed.bytes);
                 self.publish(slot, &replayed.state, Publish::IfNewer);
@@ -180,9 +182,11 @@ impl<S: Space> Engine<S> {
         let mut state = from.clone();
         let (mut events, mut bytes, mut commits) = (0, 0, Vec::new());
         loop {
-            let records = self.store.read_after(&slot.id, Cursor::from(state.head), PAGE).await?;
-            let last = records.len() < PAGE;
-            for record in records {
+            let page = self.store.read_after(&slot.id, Cursor::from(state.head), PAGE).await?;
+            if page.records.is_empty() && page.head.rev > state.head.rev {
+                return Err(Error::Damaged { space: slot.id.to_string(), message: "its log has a gap".into() });
+            }
+            for record in page.records {
                 let commit = self.decode(&slot.id, &record)?;
                 state
                     .apply(&commit, record.commit, &self.options.limits)
@@ -193,7 +197,7 @@ impl<S: Space> Engine<S> {
                     commits.push((record.commit, record.rev, commit));
                 }
             }
-            if last {
+            if state.head.rev >= page.head.rev {
                 return Ok(Replayed { state: Arc::new(state), events, bytes, commits });
             }
         }
@@ -242,6 +246,9 @@ impl<S: Space> Engine<S> {
 
     /// Deletes a space and everything in it. Returns whether there was something to delete.
     pub(crate) async fn delete(self: &Arc<Self>, slot: &Arc<Slot<S>>) -> Result<bool> {
+        if self.is_closed() {
+            return Err(Error::Closed);
+        }
         // What this process writes comes before or after, not in between.
         let alone = self.lead_alone(slot).await;
         let deleted = self.try_delete(slot).await;
@@ -295,11 +302,20 @@ impl<S: Space> Engine<S> {
         let trim = match self.options.retention {
             Retention::Everything => return Ok(()),
             Retention::Revisions(kept) => Trim { up_to: head.rev.saturating_sub(kept), older_than: None },
-            Retention::Age(age) => Trim { up_to: head.rev, older_than: last_at.checked_sub(age).ok() },
+            Retention::Age(age) => match last_at.checked_sub(age) {
+                Ok(time) => Trim { up_to: head.rev, older_than: Some(time) },
+                // Longer than time itself: nothing is that old.
+                Err(_) => return Ok(()),
+            },
         };
         self.store.trim(&slot.id, trim).await?;
         Ok(())
     }
+}
+
+/// What a task of ours gave. If it ended without a word, so has the runtime, or it has a bug.
+pub(crate) async fn joined<T>(task: tokio::task::JoinHandle<Result<T>>) -> Result<T> {
+    task.await.unwrap_or_else(|error| Err(StoreError::OutcomeUnknown(format!("a task ended early: {error}")).into()))
 }
 
 /// Which state wins.

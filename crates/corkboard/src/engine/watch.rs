@@ -29,8 +29,8 @@ pub enum Watched<E, R> {
     },
 }
 
-/// A reader of a space's log: what was, then what comes. It holds a cursor, nothing else, so it may be as slow as it likes
-/// with history; once it is live, falling too far behind ends it with [`Error::Lagged`].
+/// A reader of a space's log: what was, then what comes. It holds a cursor and at most a page
+/// ([`Page::BYTES`](crate::store::Page::BYTES)), so it may be as slow as it likes with history; once it is live, falling too far behind ends it with [`Error::Lagged`].
 pub struct Watch<S: Space> {
     engine: Arc<Engine<S>>,
     slot: Arc<Slot<S>>,
@@ -43,6 +43,9 @@ pub struct Watch<S: Space> {
 impl<S: Space> Engine<S> {
     /// Watches from the last revision that the caller has seen; 0 stands for the beginning.
     pub(crate) async fn watch(self: &Arc<Self>, slot: Arc<Slot<S>>, from_rev: u64) -> Result<Watch<S>> {
+        if self.is_closed() {
+            return Err(Error::Closed);
+        }
         let changes = self.store.changes(&slot.id);
         let cursor = Cursor { rev: from_rev, commit: None };
         let mut watch = Watch { engine: self.clone(), slot, cursor, changes, page: VecDeque::new(), live: false };
@@ -62,6 +65,11 @@ impl<S: Space> Watch<S> {
                 }
                 return Ok(watched);
             }
+            let engine = self.engine.clone();
+            let closing = engine.closing.notified();
+            if engine.is_closed() {
+                return Err(Error::Closed);
+            }
             let newest = *self.changes.borrow_and_update();
             if self.live && newest.saturating_sub(self.cursor.rev) > self.engine.options.max_watch_lag {
                 return Err(Error::Lagged { resume_from: self.cursor.rev });
@@ -71,11 +79,12 @@ impl<S: Space> Watch<S> {
                 continue;
             }
             self.live = true;
-            let changed = tokio::time::timeout(self.engine.options.bookmark_interval, self.changes.changed()).await;
-            match changed {
-                Ok(Ok(())) => {}
-                Ok(Err(_)) => return Err(Error::Closed),
-                Err(_) => return Ok(Watched::Bookmark { rev: self.cursor.rev }),
+            tokio::select! {
+                _ = self.changes.changed() => {}
+                () = closing => return Err(Error::Closed),
+                () = tokio::time::sleep(engine.options.bookmark_interval) => {
+                    return Ok(Watched::Bookmark { rev: self.cursor.rev });
+                }
             }
         }
     }
@@ -86,14 +95,14 @@ impl<S: Space> Watch<S> {
     }
 
     async fn read_page(&mut self) -> Result<()> {
-        let records = match self.engine.store.read_after(&self.slot.id, self.cursor, PAGE).await {
+        let page = match self.engine.store.read_after(&self.slot.id, self.cursor, PAGE).await {
             Err(StoreError::Unavailable(message)) => {
                 tracing::debug!(space = %self.slot.id, message, "the store is away; the watcher waits");
                 return Ok(());
             }
             other => other?,
         };
-        for record in records {
+        for record in page.records {
             let commit = self.engine.decode(&self.slot.id, &record)?;
             self.page.push_back(Watched::Revision { rev: record.rev, commit_id: record.commit, commit });
         }

@@ -1,10 +1,10 @@
 //! All that one agent remembers.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, MemorySnapshot};
 use corkboard_core::{Actor, AgentId, FORMAT_VERSION, Request, ScopeId, Space, SpaceId};
-use jiff::Timestamp;
 use tokio::sync::broadcast;
 
 use super::ephemeral::{Circumstances, Ephemeral};
@@ -31,13 +31,21 @@ pub(crate) struct AgentRuntime {
     pub(super) merging: tokio::sync::Mutex<()>,
     pub(super) events: broadcast::Sender<MemoryEvent>,
     pub(super) meters: Meters,
+    /// What ticks and flushes goes on for as long as there are handles.
+    _board: Arc<dyn Any + Send + Sync>,
 }
 
 impl AgentRuntime {
-    pub(crate) fn new(id: AgentId, engine: Arc<Engine<AgentState>>, events: broadcast::Sender<MemoryEvent>) -> Self {
+    pub(crate) fn new(
+        id: AgentId,
+        engine: Arc<Engine<AgentState>>,
+        events: broadcast::Sender<MemoryEvent>,
+        board: Arc<dyn Any + Send + Sync>,
+    ) -> Self {
         let slot = engine.slot(&SpaceId::agent(&id));
         let (ephemeral, factories) = (Ephemeral::default(), Factories::default());
-        Self { id, engine, slot, ephemeral, factories, merging: Default::default(), events, meters: Meters::new() }
+        let (merging, meters) = (Default::default(), Meters::new());
+        Self { id, engine, slot, ephemeral, factories, merging, events, meters, _board: board }
     }
 
     pub(super) async fn ask(&self, actor: &Actor, asked: Asked<AgentState>) -> Result<Answer<AgentReply>> {
@@ -45,14 +53,10 @@ impl AgentRuntime {
     }
 
     pub(super) fn ask_ephemeral(&self, actor: &Actor, request: Request<AgentCommand>) -> Result<Answer<AgentReply>> {
-        self.ask_ephemeral_with(actor, |_, _| Ok(request))
+        self.ask_ephemeral_for(actor, &mut Asked::Request(request))
     }
 
-    pub(super) fn ask_ephemeral_with(
-        &self,
-        actor: &Actor,
-        make: impl FnOnce(&AgentState, Timestamp) -> Result<Request<AgentCommand>>,
-    ) -> Result<Answer<AgentReply>> {
+    pub(super) fn ask_ephemeral_for(&self, actor: &Actor, asked: &mut Asked<AgentState>) -> Result<Answer<AgentReply>> {
         if self.engine.is_closed() {
             return Err(Error::Closed);
         }
@@ -64,7 +68,7 @@ impl AgentRuntime {
             now: self.engine.options.clock.now(),
             events: &self.events,
         };
-        self.ephemeral.ask(&circumstances, make)
+        self.ephemeral.ask(&circumstances, asked)
     }
 
     pub(crate) fn expire_ephemeral(&self) {

@@ -1,15 +1,15 @@
 //! An agent's ephemeral scopes: a second state of the same kind that lives in this process and is never stored.
 
 use arc_swap::{ArcSwapOption, Guard};
-use corkboard_core::agent::{AgentCommand, AgentReply, AgentState};
-use corkboard_core::{Actor, AgentId, CommitId, Context, Limits, Outcome, Request, Revisioned, Usage};
+use corkboard_core::agent::{AgentReply, AgentState};
+use corkboard_core::{Actor, AgentId, CommitId, Context, Limits, Outcome, Revisioned, Usage};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::sync::broadcast;
 
 use super::{MemoryEvent, observer};
-use crate::engine::Answer;
+use crate::engine::{Answer, Asked};
 use crate::{Result, ids};
 
 type State = Revisioned<AgentState>;
@@ -50,17 +50,18 @@ impl Ephemeral {
         self.working.lock().state.usage()
     }
 
-    /// Decides and applies a command. `make` builds it from the state it is decided against.
+    /// Decides and applies a command. What is asked is only borrowed: a caller's closure may own handles, whose end must
+    /// not come under this lock.
     pub(super) fn ask(
         &self,
         circumstances: &Circumstances<'_>,
-        make: impl FnOnce(&AgentState, Timestamp) -> Result<Request<AgentCommand>>,
+        asked: &mut Asked<AgentState>,
     ) -> Result<Answer<AgentReply>> {
         use corkboard_core::Space;
         let Circumstances { agent, actor, limits, outside, now, events } = circumstances;
         let mut working = self.working.lock();
         let now = working.last_at.max(*now);
-        let request = make(&working.state, now)?;
+        let request = asked.request(&working.state, now)?;
         let mut context = Context::new(now, actor, limits, ids::at(now));
         context.outside = *outside;
         let (commit, reply) = match working.decide(&request, &context)? {

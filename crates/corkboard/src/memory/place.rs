@@ -1,7 +1,5 @@
 //! Where in an agent's memory a handle stands, and what can be done there. `WorkingMemory` and `Scope` are both places.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -116,21 +114,16 @@ impl Place {
     }
 
     pub(super) async fn ask(&self, request: Request<AgentCommand>) -> Result<Answer<AgentReply>> {
-        let answer = match &self.location {
-            Location::Root | Location::Durable { .. } => self.agent.ask(&self.actor, Asked::Request(request)).await,
-            Location::Ephemeral(_) => self.ask_ephemeral(|_, _| Ok(request)),
-        };
-        answer.map_err(|error| self.own_disposal(error))
+        self.ask_for(Asked::Request(request)).await
     }
 
-    fn ask_ephemeral(
-        &self,
-        make: impl FnOnce(&AgentState, Timestamp) -> Result<Request<AgentCommand>>,
-    ) -> Result<Answer<AgentReply>> {
-        if self.is_orphan() {
-            return Err(self.disposed());
-        }
-        self.agent.ask_ephemeral_with(&self.actor, make)
+    async fn ask_for(&self, mut asked: Asked<AgentState>) -> Result<Answer<AgentReply>> {
+        let answer = match &self.location {
+            Location::Root | Location::Durable { .. } => self.agent.ask(&self.actor, asked).await,
+            Location::Ephemeral(_) if self.is_orphan() => Err(self.disposed()),
+            Location::Ephemeral(_) => self.agent.ask_ephemeral_for(&self.actor, &mut asked),
+        };
+        answer.map_err(|error| self.own_disposal(error))
     }
 
     /// Whether the durable scope above this ephemeral one was disposed, as far as this process knows.
@@ -173,15 +166,7 @@ impl Place {
                 if_version: Some(found.map_or(0, |entry| entry.version)),
             }))
         };
-        let answer = match &self.location {
-            Location::Root | Location::Durable { .. } => {
-                self.agent.ask(&self.actor, Asked::Computed(Box::new(make))).await
-            }
-            // As in the engine: the closure is the caller's, and its panic becomes an error.
-            Location::Ephemeral(_) => catch_unwind(AssertUnwindSafe(|| self.ask_ephemeral(make)))
-                .unwrap_or_else(|panic| Err(Error::Panicked { message: panic_text(&*panic) })),
-        };
-        answer.map_err(|error| self.own_disposal(error))?;
+        self.ask_for(Asked::Computed(Box::new(make))).await?;
         let value = result.lock().take();
         value.ok_or_else(|| unexpected(AgentReply::Done))
     }
@@ -398,11 +383,6 @@ fn content_of<T: Serialize + ?Sized>(key: &str, value: &T) -> Result<Content> {
         tracing::error!("Failed to serialize value for key {key}: {error}");
         Error::Serialize { key: key.into(), message: error.to_string() }
     })
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "unknown panic".into())
 }
 
 fn parse<T: DeserializeOwned>(key: &Key, entry: &Entry) -> Result<T> {

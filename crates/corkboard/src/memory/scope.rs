@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use super::place::{EphemeralScope, Location, Place, Reach};
 use super::write::{Append, Remove, Set, unexpected};
 use crate::engine::Answer;
+use crate::engine::joined;
 use crate::{Error, Result};
 
 /// How long a scope lives.
@@ -249,8 +250,7 @@ impl Scope {
         }
         // Two spaces: once the parent has them, the notes are marked. A task of its own sees to both, whoever waits.
         let place = self.place.clone();
-        let both = tokio::spawn(async move { merge_to_durable(&place, parent, overwrite).await });
-        both.await.unwrap_or_else(|error| Err(Error::Panicked { message: error.to_string() }))
+        joined(tokio::spawn(async move { merge_to_durable(&place, parent, overwrite).await })).await
     }
 
     /// Disposes this scope and all below it: its entries and notes are gone. Returns how many entries it had of its own.

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{
-    Append, Appended, Cursor, ListedSpace, Loaded, Ownership, Record, Snapshot, Store, StoreError, StoreFuture,
+    Append, Appended, Cursor, ListedSpace, Loaded, Ownership, Page, Record, Snapshot, Store, StoreError, StoreFuture,
     StoreInfo, Trim, Wakes,
 };
 
@@ -115,7 +115,7 @@ impl Store for MemoryStore {
         ready(Ok(loaded))
     }
 
-    fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Vec<Record>> {
+    fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Page> {
         ready(self.with(space, |log| {
             if cursor.rev > log.head.rev {
                 return Err(StoreError::Future { asked: cursor.rev, head: log.head.rev });
@@ -137,7 +137,7 @@ impl Store for MemoryStore {
             }
             // Revisions have no gaps, so the next one's place is known.
             let next = (cursor.rev + 1 - log.oldest()) as usize;
-            Ok(log.records.iter().skip(next).take(limit).cloned().collect())
+            Page::fill(log.records.iter().skip(next).take(limit).cloned().map(Ok), log.head)
         }))
     }
 

@@ -45,11 +45,12 @@ pub trait Store: Send + Sync + 'static {
     /// The newest snapshot of a space, and where its log begins and ends.
     fn load<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Loaded>;
 
-    /// Records after the cursor, oldest first: at most `limit` of them, and at least one if there is one.
+    /// Records after the cursor, oldest first, and where the log ended when they were read: at least one record if there is
+    /// one, and no more than about [`Page::BYTES`] and `limit` of them.
     ///
     /// Fails with [`StoreError::Compacted`] when the next record is held no longer, [`StoreError::Diverged`] when the
     /// cursor's commit is not part of this log, and [`StoreError::Future`] when the cursor is beyond its head.
-    fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Vec<Record>>;
+    fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Page>;
 
     /// Keeps a snapshot, replacing an older one. A newer one stays.
     fn write_snapshot<'a>(&'a self, space: &'a SpaceId, snapshot: Snapshot) -> StoreFuture<'a, ()>;
@@ -117,6 +118,35 @@ pub struct Record {
     pub at: Timestamp,
     /// What happened.
     pub body: Vec<u8>,
+}
+
+/// A part of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The records, oldest first.
+    pub records: Vec<Record>,
+    /// Where the log ended when they were read.
+    pub head: Head,
+}
+
+impl Page {
+    /// What a page holds at most, except that it always holds one record if there is one.
+    pub const BYTES: usize = 1024 * 1024;
+
+    /// Takes records until the page is full.
+    pub(crate) fn fill<E>(records: impl Iterator<Item = Result<Record, E>>, head: Head) -> Result<Self, E> {
+        let mut page = Self { records: Vec::new(), head };
+        let mut bytes = 0;
+        for record in records {
+            let record = record?;
+            bytes += record.body.len();
+            page.records.push(record);
+            if bytes >= Self::BYTES {
+                break;
+            }
+        }
+        Ok(page)
+    }
 }
 
 /// Records to append, and what is kept beside the log.

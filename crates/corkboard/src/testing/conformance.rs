@@ -29,6 +29,7 @@ macro_rules! conformance_suite {
         $crate::conformance_suite!(@tests $harness,
             records_come_back_in_order
             bodies_come_back_byte_for_byte
+            a_page_holds_about_a_mebibyte
             of_two_appends_on_one_revision_one_wins
             an_append_compares_revision_and_commit
             a_conflict_in_one_space_leaves_the_others_alone
@@ -102,6 +103,20 @@ fn start() -> Cursor {
     Cursor { rev: 0, commit: None }
 }
 
+/// The whole log, page by page.
+async fn read_all(store: &Arc<dyn Store>, space: &SpaceId) -> Vec<Record> {
+    let mut records: Vec<Record> = Vec::new();
+    loop {
+        let cursor = records.last().map_or(start(), |last| Cursor { rev: last.rev, commit: Some(last.commit) });
+        let page = store.read_after(space, cursor, 1000).await.unwrap();
+        assert!(!page.records.is_empty() || page.head.rev == cursor.rev, "a page is empty at the end only");
+        records.extend(page.records);
+        if records.last().map_or(0, |last| last.rev) == page.head.rev {
+            return records;
+        }
+    }
+}
+
 /// Waits for a condition that another task or process brings about.
 async fn eventually<F: Future<Output = bool>>(what: &str, condition: impl Fn() -> F) {
     let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
@@ -123,7 +138,7 @@ pub async fn records_come_back_in_order(harness: &Harness) {
     let mut cursor = start();
     let mut bodies = Vec::new();
     loop {
-        let page = store.read_after(&space, cursor, 4).await.unwrap();
+        let page = store.read_after(&space, cursor, 4).await.unwrap().records;
         let Some(last) = page.last() else { break };
         assert!(page.len() <= 4);
         cursor = Cursor { rev: last.rev, commit: Some(last.commit) };
@@ -141,8 +156,30 @@ pub async fn bodies_come_back_byte_for_byte(harness: &Harness) {
     let any: Vec<u8> = (0..=255).collect();
     let large: Vec<u8> = (0..1024 * 1024).map(|index| (index * 31 % 251) as u8).collect();
     put(&store, &space, Head::EMPTY, &[&[], &any, &large]).await;
-    let records = store.read_after(&space, start(), 10).await.unwrap();
+    let records = read_all(&store, &space).await;
     assert!(records.iter().map(|record| &record.body).eq([&vec![], &any, &large]));
+}
+
+/// A page is bounded in bytes, so that a reader of large records holds little at a time.
+pub async fn a_page_holds_about_a_mebibyte(harness: &Harness) {
+    let store = harness.open().await;
+    let space = space("pages");
+    let large = vec![b'x'; 400 * 1024];
+    let mut head = Head::EMPTY;
+    for _ in 0..8 {
+        head = put(&store, &space, head, &[&large]).await;
+    }
+    let page = store.read_after(&space, start(), 1000).await.unwrap();
+    assert_eq!((page.records.len(), page.head), (3, head));
+    assert_eq!(read_all(&store, &space).await.len(), 8);
+    let board = harness.board().await;
+    let memory = board.agent("large").unwrap().working();
+    let text = "x".repeat(400 * 1024);
+    for index in 0..8 {
+        memory.set(&format!("key-{index}"), &text).await.unwrap();
+    }
+    let fresh = harness.board().await;
+    assert_eq!(fresh.agent("large").unwrap().working().len().await.unwrap(), 8, "a load reads all pages");
 }
 
 /// Two appends on one revision: exactly one wins, and the other is told where the log is.
@@ -174,7 +211,7 @@ pub async fn an_append_compares_revision_and_commit(harness: &Harness) {
     let stranger = Head { rev: head.rev, commit: ids::commit() };
     assert_eq!(store.append(append(&space, stranger, &[b"2"])).await, Ok(Appended::Conflict { head }));
     assert_eq!(store.append(append(&space, Head::EMPTY, &[b"2"])).await, Ok(Appended::Conflict { head }));
-    assert_eq!(store.read_after(&space, start(), 10).await.unwrap().len(), 1);
+    assert_eq!(store.read_after(&space, start(), 10).await.unwrap().records.len(), 1);
 }
 
 /// Appends that are sent together are judged each for itself.
@@ -222,7 +259,7 @@ pub async fn a_recreated_space_goes_on_counting(harness: &Harness) {
     assert_eq!((loaded.head, loaded.born, loaded.snapshot), (second, born, None));
     assert_eq!(store.append(append(&space, first, &[b"x"])).await, Ok(Appended::Conflict { head: second }));
     assert_eq!(store.read_after(&space, Cursor::from(first), 9).await, Err(StoreError::Compacted { oldest: 4 }));
-    assert_eq!(store.read_after(&space, Cursor::from(born), 9).await.unwrap().len(), 1);
+    assert_eq!(store.read_after(&space, Cursor::from(born), 9).await.unwrap().records.len(), 1);
 }
 
 /// ABA: a cache of a former life neither reads nor writes as if nothing had happened.
@@ -343,7 +380,7 @@ pub async fn retention_drops_only_what_a_snapshot_covers(harness: &Harness) {
         store.read_after(&space, Cursor { rev: 5, commit: None }, 9).await,
         Err(StoreError::Compacted { oldest: 7 })
     );
-    assert_eq!(store.read_after(&space, Cursor::from(six), 9).await.unwrap().len(), 2);
+    assert_eq!(store.read_after(&space, Cursor::from(six), 9).await.unwrap().records.len(), 2);
     assert_eq!(store.head(&space).await, Ok(eight));
 }
 

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::store::{
-    Append, Appended, Cursor, ListedSpace, Loaded, Record, Snapshot, Store, StoreError, StoreFuture, StoreInfo, Trim,
+    Append, Appended, Cursor, ListedSpace, Loaded, Page, Snapshot, Store, StoreError, StoreFuture, StoreInfo, Trim,
 };
 
 /// How often what goes wrong, in percent of calls. A seed makes a run repeatable as far as the scheduler allows.
@@ -157,7 +157,7 @@ impl Store for FaultyStore {
         })
     }
 
-    fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Vec<Record>> {
+    fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Page> {
         Box::pin(async move {
             self.pass().await?;
             self.inner.read_after(space, cursor, limit).await

@@ -37,7 +37,11 @@ async fn work(arguments: &[&str]) -> Result<()> {
         ["note", agent, prefix, times] => {
             let memory = board.agent(agent)?.working();
             for index in 0..number(times) {
-                memory.add_note(&format!("{prefix}-{index}")).await?;
+                if let Err(error) = memory.add_note(&format!("{prefix}-{index}")).await {
+                    tell(&format!("error: {error}"));
+                    // Once more, to see how it goes on.
+                    memory.add_note(&format!("{prefix}-again")).await?;
+                }
                 tell(&index.to_string());
             }
         }

@@ -170,7 +170,7 @@ pub(super) fn tell(session: &Session, key: &str, written: Written) -> Result<(),
 fn read(key: &str, text: &str) -> Result<Content, Failure> {
     // Read once as a value, because raw JSON may hold what no value can: a number out of range, half a character.
     match serde_json::from_str::<Value>(text) {
-        Ok(_) => Content::from_json(compact(text)).map_err(|error| unwritable(key, &error)),
+        Ok(_) => Content::from_json(&compact(text)).map_err(|error| unwritable(key, &error)),
         Err(_) => of_text(key, text),
     }
 }

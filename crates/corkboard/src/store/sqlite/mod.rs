@@ -20,7 +20,7 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use super::{
-    Append, Appended, Cursor, ListedSpace, Loaded, Ownership, Record, Snapshot, Store, StoreError, StoreFuture,
+    Append, Appended, Cursor, ListedSpace, Loaded, Ownership, Page, Snapshot, Store, StoreError, StoreFuture,
     StoreInfo, Trim, Wakes,
 };
 use writer::Writer;
@@ -37,7 +37,8 @@ const KNOWN_HEADS: usize = 10_000;
 pub struct SqliteStore {
     inner: Arc<Inner>,
     writer: Writer,
-    _owner: File,
+    /// The lock that shares the store with other processes or keeps them out.
+    owner: Mutex<Option<File>>,
 }
 
 struct Inner {
@@ -48,6 +49,7 @@ struct Inner {
     wakes: Arc<Wakes>,
     polling: AtomicBool,
     busy_timeout: Duration,
+    runtime: tokio::runtime::Handle,
 }
 
 /// The heads seen since the file last changed.
@@ -60,18 +62,31 @@ struct Heads {
 impl SqliteStore {
     /// Opens the file, and creates it and its folder where they are missing.
     pub async fn open(path: PathBuf, ownership: Ownership, busy_timeout: Duration) -> Result<Self, StoreError> {
-        let opened = tokio::task::spawn_blocking(move || Self::open_blocking(path, ownership, busy_timeout)).await;
+        let runtime = tokio::runtime::Handle::current();
+        let opened =
+            tokio::task::spawn_blocking(move || Self::open_blocking(path, ownership, busy_timeout, runtime)).await;
         opened.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
     }
 
-    fn open_blocking(path: PathBuf, ownership: Ownership, busy_timeout: Duration) -> Result<Self, StoreError> {
+    fn open_blocking(
+        path: PathBuf,
+        ownership: Ownership,
+        busy_timeout: Duration,
+        runtime: tokio::runtime::Handle,
+    ) -> Result<Self, StoreError> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder)
                 .map_err(|error| cannot_open(&path, format!("cannot create {}: {error}", folder.display())))?;
         }
+        if !schema::is_ours_to_open(&path) {
+            return Err(cannot_open(&path, "that file is no Corkboard database".into()));
+        }
         let owner = own(&path, ownership)?;
         let mut connection = schema::connect(&path)?;
-        schema::prepare(&mut connection, busy_timeout)?;
+        schema::prepare(&mut connection, busy_timeout).map_err(|error| match error {
+            StoreError::Url { reason, .. } => cannot_open(&path, reason),
+            other => other,
+        })?;
         let wakes = Arc::new(Wakes::default());
         let writer = Writer::start(connection, wakes.clone(), busy_timeout)?;
         let connection = schema::connect(&path)?;
@@ -85,8 +100,9 @@ impl SqliteStore {
             wakes,
             polling: AtomicBool::new(false),
             busy_timeout,
+            runtime,
         };
-        Ok(Self { inner: Arc::new(inner), writer, _owner: owner })
+        Ok(Self { inner: Arc::new(inner), writer, owner: Mutex::new(Some(owner)) })
     }
 
     /// How many transactions this process committed. Each cost one fsync of the log.
@@ -182,6 +198,8 @@ impl Inner {
     async fn poll(self: Arc<Self>) {
         let mut seen = None;
         loop {
+            // Before the listeners: what is committed after this is looked for the next time.
+            let version = self.data_version();
             let listened = self.wakes.listened();
             if listened.is_empty() {
                 self.polling.store(false, Ordering::SeqCst);
@@ -191,13 +209,12 @@ impl Inner {
                 }
                 continue;
             }
-            match self.data_version() {
-                Ok(version) if seen != Some(version) => {
-                    seen = Some(version);
-                    for space in listened {
-                        if let Ok(head) = self.head(&space) {
-                            self.wakes.wake(&space, head.rev);
-                        }
+            match version {
+                Ok(version) if seen.as_ref() != Some(&(version, listened.len())) => {
+                    let heads = listened.iter().map(|space| self.head(space).map(|head| (space, head)));
+                    if let Ok(heads) = heads.collect::<Result<Vec<_>, _>>() {
+                        heads.into_iter().for_each(|(space, head)| self.wakes.wake(space, head.rev));
+                        seen = Some((version, listened.len()));
                     }
                 }
                 Err(StoreError::Closed) => return,
@@ -239,7 +256,7 @@ impl Store for SqliteStore {
         self.read(move |connection| reader::load(connection, &space))
     }
 
-    fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Vec<Record>> {
+    fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Page> {
         let space = space.clone();
         self.read(move |connection| reader::read_after(connection, &space, cursor, limit))
     }
@@ -273,7 +290,7 @@ impl Store for SqliteStore {
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
         let listener = self.inner.wakes.listen(space);
         if self.inner.ownership == Ownership::Shared && !self.inner.polling.swap(true, Ordering::SeqCst) {
-            tokio::spawn(self.inner.clone().poll());
+            self.inner.runtime.spawn(self.inner.clone().poll());
         }
         listener
     }
@@ -287,6 +304,7 @@ impl Store for SqliteStore {
             self.writer.close().await;
             self.inner.heads.lock().take();
             self.inner.readers.lock().clear();
+            self.owner.lock().take();
             Ok(())
         })
     }

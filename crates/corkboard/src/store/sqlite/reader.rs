@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use uuid::Uuid;
 
 use super::schema::error;
-use crate::store::{Cursor, ListedSpace, Loaded, Record, Snapshot, StoreError};
+use crate::store::{Cursor, ListedSpace, Loaded, Page, Record, Snapshot, StoreError};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -56,12 +56,7 @@ pub(super) fn load(connection: &mut Connection, space: &SpaceId) -> Result<Loade
     Ok(Loaded { head: row.head, born: row.born, snapshot })
 }
 
-pub(super) fn read_after(
-    connection: &mut Connection,
-    space: &SpaceId,
-    cursor: Cursor,
-    limit: usize,
-) -> Result<Vec<Record>> {
+pub(super) fn read_after(connection: &mut Connection, space: &SpaceId, cursor: Cursor, limit: usize) -> Result<Page> {
     let transaction = connection.transaction().map_err(error)?;
     let row = space_row(&transaction, space)?;
     let (id, head, born) = row.map_or((0, Head::EMPTY, Head::EMPTY), |row| (row.id, row.head, row.born));
@@ -91,7 +86,7 @@ pub(super) fn read_after(
             Ok(Record { rev, commit, at: time(row.get(2)?), body: row.get(3)? })
         })
         .map_err(error)?;
-    records.collect::<rusqlite::Result<_>>().map_err(error)
+    Page::fill(records, head).map_err(error)
 }
 
 pub(super) fn oldest(connection: &Connection, id: i64, head: Head) -> Result<u64> {

@@ -1,5 +1,6 @@
 //! The tables, and opening a connection to them.
 
+use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -44,9 +45,22 @@ CREATE TABLE snapshots (
 ) STRICT;
 ";
 
+/// Whether a file may become, or may be, a Corkboard database: it is missing, empty, or looks like SQLite's.
+pub(super) fn is_ours_to_open(path: &Path) -> bool {
+    const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+    let mut start = Vec::new();
+    match std::fs::File::open(path).and_then(|file| file.take(16).read_to_end(&mut start)) {
+        Ok(_) => start.is_empty() || start == MAGIC,
+        // Missing, or unreadable: opening says which.
+        Err(_) => true,
+    }
+}
+
 /// Opens a connection with the settings that durability rests on.
 pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    // A path is a path, even if it begins like an SQLite URI.
+    let path = if path.is_relative() { Path::new(".").join(path) } else { path.to_owned() };
     let connection = Connection::open_with_flags(path, flags).map_err(error)?;
     // Waiting is ours: SQLite's own backs off to 100 ms, far more than a commit takes.
     connection.busy_timeout(Duration::ZERO).map_err(error)?;
@@ -64,7 +78,10 @@ pub(super) fn prepare(connection: &mut Connection, busy_timeout: Duration) -> Re
         Ok((pragma::<i64>(&transaction, "application_id")?, tables))
     })?;
     if application != APPLICATION_ID && (application != 0 || tables != 0) {
-        return Err(StoreError::Corrupt("this is another program's database, not Corkboard's".into()));
+        return Err(StoreError::Url {
+            url: "sqlite:".into(),
+            reason: "this is another program's database, not Corkboard's".into(),
+        });
     }
     let mode: String =
         retry(busy_timeout, || connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(error))?;
@@ -116,10 +133,16 @@ pub(super) fn retry<T>(
 /// SQLite's errors in our words. What may have left the file in doubt ends the store.
 pub(super) fn error(error: rusqlite::Error) -> StoreError {
     let text = error.to_string();
+    // A row that is not what we wrote.
+    if error.sqlite_error_code().is_none() && !matches!(error, rusqlite::Error::QueryReturnedNoRows) {
+        return StoreError::Corrupt(text);
+    }
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { waited: Duration::ZERO },
         Some(ErrorCode::SystemIoFailure) => StoreError::Failed(text),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Corrupt(text),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) => {
+            StoreError::Corrupt(text)
+        }
         _ => StoreError::Unavailable(text),
     }
 }

@@ -121,7 +121,7 @@ fn run(mut connection: Connection, jobs: &Receiver<Job>, shared: &Shared, wakes:
         answered = batch.len();
         let failed = shared.failure.lock().clone();
         let written = match failed {
-            Some(failure) => Err(failure),
+            Some(error) => Err(Failure { error, in_commit: false }),
             None => write(&mut connection, &mut known, &batch, busy_timeout),
         };
         match written {
@@ -132,13 +132,17 @@ fn run(mut connection: Connection, jobs: &Receiver<Job>, shared: &Shared, wakes:
                     let _ = job.done.send(Ok(done));
                 }
             }
-            Err(failure) => {
-                if matches!(failure, StoreError::Failed(_) | StoreError::Corrupt(_)) {
-                    tracing::error!(%failure, "the SQLite store has ended");
-                    *shared.failure.lock() = Some(failure.clone());
+            Err(Failure { error, in_commit }) => {
+                let ends = matches!(error, StoreError::Failed(_) | StoreError::Corrupt(_));
+                if ends {
+                    tracing::error!(%error, "the SQLite store has ended");
+                    *shared.failure.lock() = Some(error.clone());
                 }
+                // What fails before the commit is undone. A commit that fails may have reached the disk or not, and the
+                // next opening may find it.
+                let answer = if ends && in_commit { StoreError::OutcomeUnknown(error.to_string()) } else { error };
                 for job in batch {
-                    let _ = job.done.send(Err(failure.clone()));
+                    let _ = job.done.send(Err(answer.clone()));
                 }
             }
         }
@@ -173,25 +177,36 @@ fn wake(wakes: &Wakes, task: &Task, done: &Done) {
     }
 }
 
+/// Why a batch was not written.
+struct Failure {
+    error: StoreError,
+    /// Whether it failed when all was done but the commit.
+    in_commit: bool,
+}
+
 /// One transaction for the whole batch. A conflict fails its own job only; an error undoes all of it.
 fn write(
     connection: &mut Connection,
     known: &mut KnownRows,
     batch: &[Job],
     busy_timeout: Duration,
-) -> Result<Vec<Done>> {
+) -> std::result::Result<Vec<Done>, Failure> {
+    let mut in_commit = false;
     let written = retry(busy_timeout, || {
+        in_commit = false;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(error)?;
         known.check(&transaction)?;
         let answers = batch.iter().map(|job| perform(&transaction, known, &job.task));
-        let answers = answers.collect::<Result<Vec<_>>>()?;
-        // A commit that fails on I/O may have reached the disk or not, and what the kernel dropped it never writes:
-        // `error` makes that the end of the store.
-        transaction.commit().map_err(error)?;
-        Ok(answers)
+        let answers = answers.collect::<Result<Vec<_>>>();
+        let committed = answers.and_then(|answers| {
+            in_commit = true;
+            transaction.commit().map_err(error).map(|()| answers)
+        });
+        if committed.is_err() {
+            // What was remembered of this transaction never was.
+            known.forget();
+        }
+        committed
     });
-    if written.is_err() {
-        known.forget();
-    }
-    written
+    written.map_err(|error| Failure { error, in_commit })
 }
