@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod conditions;
 mod exit;
 mod input;
 mod output;

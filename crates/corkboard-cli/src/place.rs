@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clap::Args;
-use corkboard::{Append, Content, Entry, Key, Note, NoteId, Remove, Scope, ScopeInfo, Set, WorkingMemory};
+use corkboard::{AddNote, Append, Content, Entry, Key, Note, NoteId, Remove, Scope, ScopeInfo, Set, WorkingMemory};
 
 use crate::exit::Failure;
 use crate::output::one_line;
@@ -113,11 +113,11 @@ impl Place {
         })
     }
 
-    pub(crate) async fn add_note(&self, text: &str) -> Result<NoteId, Failure> {
-        Ok(match self {
-            Self::Root(memory) => memory.add_note(text).await?,
-            Self::Scope(scope) => scope.add_note(text).await?,
-        })
+    pub(crate) fn add_note<'a>(&'a self, text: &'a str) -> AddNote<'a> {
+        match self {
+            Self::Root(memory) => memory.add_note(text),
+            Self::Scope(scope) => scope.add_note(text),
+        }
     }
 
     pub(crate) async fn remove_note(&self, id: NoteId) -> Result<bool, Failure> {

@@ -142,25 +142,25 @@ impl Corkboard {
         self.check_open()?;
         let runtimes: Vec<_> = self.inner.runtimes.lock().values().filter_map(Weak::upgrade).collect();
         runtimes.iter().for_each(|runtime| runtime.expire_ephemeral());
-        let mut seen = HashSet::new();
+        let (mut seen, mut ticked) = (HashSet::new(), 0);
         loop {
-            let due = self.inner.store.due(self.inner.options.clock.now(), DUE_PAGE).await?;
-            let full = due.len() == DUE_PAGE;
-            let before = seen.len();
+            // What stays due after its turn (an error, a kind that only a newer server knows) must not hide the rest.
+            let limit = DUE_PAGE + seen.len();
+            let due = self.inner.store.due(self.inner.options.clock.now(), limit).await?;
+            let (full, before) = (due.len() == limit, seen.len());
             for space in due {
-                // A kind that this version does not know belongs to a newer server; it will tick it.
-                if space.kind() == Some(SpaceKind::Agent) && seen.insert(space.clone()) {
-                    let slot = self.inner.agents.slot(&space);
-                    let tick = Asked::Request(Request::new(AgentCommand::Tick));
-                    let ticked = self.inner.agents.ask(&slot, Actor::system(), Usage::default(), tick).await;
-                    if let Err(error) = ticked {
-                        tracing::warn!(%space, %error, "what is due in this space could not be expired yet");
-                    }
+                if !seen.insert(space.clone()) || space.kind() != Some(SpaceKind::Agent) {
+                    continue;
+                }
+                ticked += 1;
+                let slot = self.inner.agents.slot(&space);
+                let tick = Asked::Request(Request::new(AgentCommand::Tick));
+                if let Err(error) = self.inner.agents.ask(&slot, Actor::system(), Usage::default(), tick).await {
+                    tracing::warn!(%space, %error, "what is due in this space could not be expired yet");
                 }
             }
-            // What is still due after its turn is due to an error, or not yet flushed.
             if !full || seen.len() == before {
-                return Ok(seen.len());
+                return Ok(ticked);
             }
         }
     }

@@ -46,8 +46,8 @@ pub use corkboard_core::{
 pub use engine::{Watch, Watched};
 pub use error::{Error, ErrorKind};
 pub use memory::{
-    AgentMemory, AgentWatch, Append, ClearOptions, Durability, LongTermMemory, MemoryEvent, MemoryStats, Remove, Scope,
-    ScopeInfo, Set, WorkingMemory, Written,
+    AddNote, AgentMemory, AgentWatch, Append, ClearOptions, Durability, LongTermMemory, MemoryEvent, MemoryStats,
+    Remove, Scope, ScopeInfo, Set, WorkingMemory, Written,
 };
 pub use options::{Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 

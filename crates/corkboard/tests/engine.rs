@@ -115,6 +115,9 @@ async fn the_same_request_by_name_has_one_effect_and_one_answer() {
     memory.set("nothing", "now it is there").await.unwrap();
     assert!(!memory.remove("nothing").idempotency_key("request-2").await.unwrap(), "the answer given before");
     assert!(memory.contains("nothing").await.unwrap());
+    let note = memory.add_note("noted").idempotency_key("request-3").await.unwrap();
+    assert_eq!(memory.add_note("noted").idempotency_key("request-3").await.unwrap(), note);
+    assert_eq!(memory.notes().await.unwrap().len(), 1);
 }
 
 #[tokio::test]

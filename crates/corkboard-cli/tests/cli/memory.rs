@@ -243,3 +243,23 @@ fn agents_do_not_see_each_other() {
     assert_eq!(sandbox.ok(&["--agent", "grace", "memory", "get", "a"]), "2");
     sandbox.fails(&["--agent", " ", "memory", "get", "a"], 2, "agent id must not be blank");
 }
+
+#[test]
+fn every_write_can_be_named_and_bound_to_a_revision() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    for _ in 0..2 {
+        assert_eq!(sandbox.ok(&["memory", "note", "add", "once", "--idempotency-key", "n"]), "note 1");
+        assert_eq!(sandbox.ok(&["memory", "append", "log", "once", "--idempotency-key", "l"]), "version 3");
+        sandbox.ok(&["memory", "remove", "a", "--idempotency-key", "r"]);
+    }
+    assert_eq!(sandbox.ok(&["memory", "get", "log"]), "once");
+    for arguments in [
+        &["memory", "note", "add", "x", "--if-rev", "1"][..],
+        &["memory", "append", "log", "x", "--if-rev", "1"],
+        &["memory", "remove", "log", "--if-rev", "1"],
+    ] {
+        let error = sandbox.fails(arguments, 4, "it is at revision 4, not 1");
+        assert_eq!(error["code"], "rev_conflict");
+    }
+}

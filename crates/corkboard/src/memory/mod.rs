@@ -18,4 +18,4 @@ pub(crate) use observer::AgentObserver;
 pub use scope::{Durability, Scope, ScopeInfo};
 pub use stats::MemoryStats;
 pub use working::WorkingMemory;
-pub use write::{Append, Remove, Set, Written};
+pub use write::{AddNote, Append, Remove, Set, Written};

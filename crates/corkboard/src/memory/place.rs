@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::agent::AgentRuntime;
-use super::write::{Append, Conditions, Remove, Set, unexpected};
+use super::write::{AddNote, Append, Conditions, Remove, Set, unexpected};
 use crate::engine::{Answer, Asked};
 use crate::{Error, Result};
 
@@ -201,12 +201,8 @@ impl Place {
         }
     }
 
-    pub(super) async fn add_note(&self, text: &str) -> Result<NoteId> {
-        let command = AgentCommand::AddNote { scope: self.scope_id(), text: text.into() };
-        match self.command(command).await?.reply {
-            AgentReply::NoteAdded { id } => Ok(id),
-            other => Err(unexpected(other)),
-        }
+    pub(super) fn add_note<'a>(&'a self, text: &'a str) -> AddNote<'a> {
+        AddNote { place: self, text, conditions: Conditions::default() }
     }
 
     pub(super) async fn remove_note(&self, id: NoteId) -> Result<bool> {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::place::{EphemeralScope, Location, Place, Reach};
-use super::write::{Append, Remove, Set, unexpected};
+use super::write::{AddNote, Append, Remove, Set, unexpected};
 use crate::engine::Answer;
 use crate::engine::joined;
 use crate::{Error, Result};
@@ -207,9 +207,9 @@ impl Scope {
         self.place.clear().await
     }
 
-    /// Adds a note to this scope.
-    pub async fn add_note(&self, text: &str) -> Result<NoteId> {
-        self.place.add_note(text).await
+    /// Adds a note to this scope; answers its number.
+    pub fn add_note<'a>(&'a self, text: &'a str) -> AddNote<'a> {
+        self.place.add_note(text)
     }
 
     /// This scope's own notes, in the order they were added.

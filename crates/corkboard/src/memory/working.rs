@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::place::{Place, Reach};
 use super::scope::{Durability, Scope, ScopeInfo};
-use super::write::{Append, Remove, Set};
+use super::write::{AddNote, Append, Remove, Set};
 use crate::Result;
 
 /// Key-value memory with notes, and scopes below it. Durable, and shared by all who open the same agent.
@@ -129,9 +129,9 @@ impl WorkingMemory {
         self.place.agent.active_scopes().await
     }
 
-    /// Adds a note.
-    pub async fn add_note(&self, text: &str) -> Result<NoteId> {
-        self.place.add_note(text).await
+    /// Adds a note; answers its number.
+    pub fn add_note<'a>(&'a self, text: &'a str) -> AddNote<'a> {
+        self.place.add_note(text)
     }
 
     /// All notes, in the order they were added.

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 
 use corkboard_core::agent::{AgentCommand, AgentReply, Separator};
-use corkboard_core::{Content, EntryMetadata, IdempotencyKey, Key, Request};
+use corkboard_core::{Content, EntryMetadata, IdempotencyKey, Key, NoteId, Request};
 
 use super::place::Place;
 use crate::{Error, Result};
@@ -35,16 +35,9 @@ impl Conditions {
     }
 }
 
-macro_rules! conditions {
+macro_rules! request_conditions {
     ($name:ident) => {
         impl<'a> $name<'a> {
-            /// Only if the entry is at this version; 0 means that it must not exist. Otherwise
-            /// [`Refusal::Conflict`](crate::Refusal::Conflict), with what is there.
-            pub fn if_version(mut self, version: u64) -> Self {
-                self.conditions.if_version = Some(version);
-                self
-            }
-
             /// Only if the whole memory is at this revision.
             pub fn if_rev(mut self, rev: u64) -> Self {
                 self.conditions.if_rev = Some(rev);
@@ -57,6 +50,21 @@ macro_rules! conditions {
                 self
             }
         }
+    };
+}
+
+macro_rules! conditions {
+    ($name:ident) => {
+        impl<'a> $name<'a> {
+            /// Only if the entry is at this version; 0 means that it must not exist. Otherwise
+            /// [`Refusal::Conflict`](crate::Refusal::Conflict), with what is there.
+            pub fn if_version(mut self, version: u64) -> Self {
+                self.conditions.if_version = Some(version);
+                self
+            }
+        }
+
+        request_conditions!($name);
     };
 }
 
@@ -174,6 +182,32 @@ impl<'a> IntoFuture for Remove<'a> {
             };
             let answer = place.ask(conditions.request(place, command)?).await?;
             Ok(answer.reply == AgentReply::Removed { existed: true })
+        })
+    }
+}
+
+/// Adds a note. Made by `add_note`; answers its number.
+#[must_use = "nothing is written until this is awaited"]
+pub struct AddNote<'a> {
+    pub(super) place: &'a Place,
+    pub(super) text: &'a str,
+    pub(super) conditions: Conditions,
+}
+
+request_conditions!(AddNote);
+
+impl<'a> IntoFuture for AddNote<'a> {
+    type Output = Result<NoteId>;
+    type IntoFuture = Future<'a, NoteId>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let Self { place, text, conditions } = self;
+            let command = AgentCommand::AddNote { scope: place.scope_id(), text: text.into() };
+            match place.ask(conditions.request(place, command)?).await?.reply {
+                AgentReply::NoteAdded { id } => Ok(id),
+                other => Err(unexpected(other)),
+            }
         })
     }
 }

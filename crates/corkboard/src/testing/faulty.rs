@@ -94,12 +94,13 @@ impl FaultyStore {
             return Ok(scripted);
         }
         self.pass().await?;
-        let faults: [(Fault, fn(&FaultPlan) -> u8); 3] = [
-            (Fault::CutBefore, |plan| plan.cut_before),
-            (Fault::LandLater, |plan| plan.land_later),
-            (Fault::CutAfter, |plan| plan.cut_after),
-        ];
-        Ok(faults.into_iter().find(|(_, percent)| self.happens(percent)).map(|(fault, _)| fault))
+        Ok(if self.happens(|plan| plan.cut_before) {
+            Some(Fault::CutBefore)
+        } else if self.happens(|plan| plan.land_later) {
+            Some(Fault::LandLater)
+        } else {
+            self.happens(|plan| plan.cut_after).then_some(Fault::CutAfter)
+        })
     }
 
     async fn pass(&self) -> Result<(), StoreError> {

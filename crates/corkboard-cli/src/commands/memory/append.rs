@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::set::tell;
+use crate::conditions::{EntryConditions, under};
 use crate::exit::Failure;
 use crate::input::{text_argument, text_or_stdin};
 use crate::place::ScopeArgument;
@@ -32,13 +33,8 @@ pub(crate) struct Append {
     #[command(flatten)]
     scope: ScopeArgument,
 
-    /// Only if the entry is at this version; 0: only if there is none
-    #[arg(long, value_name = "VERSION", help_heading = "Conditions")]
-    if_version: Option<u64>,
-
-    /// A name for this request: sent again within a day, it has no second effect
-    #[arg(long, value_name = "NAME", help_heading = "Conditions")]
-    idempotency_key: Option<String>,
+    #[command(flatten)]
+    conditions: EntryConditions,
 }
 
 impl Append {
@@ -49,13 +45,7 @@ impl Append {
         if self.line {
             append = append.on_new_line();
         }
-        if let Some(version) = self.if_version {
-            append = append.if_version(version);
-        }
-        if let Some(name) = self.idempotency_key {
-            append = append.idempotency_key(name);
-        }
-        let written = append.await?;
+        let written = under!(entry: self.conditions, append).await?;
         tell(session, &self.key, written)
     }
 }

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use corkboard::NoteId;
 use serde::Serialize;
 
+use crate::conditions::{RequestConditions, under};
 use crate::exit::Failure;
 use crate::input::{text_argument, text_or_stdin};
 use crate::output::note_table;
@@ -29,7 +30,8 @@ pub(crate) enum Note {
 Examples:
   cork memory note add \"prefers short answers\"
   cork memory note add \"the API is rate limited\" --scope task-1
-  fortune | cork memory note add -")]
+  fortune | cork memory note add -
+  cork memory note add \"shipped\" --idempotency-key release-7    # safe to repeat")]
 pub(crate) struct Add {
     /// What it says; - reads it from stdin
     #[arg(allow_hyphen_values = true, value_parser = text_argument)]
@@ -37,6 +39,9 @@ pub(crate) struct Add {
 
     #[command(flatten)]
     scope: ScopeArgument,
+
+    #[command(flatten)]
+    conditions: RequestConditions,
 }
 
 /// List the notes in the order they were added
@@ -81,7 +86,8 @@ impl Add {
             id: NoteId,
         }
         let place = self.scope.find(session).await?;
-        let id = place.add_note(&text_or_stdin(self.text)?).await?;
+        let text = text_or_stdin(self.text)?;
+        let id = under!(request: self.conditions, place.add_note(&text)).await?;
         session.output.answer(&Answer { id }, || format!("note {id}"))
     }
 }

@@ -3,6 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
+use crate::conditions::{EntryConditions, under};
 use crate::exit::Failure;
 use crate::place::ScopeArgument;
 use crate::session::Session;
@@ -22,9 +23,8 @@ pub(crate) struct Remove {
     #[command(flatten)]
     scope: ScopeArgument,
 
-    /// Only if the entry is at this version
-    #[arg(long, value_name = "VERSION", help_heading = "Conditions")]
-    if_version: Option<u64>,
+    #[command(flatten)]
+    conditions: EntryConditions,
 }
 
 impl Remove {
@@ -35,11 +35,7 @@ impl Remove {
             removed: bool,
         }
         let place = self.scope.find(session).await?;
-        let mut remove = place.remove(&self.key);
-        if let Some(version) = self.if_version {
-            remove = remove.if_version(version);
-        }
-        if !remove.await? {
+        if !under!(entry: self.conditions, place.remove(&self.key)).await? {
             return Err(place.no_entry(session, &self.key));
         }
         session.output.answer(&Answer { key: &self.key, removed: true }, || format!("removed {}", self.key))

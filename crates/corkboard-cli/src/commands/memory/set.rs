@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::conditions::{EntryConditions, under};
 use crate::exit::Failure;
 use crate::input::{object_argument, text_argument, text_or_stdin, time_argument};
 use crate::output::compact;
@@ -43,17 +44,8 @@ pub(crate) struct Set {
     #[command(flatten)]
     metadata: Metadata,
 
-    /// Only if the entry is at this version; 0: only if there is none
-    #[arg(long, value_name = "VERSION", help_heading = "Conditions")]
-    if_version: Option<u64>,
-
-    /// Only if the agent's whole memory is at this revision
-    #[arg(long, value_name = "REVISION", help_heading = "Conditions")]
-    if_rev: Option<u64>,
-
-    /// A name for this request: sent again within a day, it has no second effect
-    #[arg(long, value_name = "NAME", help_heading = "Conditions")]
-    idempotency_key: Option<String>,
+    #[command(flatten)]
+    conditions: EntryConditions,
 }
 
 #[derive(Args)]
@@ -140,17 +132,8 @@ impl Set {
         let place = self.scope.find(session).await?;
         let text = text_or_stdin(self.value)?;
         let value = if self.string { of_text(&self.key, &text)? } else { read(&self.key, &text)? };
-        let mut set = place.set(&self.key, &value).type_name("json").metadata(self.metadata.into());
-        if let Some(version) = self.if_version {
-            set = set.if_version(version);
-        }
-        if let Some(rev) = self.if_rev {
-            set = set.if_rev(rev);
-        }
-        if let Some(name) = self.idempotency_key {
-            set = set.idempotency_key(name);
-        }
-        let written = set.await?;
+        let set = place.set(&self.key, &value).type_name("json").metadata(self.metadata.into());
+        let written = under!(entry: self.conditions, set).await?;
         tell(session, &self.key, written)
     }
 }
