@@ -11,7 +11,7 @@ use crate::{Row, key, median, runtime, small};
 
 /// About what one revision of a small struct takes in the log.
 const BODY: usize = 380;
-const PAIRS: usize = 300;
+const PAIRS: usize = 1000;
 const CALLERS: usize = 64;
 const ROUNDS: usize = 9;
 const PER_CALLER: usize = 100;

@@ -156,12 +156,13 @@ impl<S: Space> Engine<S> {
             }
             slot.in_flight.store(Some(new.clone()));
             let appended = self.store.append(append).await;
+            if appended == Ok(Appended::Committed) {
+                self.committed(slot, batch, draft, &state, &new);
+            }
+            // After the new state is published: a reader finds it here or there.
             slot.in_flight.store(None);
             match appended {
-                Ok(Appended::Committed) => {
-                    self.committed(slot, batch, draft, &state, &new);
-                    return Ok(());
-                }
+                Ok(Appended::Committed) => return Ok(()),
                 Ok(Appended::Conflict { .. }) => {
                     let overtaken = self.overtaken(slot, batch, &state, unsure).await;
                     state = match unsure {

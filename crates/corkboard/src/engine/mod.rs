@@ -93,8 +93,10 @@ impl<S: Space> Engine<S> {
             if head == held.head {
                 return Ok(held);
             }
-            // Our own append has landed, and its answer is still on its way: what it made is known.
-            if let Some(landed) = slot.in_flight.load_full().filter(|state| state.head == head) {
+            // Our own append may have landed, its answer still on its way or just arrived: what it made is known.
+            let in_flight = slot.in_flight.load_full();
+            let published = slot.state.load_full();
+            if let Some(landed) = in_flight.into_iter().chain(published).find(|state| state.head == head) {
                 self.publish(slot, &landed, Publish::IfNewer);
                 return Ok(landed);
             }
