@@ -1,7 +1,7 @@
 //! Answers on stdout: text for people, one JSON document for programs.
 
 use std::borrow::Cow;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table, Width};
@@ -129,6 +129,15 @@ pub(crate) fn one_line(text: &str) -> String {
         }
     }
     line
+}
+
+/// A remembered text for a pipe as it is; for a terminal without what would move its cursor or change its settings.
+pub(crate) fn shown(text: &str) -> String {
+    if !std::io::stdout().is_terminal() {
+        return text.into();
+    }
+    let plain = |character: char| !character.is_control() || matches!(character, '\n' | '\t');
+    text.chars().map(|character| if plain(character) { character } else { '\u{fffd}' }).collect()
 }
 
 /// At most so many characters.

@@ -19,7 +19,9 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        from_millisecond(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+        // Every read asks for the time, so this is spelled out: `as_millis` divides 128 bits.
+        let (second, nanosecond) = (i64::try_from(since.as_secs()), since.subsec_millis() as i32 * 1_000_000);
+        Timestamp::new(second.unwrap_or(i64::MAX), nanosecond).unwrap_or(Timestamp::MAX)
     }
 }
 

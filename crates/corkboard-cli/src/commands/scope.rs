@@ -112,6 +112,9 @@ impl Create {
             id: ScopeId,
             name: String,
         }
+        if self.name == "root" {
+            return Err(Failure::invalid("reserved", "\"root\" is what the agent's own memory is called"));
+        }
         let memory = session.memory();
         let scope = match self.parent.as_deref() {
             None | Some("root") => memory.create_durable_scope(&self.name).await?,

@@ -263,3 +263,16 @@ fn every_write_can_be_named_and_bound_to_a_revision() {
         assert_eq!(error["code"], "rev_conflict");
     }
 }
+
+#[test]
+fn a_terminal_is_spared_what_would_drive_it() {
+    let sandbox = Sandbox::new();
+    let text = "red \u{1b}[31malert\u{7}\n\tline two";
+    sandbox.cork_with_stdin(&["memory", "set", "a", "--string", "-"], text.as_bytes());
+    assert_eq!(sandbox.ok(&["memory", "get", "a"]), text, "a pipe gets what was stored");
+    let mut python = sandbox.command("python3");
+    python.args(["-c", TERMINAL, "", crate::support::CORK, "memory", "get", "a"]);
+    let ran = crate::support::run(python, b"");
+    assert!(ran.stdout.contains("red \u{fffd}[31malert\u{fffd}"), "{ran:?}");
+    assert!(!ran.stdout.contains('\u{1b}'), "{ran:?}");
+}

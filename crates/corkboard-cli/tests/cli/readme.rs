@@ -31,6 +31,14 @@ fn the_readmes_shell_examples_run_as_they_stand() {
 }
 
 #[test]
+fn the_readme_is_finished() {
+    let readme = document("README.md");
+    let shouted = readme.split(|character: char| !character.is_ascii_uppercase() && character != '_');
+    let left: Vec<&str> = shouted.filter(|word| word.contains('_') && !word.starts_with("CORK_")).collect();
+    assert!(left.iter().all(|word| word.trim_matches('_').is_empty()), "{left:?}");
+}
+
+#[test]
 fn every_path_that_the_documents_name_exists() {
     let mut checked = 0;
     for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"] {

@@ -103,3 +103,10 @@ fn an_id_may_be_cut_short_while_it_is_unambiguous() {
     sandbox.ok(&["scope", "create", "one"]);
     sandbox.fails(&["scope", "show", "one"], 2, "may be any of these scopes");
 }
+
+#[test]
+fn no_scope_is_called_root() {
+    let sandbox = Sandbox::new();
+    let error = sandbox.fails(&["scope", "create", "root"], 2, "is what the agent's own memory is called");
+    assert_eq!(error["code"], "reserved");
+}

@@ -4,7 +4,7 @@ use clap::Args;
 use corkboard::Key;
 
 use crate::exit::Failure;
-use crate::output::{EntryView, value_text};
+use crate::output::{EntryView, shown, value_text};
 use crate::place::ScopeArgument;
 use crate::session::Session;
 
@@ -39,6 +39,6 @@ impl Get {
             true => place.entries().await?.into_iter().find(|(found, _)| *found == key).map(|(_, entry)| entry),
         };
         let Some(entry) = found else { return Err(place.no_entry(session, &self.key)) };
-        session.output.answer(&EntryView::new(&key, &entry), || value_text(&entry.value).into_owned())
+        session.output.answer(&EntryView::new(&key, &entry), || shown(&value_text(&entry.value)))
     }
 }
