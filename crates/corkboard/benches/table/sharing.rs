@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use corkboard::{Corkboard, WorkingMemory};
 
-use crate::{Row, Small, key, median, runtime, small};
+use crate::{Row, Small, key, median, small};
 
 const KEYS: usize = 1000;
 const ROUNDS: usize = 7;
@@ -18,7 +18,9 @@ pub(crate) fn rows() -> Vec<Row> {
     for (name, url) in
         [("memory:", "memory:".to_owned()), ("sqlite:", format!("sqlite:{}/s.db", folder.path().display()))]
     {
-        runtime().block_on(async { rows.extend(on(name, &url).await) });
+        // One worker for the writer beside the reader's own thread: on two cores, a third would take turns with them.
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        runtime.block_on(async { rows.extend(on(name, &url).await) });
     }
     rows
 }
