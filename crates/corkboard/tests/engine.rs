@@ -713,3 +713,26 @@ async fn a_wrong_file_is_not_littered_upon() {
     assert_eq!(Corkboard::open(&url(&folder)).await.unwrap_err().code(), "store_url");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_waits_for_a_caller_who_stops_at_any_moment() {
+    let folder = tempfile::tempdir().unwrap();
+    let board = Corkboard::open(&url(&folder)).await.unwrap();
+    for round in 0..200 {
+        let memory = board.agent(&format!("agent-{}", round % 40)).unwrap().working();
+        let others: Vec<_> = (0..3)
+            .map(|index| {
+                let memory = memory.clone();
+                tokio::spawn(async move {
+                    memory.set(&format!("key-{index}"), &round).await.unwrap();
+                    memory.len().await.unwrap()
+                })
+            })
+            .collect();
+        let mut lying = memory.set("lying", &round).into_future();
+        poll_once(&mut lying.as_mut());
+        for other in others {
+            tokio::time::timeout(Duration::from_secs(30), other).await.expect("the others go on").unwrap();
+        }
+    }
+}

@@ -116,7 +116,7 @@ impl<S: Space> Engine<S> {
         let started = Instant::now();
         if slot.unflushed.lock().is_full() {
             // Acknowledging more than can be written would only make the loss larger.
-            self.flush_slot(slot).await?;
+            self.flush_slot(slot, slot.flushing.lock().await).await?;
         }
         let mut state = self.loaded_for_commit(slot).await?;
         // Where the log was when an append was sent whose answer was lost. While it is still there, that append may land.
@@ -189,7 +189,7 @@ impl<S: Space> Engine<S> {
     async fn loaded_for_commit(&self, slot: &Slot<S>) -> Result<Arc<Revisioned<S>>> {
         match slot.peek() {
             Some(state) => Ok(state),
-            None => self.refresh(slot).await,
+            None => self.refresh(slot, slot.loading.lock().await).await,
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use corkboard_core::{Head, Space, SpaceId};
 use jiff::Timestamp;
+use tokio::sync::MutexGuard;
 
 use super::{Engine, Slot};
 use crate::store::{Append, Appended, Record, StoreError};
@@ -72,8 +73,8 @@ impl<S: Space> Engine<S> {
             self.slots.lock().values().filter(|slot| !slot.unflushed.lock().is_empty()).cloned().collect();
         let mut result = Ok(());
         for slot in slots {
-            self.hand_to_task(&slot);
-            if let Err(error) = self.flush_slot(&slot).await {
+            let one_at_a_time = self.lock_beside_leader(&slot, &slot.flushing).await;
+            if let Err(error) = self.flush_slot(&slot, one_at_a_time).await {
                 tracing::error!(space = %slot.id, %error, "what was acknowledged could not be written yet");
                 result = Err(error);
             }
@@ -81,8 +82,7 @@ impl<S: Space> Engine<S> {
         result
     }
 
-    pub(super) async fn flush_slot(&self, slot: &Slot<S>) -> Result<()> {
-        let _one_at_a_time = slot.flushing.lock().await;
+    pub(super) async fn flush_slot(&self, slot: &Slot<S>, _one_at_a_time: MutexGuard<'_, ()>) -> Result<()> {
         for _ in 0..FLUSHES {
             let Some(append) = slot.unflushed.lock().append(&slot.id) else { return Ok(()) };
             let head = append.new_head();

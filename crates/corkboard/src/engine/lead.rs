@@ -18,6 +18,9 @@ use crate::{Error, Result};
 /// The most commands in one append.
 const BATCH: usize = 256;
 
+/// How often it is made sure, while waiting for a leader, that his work goes on.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The work that a caller does himself for as long as he is polled, and its number.
@@ -53,10 +56,32 @@ impl<S: Space> Engine<S> {
             return Ok(None);
         }
         let work = Box::pin(lead(self.clone(), slot.clone()));
-        let mut inline = slot.inline.0.lock();
-        inline.0 += 1;
-        inline.1 = Some(work);
-        Ok(Some(Led { engine: self, slot, number: inline.0 }))
+        let number = {
+            let mut inline = slot.inline.0.lock();
+            inline.0 += 1;
+            inline.1 = Some(work);
+            inline.0
+        };
+        // Who came before the work lay there could not hand it to a task, and depends on it.
+        if slot.queue.lock().waiting.len() > 1 {
+            self.hand_to_task(slot);
+        }
+        Ok(Some(Led { engine: self, slot, number }))
+    }
+
+    /// Takes a lock that the queue's work may hold, and sees to it that the work goes on meanwhile.
+    pub(super) async fn lock_beside_leader<'a>(
+        &self,
+        slot: &Slot<S>,
+        lock: &'a tokio::sync::Mutex<()>,
+    ) -> tokio::sync::MutexGuard<'a, ()> {
+        loop {
+            self.hand_to_task(slot);
+            // A leader may have begun in between: then look again.
+            if let Ok(guard) = tokio::time::timeout(LOOK_AGAIN, lock.lock()).await {
+                return guard;
+            }
+        }
     }
 
     /// Sees to it that the queue's work goes on even if the caller who does it is not polled again. Whoever is about to
@@ -77,7 +102,7 @@ impl<S: Space> Engine<S> {
                     return;
                 }
             }
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
 
@@ -92,7 +117,7 @@ impl<S: Space> Engine<S> {
                     return Leadership { slot, held: true };
                 }
             }
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
 }

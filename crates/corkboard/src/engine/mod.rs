@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use corkboard_core::{Commit, CommitId, FormatError, Head, Revisioned, Space, SpaceId, Usage};
 use jiff::Timestamp;
 use parking_lot::Mutex;
+use tokio::sync::MutexGuard;
 
 use crate::options::{Options, Retention};
 use crate::store::{Appended, Cursor, Ownership, Record, Snapshot, Store, StoreError, Trim};
@@ -101,10 +102,13 @@ impl<S: Space> Engine<S> {
                 return Ok(landed);
             }
         }
-        // In a task: a caller who begins to load and is then not polled must not hold up the others. Nor must one who writes.
-        self.hand_to_task(slot);
+        // In a task: a caller who begins to load and is then not polled must not hold up the others.
         let (engine, slot) = (self.clone(), slot.clone());
-        joined(self.runtime.spawn(async move { engine.refresh(&slot).await })).await
+        joined(self.runtime.spawn(async move {
+            let one_at_a_time = engine.lock_beside_leader(&slot, &slot.loading).await;
+            engine.refresh(&slot, one_at_a_time).await
+        }))
+        .await
     }
 
     /// The state in memory if it is known to be current without asking the store.
@@ -121,8 +125,7 @@ impl<S: Space> Engine<S> {
     }
 
     /// Loads the state, or brings it up to the log's head.
-    async fn refresh(&self, slot: &Slot<S>) -> Result<Arc<Revisioned<S>>> {
-        let _one_at_a_time = slot.loading.lock().await;
+    async fn refresh(&self, slot: &Slot<S>, _one_at_a_time: MutexGuard<'_, ()>) -> Result<Arc<Revisioned<S>>> {
         match slot.state.load_full() {
             Some(held) if self.ownership == Ownership::Sole => Ok(held),
             Some(held) => Ok(self.catch_up(slot, &held, Collect::Nothing).await?.state),
@@ -259,7 +262,7 @@ impl<S: Space> Engine<S> {
     }
 
     async fn try_delete(&self, slot: &Slot<S>) -> Result<bool> {
-        self.flush_slot(slot).await?;
+        self.flush_slot(slot, slot.flushing.lock().await).await?;
         loop {
             let loaded = self.store.load(&slot.id).await?;
             if loaded.head == loaded.born {
@@ -291,7 +294,7 @@ impl<S: Space> Engine<S> {
 
     async fn snapshot(&self, slot: &Slot<S>, state: Arc<Revisioned<S>>) -> Result<()> {
         // A snapshot must not run ahead of its log.
-        self.flush_slot(slot).await?;
+        self.flush_slot(slot, slot.flushing.lock().await).await?;
         let (events, bytes) = slot.log.so_far();
         let head = state.head;
         let last_at = state.last_at;
