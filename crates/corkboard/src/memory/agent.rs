@@ -87,14 +87,10 @@ impl AgentRuntime {
 
     /// Disposes the ephemeral scopes whose durable parent is gone.
     pub(super) async fn dispose_orphans(&self) -> Result<()> {
-        let below_durable: Vec<(ScopeId, ScopeId)> = match self.ephemeral.read().as_ref() {
-            Some(state) => {
-                let kept_here = |id: ScopeId| state.state.scope(id).is_some();
-                let scopes = state.state.scopes().map(|(id, scope)| (id, scope.parent));
-                scopes.filter(|(_, parent)| !kept_here(*parent)).collect()
-            }
-            None => Vec::new(),
-        };
+        let below_durable: Vec<(ScopeId, ScopeId)> = self.ephemeral.with(|state| {
+            let scopes = state.scopes().map(|(id, scope)| (id, scope.parent));
+            scopes.filter(|(_, parent)| state.scope(*parent).is_none()).collect()
+        });
         // Read after the children: a parent that is not there now was disposed, it is not yet to come.
         let current = self.engine.current(&self.slot).await?;
         for (scope, parent) in below_durable {
@@ -115,9 +111,7 @@ impl AgentRuntime {
 
     pub(super) fn is_disposed(&self, scope: ScopeId, durability: Durability) -> bool {
         match durability {
-            Durability::Ephemeral => {
-                self.ephemeral.read().as_ref().is_none_or(|state| state.state.scope(scope).is_none())
-            }
+            Durability::Ephemeral => self.ephemeral.with(|state| state.scope(scope).is_none()),
             Durability::Durable => self.slot.peek().is_some_and(|state| state.state.scope(scope).is_none()),
         }
     }
@@ -127,9 +121,7 @@ impl AgentRuntime {
         let current = self.engine.current(&self.slot).await?;
         let now = self.engine.options.clock.now();
         let mut scopes: Vec<_> = ScopeInfo::all(&current.state, Durability::Durable, now).collect();
-        if let Some(state) = self.ephemeral.read().as_ref() {
-            scopes.extend(ScopeInfo::all(&state.state, Durability::Ephemeral, now));
-        }
+        self.ephemeral.with(|state| scopes.extend(ScopeInfo::all(state, Durability::Ephemeral, now)));
         Ok(scopes)
     }
 }
@@ -235,9 +227,8 @@ impl AgentMemory {
     pub async fn stats(&self) -> Result<MemoryStats> {
         let current = self.runtime.engine.current(&self.runtime.slot).await?;
         let now = self.runtime.engine.now(&current);
-        let ephemeral = self.runtime.ephemeral.read();
-        let states: Vec<&AgentState> =
-            std::iter::once(&current.state).chain(ephemeral.as_ref().map(|state| &state.state)).collect();
+        let ephemeral = self.runtime.ephemeral.with(AgentState::clone);
+        let states = [&current.state, &ephemeral];
         let scopes = || states.iter().flat_map(|state| state.all_scopes());
         let times = || scopes().flat_map(|(_, scope)| scope.live_entries(now)).map(|(_, entry)| entry.timestamp);
         let used: u64 = states.iter().map(|state| state.usage().bytes).sum();

@@ -1,6 +1,6 @@
 //! An agent's ephemeral scopes: a second state of the same kind that lives in this process and is never stored.
 
-use arc_swap::{ArcSwapOption, Guard};
+use arc_swap::ArcSwapOption;
 use corkboard_core::agent::{AgentReply, AgentState};
 use corkboard_core::{Actor, AgentId, CommitId, Context, Limits, Outcome, Revisioned, Usage};
 use jiff::Timestamp;
@@ -33,16 +33,20 @@ pub(super) struct Circumstances<'a> {
 }
 
 impl Ephemeral {
-    pub(super) fn read(&self) -> Guard<Option<Arc<State>>> {
+    /// Hands the state, as it is now, to `read`. No lock is held meanwhile.
+    pub(super) fn with<R>(&self, read: impl FnOnce(&AgentState) -> R) -> R {
         let published = self.published.load();
-        if published.is_some() {
-            return published;
+        if let Some(state) = published.as_ref() {
+            return read(&state.state);
         }
-        // Published under the lock, or a writer's retraction could be overtaken.
-        let working = self.working.lock();
-        let state = Arc::new(working.clone());
-        self.published.store(Some(state.clone()));
-        Guard::from_inner(Some(state))
+        let state = {
+            // Published under the lock, or a writer's retraction could be overtaken.
+            let working = self.working.lock();
+            let state = Arc::new(working.clone());
+            self.published.store(Some(state.clone()));
+            state
+        };
+        read(&state.state)
     }
 
     pub(super) fn usage(&self) -> Usage {

@@ -262,25 +262,34 @@ impl Place {
         now: Timestamp,
         found: &mut impl FnMut(&Arc<Entry>) -> Option<R>,
     ) -> Result<Step<R>> {
+        self.in_ephemeral(from, |state, mut scope| {
+            loop {
+                if let Some(entry) = scope.get(key, now) {
+                    return Step::Ended(found(entry));
+                }
+                if reach == Reach::Local {
+                    return Step::Ended(None);
+                }
+                self.agent.meters.fallbacks.increment(1);
+                match state.scope(scope.parent) {
+                    Some(parent) if !scope.parent.is_root() => scope = parent,
+                    _ => return Step::GoOn(scope.parent),
+                }
+            }
+        })
+    }
+
+    /// Hands an ephemeral scope, as it is now, to `read`.
+    fn in_ephemeral<R>(
+        &self,
+        id: ScopeId,
+        read: impl for<'a> FnOnce(&'a AgentState, &'a ScopeState) -> R,
+    ) -> Result<R> {
         if self.is_orphan() {
             return Err(self.disposed());
         }
-        let state = self.agent.ephemeral.read();
-        let Some(state) = state.as_ref().map(|revisioned| &revisioned.state) else { return Err(self.disposed()) };
-        let mut scope = state.scope(from).ok_or_else(|| self.disposed())?;
-        loop {
-            if let Some(entry) = scope.get(key, now) {
-                return Ok(Step::Ended(found(entry)));
-            }
-            if reach == Reach::Local {
-                return Ok(Step::Ended(None));
-            }
-            self.agent.meters.fallbacks.increment(1);
-            match state.scope(scope.parent) {
-                Some(parent) if !scope.parent.is_root() => scope = parent,
-                _ => return Ok(Step::GoOn(scope.parent)),
-            }
-        }
+        let found = self.agent.ephemeral.with(|state| state.scope(id).map(|scope| read(state, scope)));
+        found.ok_or_else(|| self.disposed())
     }
 
     async fn find_durable<R>(
@@ -319,13 +328,7 @@ impl Place {
         let now = self.agent.engine.options.clock.now();
         let id = self.scope_id();
         if let Location::Ephemeral(_) = &self.location {
-            if self.is_orphan() {
-                return Err(self.disposed());
-            }
-            let state = self.agent.ephemeral.read();
-            let state = state.as_ref().map(|revisioned| &revisioned.state).ok_or_else(|| self.disposed())?;
-            let scope = state.scope(id).ok_or_else(|| self.disposed())?;
-            return Ok(read(state, scope, now));
+            return self.in_ephemeral(id, |state, scope| read(state, scope, now));
         }
         let current = self.agent.engine.current(&self.agent.slot).await?;
         let scope = current.state.scope(id).ok_or_else(|| self.disposed())?;

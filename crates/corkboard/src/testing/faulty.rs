@@ -62,13 +62,23 @@ pub struct FaultyStore {
     dice: Mutex<fastrand::Rng>,
     /// What the next appends meet, before the dice decide again.
     script: Mutex<VecDeque<Fault>>,
+    /// Appends that are still to land.
+    late: Mutex<Vec<tokio::task::JoinHandle<()>>>,
 }
 
 impl FaultyStore {
     /// Injects faults by a plan.
     pub fn new(inner: Arc<dyn Store>, plan: FaultPlan) -> Self {
         let dice = Mutex::new(fastrand::Rng::with_seed(plan.seed));
-        Self { inner, plan: Mutex::new(plan), dice, script: Mutex::default() }
+        Self { inner, plan: Mutex::new(plan), dice, script: Mutex::default(), late: Mutex::default() }
+    }
+
+    /// Waits until everything has landed that is still on its way.
+    pub async fn settle(&self) {
+        let late = std::mem::take(&mut *self.late.lock());
+        for append in late {
+            let _ = append.await;
+        }
     }
 
     /// What the next appends meet, one after the other.
@@ -134,10 +144,11 @@ impl Store for FaultyStore {
                 Some(Fault::LandLater) => {
                     let inner = self.inner.clone();
                     let micros = self.dice.lock().u64(0..20_000);
-                    tokio::spawn(async move {
+                    let late = tokio::spawn(async move {
                         tokio::time::sleep(Duration::from_micros(micros)).await;
                         let _ = inner.append(append).await;
                     });
+                    self.late.lock().push(late);
                     lost("on its way")
                 }
             }
