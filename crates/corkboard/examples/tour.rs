@@ -83,7 +83,11 @@ async fn main() -> Result<()> {
     println!("\ncleared; entries left: {}", memory.len().await?);
     ada.restore(snapshot).await?;
     println!("restored; keys: {:?}", memory.keys().await?);
-    println!("{}", serde_json::to_string_pretty(&ada.stats().await?).unwrap_or_default());
+    let stats = ada.stats().await?;
+    println!(
+        "{} entries and {} notes in {} bytes, at revision {}",
+        stats.total_entries_working, stats.total_notes, stats.storage_bytes_used, stats.rev
+    );
 
     board.close().await?;
     // What was acknowledged is there when the file is opened again.
