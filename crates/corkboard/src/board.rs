@@ -196,8 +196,13 @@ impl Corkboard {
         let background = std::mem::take(&mut *self.inner.background.lock());
         background.iter().for_each(JoinHandle::abort);
         let flushed = self.inner.agents.close().await;
-        self.inner.store.close().await?;
-        flushed
+        if flushed.as_ref().is_err_and(Error::is_retryable) {
+            // The store stays open, so that closing can be tried again.
+            return flushed;
+        }
+        let closed = self.inner.store.close().await;
+        flushed?;
+        Ok(closed?)
     }
 }
 

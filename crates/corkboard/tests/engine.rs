@@ -644,7 +644,13 @@ async fn an_update_whose_closure_owns_a_scope_ends() {
     let runtime = tokio::runtime::Handle::current();
     std::thread::spawn(move || {
         let id = child.id();
-        let updated = runtime.block_on(scope.update("name", move |_: Option<String>| child.name().to_string()));
+        let (name, mut child) = (child.name().to_string(), Some(child));
+        let updated = runtime.block_on(scope.update("name", move |_: Option<String>| {
+            // The handle even ends inside the closure, which then runs again: its end is a change too.
+            drop(child.take());
+            name.clone()
+        }));
+        drop(scope);
         let _ = sender.send((updated.unwrap(), id));
     });
     let (name, _) = tokio::time::timeout(Duration::from_secs(30), receiver).await.expect("it ends").unwrap();
@@ -735,4 +741,75 @@ async fn nobody_waits_for_a_caller_who_stops_at_any_moment() {
             tokio::time::timeout(Duration::from_secs(30), other).await.expect("the others go on").unwrap();
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_load_does_not_bring_a_deleted_memory_back() {
+    for round in 0..100 {
+        let store = Arc::new(MemoryStore::new());
+        let written = Corkboard::with_store(store.clone(), Options::default());
+        written.agent("a").unwrap().working().set("key", &1).await.unwrap();
+        // A fresh board has not loaded it; a slow store makes the load and the deletion meet.
+        let slow = FaultPlan { seed: round, delay: 100, ..FaultPlan::none() };
+        let board = Corkboard::with_store(Arc::new(FaultyStore::new(store, slow)), Options::default());
+        let memory = board.agent("a").unwrap().working();
+        let reader = tokio::spawn({
+            let memory = memory.clone();
+            async move { memory.get::<u32>("key").await.unwrap() }
+        });
+        assert!(board.delete_agent("a").await.unwrap());
+        reader.await.unwrap();
+        assert_eq!(memory.get::<u32>("key").await.unwrap(), None, "round {round}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_closure_holds_up_its_own_memory_only() {
+    let board = Corkboard::open("memory:").await.unwrap();
+    let memory = board.agent("a").unwrap().working();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let updating = tokio::spawn({
+        let memory = memory.clone();
+        async move {
+            memory.update("key", move |value: Option<u32>| released.recv().map_or(0, |()| value.unwrap_or(0) + 1)).await
+        }
+    });
+    // These wait for the closure, without holding a thread of the runtime.
+    let waiting: Vec<_> = (0..4)
+        .map(|index| {
+            let memory = memory.clone();
+            tokio::spawn(async move { memory.set(&format!("key-{index}"), &index).await })
+        })
+        .collect();
+    let other = board.agent("b").unwrap().working();
+    let elsewhere = tokio::spawn(async move { other.set("key", &1).await });
+    tokio::time::timeout(Duration::from_secs(30), elsewhere).await.expect("others go on").unwrap().unwrap();
+    release.send(()).unwrap();
+    assert_eq!(updating.await.unwrap().unwrap(), 1);
+    for write in waiting {
+        write.await.unwrap().unwrap();
+    }
+}
+
+#[test]
+fn a_board_whose_runtime_ended_answers_all_the_same() {
+    let open = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let board = open.block_on(Corkboard::open("memory:")).unwrap();
+    let memory = board.agent("a").unwrap().working();
+    open.block_on(memory.set("key", &1).into_future()).unwrap();
+    open.shutdown_timeout(Duration::from_secs(5));
+    let other = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    other.block_on(async {
+        for _ in 0..50 {
+            let writes = (0..8).map(|index| {
+                let memory = memory.clone();
+                tokio::spawn(async move { memory.set(&format!("key-{index}"), &index).await.map(|_| ()) })
+            });
+            let answers = tokio::time::timeout(Duration::from_secs(30), join_all(writes)).await;
+            for answer in answers.expect("everyone is answered") {
+                let answer = answer.unwrap();
+                assert!(matches!(answer, Ok(()) | Err(Error::Store(StoreError::OutcomeUnknown(_)))), "{answer:?}");
+            }
+        }
+    });
 }

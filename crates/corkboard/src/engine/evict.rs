@@ -46,7 +46,7 @@ impl<S: Space> Engine<S> {
             self.evict(&slot);
         }
         // What no handle refers to and no state fills need not be known.
-        slots.retain(|_, slot| slot.state.load().is_some() || Arc::strong_count(slot) > 1);
+        slots.retain(|_, slot| slot.is_in_use());
     }
 
     fn evict(&self, slot: &Slot<S>) {

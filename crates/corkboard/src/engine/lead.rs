@@ -23,24 +23,70 @@ const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The work that a caller does himself for as long as he is polled, and its number.
+/// Where a caller's own work lies: whoever comes to depend on it finds it here.
 #[derive(Default)]
-pub(super) struct Inline(Mutex<(u64, Option<Work>)>);
+pub(super) struct Inline(Mutex<Option<Arc<Handle>>>);
+
+/// The work of one leader. It is never polled under a lock: what it runs is partly the callers' code.
+struct Handle(Mutex<Held>);
+
+struct Held {
+    /// None while it is polled, and once it is done or a task's.
+    work: Option<Work>,
+    polling: bool,
+    /// Someone came to depend on it while it was polled.
+    wanted: bool,
+}
+
+impl Handle {
+    fn new(work: Work) -> Self {
+        Self(Mutex::new(Held { work: Some(work), polling: false, wanted: false }))
+    }
+
+    /// Leaves the work to a task; if it is being polled, as soon as that is over.
+    fn hand_to_task(&self, runtime: &tokio::runtime::Handle) {
+        let work = {
+            let mut held = self.0.lock();
+            held.wanted |= held.polling;
+            held.work.take()
+        };
+        if let Some(work) = work {
+            runtime.spawn(work);
+        }
+    }
+
+    /// Polls the work here. Ready if it is done, or no longer ours to do.
+    fn poll(&self, context: &mut Context<'_>, runtime: &tokio::runtime::Handle) -> Poll<()> {
+        let mut work = {
+            let mut held = self.0.lock();
+            let Some(work) = held.work.take() else { return Poll::Ready(()) };
+            held.polling = true;
+            work
+        };
+        let polled = work.as_mut().poll(context);
+        let mut held = self.0.lock();
+        held.polling = false;
+        if polled.is_pending() && !held.wanted {
+            held.work = Some(work);
+            return Poll::Pending;
+        }
+        drop(held);
+        if polled.is_pending() {
+            runtime.spawn(work);
+        }
+        Poll::Ready(())
+    }
+}
 
 /// A caller's hold on the work that he does himself. Dropping it leaves the work to a task.
-pub(super) struct Led<'a, S: Space> {
-    engine: &'a Arc<Engine<S>>,
-    slot: &'a Arc<Slot<S>>,
-    number: u64,
+pub(super) struct Led {
+    handle: Arc<Handle>,
+    runtime: tokio::runtime::Handle,
 }
 
 impl<S: Space> Engine<S> {
     /// Puts a command into the queue. If nobody leads the queue, the caller does.
-    pub(super) fn enqueue<'a>(
-        self: &'a Arc<Self>,
-        slot: &'a Arc<Slot<S>>,
-        proposal: Proposal<S>,
-    ) -> Result<Option<Led<'a, S>>> {
+    pub(super) fn enqueue(self: &Arc<Self>, slot: &Arc<Slot<S>>, proposal: Proposal<S>) -> Result<Option<Led>> {
         let mut queue = slot.queue.lock();
         // Under the queue's lock: after closing, nothing enters.
         if self.is_closed() {
@@ -55,18 +101,13 @@ impl<S: Space> Engine<S> {
         if !leads {
             return Ok(None);
         }
-        let work = Box::pin(lead(self.clone(), slot.clone()));
-        let number = {
-            let mut inline = slot.inline.0.lock();
-            inline.0 += 1;
-            inline.1 = Some(work);
-            inline.0
-        };
+        let handle = Arc::new(Handle::new(Box::pin(lead(self.clone(), slot.clone()))));
+        *slot.inline.0.lock() = Some(handle.clone());
         // Who came before the work lay there could not hand it to a task, and depends on it.
         if slot.queue.lock().waiting.len() > 1 {
-            self.hand_to_task(slot);
+            handle.hand_to_task(&self.runtime);
         }
-        Ok(Some(Led { engine: self, slot, number }))
+        Ok(Some(Led { handle, runtime: self.runtime.clone() }))
     }
 
     /// Takes a lock that the queue's work may hold, and sees to it that the work goes on meanwhile.
@@ -87,8 +128,9 @@ impl<S: Space> Engine<S> {
     /// Sees to it that the queue's work goes on even if the caller who does it is not polled again. Whoever is about to
     /// wait for it calls this first.
     pub(super) fn hand_to_task(&self, slot: &Slot<S>) {
-        if let Some(work) = slot.inline.0.lock().1.take() {
-            self.runtime.spawn(work);
+        let handle = slot.inline.0.lock().clone();
+        if let Some(handle) = handle {
+            handle.hand_to_task(&self.runtime);
         }
     }
 
@@ -107,14 +149,14 @@ impl<S: Space> Engine<S> {
     }
 
     /// Waits for the queue to be without a leader, and leads it: nothing is committed here until it is handed over.
-    pub(super) async fn lead_alone<'a>(&self, slot: &'a Slot<S>) -> Leadership<'a, S> {
+    pub(super) async fn lead_alone(&self, slot: &Arc<Slot<S>>) -> Leadership<S> {
         loop {
             self.hand_to_task(slot);
             {
                 let mut queue = slot.queue.lock();
                 if !queue.led {
                     queue.led = true;
-                    return Leadership { slot, held: true };
+                    return Leadership { slot: slot.clone(), held: true };
                 }
             }
             tokio::time::sleep(LOOK_AGAIN).await;
@@ -122,53 +164,44 @@ impl<S: Space> Engine<S> {
     }
 }
 
-impl<S: Space> Future for Led<'_, S> {
+impl Future for Led {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let mut inline = self.slot.inline.0.lock();
-        let (number, work) = &mut *inline;
-        let Some(own) = work.as_mut().filter(|_| *number == self.number) else { return Poll::Ready(()) };
-        let polled = own.as_mut().poll(context);
-        if polled.is_ready() {
-            *work = None;
-        }
-        polled
+        self.handle.poll(context, &self.runtime)
     }
 }
 
-impl<S: Space> Drop for Led<'_, S> {
+impl Drop for Led {
     fn drop(&mut self) {
-        let mut inline = self.slot.inline.0.lock();
-        if inline.0 == self.number
-            && let Some(work) = inline.1.take()
-        {
-            self.engine.runtime.spawn(work);
-        }
+        self.handle.hand_to_task(&self.runtime);
     }
 }
 
-/// Works off a space's queue and ends.
-async fn lead<S: Space>(engine: Arc<Engine<S>>, slot: Arc<Slot<S>>) {
-    let mut leadership = Leadership { slot: &slot, held: true };
-    loop {
-        let batch: Vec<_> = {
-            let mut queue = slot.queue.lock();
-            if queue.waiting.is_empty() {
-                leadership.give_up(&mut queue.led);
-                break;
+/// Works off a space's queue and ends. The leadership begins with the call, not with the first poll: if a runtime that is
+/// ending drops the work unpolled, the queue must not wait for it.
+fn lead<S: Space>(engine: Arc<Engine<S>>, slot: Arc<Slot<S>>) -> impl Future<Output = ()> + Send {
+    let mut leadership = Leadership { slot: slot.clone(), held: true };
+    async move {
+        loop {
+            let batch: Vec<_> = {
+                let mut queue = slot.queue.lock();
+                if queue.waiting.is_empty() {
+                    leadership.give_up(&mut queue.led);
+                    break;
+                }
+                let count = queue.waiting.len().min(BATCH);
+                queue.waiting.drain(..count).collect()
+            };
+            let several = batch.len() > 1;
+            engine.commit(&slot, batch).await;
+            if several {
+                gather(&slot).await;
             }
-            let count = queue.waiting.len().min(BATCH);
-            queue.waiting.drain(..count).collect()
-        };
-        let several = batch.len() > 1;
-        engine.commit(&slot, batch).await;
-        if several {
-            gather(&slot).await;
         }
+        engine.keep_budget();
+        engine.snapshot_if_due(&slot).await;
     }
-    engine.keep_budget();
-    engine.snapshot_if_due(&slot).await;
 }
 
 /// Lets those who were just answered run: they may have more to say, and it can be committed together.
@@ -185,12 +218,12 @@ async fn gather<S: Space>(slot: &Slot<S>) {
 }
 
 /// Whoever leads must say when he stops, even by a panic; else the queue would wait for ever.
-pub(super) struct Leadership<'a, S: Space> {
-    slot: &'a Slot<S>,
+pub(super) struct Leadership<S: Space> {
+    slot: Arc<Slot<S>>,
     held: bool,
 }
 
-impl<S: Space> Leadership<'_, S> {
+impl<S: Space> Leadership<S> {
     fn give_up(&mut self, led: &mut bool) {
         *led = false;
         self.held = false;
@@ -203,13 +236,16 @@ impl<S: Space> Leadership<'_, S> {
     }
 }
 
-impl<S: Space> Drop for Leadership<'_, S> {
+impl<S: Space> Drop for Leadership<S> {
     fn drop(&mut self) {
         if self.held {
-            let mut queue = self.slot.queue.lock();
-            queue.led = false;
+            let left = {
+                let mut queue = self.slot.queue.lock();
+                queue.led = false;
+                std::mem::take(&mut queue.waiting)
+            };
             // Their callers hear that the task ended.
-            queue.waiting.clear();
+            drop(left);
         }
     }
 }

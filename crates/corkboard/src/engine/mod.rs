@@ -77,6 +77,9 @@ impl<S: Space> Engine<S> {
     /// The place of a space in this process. Nothing is loaded yet.
     pub(crate) fn slot(&self, space: &SpaceId) -> Arc<Slot<S>> {
         let mut slots = self.slots.lock();
+        if slots.len().is_power_of_two() {
+            slots.retain(|_, slot| slot.is_in_use());
+        }
         slots.entry(space.clone()).or_insert_with(|| Arc::new(Slot::new(space.clone()))).clone()
     }
 
@@ -263,6 +266,8 @@ impl<S: Space> Engine<S> {
 
     async fn try_delete(&self, slot: &Slot<S>) -> Result<bool> {
         self.flush_slot(slot, slot.flushing.lock().await).await?;
+        // A load that began before must not publish after.
+        let _no_load = slot.loading.lock().await;
         loop {
             let loaded = self.store.load(&slot.id).await?;
             if loaded.head == loaded.born {

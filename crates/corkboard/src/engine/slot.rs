@@ -58,6 +58,11 @@ impl<S: Space> Slot<S> {
         }
     }
 
+    /// Whether a handle refers to it, or a state fills it.
+    pub(super) fn is_in_use(self: &Arc<Self>) -> bool {
+        Arc::strong_count(self) > 1 || self.state.load().is_some() || !self.unflushed.lock().is_empty()
+    }
+
     /// How much the space used when it was last seen; known even while it is evicted.
     pub(crate) fn last_usage(&self) -> Usage {
         self.usage.load()
@@ -88,8 +93,12 @@ impl LogSize {
     }
 
     pub(super) fn subtract(&self, events: u64, bytes: u64) {
-        self.events.fetch_sub(events, Ordering::Relaxed);
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        // The space may have been loaded anew meanwhile, with less.
+        let subtract = |from: &AtomicU64, amount: u64| {
+            let _ = from.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| Some(now.saturating_sub(amount)));
+        };
+        subtract(&self.events, events);
+        subtract(&self.bytes, bytes);
     }
 
     pub(super) fn so_far(&self) -> (u64, u64) {

@@ -1,5 +1,7 @@
 //! An agent's ephemeral scopes: a second state of the same kind that lives in this process and is never stored.
 
+use std::borrow::Cow;
+
 use arc_swap::ArcSwapOption;
 use corkboard_core::agent::{AgentReply, AgentState};
 use corkboard_core::{Actor, AgentId, CommitId, Context, Limits, Outcome, Revisioned, Usage};
@@ -54,8 +56,7 @@ impl Ephemeral {
         self.working.lock().state.usage()
     }
 
-    /// Decides and applies a command. What is asked is only borrowed: a caller's closure may own handles, whose end must
-    /// not come under this lock.
+    /// Decides and applies a command.
     pub(super) fn ask(
         &self,
         circumstances: &Circumstances<'_>,
@@ -63,9 +64,19 @@ impl Ephemeral {
     ) -> Result<Answer<AgentReply>> {
         use corkboard_core::Space;
         let Circumstances { agent, actor, limits, outside, now, events } = circumstances;
-        let mut working = self.working.lock();
+        let (mut working, request) = match asked {
+            Asked::Request(request) => (self.working.lock(), Cow::Borrowed(&*request)),
+            // The closure is the caller's, so it runs outside the lock; and again if someone was faster.
+            Asked::Computed(_) => loop {
+                let seen = self.working.lock().clone();
+                let request = asked.request(&seen.state, seen.last_at.max(*now))?.into_owned();
+                let working = self.working.lock();
+                if working.head.rev == seen.head.rev {
+                    break (working, Cow::Owned(request));
+                }
+            },
+        };
         let now = working.last_at.max(*now);
-        let request = asked.request(&working.state, now)?;
         let mut context = Context::new(now, actor, limits, ids::at(now));
         context.outside = *outside;
         let (commit, reply) = match working.decide(&request, &context)? {

@@ -75,7 +75,7 @@ impl WorkingMemory {
     }
 
     /// Changes a value by a function of what is there. No other change comes between; the function may run again if
-    /// another process was faster. Returns the new value. What is known about the entry stays.
+    /// someone was faster. Returns the new value. What is known about the entry stays.
     pub async fn update<T, F>(&self, key: &str, change: F) -> Result<T>
     where
         T: Serialize + DeserializeOwned + Send + 'static,
