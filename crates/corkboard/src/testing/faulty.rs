@@ -113,11 +113,15 @@ impl FaultyStore {
         })
     }
 
-    async fn pass(&self) -> Result<(), StoreError> {
+    async fn dawdle(&self) {
         if self.happens(|plan| plan.delay) {
             let micros = self.dice.lock().u64(0..2000);
             tokio::time::sleep(Duration::from_micros(micros)).await;
         }
+    }
+
+    async fn pass(&self) -> Result<(), StoreError> {
+        self.dawdle().await;
         if self.happens(|plan| plan.refuse) {
             return Err(StoreError::Unavailable("injected".into()));
         }
@@ -172,7 +176,10 @@ impl Store for FaultyStore {
     fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Page> {
         Box::pin(async move {
             self.pass().await?;
-            self.inner.read_after(space, cursor, limit).await
+            let page = self.inner.read_after(space, cursor, limit).await;
+            // What was read may be old by the time it arrives.
+            self.dawdle().await;
+            page
         })
     }
 
