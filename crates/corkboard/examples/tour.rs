@@ -38,7 +38,7 @@ async fn main() -> Result<()> {
     task.set("branch", "feature/login").await?;
     println!("\nin the scope:  user_name = {:?}", task.get::<String>("user_name").await?);
     println!("in the root:   user_name = {:?}", memory.get::<String>("user_name").await?);
-    println!("merged {} new entries into the root, keeping what it had", task.merge_to_parent(false).await?);
+    println!("entries merged into the root, which keeps what it had: {}", task.merge_to_parent(false).await?);
     task.dispose().await?;
 
     // Nobody overwrites anybody unseen: a stale writer is told what is there.
@@ -85,7 +85,7 @@ async fn main() -> Result<()> {
     println!("restored; keys: {:?}", memory.keys().await?);
     let stats = ada.stats().await?;
     println!(
-        "{} entries and {} notes in {} bytes, at revision {}",
+        "entries: {}, notes: {}, bytes: {}, revision: {}",
         stats.total_entries_working, stats.total_notes, stats.storage_bytes_used, stats.rev
     );
 

@@ -549,8 +549,10 @@ pub async fn what_was_written_is_there_when_opened_again(harness: &Harness) {
     board.close().await.unwrap();
     assert!(matches!(agent.working().set("key", "late").await, Err(Error::Closed)));
     let board = harness.board().await;
-    let after = board.agent("kept").unwrap().snapshot().await.unwrap();
-    assert_eq!((after.memory, after.rev), (before.memory, before.rev));
+    let agent = board.agent("kept").unwrap();
+    assert_eq!(agent.working().get::<String>("key").await.unwrap().as_deref(), Some("value"));
+    let after = agent.snapshot().await.unwrap();
+    assert_eq!((after.memory, after.rev, after.rev), (before.memory, before.rev, 2));
     assert!(board.check().await.unwrap().is_empty());
 }
 
