@@ -144,12 +144,12 @@ impl Corkboard {
         runtimes.iter().for_each(|runtime| runtime.expire_ephemeral());
         let (mut seen, mut ticked) = (HashSet::new(), 0);
         loop {
-            // What stays due after its turn (an error, a kind that only a newer server knows) must not hide the rest.
+            // What stays due after its turn, because of an error, must not hide the rest.
             let limit = DUE_PAGE + seen.len();
-            let due = self.inner.store.due(self.inner.options.clock.now(), limit).await?;
+            let due = self.inner.store.due(SpaceKind::Agent, self.inner.agents.time(), limit).await?;
             let (full, before) = (due.len() == limit, seen.len());
             for space in due {
-                if !seen.insert(space.clone()) || space.kind() != Some(SpaceKind::Agent) {
+                if !seen.insert(space.clone()) {
                     continue;
                 }
                 ticked += 1;

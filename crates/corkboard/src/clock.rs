@@ -10,6 +10,11 @@ use jiff::Timestamp;
 pub trait Clock: Send + Sync + fmt::Debug + 'static {
     /// The time now.
     fn now(&self) -> Timestamp;
+
+    /// Whether a store that has a clock of its own is asked instead, so that all who share it agree.
+    fn yields_to_store(&self) -> bool {
+        false
+    }
 }
 
 /// The machine's clock.
@@ -22,6 +27,10 @@ impl Clock for SystemClock {
         // Every read asks for the time, so this is spelled out: `as_millis` divides 128 bits.
         let (second, nanosecond) = (i64::try_from(since.as_secs()), since.subsec_millis() as i32 * 1_000_000);
         Timestamp::new(second.unwrap_or(i64::MAX), nanosecond).unwrap_or(Timestamp::MAX)
+    }
+
+    fn yields_to_store(&self) -> bool {
+        true
     }
 }
 

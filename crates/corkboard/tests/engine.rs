@@ -20,7 +20,7 @@ use corkboard::{
     AgentEvent, Clock, CommitId, Corkboard, Durability, EntryMetadata, Error, Limits, ManualClock, Options, Refusal,
     Watched,
 };
-use corkboard_core::{AgentId, Head, SpaceId};
+use corkboard_core::{AgentId, Head, SpaceId, SpaceKind};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 
@@ -449,7 +449,7 @@ async fn a_damaged_space_does_not_keep_the_others_from_expiring() {
     clock.advance(hours(25));
     let fresh = Corkboard::with_store(store.clone(), options);
     assert_eq!(fresh.tick().await.unwrap(), 2);
-    let due = store.due(clock.now(), 10).await.unwrap();
+    let due = store.due(SpaceKind::Agent, clock.now(), 10).await.unwrap();
     assert_eq!(due, [agent_space("a damaged one")]);
 }
 

@@ -88,7 +88,7 @@ impl<S: Space> Engine<S> {
         asked: Asked<S>,
     ) -> Result<Answer<S::Reply>> {
         let (answer, answered) = oneshot::channel();
-        let (commit, first_id) = (ids::commit(), ids::at(self.options.clock.now()));
+        let (commit, first_id) = (ids::commit(), ids::at(self.time()));
         let proposal = Proposal { commit, first_id, actor, outside, asked, answer, drafted: None };
         let led = self.enqueue(slot, proposal)?;
         let lost = |_| lost_answer("the committing task ended before it answered");

@@ -247,9 +247,16 @@ impl<S: Space> Engine<S> {
         slot.used_at.store(self.uses.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
+    /// The time: by the store's clock if it has one, so that all who share it agree.
+    pub(crate) fn time(&self) -> Timestamp {
+        let clock = &self.options.clock;
+        let stores = if clock.yields_to_store() { self.store.now() } else { None };
+        stores.unwrap_or_else(|| clock.now())
+    }
+
     /// The time in a space: never before its last event.
     pub(crate) fn now(&self, state: &Revisioned<S>) -> Timestamp {
-        self.options.clock.now().max(state.last_at)
+        self.time().max(state.last_at)
     }
 
     /// Deletes a space and everything in it. Returns whether there was something to delete.

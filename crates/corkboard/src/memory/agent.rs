@@ -65,7 +65,7 @@ impl AgentRuntime {
             actor,
             limits: &self.engine.options.limits,
             outside: self.slot.last_usage(),
-            now: self.engine.options.clock.now(),
+            now: self.engine.time(),
             events: &self.events,
         };
         self.ephemeral.ask(&circumstances, asked)
@@ -119,7 +119,7 @@ impl AgentRuntime {
     pub(super) async fn active_scopes(&self) -> Result<Vec<ScopeInfo>> {
         self.dispose_orphans().await?;
         let current = self.engine.current(&self.slot).await?;
-        let now = self.engine.options.clock.now();
+        let now = self.engine.time();
         let mut scopes: Vec<_> = ScopeInfo::all(&current.state, Durability::Durable, now).collect();
         self.ephemeral.with(|state| scopes.extend(ScopeInfo::all(state, Durability::Ephemeral, now)));
         Ok(scopes)

@@ -231,7 +231,7 @@ impl Place {
     async fn find<R>(&self, key: &str, reach: Reach, read: impl FnOnce(&Arc<Entry>) -> R) -> Result<Option<R>> {
         Key::check(key, self.limits())?;
         let started = Instant::now();
-        let now = self.agent.engine.options.clock.now();
+        let now = self.agent.engine.time();
         let mut read = Some(read);
         let mut found = |entry: &Arc<Entry>| {
             entry.access.record(now);
@@ -325,7 +325,7 @@ impl Place {
 
     /// Hands this scope, as it is now, to `read`.
     pub(super) async fn view<R>(&self, read: impl FnOnce(&AgentState, &ScopeState, Timestamp) -> R) -> Result<R> {
-        let now = self.agent.engine.options.clock.now();
+        let now = self.agent.engine.time();
         let id = self.scope_id();
         if let Location::Ephemeral(_) = &self.location {
             return self.in_ephemeral(id, |state, scope| read(state, scope, now));

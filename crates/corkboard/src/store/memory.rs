@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{
-    Append, Appended, Cursor, ListedSpace, Loaded, Ownership, Page, Record, Snapshot, Store, StoreError, StoreFuture,
-    StoreInfo, Trim, Wakes,
+    Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Record, Rewrite, Snapshot, Store,
+    StoreError, StoreFuture, StoreInfo, Trim, Wakes,
 };
 
 /// Keeps logs in memory, for as long as it lives.
@@ -78,6 +78,7 @@ impl Store for MemoryStore {
             location: "process memory".into(),
             ownership: self.ownership,
             details: vec![("durability", "none: gone when the process ends".into())],
+            warnings: Vec::new(),
         }
     }
 
@@ -184,10 +185,11 @@ impl Store for MemoryStore {
             .collect()))
     }
 
-    fn due(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, Vec<SpaceId>> {
+    fn due(&self, kind: SpaceKind, now: Timestamp, limit: usize) -> StoreFuture<'_, Vec<SpaceId>> {
         let spaces = self.spaces.lock();
         let mut due: Vec<_> = spaces
             .iter()
+            .filter(|(space, _)| space.kind() == Some(kind))
             .filter_map(|(space, log)| log.next_due.filter(|at| *at <= now).map(|at| (at, space.clone())))
             .collect();
         due.sort();
@@ -205,6 +207,43 @@ impl Store for MemoryStore {
         drop(spaces);
         self.wakes.wake(space, head.rev);
         ready(Ok(Appended::Committed))
+    }
+
+    fn import(&self, import: Import) -> StoreFuture<'_, Appended> {
+        let mut spaces = self.spaces.lock();
+        let log = spaces.entry(import.space.clone()).or_insert_with(Log::new);
+        if log.head != Head::EMPTY {
+            return ready(Ok(Appended::Conflict { head: log.head }));
+        }
+        let head = import.head();
+        let Import { space, born, snapshot, records, next_due, summary } = import;
+        *log = Log { head, born, records, snapshot, next_due, summary };
+        drop(spaces);
+        self.wakes.wake(&space, head.rev);
+        ready(Ok(Appended::Committed))
+    }
+
+    fn rewrite(&self, rewrite: Rewrite) -> StoreFuture<'_, Appended> {
+        let mut spaces = self.spaces.lock();
+        let log = spaces.entry(rewrite.space).or_insert_with(Log::new);
+        if log.head != rewrite.expected {
+            return ready(Ok(Appended::Conflict { head: log.head }));
+        }
+        let oldest = log.oldest();
+        for record in rewrite.records {
+            let held = record.rev.checked_sub(oldest).and_then(|index| log.records.get_mut(index as usize));
+            if let Some(held) = held {
+                held.body = record.body;
+            }
+        }
+        if log.snapshot.is_some() && rewrite.snapshot.is_some() {
+            log.snapshot = rewrite.snapshot;
+        }
+        ready(Ok(Appended::Committed))
+    }
+
+    fn scrub(&self) -> StoreFuture<'_, ()> {
+        ready(Ok(()))
     }
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {

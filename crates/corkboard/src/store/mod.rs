@@ -66,15 +66,33 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> StoreFuture<'a, Vec<ListedSpace>>;
 
-    /// Spaces in which something expires at or before `now`, most overdue first.
-    fn due(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, Vec<SpaceId>>;
+    /// Spaces of one kind in which something expires at or before `now`, most overdue first.
+    fn due(&self, kind: SpaceKind, now: Timestamp, limit: usize) -> StoreFuture<'_, Vec<SpaceId>>;
 
     /// Removes a space's log and snapshot, if its head is still the expected one. A tombstone keeps the head, so that
     /// the next life of the space goes on counting, and a cache of the former life is found out.
     fn delete<'a>(&'a self, space: &'a SpaceId, expected: Head, tombstone: CommitId) -> StoreFuture<'a, Appended>;
 
+    /// Begins a log as a copy of another store's: anywhere, not only at its first revision. The space must never have been
+    /// here, or it is a conflict. What follows is appended.
+    fn import(&self, import: Import) -> StoreFuture<'_, Appended>;
+
+    /// Puts other bodies in the place of those of some revisions, and another snapshot in the place of the one held, if the
+    /// log's head is still the expected one: all or nothing. Revisions and commit ids stay, so that no reader notices.
+    fn rewrite(&self, rewrite: Rewrite) -> StoreFuture<'_, Appended>;
+
+    /// Sees to it that nothing is left in the store's files, tables and keys of what was deleted, trimmed or rewritten. It
+    /// may take long and hold up writers.
+    fn scrub(&self) -> StoreFuture<'_, ()>;
+
     /// Tells when the space may have new revisions, whoever wrote them. The value is the newest revision known.
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64>;
+
+    /// The time by the clock that all who share the store go by, if it has one. It is asked for with every command, so it
+    /// must not wait.
+    fn now(&self) -> Option<Timestamp> {
+        None
+    }
 
     /// Looks for damage. An empty list is good news.
     fn check(&self) -> StoreFuture<'_, Vec<String>>;
@@ -95,6 +113,8 @@ pub struct StoreInfo {
     pub ownership: Ownership,
     /// Facts for people: versions and settings.
     pub details: Vec<(&'static str, String)>,
+    /// What may be lost with these settings, a sentence each. Nobody should have to look for them.
+    pub warnings: Vec<String>,
 }
 
 /// Who may write to a store.
@@ -118,6 +138,21 @@ pub struct Record {
     pub at: Timestamp,
     /// What happened.
     pub body: Vec<u8>,
+}
+
+impl Record {
+    /// What a row, a stream entry or a line of a store holds of a body at most. A longer one is stored in parts, and comes
+    /// back whole.
+    pub const PART_BYTES: usize = 1024 * 1024;
+
+    /// The body in parts: at least one, all full but the last.
+    pub(crate) fn parts(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        let count = self.body.len().div_ceil(Self::PART_BYTES).max(1);
+        (0..count).map(|part| {
+            let start = part * Self::PART_BYTES;
+            self.body.get(start..(start + Self::PART_BYTES).min(self.body.len())).unwrap_or_default()
+        })
+    }
 }
 
 /// A part of a log.
@@ -171,6 +206,42 @@ impl Append {
     pub(crate) fn new_head(&self) -> Head {
         self.records.last().map_or(self.expected, |record| Head { rev: record.rev, commit: record.commit })
     }
+}
+
+/// The beginning of a copied log.
+#[derive(Debug, Clone)]
+pub struct Import {
+    /// Which log.
+    pub space: SpaceId,
+    /// Where this life of the space began.
+    pub born: Head,
+    /// The snapshot, if records before the first one here are held no longer, or in any case.
+    pub snapshot: Option<Snapshot>,
+    /// The oldest records, in order. None: the space was deleted, and `born` is its tombstone.
+    pub records: Vec<Record>,
+    /// When something in the space expires next.
+    pub next_due: Option<Timestamp>,
+    /// As in [`Append`].
+    pub summary: Vec<u8>,
+}
+
+impl Import {
+    pub(crate) fn head(&self) -> Head {
+        self.records.last().map_or(self.born, |record| Head { rev: record.rev, commit: record.commit })
+    }
+}
+
+/// Other bodies for revisions that are there.
+#[derive(Debug, Clone)]
+pub struct Rewrite {
+    /// Which log.
+    pub space: SpaceId,
+    /// Where the log must be.
+    pub expected: Head,
+    /// The revisions as they shall be. Those that are held no longer are passed over.
+    pub records: Vec<Record>,
+    /// Takes the place of the snapshot, if there is one.
+    pub snapshot: Option<Snapshot>,
 }
 
 /// How a conditional write ended.

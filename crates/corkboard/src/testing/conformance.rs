@@ -8,7 +8,7 @@ use corkboard_core::{AgentId, Head, Limits, SpaceId, SpaceKind};
 use jiff::Timestamp;
 
 use super::{Fault, FaultPlan, FaultyStore, Harness};
-use crate::store::{Append, Appended, Cursor, Record, Snapshot, Store, StoreError, Trim};
+use crate::store::{Append, Appended, Cursor, Import, Loaded, Record, Rewrite, Snapshot, Store, StoreError, Trim};
 use crate::{Corkboard, Error, Options, Refusal, Retention, SnapshotPolicy, Watched, ids};
 
 /// Declares a test for every case that needs one process, or, with `processes`, for all cases. The expression makes a
@@ -30,6 +30,7 @@ macro_rules! conformance_suite {
             records_come_back_in_order
             bodies_come_back_byte_for_byte
             a_page_holds_about_a_mebibyte
+            a_long_body_is_stored_in_parts_and_comes_back_whole
             of_two_appends_on_one_revision_one_wins
             an_append_compares_revision_and_commit
             a_conflict_in_one_space_leaves_the_others_alone
@@ -50,6 +51,10 @@ macro_rules! conformance_suite {
             spaces_are_listed_with_a_cursor_and_summaries
             due_spaces_are_found_most_overdue_first
             a_deleted_space_is_gone_and_its_log_with_it
+            a_log_is_imported_as_it_was
+            an_import_never_touches_a_space_that_is_there
+            a_rewritten_revision_keeps_its_place
+            a_rewrite_of_a_log_that_moved_changes_nothing
             what_was_written_is_there_when_opened_again
         );
     };
@@ -158,6 +163,32 @@ pub async fn bodies_come_back_byte_for_byte(harness: &Harness) {
     put(&store, &space, Head::EMPTY, &[&[], &any, &large]).await;
     let records = read_all(&store, &space).await;
     assert!(records.iter().map(|record| &record.body).eq([&vec![], &any, &large]));
+}
+
+/// A body of several parts is one revision: no page splits it, no neighbour is touched by it.
+pub async fn a_long_body_is_stored_in_parts_and_comes_back_whole(harness: &Harness) {
+    let store = harness.open().await;
+    let space = space("parts");
+    let long = |length: usize| (0..length).map(|index| (index * 17 % 253) as u8).collect::<Vec<u8>>();
+    let bodies =
+        [long(Record::PART_BYTES), b"small".to_vec(), long(3 * Record::PART_BYTES + 5), long(2 * Record::PART_BYTES)];
+    put(&store, &space, Head::EMPTY, &[&bodies[0], &bodies[1]]).await;
+    let head = store.head(&space).await.unwrap();
+    let head = put(&store, &space, head, &[&bodies[2], &bodies[3]]).await;
+    let page = store.read_after(&space, start(), 1).await.unwrap();
+    assert_eq!((page.records.len(), page.head), (1, head));
+    assert!(read_all(&store, &space).await.iter().map(|record| &record.body).eq(&bodies));
+    // What takes its place, and what deletes it, leaves no part behind.
+    let shorter = Record { body: long(Record::PART_BYTES), ..read_all(&store, &space).await[2].clone() };
+    let rewrite = Rewrite { space: space.clone(), expected: head, records: vec![shorter], snapshot: None };
+    assert_eq!(store.rewrite(rewrite).await, Ok(Appended::Committed));
+    assert!(read_all(&store, &space).await[2].body == bodies[0]);
+    store.delete(&space, head, ids::commit()).await.unwrap();
+    let head = store.head(&space).await.unwrap();
+    put(&store, &space, head, &[&bodies[0]]).await;
+    let cursor = Cursor::from(head);
+    assert!(store.read_after(&space, cursor, 9).await.unwrap().records[0].body == bodies[0]);
+    assert_eq!(store.check().await, Ok(vec![]));
 }
 
 /// A page is bounded in bytes, so that a reader of large records holds little at a time.
@@ -507,16 +538,19 @@ pub async fn due_spaces_are_found_most_overdue_first(harness: &Harness) {
         let append = append(&space(name), Head::EMPTY, &[b"x"]);
         store.append(Append { next_due: due.map(time), ..append }).await.unwrap();
     }
+    // A kind that only a newer server knows.
+    let unknown = append(&SpaceId::from_stored("later/x"), Head::EMPTY, &[b"x"]);
+    store.append(Append { next_due: Some(time(1)), ..unknown }).await.unwrap();
     let names = |due: Vec<SpaceId>| due.iter().map(|space| space.name().to_owned()).collect::<Vec<_>>();
-    assert_eq!(names(store.due(time(40), 10).await.unwrap()), ["soon", "late"]);
-    assert_eq!(names(store.due(time(40), 1).await.unwrap()), ["soon"]);
-    assert_eq!(names(store.due(time(9), 10).await.unwrap()), [""; 0]);
+    assert_eq!(names(store.due(SpaceKind::Agent, time(40), 10).await.unwrap()), ["soon", "late"]);
+    assert_eq!(names(store.due(SpaceKind::Agent, time(40), 1).await.unwrap()), ["soon"]);
+    assert_eq!(names(store.due(SpaceKind::Agent, time(9), 10).await.unwrap()), [""; 0]);
     let head = store.head(&space("soon")).await.unwrap();
     put(&store, &space("soon"), head, &[b"done"]).await;
-    assert_eq!(names(store.due(time(40), 10).await.unwrap()), ["late"]);
+    assert_eq!(names(store.due(SpaceKind::Agent, time(40), 10).await.unwrap()), ["late"]);
     let head = store.head(&space("late")).await.unwrap();
     store.delete(&space("late"), head, ids::commit()).await.unwrap();
-    assert_eq!(names(store.due(time(40), 10).await.unwrap()), [""; 0]);
+    assert_eq!(names(store.due(SpaceKind::Agent, time(40), 10).await.unwrap()), [""; 0]);
 }
 
 /// Deleting removes log, snapshot and due date; deleting again finds nothing.
@@ -537,6 +571,100 @@ pub async fn a_deleted_space_is_gone_and_its_log_with_it(harness: &Harness) {
     assert_eq!((loaded.snapshot, loaded.head.rev), (None, 21));
     assert_eq!(store.read_after(&space, start(), 10).await, Err(StoreError::Compacted { oldest: 22 }));
     assert!(board.agents(None, 10).await.unwrap().is_empty());
+}
+
+/// What an import brings is read as if it had been written here: birth, snapshot, records, due date, summary.
+pub async fn a_log_is_imported_as_it_was(harness: &Harness) {
+    let store = harness.open().await;
+    let space = space("imported");
+    let born = Head { rev: 3, commit: ids::commit() };
+    let before = Head { rev: 6, commit: ids::commit() };
+    let records = append(&space, before, &[b"seven", b"eight"]).records;
+    let head = Head { rev: 8, commit: records[1].commit };
+    let snapshot = Snapshot { head: Head { rev: 7, commit: records[0].commit }, body: b"state".to_vec() };
+    let import = Import {
+        space: space.clone(),
+        born,
+        snapshot: Some(snapshot.clone()),
+        records: records.clone(),
+        next_due: Some(time(40)),
+        summary: b"{\"copied\":1}".to_vec(),
+    };
+    assert_eq!(store.import(import).await, Ok(Appended::Committed));
+    assert_eq!(store.head(&space).await, Ok(head));
+    assert_eq!(store.load(&space).await, Ok(Loaded { head, born, snapshot: Some(snapshot) }));
+    assert_eq!(store.read_after(&space, start(), 10).await, Err(StoreError::Compacted { oldest: 7 }));
+    let cursor = Cursor { rev: 6, commit: None };
+    assert_eq!(store.read_after(&space, cursor, 10).await.unwrap().records, records);
+    let listed = store.list(SpaceKind::Agent, None, 10).await.unwrap();
+    assert_eq!((&*listed[0].summary, listed[0].next_due), (b"{\"copied\":1}".as_slice(), Some(time(40))));
+    assert_eq!(store.due(SpaceKind::Agent, time(40), 10).await, Ok(vec![space.clone()]));
+    put(&store, &space, head, &[b"nine"]).await;
+    assert_eq!(store.read_after(&space, Cursor::from(head), 10).await.unwrap().records[0].body, b"nine");
+    // A tombstone alone: the next life goes on counting.
+    let gone = self::space("gone");
+    let import =
+        Import { space: gone.clone(), born, snapshot: None, records: Vec::new(), next_due: None, summary: Vec::new() };
+    assert_eq!(store.import(import).await, Ok(Appended::Committed));
+    assert_eq!(store.load(&gone).await, Ok(Loaded { head: born, born, snapshot: None }));
+    put(&store, &gone, born, &[b"again"]).await;
+    assert_eq!(store.head(&gone).await.unwrap().rev, 4);
+    assert_eq!(store.check().await, Ok(vec![]));
+}
+
+/// An import begins a log; it never replaces one, be it living or deleted.
+pub async fn an_import_never_touches_a_space_that_is_there(harness: &Harness) {
+    let store = harness.open().await;
+    let space = space("there");
+    let import = |records: Vec<Record>| Import {
+        space: space.clone(),
+        born: Head::EMPTY,
+        snapshot: None,
+        records,
+        next_due: None,
+        summary: b"{}".to_vec(),
+    };
+    let other = append(&space, Head::EMPTY, &[b"other"]).records;
+    let head = put(&store, &space, Head::EMPTY, &[b"own"]).await;
+    assert_eq!(store.import(import(other.clone())).await, Ok(Appended::Conflict { head }));
+    assert_eq!(read_all(&store, &space).await[0].body, b"own");
+    store.delete(&space, head, ids::commit()).await.unwrap();
+    let head = store.head(&space).await.unwrap();
+    assert_eq!(store.import(import(other)).await, Ok(Appended::Conflict { head }));
+}
+
+/// A rewrite changes bodies and the snapshot, and nothing else; then nothing of the former is left.
+pub async fn a_rewritten_revision_keeps_its_place(harness: &Harness) {
+    let store = harness.open().await;
+    let space = space("rewritten");
+    let head = put(&store, &space, Head::EMPTY, &[b"one", b"a secret", b"three"]).await;
+    let before = read_all(&store, &space).await;
+    let old = Snapshot { head: Head { rev: 2, commit: before[1].commit }, body: b"state with a secret".to_vec() };
+    store.write_snapshot(&space, old).await.unwrap();
+    let record = Record { body: b"nothing".to_vec(), ..before[1].clone() };
+    let snapshot = Snapshot { head, body: b"state".to_vec() };
+    let rewrite =
+        Rewrite { space: space.clone(), expected: head, records: vec![record], snapshot: Some(snapshot.clone()) };
+    assert_eq!(store.rewrite(rewrite).await, Ok(Appended::Committed));
+    store.scrub().await.unwrap();
+    let mut expected = before.clone();
+    expected[1].body = b"nothing".to_vec();
+    assert_eq!(read_all(&store, &space).await, expected);
+    assert_eq!(store.load(&space).await, Ok(Loaded { head, born: Head::EMPTY, snapshot: Some(snapshot) }));
+    put(&store, &space, head, &[b"four"]).await;
+    assert_eq!(store.check().await, Ok(vec![]));
+}
+
+/// A rewrite is decided on the whole log: if that moved, it must be decided again.
+pub async fn a_rewrite_of_a_log_that_moved_changes_nothing(harness: &Harness) {
+    let store = harness.open().await;
+    let space = space("moved");
+    let stale = put(&store, &space, Head::EMPTY, &[b"one"]).await;
+    let record = Record { body: b"other".to_vec(), ..read_all(&store, &space).await[0].clone() };
+    let head = put(&store, &space, stale, &[b"two"]).await;
+    let rewrite = Rewrite { space: space.clone(), expected: stale, records: vec![record], snapshot: None };
+    assert_eq!(store.rewrite(rewrite).await, Ok(Appended::Conflict { head }));
+    assert_eq!(read_all(&store, &space).await[0].body, b"one");
 }
 
 /// Closing and opening again changes nothing.

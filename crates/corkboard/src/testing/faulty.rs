@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::store::{
-    Append, Appended, Cursor, ListedSpace, Loaded, Page, Snapshot, Store, StoreError, StoreFuture, StoreInfo, Trim,
+    Append, Appended, Cursor, Import, ListedSpace, Loaded, Page, Rewrite, Snapshot, Store, StoreError, StoreFuture,
+    StoreInfo, Trim,
 };
 
 /// How often what goes wrong, in percent of calls. A seed makes a run repeatable as far as the scheduler allows.
@@ -209,10 +210,10 @@ impl Store for FaultyStore {
         })
     }
 
-    fn due(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, Vec<SpaceId>> {
+    fn due(&self, kind: SpaceKind, now: Timestamp, limit: usize) -> StoreFuture<'_, Vec<SpaceId>> {
         Box::pin(async move {
             self.pass().await?;
-            self.inner.due(now, limit).await
+            self.inner.due(kind, now, limit).await
         })
     }
 
@@ -221,6 +222,31 @@ impl Store for FaultyStore {
             self.pass().await?;
             self.inner.delete(space, expected, tombstone).await
         })
+    }
+
+    fn import(&self, import: Import) -> StoreFuture<'_, Appended> {
+        Box::pin(async move {
+            self.pass().await?;
+            self.inner.import(import).await
+        })
+    }
+
+    fn rewrite(&self, rewrite: Rewrite) -> StoreFuture<'_, Appended> {
+        Box::pin(async move {
+            self.pass().await?;
+            self.inner.rewrite(rewrite).await
+        })
+    }
+
+    fn scrub(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            self.pass().await?;
+            self.inner.scrub().await
+        })
+    }
+
+    fn now(&self) -> Option<Timestamp> {
+        self.inner.now()
     }
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {

@@ -20,8 +20,8 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use super::{
-    Append, Appended, Cursor, ListedSpace, Loaded, Ownership, Page, Snapshot, Store, StoreError, StoreFuture,
-    StoreInfo, Trim, Wakes,
+    Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store, StoreError,
+    StoreFuture, StoreInfo, Trim, Wakes,
 };
 use writer::Writer;
 
@@ -236,6 +236,7 @@ impl Store for SqliteStore {
             location: self.inner.path.display().to_string(),
             ownership: self.inner.ownership,
             details,
+            warnings: Vec::new(),
         }
     }
 
@@ -279,12 +280,24 @@ impl Store for SqliteStore {
         self.read(move |connection| reader::list(connection, kind, after.as_ref(), limit))
     }
 
-    fn due(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, Vec<SpaceId>> {
-        self.read(move |connection| reader::due(connection, now, limit))
+    fn due(&self, kind: SpaceKind, now: Timestamp, limit: usize) -> StoreFuture<'_, Vec<SpaceId>> {
+        self.read(move |connection| reader::due(connection, kind, now, limit))
     }
 
     fn delete<'a>(&'a self, space: &'a SpaceId, expected: Head, tombstone: CommitId) -> StoreFuture<'a, Appended> {
         Box::pin(self.writer.delete(space, expected, tombstone))
+    }
+
+    fn import(&self, import: Import) -> StoreFuture<'_, Appended> {
+        Box::pin(self.writer.import(import))
+    }
+
+    fn rewrite(&self, rewrite: Rewrite) -> StoreFuture<'_, Appended> {
+        Box::pin(self.writer.rewrite(rewrite))
+    }
+
+    fn scrub(&self) -> StoreFuture<'_, ()> {
+        self.read(reader::scrub)
     }
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {

@@ -83,10 +83,24 @@ pub(super) fn read_after(connection: &mut Connection, space: &SpaceId, cursor: C
     let records = query
         .query_map(params![id, cursor.rev, limit as i64], |row| {
             let Head { rev, commit } = head_at(row, 0)?;
-            Ok(Record { rev, commit, at: time(row.get(2)?), body: row.get(3)? })
+            let mut body: Vec<u8> = row.get(3)?;
+            if body.len() == Record::PART_BYTES {
+                read_parts(&transaction, id, rev, &mut body)?;
+            }
+            Ok(Record { rev, commit, at: time(row.get(2)?), body })
         })
         .map_err(error)?;
     Page::fill(records, head).map_err(error)
+}
+
+/// What the row of the log does not hold: a full first part may have more after it.
+fn read_parts(connection: &Connection, id: i64, rev: u64, body: &mut Vec<u8>) -> rusqlite::Result<()> {
+    let mut query = connection.prepare_cached("SELECT body FROM parts WHERE space = ?1 AND rev = ?2 ORDER BY part")?;
+    let mut rows = query.query(params![id, rev])?;
+    while let Some(row) = rows.next()? {
+        body.extend_from_slice(row.get_ref(0)?.as_blob()?);
+    }
+    Ok(())
 }
 
 pub(super) fn oldest(connection: &Connection, id: i64, head: Head) -> Result<u64> {
@@ -107,8 +121,8 @@ pub(super) fn list(
     after: Option<&SpaceId>,
     limit: usize,
 ) -> Result<Vec<ListedSpace>> {
-    // Names of one kind lie between "kind/" and "kind0", the character after the slash.
-    let first = after.map_or_else(|| format!("{}/", kind.as_str()), |after| after.as_str().into());
+    let (first, end) = names_of(kind);
+    let first = after.map_or(first, |after| after.as_str().into());
     let mut query = connection
         .prepare_cached(
             "SELECT log.rev, commit_id, name, due.at, summary FROM spaces
@@ -117,7 +131,7 @@ pub(super) fn list(
         )
         .map_err(error)?;
     let listed = query
-        .query_map(params![first, format!("{}0", kind.as_str()), limit as i64], |row| {
+        .query_map(params![first, end, limit as i64], |row| {
             let name: String = row.get(2)?;
             Ok(ListedSpace {
                 space: SpaceId::from_stored(&name),
@@ -130,17 +144,33 @@ pub(super) fn list(
     listed.collect::<rusqlite::Result<_>>().map_err(error)
 }
 
-pub(super) fn due(connection: &Connection, now: Timestamp, limit: usize) -> Result<Vec<SpaceId>> {
+pub(super) fn due(connection: &Connection, kind: SpaceKind, now: Timestamp, limit: usize) -> Result<Vec<SpaceId>> {
     let mut query = connection
-        .prepare_cached("SELECT name FROM due JOIN spaces ON id = space WHERE at <= ?1 ORDER BY at LIMIT ?2")
+        .prepare_cached(
+            "SELECT name FROM due JOIN spaces ON id = space
+             WHERE at <= ?1 AND name > ?3 AND name < ?4 ORDER BY at LIMIT ?2",
+        )
         .map_err(error)?;
+    let (first, end) = names_of(kind);
     let due = query
-        .query_map(params![now.as_millisecond(), limit as i64], |row| {
+        .query_map(params![now.as_millisecond(), limit as i64, first, end], |row| {
             let name: String = row.get(0)?;
             Ok(SpaceId::from_stored(&name))
         })
         .map_err(error)?;
     due.collect::<rusqlite::Result<_>>().map_err(error)
+}
+
+/// Names of one kind lie between "kind/" and "kind0", the character after the slash.
+fn names_of(kind: SpaceKind) -> (String, String) {
+    (format!("{}/", kind.as_str()), format!("{}0", kind.as_str()))
+}
+
+/// Rebuilds the file from what is in it, and empties the write-ahead log. Free pages, and the free space in pages, go.
+pub(super) fn scrub(connection: &mut Connection) -> Result<()> {
+    connection.execute_batch("VACUUM").map_err(error)?;
+    let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(error)?;
+    if busy == 0 { Ok(()) } else { Err(StoreError::Busy { waited: std::time::Duration::ZERO }) }
 }
 
 /// SQLite's own check, and ours: every log is without gaps, and begins where its space or its snapshot does.

@@ -10,8 +10,9 @@ use crate::store::StoreError;
 
 /// "CORK", so that no other program's database is taken for ours.
 const APPLICATION_ID: i64 = 0x434f_524b;
-/// The version of the tables.
-const FORMAT: u32 = 1;
+/// What leads from each version of the tables to the next. Their number is the version.
+const STEPS: &[&str] = &[TABLES, PARTS];
+const FORMAT: u32 = STEPS.len() as u32;
 
 /// The log is in the order of appending: every commit writes at its end, and an index finds a space's part of it. A
 /// space's head is its last record, so that an append changes nothing else; only a due date that moved is written too.
@@ -42,6 +43,17 @@ CREATE TABLE snapshots (
     rev         INTEGER NOT NULL,
     commit_id   BLOB NOT NULL,
     body        BLOB NOT NULL
+) STRICT;
+";
+
+/// What a row of the log does not hold of a long body.
+const PARTS: &str = "
+CREATE TABLE parts (
+    space       INTEGER NOT NULL,
+    rev         INTEGER NOT NULL,
+    part        INTEGER NOT NULL,
+    body        BLOB NOT NULL,
+    PRIMARY KEY (space, rev, part)
 ) STRICT;
 ";
 
@@ -95,8 +107,10 @@ pub(super) fn prepare(connection: &mut Connection, busy_timeout: Duration) -> Re
         if found > FORMAT {
             return Err(StoreError::NewerFormat { found, known: FORMAT });
         }
-        if found == 0 {
-            transaction.execute_batch(TABLES).map_err(error)?;
+        if found < FORMAT {
+            for step in STEPS.iter().skip(found as usize) {
+                transaction.execute_batch(step).map_err(error)?;
+            }
             transaction
                 .execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}"))
                 .map_err(error)?;

@@ -7,7 +7,7 @@ use rusqlite::{Transaction, params};
 
 use super::reader::{SpaceRow, data_version, oldest, space_row};
 use super::schema::error;
-use crate::store::{Append, Appended, Snapshot, StoreError, Trim};
+use crate::store::{Append, Appended, Import, Record, Rewrite, Snapshot, StoreError, Trim};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -15,6 +15,8 @@ type Result<T> = std::result::Result<T, StoreError>;
 pub(super) enum Task {
     Append(Append),
     Delete { space: SpaceId, expected: Head, tombstone: CommitId },
+    Import(Import),
+    Rewrite(Rewrite),
     Snapshot { space: SpaceId, snapshot: Snapshot },
     Trim { space: SpaceId, trim: Trim },
 }
@@ -62,6 +64,8 @@ pub(super) fn perform(transaction: &Transaction<'_>, known: &mut KnownRows, task
             known.rows.remove(space);
             perform_delete(transaction, space, *expected, *tombstone).map(Done::Appended)
         }
+        Task::Import(import) => perform_import(transaction, import).map(Done::Appended),
+        Task::Rewrite(rewrite) => perform_rewrite(transaction, rewrite).map(Done::Appended),
         Task::Snapshot { space, snapshot } => perform_snapshot(transaction, space, snapshot).map(|()| Done::Kept),
         Task::Trim { space, trim } => perform_trim(transaction, space, *trim).map(Done::Trimmed),
     }
@@ -82,20 +86,76 @@ fn perform_append(transaction: &Transaction<'_>, known: &mut KnownRows, append: 
         Some(row) => (row.id, row.born),
         None => (insert_space(transaction, &append.space, Head::EMPTY)?, Head::EMPTY),
     };
-    let mut insert = transaction
-        .prepare_cached("INSERT INTO log (space, rev, commit_id, at, summary, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
-        .map_err(error)?;
-    for record in &append.records {
-        // Only the last one is ever asked for its summary.
-        let summary = (record.rev == new.rev).then_some(&append.summary);
-        let (commit, at) = (record.commit.0.as_bytes(), record.at.as_millisecond());
-        insert.execute(params![id, record.rev, commit, at, summary, record.body]).map_err(error)?;
-    }
+    insert_records(transaction, id, &append.records, &append.summary)?;
     if row.and_then(|row| row.next_due) != next_due {
         set_due(transaction, id, next_due)?;
     }
     let row = SpaceRow { id, head: new, born, next_due };
     known.rows.insert(append.space.clone(), row);
+    Ok(Appended::Committed)
+}
+
+fn insert_records(transaction: &Transaction<'_>, id: i64, records: &[Record], summary: &[u8]) -> Result<()> {
+    let mut insert = transaction
+        .prepare_cached("INSERT INTO log (space, rev, commit_id, at, summary, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
+        .map_err(error)?;
+    let last = records.last().map(|record| record.rev);
+    for record in records {
+        // Only the last one is ever asked for its summary.
+        let summary = (Some(record.rev) == last).then_some(summary);
+        let (commit, at) = (record.commit.0.as_bytes(), record.at.as_millisecond());
+        let first = record.parts().next();
+        insert.execute(params![id, record.rev, commit, at, summary, first]).map_err(error)?;
+        insert_parts(transaction, id, record)?;
+    }
+    Ok(())
+}
+
+/// What a row of the log does not hold of a long body.
+fn insert_parts(transaction: &Transaction<'_>, id: i64, record: &Record) -> Result<()> {
+    for (part, body) in record.parts().enumerate().skip(1) {
+        transaction
+            .prepare_cached("INSERT INTO parts (space, rev, part, body) VALUES (?1, ?2, ?3, ?4)")
+            .and_then(|mut insert| insert.execute(params![id, record.rev, part as i64, body]))
+            .map_err(error)?;
+    }
+    Ok(())
+}
+
+fn perform_import(transaction: &Transaction<'_>, import: &Import) -> Result<Appended> {
+    if let Some(row) = space_row(transaction, &import.space)? {
+        return Ok(Appended::Conflict { head: row.head });
+    }
+    let id = insert_space(transaction, &import.space, import.born)?;
+    insert_records(transaction, id, &import.records, &import.summary)?;
+    set_due(transaction, id, import.next_due.map(|at| at.as_millisecond()))?;
+    if let Some(snapshot) = &import.snapshot {
+        put_snapshot(transaction, id, snapshot)?;
+    }
+    Ok(Appended::Committed)
+}
+
+fn perform_rewrite(transaction: &Transaction<'_>, rewrite: &Rewrite) -> Result<Appended> {
+    let row = space_row(transaction, &rewrite.space)?;
+    let head = row.map_or(Head::EMPTY, |row| row.head);
+    let Some(row) = row.filter(|_| head == rewrite.expected) else { return Ok(Appended::Conflict { head }) };
+    for record in &rewrite.records {
+        transaction
+            .execute("DELETE FROM parts WHERE space = ?1 AND rev = ?2", params![row.id, record.rev])
+            .map_err(error)?;
+        let body = record.parts().next();
+        let held = transaction
+            .execute("UPDATE log SET body = ?3 WHERE space = ?1 AND rev = ?2", params![row.id, record.rev, body])
+            .map_err(error)?;
+        if held > 0 {
+            insert_parts(transaction, row.id, record)?;
+        }
+    }
+    if let Some(snapshot) = &rewrite.snapshot
+        && transaction.execute("DELETE FROM snapshots WHERE space = ?1", [row.id]).map_err(error)? > 0
+    {
+        put_snapshot(transaction, row.id, snapshot)?;
+    }
     Ok(Appended::Committed)
 }
 
@@ -115,8 +175,8 @@ fn perform_delete(
         Some(row) => row.id,
         None => insert_space(transaction, space, new)?,
     };
-    for sql in ["DELETE FROM log WHERE space = ?1", "DELETE FROM snapshots WHERE space = ?1"] {
-        transaction.execute(sql, [id]).map_err(error)?;
+    for table in ["log", "parts", "snapshots"] {
+        transaction.execute(&format!("DELETE FROM {table} WHERE space = ?1"), [id]).map_err(error)?;
     }
     set_due(transaction, id, None)?;
     transaction
@@ -147,16 +207,18 @@ fn set_due(transaction: &Transaction<'_>, id: i64, at: Option<i64>) -> Result<()
 fn perform_snapshot(transaction: &Transaction<'_>, space: &SpaceId, snapshot: &Snapshot) -> Result<()> {
     let Some(row) = space_row(transaction, space)? else { return Ok(()) };
     let lives = snapshot.head.rev > row.born.rev && snapshot.head.rev <= row.head.rev;
-    if lives {
-        transaction
-            .execute(
-                "INSERT INTO snapshots (space, rev, commit_id, body) VALUES (?1, ?2, ?3, ?4)
-                 ON CONFLICT (space) DO UPDATE SET rev = ?2, commit_id = ?3, body = ?4 WHERE rev < ?2",
-                params![row.id, snapshot.head.rev, snapshot.head.commit.0.as_bytes(), snapshot.body],
-            )
-            .map_err(error)?;
-    }
-    Ok(())
+    if lives { put_snapshot(transaction, row.id, snapshot) } else { Ok(()) }
+}
+
+fn put_snapshot(transaction: &Transaction<'_>, id: i64, snapshot: &Snapshot) -> Result<()> {
+    transaction
+        .execute(
+            "INSERT INTO snapshots (space, rev, commit_id, body) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (space) DO UPDATE SET rev = ?2, commit_id = ?3, body = ?4 WHERE rev < ?2",
+            params![id, snapshot.head.rev, snapshot.head.commit.0.as_bytes(), snapshot.body],
+        )
+        .map(|_| ())
+        .map_err(error)
 }
 
 fn perform_trim(transaction: &Transaction<'_>, space: &SpaceId, trim: Trim) -> Result<u64> {
@@ -176,5 +238,7 @@ fn perform_trim(transaction: &Transaction<'_>, space: &SpaceId, trim: Trim) -> R
             ],
         )
         .map_err(error)?;
-    oldest(transaction, row.id, row.head)
+    let oldest = oldest(transaction, row.id, row.head)?;
+    transaction.execute("DELETE FROM parts WHERE space = ?1 AND rev < ?2", params![row.id, oldest]).map_err(error)?;
+    Ok(oldest)
 }

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::schema::{error, retry};
 use super::tasks::{Done, KnownRows, Task, perform};
-use crate::store::{Append, Appended, Snapshot, StoreError, Trim, Wakes};
+use crate::store::{Append, Appended, Import, Rewrite, Snapshot, StoreError, Trim, Wakes};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -60,6 +60,14 @@ impl Writer {
 
     pub(super) async fn delete(&self, space: &SpaceId, expected: Head, tombstone: CommitId) -> Result<Appended> {
         self.conditional(Task::Delete { space: space.clone(), expected, tombstone }).await
+    }
+
+    pub(super) async fn import(&self, import: Import) -> Result<Appended> {
+        self.conditional(Task::Import(import)).await
+    }
+
+    pub(super) async fn rewrite(&self, rewrite: Rewrite) -> Result<Appended> {
+        self.conditional(Task::Rewrite(rewrite)).await
     }
 
     pub(super) async fn snapshot(&self, space: &SpaceId, snapshot: Snapshot) -> Result<()> {
@@ -173,7 +181,8 @@ fn wake(wakes: &Wakes, task: &Task, done: &Done) {
     match task {
         Task::Append(append) => wakes.wake(&append.space, append.new_head().rev),
         Task::Delete { space, expected, .. } => wakes.wake(space, expected.rev + 1),
-        Task::Snapshot { .. } | Task::Trim { .. } => {}
+        Task::Import(import) => wakes.wake(&import.space, import.head().rev),
+        Task::Rewrite(_) | Task::Snapshot { .. } | Task::Trim { .. } => {}
     }
 }
 
