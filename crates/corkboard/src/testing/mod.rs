@@ -12,6 +12,7 @@
 pub mod conformance;
 mod faulty;
 mod harness;
+pub mod servers;
 
 pub use faulty::{Fault, FaultPlan, FaultyStore};
 pub use harness::{Harness, Worker};

@@ -1,0 +1,240 @@
+//! Throw-away servers on loopback: a folder and a port of their own, gone when they are dropped.
+
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The PostgreSQL server that tests share: each makes a schema of its own there. Set by `test-servers`.
+pub const POSTGRES_URL: &str = "CORK_TEST_POSTGRES";
+/// The Redis server that tests share: each has a key prefix of its own there. Set by `test-servers`.
+pub const REDIS_URL: &str = "CORK_TEST_REDIS";
+
+/// The shared server's URL. Missing, it is a failure: no test is skipped.
+pub fn shared(variable: &str) -> String {
+    std::env::var(variable)
+        .unwrap_or_else(|_| panic!("{variable} is not set: run the tests with `make test`, or under `test-servers`"))
+}
+
+/// How long a server may take to start. A busy machine is slow.
+const START: Duration = Duration::from_secs(60);
+
+/// A server of a test's own, which it may kill.
+pub struct TestServer {
+    kind: Kind,
+    folder: tempfile::TempDir,
+    port: u16,
+    child: Option<Child>,
+    arguments: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Postgres,
+    Redis,
+}
+
+impl TestServer {
+    /// A new PostgreSQL cluster that syncs what it commits. It runs as an unprivileged user: PostgreSQL refuses root.
+    pub fn postgres() -> Self {
+        Self::postgres_with(&[])
+    }
+
+    /// The same, with further settings, each as `name=value`.
+    pub fn postgres_with(settings: &[&str]) -> Self {
+        let folder = folder();
+        let mut initdb = unprivileged(&postgres_program("initdb"));
+        let made = initdb
+            .args(["--username=cork", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync", "--pgdata"])
+            .arg(folder.path().join("data"))
+            .output()
+            .expect("initdb runs");
+        assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+        let arguments = settings.iter().flat_map(|setting| ["-c".into(), (*setting).into()]).collect();
+        let mut server = Self { kind: Kind::Postgres, folder, port: free_port(), child: None, arguments };
+        server.start();
+        server
+    }
+
+    /// A Redis that syncs every write before it answers.
+    pub fn redis() -> Self {
+        Self::redis_with(&["--appendonly", "yes", "--appendfsync", "always"])
+    }
+
+    /// A Redis with these arguments.
+    pub fn redis_with(arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().map(|argument| (*argument).into()).collect();
+        let mut server = Self { kind: Kind::Redis, folder: folder(), port: free_port(), child: None, arguments };
+        server.start();
+        server
+    }
+
+    /// Where it listens.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Where its files are.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The URL that a Corkboard opens.
+    pub fn url(&self) -> String {
+        self.url_at(self.port)
+    }
+
+    /// The URL of the same server behind another port: a proxy's.
+    pub fn url_at(&self, port: u16) -> String {
+        match self.kind {
+            Kind::Postgres => format!("postgres://cork@127.0.0.1:{port}/postgres"),
+            Kind::Redis => format!("redis://127.0.0.1:{port}/"),
+        }
+    }
+
+    /// Kills it with SIGKILL, children included, as a crash would.
+    pub fn kill(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        // PostgreSQL's children end when they find their parent gone; until then its shared memory is in use.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+
+    /// Starts it again on the same data and port.
+    pub fn start(&mut self) {
+        self.kill();
+        let deadline = Instant::now() + START;
+        while Instant::now() < deadline {
+            let mut child = self.command().spawn().expect("the server starts");
+            if self.is_up(&mut child, deadline) {
+                self.child = Some(child);
+                return;
+            }
+            // A killed one's children may still hold its shared memory: it ended at once. Once more.
+            let _ = child.kill();
+            let _ = child.wait();
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let mut log = String::new();
+        let _ = std::fs::File::open(self.log()).and_then(|mut file| file.read_to_string(&mut log));
+        panic!("the server did not start within {START:?}: {log}");
+    }
+
+    fn command(&self) -> Command {
+        let log = std::fs::File::options().create(true).append(true).open(self.log()).expect("a log file");
+        let mut command = match self.kind {
+            Kind::Postgres => {
+                let mut command = unprivileged(&postgres_program("postgres"));
+                command.arg("-D").arg(self.folder.path().join("data")).arg("-p").arg(self.port.to_string());
+                command.args(["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"]);
+                command.arg("-c").arg(format!("unix_socket_directories={}", self.folder.path().display()));
+                command
+            }
+            Kind::Redis => {
+                let mut command = Command::new("redis-server");
+                command.arg("--port").arg(self.port.to_string()).arg("--dir").arg(self.folder.path());
+                command.args(["--bind", "127.0.0.1", "--save", ""]);
+                command
+            }
+        };
+        command.args(&self.arguments).stdin(Stdio::null());
+        command.stdout(log.try_clone().expect("a log file")).stderr(log);
+        command
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("server.log")
+    }
+
+    /// Waits until it answers; false if it ended.
+    fn is_up(&self, child: &mut Child, deadline: Instant) -> bool {
+        while Instant::now() < deadline {
+            if child.try_wait().expect("the server can be waited for").is_some() {
+                return false;
+            }
+            if self.answers() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        false
+    }
+
+    fn answers(&self) -> bool {
+        match self.kind {
+            Kind::Postgres => {
+                let mut ready = Command::new(postgres_program("pg_isready"));
+                let ready = ready.args(["-q", "-h", "127.0.0.1", "-p"]).arg(self.port.to_string()).status();
+                ready.is_ok_and(|status| status.success())
+            }
+            Kind::Redis => redis_is_ready(self.port),
+        }
+    }
+}
+
+/// It listens before it has read its files: then it answers with an error.
+fn redis_is_ready(port: u16) -> bool {
+    let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return false };
+    let mut answer = [0; 5];
+    let asked = std::io::Write::write_all(&mut stream, b"PING\r\n").and_then(|()| stream.read_exact(&mut answer));
+    // One that wants a password is up, too.
+    asked.is_ok() && (&answer == b"+PONG" || &answer == b"-NOAU")
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            // Politely: PostgreSQL waits for its children then, and leaves nothing behind.
+            let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+            let deadline = Instant::now() + Duration::from_secs(10);
+            while matches!(child.try_wait(), Ok(None)) && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+        self.kill();
+    }
+}
+
+/// A temporary folder that the unprivileged user can use as well.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::Builder::new().prefix("cork-server-").tempdir().expect("a temporary folder");
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).expect("permissions can be set");
+    folder
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("an address").port()
+}
+
+/// Debian keeps PostgreSQL's programs out of the path.
+fn postgres_program(name: &str) -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut found: Vec<_> = versions.map(|version| version.path().join("bin").join(name)).collect();
+    found.retain(|program| program.exists());
+    found.sort();
+    found.pop().unwrap_or_else(|| name.into())
+}
+
+/// A command that, if we are root, runs as `postgres` or `nobody`.
+fn unprivileged(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    let user_of = |line: &str| {
+        let mut fields = line.split(':');
+        let (name, user, group) = (fields.next()?, fields.nth(1)?.parse::<u32>(), fields.next()?.parse::<u32>());
+        Some((name.to_owned(), user.ok()?, group.ok()?))
+    };
+    let is_root = std::fs::read_to_string("/proc/self/status")
+        .is_ok_and(|status| status.lines().any(|line| line.starts_with("Uid:\t0\t")));
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let users: Vec<_> = users.lines().filter_map(user_of).collect();
+    let found = ["postgres", "nobody"].iter().find_map(|wanted| users.iter().find(|(name, ..)| name == wanted));
+    if let (true, Some((_, user, group))) = (is_root, found) {
+        command.uid(*user).gid(*group);
+    }
+    command.current_dir("/");
+    command
+}
