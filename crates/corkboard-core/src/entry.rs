@@ -32,6 +32,14 @@ impl Content {
         serde_json::from_str::<&RawValue>(json).map(|raw| Self::on_one_line(raw.get()))
     }
 
+    pub(crate) fn null() -> Self {
+        Self(Arc::from("null"))
+    }
+
+    pub(crate) fn empty_text() -> Self {
+        Self(Arc::from(r#""""#))
+    }
+
     /// The JSON text.
     pub fn as_json(&self) -> &str {
         &self.0

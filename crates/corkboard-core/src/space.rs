@@ -23,6 +23,8 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
     type Event: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
     /// What is answered.
     type Reply: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
+    /// What can be forgotten for good.
+    type Forget: Send + Sync + 'static;
 
     /// The events by which everything due at `now` expires.
     fn expire(&self, now: Timestamp) -> Vec<Self::Event>;
@@ -36,6 +38,11 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
 
     /// Makes the event part of the state. It was decided; only a damaged log makes it fail.
     fn apply(&mut self, event: &Self::Event, stamp: Stamp<'_>) -> Result<(), FormatError>;
+
+    /// Takes something out of an event for good. Returns whether there was something to take. It may learn what else to
+    /// look for: whoever redacts a log goes through it twice. The log must still fit together afterwards, and lead to the
+    /// same state once what is forgotten was removed from that.
+    fn redact(event: &mut Self::Event, forget: &mut Self::Forget) -> bool;
 
     /// When something expires next.
     fn next_due(&self) -> Option<Timestamp>;

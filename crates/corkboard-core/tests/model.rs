@@ -20,7 +20,7 @@ mod support;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Debug;
 
-use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, AgentState};
+use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, AgentState, Forget};
 use corkboard_core::{
     EntryData, IdempotencyKey, Key, Limits, Outcome, Refusal, Request, Revisioned, ScopeId, Space, Usage,
 };
@@ -32,8 +32,8 @@ use proptest::test_runner::{Config, TestRunner};
 
 use reference::{Circumstances, Expected, Model};
 use run::{Run, Turn};
-use steps::{Plan, any_limits, plan, small_limits};
-use support::{AgentOutcome, actor, events, replay, reply};
+use steps::{Plan, any_limits, forgotten, plan, small_limits};
+use support::{AgentCommit, AgentOutcome, actor, events, replay, reply};
 
 proptest! {
     #![proptest_config(config())]
@@ -121,6 +121,18 @@ proptest! {
         prop_assert_eq!(&loaded, &at_the_cut);
         prop_assert_eq!(loaded.encode().unwrap(), stored);
         prop_assert_eq!(replay(loaded, tail, &core.limits), core.live);
+    }
+
+    #[test]
+    fn a_log_without_what_was_forgotten_leads_to_the_same_state(plan in plan(any_limits()), what in forgotten()) {
+        let mut run = each_step(&plan, |_, _| ());
+        let mut forget = run.forget(&what);
+        // Once to learn what to look for, as the engine does.
+        redact(&run.core.log, &mut forget);
+        run.core.request(&Request::new(AgentCommand::Forget { forget: forget.clone() })).unwrap();
+        let without = redact(&run.core.log, &mut forget);
+        prop_assert_eq!(replay(Revisioned::default(), &without, &run.core.limits), run.core.live);
+        prop_assert_eq!(redact(&without, &mut forget), without, "nothing is left to take out");
     }
 
     #[test]
@@ -316,6 +328,18 @@ fn config() -> Config {
 }
 
 /// Carries the plan out and looks at every step.
+/// The log with something taken out of it.
+fn redact(log: &[impl AsRef<[u8]>], forget: &mut Forget) -> Vec<Vec<u8>> {
+    let without = |line: &[u8]| {
+        let mut commit = AgentCommit::decode(line).unwrap();
+        for event in &mut commit.events {
+            AgentState::redact(event, forget);
+        }
+        commit.encode().unwrap()
+    };
+    log.iter().map(AsRef::as_ref).map(without).collect()
+}
+
 fn each_step(plan: &Plan, mut look: impl FnMut(&Turn, &Run)) -> Run {
     let mut run = Run::new(plan);
     for step in &plan.steps {

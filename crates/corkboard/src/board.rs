@@ -132,6 +132,15 @@ impl Corkboard {
         joined(tokio::spawn(async move { agents.delete(&agents.slot(&SpaceId::agent(&id))).await })).await
     }
 
+    /// Deletes an agent's memory as [`Corkboard::delete_agent`] does, and sees to it that nothing of it is left in the
+    /// store's files, tables and keys. It may take long and hold up the store.
+    pub async fn forget_agent(&self, agent_id: &str) -> Result<bool> {
+        let deleted = self.delete_agent(agent_id).await?;
+        // Even if there was none: it may have been deleted before, without this.
+        self.inner.store.scrub().await?;
+        Ok(deleted)
+    }
+
     /// What this process does to memories, as it happens. For what other processes do, watch an agent.
     pub fn subscribe(&self) -> broadcast::Receiver<MemoryEvent> {
         self.inner.events.subscribe()

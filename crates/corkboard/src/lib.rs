@@ -46,10 +46,10 @@ pub use corkboard_core::{
 pub use engine::{Watch, Watched};
 pub use error::{Error, ErrorKind};
 pub use memory::{
-    AddNote, AgentMemory, AgentWatch, Append, ClearOptions, Durability, LongTermMemory, MemoryEvent, MemoryStats,
-    Remove, Scope, ScopeInfo, Set, WorkingMemory, Written,
+    AddNote, AgentMemory, AgentWatch, Append, ClearOptions, Durability, Forgotten, LongTermMemory, MemoryEvent,
+    MemoryStats, Remove, Scope, ScopeInfo, Set, WorkingMemory, Written,
 };
-pub use options::{Options, Retention, SavePolicy, SnapshotPolicy, Tier};
+pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 
 /// The README's example compiles.
 #[cfg(doctest)]

@@ -16,6 +16,8 @@ pub struct Options {
     pub tier: Tier,
     /// When a change is acknowledged.
     pub save: SavePolicy,
+    /// How current a read is where others write to the store too.
+    pub consistency: Consistency,
     /// When a space's state is written down whole, so that it loads without its whole log.
     pub snapshots: SnapshotPolicy,
     /// How much of the old log is kept.
@@ -42,6 +44,7 @@ impl Default for Options {
             limits: Limits::default(),
             tier: Tier::default(),
             save: SavePolicy::default(),
+            consistency: Consistency::default(),
             snapshots: SnapshotPolicy::default(),
             retention: Retention::default(),
             memory_budget: 512 * 1024 * 1024,
@@ -92,6 +95,34 @@ pub enum SavePolicy {
 impl SavePolicy {
     pub(crate) fn is_on_change(self) -> bool {
         self == Self::OnChange
+    }
+}
+
+/// How current a read is where others write to the store too. On a store that is this process's alone, every read is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Consistency {
+    /// A read asks the store for the log's head first: it sees all that was acknowledged to anyone before it began.
+    #[default]
+    Current,
+    /// A read takes what is in memory, if that was current no longer ago than this; own writes are seen at once. Writes,
+    /// and what they are decided on, are always current.
+    Cached(Duration),
+}
+
+impl Consistency {
+    /// How old a cached read may be unless it is said otherwise.
+    pub const CACHED_AGE: Duration = Duration::from_secs(1);
+}
+
+impl std::str::FromStr for Consistency {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "current" => Ok(Self::Current),
+            "cached" => Ok(Self::Cached(Self::CACHED_AGE)),
+            other => Err(format!("{other:?} is no consistency: current or cached")),
+        }
     }
 }
 

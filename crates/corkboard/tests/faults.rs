@@ -12,6 +12,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use corkboard::store::{MemoryStore, Store, StoreError};
 use corkboard::testing::{Fault, FaultPlan, FaultyStore, Harness};
@@ -88,12 +89,48 @@ async fn no_acknowledged_write_is_lost_or_doubled_in_sqlite() {
 async fn what_may_still_land_is_never_called_a_failure() {
     let store = Arc::new(MemoryStore::shared());
     let faulty = Arc::new(FaultyStore::new(store, FaultPlan::none()));
-    let memory = Corkboard::with_store(faulty.clone(), Options::default()).agent("victim").unwrap().working();
+    // Nobody waits to see how it ends.
+    let options = Options { busy_timeout: Duration::ZERO, ..Options::default() };
+    let memory = Corkboard::with_store(faulty.clone(), options).agent("victim").unwrap().working();
     memory.add_note("before").await.unwrap();
-    // The first attempt is on its way when the second one is refused.
-    faulty.next_appends([Fault::LandLater, Fault::Refuse]);
+    faulty.next_appends([Fault::LandLater]);
     let outcome = memory.add_note("late").await;
     assert!(matches!(outcome, Err(Error::Store(StoreError::OutcomeUnknown(_)))), "{outcome:?}");
     faulty.settle().await;
     assert_eq!(memory.notes().await.unwrap().len(), 2, "it landed after all");
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_looked_for_until_the_store_is_clear_about_it() {
+    let store = Arc::new(MemoryStore::shared());
+    let faulty = Arc::new(FaultyStore::new(store, FaultPlan::none()));
+    let memory = Corkboard::with_store(faulty.clone(), Options::default()).agent("victim").unwrap().working();
+    memory.add_note("before").await.unwrap();
+    // The first attempt is on its way when the second one is refused, and the third is lost.
+    faulty.next_appends([Fault::LandLater, Fault::Refuse, Fault::CutBefore]);
+    memory.add_note("late").await.unwrap();
+    faulty.settle().await;
+    assert_eq!(memory.notes().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn what_lands_late_is_what_its_caller_was_told() {
+    let store = Arc::new(MemoryStore::shared());
+    let faulty = Arc::new(FaultyStore::new(store, FaultPlan::none()));
+    let memory = Corkboard::with_store(faulty.clone(), Options::default()).agent("victim").unwrap().working();
+    memory.add_note("before").await.unwrap();
+    for round in 0..20 {
+        let key = format!("key {round}");
+        faulty.next_appends([Fault::LandLater]);
+        let mut calls = 0;
+        let told = memory
+            .update(&key, move |_: Option<u64>| {
+                calls += 1;
+                calls
+            })
+            .await
+            .unwrap();
+        faulty.settle().await;
+        assert_eq!(memory.get::<u64>(&key).await.unwrap(), Some(told), "round {round}");
+    }
 }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::AgentImage;
+use super::{AgentImage, Forget};
 use crate::{Content, EntryData, EntryMetadata, Key, Note, NoteId, ScopeId, ScopeName};
 
 /// A command to an agent's memory. `if_version` is the version that the entry must be at; 0 stands for "must not exist".
@@ -116,6 +116,11 @@ pub enum AgentCommand {
         /// What it is replaced with.
         image: Box<AgentImage>,
     },
+    /// Removes something from every scope, so that it can then be taken out of the log.
+    Forget {
+        /// What.
+        forget: Forget,
+    },
     /// Expires what is due, as every command does first.
     Tick,
 }
@@ -155,7 +160,7 @@ pub enum AgentReply {
         /// Whether there was something to remove.
         existed: bool,
     },
-    /// To `Clear`, `ClearAll` and `DisposeScope`.
+    /// To `Clear`, `ClearAll`, `DisposeScope`, and `Forget`, which counts notes too.
     Cleared {
         /// How many entries went.
         entries: u64,

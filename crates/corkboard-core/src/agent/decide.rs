@@ -54,6 +54,11 @@ pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Conte
         AgentCommand::DisposeScope { scope } => dispose(state, *scope),
         AgentCommand::ClearAll => clear_all(state),
         AgentCommand::Restore { image } => restore(state, context, image),
+        AgentCommand::Forget { forget } => {
+            let events = forget.removals(state);
+            let entries = events.len() as u64;
+            Ok(Decision::new(events, AgentReply::Cleared { entries }))
+        }
         AgentCommand::Tick => Ok(Decision::new(Vec::new(), AgentReply::Done)),
     }
 }

@@ -4,6 +4,7 @@ mod apply;
 mod command;
 mod decide;
 mod event;
+mod forget;
 mod image;
 
 use alloc::format;
@@ -19,6 +20,7 @@ use crate::{Context, FormatError, Key, NoteId, Refusal, ScopeId, ScopeName, Scop
 
 pub use command::{AgentCommand, AgentReply, Kept, Separator};
 pub use event::AgentEvent;
+pub use forget::Forget;
 pub use image::{AgentImage, EntryImage, MemorySnapshot, ScopeImage};
 
 /// An agent's memory at one revision. The process's own ephemeral scopes are a second such state that is never stored.
@@ -101,6 +103,7 @@ impl Space for AgentState {
     type Command = AgentCommand;
     type Event = AgentEvent;
     type Reply = AgentReply;
+    type Forget = Forget;
 
     fn expire(&self, now: Timestamp) -> Vec<AgentEvent> {
         let due = self.expiries.iter().take_while(|(at, ..)| *at <= now);
@@ -117,6 +120,10 @@ impl Space for AgentState {
 
     fn apply(&mut self, event: &AgentEvent, stamp: Stamp<'_>) -> Result<(), FormatError> {
         apply::apply(self, event, stamp)
+    }
+
+    fn redact(event: &mut AgentEvent, forget: &mut Forget) -> bool {
+        forget.redact(event)
     }
 
     fn next_due(&self) -> Option<Timestamp> {

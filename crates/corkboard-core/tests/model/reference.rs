@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Kept, Separator};
+use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Forget, Kept, Separator};
 use corkboard_core::{
     Access, Actor, Content, Entry, EntryData, EntryId, EntryMetadata, Key, LimitName, LimitWarning, Limits, Note,
     NoteId, Refusal, Request, ScopeId, Space, Usage,
@@ -178,6 +178,7 @@ impl Model {
             AgentCommand::CreateScope { .. }
             | AgentCommand::ClearAll
             | AgentCommand::Restore { .. }
+            | AgentCommand::Forget { .. }
             | AgentCommand::Tick => ScopeId::ROOT,
         };
         if !before.scopes.contains_key(&touched) {
@@ -324,6 +325,20 @@ impl Model {
                 for item in memory.scopes.values_mut().flat_map(|scope| scope.entries.values_mut()) {
                     item.version = rev;
                 }
+            }
+            AgentCommand::Forget { forget } => {
+                let held = memory.usage().entries + memory.note_count();
+                for scope in memory.scopes.values_mut() {
+                    match forget {
+                        Forget::Entry { key } => drop(scope.entries.remove(key)),
+                        Forget::Note { id, texts } => {
+                            scope.notes.retain(|note| note.id != *id && !texts.contains(&*note.text));
+                        }
+                    }
+                }
+                let entries = held - memory.usage().entries - memory.note_count();
+                to.changed = entries > 0;
+                to.reply = AgentReply::Cleared { entries };
             }
             AgentCommand::Tick => to.changed = false,
         }

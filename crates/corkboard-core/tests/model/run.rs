@@ -1,6 +1,6 @@
 //! Carries a plan out on the core.
 
-use corkboard_core::agent::{AgentCommand, AgentImage, AgentReply, AgentState, Kept};
+use corkboard_core::agent::{AgentCommand, AgentImage, AgentReply, AgentState, Forget, Kept};
 use corkboard_core::{
     EntryData, EntryId, EntryMetadata, IdempotencyKey, Note, NoteId, Outcome, Refusal, Request, ScopeId, Usage,
 };
@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::sample::Index;
 use uuid::Uuid;
 
-use crate::steps::{Absorbed, Ask, Condition, Metadata, Plan, Step};
+use crate::steps::{Absorbed, Ask, Condition, Forgotten, Metadata, Plan, Step};
 use crate::support::{AgentOutcome, Memory, actor, reply, scope_name};
 
 pub(crate) struct Run {
@@ -133,9 +133,17 @@ impl Run {
                 let image = Box::new(AgentImage::from(self.moments[moment].clone()));
                 return (AgentCommand::Restore { image }, Some(moment));
             }
+            Ask::Forget { what } => AgentCommand::Forget { forget: self.forget(&what) },
             Ask::Tick | Ask::Again { .. } => AgentCommand::Tick,
         };
         (command, None)
+    }
+
+    pub(crate) fn forget(&self, what: &Forgotten) -> Forget {
+        match what {
+            Forgotten::Entry(key) => Forget::entry(key.clone()),
+            Forgotten::Note { scope, note } => Forget::note(self.note(self.scope(*scope), *note)),
+        }
     }
 
     /// A scope that is there or, seldom, one that was.

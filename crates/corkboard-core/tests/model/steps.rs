@@ -82,11 +82,20 @@ pub(crate) enum Ask {
     Restore {
         moment: Index,
     },
+    Forget {
+        what: Forgotten,
+    },
     Tick,
     /// An earlier request that had a name, once more.
     Again {
         request: Index,
     },
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Forgotten {
+    Entry(Key),
+    Note { scope: Index, note: Index },
 }
 
 /// A version or revision that the request depends on.
@@ -181,8 +190,16 @@ fn ask() -> impl Strategy<Value = Ask> {
         1 => scope().prop_map(|scope| Ask::DisposeScope { scope }),
         1 => Just(Ask::ClearAll),
         1 => any::<Index>().prop_map(|moment| Ask::Restore { moment }),
+        1 => forgotten().prop_map(|what| Ask::Forget { what }),
         2 => Just(Ask::Tick),
         4 => any::<Index>().prop_map(|request| Ask::Again { request }),
+    ]
+}
+
+pub(crate) fn forgotten() -> impl Strategy<Value = Forgotten> {
+    prop_oneof![
+        a_key().prop_map(Forgotten::Entry),
+        (any::<Index>(), any::<Index>()).prop_map(|(scope, note)| Forgotten::Note { scope, note }),
     ]
 }
 

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use corkboard_core::{Actor, Commit, CommitId, Context, Head, Outcome, Request, Revisioned, Space, Usage};
+use corkboard_core::{Actor, Commit, CommitId, Context, FormatError, Head, Outcome, Request, Revisioned, Space, Usage};
 use futures_util::future::{Either, select};
 use jiff::Timestamp;
 use tokio::sync::oneshot;
@@ -15,8 +16,9 @@ use super::{CaughtUp, Collect, Engine, Landed, Ownership, Publish, Slot};
 use crate::store::{Append, Appended, Record, StoreError};
 use crate::{Error, Result, ids};
 
-/// How often a lost answer is looked for before the caller is told that it is unknown.
-const LOOKUPS: u32 = 6;
+/// How long is waited before a lost answer is looked for again, at first and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// What a caller asks.
 pub(crate) enum Asked<S: Space> {
@@ -71,11 +73,30 @@ enum Decided<R> {
 struct Draft<S: Space> {
     decided: Vec<Decided<S::Reply>>,
     records: Vec<Record>,
-    commits: Vec<Commit<S::Event, S::Reply>>,
+    commits: Vec<(CommitId, Commit<S::Event, S::Reply>)>,
     events: u64,
     bytes: u64,
-    state: Revisioned<S>,
+    /// What the batch leads to.
+    state: Arc<Revisioned<S>>,
     broken: Option<Error>,
+}
+
+impl<S: Space> Draft<S> {
+    /// The revisions to append. Asked again, the very same.
+    fn take_records(&mut self, after: Head) -> Result<Vec<Record>> {
+        if !self.records.is_empty() {
+            return Ok(std::mem::take(&mut self.records));
+        }
+        let again = (after.rev + 1..).zip(&self.commits).map(|(rev, (commit, content))| {
+            let body = content.encode().map_err(malformed)?;
+            Ok(Record { rev, commit: *commit, at: content.at, body })
+        });
+        again.collect()
+    }
+}
+
+fn malformed(error: FormatError) -> Error {
+    Error::Damaged { space: "the new revision".into(), message: error.to_string() }
 }
 
 impl<S: Space> Engine<S> {
@@ -119,67 +140,72 @@ impl<S: Space> Engine<S> {
             self.flush_slot(slot, slot.flushing.lock().await).await?;
         }
         let mut state = self.loaded_for_commit(slot).await?;
-        // Where the log was when an append was sent whose answer was lost. While it is still there, that append may land.
-        let mut unsure = None;
+        // What was sent and never answered. While the log is where it was, that may yet land: so the very same is sent again,
+        // and whichever attempt lands, its callers are told the truth.
+        let mut unsure: Option<Draft<S>> = None;
         while !batch.is_empty() {
-            if unsure.is_some_and(|head| head != state.head) {
-                unsure = None;
-            }
-            let mut draft = self.draft(&state, batch);
+            let sent_before = unsure.is_some();
+            let mut draft = unsure.take().unwrap_or_else(|| self.draft(&state, batch));
             if let Some(error) = draft.broken.take() {
                 return Err(error);
             }
-            if draft.records.is_empty() && unsure.is_none() {
+            if draft.commits.is_empty() {
                 // "No" and "nothing to do" are answers about the present. Make sure that it is the present.
                 if self.ownership == Ownership::Sole || self.store.head(&slot.id).await? == state.head {
                     answer(batch, draft.decided);
                     return Ok(());
                 }
-                state = self.overtaken(slot, batch, &state, unsure).await?;
+                state = self.overtaken(slot, batch, &state, Collect::Nothing).await?;
                 continue;
             }
-            if draft.records.is_empty() {
-                return Err(lost_answer("it may still be on its way"));
-            }
-            let new = Arc::new(std::mem::take(&mut draft.state));
             let append = Append {
                 space: slot.id.clone(),
                 expected: state.head,
-                records: std::mem::take(&mut draft.records),
-                next_due: new.state.next_due(),
-                summary: summary(&new.state),
+                records: draft.take_records(state.head)?,
+                next_due: draft.state.state.next_due(),
+                summary: summary(&draft.state.state),
             };
             if !self.options.save.is_on_change() {
                 slot.unflushed.lock().push(append);
-                self.committed(slot, batch, draft, &state, &new);
+                self.committed(slot, batch, draft, &state);
                 return Ok(());
             }
-            slot.in_flight.store(Some(new.clone()));
+            let asked_at = self.clock();
+            slot.in_flight.store(Some(draft.state.clone()));
             let appended = self.store.append(append).await;
             if appended == Ok(Appended::Committed) {
-                self.committed(slot, batch, draft, &state, &new);
+                self.committed(slot, batch, draft, &state);
+                slot.current_at.fetch_max(asked_at, Ordering::Relaxed);
+                // After the new state is published: a reader finds it here or there.
+                slot.in_flight.store(None);
+                return Ok(());
             }
-            // After the new state is published: a reader finds it here or there.
             slot.in_flight.store(None);
+            let waited = started.elapsed();
             match appended {
-                Ok(Appended::Committed) => return Ok(()),
-                Ok(Appended::Conflict { .. }) => {
-                    let overtaken = self.overtaken(slot, batch, &state, unsure).await;
-                    state = match unsure {
-                        Some(_) => overtaken.map_err(|error| lost_answer(&error.to_string()))?,
-                        None => overtaken?,
-                    };
-                    if started.elapsed() > self.options.busy_timeout {
-                        return Err(StoreError::Busy { waited: started.elapsed() }.into());
+                Ok(_) if !sent_before => {
+                    state = self.overtaken(slot, batch, &state, Collect::Nothing).await?;
+                    if waited > self.options.busy_timeout {
+                        return Err(StoreError::Busy { waited }.into());
                     }
                 }
-                Err(StoreError::OutcomeUnknown(message)) => {
-                    unsure = Some(state.head);
-                    state = self.look_for(slot, batch, &state, &message).await?;
+                Err(error) if !sent_before && !matches!(error, StoreError::OutcomeUnknown(_)) => {
+                    return Err(error.into());
                 }
-                // This attempt wrote nothing, but the one before it may yet.
-                Err(error) if unsure.is_some() => return Err(lost_answer(&error.to_string())),
-                Err(error) => return Err(error.into()),
+                // This attempt or one before it may have landed, or may yet.
+                unclear => {
+                    let message = match unclear {
+                        Err(StoreError::OutcomeUnknown(message)) => message,
+                        Err(error) => error.to_string(),
+                        Ok(_) => "it may have been written".into(),
+                    };
+                    if waited > self.options.busy_timeout {
+                        return Err(lost_answer(&message));
+                    }
+                    let seen = self.look_for(slot, batch, &state, started, &message).await?;
+                    unsure = (seen.head == state.head).then_some(draft);
+                    state = seen;
+                }
             }
         }
         Ok(())
@@ -193,7 +219,7 @@ impl<S: Space> Engine<S> {
         }
     }
 
-    fn draft(&self, state: &Revisioned<S>, batch: &mut [Proposal<S>]) -> Draft<S> {
+    fn draft(&self, state: &Arc<Revisioned<S>>, batch: &mut [Proposal<S>]) -> Draft<S> {
         let mut draft = Draft {
             decided: Vec::with_capacity(batch.len()),
             records: Vec::new(),
@@ -203,34 +229,40 @@ impl<S: Space> Engine<S> {
             state: state.clone(),
             broken: None,
         };
+        let mut new = Revisioned::clone(state);
         for proposal in batch {
-            let decided = self.draft_one(&mut draft, proposal).unwrap_or_else(Decided::Refused);
+            let decided = self.draft_one(&mut draft, &mut new, proposal).unwrap_or_else(Decided::Refused);
             draft.decided.push(decided);
         }
+        draft.state = Arc::new(new);
         draft
     }
 
-    fn draft_one(&self, draft: &mut Draft<S>, proposal: &mut Proposal<S>) -> Result<Decided<S::Reply>> {
-        let now = self.now(&draft.state);
-        let request = proposal.asked.request(&draft.state.state, now)?;
+    fn draft_one(
+        &self,
+        draft: &mut Draft<S>,
+        state: &mut Revisioned<S>,
+        proposal: &mut Proposal<S>,
+    ) -> Result<Decided<S::Reply>> {
+        let now = self.now(state);
+        let request = proposal.asked.request(&state.state, now)?;
         let mut context = Context::new(now, &proposal.actor, &self.options.limits, proposal.first_id);
         context.outside = proposal.outside;
-        let (commit, reply, warnings) = match draft.state.decide(&request, &context)? {
+        let (commit, reply, warnings) = match state.decide(&request, &context)? {
             Outcome::Unchanged { reply, rev } => return Ok(Decided::Answered(Answer { reply, rev })),
             Outcome::Commit { commit, reply, warnings } => (commit, reply, warnings),
         };
-        let rev = draft.state.head.rev + 1;
-        let malformed = |error| Error::Damaged { space: "the new revision".into(), message: format!("{error}") };
+        let rev = state.head.rev + 1;
         let body = commit.encode().map_err(malformed)?;
         // In place: only what the batch's first change touches is copied. What was decided fits; if it did not, the draft
         // would be worth nothing.
-        if let Err(error) = draft.state.apply(&commit, proposal.commit, &self.options.limits) {
+        if let Err(error) = state.apply(&commit, proposal.commit, &self.options.limits) {
             draft.broken = Some(malformed(error));
         }
         draft.bytes += body.len() as u64;
         draft.events += commit.events.len() as u64;
         draft.records.push(Record { rev, commit: proposal.commit, at: commit.at, body });
-        draft.commits.push(commit);
+        draft.commits.push((proposal.commit, commit));
         for warning in warnings {
             tracing::warn!(limit = ?warning.limit, used = warning.used, allowed = warning.allowed, "limit nearly reached");
         }
@@ -239,18 +271,11 @@ impl<S: Space> Engine<S> {
     }
 
     /// Makes the new state the current one, and answers the batch that led to it.
-    fn committed(
-        &self,
-        slot: &Slot<S>,
-        batch: &mut Vec<Proposal<S>>,
-        draft: Draft<S>,
-        before: &Revisioned<S>,
-        after: &Arc<Revisioned<S>>,
-    ) {
-        self.publish(slot, after, Publish::IfNewer);
+    fn committed(&self, slot: &Slot<S>, batch: &mut Vec<Proposal<S>>, draft: Draft<S>, before: &Revisioned<S>) {
+        self.publish(slot, &draft.state, Publish::IfNewer);
         slot.log.add(draft.events, draft.bytes);
-        for commit in &draft.commits {
-            self.observer.committed(&slot.id, commit, &before.state, &after.state);
+        for (_, commit) in &draft.commits {
+            self.observer.committed(&slot.id, commit, &before.state, &draft.state.state);
         }
         answer(batch, draft.decided);
     }
@@ -261,35 +286,37 @@ impl<S: Space> Engine<S> {
         slot: &Slot<S>,
         batch: &mut Vec<Proposal<S>>,
         state: &Arc<Revisioned<S>>,
-        unsure: Option<Head>,
+        collect: Collect,
     ) -> Result<Arc<Revisioned<S>>> {
         let _one_at_a_time = slot.loading.lock().await;
-        let collect = if unsure.is_some() { Collect::Commits } else { Collect::Nothing };
         let caught_up = self.catch_up(slot, state, collect).await?;
-        if unsure.is_some() {
+        if collect == Collect::Commits {
             self.settle(slot, batch, &caught_up)?;
         }
         Ok(caught_up.state)
     }
 
-    /// The answer to an append was lost: look in the log for our own commit ids before anything is decided again.
+    /// The answer to an append was lost: look in the log for our own commit ids before anything is decided again. A store
+    /// that is away may come back, so it is looked for as long as a busy one is waited for.
     async fn look_for(
         &self,
         slot: &Slot<S>,
         batch: &mut Vec<Proposal<S>>,
         state: &Arc<Revisioned<S>>,
+        started: Instant,
         message: &str,
     ) -> Result<Arc<Revisioned<S>>> {
-        let mut pause = Duration::from_millis(5);
-        for _ in 0..LOOKUPS {
-            match self.overtaken(slot, batch, state, Some(state.head)).await {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.overtaken(slot, batch, state, Collect::Commits).await {
                 Ok(state) => return Ok(state),
-                Err(error) if error.is_retryable() => tokio::time::sleep(pause).await,
-                Err(_) => break,
+                Err(error) if error.is_retryable() && started.elapsed() < self.options.busy_timeout => {
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+                Err(_) => return Err(lost_answer(message)),
             }
-            pause *= 3;
         }
-        Err(lost_answer(message))
     }
 
     /// Answers those in the batch whose revisions are in the log.

@@ -6,6 +6,7 @@
 mod commit;
 mod evict;
 mod flush;
+mod forget;
 mod lead;
 mod slot;
 mod watch;
@@ -13,13 +14,14 @@ mod watch;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::Instant;
 
 use corkboard_core::{Commit, CommitId, FormatError, Head, Revisioned, Space, SpaceId, Usage};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::MutexGuard;
 
-use crate::options::{Options, Retention};
+use crate::options::{Consistency, Options, Retention};
 use crate::store::{Appended, Cursor, Ownership, Record, Snapshot, Store, StoreError, Trim};
 use crate::{Error, Result, ids};
 
@@ -52,6 +54,7 @@ pub(crate) struct Engine<S: Space> {
     uses: AtomicU64,
     /// About how many bytes the loaded states take.
     resident_bytes: AtomicI64,
+    began: Instant,
     closed: AtomicBool,
     /// Told when it closes: watchers wait for it.
     closing: tokio::sync::Notify,
@@ -69,6 +72,7 @@ impl<S: Space> Engine<S> {
             slots: Mutex::default(),
             uses: AtomicU64::new(0),
             resident_bytes: AtomicI64::new(0),
+            began: Instant::now(),
             closed: AtomicBool::new(false),
             closing: tokio::sync::Notify::new(),
         })
@@ -90,11 +94,13 @@ impl<S: Space> Engine<S> {
         }
         self.touch(slot);
         if let Some(held) = slot.state.load_full() {
-            if self.ownership == Ownership::Sole {
+            if self.is_good_enough(slot) {
                 return Ok(held);
             }
+            let asked_at = self.clock();
             let head = self.store.head(&slot.id).await?;
             if head == held.head {
+                slot.current_at.fetch_max(asked_at, Ordering::Relaxed);
                 return Ok(held);
             }
             // Our own append may have landed, its answer still on its way or just arrived: what it made is known.
@@ -114,9 +120,9 @@ impl<S: Space> Engine<S> {
         .await
     }
 
-    /// The state in memory if it is known to be current without asking the store.
-    pub(crate) fn current_if_sole(&self, slot: &Slot<S>) -> Option<arc_swap::Guard<Option<Arc<Revisioned<S>>>>> {
-        if self.ownership != Ownership::Sole || self.is_closed() {
+    /// The state in memory if it may be read without asking the store.
+    pub(crate) fn current_in_memory(&self, slot: &Slot<S>) -> Option<arc_swap::Guard<Option<Arc<Revisioned<S>>>>> {
+        if self.is_closed() || !self.is_good_enough(slot) {
             return None;
         }
         let guard = slot.state.load();
@@ -125,6 +131,21 @@ impl<S: Space> Engine<S> {
             return Some(guard);
         }
         None
+    }
+
+    /// Whether the state in memory is current, or as nearly so as the options ask for.
+    fn is_good_enough(&self, slot: &Slot<S>) -> bool {
+        if self.ownership == Ownership::Sole {
+            return true;
+        }
+        let Consistency::Cached(age) = self.options.consistency else { return false };
+        let current_at = slot.current_at.load(Ordering::Relaxed);
+        current_at > 0 && self.clock().saturating_sub(current_at) <= age.as_millis() as u64
+    }
+
+    /// Milliseconds since the engine began, and never 0.
+    fn clock(&self) -> u64 {
+        self.began.elapsed().as_millis() as u64 + 1
     }
 
     /// Loads the state, or brings it up to the log's head.
@@ -161,6 +182,7 @@ impl<S: Space> Engine<S> {
                     slot.log.reset(replayed.events, replayed.bytes);
                     tracing::debug!(space = %slot.id, rev = replayed.state.head.rev, from_snapshot, "space loaded");
                     self.publish(slot, &replayed.state, Publish::Replace);
+                    slot.current_at.fetch_max(replayed.asked_at, Ordering::Relaxed);
                     return Ok(replayed.state);
                 }
                 Err(Error::Store(StoreError::Compacted { .. } | StoreError::Diverged | StoreError::Future { .. })) => {}
@@ -176,6 +198,8 @@ impl<S: Space> Engine<S> {
             Ok(replayed) => {
                 slot.log.add(replayed.events, replayed.bytes);
                 self.publish(slot, &replayed.state, Publish::IfNewer);
+                // After the state is there: who reads the one without the other reads what is older.
+                slot.current_at.fetch_max(replayed.asked_at, Ordering::Relaxed);
                 Ok(CaughtUp { state: replayed.state, commits: Some(replayed.commits) })
             }
             // Deleted, trimmed beyond us, or another history altogether: what we held is void.
@@ -187,6 +211,7 @@ impl<S: Space> Engine<S> {
     }
 
     async fn replay(&self, slot: &Slot<S>, from: &Revisioned<S>, collect: Collect) -> Result<Replayed<S>> {
+        let asked_at = self.clock();
         let mut state = from.clone();
         let (mut events, mut bytes, mut commits) = (0, 0, Vec::new());
         loop {
@@ -206,7 +231,7 @@ impl<S: Space> Engine<S> {
                 }
             }
             if state.head.rev >= page.head.rev {
-                return Ok(Replayed { state: Arc::new(state), events, bytes, commits });
+                return Ok(Replayed { state: Arc::new(state), events, bytes, commits, asked_at });
             }
         }
     }
@@ -355,6 +380,8 @@ struct Replayed<S: Space> {
     events: u64,
     bytes: u64,
     commits: Vec<Landed<S>>,
+    /// When it was begun to ask for the log.
+    asked_at: u64,
 }
 
 type Landed<S> = (CommitId, u64, Commit<<S as Space>::Event, <S as Space>::Reply>);

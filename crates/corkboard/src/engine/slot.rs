@@ -29,6 +29,8 @@ pub(crate) struct Slot<S: Space> {
     pub(super) flushing: tokio::sync::Mutex<()>,
     pub(super) snapshotting: AtomicBool,
     pub(super) used_at: AtomicU64,
+    /// When the state was last known to be current, in milliseconds since the engine began. 0: never.
+    pub(super) current_at: AtomicU64,
     pub(super) log: LogSize,
     pub(super) usage: LastUsage,
 }
@@ -53,6 +55,7 @@ impl<S: Space> Slot<S> {
             flushing: tokio::sync::Mutex::default(),
             snapshotting: AtomicBool::new(false),
             used_at: AtomicU64::new(0),
+            current_at: AtomicU64::new(0),
             log: LogSize::default(),
             usage: LastUsage::default(),
         }

@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, MemorySnapshot};
-use corkboard_core::{Actor, AgentId, FORMAT_VERSION, Request, ScopeId, Space, SpaceId};
+use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Forget, MemorySnapshot};
+use corkboard_core::{Actor, AgentId, FORMAT_VERSION, Key, NoteId, Request, ScopeId, Space, SpaceId};
 use tokio::sync::broadcast;
 
 use super::ephemeral::{Circumstances, Ephemeral};
@@ -17,7 +17,7 @@ use super::stats::MemoryStats;
 use super::working::WorkingMemory;
 use super::write::unexpected;
 use crate::board::check_tier;
-use crate::engine::{Answer, Asked, Engine, Slot, Watch};
+use crate::engine::{Answer, Asked, Engine, Slot, Watch, joined};
 use crate::options::Tier;
 use crate::{Error, Result};
 
@@ -142,6 +142,17 @@ impl Default for ClearOptions {
     }
 }
 
+/// What [`AgentMemory::forget`] did.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Forgotten {
+    /// How many entries or notes were removed from the memory, over all scopes.
+    pub removed: u64,
+    /// How many revisions of the log were rewritten.
+    pub revisions: u64,
+    /// Where copies are that were promoted to memory cores: those are forgotten there.
+    pub copies: Vec<String>,
+}
+
 /// Watches the log of an agent's memory.
 pub type AgentWatch = Watch<AgentState>;
 
@@ -221,6 +232,43 @@ impl AgentMemory {
             AgentReply::Cleared { entries } => Ok(entries + self.runtime.dispose_ephemeral_scopes()),
             other => Err(unexpected(other)),
         }
+    }
+
+    /// Forgets all values that a key has or ever had, in every scope and for good: in the log, the snapshot, and the
+    /// store's files. The revisions stay, without the values. It goes through the whole log and may hold up the store.
+    pub async fn forget(&self, key: &str) -> Result<Forgotten> {
+        let key = Key::new(key, &self.runtime.engine.options.limits)?;
+        self.forget_for_good(Forget::entry(key)).await
+    }
+
+    /// Forgets a note of any durable scope, and every other that says the same, as [`AgentMemory::forget`] does.
+    pub async fn forget_note(&self, id: NoteId) -> Result<Forgotten> {
+        self.forget_for_good(Forget::note(id)).await
+    }
+
+    async fn forget_for_good(&self, mut forget: Forget) -> Result<Forgotten> {
+        // A task of its own: a caller who stops waiting must not leave half of it.
+        let (runtime, actor) = (self.runtime.clone(), self.actor.clone());
+        joined(tokio::spawn(async move {
+            let AgentRuntime { engine, slot, .. } = &*runtime;
+            engine.survey(slot, &mut forget).await?;
+            let ephemeral = match &forget {
+                // Ephemeral notes have numbers of their own.
+                Forget::Note { texts, .. } => Forget::Note { id: NoteId::default(), texts: texts.clone() },
+                Forget::Entry { .. } => forget.clone(),
+            };
+            let here = Request::new(AgentCommand::Forget { forget: ephemeral });
+            let here = runtime.ask_ephemeral(&actor, here)?.reply;
+            let stored = Request::new(AgentCommand::Forget { forget: forget.clone() });
+            let stored = runtime.ask(&actor, Asked::Request(stored)).await?.reply;
+            let revisions = engine.forget(slot, &mut forget).await?;
+            let count = |reply| match reply {
+                AgentReply::Cleared { entries } => Ok(entries),
+                other => Err(unexpected(other)),
+            };
+            Ok(Forgotten { removed: count(here)? + count(stored)?, revisions, copies: Vec::new() })
+        }))
+        .await
     }
 
     /// Counts over all of the memory.

@@ -12,7 +12,7 @@ mod working;
 mod write;
 
 pub(crate) use agent::AgentRuntime;
-pub use agent::{AgentMemory, AgentWatch, ClearOptions, LongTermMemory};
+pub use agent::{AgentMemory, AgentWatch, ClearOptions, Forgotten, LongTermMemory};
 pub use events::MemoryEvent;
 pub(crate) use observer::AgentObserver;
 pub use scope::{Durability, Scope, ScopeInfo};

@@ -314,7 +314,7 @@ impl Place {
                 id = scope.parent;
             }
         };
-        if let Some(guard) = self.agent.engine.current_if_sole(&self.agent.slot)
+        if let Some(guard) = self.agent.engine.current_in_memory(&self.agent.slot)
             && let Some(current) = guard.as_ref()
         {
             return look(&current.state);

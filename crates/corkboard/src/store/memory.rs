@@ -236,7 +236,7 @@ impl Store for MemoryStore {
                 held.body = record.body;
             }
         }
-        if log.snapshot.is_some() && rewrite.snapshot.is_some() {
+        if rewrite.snapshot.is_some() {
             log.snapshot = rewrite.snapshot;
         }
         ready(Ok(Appended::Committed))

@@ -77,8 +77,8 @@ pub trait Store: Send + Sync + 'static {
     /// here, or it is a conflict. What follows is appended.
     fn import(&self, import: Import) -> StoreFuture<'_, Appended>;
 
-    /// Puts other bodies in the place of those of some revisions, and another snapshot in the place of the one held, if the
-    /// log's head is still the expected one: all or nothing. Revisions and commit ids stay, so that no reader notices.
+    /// Puts other bodies in the place of those of some revisions, and another snapshot in the place of the one held, if any,
+    /// if the log's head is still the expected one: all or nothing. Revisions and commit ids stay, so that no reader notices.
     fn rewrite(&self, rewrite: Rewrite) -> StoreFuture<'_, Appended>;
 
     /// Sees to it that nothing is left in the store's files, tables and keys of what was deleted, trimmed or rewritten. It
@@ -240,7 +240,7 @@ pub struct Rewrite {
     pub expected: Head,
     /// The revisions as they shall be. Those that are held no longer are passed over.
     pub records: Vec<Record>,
-    /// Takes the place of the snapshot, if there is one.
+    /// Takes the place of the snapshot, or is the first.
     pub snapshot: Option<Snapshot>,
 }
 

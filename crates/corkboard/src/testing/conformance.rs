@@ -653,6 +653,15 @@ pub async fn a_rewritten_revision_keeps_its_place(harness: &Harness) {
     assert_eq!(store.load(&space).await, Ok(Loaded { head, born: Head::EMPTY, snapshot: Some(snapshot) }));
     put(&store, &space, head, &[b"four"]).await;
     assert_eq!(store.check().await, Ok(vec![]));
+    // Without a snapshot before, it is the first one; one of an older state never replaces it.
+    let first = self::space("rewritten without a snapshot");
+    let head = put(&store, &first, Head::EMPTY, &[b"one", b"two"]).await;
+    let snapshot = Snapshot { head, body: b"state".to_vec() };
+    let rewrite = Rewrite { space: first.clone(), expected: head, records: vec![], snapshot: Some(snapshot.clone()) };
+    assert_eq!(store.rewrite(rewrite).await, Ok(Appended::Committed));
+    let old = Head { rev: 1, commit: read_all(&store, &first).await[0].commit };
+    store.write_snapshot(&first, Snapshot { head: old, body: b"state with a secret".to_vec() }).await.unwrap();
+    assert_eq!(store.load(&first).await.unwrap().snapshot, Some(snapshot));
 }
 
 /// A rewrite is decided on the whole log: if that moved, it must be decided again.

@@ -151,9 +151,8 @@ fn perform_rewrite(transaction: &Transaction<'_>, rewrite: &Rewrite) -> Result<A
             insert_parts(transaction, row.id, record)?;
         }
     }
-    if let Some(snapshot) = &rewrite.snapshot
-        && transaction.execute("DELETE FROM snapshots WHERE space = ?1", [row.id]).map_err(error)? > 0
-    {
+    if let Some(snapshot) = &rewrite.snapshot {
+        transaction.execute("DELETE FROM snapshots WHERE space = ?1", [row.id]).map_err(error)?;
         put_snapshot(transaction, row.id, snapshot)?;
     }
     Ok(Appended::Committed)

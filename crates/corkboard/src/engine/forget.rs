@@ -1,0 +1,85 @@
+//! Forgetting for good: out of the state by a command, out of the log and the snapshot by rewriting them.
+
+use std::sync::Arc;
+
+use corkboard_core::{Head, Space};
+
+use super::{Collect, Engine, PAGE, Slot};
+use crate::store::{Appended, Cursor, Record, Rewrite, Snapshot, StoreError};
+use crate::{Error, Result};
+
+impl<S: Space> Engine<S> {
+    /// Goes through the log without changing it, so that `forget` learns all that there is to look for. What cannot be
+    /// read is found out now, before anything is changed.
+    pub(crate) async fn survey(&self, slot: &Slot<S>, forget: &mut S::Forget) -> Result<()> {
+        self.redacted(slot, forget).await.map(|_| ())
+    }
+
+    /// Takes something, which was removed from the state, out of the log and the snapshot. Returns how many revisions
+    /// changed. In the end nothing is left of it in the store's files.
+    pub(crate) async fn forget(self: &Arc<Self>, slot: &Arc<Slot<S>>, forget: &mut S::Forget) -> Result<u64> {
+        if self.is_closed() {
+            return Err(Error::Closed);
+        }
+        // A snapshot that this process writes meanwhile could be of a state that still has it.
+        let alone = self.lead_alone(slot).await;
+        let rewritten = self.rewrite_without(slot, forget).await;
+        alone.hand_over(self, slot);
+        let rewritten = rewritten?;
+        // In any case: an earlier attempt may have come this far and no further.
+        self.store.scrub().await?;
+        Ok(rewritten)
+    }
+
+    async fn rewrite_without(&self, slot: &Slot<S>, forget: &mut S::Forget) -> Result<u64> {
+        self.flush_slot(slot, slot.flushing.lock().await).await?;
+        let _one_at_a_time = slot.loading.lock().await;
+        loop {
+            let state = match slot.peek() {
+                Some(held) => self.catch_up(slot, &held, Collect::Nothing).await?.state,
+                None => self.load(slot).await?,
+            };
+            let (head, records) = self.redacted(slot, forget).await?;
+            if head != state.head {
+                continue;
+            }
+            let changed = records.len() as u64;
+            let body = state.encode().map_err(|error| self.format_error(&slot.id, error))?;
+            // Even where there was none: an older one that another process is about to write cannot take its place.
+            let snapshot = Some(Snapshot { head, body });
+            let rewrite = Rewrite { space: slot.id.clone(), expected: head, records, snapshot };
+            match self.store.rewrite(rewrite).await? {
+                Appended::Committed => return Ok(changed),
+                Appended::Conflict { .. } => {}
+            }
+        }
+    }
+
+    /// The revisions that change, as they shall be, and the head of the log they are part of.
+    async fn redacted(&self, slot: &Slot<S>, forget: &mut S::Forget) -> Result<(Head, Vec<Record>)> {
+        let mut cursor = Cursor { rev: self.store.load(&slot.id).await?.born.rev, commit: None };
+        let mut changed = Vec::new();
+        loop {
+            let page = match self.store.read_after(&slot.id, cursor, PAGE).await {
+                Err(StoreError::Compacted { oldest }) => {
+                    cursor = Cursor { rev: oldest - 1, commit: None };
+                    continue;
+                }
+                page => page?,
+            };
+            for record in page.records {
+                cursor = Cursor { rev: record.rev, commit: Some(record.commit) };
+                let mut commit = self.decode(&slot.id, &record)?;
+                // Not `any`: every event must be gone through.
+                let found = commit.events.iter_mut().filter_map(|event| S::redact(event, forget).then_some(())).count();
+                if found > 0 {
+                    let body = commit.encode().map_err(|error| self.format_error(&slot.id, error))?;
+                    changed.push(Record { body, ..record });
+                }
+            }
+            if cursor.rev >= page.head.rev {
+                return Ok((page.head, changed));
+            }
+        }
+    }
+}

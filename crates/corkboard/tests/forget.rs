@@ -1,0 +1,210 @@
+//! What is forgotten for good is in no state, no revision, no snapshot and no file; everything else is as it was.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "in a test, helpers included, a panic is the way to fail"
+)]
+
+use corkboard::store::Cursor;
+use corkboard::testing::Harness;
+use corkboard::{AgentMemory, Corkboard, EntryMetadata, Options, Retention, SnapshotPolicy};
+use corkboard_core::{AgentId, Limits, SpaceId};
+
+const WORKER: &str = env!("CARGO_BIN_EXE_conformance-worker");
+const SECRET: &str = "hunter2-correct-horse-battery";
+
+/// A history in which the secret was everywhere: values, appended text, tags, metadata, scopes, merges, a restored
+/// snapshot, notes; and what must stay.
+async fn history(agent: &AgentMemory) {
+    let memory = agent.working();
+    memory.set("kept", "stays").await.unwrap();
+    for round in 0..10 {
+        memory.set("password", &format!("{SECRET}-{round}")).await.unwrap();
+    }
+    let tagged = EntryMetadata {
+        tags: Some(vec![format!("tag-{SECRET}")]),
+        custom: Some([("why".to_owned(), SECRET.into())].into_iter().collect()),
+        session: Some(format!("session-{SECRET}")),
+        ..EntryMetadata::default()
+    };
+    memory.set("password", SECRET).metadata(tagged).await.unwrap();
+    memory.append("password", &format!(" and {SECRET}")).await.unwrap();
+    let scope = memory.create_durable_scope("task").await.unwrap();
+    scope.set("password", &vec![SECRET]).await.unwrap();
+    scope.merge_to_parent(true).await.unwrap();
+    let snapshot = agent.snapshot().await.unwrap();
+    memory.remove("password").await.unwrap();
+    agent.restore(snapshot).await.unwrap();
+    memory.set("kept", "stays still").await.unwrap();
+}
+
+async fn log_text(harness: &Harness, agent: &str) -> String {
+    let store = harness.open().await;
+    let space = SpaceId::agent(&AgentId::new(agent, &Limits::default()).unwrap());
+    let loaded = store.load(&space).await.unwrap();
+    let mut text = loaded.snapshot.map(|snapshot| String::from_utf8(snapshot.body).unwrap()).unwrap_or_default();
+    let mut cursor = Cursor { rev: 0, commit: None };
+    loop {
+        let page = store.read_after(&space, cursor, 1000).await.unwrap();
+        let Some(last) = page.records.last() else { return text };
+        cursor = Cursor { rev: last.rev, commit: None };
+        page.records.iter().for_each(|record| text.push_str(std::str::from_utf8(&record.body).unwrap()));
+    }
+}
+
+fn harnesses() -> Vec<Harness> {
+    vec![Harness::memory(), Harness::sqlite(WORKER)]
+}
+
+fn eager_snapshots() -> Options {
+    Options { snapshots: SnapshotPolicy { events: 5, bytes: u64::MAX }, ..Options::default() }
+}
+
+#[tokio::test]
+async fn a_forgotten_value_is_in_no_revision_and_no_snapshot() {
+    for harness in harnesses() {
+        let board = harness.board_with(eager_snapshots()).await;
+        let agent = board.agent("forgetful").unwrap();
+        history(&agent).await;
+        assert!(log_text(&harness, "forgetful").await.contains(SECRET), "the history has what is to be forgotten");
+        let rev = agent.rev().await.unwrap();
+        let forgotten = agent.forget("password").await.unwrap();
+        assert_eq!((forgotten.removed, agent.rev().await.unwrap()), (2, rev + 1));
+        assert!(forgotten.revisions >= 14, "{forgotten:?}");
+        let text = log_text(&harness, "forgetful").await;
+        assert!(!text.contains(SECRET) && text.contains("stays still"));
+        assert_eq!(agent.working().get::<String>("password").await.unwrap(), None);
+        // Whoever reads the log from the beginning comes to the same memory.
+        let fresh = harness.board().await;
+        let read = fresh.agent("forgetful").unwrap().snapshot().await.unwrap();
+        assert_eq!(read.memory, agent.snapshot().await.unwrap().memory);
+        assert_eq!(fresh.check().await.unwrap(), [""; 0]);
+        // Again, there is nothing left to do.
+        let again = agent.forget("password").await.unwrap();
+        assert_eq!((again.removed, again.revisions), (0, 0));
+    }
+}
+
+#[tokio::test]
+async fn a_value_that_was_removed_long_ago_is_forgotten_too() {
+    for harness in harnesses() {
+        let board = harness.board().await;
+        let agent = board.agent("forgetful").unwrap();
+        agent.working().set("password", SECRET).await.unwrap();
+        agent.working().remove("password").await.unwrap();
+        assert_eq!(agent.forget("password").await.unwrap().revisions, 1);
+        assert!(!log_text(&harness, "forgetful").await.contains(SECRET));
+    }
+}
+
+#[tokio::test]
+async fn a_forgotten_note_goes_with_all_that_say_the_same() {
+    for harness in harnesses() {
+        let board = harness.board().await;
+        let agent = board.agent("forgetful").unwrap();
+        let memory = agent.working();
+        memory.add_note("stays").await.unwrap();
+        let scope = memory.create_durable_scope("task").await.unwrap();
+        scope.add_note(SECRET).await.unwrap();
+        scope.merge_to_parent(false).await.unwrap();
+        let ephemeral = memory.create_scope("jotting").await.unwrap();
+        ephemeral.add_note(SECRET).await.unwrap();
+        ephemeral.add_note("jotted").await.unwrap();
+        let copy = memory.notes().await.unwrap().into_iter().find(|note| &*note.text == SECRET).unwrap();
+        let forgotten = agent.forget_note(copy.id).await.unwrap();
+        assert_eq!((forgotten.removed, forgotten.revisions), (3, 2));
+        assert!(!log_text(&harness, "forgetful").await.contains(SECRET));
+        let texts = |notes: Vec<corkboard::Note>| notes.iter().map(|note| note.text.to_string()).collect::<Vec<_>>();
+        assert_eq!(texts(memory.notes().await.unwrap()), ["stays"]);
+        assert_eq!(texts(scope.notes().await.unwrap()), [""; 0]);
+        assert_eq!(texts(ephemeral.notes().await.unwrap()), ["jotted"]);
+    }
+}
+
+#[tokio::test]
+async fn forgetting_touches_no_other_agent_and_no_watcher_notices() {
+    for harness in harnesses() {
+        let board = harness.board().await;
+        let (agent, other) = (board.agent("forgetful").unwrap(), board.agent("other").unwrap());
+        other.working().set("password", SECRET).await.unwrap();
+        agent.working().set("password", SECRET).await.unwrap();
+        let mut watch = agent.watch(1).await.unwrap();
+        agent.forget("password").await.unwrap();
+        agent.working().set("after", &1).await.unwrap();
+        for expected in [2, 3] {
+            let corkboard::Watched::Revision { rev, .. } = watch.next().await.unwrap() else { panic!("a bookmark") };
+            assert_eq!(rev, expected);
+        }
+        assert_eq!(other.working().get::<String>("password").await.unwrap().as_deref(), Some(SECRET));
+    }
+}
+
+#[tokio::test]
+async fn another_process_with_an_old_state_brings_nothing_back() {
+    for harness in harnesses() {
+        let (here, there) = (harness.board().await, harness.board_with(eager_snapshots()).await);
+        let (ours, theirs) = (here.agent("forgetful").unwrap(), there.agent("forgetful").unwrap());
+        ours.working().set("password", SECRET).await.unwrap();
+        assert_eq!(theirs.working().get::<String>("password").await.unwrap().as_deref(), Some(SECRET));
+        ours.forget("password").await.unwrap();
+        for index in 0..12 {
+            theirs.working().set("other", &index).await.unwrap();
+        }
+        assert_eq!(theirs.working().get::<String>("password").await.unwrap(), None);
+        there.close().await.unwrap();
+        assert!(!log_text(&harness, "forgetful").await.contains(SECRET));
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_retention_cut_is_forgotten_as_far_as_it_goes() {
+    let harness = Harness::sqlite(WORKER);
+    let board = harness.board_with(Options { retention: Retention::Revisions(3), ..eager_snapshots() }).await;
+    let agent = board.agent("forgetful").unwrap();
+    for index in 0..30 {
+        agent.working().set("password", &format!("{SECRET}-{index}")).await.unwrap();
+    }
+    assert_eq!(agent.forget("password").await.unwrap().removed, 1);
+    let raw = raw_files(&harness);
+    assert!(!raw.contains(SECRET));
+}
+
+/// Every byte of every file beside the database, while it is open.
+fn raw_files(harness: &Harness) -> String {
+    let path = harness.url().strip_prefix("sqlite:").unwrap().to_owned();
+    let folder = std::path::Path::new(&path).parent().unwrap();
+    let files = std::fs::read_dir(folder).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap());
+    files.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
+}
+
+#[tokio::test]
+async fn nothing_of_it_is_left_in_sqlites_files() {
+    let harness = Harness::sqlite(WORKER);
+    let board = harness.board_with(eager_snapshots()).await;
+    let agent = board.agent("forgetful").unwrap();
+    history(&agent).await;
+    // Long enough for pages of their own.
+    agent.working().set("password", &SECRET.repeat(2000)).await.unwrap();
+    assert!(raw_files(&harness).contains(SECRET));
+    agent.forget("password").await.unwrap();
+    let raw = raw_files(&harness);
+    assert!(!raw.contains(SECRET) && raw.contains("stays still"));
+}
+
+#[tokio::test]
+async fn a_deleted_agent_is_gone_from_sqlites_files_once_it_is_scrubbed() {
+    let harness = Harness::sqlite(WORKER);
+    let board = harness.board().await;
+    history(&board.agent("forgetful").unwrap()).await;
+    assert!(board.forget_agent("forgetful").await.unwrap());
+    assert!(!raw_files(&harness).contains(SECRET));
+    assert_eq!(agents(&board).await, 0);
+}
+
+async fn agents(board: &Corkboard) -> usize {
+    board.agents(None, 10).await.unwrap().len()
+}
