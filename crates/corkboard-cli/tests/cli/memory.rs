@@ -155,6 +155,29 @@ fn an_entry_expires() {
 }
 
 #[test]
+fn what_is_forgotten_is_in_no_file() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "secret", "hunter2-horse"]);
+    sandbox.ok(&["memory", "remove", "secret"]);
+    sandbox.ok(&["memory", "set", "secret", "hunter2-again"]);
+    sandbox.ok(&["memory", "note", "add", "hunter2-note"]);
+    sandbox.ok(&["memory", "set", "kept", "plain"]);
+    sandbox.fails(&["memory", "forget", "secret"], 2, "say --hard");
+    sandbox.fails(&["memory", "forget", "--hard"], 2, "required");
+    sandbox.fails(&["memory", "forget", "nothing", "--hard", "--yes"], 3, "no entry \"nothing\"");
+    assert_eq!(
+        sandbox.json(&["memory", "forget", "secret", "--hard", "--yes"]),
+        json!({"removed": 1, "revisions": 2, "copies": []})
+    );
+    let forgotten = sandbox.ok(&["memory", "forget", "--note", "1", "--hard", "--yes"]);
+    assert_eq!(forgotten, "forgotten: 1 removed, 1 revision of the log rewritten");
+    assert!(!sandbox.files_contain("hunter2") && sandbox.files_contain("plain"));
+    assert_eq!(sandbox.ok(&["memory", "forget", "--everything", "--hard", "--yes"]), "agent default is forgotten");
+    sandbox.fails(&["memory", "forget", "--everything", "--hard", "--yes"], 3, "has no memory");
+    assert!(!sandbox.files_contain("plain"));
+}
+
+#[test]
 fn notes_are_added_listed_and_removed() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.ok(&["memory", "note", "list"]), "agent default has no notes");

@@ -38,6 +38,13 @@ impl Sandbox {
         self.path().join("cork.db")
     }
 
+    /// Whether any file of the sandbox, the database's own included, contains the text.
+    pub(crate) fn files_contain(&self, text: &str) -> bool {
+        let files = std::fs::read_dir(self.path()).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap());
+        let mut contents = files.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        contents.any(|content| content.contains(text))
+    }
+
     /// A command that sees nothing of the machine but this sandbox.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);

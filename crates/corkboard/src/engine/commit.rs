@@ -143,6 +143,7 @@ impl<S: Space> Engine<S> {
         // What was sent and never answered. While the log is where it was, that may yet land: so the very same is sent again,
         // and whichever attempt lands, its callers are told the truth.
         let mut unsure: Option<Draft<S>> = None;
+        let mut pause = FIRST_PAUSE;
         while !batch.is_empty() {
             let sent_before = unsure.is_some();
             let mut draft = unsure.take().unwrap_or_else(|| self.draft(&state, batch));
@@ -203,7 +204,11 @@ impl<S: Space> Engine<S> {
                         return Err(lost_answer(&message));
                     }
                     let seen = self.look_for(slot, batch, &state, started, &message).await?;
-                    unsure = (seen.head == state.head).then_some(draft);
+                    if seen.head == state.head {
+                        tokio::time::sleep(pause).await;
+                        pause = (pause * 2).min(LONGEST_PAUSE);
+                        unsure = Some(draft);
+                    }
                     state = seen;
                 }
             }

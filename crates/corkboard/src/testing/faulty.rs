@@ -87,6 +87,11 @@ impl FaultyStore {
         self.script.lock().extend(faults);
     }
 
+    /// Leaves the next appends to the plan again.
+    pub fn clear_script(&self) {
+        self.script.lock().clear();
+    }
+
     /// Goes on by another plan.
     pub fn set_plan(&self, plan: FaultPlan) {
         *self.dice.lock() = fastrand::Rng::with_seed(plan.seed);

@@ -2,6 +2,7 @@
 
 mod append;
 mod clear;
+mod forget;
 mod get;
 mod list;
 mod note;
@@ -31,6 +32,7 @@ pub(crate) enum Memory {
     #[command(subcommand)]
     Note(note::Note),
     Clear(clear::Clear),
+    Forget(forget::Forget),
     Watch(watch::Watch),
 }
 
@@ -44,6 +46,7 @@ impl Memory {
             Self::Remove(remove) => remove.run(session).await,
             Self::Note(note) => note.run(session).await,
             Self::Clear(clear) => clear.run(session).await,
+            Self::Forget(forget) => forget.run(session).await,
             Self::Watch(watch) => watch.run(session).await,
         }
     }
