@@ -13,7 +13,7 @@ fn usage_errors_are_2() {
     let sandbox = Sandbox::new();
     for (arguments, said) in [
         (&["memory", "set", "key"][..], "<VALUE>"),
-        (&["memory", "frobnicate"][..], "unrecognized subcommand 'forget'"),
+        (&["memory", "frobnicate"][..], "unrecognized subcommand 'frobnicate'"),
         (&["memory", "set", "a", "b", "--importance", "high"][..], "invalid value 'high'"),
         (&["memory", "set", "a", "b", "--kind", "rumour"][..], "possible values: fact"),
         (&["memory", "set", "a", "b", "--custom", "[1]"][..], "not a JSON object"),
