@@ -17,24 +17,56 @@ pub(super) struct SpaceRow {
     pub(super) head: Head,
     pub(super) born: Head,
     pub(super) next_due: Option<i64>,
+    /// Where the last record is. None: there is none.
+    pub(super) last: Option<i64>,
+    /// The oldest revision held; beyond the head if there is none.
+    pub(super) oldest: u64,
 }
 
 pub(super) fn space_row(connection: &Connection, space: &SpaceId) -> Result<Option<SpaceRow>> {
     let mut query = connection
         .prepare_cached(
-            "SELECT spaces.id, born_rev, born_commit, log.rev, log.commit_id, due.at FROM spaces
-             LEFT JOIN log ON log.space = spaces.id AND log.rev = (SELECT max(rev) FROM log WHERE space = spaces.id)
-             LEFT JOIN due ON due.space = spaces.id WHERE name = ?1",
+            "SELECT spaces.id, born_rev, born_commit, heads.rev, heads.commit_id, due.at, heads.position, heads.oldest
+             FROM spaces LEFT JOIN heads ON heads.space = spaces.id LEFT JOIN due ON due.space = spaces.id
+             WHERE name = ?1",
         )
         .map_err(error)?;
     query
         .query_row([space.as_str()], |row| {
             let born = head_at(row, 1)?;
             let head = row.get::<_, Option<u64>>(3)?.map_or(Ok(born), |_| head_at(row, 3))?;
-            Ok(SpaceRow { id: row.get(0)?, head, born, next_due: row.get(5)? })
+            let oldest = row.get::<_, Option<u64>>(7)?.unwrap_or(head.rev + 1);
+            Ok(SpaceRow { id: row.get(0)?, head, born, next_due: row.get(5)?, last: row.get(6)?, oldest })
         })
         .optional()
         .map_err(error)
+}
+
+/// Where the records with these revisions are, in their order: along the chain, back from the next mark or from the head.
+/// The first must not lie before the oldest one held.
+pub(super) fn positions(connection: &Connection, row: &SpaceRow, first: u64, last: u64) -> Result<Vec<i64>> {
+    let Some(head) = row.last.filter(|_| first <= last) else { return Ok(Vec::new()) };
+    let mut mark = connection
+        .prepare_cached("SELECT position FROM marks WHERE space = ?1 AND rev >= ?2 ORDER BY rev LIMIT 1")
+        .map_err(error)?;
+    let start: Option<i64> = mark.query_row(params![row.id, last], |row| row.get(0)).optional().map_err(error)?;
+    let mut chain = connection
+        .prepare_cached(
+            "WITH RECURSIVE chain (position, rev, previous) AS (
+                 SELECT position, rev, previous FROM log WHERE position = ?1 AND space = ?2
+                 UNION ALL
+                 SELECT log.position, log.rev, log.previous FROM chain
+                 JOIN log ON log.position = chain.previous WHERE chain.rev > ?3)
+             SELECT position FROM chain WHERE rev <= ?4",
+        )
+        .map_err(error)?;
+    let found = chain.query_map(params![start.unwrap_or(head), row.id, first, last], |row| row.get(0));
+    let mut found: Vec<i64> = found.and_then(Iterator::collect).map_err(error)?;
+    if found.len() as u64 != last - first + 1 {
+        return Err(StoreError::Corrupt(format!("the log does not hold revisions {first} to {last}")));
+    }
+    found.reverse();
+    Ok(found)
 }
 
 pub(super) fn data_version(connection: &Connection) -> Result<i64> {
@@ -58,12 +90,16 @@ pub(super) fn load(connection: &mut Connection, space: &SpaceId) -> Result<Loade
 
 pub(super) fn read_after(connection: &mut Connection, space: &SpaceId, cursor: Cursor, limit: usize) -> Result<Page> {
     let transaction = connection.transaction().map_err(error)?;
-    let row = space_row(&transaction, space)?;
-    let (id, head, born) = row.map_or((0, Head::EMPTY, Head::EMPTY), |row| (row.id, row.head, row.born));
+    let Some(row) = space_row(&transaction, space)? else {
+        return match cursor.rev {
+            0 => Ok(Page { records: Vec::new(), head: Head::EMPTY }),
+            asked => Err(StoreError::Future { asked, head: 0 }),
+        };
+    };
+    let SpaceRow { head, born, oldest, .. } = row;
     if cursor.rev > head.rev {
         return Err(StoreError::Future { asked: cursor.rev, head: head.rev });
     }
-    let oldest = oldest(&transaction, id, head)?;
     if cursor.rev + 1 < oldest {
         return Err(StoreError::Compacted { oldest });
     }
@@ -71,25 +107,26 @@ pub(super) fn read_after(connection: &mut Connection, space: &SpaceId, cursor: C
         let found = match cursor.rev {
             rev if rev == head.rev => Some(head.commit),
             rev if rev == born.rev => Some(born.commit),
-            rev => commit_at(&transaction, id, rev)?,
+            rev if rev < oldest => None,
+            rev => Some(commit_at(&transaction, &row, rev)?),
         };
         if found.is_some_and(|found| found != expected) {
             return Err(StoreError::Diverged);
         }
     }
-    let mut query = transaction
-        .prepare_cached("SELECT rev, commit_id, at, body FROM log WHERE space = ?1 AND rev > ?2 ORDER BY rev LIMIT ?3")
-        .map_err(error)?;
-    let records = query
-        .query_map(params![id, cursor.rev, limit as i64], |row| {
-            let Head { rev, commit } = head_at(row, 0)?;
-            let mut body: Vec<u8> = row.get(3)?;
+    let last = cursor.rev.saturating_add(limit as u64).min(head.rev);
+    let mut query =
+        transaction.prepare_cached("SELECT rev, commit_id, at, body FROM log WHERE position = ?1").map_err(error)?;
+    let records = positions(&transaction, &row, cursor.rev + 1, last)?.into_iter().map(|position| {
+        query.query_row([position], |found| {
+            let Head { rev, commit } = head_at(found, 0)?;
+            let mut body: Vec<u8> = found.get(3)?;
             if body.len() == Record::PART_BYTES {
-                read_parts(&transaction, id, rev, &mut body)?;
+                read_parts(&transaction, row.id, rev, &mut body)?;
             }
-            Ok(Record { rev, commit, at: time(row.get(2)?), body })
+            Ok(Record { rev, commit, at: time(found.get(2)?), body })
         })
-        .map_err(error)?;
+    });
     Page::fill(records, head).map_err(error)
 }
 
@@ -103,16 +140,10 @@ fn read_parts(connection: &Connection, id: i64, rev: u64, body: &mut Vec<u8>) ->
     Ok(())
 }
 
-pub(super) fn oldest(connection: &Connection, id: i64, head: Head) -> Result<u64> {
-    let mut query = connection.prepare_cached("SELECT min(rev) FROM log WHERE space = ?1").map_err(error)?;
-    let oldest: Option<u64> = query.query_row([id], |row| row.get(0)).map_err(error)?;
-    Ok(oldest.unwrap_or(head.rev + 1))
-}
-
-fn commit_at(connection: &Connection, id: i64, rev: u64) -> Result<Option<CommitId>> {
-    let mut query =
-        connection.prepare_cached("SELECT commit_id FROM log WHERE space = ?1 AND rev = ?2").map_err(error)?;
-    query.query_row(params![id, rev], |row| commit(row.get(0)?)).optional().map_err(error)
+fn commit_at(connection: &Connection, row: &SpaceRow, rev: u64) -> Result<CommitId> {
+    let position = positions(connection, row, rev, rev)?;
+    let mut query = connection.prepare_cached("SELECT commit_id FROM log WHERE position = ?1").map_err(error)?;
+    query.query_row([position.first()], |row| commit(row.get(0)?)).map_err(error)
 }
 
 pub(super) fn list(
@@ -125,8 +156,8 @@ pub(super) fn list(
     let first = after.map_or(first, |after| after.as_str().into());
     let mut query = connection
         .prepare_cached(
-            "SELECT log.rev, commit_id, name, due.at, summary FROM spaces
-             JOIN log ON log.space = spaces.id AND log.rev = (SELECT max(rev) FROM log WHERE space = spaces.id)
+            "SELECT heads.rev, heads.commit_id, name, due.at, summary FROM spaces
+             JOIN heads ON heads.space = spaces.id JOIN log ON log.position = heads.position
              LEFT JOIN due ON due.space = spaces.id WHERE name > ?1 AND name < ?2 ORDER BY name LIMIT ?3",
         )
         .map_err(error)?;
@@ -173,7 +204,7 @@ pub(super) fn scrub(connection: &mut Connection) -> Result<()> {
     if busy == 0 { Ok(()) } else { Err(StoreError::Busy { waited: std::time::Duration::ZERO }) }
 }
 
-/// SQLite's own check, and ours: every log is without gaps, and begins where its space or its snapshot does.
+/// SQLite's own check, and ours: every log is a chain without gaps, from where its space or its snapshot begins to its head.
 pub(super) fn check(connection: &mut Connection) -> Result<Vec<String>> {
     let transaction = connection.transaction().map_err(error)?;
     let mut problems = Vec::new();
@@ -185,26 +216,92 @@ pub(super) fn check(connection: &mut Connection) -> Result<Vec<String>> {
             problems.push(format!("SQLite: {line}"));
         }
     }
-    let mut gaps = transaction
+    let mut logs = transaction
         .prepare(
-            "SELECT name, count(*), min(rev), max(rev) FROM log LEFT JOIN spaces ON id = space GROUP BY space
-             HAVING name IS NULL OR min(rev) <= born_rev OR count(*) <> max(rev) - min(rev) + 1
-                 OR (min(rev) > born_rev + 1
-                     AND min(rev) > (SELECT coalesce(max(rev), 0) FROM snapshots WHERE space = log.space) + 1)",
+            "SELECT log.space, name, log.rev, log.position, previous, born_rev, heads.rev, heads.position, oldest,
+                    (SELECT coalesce(max(rev), 0) FROM snapshots WHERE space = log.space)
+             FROM log LEFT JOIN spaces ON id = log.space LEFT JOIN heads ON heads.space = log.space
+             ORDER BY log.space, log.rev",
         )
         .map_err(error)?;
-    let gaps = gaps
-        .query_map([], |row| {
-            let (name, count, first, last): (Option<String>, u64, u64, u64) =
-                (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-            let name = name.unwrap_or_else(|| "without a name".into());
-            Ok(format!("space {name}: {count} records from {first} to {last} that do not make a log"))
-        })
+    let mut rows = logs.query([]).map_err(error)?;
+    let mut before: Option<Place> = None;
+    while let Some(row) = rows.next().map_err(error)? {
+        let place = Place::read(row).map_err(error)?;
+        match &before {
+            Some(before) if before.space == place.space => problems.extend(place.problem_after(before)),
+            last => {
+                problems.extend(last.as_ref().and_then(Place::problem_at_end));
+                problems.extend(place.problem_at_start());
+            }
+        }
+        before = Some(place);
+    }
+    problems.extend(before.and_then(|last| last.problem_at_end()));
+    let mut marks = transaction
+        .prepare(
+            "SELECT count(*) FROM marks WHERE NOT EXISTS (
+                 SELECT 1 FROM log WHERE position = marks.position AND space = marks.space AND rev = marks.rev)",
+        )
         .map_err(error)?;
-    for problem in gaps {
-        problems.push(problem.map_err(error)?);
+    let astray: u64 = marks.query_row([], |row| row.get(0)).map_err(error)?;
+    if astray > 0 {
+        problems.push(format!("{astray} marks lead to no record"));
     }
     Ok(problems)
+}
+
+/// A record's place in its log, and what the log's ends must be.
+struct Place {
+    space: i64,
+    name: Option<String>,
+    rev: u64,
+    position: i64,
+    previous: Option<i64>,
+    born: u64,
+    head: (u64, i64),
+    oldest: u64,
+    snapshot: u64,
+}
+
+impl Place {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            space: row.get(0)?,
+            name: row.get(1)?,
+            rev: row.get(2)?,
+            position: row.get(3)?,
+            previous: row.get(4)?,
+            born: row.get::<_, Option<u64>>(5)?.unwrap_or_default(),
+            head: (
+                row.get::<_, Option<u64>>(6)?.unwrap_or_default(),
+                row.get::<_, Option<i64>>(7)?.unwrap_or_default(),
+            ),
+            oldest: row.get::<_, Option<u64>>(8)?.unwrap_or_default(),
+            snapshot: row.get(9)?,
+        })
+    }
+
+    fn says(&self, problem: &str) -> String {
+        format!("space {}, revision {}: {problem}", self.name.as_deref().unwrap_or("without a name"), self.rev)
+    }
+
+    fn problem_at_start(&self) -> Option<String> {
+        let begins = self.rev == self.born + 1 || (self.rev > self.born && self.rev <= self.snapshot + 1);
+        if self.name.is_none() || !begins {
+            return Some(self.says("the log does not begin where its space or its snapshot does"));
+        }
+        (self.rev != self.oldest).then(|| self.says("it is not the oldest one, as it should be"))
+    }
+
+    fn problem_after(&self, before: &Self) -> Option<String> {
+        let follows = self.rev == before.rev + 1 && self.previous == Some(before.position);
+        (!follows).then(|| self.says("the log has a gap before it"))
+    }
+
+    fn problem_at_end(&self) -> Option<String> {
+        ((self.rev, self.position) != self.head).then(|| self.says("it is not the head, as it should be"))
+    }
 }
 
 fn head_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Head> {

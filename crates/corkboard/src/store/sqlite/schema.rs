@@ -11,11 +11,10 @@ use crate::store::StoreError;
 /// "CORK", so that no other program's database is taken for ours.
 const APPLICATION_ID: i64 = 0x434f_524b;
 /// What leads from each version of the tables to the next. Their number is the version.
-const STEPS: &[&str] = &[TABLES, PARTS];
+const STEPS: &[&str] = &[TABLES, PARTS, CHAINS];
 const FORMAT: u32 = STEPS.len() as u32;
 
-/// The log is in the order of appending: every commit writes at its end, and an index finds a space's part of it. A
-/// space's head is its last record, so that an append changes nothing else; only a due date that moved is written too.
+/// The log is in the order of appending. Due dates are written only when they move.
 const TABLES: &str = "
 CREATE TABLE spaces (
     id          INTEGER PRIMARY KEY,
@@ -56,6 +55,47 @@ CREATE TABLE parts (
     PRIMARY KEY (space, rev, part)
 ) STRICT;
 ";
+
+/// Every record knows the one before it in its space, and the heads lie close together: an append writes at the end of the
+/// log and in one of few pages, however many spaces it is for. An index over all records, which this replaces, had a page
+/// of its own for every space. Every 64th revision has a mark, so that no reader goes far along the chain.
+const CHAINS: &str = "
+CREATE TABLE heads (
+    space       INTEGER PRIMARY KEY,
+    rev         INTEGER NOT NULL,
+    commit_id   BLOB NOT NULL,
+    position    INTEGER NOT NULL,
+    oldest      INTEGER NOT NULL
+) STRICT;
+CREATE TABLE marks (
+    space       INTEGER NOT NULL,
+    rev         INTEGER NOT NULL,
+    position    INTEGER NOT NULL,
+    PRIMARY KEY (space, rev)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE chained (
+    position    INTEGER PRIMARY KEY,
+    space       INTEGER NOT NULL,
+    rev         INTEGER NOT NULL,
+    previous    INTEGER,
+    commit_id   BLOB NOT NULL,
+    at          INTEGER NOT NULL,
+    summary     BLOB,
+    body        BLOB NOT NULL
+) STRICT;
+INSERT INTO chained SELECT position, space, rev,
+    (SELECT position FROM log AS before WHERE before.space = log.space AND before.rev = log.rev - 1),
+    commit_id, at, summary, body FROM log ORDER BY position;
+INSERT INTO heads SELECT space, rev, commit_id, position,
+    (SELECT min(rev) FROM log AS all_of_it WHERE all_of_it.space = log.space)
+    FROM log WHERE rev = (SELECT max(rev) FROM log AS all_of_it WHERE all_of_it.space = log.space);
+INSERT INTO marks SELECT space, rev, position FROM log WHERE rev % 64 = 0 ORDER BY space, rev;
+DROP TABLE log;
+ALTER TABLE chained RENAME TO log;
+";
+
+/// How many revisions lie between two marks.
+pub(super) const MARK: u64 = 64;
 
 /// Whether a file may become, or may be, a Corkboard database: it is missing, empty, or looks like SQLite's.
 pub(super) fn is_ours_to_open(path: &Path) -> bool {
@@ -158,5 +198,56 @@ pub(super) fn error(error: rusqlite::Error) -> StoreError {
             StoreError::Corrupt(text)
         }
         _ => StoreError::Unavailable(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+    use corkboard_core::SpaceId;
+
+    use super::*;
+    use crate::store::{Cursor, Ownership, SqliteStore, Store};
+
+    /// A file as the first version of the tables left it.
+    fn first_version(path: &Path) {
+        let connection = connect(path).unwrap();
+        connection.execute_batch("PRAGMA journal_mode = WAL").unwrap();
+        connection.execute_batch(TABLES).unwrap();
+        connection
+            .execute_batch(&format!(
+                "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1;
+                 INSERT INTO spaces VALUES (1, 'agent/whole', 0, zeroblob(16)), (2, 'agent/trimmed', 3, zeroblob(16)),
+                     (3, 'agent/deleted', 9, zeroblob(16));
+                 WITH RECURSIVE revs (rev) AS (SELECT 1 UNION ALL SELECT rev + 1 FROM revs WHERE rev < 150)
+                 INSERT INTO log (space, rev, commit_id, at, summary, body)
+                     SELECT space, rev, randomblob(16), rev, CAST('{{}}' AS BLOB), CAST(space || '@' || rev AS BLOB)
+                     FROM revs, (SELECT 1 AS space UNION ALL SELECT 2) WHERE space = 1 OR rev BETWEEN 70 AND 75;
+                 INSERT INTO snapshots SELECT space, rev, commit_id, CAST('state' AS BLOB) FROM log
+                     WHERE space = 2 AND rev = 72;
+                 INSERT INTO due VALUES (1, 5);"
+            ))
+            .unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_first_version_of_the_tables_is_taken_over_with_all_that_is_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("old.db");
+        first_version(&path);
+        let store = SqliteStore::open(path, Ownership::Shared, Duration::from_secs(5)).await.unwrap();
+        assert_eq!(store.check().await, Ok(vec![]));
+        let (whole, trimmed) = (SpaceId::from_stored("agent/whole"), SpaceId::from_stored("agent/trimmed"));
+        let page = store.read_after(&whole, Cursor { rev: 0, commit: None }, 1000).await.unwrap();
+        assert!(page.records.iter().map(|record| record.rev).eq(1..=150));
+        assert!(page.records.iter().all(|record| record.body == format!("1@{}", record.rev).as_bytes()));
+        let from = |rev| Cursor { rev, commit: None };
+        assert_eq!(store.read_after(&trimmed, from(4), 9).await, Err(StoreError::Compacted { oldest: 70 }));
+        let page = store.read_after(&trimmed, from(72), 2).await.unwrap();
+        assert!(page.records.iter().map(|record| record.rev).eq([73, 74]));
+        assert_eq!(store.load(&trimmed).await.unwrap().snapshot.unwrap().head.rev, 72);
+        assert_eq!(store.head(&SpaceId::from_stored("agent/deleted")).await.unwrap().rev, 9);
+        assert_eq!(store.list(corkboard_core::SpaceKind::Agent, None, 9).await.unwrap().len(), 2);
     }
 }

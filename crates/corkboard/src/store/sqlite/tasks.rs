@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use corkboard_core::{CommitId, Head, SpaceId};
-use rusqlite::{Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::reader::{SpaceRow, data_version, oldest, space_row};
-use super::schema::error;
+use super::reader::{SpaceRow, data_version, positions, space_row};
+use super::schema::{MARK, error};
 use crate::store::{Append, Appended, Import, Record, Rewrite, Snapshot, StoreError, Trim};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -67,7 +67,10 @@ pub(super) fn perform(transaction: &Transaction<'_>, known: &mut KnownRows, task
         Task::Import(import) => perform_import(transaction, import).map(Done::Appended),
         Task::Rewrite(rewrite) => perform_rewrite(transaction, rewrite).map(Done::Appended),
         Task::Snapshot { space, snapshot } => perform_snapshot(transaction, space, snapshot).map(|()| Done::Kept),
-        Task::Trim { space, trim } => perform_trim(transaction, space, *trim).map(Done::Trimmed),
+        Task::Trim { space, trim } => {
+            known.rows.remove(space);
+            perform_trim(transaction, space, *trim).map(Done::Trimmed)
+        }
     }
 }
 
@@ -80,35 +83,64 @@ fn perform_append(transaction: &Transaction<'_>, known: &mut KnownRows, append: 
     if head != append.expected {
         return Ok(Appended::Conflict { head });
     }
-    let new = append.new_head();
     let next_due = append.next_due.map(|at| at.as_millisecond());
-    let (id, born) = match row {
-        Some(row) => (row.id, row.born),
-        None => (insert_space(transaction, &append.space, Head::EMPTY)?, Head::EMPTY),
+    let row = match row {
+        Some(row) => row,
+        None => new_row(insert_space(transaction, &append.space, Head::EMPTY)?, Head::EMPTY),
     };
-    insert_records(transaction, id, &append.records, &append.summary)?;
-    if row.and_then(|row| row.next_due) != next_due {
-        set_due(transaction, id, next_due)?;
+    let due_before = row.next_due;
+    let row = insert_records(transaction, row, &append.records, &append.summary)?;
+    if due_before != next_due {
+        set_due(transaction, row.id, next_due)?;
     }
-    let row = SpaceRow { id, head: new, born, next_due };
-    known.rows.insert(append.space.clone(), row);
+    known.rows.insert(append.space.clone(), SpaceRow { next_due, ..row });
     Ok(Appended::Committed)
 }
 
-fn insert_records(transaction: &Transaction<'_>, id: i64, records: &[Record], summary: &[u8]) -> Result<()> {
+fn new_row(id: i64, born: Head) -> SpaceRow {
+    SpaceRow { id, head: born, born, next_due: None, last: None, oldest: born.rev + 1 }
+}
+
+/// Puts records at the end of the log, each behind the one before it in its space. Returns how the space is then.
+fn insert_records(
+    transaction: &Transaction<'_>,
+    row: SpaceRow,
+    records: &[Record],
+    summary: &[u8],
+) -> Result<SpaceRow> {
+    let (Some(first), Some(last)) = (records.first(), records.last()) else { return Ok(row) };
     let mut insert = transaction
-        .prepare_cached("INSERT INTO log (space, rev, commit_id, at, summary, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
+        .prepare_cached(
+            "INSERT INTO log (space, rev, previous, commit_id, at, summary, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )
         .map_err(error)?;
-    let last = records.last().map(|record| record.rev);
+    let mut previous = row.last;
     for record in records {
         // Only the last one is ever asked for its summary.
-        let summary = (Some(record.rev) == last).then_some(summary);
+        let summary = (record.rev == last.rev).then_some(summary);
         let (commit, at) = (record.commit.0.as_bytes(), record.at.as_millisecond());
-        let first = record.parts().next();
-        insert.execute(params![id, record.rev, commit, at, summary, first]).map_err(error)?;
-        insert_parts(transaction, id, record)?;
+        let body = record.parts().next();
+        let position =
+            insert.insert(params![row.id, record.rev, previous, commit, at, summary, body]).map_err(error)?;
+        insert_parts(transaction, row.id, record)?;
+        if record.rev % MARK == 0 {
+            transaction
+                .prepare_cached("INSERT INTO marks (space, rev, position) VALUES (?1, ?2, ?3)")
+                .and_then(|mut insert| insert.execute(params![row.id, record.rev, position]))
+                .map_err(error)?;
+        }
+        previous = Some(position);
     }
-    Ok(())
+    // The first record of a copied log may be any.
+    let oldest = if row.last.is_none() { first.rev } else { row.oldest };
+    let row = SpaceRow { head: Head { rev: last.rev, commit: last.commit }, last: previous, oldest, ..row };
+    transaction
+        .prepare_cached(
+            "INSERT OR REPLACE INTO heads (space, rev, commit_id, position, oldest) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )
+        .and_then(|mut put| put.execute(params![row.id, row.head.rev, last.commit.0.as_bytes(), previous, oldest]))
+        .map_err(error)?;
+    Ok(row)
 }
 
 /// What a row of the log does not hold of a long body.
@@ -127,7 +159,7 @@ fn perform_import(transaction: &Transaction<'_>, import: &Import) -> Result<Appe
         return Ok(Appended::Conflict { head: row.head });
     }
     let id = insert_space(transaction, &import.space, import.born)?;
-    insert_records(transaction, id, &import.records, &import.summary)?;
+    insert_records(transaction, new_row(id, import.born), &import.records, &import.summary)?;
     set_due(transaction, id, import.next_due.map(|at| at.as_millisecond()))?;
     if let Some(snapshot) = &import.snapshot {
         put_snapshot(transaction, id, snapshot)?;
@@ -139,17 +171,16 @@ fn perform_rewrite(transaction: &Transaction<'_>, rewrite: &Rewrite) -> Result<A
     let row = space_row(transaction, &rewrite.space)?;
     let head = row.map_or(Head::EMPTY, |row| row.head);
     let Some(row) = row.filter(|_| head == rewrite.expected) else { return Ok(Appended::Conflict { head }) };
-    for record in &rewrite.records {
+    for record in rewrite.records.iter().filter(|record| (row.oldest..=head.rev).contains(&record.rev)) {
+        let position = positions(transaction, &row, record.rev, record.rev)?;
         transaction
             .execute("DELETE FROM parts WHERE space = ?1 AND rev = ?2", params![row.id, record.rev])
+            .and_then(|_| {
+                let body = record.parts().next();
+                transaction.execute("UPDATE log SET body = ?2 WHERE position = ?1", params![position.first(), body])
+            })
             .map_err(error)?;
-        let body = record.parts().next();
-        let held = transaction
-            .execute("UPDATE log SET body = ?3 WHERE space = ?1 AND rev = ?2", params![row.id, record.rev, body])
-            .map_err(error)?;
-        if held > 0 {
-            insert_parts(transaction, row.id, record)?;
-        }
+        insert_parts(transaction, row.id, record)?;
     }
     if let Some(snapshot) = &rewrite.snapshot {
         transaction.execute("DELETE FROM snapshots WHERE space = ?1", [row.id]).map_err(error)?;
@@ -171,10 +202,13 @@ fn perform_delete(
     }
     let new = Head { rev: expected.rev + 1, commit: tombstone };
     let id = match row {
-        Some(row) => row.id,
+        Some(row) => {
+            delete_records(transaction, &positions(transaction, &row, row.oldest, row.head.rev)?)?;
+            row.id
+        }
         None => insert_space(transaction, space, new)?,
     };
-    for table in ["log", "parts", "snapshots"] {
+    for table in ["heads", "marks", "parts", "snapshots"] {
         transaction.execute(&format!("DELETE FROM {table} WHERE space = ?1"), [id]).map_err(error)?;
     }
     set_due(transaction, id, None)?;
@@ -185,6 +219,11 @@ fn perform_delete(
         )
         .map_err(error)?;
     Ok(Appended::Committed)
+}
+
+fn delete_records(transaction: &Transaction<'_>, positions: &[i64]) -> Result<()> {
+    let mut delete = transaction.prepare_cached("DELETE FROM log WHERE position = ?1").map_err(error)?;
+    positions.iter().try_for_each(|position| delete.execute([position]).map(|_| ())).map_err(error)
 }
 
 fn insert_space(transaction: &Transaction<'_>, space: &SpaceId, born: Head) -> Result<i64> {
@@ -222,22 +261,32 @@ fn put_snapshot(transaction: &Transaction<'_>, id: i64, snapshot: &Snapshot) -> 
 
 fn perform_trim(transaction: &Transaction<'_>, space: &SpaceId, trim: Trim) -> Result<u64> {
     let Some(row) = space_row(transaction, space)? else { return Ok(1) };
-    // The log stays without gaps: only what lies before the first record that must stay may go. The last one must: it is
-    // the head.
-    transaction
-        .execute(
-            "DELETE FROM log WHERE space = ?1 AND rev < (
-                 SELECT min(rev) FROM log WHERE space = ?1 AND (
-                     rev > min(?2, coalesce((SELECT rev FROM snapshots WHERE space = ?1), 0)) OR at >= ?3 OR rev = ?4))",
-            params![
-                row.id,
-                trim.up_to.min(row.head.rev),
-                trim.older_than.map_or(i64::MAX, |time| time.as_millisecond()),
-                row.head.rev
-            ],
-        )
+    let covered: Option<u64> = transaction
+        .query_row("SELECT rev FROM snapshots WHERE space = ?1", [row.id], |row| row.get(0))
+        .optional()
         .map_err(error)?;
-    let oldest = oldest(transaction, row.id, row.head)?;
-    transaction.execute("DELETE FROM parts WHERE space = ?1 AND rev < ?2", params![row.id, oldest]).map_err(error)?;
+    // The last record stays: the head leads to it.
+    let newest = covered.unwrap_or(0).min(trim.up_to).min(row.head.rev.saturating_sub(1));
+    let older_than = trim.older_than.map_or(i64::MAX, |time| time.as_millisecond());
+    let mut going = positions(transaction, &row, row.oldest, newest)?;
+    let mut at = transaction.prepare_cached("SELECT at FROM log WHERE position = ?1").map_err(error)?;
+    // The log stays without gaps: what lies behind the first record that must stay, stays too.
+    let mut count = 0;
+    for position in &going {
+        if at.query_row([position], |row| row.get::<_, i64>(0)).map_err(error)? >= older_than {
+            break;
+        }
+        count += 1;
+    }
+    going.truncate(count);
+    delete_records(transaction, &going)?;
+    let oldest = row.oldest + going.len() as u64;
+    for sql in [
+        "UPDATE heads SET oldest = ?2 WHERE space = ?1",
+        "DELETE FROM marks WHERE space = ?1 AND rev < ?2",
+        "DELETE FROM parts WHERE space = ?1 AND rev < ?2",
+    ] {
+        transaction.execute(sql, params![row.id, oldest]).map_err(error)?;
+    }
     Ok(oldest)
 }
