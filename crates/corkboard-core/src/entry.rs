@@ -1,6 +1,6 @@
 //! An entry: a JSON value under a key, with what is known about it.
 
-use alloc::borrow::Cow;
+use alloc::borrow::{Cow, ToOwned};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -11,38 +11,34 @@ use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use crate::id::{check_principal, check_tag};
 use crate::{EntryId, LimitName, Limits, Refusal};
 
 /// A JSON value as text on one line, shared and never changed.
-#[derive(Clone, PartialEq)]
-pub struct Content(Arc<str>);
+#[derive(Clone)]
+pub struct Content(Arc<RawValue>);
 
 impl Content {
     /// The value as JSON.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        serde_json::to_string(value).map(|json| Self::on_one_line(&json))
+        to_raw_value(value).map(Self::on_one_line)
     }
 
     /// Text that must be one JSON value.
     pub fn from_json(json: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str::<&RawValue>(json).map(|raw| Self::on_one_line(raw.get()))
+        serde_json::from_str::<Box<RawValue>>(json).map(Self::on_one_line)
     }
 
     pub(crate) fn null() -> Self {
-        Self(Arc::from("null"))
-    }
-
-    pub(crate) fn empty_text() -> Self {
-        Self(Arc::from(r#""""#))
+        Self(Arc::from(RawValue::NULL.to_owned()))
     }
 
     /// The JSON text.
     pub fn as_json(&self) -> &str {
-        &self.0
+        self.0.get()
     }
 
     /// The value as a `T`.
@@ -68,39 +64,45 @@ impl Content {
     }
 
     /// A line of a log must stay one. In valid JSON, a bare line break stands between two tokens and means nothing.
-    fn on_one_line(json: &str) -> Self {
+    fn on_one_line(raw: Box<RawValue>) -> Self {
         let is_line_end = |byte: u8| matches!(byte, b'\n' | b'\r');
-        if json.bytes().fold(false, |found, byte| found | is_line_end(byte)) {
-            return Self(Arc::from(json.replace(['\n', '\r'], "")));
+        if raw.get().bytes().fold(false, |found, byte| found | is_line_end(byte)) {
+            let joined = raw.get().replace(['\n', '\r'], "");
+            return Self(Arc::from(RawValue::from_string(joined).unwrap_or(raw)));
         }
-        Self(Arc::from(json))
+        Self(Arc::from(raw))
     }
 
-    /// The JSON string with more text at its end. What is there is valid, and what is added is escaped, so that nothing has
-    /// to be read again: many small appends to a long text stay cheap.
+    /// The JSON string with more text at its end. What is there is valid, and what is added is escaped, so that no text is
+    /// unescaped and escaped again: many small appends to a long text stay cheap.
     pub(crate) fn with_appended(&self, text: &str) -> Option<Self> {
-        let old = self.0.trim_end().strip_suffix('"')?;
+        let old = self.as_json().trim_end().strip_suffix('"')?;
         let more = serde_json::to_string(text).ok()?;
         let mut json = String::with_capacity(old.len() + more.len());
         json.push_str(old);
         json.push_str(more.strip_prefix('"')?);
-        Some(Self(Arc::from(json)))
+        RawValue::from_string(json).ok().map(|raw| Self(Arc::from(raw)))
     }
 }
 
 #[derive(Deserialize)]
 struct TextOf<'a>(#[serde(borrow)] Cow<'a, str>);
 
+impl PartialEq for Content {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_json() == other.as_json()
+    }
+}
+
 impl Serialize for Content {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
-        raw.serialize(serializer)
+        self.0.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(|raw| Self::on_one_line(raw.get()))
+        Box::<RawValue>::deserialize(deserializer).map(Self::on_one_line)
     }
 }
 
@@ -227,6 +229,7 @@ pub struct EntryData {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom: Option<Arc<Map<String, Value>>>,
     /// When it was created or last updated, or said.
+    #[serde(serialize_with = "crate::time::serialize")]
     pub timestamp: Timestamp,
     /// When it stops being returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]

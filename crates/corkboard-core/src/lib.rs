@@ -27,6 +27,7 @@ mod record;
 mod refusal;
 mod scope;
 mod space;
+mod time;
 
 pub use actor::{Actor, ActorKind, Role};
 pub use context::{Context, Usage};

@@ -17,5 +17,6 @@ pub struct Note {
     /// Who wrote it.
     pub author: Arc<str>,
     /// When it was written.
+    #[serde(serialize_with = "crate::time::serialize")]
     pub timestamp: Timestamp,
 }

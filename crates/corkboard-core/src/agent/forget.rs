@@ -110,7 +110,8 @@ const REDACTED: &str = "[forgotten]";
 
 /// Text stays text, so that what the log appends to it still fits.
 fn redact_entry(entry: &mut EntryData) -> bool {
-    let value = if entry.value.as_text().is_some() { Content::empty_text() } else { Content::null() };
+    let empty = if entry.value.as_text().is_some() { Content::of("") } else { Ok(Content::null()) };
+    let value = empty.unwrap_or_else(|_| Content::null());
     let kept = EntryData {
         value,
         type_name: Arc::from(REDACTED),

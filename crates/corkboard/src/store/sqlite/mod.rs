@@ -88,7 +88,7 @@ impl SqliteStore {
             other => other,
         })?;
         let wakes = Arc::new(Wakes::default());
-        let writer = Writer::start(connection, wakes.clone(), busy_timeout)?;
+        let writer = Writer::start(connection, wakes.clone(), runtime.clone(), busy_timeout)?;
         let connection = schema::connect(&path)?;
         let data_version = schema::retry(busy_timeout, || reader::data_version(&connection))?;
         let heads = Heads { connection, data_version, known: HashMap::new() };

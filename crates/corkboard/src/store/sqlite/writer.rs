@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use corkboard_core::{CommitId, Head, SpaceId};
 use parking_lot::Mutex;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
 
 use super::schema::{error, retry};
@@ -43,13 +43,18 @@ struct Job {
 }
 
 impl Writer {
-    pub(super) fn start(connection: Connection, wakes: Arc<Wakes>, busy_timeout: Duration) -> Result<Self> {
+    pub(super) fn start(
+        connection: Connection,
+        wakes: Arc<Wakes>,
+        runtime: tokio::runtime::Handle,
+        busy_timeout: Duration,
+    ) -> Result<Self> {
         let (sender, receiver) = channel();
         let shared = Arc::new(Shared { failure: Mutex::new(None), commits: AtomicU64::new(0) });
         let thread_shared = shared.clone();
         let thread = std::thread::Builder::new()
             .name("corkboard-sqlite".into())
-            .spawn(move || run(connection, &receiver, &thread_shared, &wakes, busy_timeout))
+            .spawn(move || run(connection, &receiver, &thread_shared, &wakes, &runtime, busy_timeout))
             .map_err(|error| StoreError::Unavailable(format!("cannot start the writing thread: {error}")))?;
         Ok(Self { jobs: Mutex::new(Some(sender)), shared, thread: Mutex::new(Some(thread)) })
     }
@@ -120,25 +125,34 @@ impl Writer {
     }
 }
 
-fn run(mut connection: Connection, jobs: &Receiver<Job>, shared: &Shared, wakes: &Wakes, busy_timeout: Duration) {
+fn run(
+    mut connection: Connection,
+    jobs: &Receiver<Job>,
+    shared: &Shared,
+    wakes: &Wakes,
+    runtime: &tokio::runtime::Handle,
+    busy_timeout: Duration,
+) {
     let mut known = KnownRows::default();
     let mut answered = 0;
     while let Ok(first) = jobs.recv() {
         let mut batch = vec![first];
-        gather(jobs, &mut batch, answered);
-        answered = batch.len();
         let failed = shared.failure.lock().clone();
         let written = match failed {
             Some(error) => Err(Failure { error, in_commit: false }),
-            None => write(&mut connection, &mut known, &batch, busy_timeout),
+            None => {
+                let mut gathering = Gathering::new(jobs, answered);
+                write(&mut connection, &mut known, &mut batch, &mut gathering, busy_timeout)
+            }
         };
+        answered = batch.len();
         match written {
             Ok(answers) => {
                 shared.commits.fetch_add(1, Ordering::Relaxed);
-                for (job, done) in batch.into_iter().zip(answers) {
-                    wake(wakes, &job.task, &done);
-                    let _ = job.done.send(Ok(done));
+                for (job, done) in batch.iter().zip(&answers) {
+                    wake(wakes, &job.task, done);
                 }
+                answer(runtime, batch.into_iter().zip(answers).collect());
             }
             Err(Failure { error, in_commit }) => {
                 let ends = matches!(error, StoreError::Failed(_) | StoreError::Corrupt(_));
@@ -157,20 +171,47 @@ fn run(mut connection: Connection, jobs: &Receiver<Job>, shared: &Shared, wakes:
     }
 }
 
+/// Tells those who wait. Waking a task from outside its runtime costs a system call or two, so a crowd is woken by a task.
+fn answer(runtime: &tokio::runtime::Handle, answers: Vec<(Job, Done)>) {
+    const CROWD: usize = 4;
+    let tell = |answers: Vec<(Job, Done)>| {
+        for (job, done) in answers {
+            let _ = job.done.send(Ok(done));
+        }
+    };
+    match answers.len() {
+        0..CROWD => tell(answers),
+        _ => drop(runtime.spawn(async move { tell(answers) })),
+    }
+}
+
 /// Takes what waits. Where several were just answered, those who are about to come again are waited for, as long as they
 /// come thick and fast: it spares them an fsync of their own.
-fn gather(jobs: &Receiver<Job>, batch: &mut Vec<Job>, just_answered: usize) {
-    let mut last = Instant::now();
-    loop {
-        let before = batch.len();
-        batch.extend(jobs.try_iter().take(BATCH - before));
-        if batch.len() > before {
-            last = Instant::now();
+struct Gathering<'a> {
+    jobs: &'a Receiver<Job>,
+    just_answered: usize,
+    last: Instant,
+}
+
+impl<'a> Gathering<'a> {
+    fn new(jobs: &'a Receiver<Job>, just_answered: usize) -> Self {
+        Self { jobs, just_answered, last: Instant::now() }
+    }
+
+    /// Adds to the batch what has come. False: enough was waited for.
+    fn more(&mut self, batch: &mut Vec<Job>) -> bool {
+        loop {
+            let before = batch.len();
+            batch.extend(self.jobs.try_iter().take(BATCH - before));
+            if batch.len() > before {
+                self.last = Instant::now();
+                return true;
+            }
+            if self.just_answered < 2 || before == BATCH || self.last.elapsed() > GATHER {
+                return false;
+            }
+            std::thread::yield_now();
         }
-        if just_answered < 2 || batch.len() == BATCH || last.elapsed() > GATHER {
-            return;
-        }
-        std::thread::yield_now();
     }
 }
 
@@ -193,11 +234,13 @@ struct Failure {
     in_commit: bool,
 }
 
-/// One transaction for the whole batch. A conflict fails its own job only; an error undoes all of it.
+/// One transaction for the whole batch, and for what comes while it is written. A conflict fails its own job only; an error
+/// undoes all of it.
 fn write(
     connection: &mut Connection,
     known: &mut KnownRows,
-    batch: &[Job],
+    batch: &mut Vec<Job>,
+    gathering: &mut Gathering<'_>,
     busy_timeout: Duration,
 ) -> std::result::Result<Vec<Done>, Failure> {
     let mut in_commit = false;
@@ -205,9 +248,7 @@ fn write(
         in_commit = false;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(error)?;
         known.check(&transaction)?;
-        let answers = batch.iter().map(|job| perform(&transaction, known, &job.task));
-        let answers = answers.collect::<Result<Vec<_>>>();
-        let committed = answers.and_then(|answers| {
+        let committed = perform_all(&transaction, known, batch, gathering).and_then(|answers| {
             in_commit = true;
             transaction.commit().map_err(error).map(|()| answers)
         });
@@ -218,4 +259,21 @@ fn write(
         committed
     });
     written.map_err(|error| Failure { error, in_commit })
+}
+
+fn perform_all(
+    transaction: &Transaction<'_>,
+    known: &mut KnownRows,
+    batch: &mut Vec<Job>,
+    gathering: &mut Gathering<'_>,
+) -> Result<Vec<Done>> {
+    let mut answers = Vec::with_capacity(batch.len());
+    loop {
+        for job in batch.iter().skip(answers.len()) {
+            answers.push(perform(transaction, known, &job.task)?);
+        }
+        if !gathering.more(batch) {
+            return Ok(answers);
+        }
+    }
 }
