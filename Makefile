@@ -2,11 +2,11 @@
 
 CARGO ?= cargo
 
-.PHONY: run test check nextest doc-test bench soak deny fixtures help
+.PHONY: run test check nextest servers doc-test bench soak deny help
 
 help:
 	@echo "make run     build everything and run a commented tour of an agent's memory"
-	@echo "make test    format, lints, every test, the documentation's examples"
+	@echo "make test    every test (PostgreSQL and Redis included), format, lints, the documentation's examples"
 	@echo "make bench   one table of ratios (README); needs valgrind"
 	@echo "make soak    the crash and fault tests, for long"
 	@echo "make deny    licences, bans and sources of all dependencies"
@@ -23,9 +23,16 @@ check:
 	$(CARGO) clippy --workspace --all-targets --all-features --quiet -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --all-features --quiet
 
-nextest:
+nextest: servers
 	@$(CARGO) nextest --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-nextest
-	$(CARGO) nextest run --workspace --all-features
+	$(WITH_SERVERS) $(CARGO) nextest run --workspace --all-features
+
+# A PostgreSQL and a Redis of the tests' own, on free ports, for as long as the command runs.
+WITH_SERVERS = $(CARGO) build --workspace --all-features --bin test-servers && $${CARGO_TARGET_DIR:-target}/debug/test-servers
+
+# What the tests start for themselves. Nothing is started here.
+servers:
+	@sh scripts/install-servers.sh
 
 doc-test:
 	$(CARGO) test --workspace --all-features --doc --quiet
@@ -36,10 +43,10 @@ bench:
 
 # Rounds of the tests that rest on chance: kills, faults, contention, random histories.
 ROUNDS ?= 20
-soak:
+soak: servers
 	PROPTEST_CASES=2000 $(CARGO) nextest run --package corkboard-core --all-features
 	for round in $$(seq $(ROUNDS)); do \
-	  $(CARGO) nextest run --workspace --all-features -E 'test(kill) | test(process) | test(acknowledged) | test(shells) | test(race) | test(contended)' || exit 1; \
+	  $(WITH_SERVERS) env CORK_SOAK_ROUNDS=10 $(CARGO) nextest run --workspace --all-features -E 'test(kill) | test(process) | test(acknowledged) | test(shells) | test(race) | test(contended)' || exit 1; \
 	done
 
 deny:

@@ -229,7 +229,6 @@ pub struct EntryData {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom: Option<Arc<Map<String, Value>>>,
     /// When it was created or last updated, or said.
-    #[serde(serialize_with = "crate::time::serialize")]
     pub timestamp: Timestamp,
     /// When it stops being returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -27,7 +27,6 @@ mod record;
 mod refusal;
 mod scope;
 mod space;
-mod time;
 
 pub use actor::{Actor, ActorKind, Role};
 pub use context::{Context, Usage};

@@ -17,6 +17,5 @@ pub struct Note {
     /// Who wrote it.
     pub author: Arc<str>,
     /// When it was written.
-    #[serde(serialize_with = "crate::time::serialize")]
     pub timestamp: Timestamp,
 }

@@ -17,7 +17,6 @@ pub const FORMAT_VERSION: u32 = 1;
 pub struct Commit<E, R> {
     v: u32,
     /// When it was decided.
-    #[serde(serialize_with = "crate::time::serialize")]
     pub at: Timestamp,
     /// Who asked.
     pub actor: Actor,

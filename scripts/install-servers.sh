@@ -1,0 +1,27 @@
+#!/bin/sh
+# Installs the servers that the tests start for themselves, if they are missing. Nothing is started or enabled here.
+set -eu
+
+missing=
+have() { command -v "$1" >/dev/null 2>&1; }
+have redis-server || missing="$missing redis-server"
+have pgbouncer || have /usr/sbin/pgbouncer || missing="$missing pgbouncer"
+ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || have postgres || missing="$missing postgresql"
+[ -z "$missing" ] && exit 0
+
+if ! have apt-get || [ "$(id -u)" != 0 ]; then
+    echo "the tests need:$missing. Install them, or run this as root on Debian or Ubuntu." >&2
+    exit 1
+fi
+echo "installing$missing"
+# A package that is installed must not start its service on a port that someone else may use.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod +x "$policy"
+    trap 'rm -f "$policy"' EXIT
+fi
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+# shellcheck disable=SC2086
+apt-get install -y -qq --no-install-recommends $missing >/dev/null
