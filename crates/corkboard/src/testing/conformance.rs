@@ -51,6 +51,7 @@ macro_rules! conformance_suite {
             spaces_are_listed_with_a_cursor_and_summaries
             due_spaces_are_found_most_overdue_first
             a_deleted_space_is_gone_and_its_log_with_it
+            a_bulk_command_is_one_revision_however_large
             a_log_is_imported_as_it_was
             an_import_never_touches_a_space_that_is_there
             a_rewritten_revision_keeps_its_place
@@ -571,6 +572,25 @@ pub async fn a_deleted_space_is_gone_and_its_log_with_it(harness: &Harness) {
     assert_eq!((loaded.snapshot, loaded.head.rev), (None, 21));
     assert_eq!(store.read_after(&space, start(), 10).await, Err(StoreError::Compacted { oldest: 22 }));
     assert!(board.agents(None, 10).await.unwrap().is_empty());
+}
+
+/// A restore of several mebibytes is stored in parts, and is one revision for everyone: all or nothing.
+pub async fn a_bulk_command_is_one_revision_however_large(harness: &Harness) {
+    let board = harness.board().await;
+    let agent = board.agent("bulky").unwrap();
+    let value = "x".repeat(200 * 1024);
+    for index in 0..25 {
+        agent.working().set(&format!("key {index}"), &value).await.unwrap();
+    }
+    let snapshot = agent.snapshot().await.unwrap();
+    agent.clear(crate::ClearOptions::default()).await.unwrap();
+    let rev = agent.restore(snapshot.clone()).await.unwrap();
+    assert_eq!(rev, 27);
+    let fresh = harness.board().await;
+    let restored = fresh.agent("bulky").unwrap();
+    assert_eq!((restored.working().len().await.unwrap(), restored.rev().await.unwrap()), (25, 27));
+    let mut watch = restored.watch(26).await.unwrap();
+    assert!(matches!(watch.next().await.unwrap(), Watched::Revision { rev: 27, .. }));
 }
 
 /// What an import brings is read as if it had been written here: birth, snapshot, records, due date, summary.
