@@ -16,5 +16,5 @@ mod proxy;
 pub mod servers;
 
 pub use faulty::{Fault, FaultPlan, FaultyStore};
-pub use harness::{Harness, Worker};
+pub use harness::{Harness, PostgresSchema, Worker};
 pub use proxy::{Direction, Proxy};
