@@ -45,3 +45,15 @@ mod faulty_sqlite {
 
     corkboard::conformance_suite!(processes: Harness::faulty(Harness::sqlite(WORKER)));
 }
+
+mod postgres {
+    use super::*;
+
+    corkboard::conformance_suite!(processes: Harness::postgres(WORKER));
+}
+
+mod faulty_postgres {
+    use super::*;
+
+    corkboard::conformance_suite!(processes: Harness::faulty(Harness::postgres(WORKER)));
+}

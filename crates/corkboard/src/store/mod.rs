@@ -1,6 +1,9 @@
 //! Where logs are kept. A store never learns the domain: it keeps bytes by space and revision.
 
 mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod server_url;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod url;
@@ -15,6 +18,9 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 pub use memory::MemoryStore;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
+pub use server_url::ServerUrl;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub use url::StoreUrl;

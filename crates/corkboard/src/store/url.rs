@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::{MemoryStore, Ownership, Store, StoreError};
+use super::server_url::without_password;
+use super::{MemoryStore, Ownership, ServerUrl, Store, StoreError};
 use crate::Options;
 
 /// A store's address.
@@ -14,22 +15,27 @@ pub enum StoreUrl {
     Memory,
     /// `sqlite:PATH`: one file, shared by many processes on one machine.
     Sqlite(PathBuf),
+    /// `postgres://…` or `postgresql://…`: a schema of a database, shared by many machines.
+    Postgres(ServerUrl),
 }
+
+const KINDS: &str = "a store is memory:, sqlite:PATH or postgres://…";
 
 impl FromStr for StoreUrl {
     type Err = StoreError;
 
     fn from_str(url: &str) -> Result<Self, StoreError> {
-        let error = |reason: &str| StoreError::Url { url: url.into(), reason: reason.into() };
+        let error = |reason: &str| StoreError::Url { url: without_password(url), reason: reason.into() };
         let Some((scheme, rest)) = url.split_once(':') else {
-            return Err(error("a store is memory: or sqlite:PATH"));
+            return Err(error(KINDS));
         };
         match (scheme, rest) {
             ("memory", "") => Ok(Self::Memory),
             ("memory", _) => Err(error("memory: takes no path")),
             ("sqlite", "" | ":memory:") => Err(error("sqlite: needs a path; without a file use memory:")),
             ("sqlite", path) => Ok(Self::Sqlite(PathBuf::from(path.strip_prefix("//").unwrap_or(path)))),
-            _ => Err(error("a store is memory: or sqlite:PATH")),
+            ("postgres" | "postgresql", rest) if rest.starts_with("//") => Ok(Self::Postgres(ServerUrl::new(url))),
+            _ => Err(error(KINDS)),
         }
     }
 }
@@ -49,6 +55,16 @@ pub(crate) async fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>,
             let _ = ownership;
             Err(StoreError::Url { url: url.into(), reason: "built without the feature sqlite".into() })
         }
+        StoreUrl::Postgres(url) if ownership == Ownership::Sole => Err(StoreError::Url {
+            url: url.to_string(),
+            reason: "PostgreSQL is shared, and save_interval is for a store of one process alone".into(),
+        }),
+        #[cfg(feature = "postgres")]
+        StoreUrl::Postgres(url) => Ok(Arc::new(super::PostgresStore::open(&url, options.busy_timeout).await?)),
+        #[cfg(not(feature = "postgres"))]
+        StoreUrl::Postgres(url) => {
+            Err(StoreError::Url { url: url.to_string(), reason: "built without the feature postgres".into() })
+        }
     }
 }
 
@@ -61,7 +77,11 @@ mod tests {
         assert_eq!("memory:".parse(), Ok(StoreUrl::Memory));
         assert_eq!("sqlite:a b/c.db".parse(), Ok(StoreUrl::Sqlite("a b/c.db".into())));
         assert_eq!("sqlite:///tmp/c.db".parse(), Ok(StoreUrl::Sqlite("/tmp/c.db".into())));
-        for wrong in ["", "corkboard.db", "sqlite:", "sqlite::memory:", "memory:x", "mysql://x"] {
+        let url = "postgresql://ada:secret@host/db?schema=x";
+        assert_eq!(url.parse(), Ok(StoreUrl::Postgres(ServerUrl::new(url))));
+        assert!(!format!("{:?}", url.parse::<StoreUrl>()).contains("secret"));
+        assert!(!"postgrse://ada:secret@host/db".parse::<StoreUrl>().unwrap_err().to_string().contains("secret"));
+        for wrong in ["", "corkboard.db", "sqlite:", "sqlite::memory:", "memory:x", "mysql://x", "postgres:x"] {
             assert!(matches!(wrong.parse::<StoreUrl>(), Err(StoreError::Url { .. })), "{wrong}");
         }
     }

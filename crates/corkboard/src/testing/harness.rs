@@ -7,8 +7,9 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
+use super::servers::{POSTGRES_URL, shared};
 use super::{FaultPlan, FaultyStore};
-use crate::store::{MemoryStore, Ownership, SqliteStore, Store};
+use crate::store::{MemoryStore, Ownership, PostgresStore, ServerUrl, SqliteStore, Store};
 use crate::{Corkboard, Options};
 
 /// A fresh place for one test's data, which can be opened several times.
@@ -20,6 +21,7 @@ pub struct Harness {
 enum Kind {
     Memory(Arc<MemoryStore>),
     Sqlite(tempfile::TempDir),
+    Postgres(PostgresSchema),
     Faulty(Box<Harness>),
 }
 
@@ -33,6 +35,11 @@ impl Harness {
     pub fn sqlite(worker: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         Self { kind: Kind::Sqlite(folder), worker: Some(worker.into()) }
+    }
+
+    /// `postgres:` in a schema of its own on the server that tests share. `worker` is the program `conformance-worker`.
+    pub fn postgres(worker: &str) -> Self {
+        Self { kind: Kind::Postgres(PostgresSchema::on_shared_server()), worker: Some(worker.into()) }
     }
 
     /// The store of another harness behind a [`FaultyStore`] that injects nothing.
@@ -49,6 +56,10 @@ impl Harness {
                 let path = folder.path().join("corkboard.db");
                 let timeout = Options::default().busy_timeout;
                 Arc::new(SqliteStore::open(path, Ownership::Shared, timeout).await.expect("the store opens"))
+            }
+            Kind::Postgres(schema) => {
+                let timeout = Options::default().busy_timeout;
+                Arc::new(PostgresStore::open(&ServerUrl::new(&schema.url()), timeout).await.expect("the store opens"))
             }
             Kind::Faulty(inner) => {
                 let inner = Box::pin(inner.open()).await;
@@ -72,6 +83,7 @@ impl Harness {
         match &self.kind {
             Kind::Memory(_) => panic!("memory: is in one process; process cases do not apply to it"),
             Kind::Sqlite(folder) => format!("sqlite:{}", folder.path().join("corkboard.db").display()),
+            Kind::Postgres(schema) => schema.url(),
             Kind::Faulty(inner) => inner.url(),
         }
     }
@@ -88,6 +100,37 @@ impl Harness {
             .expect("the worker starts");
         let lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
         Worker { child, lines }
+    }
+}
+
+/// A schema of a PostgreSQL database, which is dropped at the end.
+pub struct PostgresSchema {
+    server: String,
+    name: String,
+}
+
+impl PostgresSchema {
+    /// A new name on the server that tests share.
+    pub fn on_shared_server() -> Self {
+        Self { server: shared(POSTGRES_URL), name: format!("test_{:016x}", fastrand::u64(..)) }
+    }
+
+    /// The schema's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The URL that a Corkboard opens.
+    pub fn url(&self) -> String {
+        format!("{}?schema={}", self.server, self.name)
+    }
+}
+
+impl Drop for PostgresSchema {
+    fn drop(&mut self) {
+        let drop = format!("DROP SCHEMA IF EXISTS \"{}\" CASCADE", self.name);
+        let psql = std::process::Command::new("psql").args([&self.server, "-qc", &drop]).output();
+        assert!(psql.is_ok_and(|psql| psql.status.success()) || std::thread::panicking(), "{drop}");
     }
 }
 

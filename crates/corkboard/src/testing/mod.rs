@@ -12,7 +12,9 @@
 pub mod conformance;
 mod faulty;
 mod harness;
+mod proxy;
 pub mod servers;
 
 pub use faulty::{Fault, FaultPlan, FaultyStore};
-pub use harness::{Harness, Worker};
+pub use harness::{Harness, PostgresSchema, Worker};
+pub use proxy::{Direction, Proxy};

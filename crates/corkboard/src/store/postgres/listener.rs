@@ -1,0 +1,192 @@
+//! Hears of other processes' commits while someone listens: by notifications, and by polling in case one is lost.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use corkboard_core::SpaceId;
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, watch};
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::connections::{Connections, Effect, jitter};
+use super::error::Failure;
+use super::link::Link;
+use super::notifier::{decode, number};
+use super::queries::Query;
+use super::reader::{Result, at, loaded, text_at};
+use crate::store::Wakes;
+
+/// How often heads are looked at while notifications arrive, and while none do.
+const POLL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(50));
+/// After a failed attempt to listen, the next one comes after so long at first and at last.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
+
+/// Who listens.
+pub(super) struct Listener {
+    connections: Arc<Connections>,
+    wakes: Arc<Wakes>,
+    runtime: tokio::runtime::Handle,
+    watched: Mutex<Watched>,
+}
+
+#[derive(Default)]
+struct Watched {
+    /// The spaces by their numbers in notifications.
+    spaces: HashMap<u64, SpaceId>,
+    task: Option<AbortHandle>,
+}
+
+/// Why following the notifications ended.
+enum Ended {
+    NobodyListens,
+    Broken,
+}
+
+impl Listener {
+    pub(super) fn new(connections: Arc<Connections>, wakes: Arc<Wakes>) -> Self {
+        let runtime = tokio::runtime::Handle::current();
+        Self { connections, wakes, runtime, watched: Mutex::default() }
+    }
+
+    /// Listens to a space. The first listener starts the task that hears.
+    pub(super) fn listen(self: &Arc<Self>, space: &SpaceId) -> watch::Receiver<u64> {
+        let mut watched = self.watched.lock();
+        let listener = self.wakes.listen(space);
+        watched.spaces.insert(number(space), space.clone());
+        if watched.task.is_none() && !self.connections.is_closed() {
+            let task = self.runtime.spawn(hear(Arc::downgrade(self)));
+            watched.task = Some(task.abort_handle());
+        }
+        listener
+    }
+
+    pub(super) fn close(&self) {
+        if let Some(task) = self.watched.lock().task.take() {
+            task.abort();
+        }
+    }
+
+    /// The spaces that someone listens to. If there are none the task is to end, and the next listener starts another.
+    fn listened(&self) -> Option<Vec<SpaceId>> {
+        let mut watched = self.watched.lock();
+        let listened = self.wakes.listened();
+        watched.spaces = listened.iter().map(|space| (number(space), space.clone())).collect();
+        if listened.is_empty() {
+            watched.task = None;
+            return None;
+        }
+        Some(listened)
+    }
+
+    /// Wakes whoever a notification concerns.
+    fn told(&self, payload: &str) {
+        let watched = self.watched.lock();
+        for (number, rev) in decode(payload) {
+            if let Some(space) = watched.spaces.get(&number) {
+                self.wakes.wake(space, rev);
+            }
+        }
+    }
+
+    /// Looks at the heads of all spaces that someone listens to, on a connection or on any.
+    async fn poll(&self, listened: &[SpaceId], link: Option<&Link>) -> Result<()> {
+        let names: Vec<&str> = listened.iter().map(SpaceId::as_str).collect();
+        let rows = match link {
+            Some(link) => self.connections.query_on(link, Query::Heads, &[&names]).await,
+            None => self.connections.query(Query::Heads, &[&names], Effect::Reads).await,
+        };
+        for row in rows.map_err(Failure::reading)? {
+            self.wakes.wake(&SpaceId::from_stored(&text_at(&row, 0)?), loaded(at(&row, 1)?)?);
+        }
+        Ok(())
+    }
+
+    /// Connects for listening, and polls until that has succeeded or failed.
+    async fn connect(&self) -> std::result::Result<Option<(Link, mpsc::UnboundedReceiver<String>)>, Ended> {
+        let (sender, payloads) = mpsc::unbounded_channel();
+        let connecting = self.connections.listen(sender);
+        tokio::pin!(connecting);
+        loop {
+            tokio::select! {
+                link = &mut connecting => {
+                    return match link {
+                        Ok(link) => Ok(link.map(|link| (link, payloads))),
+                        Err(error) => {
+                            tracing::debug!(%error, "PostgreSQL cannot be listened to now");
+                            Err(Ended::Broken)
+                        }
+                    };
+                }
+                () = sleep(POLL.1) => self.poll_for_a_while(Duration::ZERO).await?,
+            }
+        }
+    }
+
+    /// Polls often for so long, at least once.
+    async fn poll_for_a_while(&self, long: Duration) -> std::result::Result<(), Ended> {
+        let until = Instant::now() + long;
+        loop {
+            let listened = self.listened().ok_or(Ended::NobodyListens)?;
+            if let Err(error) = self.poll(&listened, None).await {
+                tracing::debug!(%error, "what others wrote cannot be seen now");
+            }
+            if Instant::now() >= until {
+                return Ok(());
+            }
+            sleep(POLL.1).await;
+        }
+    }
+
+    /// Follows the notifications for as long as they come. Whatever was missed before is looked for first.
+    async fn follow(&self, link: &Link, payloads: &mut mpsc::UnboundedReceiver<String>) -> Ended {
+        loop {
+            let Some(listened) = self.listened() else { return Ended::NobodyListens };
+            // On the same connection: if it is dead, this finds out.
+            if let Err(error) = self.poll(&listened, Some(link)).await {
+                tracing::debug!(%error, "PostgreSQL is listened to no more");
+                return Ended::Broken;
+            }
+            let next = Instant::now() + jitter(POLL.0);
+            loop {
+                tokio::select! {
+                    payload = payloads.recv() => match payload {
+                        Some(payload) => self.told(&payload),
+                        None => return Ended::Broken,
+                    },
+                    () = sleep_until(next) => break,
+                }
+            }
+        }
+    }
+}
+
+/// Hears until nobody listens.
+async fn hear(listener: Weak<Listener>) {
+    let mut pause = BACKOFF.0;
+    while let Some(listener) = listener.upgrade() {
+        let ended = match listener.connect().await {
+            Ok(Some((link, mut payloads))) => {
+                pause = BACKOFF.0;
+                listener.follow(&link, &mut payloads).await
+            }
+            // Not to be listened to: polling is all there is.
+            Ok(None) => match listener.poll_for_a_while(BACKOFF.1).await {
+                Ok(()) => continue,
+                Err(ended) => ended,
+            },
+            Err(ended) => ended,
+        };
+        match ended {
+            Ended::NobodyListens => return,
+            Ended::Broken => {
+                let waited = listener.poll_for_a_while(jitter(pause)).await;
+                pause = (pause * 2).min(BACKOFF.1);
+                if waited.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}

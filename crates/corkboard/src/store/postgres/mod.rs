@@ -1,0 +1,224 @@
+//! `postgres:`: a head row per space and a table of events, shared by many processes on many machines.
+//!
+//! Every call is one statement, so nothing depends on which of the server's processes answers it, and a proxy that pools
+//! transactions may stand in between.
+
+mod clock;
+mod connections;
+mod error;
+mod heads;
+mod link;
+mod listener;
+mod notifier;
+mod queries;
+mod reader;
+mod schema;
+mod settings;
+mod tasks;
+mod tls;
+mod writer;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+use super::server_url::ServerUrl;
+use super::{
+    Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store, StoreError,
+    StoreFuture, StoreInfo, Trim, Wakes,
+};
+use connections::Connections;
+use error::Failure;
+use heads::Heads;
+use listener::Listener;
+use notifier::Notifier;
+use queries::Query;
+use reader::{at, text_at};
+use settings::Listen;
+use writer::Writer;
+
+/// Keeps logs in a schema of a PostgreSQL database.
+pub struct PostgresStore {
+    connections: Arc<Connections>,
+    heads: Arc<Heads>,
+    writer: Arc<Writer>,
+    listener: Arc<Listener>,
+    runtime: tokio::runtime::Handle,
+    info: StoreInfo,
+}
+
+impl PostgresStore {
+    /// Connects to the server, and creates schema and tables where they are missing. `patience` is how long a call may wait
+    /// for the server or for others.
+    pub async fn open(url: &ServerUrl, patience: Duration) -> Result<Self, StoreError> {
+        let connections = Arc::new(Connections::new(settings::Settings::parse(url, patience)?, patience));
+        let info = facts(&connections).await?;
+        schema::prepare(&connections).await?;
+        let wakes = Arc::new(Wakes::default());
+        let writer = Arc::new(Writer::new(connections.clone(), wakes.clone(), Arc::new(Notifier::default())));
+        let listener = Arc::new(Listener::new(connections.clone(), wakes));
+        let runtime = tokio::runtime::Handle::current();
+        Ok(Self { connections, heads: Arc::default(), writer, listener, runtime, info })
+    }
+
+    /// How many transactions of appends this process committed.
+    pub fn commits(&self) -> u64 {
+        self.writer.commits()
+    }
+}
+
+/// What the server says of itself.
+async fn facts(connections: &Connections) -> Result<StoreInfo, StoreError> {
+    let lease = connections.take().await?;
+    let rows = lease.query(Query::Facts, &[]).await.map_err(Failure::reading)?;
+    let row = rows.first().ok_or_else(|| StoreError::Unavailable("the server says nothing of itself".into()))?;
+    let settings = connections.settings();
+    let (version, encoding) = (text_at(row, 0)?, text_at(row, 1)?);
+    let (synchronous_commit, fsync, full_pages) = (text_at(row, 2)?, text_at(row, 3)?, text_at(row, 4)?);
+    if encoding != "UTF8" {
+        let reason = format!("the database's encoding is {encoding}; it must be UTF8");
+        return Err(StoreError::Url { url: settings.location(), reason });
+    }
+    let is_direct = lease.link().is_direct();
+    let encrypted: bool = at(row, 5)?;
+    let tls = match (&settings.server.tls, is_direct) {
+        (tls::Tls::Off, _) => "off",
+        (tls::Tls::On(_), true) if encrypted => "on",
+        (tls::Tls::On(_), true) => "off: the server has none",
+        (tls::Tls::On(_), false) => "as the proxy has it",
+    };
+    let listens = match &settings.listen {
+        Listen::Off => "polled every 50 ms",
+        Listen::Auto if !is_direct => "polled every 50 ms: a proxy is in between",
+        Listen::Auto | Listen::On | Listen::At(_) => "LISTEN, polled every second",
+    };
+    let mut durability = format!("an answer means committed with synchronous_commit={synchronous_commit}");
+    if synchronous_commit == "off" {
+        durability = "an answer means committed with synchronous_commit=on, which is off here for others".into();
+    }
+    let mut warnings = Vec::new();
+    if fsync != "on" {
+        warnings
+            .push("fsync is off on this server: a crash of its machine loses or damages what was acknowledged".into());
+    }
+    if full_pages != "on" {
+        warnings.push("full_page_writes is off on this server: a crash of its machine may damage the tables".into());
+    }
+    let details = vec![
+        ("postgres", version),
+        ("schema", settings.schema.name().into()),
+        ("durability", durability),
+        ("fsync", fsync),
+        ("full_page_writes", full_pages),
+        ("tls", tls.into()),
+        ("statements", if lease.link().prepares() { "prepared" } else { "not prepared" }.into()),
+        ("wake-ups", listens.into()),
+    ];
+    Ok(StoreInfo { kind: "postgres", location: settings.location(), ownership: Ownership::Shared, details, warnings })
+}
+
+impl Store for PostgresStore {
+    fn info(&self) -> StoreInfo {
+        self.info.clone()
+    }
+
+    fn append(&self, append: Append) -> StoreFuture<'_, Appended> {
+        Box::pin(self.writer.append(append))
+    }
+
+    fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head> {
+        Box::pin(self.heads.head(&self.connections, space))
+    }
+
+    fn load<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Loaded> {
+        Box::pin(reader::load(&self.connections, space))
+    }
+
+    fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Page> {
+        Box::pin(reader::read_after(&self.connections, space, cursor, limit))
+    }
+
+    fn write_snapshot<'a>(&'a self, space: &'a SpaceId, snapshot: Snapshot) -> StoreFuture<'a, ()> {
+        Box::pin(async move { tasks::write_snapshot(&self.connections, space, &snapshot).await })
+    }
+
+    fn trim<'a>(&'a self, space: &'a SpaceId, trim: Trim) -> StoreFuture<'a, u64> {
+        Box::pin(tasks::trim(&self.connections, space, trim))
+    }
+
+    fn list<'a>(
+        &'a self,
+        kind: SpaceKind,
+        after: Option<&'a SpaceId>,
+        limit: usize,
+    ) -> StoreFuture<'a, Vec<ListedSpace>> {
+        Box::pin(reader::list(&self.connections, kind, after, limit))
+    }
+
+    fn due(&self, kind: SpaceKind, now: Timestamp, limit: usize) -> StoreFuture<'_, Vec<SpaceId>> {
+        Box::pin(reader::due(&self.connections, kind, now, limit))
+    }
+
+    fn delete<'a>(&'a self, space: &'a SpaceId, expected: Head, tombstone: CommitId) -> StoreFuture<'a, Appended> {
+        Box::pin(async move {
+            let deleted = tasks::delete(&self.connections, space, expected, tombstone).await?;
+            if deleted == Appended::Committed {
+                self.writer.wake(space, expected.rev + 1);
+            }
+            Ok(deleted)
+        })
+    }
+
+    fn import(&self, import: Import) -> StoreFuture<'_, Appended> {
+        Box::pin(async move {
+            let imported = tasks::import(&self.connections, &import).await?;
+            if imported == Appended::Committed {
+                self.writer.wake(&import.space, import.head().rev);
+            }
+            Ok(imported)
+        })
+    }
+
+    fn rewrite(&self, rewrite: Rewrite) -> StoreFuture<'_, Appended> {
+        Box::pin(async move { tasks::rewrite(&self.connections, &rewrite).await })
+    }
+
+    fn scrub(&self) -> StoreFuture<'_, ()> {
+        Box::pin(tasks::scrub(&self.connections))
+    }
+
+    fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
+        self.listener.listen(space)
+    }
+
+    fn now(&self) -> Option<Timestamp> {
+        let clock = self.connections.clock();
+        if clock.is_stale() {
+            let connections = self.connections.clone();
+            self.runtime.spawn(async move { connections.set_clock().await });
+        }
+        clock.now()
+    }
+
+    fn check(&self) -> StoreFuture<'_, Vec<String>> {
+        Box::pin(reader::check(&self.connections))
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async {
+            self.writer.close().await;
+            self.listener.close();
+            self.connections.close();
+            Ok(())
+        })
+    }
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        self.listener.close();
+    }
+}

@@ -1,0 +1,282 @@
+//! What a URL says: where the server is, and how to talk to it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
+
+use super::tls::{Tls, Trust};
+use crate::store::StoreError;
+use crate::store::server_url::{ServerUrl, without_password};
+
+/// How many connections a process has at most for reading and writing; one for heads and one for listening come on top.
+const CONNECTIONS: usize = 8;
+/// The longest name of a schema: with what is put before it, it is a channel's name, which has 63 bytes at most.
+const SCHEMA_BYTES: usize = 48;
+
+/// Everything that the URL says.
+pub(super) struct Settings {
+    pub(super) server: Server,
+    pub(super) schema: Schema,
+    pub(super) prepare: Prepare,
+    pub(super) listen: Listen,
+    pub(super) connections: usize,
+}
+
+/// A server, and how to connect to it.
+#[derive(Clone)]
+pub(super) struct Server {
+    pub(super) config: Config,
+    pub(super) tls: Tls,
+    /// Where it is, without the password.
+    pub(super) location: String,
+}
+
+/// The schema that holds the tables.
+#[derive(Debug, Clone)]
+pub(super) struct Schema(String);
+
+/// Whether statements are prepared by name, which spares the server planning them each time. A proxy that gives each
+/// transaction another connection would mix up the names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Prepare {
+    /// If there is no proxy in between.
+    Auto,
+    On,
+    Off,
+}
+
+/// Whether notifications are listened for, which needs a connection without such a proxy.
+#[derive(Clone)]
+pub(super) enum Listen {
+    /// If there is no proxy in between.
+    Auto,
+    On,
+    Off,
+    /// On another way to the same server.
+    At(Box<Server>),
+}
+
+impl Schema {
+    fn new(name: &str) -> Result<Self, String> {
+        let is_first = |sign: char| sign.is_ascii_alphabetic() || sign == '_';
+        let is_name = name.starts_with(is_first) && name.chars().all(|sign| is_first(sign) || sign.is_ascii_digit());
+        if !is_name || name.len() > SCHEMA_BYTES || name.starts_with("pg_") {
+            return Err(format!(
+                "schema must be letters, digits and underscores, at most {SCHEMA_BYTES}, and not begin with a digit or pg_"
+            ));
+        }
+        Ok(Self(name.into()))
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.0
+    }
+
+    /// SQL with the schema's quoted name where `{schema}` stands.
+    pub(super) fn fill(&self, sql: &str) -> String {
+        sql.replace("{schema}", &format!("\"{}\"", self.0))
+    }
+
+    /// The channel for wake-ups.
+    pub(super) fn channel(&self) -> String {
+        format!("corkboard:{}", self.0)
+    }
+}
+
+impl Settings {
+    /// Reads a URL. `patience` bounds connecting and waiting for acknowledgements of the network.
+    pub(super) fn parse(url: &ServerUrl, patience: Duration) -> Result<Self, StoreError> {
+        let read = || {
+            let (server, mut own) = Server::parse(url.expose(), patience)?;
+            let schema = Schema::new(own.take("schema").as_deref().unwrap_or("corkboard"))?;
+            let prepare = match own.take("prepare").as_deref() {
+                None | Some("auto") => Prepare::Auto,
+                Some("on") => Prepare::On,
+                Some("off") => Prepare::Off,
+                Some(_) => return Err("prepare is auto, on or off".into()),
+            };
+            let listen = match own.take("listen").as_deref() {
+                None | Some("auto") => Listen::Auto,
+                Some("on") => Listen::On,
+                Some("off") => Listen::Off,
+                Some(url) if url.starts_with("postgres") => {
+                    let (server, own) = Server::parse(url, patience).map_err(|reason| format!("listen: {reason}"))?;
+                    own.expect_none().map_err(|reason| format!("listen: {reason}"))?;
+                    Listen::At(Box::new(server))
+                }
+                Some(_) => return Err("listen is auto, on, off or a percent-encoded postgres:// URL".into()),
+            };
+            let connections = match own.take("connections").as_deref().map(str::parse) {
+                None => CONNECTIONS,
+                Some(Ok(connections @ 2..=1000)) => connections,
+                Some(_) => return Err("connections is a number from 2 to 1000".into()),
+            };
+            own.expect_none()?;
+            Ok(Self { server, schema, prepare, listen, connections })
+        };
+        read().map_err(|reason: String| StoreError::Url { url: url.to_string(), reason })
+    }
+
+    /// The store's address for people.
+    pub(super) fn location(&self) -> String {
+        format!("{}?schema={}", self.server.location, self.schema.name())
+    }
+}
+
+impl Server {
+    /// Reads what concerns the connection. The rest is given back.
+    fn parse(url: &str, patience: Duration) -> Result<(Self, Parameters), String> {
+        let (address, parameters) = url.split_once('?').unwrap_or((url, ""));
+        let mut own = Parameters::parse(parameters)?;
+        let root = own.take("sslrootcert").map(PathBuf::from);
+        let (mode, trust) = match own.take("sslmode").as_deref().unwrap_or("prefer") {
+            "disable" => (SslMode::Disable, None),
+            "prefer" => (SslMode::Prefer, Some(Trust::Anyone)),
+            // As libpq has it: who names a root wants it checked.
+            "require" if root.is_some() => (SslMode::Require, Some(Trust::Authority)),
+            "require" => (SslMode::Require, Some(Trust::Anyone)),
+            "verify-ca" => (SslMode::Require, Some(Trust::Authority)),
+            "verify-full" => (SslMode::Require, Some(Trust::AuthorityAndName)),
+            _ => return Err("sslmode is disable, prefer, require, verify-ca or verify-full".into()),
+        };
+        let mut address = address.to_owned();
+        for (sign, (name, value)) in std::iter::once('?').chain(std::iter::repeat('&')).zip(&own.others) {
+            address.extend([sign.to_string().as_str(), name, "=", value]);
+        }
+        let mut config: Config = address.parse().map_err(|error| chain(&error))?;
+        config.ssl_mode(mode);
+        if config.get_application_name().is_none() {
+            config.application_name("corkboard");
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(patience);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(patience);
+        }
+        if config.get_keepalives_idle() == Config::new().get_keepalives_idle() {
+            config.keepalives_idle(Duration::from_secs(30));
+        }
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            return Err("it names no host".into());
+        }
+        let tls = trust.map_or(Ok(Tls::Off), |trust| Tls::new(trust, root.as_deref()))?;
+        let location = location(&config);
+        Ok((Self { config, tls, location }, own))
+    }
+}
+
+fn location(config: &Config) -> String {
+    let ports = config.get_ports();
+    let hosts = config.get_hosts().iter().enumerate().map(|(index, host)| {
+        let host = match host {
+            Host::Tcp(host) if host.contains(':') => format!("[{host}]"),
+            Host::Tcp(host) => host.clone(),
+            #[cfg(unix)]
+            Host::Unix(path) => path.display().to_string(),
+        };
+        format!("{host}:{}", ports.get(index).or(ports.first()).unwrap_or(&5432))
+    });
+    let hosts = hosts.collect::<Vec<_>>().join(",");
+    let user = config.get_user().map(|user| format!("{user}@")).unwrap_or_default();
+    without_password(&format!("postgres://{user}{hosts}/{}", config.get_dbname().unwrap_or_default()))
+}
+
+/// The parameters of a URL: ours, and as they stand those that the driver knows.
+struct Parameters {
+    own: Vec<(String, String)>,
+    others: Vec<(String, String)>,
+}
+
+impl Parameters {
+    const OWN: [&str; 6] = ["schema", "prepare", "listen", "connections", "sslmode", "sslrootcert"];
+
+    fn parse(parameters: &str) -> Result<Self, String> {
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        for parameter in parameters.split('&').filter(|parameter| !parameter.is_empty()) {
+            let (name, value) = parameter.split_once('=').ok_or("each parameter is a name, = and a value")?;
+            if !Self::OWN.contains(&name) {
+                others.push((name.into(), value.into()));
+            } else if own.iter().any(|(known, _)| known == name) {
+                return Err(format!("{name} is given twice"));
+            } else {
+                let value = percent_decode_str(value).decode_utf8().map_err(|_| format!("{name} is not UTF-8"))?;
+                own.push((name.to_owned(), value.into_owned()));
+            }
+        }
+        Ok(Self { own, others })
+    }
+
+    fn take(&mut self, name: &str) -> Option<String> {
+        let found = self.own.iter().position(|(known, _)| known == name)?;
+        Some(self.own.swap_remove(found).1)
+    }
+
+    fn expect_none(self) -> Result<(), String> {
+        match self.own.first() {
+            Some((name, _)) => Err(format!("{name} makes no sense here")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An error with its causes.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(url: &str) -> Result<Settings, String> {
+        Settings::parse(&ServerUrl::new(url), Duration::from_secs(5)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_url_is_read_whole() {
+        let settings = parse(
+            "postgresql://ada:secret@db.example:6000/memory?schema=mine&connect_timeout=3&prepare=off&connections=3\
+             &listen=postgres%3A%2F%2Fada%3Asecret%40direct%3A5433%2Fmemory%3Fsslmode%3Ddisable&sslmode=disable",
+        )
+        .unwrap();
+        assert_eq!(settings.location(), "postgres://ada@db.example:6000/memory?schema=mine");
+        assert_eq!((settings.prepare, settings.connections), (Prepare::Off, 3));
+        assert_eq!(settings.server.config.get_connect_timeout(), Some(&Duration::from_secs(3)));
+        assert!(
+            matches!(settings.listen, Listen::At(server) if server.location == "postgres://ada@direct:5433/memory")
+        );
+        assert_eq!(parse("postgres://host/db").unwrap().location(), "postgres://host:5432/db?schema=corkboard");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_said_and_no_password() {
+        for (wrong, why) in [
+            ("postgres://ada:secret@host/db?colour=red", "unknown option `colour`"),
+            ("postgres://ada:secret@host/db?schema=a-b", "schema must be"),
+            ("postgres://ada:secret@host/db?schema=pg_mine", "schema must be"),
+            ("postgres://ada:secret@host/db?schema=a&schema=b", "given twice"),
+            ("postgres://ada:secret@host/db?prepare=maybe", "prepare is"),
+            ("postgres://ada:secret@host/db?listen=maybe", "listen is"),
+            ("postgres://ada:secret@host/db?listen=postgres://ada:secret@host/db%3Fschema=x", "listen: schema"),
+            ("postgres://ada:secret@host/db?connections=1", "connections is"),
+            ("postgres://ada:secret@host/db?sslmode=always", "sslmode is"),
+            ("postgres://ada:secret@host/db?sslmode=verify-full&sslrootcert=/nowhere", "/nowhere"),
+            ("postgres://ada:secret@host:port/db", "port"),
+            ("postgres:///db", "no host"),
+        ] {
+            let error = parse(wrong).err().expect(wrong);
+            assert!(error.contains(why) && !error.contains("secret"), "{wrong}: {error}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Writes other than appends. Each is one statement, and so one transaction.
+
+use std::time::{Duration, Instant};
+
+use corkboard_core::{CommitId, Head, SpaceId};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::connections::{Connections, Effect, jitter};
+use super::error::Failure;
+use super::link::Parameter;
+use super::queries::Query;
+use super::reader::{Result, at, loaded, optional_head_at, stored, text_at};
+use super::writer::Events;
+use crate::store::{Appended, Import, Rewrite, Snapshot, StoreError, Trim};
+
+/// Between two attempts of something that others were in the way of.
+const PAUSE: Duration = Duration::from_millis(5);
+/// Between two attempts to scrub what others still see.
+const SCRUB_PAUSE: Duration = Duration::from_millis(200);
+
+/// Writes, again while others are in the way.
+async fn write(connections: &Connections, query: Query, parameters: &[Parameter<'_>]) -> Result<Vec<Row>> {
+    let started = Instant::now();
+    loop {
+        match connections.query(query, parameters, Effect::Writes).await {
+            Err(failure) if failure.is_collision() && started.elapsed() < connections.patience() => {
+                tokio::time::sleep(jitter(PAUSE)).await;
+            }
+            written => return written.map_err(Failure::writing),
+        }
+    }
+}
+
+/// What a statement says that returns a row only for a conflict.
+fn appended(rows: &[Row]) -> Result<Appended> {
+    match rows.first() {
+        Some(row) => Ok(Appended::Conflict { head: optional_head_at(row, 0)?.unwrap_or(Head::EMPTY) }),
+        None => Ok(Appended::Committed),
+    }
+}
+
+pub(super) async fn delete(
+    connections: &Connections,
+    space: &SpaceId,
+    expected: Head,
+    tombstone: CommitId,
+) -> Result<Appended> {
+    let (name, rev) = (space.as_str(), stored(expected.rev));
+    appended(&write(connections, Query::Delete, &[&name, &rev, &expected.commit.0, &tombstone.0]).await?)
+}
+
+pub(super) async fn import(connections: &Connections, import: &Import) -> Result<Appended> {
+    let (head, born) = (import.head(), import.born);
+    let due = import.next_due.map(|at| at.as_millisecond());
+    let mut events = Events::default();
+    import.records.iter().for_each(|record| {
+        events.push(record);
+    });
+    let Events { revs, parts, commits, times, bodies } = &events;
+    let (snapshot_rev, snapshot_commit, snapshot_body) = columns(import.snapshot.as_ref());
+    let parameters: [Parameter<'_>; 15] = [
+        &import.space.as_str(),
+        &stored(head.rev),
+        &head.commit.0,
+        &stored(born.rev),
+        &born.commit.0,
+        &due,
+        &import.summary,
+        revs,
+        parts,
+        commits,
+        times,
+        bodies,
+        &snapshot_rev,
+        &snapshot_commit,
+        &snapshot_body,
+    ];
+    appended(&write(connections, Query::Import, &parameters).await?)
+}
+
+pub(super) async fn rewrite(connections: &Connections, rewrite: &Rewrite) -> Result<Appended> {
+    let mut events = Events::default();
+    rewrite.records.iter().for_each(|record| {
+        events.push(record);
+    });
+    let Events { revs, parts, bodies, .. } = &events;
+    let (snapshot_rev, snapshot_commit, snapshot_body) = columns(rewrite.snapshot.as_ref());
+    let parameters: [Parameter<'_>; 9] = [
+        &rewrite.space.as_str(),
+        &stored(rewrite.expected.rev),
+        &rewrite.expected.commit.0,
+        revs,
+        parts,
+        bodies,
+        &snapshot_rev,
+        &snapshot_commit,
+        &snapshot_body,
+    ];
+    appended(&write(connections, Query::Rewrite, &parameters).await?)
+}
+
+fn columns(snapshot: Option<&Snapshot>) -> (Option<i64>, Option<Uuid>, Option<&[u8]>) {
+    let head = snapshot.map(|snapshot| snapshot.head);
+    (head.map(|head| stored(head.rev)), head.map(|head| head.commit.0), snapshot.map(|snapshot| &*snapshot.body))
+}
+
+pub(super) async fn write_snapshot(connections: &Connections, space: &SpaceId, snapshot: &Snapshot) -> Result<()> {
+    let (name, rev) = (space.as_str(), stored(snapshot.head.rev));
+    write(connections, Query::WriteSnapshot, &[&name, &rev, &snapshot.head.commit.0, &snapshot.body]).await?;
+    Ok(())
+}
+
+pub(super) async fn trim(connections: &Connections, space: &SpaceId, trim: Trim) -> Result<u64> {
+    let older_than = trim.older_than.map(|time| time.as_millisecond());
+    let rows = write(connections, Query::Trim, &[&space.as_str(), &stored(trim.up_to), &older_than]).await?;
+    rows.first().map_or(Ok(1), |row| loaded(at(row, 0)?))
+}
+
+/// Writes the tables' files anew from what is in them, until nothing is carried over that was deleted before. Writers and
+/// readers wait meanwhile, and the server needs room for a second copy.
+pub(super) async fn scrub(connections: &Connections) -> Result<()> {
+    let refuse = |text: &str| Err(StoreError::Unavailable(text.into()));
+    let rows = write(connections, Query::MayScrub, &[]).await?;
+    if !rows.first().map_or(Ok(false), |row| at(row, 0))? {
+        return refuse("only the owner of the tables may scrub them");
+    }
+    // What was deleted so far was deleted by transactions before this one.
+    let rows = write(connections, Query::Mark, &[]).await?;
+    let mark = rows.first().map_or(Ok(String::new()), |row| text_at(row, 0))?;
+    let started = Instant::now();
+    loop {
+        let lease = connections.take().await?;
+        for table in ["events", "snapshots", "spaces", "due"] {
+            let vacuum = connections.settings().schema.fill(&format!("VACUUM (FULL) {{schema}}.{table}"));
+            lease.execute(&vacuum).await.map_err(Failure::reading)?;
+        }
+        let rows = lease.query(Query::ScrubbedUpTo, &[&mark]).await.map_err(Failure::reading)?;
+        if rows.first().map_or(Ok(false), |row| at(row, 0))? {
+            // So that the server lets go of the old files and of what it no longer needs of its log. Few users may.
+            if let Err(failure) = lease.execute("CHECKPOINT").await {
+                tracing::debug!(?failure, "no checkpoint after scrubbing");
+            }
+            return Ok(());
+        }
+        drop(lease);
+        if started.elapsed() > connections.patience() {
+            return refuse("what was deleted is still seen by a transaction, a standby or a replication slot");
+        }
+        tokio::time::sleep(jitter(SCRUB_PAUSE)).await;
+    }
+}

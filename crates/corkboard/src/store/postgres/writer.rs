@@ -1,0 +1,297 @@
+//! Appends that wait together are written together: one statement, one transaction, one fsync for a batch.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use corkboard_core::{Head, SpaceId};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, oneshot};
+
+use super::connections::{Connections, Effect, jitter};
+use super::error::Failure;
+use super::notifier::Notifier;
+use super::queries::Query;
+use super::reader::{Result, at, optional_head_at, stored};
+use crate::store::{Append, Appended, Record, StoreError, Wakes};
+
+/// The most appends in one transaction: enough to share an fsync, few enough to answer soon.
+const BATCH: usize = 512;
+/// A batch is closed when it has so many bytes.
+const BATCH_BYTES: usize = 4 * 1024 * 1024;
+/// So many batches are on their way at a time: while one waits for the disk, the next is under way.
+const BATCHES: usize = 2;
+/// Between two attempts of a batch that collided with another process's.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// What waits to be written.
+pub(super) struct Writer {
+    connections: Arc<Connections>,
+    wakes: Arc<Wakes>,
+    notifier: Arc<Notifier>,
+    queue: Mutex<Queue>,
+    /// Told when a batch ends.
+    ended: Notify,
+    commits: AtomicU64,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    /// Tasks that write.
+    writing: usize,
+    is_closed: bool,
+}
+
+/// Something to append, and whom to tell.
+struct Job {
+    append: Append,
+    done: oneshot::Sender<Result<Appended>>,
+}
+
+impl Writer {
+    pub(super) fn new(connections: Arc<Connections>, wakes: Arc<Wakes>, notifier: Arc<Notifier>) -> Self {
+        let (queue, ended) = (Mutex::default(), Notify::new());
+        Self { connections, wakes, notifier, queue, ended, commits: AtomicU64::new(0) }
+    }
+
+    /// How many transactions were committed: each cost one fsync at most.
+    pub(super) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    /// Appends with all others that wait. It is done even if the caller stops waiting.
+    pub(super) async fn append(self: &Arc<Self>, append: Append) -> Result<Appended> {
+        let (done, answer) = oneshot::channel();
+        {
+            let mut queue = self.queue.lock();
+            if queue.is_closed {
+                return Err(StoreError::Closed);
+            }
+            queue.jobs.push_back(Job { append, done });
+            if queue.writing < BATCHES {
+                queue.writing += 1;
+                tokio::spawn(run(Writing { writer: self.clone(), is_counted: true }));
+            }
+        }
+        let gone = |_| StoreError::OutcomeUnknown("the writing task ended before it answered".into());
+        answer.await.map_err(gone)?
+    }
+
+    /// Takes no more, and waits until everything is answered.
+    pub(super) async fn close(&self) {
+        self.queue.lock().is_closed = true;
+        loop {
+            let ended = self.ended.notified();
+            {
+                let queue = self.queue.lock();
+                if queue.writing == 0 && queue.jobs.is_empty() {
+                    return;
+                }
+            }
+            ended.await;
+        }
+    }
+
+    /// Tells listeners here and in other processes of a commit.
+    pub(super) fn wake(&self, space: &SpaceId, rev: u64) {
+        self.wakes.wake(space, rev);
+        self.notifier.notify(&self.connections, space, rev);
+    }
+
+    async fn write(&self, batch: Vec<Job>) {
+        let appends: Vec<&Append> = batch.iter().map(|job| &job.append).collect();
+        let answers = match self.try_write(&appends).await {
+            Ok(answers) => answers,
+            // One of them cannot be written, and took the others along: each for itself.
+            Err(Failure::Refused { .. }) if appends.len() > 1 => {
+                let mut answers = Vec::with_capacity(appends.len());
+                for append in &appends {
+                    let alone = self.try_write(std::slice::from_ref(append)).await.map_err(Failure::writing);
+                    answers.extend(alone.map_or_else(|error| vec![Err(error)], |answers| answers));
+                }
+                answers
+            }
+            Err(failure) => vec![Err(failure.writing()); appends.len()],
+        };
+        for (job, answer) in batch.into_iter().zip(answers) {
+            if answer == Ok(Appended::Committed) {
+                self.wake(&job.append.space, job.append.new_head().rev);
+            }
+            let _ = job.done.send(answer);
+        }
+    }
+
+    /// Writes a batch, again while others are in the way. Collisions are undone by the server, so nothing is written twice.
+    async fn try_write(&self, appends: &[&Append]) -> std::result::Result<Vec<Result<Appended>>, Failure> {
+        let batch = Batch::new(appends);
+        let started = Instant::now();
+        loop {
+            match batch.send(&self.connections).await {
+                Err(failure) if failure.is_collision() && started.elapsed() < self.connections.patience() => {
+                    tokio::time::sleep(jitter(PAUSE)).await;
+                }
+                Ok(answers) => {
+                    self.commits.fetch_add(1, Ordering::Relaxed);
+                    return Ok(answers);
+                }
+                failed => return failed,
+            }
+        }
+    }
+}
+
+/// A task that writes. However it ends, the next caller starts another.
+struct Writing {
+    writer: Arc<Writer>,
+    is_counted: bool,
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        if self.is_counted {
+            self.writer.queue.lock().writing -= 1;
+        }
+        self.writer.ended.notify_waiters();
+    }
+}
+
+async fn run(mut writing: Writing) {
+    while let Some(batch) = writing.next_batch() {
+        writing.writer.write(batch).await;
+    }
+}
+
+impl Writing {
+    /// The next batch: one append per space, in the order of their arrival. None: this task is no longer counted.
+    fn next_batch(&mut self) -> Option<Vec<Job>> {
+        let mut queue = self.writer.queue.lock();
+        if queue.jobs.is_empty() {
+            queue.writing -= 1;
+            self.is_counted = false;
+            return None;
+        }
+        let (mut batch, mut later) = (Vec::new(), VecDeque::new());
+        let (mut spaces, mut bytes) = (HashSet::new(), 0);
+        while batch.len() < BATCH && bytes < BATCH_BYTES {
+            let Some(job) = queue.jobs.pop_front() else { break };
+            if spaces.insert(job.append.space.clone()) {
+                bytes += job.append.records.iter().map(|record| record.body.len()).sum::<usize>();
+                batch.push(job);
+            } else {
+                later.push_back(job);
+            }
+        }
+        later.append(&mut queue.jobs);
+        queue.jobs = later;
+        Some(batch)
+    }
+}
+
+/// Appends as columns.
+#[derive(Default)]
+struct Batch<'a> {
+    names: Vec<&'a str>,
+    expected: Heads,
+    new: Heads,
+    dues: Vec<Option<i64>>,
+    summaries: Vec<&'a [u8]>,
+    places: Vec<i32>,
+    events: Events<'a>,
+}
+
+#[derive(Default)]
+struct Heads {
+    revs: Vec<i64>,
+    commits: Vec<uuid::Uuid>,
+}
+
+impl Heads {
+    fn push(&mut self, head: Head) {
+        self.revs.push(stored(head.rev));
+        self.commits.push(head.commit.0);
+    }
+}
+
+/// Records as columns, a row per part.
+#[derive(Default)]
+pub(super) struct Events<'a> {
+    pub(super) revs: Vec<i64>,
+    pub(super) parts: Vec<i32>,
+    pub(super) commits: Vec<uuid::Uuid>,
+    pub(super) times: Vec<i64>,
+    pub(super) bodies: Vec<&'a [u8]>,
+}
+
+impl<'a> Events<'a> {
+    /// Returns how many rows it takes.
+    pub(super) fn push(&mut self, record: &'a Record) -> usize {
+        let before = self.revs.len();
+        for (part, body) in (0..).zip(record.parts()) {
+            self.revs.push(stored(record.rev));
+            self.parts.push(part);
+            self.commits.push(record.commit.0);
+            self.times.push(record.at.as_millisecond());
+            self.bodies.push(body);
+        }
+        self.revs.len() - before
+    }
+}
+
+impl<'a> Batch<'a> {
+    fn new(appends: &[&'a Append]) -> Self {
+        let mut batch = Self::default();
+        for (place, append) in (1..).zip(appends) {
+            batch.names.push(append.space.as_str());
+            batch.expected.push(append.expected);
+            batch.new.push(append.new_head());
+            batch.dues.push(append.next_due.map(|at| at.as_millisecond()));
+            batch.summaries.push(&append.summary);
+            for record in &append.records {
+                let rows = batch.events.push(record);
+                batch.places.extend(std::iter::repeat_n(place, rows));
+            }
+        }
+        batch
+    }
+
+    async fn send(&self, connections: &Connections) -> std::result::Result<Vec<Result<Appended>>, Failure> {
+        let Self { names, expected, new, dues, summaries, places, events } = self;
+        let Events { revs, parts, commits, times, bodies } = events;
+        let rows = connections
+            .query(
+                Query::Append,
+                &[
+                    names,
+                    &expected.revs,
+                    &expected.commits,
+                    &new.revs,
+                    &new.commits,
+                    dues,
+                    summaries,
+                    places,
+                    revs,
+                    parts,
+                    commits,
+                    times,
+                    bodies,
+                ],
+                Effect::Writes,
+            )
+            .await?;
+        let mut answers = vec![Ok(Appended::Committed); names.len()];
+        for row in rows {
+            let conflict = || {
+                let head = optional_head_at(&row, 1)?.unwrap_or(Head::EMPTY);
+                Ok((at::<i32>(&row, 0)?, Appended::Conflict { head }))
+            };
+            let (place, conflict) = conflict().map_err(|error: StoreError| Failure::Lost(error.to_string()))?;
+            let place = usize::try_from(place).ok().and_then(|place| place.checked_sub(1));
+            if let Some(answer) = place.and_then(|place| answers.get_mut(place)) {
+                *answer = Ok(conflict);
+            }
+        }
+        Ok(answers)
+    }
+}
