@@ -1,6 +1,8 @@
 //! Where logs are kept. A store never learns the domain: it keeps bytes by space and revision.
 
 mod memory;
+#[cfg(feature = "redis")]
+mod redis;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod url;
@@ -15,11 +17,15 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 pub use memory::MemoryStore;
+#[cfg(feature = "redis")]
+pub use redis::RedisStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
-pub use url::StoreUrl;
 pub(crate) use url::open;
+pub use url::{ServerUrl, StoreUrl};
 pub use wakes::Wakes;
+
+use crate::options::Retention;
 
 /// What a store's method gives.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -92,6 +98,11 @@ pub trait Store: Send + Sync + 'static {
     /// must not wait.
     fn now(&self) -> Option<Timestamp> {
         None
+    }
+
+    /// How much of the old log is kept unless the options say so.
+    fn default_retention(&self) -> Retention {
+        Retention::Everything
     }
 
     /// Looks for damage. An empty list is good news.

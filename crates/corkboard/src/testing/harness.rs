@@ -7,8 +7,9 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
+use super::servers::RedisPrefix;
 use super::{FaultPlan, FaultyStore};
-use crate::store::{MemoryStore, Ownership, SqliteStore, Store};
+use crate::store::{MemoryStore, Ownership, RedisStore, SqliteStore, Store};
 use crate::{Corkboard, Options};
 
 /// A fresh place for one test's data, which can be opened several times.
@@ -20,6 +21,7 @@ pub struct Harness {
 enum Kind {
     Memory(Arc<MemoryStore>),
     Sqlite(tempfile::TempDir),
+    Redis(RedisPrefix),
     Faulty(Box<Harness>),
 }
 
@@ -33,6 +35,11 @@ impl Harness {
     pub fn sqlite(worker: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         Self { kind: Kind::Sqlite(folder), worker: Some(worker.into()) }
+    }
+
+    /// `redis:` on the server that tests share, below a prefix of its own. `worker` is the program `conformance-worker`.
+    pub fn redis(worker: &str) -> Self {
+        Self { kind: Kind::Redis(RedisPrefix::new()), worker: Some(worker.into()) }
     }
 
     /// The store of another harness behind a [`FaultyStore`] that injects nothing.
@@ -49,6 +56,10 @@ impl Harness {
                 let path = folder.path().join("corkboard.db");
                 let timeout = Options::default().busy_timeout;
                 Arc::new(SqliteStore::open(path, Ownership::Shared, timeout).await.expect("the store opens"))
+            }
+            Kind::Redis(prefix) => {
+                let timeout = Options::default().busy_timeout;
+                Arc::new(RedisStore::open(&prefix.url(), timeout).await.expect("the store opens"))
             }
             Kind::Faulty(inner) => {
                 let inner = Box::pin(inner.open()).await;
@@ -72,6 +83,7 @@ impl Harness {
         match &self.kind {
             Kind::Memory(_) => panic!("memory: is in one process; process cases do not apply to it"),
             Kind::Sqlite(folder) => format!("sqlite:{}", folder.path().join("corkboard.db").display()),
+            Kind::Redis(prefix) => prefix.url(),
             Kind::Faulty(inner) => inner.url(),
         }
     }
