@@ -20,8 +20,9 @@ pub struct Options {
     pub consistency: Consistency,
     /// When a space's state is written down whole, so that it loads without its whole log.
     pub snapshots: SnapshotPolicy,
-    /// How much of the old log is kept.
-    pub retention: Retention,
+    /// How much of the old log is kept. Nothing said: what the store takes for right, which is a day on Redis and everything
+    /// elsewhere.
+    pub retention: Option<Retention>,
     /// About how many bytes of states are held in memory. What was least recently used goes first.
     pub memory_budget: u64,
     /// How long to wait for a store that others hold.
@@ -46,7 +47,7 @@ impl Default for Options {
             save: SavePolicy::default(),
             consistency: Consistency::default(),
             snapshots: SnapshotPolicy::default(),
-            retention: Retention::default(),
+            retention: None,
             memory_budget: 512 * 1024 * 1024,
             busy_timeout: Duration::from_secs(30),
             tick_interval: Duration::from_secs(1),
@@ -141,11 +142,10 @@ impl Default for SnapshotPolicy {
     }
 }
 
-/// How much of the old log is kept once a snapshot covers it. The default keeps everything.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// How much of the old log is kept once a snapshot covers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retention {
     /// All of it.
-    #[default]
     Everything,
     /// The last so many revisions.
     Revisions(u64),

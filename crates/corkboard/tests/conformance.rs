@@ -33,6 +33,12 @@ mod sqlite {
     corkboard::conformance_suite!(processes: Harness::sqlite(WORKER));
 }
 
+mod redis {
+    use super::*;
+
+    corkboard::conformance_suite!(processes: Harness::redis(WORKER));
+}
+
 /// The wrapper that injects faults changes nothing while it injects none.
 mod faulty_memory {
     use super::*;
@@ -56,4 +62,10 @@ mod faulty_postgres {
     use super::*;
 
     corkboard::conformance_suite!(processes: Harness::faulty(Harness::postgres(WORKER)));
+}
+
+mod faulty_redis {
+    use super::*;
+
+    corkboard::conformance_suite!(processes: Harness::faulty(Harness::redis(WORKER)));
 }

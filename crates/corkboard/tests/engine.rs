@@ -519,7 +519,7 @@ async fn an_update_whose_closure_owns_a_scope_ends() {
 
 #[tokio::test]
 async fn an_age_beyond_the_calendar_drops_nothing() {
-    let retention = corkboard::Retention::Age(Duration::MAX);
+    let retention = Some(corkboard::Retention::Age(Duration::MAX));
     let snapshots = corkboard::SnapshotPolicy { events: 5, bytes: u64::MAX };
     let store = Arc::new(MemoryStore::shared());
     let board = Corkboard::with_store(store.clone(), Options { retention, snapshots, ..Options::default() });

@@ -57,7 +57,7 @@ async fn log_text(harness: &Harness, agent: &str) -> String {
 }
 
 fn harnesses() -> Vec<Harness> {
-    vec![Harness::memory(), Harness::sqlite(WORKER)]
+    vec![Harness::memory(), Harness::sqlite(WORKER), Harness::redis(WORKER), Harness::postgres(WORKER)]
 }
 
 fn eager_snapshots() -> Options {
@@ -163,7 +163,7 @@ async fn another_process_with_an_old_state_brings_nothing_back() {
 #[tokio::test]
 async fn a_log_that_retention_cut_is_forgotten_as_far_as_it_goes() {
     let harness = Harness::sqlite(WORKER);
-    let board = harness.board_with(Options { retention: Retention::Revisions(3), ..eager_snapshots() }).await;
+    let board = harness.board_with(Options { retention: Some(Retention::Revisions(3)), ..eager_snapshots() }).await;
     let agent = board.agent("forgetful").unwrap();
     for index in 0..30 {
         agent.working().set("password", &format!("{SECRET}-{index}")).await.unwrap();

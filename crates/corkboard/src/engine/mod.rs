@@ -341,7 +341,7 @@ impl<S: Space> Engine<S> {
             .map_err(|error| self.format_error(&slot.id, error))?;
         self.store.write_snapshot(&slot.id, Snapshot { head, body }).await?;
         slot.log.subtract(events, bytes);
-        let trim = match self.options.retention {
+        let trim = match self.options.retention.unwrap_or_else(|| self.store.default_retention()) {
             Retention::Everything => return Ok(()),
             Retention::Revisions(kept) => Trim { up_to: head.rev.saturating_sub(kept), older_than: None },
             Retention::Age(age) => match last_at.checked_sub(age) {

@@ -3,6 +3,8 @@
 mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "redis")]
+mod redis;
 mod server_url;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -20,12 +22,16 @@ use tokio::sync::watch;
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
+#[cfg(feature = "redis")]
+pub use redis::RedisStore;
 pub use server_url::ServerUrl;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub use url::StoreUrl;
 pub(crate) use url::open;
 pub use wakes::Wakes;
+
+use crate::options::Retention;
 
 /// What a store's method gives.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -98,6 +104,11 @@ pub trait Store: Send + Sync + 'static {
     /// must not wait.
     fn now(&self) -> Option<Timestamp> {
         None
+    }
+
+    /// How much of the old log is kept unless the options say so.
+    fn default_retention(&self) -> Retention {
+        Retention::Everything
     }
 
     /// Looks for damage. An empty list is good news.

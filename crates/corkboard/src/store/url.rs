@@ -15,11 +15,13 @@ pub enum StoreUrl {
     Memory,
     /// `sqlite:PATH`: one file, shared by many processes on one machine.
     Sqlite(PathBuf),
+    /// `redis://…` or `rediss://…`: a Redis server, shared by many machines.
+    Redis(ServerUrl),
     /// `postgres://…` or `postgresql://…`: a schema of a database, shared by many machines.
     Postgres(ServerUrl),
 }
 
-const KINDS: &str = "a store is memory:, sqlite:PATH or postgres://…";
+const KINDS: &str = "a store is memory:, sqlite:PATH, redis://… or postgres://…";
 
 impl FromStr for StoreUrl {
     type Err = StoreError;
@@ -34,6 +36,7 @@ impl FromStr for StoreUrl {
             ("memory", _) => Err(error("memory: takes no path")),
             ("sqlite", "" | ":memory:") => Err(error("sqlite: needs a path; without a file use memory:")),
             ("sqlite", path) => Ok(Self::Sqlite(PathBuf::from(path.strip_prefix("//").unwrap_or(path)))),
+            ("redis" | "rediss", rest) if rest.starts_with("//") => Ok(Self::Redis(ServerUrl::new(url))),
             ("postgres" | "postgresql", rest) if rest.starts_with("//") => Ok(Self::Postgres(ServerUrl::new(url))),
             _ => Err(error(KINDS)),
         }
@@ -51,21 +54,25 @@ pub(crate) async fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>,
             Ok(Arc::new(store))
         }
         #[cfg(not(feature = "sqlite"))]
-        StoreUrl::Sqlite(_) => {
-            let _ = ownership;
-            Err(StoreError::Url { url: url.into(), reason: "built without the feature sqlite".into() })
+        StoreUrl::Sqlite(_) => Err(without_feature(url, "sqlite")),
+        StoreUrl::Redis(url) | StoreUrl::Postgres(url) if ownership == Ownership::Sole => {
+            let reason = "it is shared, and save_interval is for a store of one process alone".into();
+            Err(StoreError::Url { url: url.to_string(), reason })
         }
-        StoreUrl::Postgres(url) if ownership == Ownership::Sole => Err(StoreError::Url {
-            url: url.to_string(),
-            reason: "PostgreSQL is shared, and save_interval is for a store of one process alone".into(),
-        }),
+        #[cfg(feature = "redis")]
+        StoreUrl::Redis(url) => Ok(Arc::new(super::RedisStore::open(url.expose(), options.busy_timeout).await?)),
+        #[cfg(not(feature = "redis"))]
+        StoreUrl::Redis(url) => Err(without_feature(&url.to_string(), "redis")),
         #[cfg(feature = "postgres")]
         StoreUrl::Postgres(url) => Ok(Arc::new(super::PostgresStore::open(&url, options.busy_timeout).await?)),
         #[cfg(not(feature = "postgres"))]
-        StoreUrl::Postgres(url) => {
-            Err(StoreError::Url { url: url.to_string(), reason: "built without the feature postgres".into() })
-        }
+        StoreUrl::Postgres(url) => Err(without_feature(&url.to_string(), "postgres")),
     }
+}
+
+#[cfg(not(all(feature = "sqlite", feature = "redis", feature = "postgres")))]
+fn without_feature(url: &str, feature: &str) -> StoreError {
+    StoreError::Url { url: url.into(), reason: format!("built without the feature {feature}") }
 }
 
 #[cfg(test)]
@@ -79,10 +86,23 @@ mod tests {
         assert_eq!("sqlite:///tmp/c.db".parse(), Ok(StoreUrl::Sqlite("/tmp/c.db".into())));
         let url = "postgresql://ada:secret@host/db?schema=x";
         assert_eq!(url.parse(), Ok(StoreUrl::Postgres(ServerUrl::new(url))));
-        assert!(!format!("{:?}", url.parse::<StoreUrl>()).contains("secret"));
-        assert!(!"postgrse://ada:secret@host/db".parse::<StoreUrl>().unwrap_err().to_string().contains("secret"));
-        for wrong in ["", "corkboard.db", "sqlite:", "sqlite::memory:", "memory:x", "mysql://x", "postgres:x"] {
+        let url = "rediss://ada:secret@host/1";
+        assert_eq!(url.parse(), Ok(StoreUrl::Redis(ServerUrl::new(url))));
+        for wrong in
+            ["", "corkboard.db", "sqlite:", "sqlite::memory:", "memory:x", "mysql://x", "postgres:x", "redis:x"]
+        {
             assert!(matches!(wrong.parse::<StoreUrl>(), Err(StoreError::Url { .. })), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_in_no_message() {
+        for url in ["postgres://ada:secret@host/db", "redis://:secret@host", "rediss://ada:se@cret@host/1"] {
+            assert!(!format!("{:?}", url.parse::<StoreUrl>()).contains("cret"), "{url}");
+        }
+        for wrong in ["postgrse://ada:secret@host/db", "redi://ada:secret@host"] {
+            let error = wrong.parse::<StoreUrl>().unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("secret"));
         }
     }
 }

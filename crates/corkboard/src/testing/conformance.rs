@@ -418,7 +418,7 @@ pub async fn retention_drops_only_what_a_snapshot_covers(harness: &Harness) {
 
 /// Who asks for what is no longer held is told the oldest that is.
 pub async fn a_watcher_beyond_retention_is_told_what_is_held(harness: &Harness) {
-    let options = Options { retention: Retention::Revisions(3), ..eager_snapshots() };
+    let options = Options { retention: Some(Retention::Revisions(3)), ..eager_snapshots() };
     let board = harness.board_with(options).await;
     let agent = board.agent("kept").unwrap();
     for index in 0..30 {

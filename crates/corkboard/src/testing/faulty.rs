@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use crate::options::Retention;
 use crate::store::{
     Append, Appended, Cursor, Import, ListedSpace, Loaded, Page, Rewrite, Snapshot, Store, StoreError, StoreFuture,
     StoreInfo, Trim,
@@ -252,6 +253,10 @@ impl Store for FaultyStore {
 
     fn now(&self) -> Option<Timestamp> {
         self.inner.now()
+    }
+
+    fn default_retention(&self) -> Retention {
+        self.inner.default_retention()
     }
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
-use super::servers::{POSTGRES_URL, shared};
+use super::servers::{POSTGRES_URL, RedisPrefix, shared};
 use super::{FaultPlan, FaultyStore};
-use crate::store::{MemoryStore, Ownership, PostgresStore, ServerUrl, SqliteStore, Store};
+use crate::store::{MemoryStore, Ownership, PostgresStore, RedisStore, ServerUrl, SqliteStore, Store};
 use crate::{Corkboard, Options};
 
 /// A fresh place for one test's data, which can be opened several times.
@@ -22,6 +22,7 @@ enum Kind {
     Memory(Arc<MemoryStore>),
     Sqlite(tempfile::TempDir),
     Postgres(PostgresSchema),
+    Redis(RedisPrefix),
     Faulty(Box<Harness>),
 }
 
@@ -42,6 +43,11 @@ impl Harness {
         Self { kind: Kind::Postgres(PostgresSchema::on_shared_server()), worker: Some(worker.into()) }
     }
 
+    /// `redis:` on the server that tests share, below a prefix of its own. `worker` is the program `conformance-worker`.
+    pub fn redis(worker: &str) -> Self {
+        Self { kind: Kind::Redis(RedisPrefix::new()), worker: Some(worker.into()) }
+    }
+
     /// The store of another harness behind a [`FaultyStore`] that injects nothing.
     pub fn faulty(inner: Self) -> Self {
         let worker = inner.worker.clone();
@@ -60,6 +66,10 @@ impl Harness {
             Kind::Postgres(schema) => {
                 let timeout = Options::default().busy_timeout;
                 Arc::new(PostgresStore::open(&ServerUrl::new(&schema.url()), timeout).await.expect("the store opens"))
+            }
+            Kind::Redis(prefix) => {
+                let timeout = Options::default().busy_timeout;
+                Arc::new(RedisStore::open(&prefix.url(), timeout).await.expect("the store opens"))
             }
             Kind::Faulty(inner) => {
                 let inner = Box::pin(inner.open()).await;
@@ -84,6 +94,7 @@ impl Harness {
             Kind::Memory(_) => panic!("memory: is in one process; process cases do not apply to it"),
             Kind::Sqlite(folder) => format!("sqlite:{}", folder.path().join("corkboard.db").display()),
             Kind::Postgres(schema) => schema.url(),
+            Kind::Redis(prefix) => prefix.url(),
             Kind::Faulty(inner) => inner.url(),
         }
     }

@@ -19,6 +19,42 @@ pub fn shared(variable: &str) -> String {
         .unwrap_or_else(|_| panic!("{variable} is not set: run the tests with `make test`, or under `test-servers`"))
 }
 
+/// A part of the Redis that tests share. What is in it goes when it is dropped.
+pub struct RedisPrefix {
+    server: String,
+    prefix: String,
+}
+
+impl RedisPrefix {
+    /// A prefix that nobody else has.
+    #[expect(clippy::new_without_default, reason = "every one is another")]
+    pub fn new() -> Self {
+        Self { server: shared(REDIS_URL), prefix: format!("test-{:016x}", fastrand::u64(..)) }
+    }
+
+    /// The URL that a Corkboard opens.
+    pub fn url(&self) -> String {
+        format!("{}?prefix={}", self.server, self.prefix)
+    }
+}
+
+impl Drop for RedisPrefix {
+    fn drop(&mut self) {
+        let remove = || -> redis::RedisResult<()> {
+            let mut connection = redis::Client::open(&*self.server)?.get_connection()?;
+            let mut query = redis::cmd("SCAN");
+            query.cursor_arg(0).arg("MATCH").arg(format!("{}:*", self.prefix)).arg("COUNT").arg(1000);
+            let keys = query.iter::<Vec<u8>>(&mut connection)?.collect::<redis::RedisResult<Vec<_>>>()?;
+            for some in keys.chunks(1000) {
+                redis::cmd("UNLINK").arg(some).exec(&mut connection)?;
+            }
+            Ok(())
+        };
+        // The server may be gone already, and with it what was there.
+        let _ = remove();
+    }
+}
+
 /// How long a server may take to start. A busy machine is slow.
 const START: Duration = Duration::from_secs(60);
 

@@ -1,0 +1,160 @@
+//! Looking for damage, and for hints that are missing.
+
+use std::collections::BTreeSet;
+
+use corkboard_core::SpaceId;
+use redis::Value;
+
+use super::answer::{array, due, entry_id, senseless, text};
+use super::link::Failure;
+use super::script::CHECK;
+use super::{Inner, keys};
+use crate::store::StoreError;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// How often a space is looked at that seems damaged: others may write, trim and delete while it is looked at.
+const LOOKS: usize = 3;
+
+/// What a space looks like.
+#[derive(Default)]
+struct Seen {
+    rev: Option<u64>,
+    born: u64,
+    due: Option<i64>,
+    hint: String,
+    snapshot: Option<u64>,
+    /// The first and the last revision in the log.
+    log: Option<(u64, u64)>,
+    problems: Vec<String>,
+}
+
+impl Inner {
+    pub(super) async fn check(&self) -> Result<Vec<String>> {
+        let mut problems = Vec::new();
+        for space in self.spaces().await? {
+            let mut found = Vec::new();
+            for _ in 0..LOOKS {
+                found = self.check_space(&space).await?;
+                if found.is_empty() {
+                    break;
+                }
+            }
+            problems.extend(found.into_iter().map(|problem| format!("space {space}: {problem}")));
+        }
+        Ok(problems)
+    }
+
+    /// Every space of which there is anything.
+    async fn spaces(&self) -> Result<BTreeSet<SpaceId>> {
+        let mut spaces = BTreeSet::new();
+        let mut cursor = "0".to_owned();
+        loop {
+            let mut query = redis::cmd("SCAN");
+            query.arg(&cursor).arg("MATCH").arg(self.keys.all("*")).arg("COUNT").arg(1000);
+            let answer = self.bulk.ask_again(&query).await.map_err(Failure::of_reading)?;
+            let [next, found] = array(answer, "list of keys")?;
+            let Value::Array(found) = found else { return Err(senseless("list of keys")) };
+            for key in found.into_iter().map(text) {
+                if let Some((space, "head" | "log" | "snapshot")) = self.keys.space_of(&key) {
+                    spaces.insert(space);
+                }
+            }
+            cursor = text(next);
+            if cursor == "0" {
+                return Ok(spaces);
+            }
+        }
+    }
+
+    async fn check_space(&self, space: &SpaceId) -> Result<Vec<String>> {
+        let mut seen = self.see(space).await?;
+        let Some(rev) = seen.rev else {
+            return Ok(vec!["it has a log or a snapshot, and no head".into()]);
+        };
+        let mut problems = std::mem::take(&mut seen.problems);
+        match seen.log {
+            Some((first, last)) => {
+                let begins = first == seen.born + 1 || seen.snapshot.is_some_and(|snapshot| first <= snapshot + 1);
+                if first <= seen.born || !begins {
+                    problems.push(format!("its log begins at {first}, where neither its birth nor a snapshot leads"));
+                }
+                if last != rev {
+                    problems.push(format!("its log ends at {last}, its head says {rev}"));
+                }
+            }
+            None if rev != seen.born && seen.snapshot != Some(rev) => {
+                problems.push(format!("its head says {rev}, and there is no log"));
+            }
+            None => {}
+        }
+        if seen.snapshot.is_some_and(|snapshot| snapshot > rev || snapshot <= seen.born) {
+            problems.push("its snapshot is of another life".into());
+        }
+        if rev != seen.born {
+            problems.extend(self.check_hints(space, &seen).await?);
+        }
+        Ok(problems)
+    }
+
+    /// What is missing in an index is written, and told: lists did not show it.
+    async fn check_hints(&self, space: &SpaceId, seen: &Seen) -> Result<Vec<String>> {
+        let kind = keys::kind_of(space);
+        let mut queries = redis::pipe();
+        queries.cmd("ZSCORE").arg(self.keys.spaces(kind)).arg(keys::listed(space, &seen.born.to_string()));
+        queries.cmd("ZSCORE").arg(self.keys.dues(kind)).arg(keys::due(space, &seen.hint));
+        let mut scores = self.bulk.ask_all_again(&queries).await.map_err(Failure::of_reading)?.into_iter();
+        let (listed, hinted) = (scores.next().unwrap_or_default(), scores.next().unwrap_or_default());
+        let mut problems = Vec::new();
+        let mut repairs = redis::pipe();
+        if listed == Value::Nil {
+            repairs.add_command(self.hint_listed(space, seen.born));
+            problems.push("it was missing in the list of spaces, and was put back".into());
+        }
+        if let Some(at) = seen.due {
+            let early = matches!(hinted, Value::Double(score) if score as i64 <= at);
+            if !early {
+                repairs.add_command(self.hint_due(space, at, &seen.hint));
+                problems.push("it was missing in the list of what is due, and was put back".into());
+            }
+        }
+        self.bulk.ask_all_again(&repairs).await.map_err(Failure::of_reading)?;
+        Ok(problems)
+    }
+
+    async fn see(&self, space: &SpaceId) -> Result<Seen> {
+        let keys = self.keys.of(space);
+        let mut seen = Seen::default();
+        let mut last: Option<(u64, u64)> = None;
+        loop {
+            let from = last.map_or("-".to_owned(), |(rev, part)| format!("({rev}-{part}"));
+            let answer = CHECK.run_again(&self.bulk, |call| {
+                call.arg(3).arg(&keys.head).arg(&keys.log).arg(&keys.snapshot).arg(&from);
+            });
+            let answer = answer.await.map_err(Failure::of_reading)?;
+            let [rev, born, at, hint, snapshot, more, ids] = array(answer, "part of a check")?;
+            seen.rev = text(rev).parse().ok();
+            seen.born = text(born).parse().unwrap_or(0);
+            (seen.due, seen.hint) = (due(at), text(hint));
+            seen.snapshot = text(snapshot).parse().ok();
+            let Value::Array(ids) = ids else { return Err(senseless("list of records")) };
+            for id in ids.into_iter().map(text) {
+                let Some((rev, part)) = entry_id(&id) else { return Err(senseless("record")) };
+                let follows = match last {
+                    Some((before, _)) if part == 0 => rev == before + 1,
+                    Some((before, part_before)) => rev == before && part == part_before + 1,
+                    None => part == 0,
+                };
+                if !follows {
+                    seen.problems.push(format!("entry {id} of its log does not follow what is before it"));
+                }
+                last = Some((rev, part));
+                let first = seen.log.map_or(rev, |(first, _)| first);
+                seen.log = Some((first, rev));
+            }
+            if !matches!(more, Value::Int(1)) {
+                return Ok(seen);
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Which spaces there are, and where something is due: two sorted sets per kind, which are hints.
+//!
+//! They lie beside the spaces, not with them, so no script can keep them exact. What keeps them sufficient:
+//!
+//! - *Nothing is missing.* A hint is written before the append that it is for, in the same round trip. The append's script
+//!   itself demands it where one is needed: for the first append of a life, and where the due date moves. So a head that
+//!   lives has its hint, and a head with a due date has a hint at or before that date. A process that ends in between leaves
+//!   a hint of something that never came.
+//! - *Nothing spurious is seen.* Whoever reads an index reads the heads as well, and takes what these confirm.
+//! - *No clean-up removes what is needed.* A hint belongs to one life (the revision the space was born at) or to one append
+//!   (revision and commit), and says so. It is removed only once the head shows that this life or this append is over, or
+//!   never was. Revisions do not come back, so it will not be needed later either, however late the removal arrives. What
+//!   lies in the head's future may be an append on its way, and stays.
+//!
+//! Where a failover loses writes, head and hints are lost alike, for they are replicated in order. [`Inner::check`] finds
+//! hints that are missing nevertheless, and writes them.
+
+use corkboard_core::{Head, SpaceId, SpaceKind};
+use jiff::Timestamp;
+use redis::{Cmd, Value};
+
+use super::answer::{array, bytes, due as due_of, head, senseless, text, time};
+use super::link::Failure;
+use super::script::HINT;
+use super::{Inner, keys};
+use crate::store::{ListedSpace, StoreError};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Hints read at a time.
+const PAGE: usize = 256;
+/// How often what is due is read again because hints were put right.
+const CORRECTIONS: usize = 8;
+
+impl Inner {
+    /// Writes the hint that a space lives. It is sent whole: a server that knows the append's script may not know this one.
+    pub(super) fn hint_listed(&self, space: &SpaceId, born: u64) -> Cmd {
+        let mut hint = HINT.whole();
+        hint.arg(1).arg(self.keys.spaces(keys::kind_of(space))).arg(0).arg(keys::listed(space, &born.to_string()));
+        hint
+    }
+
+    /// Writes the hint of a due date.
+    pub(super) fn hint_due(&self, space: &SpaceId, at: i64, hint: &str) -> Cmd {
+        let mut command = HINT.whole();
+        command.arg(1).arg(self.keys.dues(keys::kind_of(space))).arg(at).arg(keys::due(space, hint));
+        command
+    }
+
+    /// Removes a hint that a life is over.
+    pub(super) async fn unlist(&self, space: &SpaceId, born: &str) {
+        let mut remove = redis::cmd("ZREM");
+        remove.arg(self.keys.spaces(keys::kind_of(space))).arg(keys::listed(space, born));
+        self.quick.tell(remove).await;
+    }
+
+    /// Removes the hint of a due date that is none any more.
+    pub(super) async fn forget_due(&self, space: &SpaceId, hint: &str) {
+        let mut remove = redis::cmd("ZREM");
+        remove.arg(self.keys.dues(keys::kind_of(space))).arg(keys::due(space, hint));
+        self.quick.tell(remove).await;
+    }
+
+    pub(super) async fn list(
+        &self,
+        kind: SpaceKind,
+        after: Option<&SpaceId>,
+        limit: usize,
+    ) -> Result<Vec<ListedSpace>> {
+        let index = self.keys.spaces(keys::kind_name(kind));
+        // After all hints of that space.
+        let mut from = after.map_or("-".to_owned(), |after| format!("({after}\u{1}"));
+        let mut listed = Vec::new();
+        while listed.len() < limit {
+            let page = PAGE.min(limit.saturating_add(8));
+            let mut query = redis::cmd("ZRANGEBYLEX");
+            query.arg(&index).arg(&from).arg("+").arg("LIMIT").arg(0).arg(page);
+            let members = self.members(&query).await?;
+            let Some((last, _)) = members.last() else { break };
+            let (full, next) = (members.len() == page, format!("({}", text_of(last)));
+            let hints: Vec<_> = members.iter().filter_map(|(member, _)| keys::member(member)).collect();
+            let mut stale = Vec::new();
+            for ((space, born), row) in hints.iter().zip(self.rows(hints.iter().map(|(space, _)| space)).await?) {
+                if row.is_life(born) {
+                    let next_due = row.due.map(time);
+                    listed.push(ListedSpace { space: space.clone(), head: row.head, next_due, summary: row.summary });
+                } else if born.parse().is_ok_and(|born: u64| born < row.born) {
+                    stale.push(keys::listed(space, born));
+                }
+            }
+            self.remove(&index, stale).await;
+            if !full {
+                break;
+            }
+            from = next;
+        }
+        listed.truncate(limit);
+        Ok(listed)
+    }
+
+    pub(super) async fn due(&self, kind: SpaceKind, now: Timestamp, limit: usize) -> Result<Vec<SpaceId>> {
+        let index = self.keys.dues(keys::kind_name(kind));
+        let now = now.as_millisecond();
+        let mut corrections = 0;
+        'again: loop {
+            let (mut found, mut offset) = (Vec::new(), 0);
+            while found.len() < limit {
+                let mut query = redis::cmd("ZRANGEBYSCORE");
+                query.arg(&index).arg("-inf").arg(now).arg("WITHSCORES").arg("LIMIT").arg(offset).arg(PAGE);
+                let members = self.members(&query).await?;
+                let hints: Vec<_> = members
+                    .iter()
+                    .filter_map(|(member, score)| keys::member(member).map(|(space, hint)| (space, hint, *score)))
+                    .collect();
+                let (mut stale, mut early) = (Vec::new(), Vec::new());
+                for ((space, hint, score), row) in
+                    hints.iter().zip(self.rows(hints.iter().map(|(space, ..)| space)).await?)
+                {
+                    match row.due.filter(|_| row.hint == *hint) {
+                        Some(at) if at > *score => early.push((at, keys::due(space, hint))),
+                        Some(_) => found.push(space.clone()),
+                        // Its append has not come, or not yet.
+                        None if keys::revision_of(hint).is_some_and(|rev| rev > row.head.rev) => {}
+                        None => stale.push(keys::due(space, hint)),
+                    }
+                }
+                let correct = stale.is_empty() && early.is_empty();
+                self.remove(&index, stale).await;
+                self.put_right(&index, early).await;
+                if !correct && corrections < CORRECTIONS {
+                    corrections += 1;
+                    continue 'again;
+                }
+                if members.len() < PAGE {
+                    break;
+                }
+                offset += PAGE;
+            }
+            found.truncate(limit);
+            return Ok(found);
+        }
+    }
+
+    /// The members that a query finds, with their scores if it asks for them.
+    async fn members(&self, query: &Cmd) -> Result<Vec<(Vec<u8>, i64)>> {
+        let found = self.bulk.ask_again(query).await.map_err(Failure::of_reading)?;
+        let Value::Array(found) = found else { return Err(senseless("part of an index")) };
+        let member = |value| match value {
+            Value::Array(_) => {
+                let [member, score] = array(value, "hint")?;
+                let score = if let Value::Double(score) = score { score as i64 } else { 0 };
+                Ok((bytes(member), score))
+            }
+            member => Ok((bytes(member), 0)),
+        };
+        found.into_iter().map(member).collect()
+    }
+
+    /// What is kept beside the logs of spaces, all asked for in one go.
+    pub(super) async fn rows(&self, spaces: impl Iterator<Item = &SpaceId>) -> Result<Vec<Row>> {
+        let mut queries = redis::pipe();
+        for space in spaces {
+            let query = queries.cmd("HMGET").arg(self.keys.head(space));
+            query.arg(&["rev", "commit", "born_rev", "due", "hint", "summary"]);
+        }
+        let rows = self.bulk.ask_all_again(&queries).await.map_err(Failure::of_reading)?;
+        rows.into_iter().map(Row::new).collect()
+    }
+
+    /// Removes hints that mean nothing any more. If it fails, whoever reads next does it.
+    async fn remove(&self, index: &str, stale: Vec<String>) {
+        if !stale.is_empty() {
+            let mut remove = redis::cmd("ZREM");
+            remove.arg(index).arg(stale);
+            let _ = self.bulk.ask(&remove).await;
+        }
+    }
+
+    /// Moves hints that come too early to the time of their append, which does not change.
+    async fn put_right(&self, index: &str, early: Vec<(i64, String)>) {
+        if !early.is_empty() {
+            let mut put = redis::cmd("ZADD");
+            put.arg(index).arg("XX");
+            early.into_iter().for_each(|(at, member)| {
+                put.arg(at).arg(member);
+            });
+            let _ = self.bulk.ask(&put).await;
+        }
+    }
+}
+
+/// What is kept beside a log.
+pub(super) struct Row {
+    pub(super) head: Head,
+    pub(super) born: u64,
+    pub(super) due: Option<i64>,
+    pub(super) hint: String,
+    summary: Vec<u8>,
+}
+
+impl Row {
+    fn new(value: Value) -> Result<Self> {
+        let [rev, commit, born, due, hint, summary] = array(value, "head of a log")?;
+        let born = text(born).parse().unwrap_or(0);
+        Ok(Self { head: head(rev, commit)?, born, due: due_of(due), hint: text(hint), summary: bytes(summary) })
+    }
+
+    /// Whether the space lives in the life that began there.
+    pub(super) fn is_life(&self, born: &str) -> bool {
+        self.head.rev > self.born && born.parse() == Ok(self.born)
+    }
+}
+
+fn text_of(member: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(member)
+}

@@ -1,0 +1,259 @@
+//! A connection that many calls share, and that comes back by itself.
+//!
+//! Calls that wait together go out together: the connection takes all commands that are there and writes them in one go, and
+//! the server answers them in order.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Cmd, Pipeline, PushInfo, PushKind, RedisError, RedisResult, ServerError};
+use redis::{ServerErrorKind, Value};
+use tokio::runtime::Handle;
+
+use super::address::Address;
+use super::answer::cannot_connect;
+
+/// How long a call waits for a server that is away.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long one attempt to connect may take.
+const CONNECT: Duration = Duration::from_secs(3);
+/// How long to wait after the first attempt that failed; twice as long after every further one, up to the most.
+const PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// How many calls may wait to be sent.
+const WAITING: usize = 1024;
+
+/// Why there is no answer.
+#[derive(Debug, Clone)]
+pub(super) enum Failure {
+    /// Nothing went out.
+    NotSent(String),
+    /// Nothing went out, and trying again will not help.
+    Denied(String),
+    /// It went out, and the connection was lost before the answer.
+    Cut(String),
+    /// It went out, and no answer came for long.
+    Late(String),
+    /// The server said no.
+    Refused(ServerError),
+    /// The store was closed.
+    Closed,
+}
+
+/// One connection to the server, made when it is needed.
+pub(super) struct Link {
+    address: Arc<Address>,
+    /// How long an answer may take.
+    answer_within: Duration,
+    /// Where the connection's own task runs, whoever makes the call.
+    runtime: Handle,
+    live: Mutex<Option<Live>>,
+    /// One caller at a time connects; the number of attempts that have failed in a row.
+    connecting: tokio::sync::Mutex<u32>,
+    last_failure: Mutex<String>,
+    closed: AtomicBool,
+    connects: AtomicU64,
+}
+
+/// A connection that is up, as far as is known.
+#[derive(Clone)]
+pub(super) struct Live {
+    pub(super) connection: MultiplexedConnection,
+    ended: Arc<AtomicBool>,
+}
+
+impl Link {
+    pub(super) fn new(address: Arc<Address>, answer_within: Duration, runtime: Handle) -> Self {
+        Self {
+            address,
+            answer_within,
+            runtime,
+            live: Mutex::default(),
+            connecting: tokio::sync::Mutex::default(),
+            last_failure: Mutex::default(),
+            closed: AtomicBool::new(false),
+            connects: AtomicU64::new(0),
+        }
+    }
+
+    /// Sends one command and waits for its answer.
+    pub(super) async fn ask(&self, command: &Cmd) -> Result<Value, Failure> {
+        let mut live = self.live().await?;
+        let answer = live.connection.send_packed_command(command).await;
+        match answer {
+            Ok(Value::ServerError(error)) => {
+                self.refused(&live, &error);
+                Err(Failure::Refused(error))
+            }
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.lost(&live, &error)),
+        }
+    }
+
+    /// Sends commands that the server does one after the other. Each has its own answer: a refusal is one, too.
+    pub(super) async fn ask_all(&self, commands: &Pipeline) -> Result<Vec<Result<Value, ServerError>>, Failure> {
+        let mut live = self.live().await?;
+        let answers = live.connection.send_packed_commands(commands, 0, commands.len()).await;
+        let answers = answers.map_err(|error| self.lost(&live, &error))?;
+        if answers.len() != commands.len() {
+            return Err(Failure::Cut("Redis did not answer every command".into()));
+        }
+        let answer = |value| match value {
+            Value::ServerError(error) => {
+                self.refused(&live, &error);
+                Err(error)
+            }
+            value => Ok(value),
+        };
+        Ok(answers.into_iter().map(answer).collect())
+    }
+
+    /// Asks something that can be asked twice: if the connection is lost, once more.
+    pub(super) async fn ask_again(&self, command: &Cmd) -> Result<Value, Failure> {
+        match self.ask(command).await {
+            Err(Failure::Cut(_)) => self.ask(command).await,
+            answered => answered,
+        }
+    }
+
+    /// As [`Link::ask_again`] for several commands. The first refusal stands for all.
+    pub(super) async fn ask_all_again(&self, commands: &Pipeline) -> Result<Vec<Value>, Failure> {
+        if commands.is_empty() {
+            return Ok(Vec::new());
+        }
+        let answers = match self.ask_all(commands).await {
+            Err(Failure::Cut(_)) => self.ask_all(commands).await?,
+            answered => answered?,
+        };
+        answers.into_iter().collect::<Result<_, _>>().map_err(Failure::Refused)
+    }
+
+    /// Sends a command whose answer is of no interest, and which may get lost.
+    pub(super) async fn tell(&self, mut command: Cmd) {
+        if let Some(mut live) = self.held() {
+            let _ = live.connection.send_packed_command(command.set_no_response(true)).await;
+        }
+    }
+
+    /// The connection; a new one if the last has ended, within [`PATIENCE`].
+    async fn live(&self) -> Result<Live, Failure> {
+        if let Some(live) = self.held() {
+            return Ok(live);
+        }
+        let connected = tokio::time::timeout(PATIENCE, self.connect_patiently()).await;
+        connected.unwrap_or_else(|_| Err(Failure::NotSent(self.last_failure.lock().clone())))
+    }
+
+    fn held(&self) -> Option<Live> {
+        self.live.lock().clone().filter(|live| !live.ended.load(Ordering::Acquire))
+    }
+
+    async fn connect_patiently(&self) -> Result<Live, Failure> {
+        let mut failures = self.connecting.lock().await;
+        loop {
+            // Another caller may have been successful while this one waited.
+            if let Some(live) = self.held() {
+                return Ok(live);
+            }
+            match self.connect().await {
+                Ok(live) => {
+                    *failures = 0;
+                    return Ok(live);
+                }
+                Err(Failure::NotSent(why)) => *self.last_failure.lock() = why,
+                Err(failure) => return Err(failure),
+            }
+            *failures = failures.saturating_add(1);
+            tokio::time::sleep(pause(*failures)).await;
+        }
+    }
+
+    /// One attempt to connect.
+    pub(super) async fn connect(&self) -> Result<Live, Failure> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Failure::Closed);
+        }
+        let connected = self.runtime.spawn(connect(self.address.clone(), self.answer_within, |_| {})).await;
+        let live = connected.unwrap_or_else(|error| Err(Failure::NotSent(error.to_string())))?;
+        *self.live.lock() = Some(live.clone());
+        if self.closed.load(Ordering::Acquire) {
+            self.live.lock().take();
+            return Err(Failure::Closed);
+        }
+        if self.connects.fetch_add(1, Ordering::Relaxed) > 0 {
+            tracing::info!(server = self.address.location, "connected to Redis again");
+        }
+        Ok(live)
+    }
+
+    /// No more calls. Those that are on their way are answered.
+    pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.live.lock().take();
+    }
+
+    fn refused(&self, live: &Live, error: &ServerError) {
+        if error.kind() == Some(ServerErrorKind::ReadOnly) {
+            // After a failover the address may lead to another server.
+            self.retire(live);
+        }
+    }
+
+    fn lost(&self, live: &Live, error: &RedisError) -> Failure {
+        self.retire(live);
+        if error.is_timeout() {
+            return Failure::Late(format!("Redis did not answer within {} s", self.answer_within.as_secs()));
+        }
+        Failure::Cut(format!("the connection to Redis was lost: {error}"))
+    }
+
+    /// The next call connects anew. Calls that wait on the old connection go on waiting.
+    fn retire(&self, live: &Live) {
+        let mut held = self.live.lock();
+        if held.as_ref().is_some_and(|held| Arc::ptr_eq(&held.ended, &live.ended)) {
+            held.take();
+        }
+    }
+}
+
+/// Connects, and waits until the server serves. `pushed` gets what the server sends unasked.
+pub(super) async fn connect(
+    address: Arc<Address>,
+    answer_within: Duration,
+    pushed: impl Fn(PushInfo) + Send + Sync + 'static,
+) -> Result<Live, Failure> {
+    let ended = Arc::new(AtomicBool::new(false));
+    let told = ended.clone();
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(CONNECT))
+        .set_response_timeout(Some(answer_within))
+        .set_pipeline_buffer_size(WAITING)
+        .set_push_sender(move |push: PushInfo| {
+            // The connection's own task says so before it ends: whoever looks first need not send into the void.
+            if push.kind == PushKind::Disconnection {
+                told.store(true, Ordering::Release);
+            }
+            pushed(push);
+            Ok::<(), std::convert::Infallible>(())
+        });
+    let connection = address.client.get_multiplexed_async_connection_with_config(&config).await;
+    let mut connection = connection.map_err(|error| cannot_connect(&error))?;
+    // A server that has just started takes connections before it takes commands.
+    let answer: RedisResult<Value> = connection.send_packed_command(&redis::cmd("PING")).await;
+    match answer {
+        Ok(Value::ServerError(error)) if error.kind() == Some(ServerErrorKind::BusyLoading) => {
+            Err(Failure::NotSent("Redis is still reading its data after a start".into()))
+        }
+        Ok(_) => Ok(Live { connection, ended }),
+        Err(error) => Err(cannot_connect(&error)),
+    }
+}
+
+/// Somewhere between half and the whole, so that those who lost the server together do not come back together.
+fn pause(failures: u32) -> Duration {
+    let whole = PAUSE.saturating_mul(1 << failures.min(8).saturating_sub(1)).min(LONGEST_PAUSE);
+    whole.mul_f64(0.5 + fastrand::f64() / 2.0)
+}

@@ -1,0 +1,49 @@
+#!lua
+-- Appends records if the log is still where it was expected to be: all of them or none.
+--
+-- KEYS: head, log
+-- ARGV: 1 expected revision, 2 expected commit, 3 new revision, 4 new commit, 5 due date or '', 6 the due date's hint or
+--       '', 7 'listed' if the space's hint was written or '', 8 summary, 9 channel,
+--       then for every entry of the stream: id, commit ('' in a further part), time, body
+--
+-- Redis does not undo what a script did before it failed, so nothing here may fail after the first write:
+-- - Memory: the first line makes this a script that declares its needs. Without `allow-oom` it is refused before it starts
+--   when `maxmemory` is reached, and once it has started its writes are let through (tested on 7.0).
+-- - Disk errors (MISCONF) and replicas (READONLY): refused before it starts, too.
+-- - Permissions and types: the first XADD is the only call left that could be refused, and is undone by hand. After it the
+--   ids only ascend.
+local held = redis.call('HMGET', KEYS[1], 'rev', 'commit', 'born_rev', 'due', 'hint')
+local rev, commit = held[1] or '0', held[2] or string.rep('\0', 16)
+if rev ~= ARGV[1] or commit ~= ARGV[2] then
+  return {rev, commit}
+end
+local due, hint = held[4] or '', held[5] or ''
+local moves = ARGV[5] ~= due
+if (rev == (held[3] or '0') and ARGV[7] == '') or (moves and ARGV[5] ~= '' and ARGV[6] == '') then
+  return 2
+end
+if moves then
+  redis.call('HSET', KEYS[1], 'rev', ARGV[3], 'commit', ARGV[4], 'summary', ARGV[8], 'due', ARGV[5], 'hint', ARGV[6])
+else
+  redis.call('HSET', KEYS[1], 'rev', ARGV[3], 'commit', ARGV[4], 'summary', ARGV[8])
+end
+local first = redis.pcall('XADD', KEYS[2], ARGV[10], 'c', ARGV[11], 't', ARGV[12], 'b', ARGV[13])
+if type(first) == 'table' and first['err'] then
+  redis.call('HSET', KEYS[1], 'rev', rev, 'commit', commit, 'due', due, 'hint', hint)
+  if string.find(first['err'], 'equal or smaller', 1, true) then
+    return redis.error_reply('DAMAGED the log has records after its head')
+  end
+  return first
+end
+for entry = 14, #ARGV, 4 do
+  if ARGV[entry + 1] == '' then
+    redis.call('XADD', KEYS[2], ARGV[entry], 'b', ARGV[entry + 3])
+  else
+    redis.call('XADD', KEYS[2], ARGV[entry], 'c', ARGV[entry + 1], 't', ARGV[entry + 2], 'b', ARGV[entry + 3])
+  end
+end
+-- Whoever listens looks for himself every now and then: not being allowed to publish is no reason to fail.
+redis.pcall('PUBLISH', ARGV[9], ARGV[3])
+-- The hint that means nothing from now on, if there is one.
+local stale = moves and hint or ARGV[6]
+return stale ~= '' and stale or 1

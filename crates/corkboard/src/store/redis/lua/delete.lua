@@ -1,0 +1,17 @@
+#!lua flags=allow-oom
+-- Removes a space's log and snapshot if the log is still where it was expected to be, and leaves a tombstone. It frees
+-- memory, so it is let through when there is none left.
+--
+-- KEYS: head, log, snapshot
+-- ARGV: 1 expected revision, 2 expected commit, 3 the tombstone's revision, 4 its commit, 5 channel
+-- Returns: revision and commit where it conflicts; else {'deleted', former birth, former hint of the due date}
+local held = redis.call('HMGET', KEYS[1], 'rev', 'commit', 'born_rev', 'hint')
+local rev, commit = held[1] or '0', held[2] or string.rep('\0', 16)
+if rev ~= ARGV[1] or commit ~= ARGV[2] then
+  return {rev, commit}
+end
+redis.call('HSET', KEYS[1], 'rev', ARGV[3], 'commit', ARGV[4], 'born_rev', ARGV[3], 'born_commit', ARGV[4],
+  'due', '', 'hint', '', 'summary', '')
+redis.call('UNLINK', KEYS[2], KEYS[3])
+redis.pcall('PUBLISH', ARGV[5], ARGV[3])
+return {'deleted', held[3] or '0', held[4] or ''}

@@ -1,0 +1,235 @@
+//! `redis:`, `rediss:`: a stream per space on a Redis server, shared by many servers and processes.
+//!
+//! The keys of a space, all with the hash tag `{space}`:
+//!
+//! - `PREFIX:{space}:log`: a stream. An entry's id is `revision-part`; its fields are `c` commit, `t` time, `b` body. A long
+//!   body goes on in the parts 1, 2, …, which have `b` alone.
+//! - `PREFIX:{space}:head`: a hash: `rev`, `commit`, `born_rev`, `born_commit`, `due`, `hint`, `summary`. It outlives the
+//!   space as its tombstone.
+//! - `PREFIX:{space}:snapshot`: a hash: `rev`, `commit`, `body`.
+//! - `PREFIX:{space}:wake`: the channel on which new revisions are told.
+//!
+//! Beside them lie the indexes, `PREFIX:{index}:…`: see [`index`].
+//!
+//! The user needs these permissions (`ACL SETUSER`): `~PREFIX:* &PREFIX:* +eval +evalsha +exists +hget +hmget +hset +info
+//! +multi +exec +ping +publish +rename +subscribe +time +unlink +unsubscribe +xadd +xrange +xtrim +zadd +zrangebylex
+//! +zrangebyscore +zrem`, and `+select` for another database than 0. Further, `+config|get` to see what may be lost, `+scan
+//! +zscore` for checks, and `+bgrewriteaof +bgsave` for scrubbing.
+
+mod address;
+mod answer;
+mod check;
+mod clock;
+mod index;
+mod keys;
+mod link;
+mod listener;
+mod reader;
+mod script;
+mod scrub;
+mod server;
+mod writer;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use super::{
+    Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store, StoreError,
+    StoreFuture, StoreInfo, Trim, Wakes,
+};
+use crate::options::Retention;
+use address::Address;
+use clock::ServerClock;
+use keys::Keys;
+use link::{Failure, Link};
+use listener::Listening;
+use server::Server;
+
+/// How often the server's clock is looked at.
+const CLOCK: Duration = Duration::from_secs(10);
+/// Due dates remembered, so that an append need not say again what is known.
+const KNOWN_DUES: usize = 10_000;
+/// How long old log is kept here: it lies in memory.
+const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Keeps logs on a Redis server.
+pub struct RedisStore {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    address: Arc<Address>,
+    keys: Keys,
+    /// For what is small and must be quick: appends and heads.
+    quick: Link,
+    /// For what may be large: pages, snapshots, lists.
+    bulk: Link,
+    server: OnceLock<Server>,
+    clock: ServerClock,
+    /// The due dates that this process has written last. Scripts compare them with the truth.
+    known_dues: Mutex<HashMap<SpaceId, Option<i64>>>,
+    wakes: Wakes,
+    listening: Listening,
+    runtime: tokio::runtime::Handle,
+    closed: AtomicBool,
+}
+
+impl RedisStore {
+    /// Connects to the server of a `redis://` or `rediss://` URL. An answer may take as long as `answer_within`.
+    pub async fn open(url: &str, answer_within: Duration) -> Result<Self, StoreError> {
+        let address = Arc::new(Address::parse(url)?);
+        let runtime = tokio::runtime::Handle::current();
+        let link = || Link::new(address.clone(), answer_within, runtime.clone());
+        let inner = Arc::new(Inner {
+            keys: Keys::new(&address.prefix),
+            quick: link(),
+            bulk: link(),
+            address: address.clone(),
+            server: OnceLock::new(),
+            clock: ServerClock::new(),
+            known_dues: Mutex::default(),
+            wakes: Wakes::default(),
+            listening: Listening::default(),
+            runtime: runtime.clone(),
+            closed: AtomicBool::new(false),
+        });
+        // Once: who opens a store wants to know at once that it is not there.
+        inner.quick.connect().await.map_err(|failure| match failure {
+            Failure::Denied(reason) => StoreError::Url { url: address.location.clone(), reason },
+            other => other.of_reading(),
+        })?;
+        let server = inner.inspect().await?;
+        for warning in server.warnings() {
+            tracing::warn!(server = address.location, "{warning}");
+        }
+        let _ = inner.server.set(server);
+        inner.set_clock().await?;
+        let weak = Arc::downgrade(&inner);
+        runtime.spawn(async move {
+            loop {
+                tokio::time::sleep(CLOCK).await;
+                match weak.upgrade() {
+                    // Until it is back, the clock goes on as it went.
+                    Some(inner) if !inner.is_closed() => drop(inner.set_clock().await),
+                    Some(_) | None => return,
+                }
+            }
+        });
+        Ok(Self { inner })
+    }
+}
+
+impl Inner {
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+}
+
+impl Store for RedisStore {
+    fn info(&self) -> StoreInfo {
+        let inner = &self.inner;
+        let server = inner.server.get().cloned().unwrap_or_default();
+        let details = vec![
+            ("redis", server.version.clone()),
+            ("durability", server.persistence()),
+            ("eviction", server.policy.clone()),
+            ("prefix", inner.keys.prefix().into()),
+            ("tls", inner.address.tls.into()),
+        ];
+        StoreInfo {
+            kind: "redis",
+            location: inner.address.location.clone(),
+            ownership: Ownership::Shared,
+            details,
+            warnings: server.warnings(),
+        }
+    }
+
+    fn append(&self, append: Append) -> StoreFuture<'_, Appended> {
+        Box::pin(async move { self.inner.append(&append).await })
+    }
+
+    fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head> {
+        Box::pin(self.inner.head(space))
+    }
+
+    fn load<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Loaded> {
+        Box::pin(self.inner.load(space))
+    }
+
+    fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Page> {
+        Box::pin(self.inner.read_after(space, cursor, limit))
+    }
+
+    fn write_snapshot<'a>(&'a self, space: &'a SpaceId, snapshot: Snapshot) -> StoreFuture<'a, ()> {
+        Box::pin(async move { self.inner.write_snapshot(space, &snapshot).await })
+    }
+
+    fn trim<'a>(&'a self, space: &'a SpaceId, trim: Trim) -> StoreFuture<'a, u64> {
+        Box::pin(self.inner.trim(space, trim))
+    }
+
+    fn list<'a>(
+        &'a self,
+        kind: SpaceKind,
+        after: Option<&'a SpaceId>,
+        limit: usize,
+    ) -> StoreFuture<'a, Vec<ListedSpace>> {
+        Box::pin(self.inner.list(kind, after, limit))
+    }
+
+    fn due(&self, kind: SpaceKind, now: Timestamp, limit: usize) -> StoreFuture<'_, Vec<SpaceId>> {
+        Box::pin(self.inner.due(kind, now, limit))
+    }
+
+    fn delete<'a>(&'a self, space: &'a SpaceId, expected: Head, tombstone: CommitId) -> StoreFuture<'a, Appended> {
+        Box::pin(self.inner.delete(space, expected, tombstone))
+    }
+
+    fn import(&self, import: Import) -> StoreFuture<'_, Appended> {
+        Box::pin(async move { self.inner.import(&import).await })
+    }
+
+    fn rewrite(&self, rewrite: Rewrite) -> StoreFuture<'_, Appended> {
+        Box::pin(async move { self.inner.rewrite(&rewrite).await })
+    }
+
+    fn scrub(&self) -> StoreFuture<'_, ()> {
+        Box::pin(self.inner.scrub())
+    }
+
+    fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
+        let listener = self.inner.wakes.listen(space);
+        self.inner.listen();
+        listener
+    }
+
+    fn now(&self) -> Option<Timestamp> {
+        self.inner.clock.now()
+    }
+
+    fn default_retention(&self) -> Retention {
+        Retention::Age(RETENTION)
+    }
+
+    fn check(&self) -> StoreFuture<'_, Vec<String>> {
+        Box::pin(self.inner.check())
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async {
+            self.inner.closed.store(true, Ordering::Release);
+            self.inner.quick.close();
+            self.inner.bulk.close();
+            self.inner.listening.wake();
+            Ok(())
+        })
+    }
+}
