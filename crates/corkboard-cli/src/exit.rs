@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use corkboard::store::StoreError;
-use corkboard::{Error, ErrorKind, LimitName, Refusal};
+use corkboard::{Error, ErrorKind, LimitName, Refusal, Sealing, SnapshotError};
 use serde::Serialize;
 
 use crate::output::{EntryView, clip, one_line, value_text};
@@ -198,6 +198,7 @@ fn hint(error: &Error) -> Option<String> {
         Error::ScopeDisposed { .. } => "`cork scope list` shows the scopes there are".into(),
         Error::NewerFormat { .. } => "a newer cork can read it".into(),
         Error::Damaged { .. } => "`cork doctor` looks for damage".into(),
+        Error::Snapshot(error) => return snapshot_hint(error),
         Error::Store(error) => return store_hint(error),
         _ => return None,
     })
@@ -226,6 +227,23 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
             LimitName::ScopesPerAgent => "`cork scope list` shows them; `cork scope dispose` makes room".into(),
             _ => return None,
         },
+        _ => return None,
+    })
+}
+
+fn snapshot_hint(error: &SnapshotError) -> Option<String> {
+    Some(match error {
+        SnapshotError::Newer { .. } => "a newer cork can read it".into(),
+        SnapshotError::Damaged(_) => "nothing was changed; another copy of it may be whole".into(),
+        SnapshotError::NeedsKey { sealed_with: Sealing::Passphrase(_) } => {
+            "give it by --passphrase-file, or in CORK_SNAPSHOT_PASSPHRASE".into()
+        }
+        SnapshotError::NeedsKey { .. } => "give it by --key-file".into(),
+        SnapshotError::NotSealed => {
+            "anyone can have written it; if you trust it, try without --passphrase-file, --key-file and \
+             CORK_SNAPSHOT_PASSPHRASE"
+                .into()
+        }
         _ => return None,
     })
 }

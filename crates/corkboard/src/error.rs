@@ -3,6 +3,7 @@
 use corkboard_core::{Refusal, ScopeId};
 
 use crate::options::Tier;
+use crate::snapshot::SnapshotError;
 use crate::store::StoreError;
 
 /// Any error of the library.
@@ -87,6 +88,9 @@ pub enum Error {
     /// A snapshot file that is none.
     #[error("not a memory snapshot: {0}")]
     NotASnapshot(String),
+    /// A snapshot's bytes cannot be used. Nothing was changed.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
     /// A watcher fell too far behind. Watch again from there.
     #[error("the watcher fell behind; resume from revision {resume_from}")]
     Lagged {
@@ -178,6 +182,17 @@ impl Error {
             Self::NewerFormat { .. } => ("newer_format", Damaged),
             Self::Damaged { .. } => ("damaged", Damaged),
             Self::NotASnapshot(_) => ("not_a_snapshot", Invalid),
+            Self::Snapshot(error) => match error {
+                SnapshotError::Newer { .. } => ("newer_format", Damaged),
+                SnapshotError::Damaged(_) => ("snapshot_damaged", Damaged),
+                SnapshotError::NeedsKey { .. } => ("snapshot_needs_key", Denied),
+                SnapshotError::WrongKey { .. } => ("snapshot_wrong_key", Denied),
+                SnapshotError::NotSealed => ("snapshot_not_sealed", Invalid),
+                SnapshotError::TooLarge { .. } => ("snapshot_too_large", Limit),
+                SnapshotError::Cost(_) => ("passphrase_cost", Limit),
+                SnapshotError::EmptyPassphrase => ("empty_passphrase", Invalid),
+                SnapshotError::NoRandomness(_) => ("no_randomness", Unavailable),
+            },
             Self::Lagged { .. } => ("lagged", Gone),
             Self::Store(error) => match error {
                 StoreError::Busy { .. } => ("busy", Unavailable),

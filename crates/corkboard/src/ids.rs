@@ -16,3 +16,10 @@ pub(crate) fn at(now: Timestamp) -> Uuid {
     let millisecond = u64::try_from(now.as_millisecond()).unwrap_or(0);
     Builder::from_unix_timestamp_millis(millisecond, &random).into_uuid()
 }
+
+/// Bytes that nobody can guess and that do not come twice, for salts and nonces.
+pub(crate) fn unguessable<const N: usize>() -> Result<[u8; N], getrandom::Error> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes)
+}

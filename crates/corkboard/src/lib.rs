@@ -35,6 +35,7 @@ mod error;
 mod ids;
 mod memory;
 mod options;
+mod snapshot;
 
 pub use board::{AgentSummary, Corkboard};
 pub use clock::{Clock, ManualClock, SystemClock};
@@ -50,6 +51,10 @@ pub use memory::{
     MemoryStats, Remove, Scope, ScopeInfo, Set, WorkingMemory, Written,
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
+pub use snapshot::{
+    Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,
+    SnapshotKey,
+};
 
 /// The README's example compiles.
 #[cfg(doctest)]

@@ -38,8 +38,9 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
 
 async fn dispatch(cli: Cli) -> Result<(), Failure> {
     let Cli { command, global } = cli;
-    // These two need no open store.
+    // These need no open store.
     match command {
+        Command::Snapshot(snapshot::Snapshot::Inspect(inspect)) => return inspect.run(Output::new(global.json)),
         Command::Completions(completions) => return completions.run(Output::new(global.json)),
         Command::Doctor(doctor) => return doctor.run(&global).await,
         _ => {}

@@ -15,6 +15,7 @@ mod memory;
 mod processes;
 mod readme;
 mod scope;
+mod sealing;
 mod snapshot;
 mod stats;
 mod support;

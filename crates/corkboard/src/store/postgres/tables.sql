@@ -211,8 +211,9 @@ BEGIN
     JOIN {schema}.events AS held ON held.space = locked.space_id AND held.rev = e.rev AND held.part = 0
     WHERE e.part > 0;
     IF snapshot_rev IS NOT NULL THEN
-        UPDATE {schema}.snapshots SET rev = snapshot_rev, commit_id = snapshot_commit, body = snapshot_body
-        WHERE space = locked.space_id;
+        DELETE FROM {schema}.snapshots AS held WHERE held.space = locked.space_id;
+        INSERT INTO {schema}.snapshots (space, rev, commit_id, body)
+        VALUES (locked.space_id, snapshot_rev, snapshot_commit, snapshot_body);
     END IF;
 END $$;
 

@@ -38,7 +38,7 @@ until #page == 0
 if from ~= '-' then
   redis.call('RENAME', KEYS[4], KEYS[2])
 end
-if ARGV[3] ~= '' and redis.call('EXISTS', KEYS[3]) == 1 then
+if ARGV[3] ~= '' then
   redis.call('HSET', KEYS[3], 'rev', ARGV[3], 'commit', ARGV[4], 'body', ARGV[5])
 end
 return 1

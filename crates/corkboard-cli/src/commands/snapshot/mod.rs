@@ -1,0 +1,59 @@
+//! `cork snapshot`: an agent's whole memory in a file.
+
+mod file;
+mod inspect;
+mod restore;
+mod save;
+mod secret;
+
+use clap::Subcommand;
+use serde::Serialize;
+
+pub(super) use self::inspect::Inspect;
+use crate::exit::Failure;
+use crate::session::Session;
+
+/// Save an agent's whole memory to a file, and restore it
+#[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  cork snapshot save before-refactoring.json
+  cork snapshot restore before-refactoring.json
+  cork snapshot save backup.cork --passphrase-file secret.txt
+  cork snapshot inspect backup.cork")]
+pub(crate) enum Snapshot {
+    Save(save::Save),
+    Restore(restore::Restore),
+    Inspect(Inspect),
+}
+
+impl Snapshot {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        match self {
+            Self::Save(save) => save.run(session).await,
+            Self::Restore(restore) => restore.run(session).await,
+            Self::Inspect(inspect) => inspect.run(session.output),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    agent: &'a str,
+    rev: u64,
+    entries: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    /// What it is sealed with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sealed: Option<&'static str>,
+}
+
+/// What a snapshot is sealed with, in a word; nothing if it is not.
+fn sealed_with(sealing: corkboard::Sealing) -> Option<&'static str> {
+    match sealing {
+        corkboard::Sealing::Plain => None,
+        corkboard::Sealing::Key => Some("key"),
+        corkboard::Sealing::Passphrase(_) => Some("passphrase"),
+    }
+}

@@ -1,0 +1,74 @@
+//! `cork snapshot restore`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use corkboard::{Limits, MemorySnapshot, Seal, Sealing, SnapshotBytes, SnapshotForm};
+
+use super::Answer;
+use super::file::read;
+use super::secret::{Secret, ask};
+use crate::exit::Failure;
+use crate::input::{Consent, confirm};
+use crate::output::{count, one_line, time};
+use crate::session::Session;
+
+/// Replace the agent's whole memory by a snapshot of the same agent
+///
+/// Asks first. What the agent remembers now is replaced in one step; its log keeps what was before. Every form that any
+/// version has saved is recognised. What is sealed needs its passphrase or key; at a terminal the passphrase is asked for.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork snapshot restore backup.json
+  cork snapshot restore backup.cork --passphrase-file secret.txt
+  ssh elsewhere cat backup.json | cork snapshot restore - --yes")]
+pub(crate) struct Restore {
+    /// The file; - is stdin
+    file: PathBuf,
+
+    #[command(flatten)]
+    secret: Secret,
+
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+impl Restore {
+    pub(super) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let snapshot = self.read()?;
+        let (agent, entries) = (snapshot.agent.clone(), snapshot.entry_count());
+        let expected = session.agent.agent_id();
+        if agent != expected.as_str() {
+            // Said before anybody is asked.
+            let refusal = corkboard::Refusal::AgentMismatch { expected: expected.as_str().into(), found: agent };
+            return Err(Failure::Library(refusal.into()));
+        }
+        let stats = session.agent.stats().await?;
+        let action = format!(
+            "replace what agent {} remembers ({}, {}) by the snapshot of {} ({})",
+            one_line(&agent),
+            count(stats.total_entries_working, "entry", "entries"),
+            count(stats.total_notes, "note", "notes"),
+            time(snapshot.taken_at),
+            count(entries as u64, "entry", "entries"),
+        );
+        confirm(Consent::from_flag(self.yes), &action)?;
+        let rev = session.agent.restore(snapshot).await?;
+        session.output.answer(&Answer { agent: &agent, rev, entries, file: None, sealed: None }, || {
+            let entries = count(entries as u64, "entry", "entries");
+            format!("restored agent {}, {entries}, at revision {rev}", one_line(&agent))
+        })
+    }
+
+    fn read(&self) -> Result<MemorySnapshot, Failure> {
+        let mut seal = self.secret.seal()?;
+        let bytes = read(&self.file)?;
+        let form = SnapshotForm::of(&bytes)?;
+        if let (Seal::Plain, SnapshotForm::Bytes { sealing: Sealing::Passphrase(_), .. }) = (&seal, form) {
+            seal = ask()?.unwrap_or_default();
+        }
+        Ok(MemorySnapshot::from_bytes(&bytes, &seal, &Limits::default())?)
+    }
+}

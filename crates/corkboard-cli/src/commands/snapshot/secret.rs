@@ -1,0 +1,138 @@
+//! Where the passphrase or key of a snapshot comes from. No argument holds it: others see those.
+
+use std::fs::File;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use corkboard::{Passphrase, Seal, SnapshotKey};
+use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD, Encoding, HEXLOWER_PERMISSIVE};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::file::file_failure;
+use crate::exit::Failure;
+
+const PASSPHRASE_VARIABLE: &str = "CORK_SNAPSHOT_PASSPHRASE";
+
+/// No passphrase and no key is longer. Room for all of it at once: growing would leave copies behind.
+const MOST_BYTES: usize = 4096;
+
+#[derive(Args)]
+pub(super) struct Secret {
+    /// A file with the passphrase; a newline at its end does not count. CORK_SNAPSHOT_PASSPHRASE holds one itself
+    #[arg(long, value_name = "FILE", conflicts_with = "key_file")]
+    passphrase_file: Option<PathBuf>,
+
+    /// A file with a key: 32 bytes, as they are or in hex or base64
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+}
+
+impl Secret {
+    /// What was given; an option counts more than the environment.
+    pub(super) fn seal(&self) -> Result<Seal, Failure> {
+        if let Some(file) = &self.passphrase_file {
+            let content = read(file)?;
+            let passphrase = content.strip_suffix(b"\n").unwrap_or(&content);
+            let passphrase = passphrase.strip_suffix(b"\r").unwrap_or(passphrase);
+            return sealed_with_passphrase(passphrase, &file.display().to_string());
+        }
+        if let Some(file) = &self.key_file {
+            return match key(&read(file)?) {
+                Some(key) => Ok(Seal::Key(key)),
+                None => Err(Failure::invalid("key_file", format!("{}: this is no key", file.display()))
+                    .hint("a key is 32 bytes, as they are or in hex or base64; `head -c 32 /dev/urandom` makes one")),
+            };
+        }
+        match std::env::var_os(PASSPHRASE_VARIABLE) {
+            None => Ok(Seal::Plain),
+            Some(passphrase) => {
+                let passphrase = Zeroizing::new(passphrase.into_encoded_bytes());
+                sealed_with_passphrase(&passphrase, PASSPHRASE_VARIABLE)
+            }
+        }
+    }
+}
+
+/// Asks for the passphrase of a snapshot, where there is somebody to ask.
+pub(super) fn ask() -> Result<Option<Seal>, Failure> {
+    if !std::io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    let passphrase = prompt("Passphrase of the snapshot: ")?;
+    sealed_with_passphrase(passphrase.as_bytes(), "the terminal").map(Some)
+}
+
+/// Asks for a new passphrase, twice: nobody sees what was mistyped.
+pub(super) fn ask_twice() -> Result<Seal, Failure> {
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::invalid("no_terminal", "there is no terminal to ask for a passphrase at")
+            .hint(format!("use --passphrase-file or {PASSPHRASE_VARIABLE}")));
+    }
+    let passphrase = prompt("Passphrase for the snapshot: ")?;
+    if passphrase != prompt("The same again: ")? {
+        return Err(Failure::invalid("passphrases_differ", "the two passphrases are not the same"));
+    }
+    sealed_with_passphrase(passphrase.as_bytes(), "the terminal")
+}
+
+fn prompt(question: &str) -> Result<Zeroizing<String>, Failure> {
+    let answer = rpassword::prompt_password(question);
+    answer.map(Zeroizing::new).map_err(|error| Failure::invalid("no_terminal", format!("the terminal: {error}")))
+}
+
+/// An empty one is refused wherever it is from: a secret that could not be fetched must not become a snapshot that everyone
+/// can read.
+fn sealed_with_passphrase(passphrase: &[u8], from: &str) -> Result<Seal, Failure> {
+    if passphrase.is_empty() {
+        return Err(Failure::invalid("empty_passphrase", format!("the passphrase from {from} is empty")));
+    }
+    Ok(Seal::Passphrase(Passphrase::new(passphrase)))
+}
+
+fn read(file: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    let mut content = Zeroizing::new(Vec::with_capacity(MOST_BYTES + 1));
+    File::open(file)
+        .and_then(|opened| opened.take(MOST_BYTES as u64 + 1).read_to_end(&mut content))
+        .map_err(|error| file_failure(file, &error))?;
+    if content.len() > MOST_BYTES {
+        let message = format!("{}: a passphrase or key has {MOST_BYTES} bytes at most", file.display());
+        return Err(Failure::invalid("secret_too_long", message));
+    }
+    Ok(content)
+}
+
+/// The key in any of its forms. They differ in length, so that none is taken for another.
+fn key(content: &[u8]) -> Option<SnapshotKey> {
+    if let Ok(raw) = content.try_into() {
+        return Some(SnapshotKey::new(raw));
+    }
+    let encodings: [&Encoding; 5] = [&HEXLOWER_PERMISSIVE, &BASE64, &BASE64_NOPAD, &BASE64URL, &BASE64URL_NOPAD];
+    encodings.into_iter().find_map(|encoding| {
+        let mut decoded = encoding.decode(content.trim_ascii()).ok()?;
+        let key = decoded.as_slice().try_into().ok().map(SnapshotKey::new);
+        decoded.zeroize();
+        key
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_many_forms() {
+        let raw: Vec<u8> = (224..=255).collect();
+        let encodings = [HEXLOWER_PERMISSIVE, BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD];
+        for form in encodings.iter().map(|encoding| encoding.encode(&raw)) {
+            for text in [form.clone(), format!("{form}\n"), format!(" {form}\r\n")] {
+                assert!(key(text.as_bytes()).is_some(), "{text:?}");
+            }
+        }
+        assert!(key(HEXLOWER_PERMISSIVE.encode(&raw).to_uppercase().as_bytes()).is_some());
+        assert!(key(&raw).is_some() && key(b"a raw one may be text, as it is ").is_some());
+        for wrong in [&b""[..], &[0; 31], &[0; 33], b"00", "ab".repeat(31).as_bytes(), "gh".repeat(32).as_bytes()] {
+            assert!(key(wrong).is_none(), "{wrong:?}");
+        }
+    }
+}
