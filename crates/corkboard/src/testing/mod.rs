@@ -1,4 +1,4 @@
-//! For those who write or test stores: the conformance suite that every store passes, and a store that injects faults.
+//! For those who write or test stores: the suites that every store passes, and a store that injects faults.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,6 +13,7 @@ pub mod conformance;
 mod faulty;
 mod harness;
 pub mod servers;
+pub mod transfer;
 
 pub use faulty::{Fault, FaultPlan, FaultyStore};
 pub use harness::{Harness, Worker};

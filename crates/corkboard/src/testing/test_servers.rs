@@ -14,11 +14,8 @@ fn main() -> ExitCode {
     };
     let postgres = TestServer::postgres();
     let redis = TestServer::redis();
-    let status = Command::new(&program)
-        .args(arguments)
-        .env(POSTGRES_URL, postgres.url())
-        .env(REDIS_URL, redis.url())
-        .status();
+    let status =
+        Command::new(&program).args(arguments).env(POSTGRES_URL, postgres.url()).env(REDIS_URL, redis.url()).status();
     match status {
         Ok(status) => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
         Err(error) => {
