@@ -1,27 +1,34 @@
-//! `cork snapshot`: an agent's whole memory in a file.
+//! `cork snapshot`: an agent's whole memory in a file, or the whole store.
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use corkboard::{Error, FormatError, MemorySnapshot};
+use corkboard::transfer::{Exported, Imported, Spaces, check};
+use corkboard::{Error, ErrorKind, FormatError, MemorySnapshot};
 use serde::Serialize;
 
+use super::export::{answer, write_file};
+use crate::args::Global;
 use crate::exit::Failure;
 use crate::input::{Consent, confirm};
 use crate::output::{count, one_line, time};
-use crate::session::Session;
+use crate::progress::{ProgressLine, unless_interrupted};
+use crate::session::{Session, StoreSession, is_dash};
+use crate::whole_file::{Existing, WholeFile, file_failure};
 
-/// Save an agent's whole memory to a file, and restore it
+/// Save an agent's whole memory to a file and restore it, or save the whole store
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
   cork snapshot save before-refactoring.json
-  cork snapshot restore before-refactoring.json")]
+  cork snapshot restore before-refactoring.json
+  cork snapshot store everything.jsonl")]
 pub(crate) enum Snapshot {
     Save(Save),
     Restore(Restore),
+    Store(SaveStore),
 }
 
 /// Save the agent's whole memory, scopes included, to a file
@@ -58,11 +65,32 @@ pub(crate) struct Restore {
     yes: bool,
 }
 
+/// Save the whole store to a file while others go on writing
+///
+/// Every space with its whole held log, as it was at one revision: what `cork export --all` writes. The file is read back and
+/// compared with its checksums before it gets its name: it appears when it is complete, right and on disk, or not at all.
+/// `cork import` brings it into another store.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork snapshot store everything.jsonl
+  cork --store sqlite:corkboard.db snapshot store backup.jsonl --force")]
+pub(crate) struct SaveStore {
+    /// The file
+    file: PathBuf,
+
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
+}
+
 impl Snapshot {
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
         match self {
             Self::Save(save) => save.run(session).await,
             Self::Restore(restore) => restore.run(session).await,
+            // It needs no agent, and was seen to before.
+            Self::Store(_) => Ok(()),
         }
     }
 }
@@ -82,8 +110,9 @@ impl Save {
         if is_dash(&self.file) {
             return session.output.document(&snapshot);
         }
-        let existing = if self.force { Existing::Replaced } else { Existing::Kept };
-        write_whole(&self.file, &snapshot, existing)?;
+        let mut json = serde_json::to_vec(&snapshot).map_err(|error| file_failure(&self.file, &error.into()))?;
+        json.push(b'\n');
+        WholeFile::create(&self.file, Existing::from_flag(self.force))?.write(&json)?;
         let (entries, rev) = (snapshot.entry_count(), snapshot.rev);
         let file = self.file.display().to_string();
         session.output.answer(&Answer { agent: &snapshot.agent, rev, entries, file: Some(file.clone()) }, || {
@@ -136,48 +165,36 @@ impl Restore {
     }
 }
 
-fn is_dash(file: &Path) -> bool {
-    file.as_os_str() == "-"
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Existing {
-    Kept,
-    Replaced,
-}
-
-/// Writes a file that is either complete and on disk, or not there.
-fn write_whole(file: &Path, snapshot: &MemorySnapshot, existing: Existing) -> Result<(), Failure> {
-    if existing == Existing::Kept && file.symlink_metadata().is_ok() {
-        return Err(Failure::invalid("file_exists", format!("{} exists already", file.display()))
-            .hint("another name, or --force to replace it"));
+impl SaveStore {
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
+        let session = StoreSession::open_existing(global).await?;
+        let saved = unless_interrupted("no file was written", self.save(&session)).await;
+        session.close(saved).await
     }
-    let mut name = file.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = file.with_file_name(name);
-    let written = write_durably(&temporary, snapshot)
-        .and_then(|()| std::fs::rename(&temporary, file))
-        // The name must be on disk too.
-        .and_then(|()| File::open(folder_of(file))?.sync_all());
-    written.map_err(|error| {
-        // It may never have come into being.
-        let _ = std::fs::remove_file(&temporary);
-        file_failure(file, &error)
-    })
+
+    async fn save(self, session: &StoreSession) -> Result<(), Failure> {
+        let file = WholeFile::create(&self.file, Existing::from_flag(self.force))?;
+        let exported = write_file(session, &Spaces::All, &file).await?;
+        let written = File::open(file.temporary()).map_err(|error| file.failure(&error))?;
+        let mut line = ProgressLine::new(session.output);
+        let reader = tokio::io::BufReader::new(tokio::fs::File::from_std(written));
+        let read = check(reader, &mut |progress| line.tell(progress)).await.map_err(Error::from)?;
+        drop(line);
+        expect_alike(exported, read)?;
+        file.finish()?;
+        answer(session.output, "saved", exported, &self.file)
+    }
 }
 
-fn write_durably(path: &Path, snapshot: &MemorySnapshot) -> std::io::Result<()> {
-    let mut file = File::options().write(true).create_new(true).open(path)?;
-    let mut json = serde_json::to_vec(snapshot)?;
-    json.push(b'\n');
-    file.write_all(&json)?;
-    file.sync_all()
-}
-
-fn folder_of(file: &Path) -> &Path {
-    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-fn file_failure(file: &Path, error: &std::io::Error) -> Failure {
-    Failure::invalid("file", format!("{}: {error}", file.display()))
+/// Fails unless what was read back is what was written.
+fn expect_alike(exported: Exported, mut read: Imported) -> Result<(), Failure> {
+    if let Some(problem) = read.problems.pop() {
+        return Err(Failure::Library(problem.error.into()));
+    }
+    let revisions = read.spaces.iter().map(|space| space.revisions).sum();
+    if (read.spaces.len() as u64, revisions) == (exported.spaces, exported.revisions) {
+        return Ok(());
+    }
+    let message = "what was read back from the disk is not what was written".into();
+    Err(Failure::Own { code: "not_alike", kind: ErrorKind::Damaged, message, hint: Some("check the disk".into()) })
 }

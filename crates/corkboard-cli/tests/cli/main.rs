@@ -18,5 +18,6 @@ mod scope;
 mod snapshot;
 mod stats;
 mod support;
+mod transfer;
 mod values;
 mod watch;

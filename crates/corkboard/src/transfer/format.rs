@@ -17,9 +17,9 @@
 //! the stored bytes back exactly. `{"void":{}}` instead of `end` takes a space back: it was trimmed or deleted while it was
 //! read. `spaces` in the header is how many there were at the beginning, for whoever shows progress.
 //!
-//! The checksum of a space is a chain over its own line, the snapshot and the records (see
-//! [`Checksum`](super::Checksum)), that of the total one over those of the spaces. They find accidents, and whoever changes a file
-//! by hand; whoever means harm can make them anew, so that an export is to be trusted as much as where it comes from.
+//! The checksum of a space is a chain (see [`Checksum`]) over its own line, the snapshot and the records, that of the total one
+//! over those of the spaces. They find accidents, and whoever changes a file by hand. Whoever means harm can make them anew:
+//! an export is to be trusted as much as the place it comes from.
 
 use std::borrow::Cow;
 
@@ -188,6 +188,8 @@ mod tests {
             let Ok(Line::Record(read)) = serde_json::from_slice(&written) else { panic!("{written:?}") };
             assert_eq!(extract(read.body, read.base64.as_deref()).as_deref(), Ok(bytes));
         }
+        let deep = [vec![b'['; 100_000], vec![b']'; 100_000]].concat();
+        assert!(embed(&deep).0.is_some_and(|json| json.get().len() == deep.len()), "depth is no danger");
         assert!(extract(None, None).is_err());
         assert!(extract(None, Some("*")).is_err());
     }

@@ -107,11 +107,12 @@ pub async fn migrate(
     progress: OnProgress<'_>,
 ) -> Result<Migrated, TransferError> {
     let total = count(from).await.map_err(TransferError::Source)?;
+    let stage = if options.mode == MigrateMode::Copy { Stage::Copying } else { Stage::Verifying };
     let mut migration = Migration {
         from,
         to,
         round: 0,
-        meter: Meter::new(Stage::Copying, total, progress),
+        meter: Meter::new(stage, total, progress),
         spaces: BTreeMap::new(),
         problems: BTreeMap::new(),
     };

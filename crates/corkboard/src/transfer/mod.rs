@@ -2,11 +2,11 @@
 //!
 //! A store keeps bytes by space and revision, so a copy needs not know what they mean. What is carried of a space: where its
 //! present life began, the snapshot, every record held with its revision, commit id and time, when something in it is due,
-//! and its summary. What is not: the tombstones of deleted spaces, which no store lists. In the copy, a space of that name
-//! begins at revision 1.
+//! and its summary. What is not: the tombstones of deleted spaces, which no store lists (in the copy, a space of that name
+//! begins at revision 1), and spaces of kinds that this version does not know.
 //!
-//! [`migrate`] copies from store to store and compares both; [`export`] and [`import`] go through JSON lines, whose form
-//! [`format`](self::format) tells. All of them work a page at a time, while others write to the source, and can be ended at any
+//! [`migrate`] copies from store to store and compares both; [`export`] and [`import`] go through JSON lines, whose form the
+//! module `format` tells. All of them work a page at a time, while others write to the source, and can be ended at any
 //! moment: the next run goes on where the target is. Nobody should write to the target meanwhile; what is written there
 //! makes another history of its space, which is then told apart and left alone.
 

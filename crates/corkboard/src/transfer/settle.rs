@@ -80,15 +80,17 @@ async fn write(
     let (space, born, end) = (lines.space.clone(), lines.born, lines.head);
     let (next_due, summary) = (lines.next_due, lines.summary.clone());
     let head = target.map_or(Head::EMPTY, |target| target.head);
-    let held = match target {
-        Some(_) => oldest(to, &space, born).await.map_err(TransferError::Target)?.max(lines.first),
-        None => lines.first,
+    let (held, is_readable) = match target {
+        Some(target) => {
+            let oldest = oldest(to, &space, born).await.map_err(TransferError::Target)?;
+            (oldest.max(lines.first), is_covered(target, oldest))
+        }
+        None => (lines.first, true),
     };
     let before = Cursor { rev: held.saturating_sub(1), commit: None };
     let mut present = LogReader::new(to, &space, before, head.rev);
-    let is_readable = target.is_none_or(|target| is_covered(target, held));
     let mut kept = lines.read()?;
-    // What is whole already needs no snapshot from elsewhere.
+    // What is whole already needs no snapshot from elsewhere, unless an import ended just before it would have got it.
     let snapshot = kept.snapshot.take().filter(|_| head != end || !is_readable);
     let mut writer = SpaceWriter::new(to, &space, born, head, snapshot);
     let (mut revisions, mut bytes) = (0, 0);

@@ -3,9 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
-use crate::store::Rewrite;
+use crate::store::{Import, Rewrite};
 use crate::testing::{Fault, FaultPlan, FaultyStore};
-use crate::transfer::{MigrateMode, MigrateOptions, Migrated, Stage, TransferError, migrate};
+use crate::transfer::{
+    ImportMode, MigrateMode, MigrateOptions, Migrated, Spaces, Stage, TransferError, export, import, migrate,
+};
 use crate::{Corkboard, Options, Watched};
 
 const VERIFY_ONLY: MigrateOptions = MigrateOptions { mode: MigrateMode::VerifyOnly, rounds: 1 };
@@ -141,6 +143,31 @@ pub async fn a_migration_through_faults_comes_to_the_same_end(from: &Harness, to
         }
     }
     target.settle().await;
+    assert_same(&from, &to).await;
+}
+
+/// Ended between the last record and the snapshot, a copy of a trimmed log cannot be read. The next run, or the next import,
+/// mends it.
+pub async fn a_copy_that_lacks_only_its_snapshot_gets_it(from: &Harness, to: &Harness) {
+    let (from, to) = (from.open().await, to.open().await);
+    for name in ["imported", "migrated"] {
+        put_many(&from, &space(name), 30).await;
+        snapshot_and_trim(&from, &space(name), 20, 14).await;
+        let Whole { listed, loaded, records } = everything(&from).await.remove(&space(name)).unwrap();
+        let (space, next_due, summary) = (space(name), listed.next_due, listed.summary);
+        let import = Import { space, born: loaded.born, snapshot: None, records, next_due, summary };
+        assert_eq!(to.import(import).await, Ok(Appended::Committed));
+    }
+    let migrated = migrate(&*from, &*to, VERIFY_ONLY, &mut nobody).await.unwrap();
+    let said: Vec<_> = migrated.problems.iter().map(|problem| problem.error.to_string()).collect();
+    let what = "the copy differs from the original at revision 14: no snapshot has what came before the log";
+    assert_eq!(said, [format!("agent/imported: {what}"), format!("agent/migrated: {what}")]);
+    let mut file = Vec::new();
+    export(&*from, &Spaces::One(space("imported")), &mut file, &mut nobody).await.unwrap();
+    let imported = import(&*to, &*file, ImportMode::Write, &mut nobody).await.unwrap();
+    assert!(imported.problems.is_empty() && imported.spaces[0].revisions == 0, "{imported:?}");
+    assert_eq!(to.load(&space("imported")).await, from.load(&space("imported")).await);
+    assert_done(&copy(&from, &to).await);
     assert_same(&from, &to).await;
 }
 

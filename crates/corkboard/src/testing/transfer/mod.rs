@@ -28,6 +28,7 @@ macro_rules! transfer_suite {
             three_hundred_spaces_are_migrated
             a_migration_interrupted_at_every_page_goes_on
             a_migration_through_faults_comes_to_the_same_end
+            a_copy_that_lacks_only_its_snapshot_gets_it
             a_migration_catches_up_with_writers
             a_source_that_never_rests_is_reported
             a_source_trimmed_before_it_is_compared_is_no_mismatch
@@ -79,7 +80,7 @@ async fn put(store: &Arc<dyn Store>, space: &SpaceId, bodies: &[&[u8]]) -> Head 
     let last = records.last().unwrap();
     let head = Head { rev: last.rev, commit: last.commit };
     let summary = format!("{{\"rev\":{}}}", head.rev).into_bytes();
-    let next_due = (head.rev % 2 == 0).then(|| time(1_000_000 + head.rev as i64));
+    let next_due = head.rev.is_multiple_of(2).then(|| time(1_000_000 + head.rev as i64));
     let append = Append { space: space.clone(), expected, records, next_due, summary };
     assert_eq!(store.append(append).await, Ok(Appended::Committed));
     head
