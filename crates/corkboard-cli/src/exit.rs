@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use corkboard::store::StoreError;
+use corkboard::transfer::TransferError;
 use corkboard::{Error, ErrorKind, LimitName, Refusal, Sealing, SnapshotError};
 use serde::Serialize;
 
@@ -38,7 +39,12 @@ pub(crate) enum Failure {
     Output(std::io::Error),
     /// `doctor` found something, and said what.
     Unhealthy,
+    /// Ctrl-C.
+    Interrupted { then: &'static str },
 }
+
+/// What shells make of a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
 
 impl Failure {
     pub(crate) fn invalid(code: &'static str, message: impl Into<String>) -> Self {
@@ -62,6 +68,7 @@ impl Failure {
             Self::Library(error) => error.kind(),
             Self::Own { kind, .. } => *kind,
             Self::Output(_) | Self::Unhealthy => ErrorKind::Damaged,
+            Self::Interrupted { .. } => ErrorKind::Unavailable,
         }
     }
 }
@@ -80,7 +87,7 @@ pub(crate) fn report(json: bool, result: Result<(), Failure>) -> ExitCode {
         Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
         Err(failure) => failure,
     };
-    let (kind, exit_code) = classify(failure.kind());
+    let (kind, mut exit_code) = classify(failure.kind());
     let problem = match &failure {
         Failure::Unhealthy => return ExitCode::from(exit_code),
         Failure::Library(error) => of_library(error),
@@ -93,6 +100,15 @@ pub(crate) fn report(json: bool, result: Result<(), Failure>) -> ExitCode {
             hint: None,
             details: Details::None {},
         },
+        Failure::Interrupted { then } => {
+            exit_code = INTERRUPTED;
+            Problem {
+                code: "interrupted",
+                message: format!("interrupted; {then}"),
+                hint: None,
+                details: Details::None {},
+            }
+        }
     };
     let retryable = failure.kind() == ErrorKind::Unavailable;
     say(&if json { problem.json(kind, retryable) } else { problem.text() });
@@ -200,6 +216,18 @@ fn hint(error: &Error) -> Option<String> {
         Error::Damaged { .. } => "`cork doctor` looks for damage".into(),
         Error::Snapshot(error) => return snapshot_hint(error),
         Error::Store(error) => return store_hint(error),
+        Error::Transfer(error) => return transfer_hint(error),
+        _ => return None,
+    })
+}
+
+fn transfer_hint(error: &TransferError) -> Option<String> {
+    Some(match error {
+        TransferError::Source(error) | TransferError::Target(error) => return store_hint(error),
+        TransferError::NoSuchSpace { .. } => "`cork stats --all` shows the agents there are".into(),
+        TransferError::NewerVersion { .. } => "a newer cork can read it".into(),
+        TransferError::NotAnExport(_) => "`cork export` and `cork snapshot store` write such files".into(),
+        TransferError::Spool(_) => "TMPDIR names the folder for temporary files".into(),
         _ => return None,
     })
 }

@@ -7,7 +7,9 @@ mod exit;
 mod input;
 mod output;
 mod place;
+mod progress;
 mod session;
+mod whole_file;
 
 use std::process::ExitCode;
 

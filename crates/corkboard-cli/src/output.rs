@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table, Width};
+use corkboard::store::StoreInfo;
 use corkboard::{Content, Entry, Key, MemoryKind, Note};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -263,6 +264,11 @@ pub(crate) fn fields(fields: &[(&str, String)]) -> String {
     let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let lines: Vec<String> = fields.iter().map(|(name, value)| format!("{name:width$}  {value}")).collect();
     lines.join("\n")
+}
+
+/// What a store warns of, a line each.
+pub(crate) fn warnings(info: &StoreInfo) -> Vec<String> {
+    info.warnings.iter().map(|warning| format!("! {}", one_line(warning))).collect()
 }
 
 pub(crate) fn now() -> Timestamp {

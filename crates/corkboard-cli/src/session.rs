@@ -1,6 +1,10 @@
-//! An open store and the agent in question, for the time of one command.
+//! An open store, and the agent in question, for the time of one command.
 
-use corkboard::{AgentMemory, Corkboard, Options, WorkingMemory};
+use std::path::Path;
+use std::sync::Arc;
+
+use corkboard::store::{self, Store, StoreUrl};
+use corkboard::{AgentMemory, Corkboard, Error, Options, WorkingMemory};
 
 use crate::args::Global;
 use crate::exit::Failure;
@@ -35,4 +39,47 @@ impl Session {
         result?;
         Ok(closed?)
     }
+}
+
+/// An open store for a command that moves logs, whatever is in them. Nothing expires meanwhile.
+pub(crate) struct StoreSession {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) output: Output,
+}
+
+impl StoreSession {
+    pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
+        let store = store::open(&global.store_url()?, &Options::default()).await.map_err(Error::from)?;
+        Ok(Self { store, output: Output::new(global.json) })
+    }
+
+    /// Opens a store that is there: to read from one that is not would only create it.
+    pub(crate) async fn open_existing(global: &Global) -> Result<Self, Failure> {
+        let url: StoreUrl = global.store_url()?.parse().map_err(Error::from)?;
+        expect_there(&url)?;
+        Self::open(global).await
+    }
+
+    /// Lets go of the store. What the command met counts more than what closing meets.
+    pub(crate) async fn close(self, result: Result<(), Failure>) -> Result<(), Failure> {
+        if let Err(Failure::Interrupted { .. }) = result {
+            // Whoever wants to leave is not kept waiting. What is on its way is done or undone by the store.
+            return result;
+        }
+        let closed = self.store.close().await;
+        result?;
+        Ok(closed.map_err(Error::from)?)
+    }
+}
+
+pub(crate) fn expect_there(url: &StoreUrl) -> Result<(), Failure> {
+    match url.path().filter(|path| !path.exists()) {
+        None => Ok(()),
+        Some(path) => Err(Failure::not_found(format!("there is no store at {}", path.display()))),
+    }
+}
+
+/// Whether a path stands for stdin or stdout.
+pub(crate) fn is_dash(file: &Path) -> bool {
+    file.as_os_str() == "-"
 }

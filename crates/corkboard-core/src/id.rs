@@ -172,6 +172,9 @@ pub enum SpaceKind {
 }
 
 impl SpaceKind {
+    /// Every kind there is.
+    pub const ALL: &[Self] = &[Self::Agent];
+
     /// The first part of a space's id.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -216,10 +219,8 @@ impl SpaceId {
 
     /// What the space holds, if this version knows it.
     pub fn kind(&self) -> Option<SpaceKind> {
-        match self.0.split_once('/') {
-            Some(("agent", _)) => Some(SpaceKind::Agent),
-            _ => None,
-        }
+        let (kind, _) = self.0.split_once('/')?;
+        SpaceKind::ALL.iter().copied().find(|known| known.as_str() == kind)
     }
 
     /// The agent whose memory this is.

@@ -5,6 +5,7 @@ use corkboard_core::{Refusal, ScopeId};
 use crate::options::Tier;
 use crate::snapshot::SnapshotError;
 use crate::store::StoreError;
+use crate::transfer::TransferError;
 
 /// Any error of the library.
 #[derive(Debug, thiserror::Error)]
@@ -100,6 +101,9 @@ pub enum Error {
     /// The store failed.
     #[error(transparent)]
     Store(StoreError),
+    /// Logs could not be moved.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
     /// The Corkboard was closed.
     #[error("this Corkboard is closed")]
     Closed,
@@ -208,6 +212,7 @@ impl Error {
                 StoreError::Url { .. } => ("store_url", Invalid),
                 StoreError::Closed => ("closed", Unavailable),
             },
+            Self::Transfer(error) => (error.code(), error.kind()),
             Self::Closed => ("closed", Unavailable),
         }
     }

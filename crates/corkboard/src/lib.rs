@@ -27,6 +27,7 @@
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod transfer;
 
 mod board;
 mod clock;
@@ -42,7 +43,8 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use corkboard_core::agent::{AgentEvent, AgentReply, AgentState, MemorySnapshot};
 pub use corkboard_core::{
     Access, Actor, ActorKind, AgentId, Commit, CommitId, Content, Entry, EntryData, EntryId, EntryMetadata,
-    FORMAT_VERSION, FormatError, Key, LimitName, Limits, MemoryKind, Note, NoteId, Refusal, Role, ScopeId, ScopeName,
+    FORMAT_VERSION, FormatError, Head, Key, LimitName, Limits, MemoryKind, Note, NoteId, Refusal, Role, ScopeId,
+    ScopeName, SpaceId, SpaceKind,
 };
 pub use engine::{Watch, Watched};
 pub use error::{Error, ErrorKind};

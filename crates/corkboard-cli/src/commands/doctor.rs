@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::stats::every_agent;
 use crate::args::Global;
 use crate::exit::{Failure, say};
-use crate::output::{Output, bytes, count, one_line};
+use crate::output::{Output, bytes, count, one_line, warnings};
 use crate::session::Session;
 
 /// Whose memory is written to and deleted. Always the same one: a deleted space leaves a tombstone.
@@ -137,9 +137,9 @@ async fn patiently<T>(report: &Report, what: &str, work: impl Future<Output = T>
     }
 }
 
-/// Bytes free where the store's file is, if `df` is there to say so.
+/// Bytes free where the store's files are, if `df` is there to say so.
 fn free_space(info: &StoreInfo) -> Option<u64> {
-    if info.kind != "sqlite" {
+    if !matches!(info.kind, "sqlite" | "file") {
         return None;
     }
     let file = Path::new(&info.location);
@@ -191,6 +191,9 @@ impl Report {
         self.output.line(&format!("  ownership: {}", info.ownership))?;
         for (name, value) in &info.details {
             self.output.line(&format!("  {name}: {value}"))?;
+        }
+        for warning in warnings(info) {
+            self.output.line(&warning)?;
         }
         Ok(())
     }

@@ -2,7 +2,10 @@
 
 mod completions;
 mod doctor;
+mod export;
+mod import;
 mod memory;
+mod migrate;
 mod scope;
 mod snapshot;
 mod stats;
@@ -25,6 +28,9 @@ pub(crate) enum Command {
     Stats(stats::Stats),
     #[command(subcommand)]
     Snapshot(snapshot::Snapshot),
+    Export(export::Export),
+    Import(import::Import),
+    Migrate(migrate::Migrate),
     Doctor(doctor::Doctor),
     Completions(completions::Completions),
 }
@@ -33,25 +39,38 @@ pub(crate) enum Command {
 pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     log_to_stderr(&cli.global);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::Output)?;
-    runtime.block_on(dispatch(cli))
+    let result = runtime.block_on(dispatch(cli));
+    if let Err(Failure::Interrupted { .. }) = result {
+        // Someone may still wait for stdin.
+        runtime.shutdown_background();
+    }
+    result
 }
 
 async fn dispatch(cli: Cli) -> Result<(), Failure> {
     let Cli { command, global } = cli;
-    // These need no open store.
-    match command {
+    // These need no agent, or not even an open store.
+    let command = match command {
         Command::Snapshot(snapshot::Snapshot::Inspect(inspect)) => return inspect.run(Output::new(global.json)),
         Command::Completions(completions) => return completions.run(Output::new(global.json)),
         Command::Doctor(doctor) => return doctor.run(&global).await,
-        _ => {}
-    }
+        Command::Export(export) => return export.run(&global).await,
+        Command::Import(import) => return import.run(&global).await,
+        Command::Migrate(migrate) => return migrate.run(&global).await,
+        Command::Snapshot(snapshot::Snapshot::Store(store)) => return store.run(&global).await,
+        command => command,
+    };
     let session = Session::open(&global).await?;
     let result = match command {
         Command::Memory(memory) => memory.run(&session).await,
         Command::Scope(scope) => scope.run(&session).await,
         Command::Stats(stats) => stats.run(&session).await,
         Command::Snapshot(snapshot) => snapshot.run(&session).await,
-        Command::Doctor(_) | Command::Completions(_) => Ok(()),
+        Command::Export(_)
+        | Command::Import(_)
+        | Command::Migrate(_)
+        | Command::Doctor(_)
+        | Command::Completions(_) => Ok(()),
     };
     session.close(result).await
 }

@@ -1,12 +1,13 @@
 //! `cork stats`: how much is remembered.
 
 use clap::Args;
+use corkboard::store::StoreInfo;
 use corkboard::{AgentSummary, Corkboard, MemoryStats};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::exit::Failure;
-use crate::output::{Room, bytes, fields, one_line, table, time};
+use crate::output::{Room, bytes, fields, one_line, table, time, warnings};
 use crate::session::Session;
 
 /// Agents read at a time.
@@ -35,11 +36,20 @@ impl Stats {
             agent: &'a str,
             #[serde(flatten)]
             stats: &'a MemoryStats,
+            /// What the store warns of.
+            warnings: &'a [String],
         }
         let stats = session.agent.stats().await?;
         let agent = session.agent.agent_id().as_str();
-        session.output.answer(&Answer { agent, stats: &stats }, || one(agent, &stats))
+        let info = session.board.store_info();
+        let answer = Answer { agent, stats: &stats, warnings: &info.warnings };
+        session.output.answer(&answer, || with_warnings(one(agent, &stats), &info))
     }
+}
+
+/// A text, and below it what the store warns of.
+fn with_warnings(text: String, info: &StoreInfo) -> String {
+    [vec![text], warnings(info)].concat().join("\n")
 }
 
 fn one(agent: &str, stats: &MemoryStats) -> String {
@@ -59,9 +69,10 @@ fn one(agent: &str, stats: &MemoryStats) -> String {
 
 async fn all(session: &Session) -> Result<(), Failure> {
     let agents = every_agent(&session.board).await?;
+    let info = session.board.store_info();
     session.output.answer(&agents, || {
         if agents.is_empty() {
-            return "no agent has written anything yet".into();
+            return with_warnings("no agent has written anything yet".into(), &info);
         }
         let rows = agents.iter().map(|agent| {
             let counted = |name| agent.summary.get(name).and_then(serde_json::Value::as_u64);
@@ -83,7 +94,7 @@ async fn all(session: &Session) -> Result<(), Failure> {
             ("SCOPES", Room::Whole),
             ("STORAGE", Room::Whole),
         ];
-        table(header, rows)
+        with_warnings(table(header, rows), &info)
     })
 }
 

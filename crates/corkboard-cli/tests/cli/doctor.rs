@@ -20,6 +20,24 @@ fn good_health() {
     assert_eq!(agents.as_array().unwrap().len(), 1, "the scratch agents are gone: {agents}");
 }
 
+/// A store that loses something by its settings says so, and is in good health all the same.
+#[test]
+fn warnings_are_shown() {
+    let sandbox = Sandbox::new();
+    let memory = ["--store", "memory:"];
+    let text = sandbox.ok(&[&memory[..], &["doctor"]].concat());
+    assert!(text.lines().any(|line| line == "! everything is lost when the process ends"), "{text}");
+    let report = sandbox.json(&[&memory[..], &["doctor"]].concat());
+    let warnings = json!(["everything is lost when the process ends"]);
+    assert_eq!((&report["ok"], &report["store"]["warnings"]), (&json!(true), &warnings));
+    for arguments in [&["stats"][..], &["stats", "--all"]] {
+        let text = sandbox.ok(&[&memory[..], arguments].concat());
+        assert_eq!(text.lines().last(), Some("! everything is lost when the process ends"), "{text}");
+    }
+    assert_eq!(sandbox.json(&[&memory[..], &["stats"]].concat())["warnings"], warnings);
+    assert_eq!(sandbox.json(&["stats"])["warnings"], json!([]), "nothing is lost by the default settings");
+}
+
 #[test]
 fn a_damaged_agent_is_named_and_the_others_load() {
     let sandbox = Sandbox::new();

@@ -157,6 +157,7 @@ fn a_reader_who_leaves_is_no_error() {
         &["memory", "list", "--json"][..],
         &["memory", "watch", "--from", "0"][..],
         &["snapshot", "save", "-"][..],
+        &["export"][..],
         &["doctor"][..],
         &["completions", "bash"][..],
         &["--help"][..],
@@ -174,12 +175,14 @@ fn a_reader_who_leaves_is_no_error() {
 fn a_full_disk_under_stdout_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "a", "1"]);
-    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-    let mut command = sandbox.command(CORK);
-    let child = command.args(["memory", "get", "a"]).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
-    let ran = finish(child);
-    assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stderr.contains("the answer could not be written"), "{ran:?}");
+    for arguments in [&["memory", "get", "a"][..], &["export"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = sandbox.command(CORK);
+        let child = command.args(arguments).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+        let ran = finish(child);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(ran.stderr.contains("the answer could not be written"), "{ran:?}");
+    }
 }
 
 #[test]

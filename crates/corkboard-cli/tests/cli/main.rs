@@ -19,5 +19,6 @@ mod sealing;
 mod snapshot;
 mod stats;
 mod support;
+mod transfer;
 mod values;
 mod watch;

@@ -78,7 +78,7 @@ impl Store for MemoryStore {
             location: "process memory".into(),
             ownership: self.ownership,
             details: vec![("durability", "none: gone when the process ends".into())],
-            warnings: Vec::new(),
+            warnings: vec!["everything is lost when the process ends".into()],
         }
     }
 
@@ -156,7 +156,9 @@ impl Store for MemoryStore {
     fn trim<'a>(&'a self, space: &'a SpaceId, trim: Trim) -> StoreFuture<'a, u64> {
         let mut spaces = self.spaces.lock();
         let Some(log) = spaces.get_mut(space) else { return ready(Ok(1)) };
-        let covered = log.snapshot.as_ref().map_or(0, |snapshot| snapshot.head.rev).min(trim.up_to);
+        // The last record stays: it is the head.
+        let last = log.head.rev.saturating_sub(1);
+        let covered = log.snapshot.as_ref().map_or(0, |snapshot| snapshot.head.rev).min(trim.up_to).min(last);
         let goes = |record: &Record| record.rev <= covered && trim.older_than.is_none_or(|time| record.at < time);
         let going = log.records.iter().take_while(|record| goes(record)).count();
         log.records.drain(..going);

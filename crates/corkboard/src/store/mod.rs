@@ -27,8 +27,7 @@ pub use redis::RedisStore;
 pub use server_url::ServerUrl;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
-pub use url::StoreUrl;
-pub(crate) use url::open;
+pub use url::{StoreUrl, open};
 pub use wakes::Wakes;
 
 use crate::options::Retention;
@@ -67,7 +66,8 @@ pub trait Store: Send + Sync + 'static {
     /// Keeps a snapshot, replacing an older one. A newer one stays.
     fn write_snapshot<'a>(&'a self, space: &'a SpaceId, snapshot: Snapshot) -> StoreFuture<'a, ()>;
 
-    /// Drops old records that a snapshot covers. Returns the oldest revision held afterwards.
+    /// Drops old records that a snapshot covers, never the last one, which is the head. Returns the oldest revision held
+    /// afterwards.
     fn trim<'a>(&'a self, space: &'a SpaceId, trim: Trim) -> StoreFuture<'a, u64>;
 
     /// Spaces of one kind in the order of their ids, after the given one.

@@ -1,6 +1,6 @@
 //! A URL chooses the store, here and nowhere else.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -43,7 +43,19 @@ impl FromStr for StoreUrl {
     }
 }
 
-pub(crate) async fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>, StoreError> {
+impl StoreUrl {
+    /// The file or folder that the store lies in, if it is one that can be looked for.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Memory | Self::Redis(_) | Self::Postgres(_) => None,
+            Self::Sqlite(path) => Some(path),
+        }
+    }
+}
+
+/// Opens a store by its URL, as [`Corkboard::open_with`](crate::Corkboard::open_with) does, for those who work on logs and
+/// not on what they mean.
+pub async fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>, StoreError> {
     // Acknowledging before writing is safe only where nobody else writes.
     let ownership = if options.save.is_on_change() { Ownership::Shared } else { Ownership::Sole };
     match StoreUrl::from_str(url)? {

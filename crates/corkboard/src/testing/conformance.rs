@@ -43,6 +43,7 @@ macro_rules! conformance_suite {
             a_space_reads_the_same_across_a_snapshot
             an_older_snapshot_never_replaces_a_newer
             retention_drops_only_what_a_snapshot_covers
+            the_last_record_is_never_trimmed
             a_watcher_beyond_retention_is_told_what_is_held
             a_watcher_gets_history_then_what_comes
             a_watcher_of_the_future_is_refused
@@ -414,6 +415,22 @@ pub async fn retention_drops_only_what_a_snapshot_covers(harness: &Harness) {
     );
     assert_eq!(store.read_after(&space, Cursor::from(six), 9).await.unwrap().records.len(), 2);
     assert_eq!(store.head(&space).await, Ok(eight));
+}
+
+/// However much a snapshot covers, the last record stays: it is what the log goes on from, here and in a copy.
+pub async fn the_last_record_is_never_trimmed(harness: &Harness) {
+    let store = harness.open().await;
+    let space = space("covered");
+    let head = put(&store, &space, Head::EMPTY, &[b"1", b"2", b"3"]).await;
+    store.write_snapshot(&space, Snapshot { head, body: b"three".to_vec() }).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(store.trim(&space, Trim { up_to: u64::MAX, older_than: None }).await, Ok(3));
+        let page = store.read_after(&space, Cursor { rev: 2, commit: None }, 9).await.unwrap();
+        assert_eq!((page.records.len(), page.records[0].commit, page.head), (1, head.commit, head));
+    }
+    let listed = store.list(SpaceKind::Agent, None, 9).await.unwrap();
+    assert_eq!((listed.len(), listed[0].head), (1, head));
+    put(&store, &space, head, &[b"4"]).await;
 }
 
 /// Who asks for what is no longer held is told the oldest that is.

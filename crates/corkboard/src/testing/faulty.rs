@@ -44,9 +44,11 @@ impl FaultPlan {
     }
 }
 
-/// What can happen to one append.
+/// What can happen to one append or import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
+    /// Nothing goes wrong.
+    Pass,
     /// It fails before it does anything.
     Refuse,
     /// It is done, and its answer lost.
@@ -62,7 +64,7 @@ pub struct FaultyStore {
     inner: Arc<dyn Store>,
     plan: Mutex<FaultPlan>,
     dice: Mutex<fastrand::Rng>,
-    /// What the next appends meet, before the dice decide again.
+    /// What the next appends and imports meet, before the dice decide again.
     script: Mutex<VecDeque<Fault>>,
     /// Appends that are still to land.
     late: Mutex<Vec<tokio::task::JoinHandle<()>>>,
@@ -83,7 +85,7 @@ impl FaultyStore {
         }
     }
 
-    /// What the next appends meet, one after the other.
+    /// What the next appends and imports meet, one after the other.
     pub fn next_appends(&self, faults: impl IntoIterator<Item = Fault>) {
         self.script.lock().extend(faults);
     }
@@ -120,6 +122,34 @@ impl FaultyStore {
         })
     }
 
+    /// Does a write as its fault wants it.
+    async fn meet<F>(&self, write: impl FnOnce(Arc<dyn Store>) -> F) -> Result<Appended, StoreError>
+    where
+        F: Future<Output = Result<Appended, StoreError>> + Send + 'static,
+    {
+        let fault = self.next_fault().await?;
+        let lost = |how: &str| Err(StoreError::OutcomeUnknown(format!("injected: {how}")));
+        let writing = write(self.inner.clone());
+        match fault {
+            None | Some(Fault::Pass) => writing.await,
+            Some(Fault::Refuse) => Err(StoreError::Unavailable("injected".into())),
+            Some(Fault::CutBefore) => lost("not done"),
+            Some(Fault::CutAfter) => {
+                writing.await?;
+                lost("done")
+            }
+            Some(Fault::LandLater) => {
+                let micros = self.dice.lock().u64(0..20_000);
+                let late = tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_micros(micros)).await;
+                    let _ = writing.await;
+                });
+                self.late.lock().push(late);
+                lost("on its way")
+            }
+        }
+    }
+
     async fn dawdle(&self) {
         if self.happens(|plan| plan.delay) {
             let micros = self.dice.lock().u64(0..2000);
@@ -142,28 +172,7 @@ impl Store for FaultyStore {
     }
 
     fn append(&self, append: Append) -> StoreFuture<'_, Appended> {
-        Box::pin(async move {
-            let lost = |how: &str| Err(StoreError::OutcomeUnknown(format!("injected: {how}")));
-            match self.next_fault().await? {
-                None => self.inner.append(append).await,
-                Some(Fault::Refuse) => Err(StoreError::Unavailable("injected".into())),
-                Some(Fault::CutBefore) => lost("not done"),
-                Some(Fault::CutAfter) => {
-                    self.inner.append(append).await?;
-                    lost("done")
-                }
-                Some(Fault::LandLater) => {
-                    let inner = self.inner.clone();
-                    let micros = self.dice.lock().u64(0..20_000);
-                    let late = tokio::spawn(async move {
-                        tokio::time::sleep(Duration::from_micros(micros)).await;
-                        let _ = inner.append(append).await;
-                    });
-                    self.late.lock().push(late);
-                    lost("on its way")
-                }
-            }
-        })
+        Box::pin(self.meet(move |inner| async move { inner.append(append).await }))
     }
 
     fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head> {
@@ -231,10 +240,7 @@ impl Store for FaultyStore {
     }
 
     fn import(&self, import: Import) -> StoreFuture<'_, Appended> {
-        Box::pin(async move {
-            self.pass().await?;
-            self.inner.import(import).await
-        })
+        Box::pin(self.meet(move |inner| async move { inner.import(import).await }))
     }
 
     fn rewrite(&self, rewrite: Rewrite) -> StoreFuture<'_, Appended> {

@@ -1,4 +1,4 @@
-//! For those who write or test stores: the conformance suite that every store passes, and a store that injects faults.
+//! For those who write or test stores: the suites that every store passes, and a store that injects faults.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,6 +14,7 @@ mod faulty;
 mod harness;
 mod proxy;
 pub mod servers;
+pub mod transfer;
 
 pub use faulty::{Fault, FaultPlan, FaultyStore};
 pub use harness::{Harness, PostgresSchema, Worker};

@@ -1,30 +1,32 @@
-//! `cork snapshot`: an agent's whole memory in a file.
+//! `cork snapshot`: an agent's whole memory in a file, or the whole store.
 
 mod file;
 mod inspect;
 mod restore;
 mod save;
 mod secret;
+mod store;
 
 use clap::Subcommand;
 use serde::Serialize;
 
-pub(super) use self::inspect::Inspect;
 use crate::exit::Failure;
 use crate::session::Session;
 
-/// Save an agent's whole memory to a file, and restore it
+/// Save an agent's whole memory to a file and restore it, or save the whole store
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
   cork snapshot save before-refactoring.json
   cork snapshot restore before-refactoring.json
   cork snapshot save backup.cork --passphrase-file secret.txt
-  cork snapshot inspect backup.cork")]
+  cork snapshot inspect backup.cork
+  cork snapshot store everything.jsonl")]
 pub(crate) enum Snapshot {
     Save(save::Save),
     Restore(restore::Restore),
-    Inspect(Inspect),
+    Inspect(inspect::Inspect),
+    Store(store::SaveStore),
 }
 
 impl Snapshot {
@@ -32,7 +34,8 @@ impl Snapshot {
         match self {
             Self::Save(save) => save.run(session).await,
             Self::Restore(restore) => restore.run(session).await,
-            Self::Inspect(inspect) => inspect.run(session.output),
+            // These need no agent, and were seen to before.
+            Self::Inspect(_) | Self::Store(_) => Ok(()),
         }
     }
 }

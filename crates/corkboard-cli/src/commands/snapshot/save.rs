@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use corkboard::{Seal, SnapshotBytes};
 
-use super::file::{Existing, is_dash, write_whole};
 use super::secret::{Secret, ask_twice};
 use super::{Answer, sealed_with};
 use crate::exit::Failure;
 use crate::output::{count, one_line};
-use crate::session::Session;
+use crate::session::{Session, is_dash};
+use crate::whole_file::{Existing, WholeFile};
 
 /// Save the agent's whole memory, scopes included, to a file
 ///
@@ -57,7 +57,7 @@ enum Format {
 impl Save {
     pub(super) async fn run(self, session: &Session) -> Result<(), Failure> {
         let to_stdout = is_dash(&self.file);
-        let existing = if self.force { Existing::Replaced } else { Existing::Kept };
+        let existing = Existing::from_flag(self.force);
         if !to_stdout {
             // Said before a passphrase is asked for.
             existing.check(&self.file)?;
@@ -88,7 +88,7 @@ impl Save {
         if to_stdout {
             return session.output.raw(&bytes);
         }
-        write_whole(&self.file, &bytes, existing)?;
+        WholeFile::create(&self.file, existing)?.write(&bytes)?;
         let (entries, rev) = (snapshot.entry_count(), snapshot.rev);
         let (file, sealed) = (self.file.display().to_string(), sealed_with(seal.sealing()));
         let answer = Answer { agent: &snapshot.agent, rev, entries, file: Some(file.clone()), sealed };

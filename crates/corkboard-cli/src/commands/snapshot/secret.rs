@@ -9,8 +9,8 @@ use corkboard::{Passphrase, Seal, SnapshotKey};
 use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD, Encoding, HEXLOWER_PERMISSIVE};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::file::file_failure;
 use crate::exit::Failure;
+use crate::whole_file::file_failure;
 
 const PASSPHRASE_VARIABLE: &str = "CORK_SNAPSHOT_PASSPHRASE";
 

@@ -1,0 +1,101 @@
+//! `cork export`: whole logs as JSON lines.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use corkboard::transfer::{Exported, Spaces, TransferError, export};
+use corkboard::{AgentId, Error, Limits, SpaceId};
+use serde::Serialize;
+
+use crate::args::Global;
+use crate::exit::Failure;
+use crate::output::{Output, bytes, count};
+use crate::progress::{ProgressLine, unless_interrupted};
+use crate::session::{StoreSession, is_dash};
+use crate::whole_file::{Existing, WholeFile};
+
+/// Write an agent's whole log, or everything in the store, as JSON lines
+///
+/// Revisions, commit ids, times, snapshots: whatever is held. Others may go on writing; each space is as it was at one
+/// revision. `cork import` reads it back. A file appears when it is complete and on disk, or not at all.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork export --agent ada > ada.jsonl
+  cork export --all -o everything.jsonl
+  cork export --all | gzip > everything.jsonl.gz")]
+pub(crate) struct Export {
+    /// Everything in the store, not one agent alone
+    #[arg(long)]
+    all: bool,
+
+    /// The file [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Replace the file if it exists
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+impl Export {
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
+        let spaces = match self.all {
+            true => Spaces::All,
+            false => {
+                Spaces::One(SpaceId::agent(&AgentId::new(&global.agent, &Limits::default()).map_err(Error::from)?))
+            }
+        };
+        let session = StoreSession::open_existing(global).await?;
+        let written = unless_interrupted("no file was written", self.write(&session, &spaces)).await;
+        session.close(written).await
+    }
+
+    async fn write(self, session: &StoreSession, spaces: &Spaces) -> Result<(), Failure> {
+        let Some(path) = self.output.filter(|path| !is_dash(path)) else {
+            let written = write(session, spaces, tokio::io::stdout()).await;
+            return written.map(|_| ()).map_err(|error| match error {
+                TransferError::Write(error) => Failure::Output(error),
+                other => Failure::Library(other.into()),
+            });
+        };
+        let file = WholeFile::create(&path, Existing::from_flag(self.force))?;
+        let exported = write_file(session, spaces, &file).await?;
+        file.finish()?;
+        answer(session.output, "exported", exported, &path)
+    }
+}
+
+/// Exports to a file that is not finished yet.
+pub(super) async fn write_file(session: &StoreSession, spaces: &Spaces, file: &WholeFile) -> Result<Exported, Failure> {
+    let writer = tokio::fs::File::from_std(file.file()?);
+    write(session, spaces, writer).await.map_err(|error| match error {
+        TransferError::Write(error) => file.failure(&error),
+        other => Failure::Library(other.into()),
+    })
+}
+
+async fn write(
+    session: &StoreSession,
+    spaces: &Spaces,
+    writer: impl tokio::io::AsyncWrite + Unpin + Send,
+) -> Result<Exported, TransferError> {
+    let mut line = ProgressLine::new(session.output);
+    export(&*session.store, spaces, writer, &mut |progress| line.tell(progress)).await
+}
+
+/// What was written, for programs or for people.
+pub(super) fn answer(output: Output, verb: &str, exported: Exported, file: &Path) -> Result<(), Failure> {
+    #[derive(Serialize)]
+    struct Answer<'a> {
+        #[serde(flatten)]
+        exported: Exported,
+        file: &'a str,
+    }
+    let file = &file.display().to_string();
+    output.answer(&Answer { exported, file }, || {
+        let spaces = count(exported.spaces, "space", "spaces");
+        let revisions = count(exported.revisions, "revision", "revisions");
+        format!("{verb} {spaces}, {revisions}, {}, to {file}", bytes(exported.bytes))
+    })
+}

@@ -1,0 +1,177 @@
+//! `cork import`: what `cork export` wrote comes back.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use corkboard::transfer::{FileProblem, ImportMode, Imported, ImportedSpace, Outcome, TransferError, import};
+use serde::Serialize;
+use tokio::io::{AsyncBufRead, BufReader};
+
+use crate::args::Global;
+use crate::exit::Failure;
+use crate::output::{bytes, count, one_line};
+use crate::progress::{ProgressLine, unless_interrupted};
+use crate::session::{StoreSession, is_dash};
+use crate::whole_file::file_failure;
+
+/// The most problems that are told to people.
+const SHOWN_PROBLEMS: usize = 20;
+
+/// Bring what cork export wrote into the store
+///
+/// With the same revisions and commit ids. What the store has already is left as it is; where it has the beginning of a log, the
+/// rest is appended; where it has another history, that space is left alone and told, and the others go on. Nothing is
+/// written of a space whose lines are damaged or incomplete. May be ended at any moment and run again.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork import everything.jsonl
+  cork import everything.jsonl --dry-run
+  gunzip < everything.jsonl.gz | cork import")]
+pub(crate) struct Import {
+    /// The file [default: stdin]
+    file: Option<PathBuf>,
+
+    /// Only say what would be written
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Import {
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
+        let session = StoreSession::open(global).await?;
+        let then = "the same command goes on where it stopped";
+        let imported = unless_interrupted(then, self.import(&session)).await;
+        session.close(imported).await
+    }
+
+    async fn import(self, session: &StoreSession) -> Result<(), Failure> {
+        let mode = if self.dry_run { ImportMode::DryRun } else { ImportMode::Write };
+        let Some(file) = self.file.filter(|file| !is_dash(file)) else {
+            let imported = read(session, mode, BufReader::new(tokio::io::stdin())).await;
+            return report(session, mode, &imported.map_err(|error| Failure::Library(error.into()))?);
+        };
+        let reader = tokio::fs::File::open(&file).await.map_err(|error| file_failure(&file, &error))?;
+        let imported = read(session, mode, BufReader::with_capacity(64 * 1024, reader)).await;
+        let imported = imported.map_err(|error| match error {
+            TransferError::Read(error) => file_failure(&file, &error),
+            other => Failure::Library(other.into()),
+        });
+        report(session, mode, &imported?)
+    }
+}
+
+async fn read(
+    session: &StoreSession,
+    mode: ImportMode,
+    reader: impl AsyncBufRead + Unpin + Send,
+) -> Result<Imported, TransferError> {
+    let mut line = ProgressLine::new(session.output);
+    import(&*session.store, reader, mode, &mut |progress| line.tell(progress)).await
+}
+
+#[derive(Serialize)]
+struct Answer {
+    dry_run: bool,
+    total: Total,
+    spaces: Vec<SpaceView>,
+    problems: Vec<ProblemView>,
+}
+
+#[derive(Serialize)]
+struct Total {
+    spaces: u64,
+    new: u64,
+    continued: u64,
+    unchanged: u64,
+    revisions: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct SpaceView {
+    space: String,
+    rev: u64,
+    outcome: Outcome,
+    revisions: u64,
+    bytes: u64,
+}
+
+fn report(session: &StoreSession, mode: ImportMode, imported: &Imported) -> Result<(), Failure> {
+    let Imported { spaces, problems } = imported;
+    let number = |outcome| spaces.iter().filter(|space| space.outcome == outcome).count() as u64;
+    let sum = |amount: fn(&ImportedSpace) -> u64| spaces.iter().map(amount).sum();
+    let total = Total {
+        spaces: spaces.len() as u64,
+        new: number(Outcome::New),
+        continued: number(Outcome::Continued),
+        unchanged: number(Outcome::Unchanged),
+        revisions: sum(|space| space.revisions),
+        bytes: sum(|space| space.bytes),
+    };
+    let words = told(mode, &total);
+    let view = |space: &ImportedSpace| SpaceView {
+        space: space.space.to_string(),
+        rev: space.rev,
+        outcome: space.outcome,
+        revisions: space.revisions,
+        bytes: space.bytes,
+    };
+    let problem =
+        |problem: &FileProblem| ProblemView::new(problem.space.as_ref().map(|space| space.as_str()), &problem.error);
+    let answer = Answer {
+        dry_run: mode == ImportMode::DryRun,
+        total,
+        spaces: spaces.iter().map(view).collect(),
+        problems: problems.iter().map(problem).collect(),
+    };
+    session.output.answer(&answer, || words)?;
+    let errors = problems.iter().map(|problem| &problem.error);
+    expect_none(errors, "part of the export was not imported", "parts of the export were not imported")
+}
+
+fn told(mode: ImportMode, total: &Total) -> String {
+    let verb = if mode == ImportMode::DryRun { "would import" } else { "imported" };
+    let (spaces, revisions) = (count(total.spaces, "space", "spaces"), count(total.revisions, "revision", "revisions"));
+    let Total { new, continued, unchanged, .. } = total;
+    let bytes = bytes(total.bytes);
+    format!("{verb} {spaces} ({new} new, {continued} continued, {unchanged} unchanged): {revisions}, {bytes}")
+}
+
+/// What went wrong with one space, or with one place in a file.
+#[derive(Serialize)]
+pub(super) struct ProblemView {
+    space: Option<String>,
+    code: &'static str,
+    message: String,
+}
+
+impl ProblemView {
+    pub(super) fn new(space: Option<&str>, error: &TransferError) -> Self {
+        Self { space: space.map(str::to_owned), code: error.code(), message: error.to_string() }
+    }
+}
+
+/// Fails if there are problems, with all of them. The first decides what kind of failure it is.
+pub(super) fn expect_none<'a>(
+    problems: impl ExactSizeIterator<Item = &'a TransferError> + Clone,
+    one: &str,
+    many: &str,
+) -> Result<(), Failure> {
+    let Some(first) = problems.clone().next() else { return Ok(()) };
+    let number = problems.len();
+    let what = count(number as u64, one, many);
+    let mut lines: Vec<String> = problems.take(SHOWN_PROBLEMS).map(|error| one_line(&error.to_string())).collect();
+    if number > SHOWN_PROBLEMS {
+        lines.push(format!("and {} more: --json tells all", number - SHOWN_PROBLEMS));
+    }
+    let message = format!("{what}:\n  {}", lines.join("\n  "));
+    let failure = Failure::Own { code: first.code(), kind: first.kind(), message, hint: None };
+    Err(match first {
+        TransferError::Deleted { .. } => failure.hint(
+            "import it into another store; `cork snapshot save` and `restore` then bring back what it remembered",
+        ),
+        TransferError::Gap { .. } => failure.hint("a target that has nothing of it can still get what is held"),
+        _ => failure,
+    })
+}

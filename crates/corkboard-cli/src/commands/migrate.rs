@@ -1,0 +1,242 @@
+//! `cork migrate`: everything in one store, to another.
+
+use clap::Args;
+use corkboard::store::{self, Store, StoreError, StoreInfo, StoreUrl};
+use corkboard::transfer::{
+    Checksum, MigrateMode, MigrateOptions, Migrated, MigratedSpace, Problem, TransferError, migrate,
+};
+use corkboard::{Error, ErrorKind, Options};
+use serde::Serialize;
+
+use super::import::{ProblemView, expect_none};
+use crate::args::Global;
+use crate::exit::Failure;
+use crate::output::{Output, Room, bytes, count, one_line, table};
+use crate::progress::{ProgressLine, unless_interrupted};
+use crate::session::expect_there;
+
+/// The most names that a line tells.
+const SHOWN_NAMES: usize = 10;
+
+/// Copy everything from one store to another, and compare both
+///
+/// Every space with its whole held log: the same revisions, commit ids, times and snapshots. May be ended at any moment and run
+/// again: it goes on where the target is. Others may go on writing to FROM; nobody should write to TO yet. Where TO
+/// has another history of a space, that space is left alone and told, and the others go on. Deleted spaces leave no
+/// trace in the copy.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork migrate sqlite:corkboard.db sqlite:/srv/corkboard.db
+  cork migrate sqlite:corkboard.db sqlite:/srv/corkboard.db --verify-only --list")]
+pub(crate) struct Migrate {
+    /// The store to copy from
+    #[arg(value_name = "FROM")]
+    from: String,
+
+    /// The store to copy to
+    #[arg(value_name = "TO")]
+    to: String,
+
+    /// Copy nothing, only compare
+    #[arg(long)]
+    verify_only: bool,
+
+    /// Show every space, not the totals alone
+    #[arg(long)]
+    list: bool,
+}
+
+impl Migrate {
+    pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
+        let (source, target) = (url(&self.from)?, url(&self.to)?);
+        expect_there(&source)?;
+        if self.verify_only {
+            expect_there(&target)?;
+        }
+        let options = Options::default();
+        let from = store::open(&self.from, &options).await.map_err(TransferError::Source).map_err(Error::from)?;
+        let to = store::open(&self.to, &options).await.map_err(TransferError::Target).map_err(Error::from)?;
+        let result = match is_same(&from.info(), &to.info()) {
+            true => Err(Failure::invalid("same_store", "both are the same store")),
+            false => {
+                let then = "the same command goes on where it stopped";
+                unless_interrupted(then, self.migrate(global, &*from, &*to)).await
+            }
+        };
+        if let Err(Failure::Interrupted { .. }) = result {
+            // Whoever wants to leave is not kept waiting.
+            return result;
+        }
+        let closed = (from.close().await, to.close().await);
+        result?;
+        Ok(closed.0.and(closed.1).map_err(Error::from)?)
+    }
+
+    async fn migrate(&self, global: &Global, from: &dyn Store, to: &dyn Store) -> Result<(), Failure> {
+        let output = Output::new(global.json);
+        let mode = if self.verify_only { MigrateMode::VerifyOnly } else { MigrateMode::Copy };
+        let options = MigrateOptions { mode, ..MigrateOptions::default() };
+        let mut line = ProgressLine::new(output);
+        let migrated = migrate(from, to, options, &mut |progress| line.tell(progress)).await.map_err(Error::from)?;
+        drop(line);
+        let answer = Answer::new(from.info(), to.info(), &migrated);
+        output.answer(&answer, || self.told(&answer))?;
+        let errors = migrated.problems.iter().map(|problem| &problem.error);
+        expect_none(errors, "space is not the same in the target", "spaces are not the same in the target")?;
+        expect_all(mode, &migrated)
+    }
+
+    fn told(&self, answer: &Answer) -> String {
+        let Total { spaces, copied_revisions, copied_bytes, verified_revisions, .. } = &answer.total;
+        let (spaces, verified) =
+            (count(*spaces, "space", "spaces"), count(*verified_revisions, "revision", "revisions"));
+        let copied = format!("{}, {}", count(*copied_revisions, "revision", "revisions"), bytes(*copied_bytes));
+        let mut lines = Vec::new();
+        if self.list {
+            let header = [
+                ("SPACE", Room::Rest),
+                ("REVISION", Room::Whole),
+                ("COPIED", Room::Whole),
+                ("VERIFIED", Room::Whole),
+                ("BYTES", Room::Whole),
+            ];
+            let rows = answer.spaces.iter().map(|space| {
+                let revisions =
+                    [space.rev, space.copied_revisions, space.verified_revisions].map(|rev| rev.to_string());
+                let [rev, copied, verified] = revisions;
+                [one_line(&space.space), rev, copied, verified, bytes(space.verified_bytes)]
+            });
+            lines.push(table(header, rows));
+        }
+        lines.push(match self.verify_only {
+            true => format!("compared {spaces}, {verified}"),
+            false => format!("copied {copied}; compared {spaces}, {verified}"),
+        });
+        if !answer.only_in_target.is_empty() {
+            let number = count(answer.only_in_target.len() as u64, "space", "spaces");
+            lines.push(format!("left alone {number} that only the target has: {}", names(&answer.only_in_target)));
+        }
+        lines.join("\n")
+    }
+}
+
+/// A store that can be migrated from or to.
+fn url(given: &str) -> Result<StoreUrl, Failure> {
+    match given.parse() {
+        Ok(StoreUrl::Memory) => Err(Failure::invalid(
+            "store_url",
+            "memory: begins and ends with this command: there is nothing to keep there",
+        )),
+        Ok(url) => Ok(url),
+        Err(error @ StoreError::Url { .. }) if !given.contains(':') => {
+            Err(Failure::invalid("store_url", error.to_string()).hint(format!("did you mean sqlite:{given}?")))
+        }
+        Err(error) => Err(Failure::Library(error.into())),
+    }
+}
+
+fn is_same(one: &StoreInfo, other: &StoreInfo) -> bool {
+    let place = |info: &StoreInfo| std::fs::canonicalize(&info.location).unwrap_or_else(|_| (&info.location).into());
+    one.kind == other.kind && place(one) == place(other)
+}
+
+/// Fails if the source has more than what was copied.
+fn expect_all(mode: MigrateMode, migrated: &Migrated) -> Result<(), Failure> {
+    let behind: Vec<String> = migrated.behind().map(|space| space.space.to_string()).collect();
+    if behind.is_empty() {
+        return Ok(());
+    }
+    let number = count(behind.len() as u64, "space", "spaces");
+    let (message, hint) = match mode {
+        MigrateMode::Copy => (
+            format!("still being written to: {number} behind: {}", names(&behind)),
+            "what was copied is right; when nobody writes to the source any more, the same command brings the rest",
+        ),
+        MigrateMode::VerifyOnly => (
+            format!("the target lacks revisions of {number}: {}", names(&behind)),
+            "without --verify-only, they are copied",
+        ),
+    };
+    Err(Failure::Own { code: "behind", kind: ErrorKind::Unavailable, message, hint: Some(hint.into()) })
+}
+
+fn names(all: &[String]) -> String {
+    let mut shown: Vec<String> = all.iter().take(SHOWN_NAMES).map(|name| one_line(name)).collect();
+    if all.len() > SHOWN_NAMES {
+        shown.push(format!("and {} more", all.len() - SHOWN_NAMES));
+    }
+    shown.join(", ")
+}
+
+#[derive(Serialize)]
+struct Answer {
+    from: Place,
+    to: Place,
+    total: Total,
+    spaces: Vec<SpaceView>,
+    only_in_target: Vec<String>,
+    problems: Vec<ProblemView>,
+}
+
+#[derive(Serialize)]
+struct Place {
+    kind: &'static str,
+    location: String,
+}
+
+#[derive(Serialize)]
+struct Total {
+    spaces: u64,
+    copied_revisions: u64,
+    copied_bytes: u64,
+    verified_revisions: u64,
+    verified_bytes: u64,
+    behind: u64,
+}
+
+#[derive(Serialize)]
+struct SpaceView {
+    space: String,
+    rev: u64,
+    copied_revisions: u64,
+    copied_bytes: u64,
+    verified_revisions: u64,
+    verified_bytes: u64,
+    checksum: Checksum,
+    caught_up: bool,
+}
+
+impl Answer {
+    fn new(from: StoreInfo, to: StoreInfo, migrated: &Migrated) -> Self {
+        let place = |info: StoreInfo| Place { kind: info.kind, location: info.location };
+        let sum = |amount: fn(&MigratedSpace) -> u64| migrated.spaces.iter().map(amount).sum();
+        let total = Total {
+            spaces: migrated.spaces.len() as u64,
+            copied_revisions: sum(|space| space.copied_revisions),
+            copied_bytes: sum(|space| space.copied_bytes),
+            verified_revisions: sum(|space| space.verified_revisions),
+            verified_bytes: sum(|space| space.verified_bytes),
+            behind: migrated.behind().count() as u64,
+        };
+        let view = |space: &MigratedSpace| SpaceView {
+            space: space.space.to_string(),
+            rev: space.head.rev,
+            copied_revisions: space.copied_revisions,
+            copied_bytes: space.copied_bytes,
+            verified_revisions: space.verified_revisions,
+            verified_bytes: space.verified_bytes,
+            checksum: space.checksum,
+            caught_up: space.caught_up,
+        };
+        let problem = |problem: &Problem| ProblemView::new(Some(problem.space.as_str()), &problem.error);
+        Self {
+            from: place(from),
+            to: place(to),
+            total,
+            spaces: migrated.spaces.iter().map(view).collect(),
+            only_in_target: migrated.only_in_target.iter().map(ToString::to_string).collect(),
+            problems: migrated.problems.iter().map(problem).collect(),
+        }
+    }
+}

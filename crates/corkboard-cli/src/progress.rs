@@ -1,0 +1,63 @@
+//! A line on the terminal for what takes long.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use corkboard::transfer::{Progress, Stage};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+
+use crate::exit::Failure;
+use crate::output::{Output, bytes, count};
+
+/// What is done sooner needs no progress.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How often the line changes.
+const REFRESH: Duration = Duration::from_millis(100);
+
+/// Shows on stderr how far it is, if that is a terminal and nobody asked for JSON. It goes when it is dropped.
+pub(crate) struct ProgressLine {
+    is_wanted: bool,
+    bar: Option<ProgressBar>,
+    next: Instant,
+}
+
+impl ProgressLine {
+    pub(crate) fn new(output: Output) -> Self {
+        let is_wanted = !output.is_json() && std::io::stderr().is_terminal();
+        Self { is_wanted, bar: None, next: Instant::now() + PATIENCE }
+    }
+
+    pub(crate) fn tell(&mut self, progress: &Progress) {
+        if !self.is_wanted || Instant::now() < self.next {
+            return;
+        }
+        self.next = Instant::now() + REFRESH;
+        let bar = self.bar.get_or_insert_with(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            // A template that makes no sense would be shown as none; a test sees this one.
+            let style = ProgressStyle::with_template("{prefix} [{bar:20}] {pos} of {len} spaces, {msg}");
+            bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())).with_finish(ProgressFinish::AndClear)
+        });
+        bar.set_prefix(match progress.stage {
+            Stage::Copying => "copying",
+            Stage::Verifying => "verifying",
+            Stage::Exporting => "exporting",
+            Stage::Importing => "importing",
+        });
+        bar.set_length(progress.total);
+        bar.set_position(progress.spaces);
+        let revisions = count(progress.revisions, "revision", "revisions");
+        bar.set_message(format!("{revisions}, {}", bytes(progress.bytes)));
+    }
+}
+
+/// Does something that Ctrl-C may end. What `then` says, is left.
+pub(crate) async fn unless_interrupted<T>(
+    then: &'static str,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    tokio::select! {
+        done = work => done,
+        Ok(()) = tokio::signal::ctrl_c() => Err(Failure::Interrupted { then }),
+    }
+}

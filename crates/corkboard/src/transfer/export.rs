@@ -1,0 +1,188 @@
+//! From a store to a file.
+
+use corkboard_core::{Head, SpaceId};
+use tokio::io::{AsyncWrite, AsyncWriteExt, BufWriter};
+
+use super::format::{EndLine, FORMAT, Header, Line, RecordLine, SnapshotLine, SpaceLine, TotalLine, VERSION, embed};
+use super::log::{Listing, LogReader, count, find, oldest};
+use super::migrate::{cut_off, is_covered};
+use super::{ATTEMPTS, Checksum, Meter, OnProgress, Stage, TransferError};
+use crate::clock::{Clock, SystemClock};
+use crate::store::{Cursor, ListedSpace, Record, Snapshot, Store, StoreError};
+
+/// Which spaces to export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Spaces {
+    /// All of them.
+    All,
+    /// This one. It must be there.
+    One(SpaceId),
+}
+
+/// What an export wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Exported {
+    /// Spaces.
+    pub spaces: u64,
+    /// Revisions.
+    pub revisions: u64,
+    /// The bytes of their bodies, and of snapshots. The file has more.
+    pub bytes: u64,
+}
+
+/// Writes spaces with their whole held logs as JSON lines: see [`format`](super::format).
+///
+/// Others may write meanwhile. Each space is as it was at one revision; different spaces may be of different moments. Spaces
+/// that come or go meanwhile may be missing.
+pub async fn export(
+    store: &dyn Store,
+    spaces: &Spaces,
+    writer: impl AsyncWrite + Unpin + Send,
+    progress: OnProgress<'_>,
+) -> Result<Exported, TransferError> {
+    let (one, total) = match spaces {
+        Spaces::All => (None, count(store).await.map_err(TransferError::Source)?),
+        Spaces::One(space) => {
+            let found = find(store, space).await.map_err(TransferError::Source)?;
+            (Some(found.ok_or_else(|| TransferError::NoSuchSpace { space: space.clone() })?), 1)
+        }
+    };
+    let mut exporter = Exporter {
+        store,
+        writer: BufWriter::with_capacity(64 * 1024, writer),
+        line: Vec::new(),
+        meter: Meter::new(Stage::Exporting, total, progress),
+        total: TotalLine::default(),
+    };
+    exporter.header(total).await?;
+    match one {
+        Some(listed) => exporter.space(listed).await?,
+        None => {
+            let mut listing = Listing::new(store);
+            while let Some(listed) = listing.next().await.map_err(TransferError::Source)? {
+                exporter.space(listed).await?;
+            }
+        }
+    }
+    exporter.finish().await
+}
+
+struct Exporter<'a, W> {
+    store: &'a dyn Store,
+    writer: BufWriter<W>,
+    line: Vec<u8>,
+    meter: Meter<'a>,
+    total: TotalLine,
+}
+
+/// What a space's lines told.
+#[derive(Default)]
+struct Written {
+    records: u64,
+    bytes: u64,
+    checksum: Checksum,
+}
+
+impl<W: AsyncWrite + Unpin + Send> Exporter<'_, W> {
+    async fn header(&mut self, spaces: u64) -> Result<(), TransferError> {
+        let (format, store) = (FORMAT.into(), self.store.info().kind.into());
+        self.write(&Line::Export(Header { format, version: VERSION, at: SystemClock.now(), store, spaces })).await
+    }
+
+    async fn space(&mut self, listed: ListedSpace) -> Result<(), TransferError> {
+        let space = listed.space.clone();
+        let exported = self.space_as_it_is(listed).await;
+        self.meter.space();
+        exported.map_err(|error| error.of_space(&space))
+    }
+
+    /// Writes a space as it was listed. If it is trimmed or deleted meanwhile, looks again.
+    async fn space_as_it_is(&mut self, listed: ListedSpace) -> Result<(), TransferError> {
+        let space = listed.space.clone();
+        let (mut listed, mut uncovered) = (Some(listed), 0);
+        for _ in 0..ATTEMPTS {
+            // Deleted since.
+            let Some(as_listed) = listed else { return Ok(()) };
+            let mut loaded = self.store.load(&space).await.map_err(TransferError::Source)?;
+            // A snapshot that was made since is not of this log, which ends before it.
+            loaded.snapshot = loaded.snapshot.filter(|snapshot| snapshot.head.rev <= as_listed.head.rev);
+            let oldest = oldest(self.store, &space, loaded.born).await.map_err(TransferError::Source)?;
+            if oldest > as_listed.head.rev || !is_covered(&loaded, oldest) {
+                uncovered += 1;
+            } else if self.lines(&as_listed, loaded.born, loaded.snapshot, oldest).await? {
+                return Ok(());
+            }
+            listed = find(self.store, &space).await.map_err(TransferError::Source)?;
+        }
+        Err(if uncovered == ATTEMPTS { cut_off(&space) } else { TransferError::Contended { space } })
+    }
+
+    /// Writes a space's lines. `false`, if it was trimmed or deleted meanwhile: then they are taken back.
+    async fn lines(
+        &mut self,
+        listed: &ListedSpace,
+        born: Head,
+        snapshot: Option<Snapshot>,
+        oldest: u64,
+    ) -> Result<bool, TransferError> {
+        let start = Cursor { rev: oldest.saturating_sub(1), commit: None };
+        let mut reader = LogReader::new(self.store, &listed.space, start, listed.head.rev);
+        let mut written = Written::default();
+        let ListedSpace { space, head, next_due, summary: bytes } = listed;
+        let (summary, summary_base64) = embed(bytes);
+        let (head, next_due) = (*head, *next_due);
+        let id = space.as_str().into();
+        self.write(&Line::Space(SpaceLine { id, born, head, next_due, summary, summary_base64 })).await?;
+        written.checksum.space(space.as_str(), born, head, next_due, bytes);
+        if let Some(snapshot) = snapshot {
+            let (body, base64) = embed(&snapshot.body);
+            let Head { rev, commit } = snapshot.head;
+            self.write(&Line::Snapshot(SnapshotLine { rev, commit, body, base64 })).await?;
+            written.checksum.snapshot(&snapshot);
+            written.bytes += snapshot.body.len() as u64;
+        }
+        loop {
+            match reader.next().await {
+                Ok(Some(record)) => self.record(&record, &mut written).await?,
+                Ok(None) => break,
+                Err(StoreError::Compacted { .. } | StoreError::Diverged | StoreError::Future { .. }) => {
+                    self.write(&Line::Void {}).await?;
+                    return Ok(false);
+                }
+                Err(error) => return Err(TransferError::Source(error)),
+            }
+        }
+        let Written { records, bytes, checksum } = written;
+        self.write(&Line::End(EndLine { records, bytes, checksum })).await?;
+        self.total.spaces += 1;
+        self.total.records += records;
+        self.total.bytes += bytes;
+        self.total.checksum.checksum(checksum);
+        Ok(true)
+    }
+
+    async fn record(&mut self, record: &Record, written: &mut Written) -> Result<(), TransferError> {
+        let Record { rev, commit, at, body: bytes } = record;
+        let (body, base64) = embed(bytes);
+        self.write(&Line::Record(RecordLine { rev: *rev, commit: *commit, at: *at, body, base64 })).await?;
+        written.checksum.record(record);
+        written.records += 1;
+        written.bytes += bytes.len() as u64;
+        self.meter.revisions(1, bytes.len() as u64);
+        Ok(())
+    }
+
+    async fn finish(mut self) -> Result<Exported, TransferError> {
+        let TotalLine { spaces, records: revisions, bytes, .. } = self.total;
+        self.write(&Line::Total(self.total)).await?;
+        self.writer.flush().await.map_err(TransferError::Write)?;
+        Ok(Exported { spaces, revisions, bytes })
+    }
+
+    async fn write(&mut self, line: &Line<'_>) -> Result<(), TransferError> {
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, line).map_err(|error| TransferError::Write(error.into()))?;
+        self.line.push(b'\n');
+        self.writer.write_all(&self.line).await.map_err(TransferError::Write)
+    }
+}

@@ -1,0 +1,321 @@
+//! From a file to a store.
+
+use corkboard_core::SpaceId;
+use tokio::io::AsyncBufRead;
+
+use super::format::{AnyHeader, FORMAT, Line, SpaceLine, TotalLine, VERSION};
+use super::lines::{FoundLine, LineReader};
+use super::settle::{Outcome, settle};
+use super::space_lines::{Misfit, SpaceLines, shown};
+use super::{Meter, OnProgress, Stage, TransferError};
+use crate::store::Store;
+
+/// With so much wrong, a file is given up.
+const MOST_DAMAGE: u32 = 1000;
+
+/// Whether an import writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportMode {
+    /// Writes what the store lacks.
+    Write,
+    /// Only says what it would write.
+    DryRun,
+}
+
+/// What an import did and found.
+#[derive(Debug, Default)]
+pub struct Imported {
+    /// The spaces of the file, in its order, but for those with problems.
+    pub spaces: Vec<ImportedSpace>,
+    /// What was left out, and why. If there is nothing here, the store has everything that was exported.
+    pub problems: Vec<FileProblem>,
+}
+
+/// One space of an import.
+#[derive(Debug, Clone)]
+pub struct ImportedSpace {
+    /// Which space.
+    pub space: SpaceId,
+    /// Its last revision in the file.
+    pub rev: u64,
+    /// What was done.
+    pub outcome: Outcome,
+    /// Revisions written.
+    pub revisions: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Something of a file that was not imported.
+#[derive(Debug)]
+pub struct FileProblem {
+    /// Which space, if that can be said.
+    pub space: Option<SpaceId>,
+    /// What is wrong.
+    pub error: TransferError,
+}
+
+/// Reads an export (see [`format`](super::format)) and writes what the store lacks of it, with the same revisions and commit ids.
+///
+/// A space is written when all its lines were seen and their checksum matched; until then they are kept in memory, or beyond
+/// 4 MiB in a temporary file. A space that the store has: if it has the whole, it is left as it is; if it has the
+/// beginning, the rest is appended; if it has another history, or is ahead of the file, that is a [`FileProblem`] and nothing in it
+/// is touched. What is damaged in the file is one too. The other spaces go on.
+pub async fn import(
+    store: &dyn Store,
+    reader: impl AsyncBufRead + Unpin + Send,
+    mode: ImportMode,
+    progress: OnProgress<'_>,
+) -> Result<Imported, TransferError> {
+    read(Some((store, mode)), reader, progress).await
+}
+
+/// Reads an export and looks for what is wrong with it, without any store. [`ImportedSpace::outcome`] is what it would be in
+/// an empty one.
+pub async fn check(
+    reader: impl AsyncBufRead + Unpin + Send,
+    progress: OnProgress<'_>,
+) -> Result<Imported, TransferError> {
+    read(None, reader, progress).await
+}
+
+async fn read(
+    to: Option<(&dyn Store, ImportMode)>,
+    reader: impl AsyncBufRead + Unpin + Send,
+    progress: OnProgress<'_>,
+) -> Result<Imported, TransferError> {
+    let mut lines = LineReader::new(reader);
+    let total = expect_header(lines.next().await)?;
+    let mut importer = Importer {
+        to,
+        meter: Meter::new(Stage::Importing, total, progress),
+        seen: TotalLine::default(),
+        imported: Imported::default(),
+        state: State::Between,
+        damage: 0,
+    };
+    while importer.state != State::Done {
+        match lines.next().await {
+            Ok(Some(line)) => importer.take(&line).await?,
+            Ok(None) => importer.cut_off(lines.number()),
+            Err(error @ TransferError::LineTooLong { .. }) => importer.damaged(error)?,
+            Err(error) => return Err(error),
+        }
+    }
+    if let Ok(None) = lines.next().await {
+        return Ok(importer.imported);
+    }
+    let message = "something follows the end of the export".into();
+    importer.problem(None, TransferError::Line { line: lines.number(), message });
+    Ok(importer.imported)
+}
+
+/// How many spaces the header speaks of.
+fn expect_header(line: Result<Option<FoundLine<'_>>, TransferError>) -> Result<u64, TransferError> {
+    let not_an_export = |reason: &str| Err(TransferError::NotAnExport(reason.into()));
+    let line = match line {
+        Ok(Some(line)) => line,
+        Ok(None) => return not_an_export("it is empty"),
+        Err(TransferError::LineTooLong { .. }) => return not_an_export("its first line has no end"),
+        Err(error) => return Err(error),
+    };
+    // A newer header may have another shape: its version decides.
+    match serde_json::from_slice(line.bytes) {
+        Ok(AnyHeader { export }) if export.format != FORMAT => return not_an_export("it is another program's"),
+        Ok(AnyHeader { export }) if export.version > VERSION => {
+            return Err(TransferError::NewerVersion { found: export.version });
+        }
+        Ok(_) => {}
+        Err(error) => return not_an_export(&reason(&error)),
+    }
+    match serde_json::from_slice(line.bytes) {
+        Ok(Line::Export(header)) => Ok(header.spaces),
+        Ok(_) => not_an_export("it has no header"),
+        Err(error) => not_an_export(&reason(&error)),
+    }
+}
+
+struct Importer<'a> {
+    to: Option<(&'a dyn Store, ImportMode)>,
+    meter: Meter<'a>,
+    seen: TotalLine,
+    imported: Imported,
+    state: State,
+    /// How often something was wrong with the file itself.
+    damage: u32,
+}
+
+/// Where in the file we are.
+enum State {
+    /// Before a space, or the total.
+    Between,
+    /// In a space.
+    Inside(Box<SpaceLines>),
+    /// After something damaged: until the next space.
+    Lost,
+    /// After the total.
+    Done,
+}
+
+impl PartialEq for State {
+    fn eq(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+impl Importer<'_> {
+    async fn take(&mut self, found: &FoundLine<'_>) -> Result<(), TransferError> {
+        let number = found.number;
+        let line = match serde_json::from_slice(found.bytes) {
+            Ok(line) => line,
+            Err(_) if !found.is_whole => {
+                self.cut_off(number);
+                return Ok(());
+            }
+            Err(error) => return self.damaged(TransferError::Line { line: number, message: reason(&error) }),
+        };
+        let misplaced =
+            |what: &str| TransferError::Line { line: number, message: format!("{what} does not belong here") };
+        match (&mut self.state, line) {
+            (State::Inside(_), Line::Space(line)) => {
+                self.damaged(misplaced("the beginning of a space"))?;
+                self.begin(number, &line)
+            }
+            (_, Line::Space(line)) => self.begin(number, &line),
+            (State::Inside(lines), Line::Snapshot(line)) => {
+                let taken = lines.snapshot(&line, found.bytes);
+                self.expect(number, taken)
+            }
+            (State::Inside(lines), Line::Record(line)) => {
+                let before = lines.amount();
+                let taken = lines.record(&line, found.bytes);
+                let after = lines.amount();
+                self.meter.revisions(after.0 - before.0, after.1 - before.1);
+                self.expect(number, taken)
+            }
+            (State::Inside(lines), Line::End(line)) => match lines.end(&line) {
+                Ok(()) => self.settle().await,
+                Err(misfit) => {
+                    self.expect(number, Err(misfit))?;
+                    self.state = State::Between;
+                    Ok(())
+                }
+            },
+            (State::Inside(_) | State::Lost, Line::Void {}) | (State::Lost, Line::End(_)) => {
+                self.state = State::Between;
+                Ok(())
+            }
+            (State::Lost, Line::Snapshot(_) | Line::Record(_)) => Ok(()),
+            (State::Between, Line::Total(total)) => {
+                if total != self.seen && self.imported.problems.iter().all(|problem| problem.error.concerns_one_space())
+                {
+                    self.problem(None, TransferError::Totals { line: number });
+                }
+                self.state = State::Done;
+                Ok(())
+            }
+            (_, Line::Total(_)) => {
+                if self.state != State::Lost {
+                    self.damaged(misplaced("the total"))?;
+                }
+                self.state = State::Done;
+                Ok(())
+            }
+            (_, Line::Export(_)) => self.damaged(misplaced("a header")),
+            (_, Line::Snapshot(_) | Line::Record(_) | Line::End(_) | Line::Void {}) => {
+                self.damaged(misplaced("a line of a space that did not begin"))
+            }
+        }
+    }
+
+    fn begin(&mut self, number: u64, line: &SpaceLine<'_>) -> Result<(), TransferError> {
+        match SpaceLines::begin(line) {
+            Ok(lines) => {
+                self.state = State::Inside(Box::new(lines));
+                Ok(())
+            }
+            Err(misfit) => self.expect(number, Err(misfit)),
+        }
+    }
+
+    /// Goes on if the line fitted.
+    fn expect(&mut self, line: u64, taken: Result<(), Misfit>) -> Result<(), TransferError> {
+        match (taken, &self.state) {
+            (Ok(()), _) => Ok(()),
+            (Err(Misfit::Spool(error)), _) => Err(TransferError::Spool(error)),
+            (Err(Misfit::Checksum), State::Inside(lines)) => {
+                let space = lines.space.clone();
+                self.damaged(TransferError::Checksum { line, space })
+            }
+            (Err(Misfit::Checksum), _) => Ok(()),
+            (Err(Misfit::Line(message)), _) => self.damaged(TransferError::Line { line, message }),
+        }
+    }
+
+    /// All lines of a space were seen: it can be written.
+    async fn settle(&mut self) -> Result<(), TransferError> {
+        let State::Inside(mut lines) = std::mem::replace(&mut self.state, State::Between) else { return Ok(()) };
+        let (records, bytes) = lines.amount();
+        self.seen.spaces += 1;
+        self.seen.records = self.seen.records.saturating_add(records);
+        self.seen.bytes = self.seen.bytes.saturating_add(bytes);
+        self.seen.checksum.checksum(lines.checksum());
+        let (space, rev) = (lines.space.clone(), lines.head.rev);
+        let imported = match self.to {
+            None => Ok(ImportedSpace { space, rev, outcome: Outcome::New, revisions: records, bytes }),
+            Some((store, mode)) => settle(store, mode, &mut lines).await.map(|settled| ImportedSpace {
+                space,
+                rev,
+                outcome: settled.outcome,
+                revisions: settled.revisions,
+                bytes: settled.bytes,
+            }),
+        };
+        match imported {
+            Ok(imported) => self.imported.spaces.push(imported),
+            Err(error) if error.concerns_one_space() => self.problem(Some(lines.space.clone()), error),
+            Err(error) => return Err(error),
+        }
+        self.meter.space();
+        Ok(())
+    }
+
+    /// Nothing is taken from here to the next space.
+    fn damaged(&mut self, error: TransferError) -> Result<(), TransferError> {
+        let line = match &error {
+            TransferError::Line { line, .. }
+            | TransferError::LineTooLong { line }
+            | TransferError::Checksum { line, .. } => *line,
+            _ => 0,
+        };
+        let space = match std::mem::replace(&mut self.state, State::Lost) {
+            State::Inside(lines) => Some(lines.space.clone()),
+            // Of what follows damage, nothing new can be said.
+            State::Lost => return Ok(()),
+            State::Between | State::Done => None,
+        };
+        self.problem(space, error);
+        self.damage += 1;
+        if self.damage > MOST_DAMAGE { Err(TransferError::TooDamaged { line }) } else { Ok(()) }
+    }
+
+    /// The file ends before its end.
+    fn cut_off(&mut self, line: u64) {
+        let space = match std::mem::replace(&mut self.state, State::Done) {
+            State::Inside(lines) => Some(lines.space.clone()),
+            _ => None,
+        };
+        self.problem(space, TransferError::Truncated { line });
+    }
+
+    fn problem(&mut self, space: Option<SpaceId>, error: TransferError) {
+        self.imported.problems.push(FileProblem { space, error });
+    }
+}
+
+/// What is wrong with a line: every line is parsed by itself, so that the parser's own line number says nothing.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
+    format!("{} (at byte {})", shown(message), error.column())
+}

@@ -1,0 +1,319 @@
+//! From one store to another.
+
+use std::collections::BTreeMap;
+
+use corkboard_core::{Head, SpaceId};
+
+use super::log::{Listing, LogReader, count, oldest};
+use super::writer::SpaceWriter;
+use super::{ATTEMPTS, Checksum, Meter, OnProgress, Stage, TransferError};
+use crate::store::{Appended, Cursor, ListedSpace, Loaded, Snapshot, Store, StoreError};
+
+/// How a migration goes about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MigrateOptions {
+    /// Whether anything is copied.
+    pub mode: MigrateMode,
+    /// How often the copy catches up with a source that is being written to, before it is said that it still is.
+    pub rounds: u32,
+}
+
+impl Default for MigrateOptions {
+    fn default() -> Self {
+        Self { mode: MigrateMode::Copy, rounds: 5 }
+    }
+}
+
+/// Whether a migration copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MigrateMode {
+    /// Copies what the target lacks, then compares.
+    Copy,
+    /// Only compares.
+    VerifyOnly,
+}
+
+/// What a migration did and found.
+#[derive(Debug, Default)]
+pub struct Migrated {
+    /// The spaces of the source, in the order of their ids, but for those with problems.
+    pub spaces: Vec<MigratedSpace>,
+    /// The spaces that could not be copied, or are not what they were copied from.
+    pub problems: Vec<Problem>,
+    /// Spaces that the source does not have (any more). They were left alone.
+    pub only_in_target: Vec<SpaceId>,
+}
+
+impl Migrated {
+    /// The spaces that the source has more revisions of by now.
+    pub fn behind(&self) -> impl Iterator<Item = &MigratedSpace> {
+        self.spaces.iter().filter(|space| !space.caught_up)
+    }
+}
+
+/// One space of a migration.
+#[derive(Debug, Clone)]
+pub struct MigratedSpace {
+    /// Which space.
+    pub space: SpaceId,
+    /// Up to where both were compared and found alike.
+    pub head: Head,
+    /// Revisions copied in this run.
+    pub copied_revisions: u64,
+    /// Their bytes.
+    pub copied_bytes: u64,
+    /// Revisions compared.
+    pub verified_revisions: u64,
+    /// Their bytes.
+    pub verified_bytes: u64,
+    /// Over the revisions compared, as the target gave them.
+    pub checksum: Checksum,
+    /// Whether that is all that the source had when it was last looked at.
+    pub caught_up: bool,
+    /// The round in which the source had it.
+    pub(super) seen: u32,
+}
+
+/// A space that was left out, and why.
+#[derive(Debug)]
+pub struct Problem {
+    /// Which space.
+    pub space: SpaceId,
+    /// What is wrong.
+    pub error: TransferError,
+}
+
+/// Copies every space with its whole held log, then compares both sides.
+///
+/// It may be ended at any moment and run again: it goes on where the target is. A space of which the target has another
+/// history is a [`Problem`], and nothing in it is overwritten; the others go on. The source may be written to meanwhile: what
+/// came since is copied and compared in the next round. When the rounds are used up, [`Migrated::behind`] tells what is
+/// still ahead in the source.
+///
+/// What is compared of a space, up to the target's head:
+/// - the head and where the present life began: revision and commit id;
+/// - every revision that both hold: commit id, time to the millisecond, body. The target must hold all that the source
+///   holds. It may hold more, because the source trimmed its log since; nothing is left to compare that with;
+/// - the snapshots: byte by byte if they are of the same revision; otherwise only that the target's is of a commit in the
+///   log, because what a snapshot means is not known here. Where the target's log does not begin with the space, it must
+///   have a snapshot that covers what is missing;
+/// - when it is due, and its summary.
+///
+/// Memory: a page of records, a snapshot, and about 200 bytes for every space.
+pub async fn migrate(
+    from: &dyn Store,
+    to: &dyn Store,
+    options: MigrateOptions,
+    progress: OnProgress<'_>,
+) -> Result<Migrated, TransferError> {
+    let total = count(from).await.map_err(TransferError::Source)?;
+    let stage = if options.mode == MigrateMode::Copy { Stage::Copying } else { Stage::Verifying };
+    let mut migration = Migration {
+        from,
+        to,
+        round: 0,
+        meter: Meter::new(stage, total, progress),
+        spaces: BTreeMap::new(),
+        problems: BTreeMap::new(),
+    };
+    for round in 1..=options.rounds.max(1) {
+        migration.round = round;
+        if options.mode == MigrateMode::Copy {
+            migration.copy().await?;
+        }
+        if migration.verify().await? == 0 || options.mode == MigrateMode::VerifyOnly {
+            break;
+        }
+    }
+    migration.finish().await
+}
+
+pub(super) struct Migration<'a> {
+    pub(super) from: &'a dyn Store,
+    pub(super) to: &'a dyn Store,
+    pub(super) round: u32,
+    pub(super) meter: Meter<'a>,
+    pub(super) spaces: BTreeMap<SpaceId, MigratedSpace>,
+    pub(super) problems: BTreeMap<SpaceId, TransferError>,
+}
+
+impl Migration<'_> {
+    async fn copy(&mut self) -> Result<(), TransferError> {
+        self.meter.stage(Stage::Copying);
+        let mut listing = Listing::new(self.from);
+        while let Some(listed) = listing.next().await.map_err(TransferError::Source)? {
+            if !self.is_done(&listed) {
+                let copied = self.copy_space(&listed).await;
+                self.note(&listed, copied)?;
+            }
+            self.meter.space();
+        }
+        Ok(())
+    }
+
+    /// Whether nothing more is to be done for this space, as it is listed.
+    pub(super) fn is_done(&self, listed: &ListedSpace) -> bool {
+        let is_verified = self.spaces.get(&listed.space).is_some_and(|space| space.head == listed.head);
+        is_verified || self.problems.contains_key(&listed.space)
+    }
+
+    /// Keeps an error that concerns one space alone. Any other ends the migration.
+    pub(super) fn note(
+        &mut self,
+        listed: &ListedSpace,
+        result: Result<(), TransferError>,
+    ) -> Result<(), TransferError> {
+        match result.map_err(|error| error.of_space(&listed.space)) {
+            Err(error) if error.concerns_one_space() => {
+                self.problems.insert(listed.space.clone(), error);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    pub(super) fn report(&mut self, space: &SpaceId) -> &mut MigratedSpace {
+        self.spaces.entry(space.clone()).or_insert_with(|| MigratedSpace {
+            space: space.clone(),
+            head: Head::EMPTY,
+            copied_revisions: 0,
+            copied_bytes: 0,
+            verified_revisions: 0,
+            verified_bytes: 0,
+            checksum: Checksum::default(),
+            caught_up: false,
+            seen: 0,
+        })
+    }
+
+    /// Copies a space up to the revision that it was listed at: then what is due and the summary belong to that revision.
+    async fn copy_space(&mut self, listed: &ListedSpace) -> Result<(), TransferError> {
+        let space = &listed.space;
+        let mut uncovered = 0;
+        for _ in 0..ATTEMPTS {
+            let target = self.to.load(space).await.map_err(TransferError::Target)?;
+            let source = self.from.load(space).await.map_err(TransferError::Source)?;
+            if source.born.rev >= listed.head.rev || source.head.rev < listed.head.rev {
+                // Deleted since. The next round sees what became of it.
+                return Ok(());
+            }
+            let start = if target.head == Head::EMPTY {
+                let oldest = oldest(self.from, space, source.born).await.map_err(TransferError::Source)?;
+                if oldest > listed.head.rev && source.head != listed.head {
+                    // So much was written and trimmed since it was listed.
+                    return Ok(());
+                }
+                if oldest > source.head.rev || !is_covered(&source, oldest) {
+                    // It may have been trimmed between two looks.
+                    uncovered += 1;
+                    continue;
+                }
+                Cursor { rev: oldest.saturating_sub(1), commit: None }
+            } else {
+                self.expect_continuation(space, &source, &target).await?;
+                Cursor::from(target.head)
+            };
+            let newer =
+                |snapshot: &Snapshot| target.snapshot.as_ref().is_none_or(|held| held.head.rev < snapshot.head.rev);
+            let snapshot = source.snapshot.filter(newer);
+            let writer = SpaceWriter::new(self.to, space, source.born, target.head, snapshot);
+            if self.copy_records(listed, start, writer).await? == Appended::Committed {
+                return Ok(());
+            }
+        }
+        Err(if uncovered == ATTEMPTS { cut_off(space) } else { TransferError::Contended { space: space.clone() } })
+    }
+
+    /// Copies what comes after the cursor. A conflict means that one of the two logs is not where it was: look again.
+    async fn copy_records(
+        &mut self,
+        listed: &ListedSpace,
+        start: Cursor,
+        mut writer: SpaceWriter<'_>,
+    ) -> Result<Appended, TransferError> {
+        let moved = Appended::Conflict { head: listed.head };
+        let mut reader = LogReader::new(self.from, &listed.space, start, listed.head.rev);
+        let mut is_last = false;
+        let mut appended = Appended::Committed;
+        while appended == Appended::Committed && !is_last {
+            let before = writer.written();
+            appended = match reader.next().await {
+                Ok(Some(record)) => writer.push(record).await.map_err(TransferError::Target)?,
+                Ok(None) => {
+                    is_last = true;
+                    let finished = writer.finish(listed.next_due, listed.summary.clone()).await;
+                    finished.map_err(TransferError::Target)?
+                }
+                Err(StoreError::Compacted { .. } | StoreError::Diverged | StoreError::Future { .. }) => moved,
+                Err(error) => return Err(TransferError::Source(error)),
+            };
+            let written = writer.written();
+            if written != before {
+                self.meter.revisions(written.0 - before.0, written.1 - before.1);
+            }
+        }
+        let (revisions, bytes) = writer.written();
+        let report = self.report(&listed.space);
+        report.copied_revisions += revisions;
+        report.copied_bytes += bytes;
+        Ok(appended)
+    }
+
+    /// Fails unless the target's log is the beginning of the source's: its head must be part of that, revision and commit.
+    pub(super) async fn expect_continuation(
+        &self,
+        space: &SpaceId,
+        source: &Loaded,
+        target: &Loaded,
+    ) -> Result<(), TransferError> {
+        let (space, Head { rev, commit }) = (space.clone(), target.head);
+        if target.born != source.born {
+            let was_deleted = target.head == target.born;
+            return Err(if was_deleted {
+                TransferError::Deleted { space, rev }
+            } else {
+                TransferError::Diverged { space, rev: target.born.rev.max(source.born.rev) }
+            });
+        }
+        if rev > source.head.rev {
+            return Err(TransferError::Ahead { space, rev, end: source.head.rev });
+        }
+        let heads = [Some(source.head), Some(source.born), source.snapshot.as_ref().map(|snapshot| snapshot.head)];
+        let known = heads.into_iter().flatten().find(|head| head.rev == rev).map(|head| head.commit);
+        let found = match known {
+            Some(found) => Some(found),
+            None => match self.from.read_after(&space, Cursor { rev: rev.saturating_sub(1), commit: None }, 1).await {
+                Ok(page) => page.records.first().map(|record| record.commit),
+                Err(StoreError::Compacted { oldest }) => return Err(TransferError::Gap { space, rev, oldest }),
+                Err(error) => return Err(TransferError::Source(error)),
+            },
+        };
+        if found == Some(commit) { Ok(()) } else { Err(TransferError::Diverged { space, rev }) }
+    }
+
+    async fn finish(mut self) -> Result<Migrated, TransferError> {
+        let mut only_in_target = Vec::new();
+        self.spaces.retain(|_, space| space.seen == self.round);
+        let mut listing = Listing::new(self.to);
+        while let Some(listed) = listing.next().await.map_err(TransferError::Target)? {
+            if !self.spaces.contains_key(&listed.space) && !self.problems.contains_key(&listed.space) {
+                only_in_target.push(listed.space);
+            }
+        }
+        self.spaces.retain(|id, _| !self.problems.contains_key(id));
+        let problems = self.problems.into_iter().map(|(space, error)| Problem { space, error }).collect();
+        Ok(Migrated { spaces: self.spaces.into_values().collect(), problems, only_in_target })
+    }
+}
+
+/// Whether a log that begins at `oldest` can be read: it begins with the space, or a snapshot has what came before.
+pub(super) fn is_covered(loaded: &Loaded, oldest: u64) -> bool {
+    let snapshot = loaded.snapshot.as_ref().map_or(0, |snapshot| snapshot.head.rev);
+    oldest == loaded.born.rev + 1 || snapshot + 1 >= oldest
+}
+
+/// A log whose beginning, or whose end, is nowhere.
+pub(super) fn cut_off(space: &SpaceId) -> TransferError {
+    let message = "its log has no last record, or no snapshot has what came before its first".into();
+    TransferError::Unreadable { space: space.clone(), message }
+}
