@@ -1,5 +1,6 @@
 //! Where logs are kept. A store never learns the domain: it keeps bytes by space and revision.
 
+mod file;
 mod memory;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -14,6 +15,7 @@ use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
 use jiff::Timestamp;
 use tokio::sync::watch;
 
+pub use file::FileStore;
 pub use memory::MemoryStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
