@@ -34,7 +34,7 @@ struct Facts {
     due: BTreeSet<(Timestamp, SpaceId)>,
 }
 
-/// About 200 bytes and the summary.
+/// With its files and its place in the map, some 400 bytes.
 struct Entry {
     files: Arc<SpaceFiles>,
     head: Head,
@@ -93,7 +93,7 @@ impl Catalogue {
                 }
                 // It is listed, so that nobody thinks it was deleted. Whoever uses it is told.
                 Err(error @ (StoreError::Corrupt(_) | StoreError::NewerFormat { .. } | StoreError::Unavailable(_))) => {
-                    tracing::error!(space = %files.space(), %error, "the space cannot be used");
+                    tracing::info!(space = %files.space(), %error, "the space cannot be used");
                     self.set(&files, Head::EMPTY, true, Ending::default());
                 }
                 Err(error) => return Err(error),

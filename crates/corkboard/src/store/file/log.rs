@@ -12,12 +12,12 @@ use crate::store::{Record, StoreError};
 /// The longest line that is looked at: a part of a body, escaped, and everything around it. No line of ours is longer.
 const LONGEST_LINE: u64 = 2 * Record::PART_BYTES as u64;
 /// About how many bytes of log lie between two marks. A read starts at a mark, so this is what it reads in vain.
-const STRIDE: u64 = 32 * 1024;
+const STRIDE: u64 = 16 * 1024;
 /// How much is read at a time.
 const BUFFER: usize = 64 * 1024;
 
-/// What is known of a log once it was read: where it begins and ends, and where to find a revision. It takes some 200 bytes
-/// and 40 for every 32 KiB of log.
+/// What is known of a log once it was read: where it begins and ends, and where to find a revision. It takes some 300 bytes
+/// and 32 for every 16 KiB of log.
 #[derive(Debug, Clone)]
 pub(super) struct Index {
     pub(super) header: Header,

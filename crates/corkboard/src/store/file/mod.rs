@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
+use futures_util::future::join_all;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -29,6 +30,9 @@ use catalogue::Catalogue;
 use disk::Root;
 use tasks::Workplace;
 use writer::Writer;
+
+/// Spaces that are scrubbed in one go.
+const SCRUBBED: usize = 256;
 
 /// Keeps logs in a folder, a file each.
 pub struct FileStore {
@@ -179,11 +183,11 @@ impl Store for FileStore {
     /// Removes every file that is neither a log nor its snapshot. What the disk keeps of a removed file is beyond reach.
     fn scrub(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
-            let spaces = self.workplace.catalogue.all();
             let mut scrubbed = Ok(());
-            for files in spaces {
+            for spaces in self.workplace.catalogue.all().chunks(SCRUBBED) {
+                let answers = spaces.iter().map(|files| self.writer.scrub(files.space()));
                 // One that is damaged does not keep the others from being scrubbed.
-                scrubbed = scrubbed.and(self.writer.scrub(files.space()).await);
+                scrubbed = join_all(answers).await.into_iter().fold(scrubbed, Result::and);
             }
             scrubbed
         })

@@ -26,7 +26,8 @@ pub(super) struct SpaceFiles {
 enum Known {
     /// Nothing yet.
     Nothing,
-    Good(Index),
+    /// In a box: most spaces are never read.
+    Good(Box<Index>),
     /// The space is stopped, with this error for every call.
     Damaged(StoreError),
 }
@@ -46,7 +47,7 @@ impl SpaceFiles {
     /// Of a space that has none yet.
     pub(super) fn unwritten(space: SpaceId, folder: PathBuf) -> Self {
         let index = Index::new(Header::new(space.as_str(), Head::EMPTY, 0));
-        Self { space, folder, known: RwLock::new(Known::Good(index)), is_good: AtomicBool::new(true) }
+        Self { space, folder, known: RwLock::new(Known::Good(Box::new(index))), is_good: AtomicBool::new(true) }
     }
 
     pub(super) fn space(&self) -> &SpaceId {
@@ -86,7 +87,7 @@ impl SpaceFiles {
         if matches!(known, Known::Nothing) {
             match open(&self.folder, &self.space) {
                 Ok(Opened { index, .. }) => {
-                    *known = Known::Good(index);
+                    *known = Known::Good(Box::new(index));
                     self.is_good.store(true, Ordering::Release);
                 }
                 Err(error) if is_damage(&error) => self.stop(known, &error),
@@ -101,7 +102,8 @@ impl SpaceFiles {
     }
 
     fn stop(&self, known: &mut Known, error: &StoreError) {
-        tracing::error!(space = %self.space, %error, "the space is stopped");
+        // Whoever asks is told. This is for those who look at logs.
+        tracing::info!(space = %self.space, %error, "the space is stopped");
         *known = Known::Damaged(error.clone());
         self.is_good.store(false, Ordering::Release);
     }

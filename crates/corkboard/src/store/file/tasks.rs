@@ -272,13 +272,14 @@ impl Workplace {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             entries => entries.map_err(|error| cannot_read(files.folder(), &error))?,
         };
+        let mut removed = false;
         for entry in entries {
             let name = entry.map_err(|error| cannot_read(files.folder(), &error))?.file_name();
             if name != LOG && !(name == SNAPSHOT && has_snapshot) {
-                disk::remove(&files.folder().join(name))?;
+                removed |= disk::remove(&files.folder().join(name))?;
             }
         }
-        Ok(sync_folder(files.folder())?)
+        if removed { Ok(sync_folder(files.folder())?) } else { Ok(()) }
     }
 }
 
