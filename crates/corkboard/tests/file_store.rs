@@ -213,7 +213,7 @@ async fn a_changed_byte_stops_its_space_and_nothing_else() {
     let starts = line_starts(&whole);
     for at in 0..whole.len() {
         let mut damaged = whole.clone();
-        damaged[at] ^= 1;
+        damaged[at] ^= [1, 0x20, 0x80][at % 3];
         std::fs::write(&log, &damaged).unwrap();
         let store = open(folder.path()).await;
         let line = starts.partition_point(|start| *start <= at);
@@ -228,6 +228,31 @@ async fn a_changed_byte_stops_its_space_and_nothing_else() {
     std::fs::write(&log, &whole).unwrap();
     let store = open(folder.path()).await;
     assert_eq!(bodies(&store, &space("a")).await, BODIES, "put right, it goes on");
+}
+
+#[tokio::test]
+async fn a_tombstone_is_not_taken_for_a_torn_beginning() {
+    let folder = two_spaces().await;
+    let store = open(folder.path()).await;
+    assert_eq!(store.delete(&space("a"), head(4), CommitId(uuid(5))).await, Ok(Appended::Committed));
+    store.close().await.unwrap();
+    let log = file(folder.path(), "a/log.jsonl");
+    let whole = std::fs::read(&log).unwrap();
+    for at in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[at] ^= [1, 0x20, 0x80][at % 3];
+        std::fs::write(&log, &damaged).unwrap();
+        let store = open(folder.path()).await;
+        let error = store.head(&space("a")).await.expect_err("a changed byte");
+        assert!(error.to_string().contains("a/log.jsonl, line 1: "), "byte {at}: {error}");
+        store.close().await.unwrap();
+    }
+    // An editor may take the last line break away; it is put back.
+    std::fs::write(&log, whole.strip_suffix(b"\n").unwrap()).unwrap();
+    let store = open(folder.path()).await;
+    assert_eq!(store.head(&space("a")).await, Ok(head(5)));
+    put(&store, &space("a"), head(5), &["a new life"]).await;
+    assert_eq!(store.check().await, Ok(vec![]));
 }
 
 #[tokio::test]
@@ -327,6 +352,12 @@ async fn a_log_that_another_program_changes_is_not_written_to() {
     assert!(matches!(&error, Err(StoreError::Corrupt(text)) if text.contains("another program")), "{error:?}");
     assert_eq!(std::fs::read_to_string(&log).unwrap(), text);
     put(&store, &space("b"), head(1), &["two"]).await;
+    // A folder that was put there in the meantime is not overwritten either.
+    std::fs::create_dir(file(folder.path(), "c")).unwrap();
+    std::fs::write(file(folder.path(), "c/log.jsonl"), "mine\n").unwrap();
+    let error = store.delete(&space("c"), Head::EMPTY, CommitId(uuid(1))).await;
+    assert!(matches!(&error, Err(StoreError::Corrupt(text)) if text.contains("another program")), "{error:?}");
+    assert_eq!(std::fs::read(file(folder.path(), "c/log.jsonl")).unwrap(), b"mine\n");
 }
 
 #[tokio::test]
@@ -426,7 +457,18 @@ async fn names_of_all_sorts() {
     let store = open(folder.path()).await;
     let problems = store.check().await.unwrap();
     assert!(problems.len() == 1 && problems[0].contains("whose log"), "{problems:?}");
-    assert_eq!(store.list(SpaceKind::Agent, None, 100).await.unwrap().len(), names.len() - 1);
+    let listed = store.list(SpaceKind::Agent, None, 100).await.unwrap();
+    assert_eq!(listed.len(), names.len() - 1);
+    let lost = [&long, &longer].map(|name| space(name));
+    let lost = lost.iter().find(|space| !listed.iter().any(|listed| listed.space == **space)).unwrap();
+    // Whoever knows the name is told, and does not begin it anew.
+    let errors = [
+        store.head(lost).await.err(),
+        store.load(lost).await.err(),
+        store.delete(lost, Head::EMPTY, CommitId(uuid(1))).await.err(),
+        store.append(append(lost, Head::EMPTY, &["1"])).await.err(),
+    ];
+    assert!(errors.iter().all(|error| matches!(error, Some(StoreError::Corrupt(_)))), "{errors:?}");
 }
 
 #[tokio::test]
@@ -499,7 +541,8 @@ async fn what_would_break_a_log_is_refused() {
     let import = Import { space: a.clone(), born: Head::EMPTY, snapshot, records, next_due: None, summary };
     let later = Import { records: append(&a, head(6), &["7"]).records, ..import.clone() };
     let other = Snapshot { head: Head { rev: 7, commit: CommitId(uuid(1)) }, body: Vec::new() };
-    for wrong in [import, later.clone(), Import { snapshot: Some(other), ..later }] {
+    let unborn = Import { born: head(9), ..later.clone() };
+    for wrong in [import, unborn, later.clone(), Import { snapshot: Some(other), ..later }] {
         let refused = store.import(wrong).await;
         assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
     }
@@ -525,6 +568,7 @@ async fn nothing_is_left_of_what_was_deleted_or_rewritten() {
     for path in ["a/log.torn", "b/log.torn", "b/log.jsonl~"] {
         std::fs::write(file(folder.path(), path), "half a secret").unwrap();
     }
+    std::fs::create_dir(file(folder.path(), "b/folder")).unwrap();
     let store = open(folder.path()).await;
     assert_eq!(store.delete(&a, head(3), CommitId(uuid(4))).await, Ok(Appended::Committed));
     let record = Record { rev: 2, commit: CommitId(uuid(2)), at: time(2), body: b"nothing".to_vec() };

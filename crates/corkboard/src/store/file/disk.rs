@@ -217,18 +217,27 @@ impl Drop for TemporaryFile {
     }
 }
 
-/// Appends to a log that must be as long as we know it to be, and waits for the disk. A failure may leave any part of it.
-pub(super) fn append(path: &Path, length: u64, bytes: &[u8]) -> Result<(), AppendError> {
-    let file = File::options().append(true).create(length == 0).open(path);
+/// Appends to a log, and waits for the disk. A failure may leave any part of it.
+pub(super) fn append(path: &Path, bytes: &[u8]) -> Result<(), AppendError> {
+    let file = File::options().append(true).create(true).open(path);
     let mut file = file.map_err(|error| AppendError::NotBegun(cannot_create(path, &error)))?;
-    let found = file.metadata().map_err(|error| AppendError::NotBegun(cannot_create(path, &error)))?.len();
-    if found != length {
-        let text = format!("{}: another program changed it ({found} bytes instead of {length})", path.display());
-        return Err(AppendError::NotBegun(StoreError::Corrupt(text)));
-    }
     file.write_all(bytes).map_err(|error| AppendError::Failed(failed("write", path, &error)))?;
     // This makes the new length durable too, as the bytes could not be read without it.
     file.sync_data().map_err(|error| AppendError::Failed(failed("fsync", path, &error)))
+}
+
+/// That a log is as long as we know it to be. Otherwise another program, or a person, is at work in the folder, and nothing
+/// of theirs is overwritten.
+pub(super) fn check_length(path: &Path, length: u64) -> Result<(), StoreError> {
+    let found = match std::fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
+        found => found.map_err(|error| cannot_create(path, &error))?.len(),
+    };
+    if found == length {
+        return Ok(());
+    }
+    let text = format!("{}: another program changed it ({found} bytes instead of {length})", path.display());
+    Err(StoreError::Corrupt(text))
 }
 
 /// Why nothing, or nobody knows how much, was appended.
@@ -275,7 +284,7 @@ pub(super) fn remove(path: &Path) -> Result<bool, StoreError> {
     match std::fs::remove_file(path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(failed("remove", path, &error)),
+        Err(error) => Err(StoreError::Unavailable(format!("cannot remove {}: {error}", path.display()))),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use corkboard_core::{CommitId, Head};
 
-use super::line::{Ending, Header, Line, Position, Sum, Unreadable};
+use super::line::{Ending, Header, Line, Position, Sum, Unreadable, check_seal};
 use crate::store::{Record, StoreError};
 
 /// The longest line that is looked at: a part of a body, escaped, and everything around it. No line of ours is longer.
@@ -100,12 +100,12 @@ impl Lines {
         self.position.lines += 1;
         Ok(Some(if has_break { Ended::InLineBreak } else { Ended::Abruptly }))
     }
-}
 
-impl Lines {
-    /// Whether the line would be good without its last byte. No write ends like this: the line break itself was changed.
-    fn is_whole_but_for_its_end(&self, before: Position) -> bool {
-        self.line.split_last().is_some_and(|(_, line)| Line::read(line, before.sum).is_ok())
+    /// Whether a line that cannot be read was cut off by a crash. One that is whole but for its last byte was not: its line
+    /// break was changed.
+    fn is_torn(&self, ended: Ended, before: Sum) -> bool {
+        let is_whole = self.line.split_last().is_some_and(|(_, line)| check_seal(line, before).is_ok());
+        ended == Ended::Abruptly && !is_whole
     }
 }
 
@@ -156,8 +156,7 @@ pub(super) struct Scan {
 /// Reads a whole log up to an offset. It goes on after damage until so many problems are found.
 ///
 /// What was being written when the process or the machine died is torn: the file ends inside a line, or before the append
-/// is complete. That rests on appended bytes reaching the disk in order, which file systems see to by updating a file's size after
-/// its bytes. Anything else that cannot be read is damage, and never dropped: it may have been acknowledged.
+/// is complete. That rests on a file's size reaching the disk after the bytes, as it does on ext4, XFS and Btrfs. Anything else that cannot be read is damage, and never dropped: it may have been acknowledged.
 pub(super) fn scan(file: File, end: u64, space: &str, most_problems: usize) -> std::io::Result<Scan> {
     let index = Index::new(Header::new(space, Head::EMPTY, 0));
     let ending = Ending::default();
@@ -175,11 +174,11 @@ pub(super) fn scan(file: File, end: u64, space: &str, most_problems: usize) -> s
                 scan.index = Index { end: lines.position, ..Index::new(header) };
                 scan.finish_line(&mut lines, ended);
             }
-            (Err(_), Ended::Abruptly) => {
+            (Err(_), ended) if lines.is_torn(ended, Sum::NONE) => {
                 scan.torn = true;
                 return Ok(scan);
             }
-            (Err(unreadable), Ended::InLineBreak) => {
+            (Err(unreadable), _) => {
                 scan.problems.push((1, unreadable));
                 return Ok(scan);
             }
@@ -209,7 +208,7 @@ pub(super) fn scan(file: File, end: u64, space: &str, most_problems: usize) -> s
                     scan.finish_line(&mut lines, ended);
                 }
             }
-            Err(_) if ended == Ended::Abruptly && !lines.is_whole_but_for_its_end(before) => break,
+            Err(_) if lines.is_torn(ended, before.sum) => break,
             Err(text) => {
                 scan.problems.push((before.lines + 1, Unreadable::Damaged(text)));
                 expected = Expected::Anything;

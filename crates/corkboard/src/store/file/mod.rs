@@ -130,10 +130,13 @@ impl Store for FileStore {
     }
 
     fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head> {
-        match self.workplace.catalogue.head(space) {
-            // A space that nobody has used is read before its head is given: it may be damaged.
-            Some((_, files)) if !files.is_good() => self.read(move |_| files.with(|index| Ok(index.head))),
-            known => self.now(|_| known.map_or(Head::EMPTY, |(head, _)| head)),
+        match self.workplace.catalogue.known_head(space) {
+            Some(head) => self.now(|_| head),
+            // A space that nobody has used yet is read before its head is given: it may be damaged.
+            None => {
+                let space = space.clone();
+                self.read(move |workplace| workplace.look(&space).with(|index| Ok(index.head)))
+            }
         }
     }
 

@@ -155,7 +155,7 @@ fn needs_snapshot(index: &Index) -> bool {
     index.header.trimmed.is_some()
 }
 
-/// Reads a space's log, and looks at its snapshot. What a crash interrupted is finished or undone: see `tasks.rs`.
+/// Reads a space's log, and looks at its snapshot. What a crash interrupted is finished or undone: see `swap.rs`.
 pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<Opened, StoreError> {
     let path = folder.join(LOG);
     let scanned = File::open(&path).and_then(|file| {

@@ -122,6 +122,7 @@ pub(super) fn swap(
     leftovers: &[&str],
 ) -> Result<()> {
     let FinishedLog { file: log, index: mut new } = log;
+    files.met(files.with(|index| disk::check_length(&files.file(LOG), index.end.offset)))?;
     root.create_folder(files.folder())?;
     let mut next = None;
     if let Some(NewSnapshot { file, head }) = snapshot {
@@ -131,9 +132,11 @@ pub(super) fn swap(
         next = Some(files.file(NEXT_SNAPSHOT));
     }
     files.change(|index| {
+        let is_new = index.end.offset == 0;
         log.rename(&files.file(LOG)).map_err(in_doubt)?;
+        *index = new;
         sync_folder(files.folder()).map_err(in_doubt)?;
-        if index.end.offset == 0 {
+        if is_new {
             root.sync_parents(files.folder()).map_err(in_doubt)?;
         }
         let mut changed = false;
@@ -147,7 +150,6 @@ pub(super) fn swap(
         if changed {
             sync_folder(files.folder()).map_err(in_doubt)?;
         }
-        *index = new;
         Ok(())
     })
 }

@@ -11,7 +11,6 @@ use super::catalogue::Catalogue;
 use super::disk::{self, AppendError, LOG, Root, SNAPSHOT, TORN, sync_folder};
 use super::line::{Ending, Header, Position, Sum, Trimmed, write_record};
 use super::log::{Records, cannot_read};
-use super::names;
 use super::snapshot;
 use super::space::{SpaceFiles, snapshot_problem};
 use super::swap::{NewLog, NewSnapshot, swap};
@@ -85,8 +84,7 @@ impl Workplace {
 
     /// The files of a space, for someone who looks.
     pub(super) fn look(&self, space: &SpaceId) -> Arc<SpaceFiles> {
-        let unwritten = || Arc::new(SpaceFiles::unwritten(space.clone(), self.root.path().join(names::folder(space))));
-        self.catalogue.find(space).unwrap_or_else(unwritten)
+        self.catalogue.find(space).unwrap_or_else(|| self.catalogue.new_files(self.root.path(), space))
     }
 
     /// Does one task that is no append.
@@ -137,7 +135,8 @@ impl Workplace {
         if header.is_some() {
             self.root.create_folder(files.folder())?;
         }
-        disk::append(&files.file(LOG), end.offset, &bytes).map_err(|error| match error {
+        files.met(disk::check_length(&files.file(LOG), end.offset))?;
+        disk::append(&files.file(LOG), &bytes).map_err(|error| match error {
             AppendError::NotBegun(error) => error.into(),
             AppendError::Failed(error) => in_doubt(error),
         })?;
@@ -177,8 +176,11 @@ impl Workplace {
         }
         let mut header = Header::new(files.space().as_str(), import.born, edition + 1);
         let first = import.records.first().map_or(import.born.rev + 1, |record| record.rev);
-        if first != import.born.rev + 1 {
-            header.trimmed = Some(Trimmed { rev: first.saturating_sub(1), sum: Sum::NONE });
+        if first <= import.born.rev {
+            return Err(StoreError::Unavailable("the records begin before the space was born".into()).into());
+        }
+        if first > import.born.rev + 1 {
+            header.trimmed = Some(Trimmed { rev: first - 1, sum: Sum::NONE });
         }
         let ending = Ending { next_due: import.next_due, summary: import.summary.clone() };
         let mut log = NewLog::begin(&self.root, &header)?;
@@ -274,9 +276,10 @@ impl Workplace {
         };
         let mut removed = false;
         for entry in entries {
-            let name = entry.map_err(|error| cannot_read(files.folder(), &error))?.file_name();
-            if name != LOG && !(name == SNAPSHOT && has_snapshot) {
-                removed |= disk::remove(&files.folder().join(name))?;
+            let entry = entry.map_err(|error| cannot_read(files.folder(), &error))?;
+            let (name, is_folder) = (entry.file_name(), entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            if !is_folder && name != LOG && !(name == SNAPSHOT && has_snapshot) {
+                removed |= disk::remove(&entry.path())?;
             }
         }
         if removed { Ok(sync_folder(files.folder())?) } else { Ok(()) }
