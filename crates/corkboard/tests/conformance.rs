@@ -27,6 +27,20 @@ mod memory {
     }
 }
 
+mod file {
+    use super::*;
+
+    corkboard::conformance_suite!(durable: Harness::file(WORKER));
+
+    #[test]
+    fn what_does_not_apply_is_listed_with_its_reason() {
+        for (case, reason) in corkboard::testing::conformance::NOT_FOR_FILE {
+            println!("file: {case} does not apply: {reason}");
+        }
+        assert_eq!(corkboard::testing::conformance::NOT_FOR_FILE.len(), 4);
+    }
+}
+
 mod sqlite {
     use super::*;
 
@@ -44,6 +58,12 @@ mod faulty_memory {
     use super::*;
 
     corkboard::conformance_suite!(Harness::faulty(Harness::memory()));
+}
+
+mod faulty_file {
+    use super::*;
+
+    corkboard::conformance_suite!(durable: Harness::faulty(Harness::file(WORKER)));
 }
 
 mod faulty_sqlite {

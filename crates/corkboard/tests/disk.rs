@@ -17,6 +17,8 @@ use corkboard::Corkboard;
 
 const WORKER: &str = env!("CARGO_BIN_EXE_conformance-worker");
 
+const STORES: [&str; 2] = ["file", "sqlite"];
+
 /// Fails every fsync after the first forty, as a dying disk would.
 const FAILING_FSYNC: &str = r#"
 #include <errno.h>
@@ -26,38 +28,72 @@ int fsync(int file) { (void) file; return fail(); }
 int fdatasync(int file) { (void) file; return fail(); }
 "#;
 
+/// Lets 100 KiB be written to files; then half of a write lands, and the disk is full.
+const FULL_DISK: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static long room = 100 * 1024;
+ssize_t write(int file, const void *bytes, size_t count) {
+    ssize_t (*real)(int, const void *, size_t) = dlsym(RTLD_NEXT, "write");
+    struct stat status;
+    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return real(file, bytes, count);
+    if (room <= 0) { errno = ENOSPC; return -1; }
+    if ((long) count > room) { count = count / 2; room = 0; } else { room -= count; }
+    return real(file, bytes, count);
+}
+"#;
+
 #[tokio::test]
 async fn a_failed_fsync_ends_the_store_and_loses_nothing_acknowledged() {
-    let folder = tempfile::tempdir().unwrap();
-    let (source, library) = (folder.path().join("fsync.c"), folder.path().join("fsync.so"));
-    std::fs::write(&source, FAILING_FSYNC).unwrap();
-    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status().unwrap();
-    assert!(compiled.success());
-    let output = Command::new(WORKER)
-        .env("LD_PRELOAD", &library)
-        .args([&url(folder.path()), "note", "a", "note", "1000"])
-        .output()
-        .unwrap();
-    check(folder.path(), &output).await;
+    for store in STORES {
+        let folder = tempfile::tempdir().unwrap();
+        let output = worker(folder.path(), store, FAILING_FSYNC);
+        check(folder.path(), store, &output).await;
+    }
 }
 
 #[tokio::test]
 async fn a_failed_write_ends_the_store_and_loses_nothing_acknowledged() {
+    for store in STORES {
+        let folder = tempfile::tempdir().unwrap();
+        // No file may grow beyond 200 KiB, and trying is an error, not a signal.
+        let script = r#"trap '' XFSZ; ulimit -f 200; exec "$0" "$@""#;
+        let output = Command::new("bash")
+            .args(["-c", script, WORKER, &url(folder.path(), store), "note", "a", "note", "1000"])
+            .output()
+            .unwrap();
+        check(folder.path(), store, &output).await;
+    }
+}
+
+/// SQLite undoes what does not fit, and goes on when there is room again; a log that was cut in the middle does not.
+#[tokio::test]
+async fn a_full_disk_ends_a_store_of_files_and_loses_nothing_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
-    // No file may grow beyond 200 KiB, and trying is an error, not a signal.
-    let script = r#"trap '' XFSZ; ulimit -f 200; exec "$0" "$@""#;
-    let output = Command::new("bash")
-        .args(["-c", script, WORKER, &url(folder.path()), "note", "a", "note", "1000"])
-        .output()
-        .unwrap();
-    check(folder.path(), &output).await;
+    let output = worker(folder.path(), "file", FULL_DISK);
+    check(folder.path(), "file", &output).await;
+    let torn = std::fs::metadata(folder.path().join("corkboard/agent/a/log.torn")).unwrap();
+    assert!(torn.len() > 0);
 }
 
-fn url(folder: &Path) -> String {
-    format!("sqlite:{}", folder.join("corkboard.db").display())
+/// A process that adds notes, with a library before the system's own.
+fn worker(folder: &Path, store: &str, preloaded: &str) -> Output {
+    let (source, library) = (folder.join("preloaded.c"), folder.join("preloaded.so"));
+    std::fs::write(&source, preloaded).unwrap();
+    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status().unwrap();
+    assert!(compiled.success());
+    let notes = [&url(folder, store), "note", "a", "note", "1000"];
+    Command::new(WORKER).env("LD_PRELOAD", &library).args(notes).output().unwrap()
 }
 
-async fn check(folder: &Path, output: &Output) {
+fn url(folder: &Path, store: &str) -> String {
+    format!("{store}:{}", folder.join("corkboard").display())
+}
+
+async fn check(folder: &Path, store: &str, output: &Output) {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(!output.status.success(), "{text}");
     // The write that met the failure may be on disk or not; none is tried on that file again.
@@ -65,7 +101,7 @@ async fn check(folder: &Path, output: &Output) {
     assert!(text.lines().last().unwrap().starts_with("error: the store has ended"), "{text}");
     let acknowledged: Vec<&str> = text.lines().filter(|line| line.parse::<u32>().is_ok()).collect();
     assert!(acknowledged.len() > 5 && acknowledged.len() < 1000, "{} acknowledged", acknowledged.len());
-    let board = Corkboard::open(&url(folder)).await.unwrap();
+    let board = Corkboard::open(&url(folder, store)).await.unwrap();
     assert_eq!(board.check().await.unwrap(), [""; 0]);
     let notes = board.agent("a").unwrap().working().notes().await.unwrap();
     let kept: HashSet<&str> = notes.iter().map(|note| &*note.text).collect();

@@ -78,6 +78,14 @@ async fn no_acknowledged_write_is_lost_or_doubled_in_memory() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_acknowledged_write_is_lost_or_doubled_in_files() {
+    let first = fastrand::u64(..1_000_000);
+    for seed in first..first + 5 {
+        check(Harness::file(WORKER).open().await, seed).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_acknowledged_write_is_lost_or_doubled_in_sqlite() {
     let first = fastrand::u64(..1_000_000);
     for seed in first..first + 5 {

@@ -57,7 +57,13 @@ async fn log_text(harness: &Harness, agent: &str) -> String {
 }
 
 fn harnesses() -> Vec<Harness> {
-    vec![Harness::memory(), Harness::sqlite(WORKER), Harness::redis(WORKER), Harness::postgres(WORKER)]
+    vec![
+        Harness::memory(),
+        Harness::file(WORKER),
+        Harness::sqlite(WORKER),
+        Harness::redis(WORKER),
+        Harness::postgres(WORKER),
+    ]
 }
 
 fn eager_snapshots() -> Options {

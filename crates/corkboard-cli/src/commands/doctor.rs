@@ -137,7 +137,7 @@ async fn patiently<T>(report: &Report, what: &str, work: impl Future<Output = T>
     }
 }
 
-/// Bytes free where the store's files are, if `df` is there to say so.
+/// Bytes free where the store's file or folder is, if `df` is there to say so.
 fn free_space(info: &StoreInfo) -> Option<u64> {
     if !matches!(info.kind, "sqlite" | "file") {
         return None;

@@ -10,6 +10,7 @@
 
 mod doctor;
 mod errors;
+mod file;
 mod help;
 mod memory;
 mod processes;

@@ -1,5 +1,6 @@
 //! Where logs are kept. A store never learns the domain: it keeps bytes by space and revision.
 
+mod file;
 mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -19,6 +20,7 @@ use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
 use jiff::Timestamp;
 use tokio::sync::watch;
 
+pub use file::FileStore;
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::server_url::without_password;
-use super::{MemoryStore, Ownership, ServerUrl, Store, StoreError};
+use super::{FileStore, MemoryStore, Ownership, ServerUrl, Store, StoreError};
 use crate::Options;
 
 /// A store's address.
@@ -13,6 +13,8 @@ use crate::Options;
 pub enum StoreUrl {
     /// `memory:`: nothing on disk.
     Memory,
+    /// `file:PATH`: a folder that a person can read, for one process at a time.
+    File(PathBuf),
     /// `sqlite:PATH`: one file, shared by many processes on one machine.
     Sqlite(PathBuf),
     /// `redis://…` or `rediss://…`: a Redis server, shared by many machines.
@@ -21,7 +23,7 @@ pub enum StoreUrl {
     Postgres(ServerUrl),
 }
 
-const KINDS: &str = "a store is memory:, sqlite:PATH, redis://… or postgres://…";
+const KINDS: &str = "a store is memory:, file:PATH, sqlite:PATH, redis://… or postgres://…";
 
 impl FromStr for StoreUrl {
     type Err = StoreError;
@@ -34,6 +36,8 @@ impl FromStr for StoreUrl {
         match (scheme, rest) {
             ("memory", "") => Ok(Self::Memory),
             ("memory", _) => Err(error("memory: takes no path")),
+            ("file", "") => Err(error("file: needs the path of a folder")),
+            ("file", path) => Ok(Self::File(PathBuf::from(path.strip_prefix("//").unwrap_or(path)))),
             ("sqlite", "" | ":memory:") => Err(error("sqlite: needs a path; without a file use memory:")),
             ("sqlite", path) => Ok(Self::Sqlite(PathBuf::from(path.strip_prefix("//").unwrap_or(path)))),
             ("redis" | "rediss", rest) if rest.starts_with("//") => Ok(Self::Redis(ServerUrl::new(url))),
@@ -48,7 +52,7 @@ impl StoreUrl {
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Memory | Self::Redis(_) | Self::Postgres(_) => None,
-            Self::Sqlite(path) => Some(path),
+            Self::File(path) | Self::Sqlite(path) => Some(path),
         }
     }
 }
@@ -60,6 +64,7 @@ pub async fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>, StoreE
     let ownership = if options.save.is_on_change() { Ownership::Shared } else { Ownership::Sole };
     match StoreUrl::from_str(url)? {
         StoreUrl::Memory => Ok(Arc::new(MemoryStore::new())),
+        StoreUrl::File(path) => Ok(Arc::new(FileStore::open(path, Ownership::Sole).await?)),
         #[cfg(feature = "sqlite")]
         StoreUrl::Sqlite(path) => {
             let store = super::SqliteStore::open(path, ownership, options.busy_timeout).await?;
@@ -96,13 +101,23 @@ mod tests {
         assert_eq!("memory:".parse(), Ok(StoreUrl::Memory));
         assert_eq!("sqlite:a b/c.db".parse(), Ok(StoreUrl::Sqlite("a b/c.db".into())));
         assert_eq!("sqlite:///tmp/c.db".parse(), Ok(StoreUrl::Sqlite("/tmp/c.db".into())));
+        assert_eq!("file:a b/c".parse(), Ok(StoreUrl::File("a b/c".into())));
+        assert_eq!("file:///tmp/c".parse(), Ok(StoreUrl::File("/tmp/c".into())));
         let url = "postgresql://ada:secret@host/db?schema=x";
         assert_eq!(url.parse(), Ok(StoreUrl::Postgres(ServerUrl::new(url))));
         let url = "rediss://ada:secret@host/1";
         assert_eq!(url.parse(), Ok(StoreUrl::Redis(ServerUrl::new(url))));
-        for wrong in
-            ["", "corkboard.db", "sqlite:", "sqlite::memory:", "memory:x", "mysql://x", "postgres:x", "redis:x"]
-        {
+        for wrong in [
+            "",
+            "corkboard.db",
+            "file:",
+            "sqlite:",
+            "sqlite::memory:",
+            "memory:x",
+            "mysql://x",
+            "postgres:x",
+            "redis:x",
+        ] {
             assert!(matches!(wrong.parse::<StoreUrl>(), Err(StoreError::Url { .. })), "{wrong}");
         }
     }

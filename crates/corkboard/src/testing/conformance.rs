@@ -11,17 +11,22 @@ use super::{Fault, FaultPlan, FaultyStore, Harness};
 use crate::store::{Append, Appended, Cursor, Import, Loaded, Record, Rewrite, Snapshot, Store, StoreError, Trim};
 use crate::{Corkboard, Error, Options, Refusal, Retention, SnapshotPolicy, Watched, ids};
 
-/// Declares a test for every case that needs one process, or, with `processes`, for all cases. The expression makes a
-/// fresh [`Harness`].
+/// Declares a test for every case that needs one process; with `durable` also for those in which one process goes on where
+/// another ended; with `processes` for all cases. The expression makes a fresh [`Harness`].
 #[macro_export]
 macro_rules! conformance_suite {
     (processes: $harness:expr) => {
-        $crate::conformance_suite!($harness);
+        $crate::conformance_suite!(durable: $harness);
         $crate::conformance_suite!(@tests $harness,
             a_counter_contended_by_many_processes_is_exact
             notes_of_many_processes_are_all_kept
             another_process_wakes_a_watcher
             a_watcher_in_another_process_sees_every_revision
+        );
+    };
+    (durable: $harness:expr) => {
+        $crate::conformance_suite!($harness);
+        $crate::conformance_suite!(@tests $harness,
             nothing_acknowledged_is_lost_at_kill_9
         );
     };
@@ -77,6 +82,14 @@ pub const NOT_FOR_MEMORY: &[(&str, &str)] = &[
     ("another_process_wakes_a_watcher", "memory: lives in one process"),
     ("a_watcher_in_another_process_sees_every_revision", "memory: lives in one process"),
     ("nothing_acknowledged_is_lost_at_kill_9", "memory: is gone with its process, as it says"),
+];
+
+/// As [`NOT_FOR_MEMORY`].
+pub const NOT_FOR_FILE: &[(&str, &str)] = &[
+    ("a_counter_contended_by_many_processes_is_exact", "file: is for one process at a time"),
+    ("notes_of_many_processes_are_all_kept", "file: is for one process at a time"),
+    ("another_process_wakes_a_watcher", "file: is for one process at a time"),
+    ("a_watcher_in_another_process_sees_every_revision", "file: is for one process at a time"),
 ];
 
 fn space(name: &str) -> SpaceId {

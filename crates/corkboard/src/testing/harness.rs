@@ -9,7 +9,9 @@ use tokio::process::{Child, ChildStdout, Command};
 
 use super::servers::{POSTGRES_URL, RedisPrefix, shared};
 use super::{FaultPlan, FaultyStore};
-use crate::store::{MemoryStore, Ownership, PostgresStore, RedisStore, ServerUrl, SqliteStore, Store};
+use crate::store::{
+    FileStore, MemoryStore, Ownership, PostgresStore, RedisStore, ServerUrl, SqliteStore, Store, StoreError,
+};
 use crate::{Corkboard, Options};
 
 /// A fresh place for one test's data, which can be opened several times.
@@ -20,6 +22,7 @@ pub struct Harness {
 
 enum Kind {
     Memory(Arc<MemoryStore>),
+    File { folder: tempfile::TempDir, opened: tokio::sync::Mutex<Option<Arc<FileStore>>> },
     Sqlite(tempfile::TempDir),
     Postgres(PostgresSchema),
     Redis(RedisPrefix),
@@ -30,6 +33,12 @@ impl Harness {
     /// `memory:`, shared by all who open it.
     pub fn memory() -> Self {
         Self { kind: Kind::Memory(Arc::new(MemoryStore::shared())), worker: None }
+    }
+
+    /// `file:` in a temporary folder, opened once for all in this process. `worker` is the program `conformance-worker`.
+    pub fn file(worker: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self { kind: Kind::File { folder, opened: tokio::sync::Mutex::default() }, worker: Some(worker.into()) }
     }
 
     /// `sqlite:` in a temporary folder. `worker` is the program `conformance-worker`.
@@ -58,6 +67,16 @@ impl Harness {
     pub async fn open(&self) -> Arc<dyn Store> {
         match &self.kind {
             Kind::Memory(store) => store.clone(),
+            Kind::File { folder, opened } => {
+                let mut opened = opened.lock().await;
+                if let Some(store) = &*opened
+                    && store.list(corkboard_core::SpaceKind::Agent, None, 0).await != Err(StoreError::Closed)
+                {
+                    return store.clone();
+                }
+                let store = FileStore::open(folder.path().join("store"), Ownership::Shared).await;
+                opened.insert(Arc::new(store.expect("the store opens"))).clone()
+            }
             Kind::Sqlite(folder) => {
                 let path = folder.path().join("corkboard.db");
                 let timeout = Options::default().busy_timeout;
@@ -92,6 +111,7 @@ impl Harness {
     pub fn url(&self) -> String {
         match &self.kind {
             Kind::Memory(_) => panic!("memory: is in one process; process cases do not apply to it"),
+            Kind::File { folder, .. } => format!("file:{}", folder.path().join("store").display()),
             Kind::Sqlite(folder) => format!("sqlite:{}", folder.path().join("corkboard.db").display()),
             Kind::Postgres(schema) => schema.url(),
             Kind::Redis(prefix) => prefix.url(),

@@ -1,0 +1,272 @@
+//! The few facts of every space that lists and the ticker ask for, always in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use corkboard_core::{Head, SpaceId, SpaceKind};
+use jiff::Timestamp;
+use parking_lot::Mutex;
+
+use super::disk::{self, LOG, NEXT_SNAPSHOT, SNAPSHOT, TORN};
+use super::line::{Ending, Header, Line, SEAL_BYTES, Sum};
+use super::log::cannot_read;
+use super::names::{self, Named};
+use super::space::{self, Opened, SpaceFiles};
+use crate::store::{ListedSpace, Record, StoreError};
+
+/// What is read of the end of a log at first: the last line, nearly always.
+const TAIL: u64 = 4096;
+
+/// All spaces of a store.
+#[derive(Default)]
+pub(super) struct Catalogue {
+    facts: Mutex<Facts>,
+    /// Folders of logs that nobody can tell the space of: its name is too long for a folder, and the log is damaged.
+    nameless: Vec<PathBuf>,
+}
+
+#[derive(Default)]
+struct Facts {
+    spaces: BTreeMap<SpaceId, Entry>,
+    due: BTreeSet<(Timestamp, SpaceId)>,
+}
+
+/// With its files and its place in the map, some 400 bytes.
+struct Entry {
+    files: Arc<SpaceFiles>,
+    head: Head,
+    /// Whether there is anything since it was born.
+    lives: bool,
+    ending: Ending,
+}
+
+impl Catalogue {
+    /// Looks at every space: one look into its folder and one read of the last 4 KiB of its log, however long that is; some
+    /// 50 microseconds each if the disk's cache has it. Only a log whose end is not as it should be is read whole.
+    pub(super) fn read(root: &Path) -> Result<Self, StoreError> {
+        let mut catalogue = Self::default();
+        for (kind, path) in folders(root)? {
+            for (name, folder) in folders(&path)? {
+                let space = match names::space(&kind, &name) {
+                    Named::Space(space) => space,
+                    Named::Cut => match name_in_log(&folder) {
+                        Some(space) if root.join(names::folder(&space)) == folder => space,
+                        _ => {
+                            catalogue.add_nameless(folder)?;
+                            continue;
+                        }
+                    },
+                    Named::Other => continue,
+                };
+                catalogue.add(space, folder)?;
+            }
+        }
+        Ok(catalogue)
+    }
+
+    fn add(&self, space: SpaceId, folder: PathBuf) -> Result<(), StoreError> {
+        let log = folder.join(LOG);
+        if is_missing(&log) && is_missing(&folder.join(SNAPSHOT)) {
+            // Made for a log that was never begun.
+            for name in [NEXT_SNAPSHOT, TORN] {
+                disk::remove(&folder.join(name))?;
+            }
+            let _ = std::fs::remove_dir(&folder);
+            return Ok(());
+        }
+        let tail = tail(&log, &space).map_err(|error| cannot_read(&log, &error));
+        let is_settled = is_missing(&folder.join(NEXT_SNAPSHOT));
+        let files = Arc::new(SpaceFiles::unread(space, folder));
+        match tail {
+            Ok(Some(Tail::Record { head, ending })) if is_settled => self.set(&files, head, true, ending),
+            Ok(Some(Tail::Header { born })) if is_settled && is_missing(&files.file(SNAPSHOT)) => {
+                self.set(&files, born, false, Ending::default());
+            }
+            // Torn, damaged, interrupted, or unreadable: a closer look tells.
+            _ => match space::open(files.folder(), files.space()) {
+                Ok(Opened { index, ending }) => {
+                    let (head, lives) = (index.head, index.head != index.header.born);
+                    self.set(&files, head, lives, ending);
+                }
+                // It is listed, so that nobody thinks it was deleted. Whoever uses it is told.
+                Err(error @ (StoreError::Corrupt(_) | StoreError::NewerFormat { .. } | StoreError::Unavailable(_))) => {
+                    tracing::info!(space = %files.space(), %error, "the space cannot be used");
+                    self.set(&files, Head::EMPTY, true, Ending::default());
+                }
+                Err(error) => return Err(error),
+            },
+        }
+        Ok(())
+    }
+
+    fn add_nameless(&mut self, folder: PathBuf) -> Result<(), StoreError> {
+        let log = folder.join(LOG);
+        let bytes = std::fs::read(&log).unwrap_or_default();
+        if !bytes.contains(&b'\n') && is_missing(&folder.join(SNAPSHOT)) {
+            // Torn in its first line: the space never was.
+            disk::remove(&log)?;
+        } else {
+            tracing::warn!(folder = %folder.display(), "nobody can tell whose log this is");
+            self.nameless.push(folder);
+        }
+        Ok(())
+    }
+
+    /// The folders of logs that nobody can tell the space of.
+    pub(super) fn nameless(&self) -> &[PathBuf] {
+        &self.nameless
+    }
+
+    /// The files of a space, if it has any.
+    pub(super) fn find(&self, space: &SpaceId) -> Option<Arc<SpaceFiles>> {
+        self.facts.lock().spaces.get(space).map(|entry| entry.files.clone())
+    }
+
+    /// The files of a space, be there any or not.
+    pub(super) fn find_or_add(&self, root: &Path, space: &SpaceId) -> Arc<SpaceFiles> {
+        let mut facts = self.facts.lock();
+        let entry = facts.spaces.entry(space.clone()).or_insert_with(|| {
+            let files = self.new_files(root, space);
+            Entry { files, head: Head::EMPTY, lives: false, ending: Ending::default() }
+        });
+        entry.files.clone()
+    }
+
+    /// The files of a space that was not found: none, unless its log is the one that nobody could tell the space of.
+    pub(super) fn new_files(&self, root: &Path, space: &SpaceId) -> Arc<SpaceFiles> {
+        let folder = root.join(names::folder(space));
+        let is_nameless = self.nameless.contains(&folder);
+        let new = if is_nameless { SpaceFiles::unread } else { SpaceFiles::unwritten };
+        Arc::new(new(space.clone(), folder))
+    }
+
+    /// The head, if it is known that the files are good, or that there are none.
+    pub(super) fn known_head(&self, space: &SpaceId) -> Option<Head> {
+        match self.facts.lock().spaces.get(space) {
+            Some(entry) => entry.files.is_good().then_some(entry.head),
+            None => self.nameless.is_empty().then_some(Head::EMPTY),
+        }
+    }
+
+    /// Keeps what a space's log says now.
+    pub(super) fn set(&self, files: &Arc<SpaceFiles>, head: Head, lives: bool, ending: Ending) {
+        let mut facts = self.facts.lock();
+        let (space, next_due) = (files.space().clone(), ending.next_due);
+        let entry = Entry { files: files.clone(), head, lives, ending };
+        let before = facts.spaces.insert(space.clone(), entry).and_then(|before| before.ending.next_due);
+        if before != next_due {
+            if let Some(before) = before {
+                facts.due.remove(&(before, space.clone()));
+            }
+            if let Some(next_due) = next_due {
+                facts.due.insert((next_due, space));
+            }
+        }
+    }
+
+    pub(super) fn list(&self, kind: SpaceKind, after: Option<&SpaceId>, limit: usize) -> Vec<ListedSpace> {
+        let facts = self.facts.lock();
+        let first = SpaceId::of(kind, "");
+        let first = after.filter(|after| **after > first).unwrap_or(&first);
+        let spaces = facts.spaces.range(first..).take_while(|(space, _)| space.kind() == Some(kind));
+        let listed = spaces.filter(|(space, entry)| entry.lives && after != Some(*space)).take(limit);
+        listed
+            .map(|(space, entry)| ListedSpace {
+                space: space.clone(),
+                head: entry.head,
+                next_due: entry.ending.next_due,
+                summary: entry.ending.summary.clone(),
+            })
+            .collect()
+    }
+
+    pub(super) fn due(&self, kind: SpaceKind, now: Timestamp, limit: usize) -> Vec<SpaceId> {
+        let facts = self.facts.lock();
+        let due = facts.due.iter().take_while(|(at, _)| *at <= now).map(|(_, space)| space);
+        due.filter(|space| space.kind() == Some(kind)).take(limit).cloned().collect()
+    }
+
+    /// Every space that was ever here, the deleted ones too.
+    pub(super) fn all(&self) -> Vec<Arc<SpaceFiles>> {
+        self.facts.lock().spaces.values().map(|entry| entry.files.clone()).collect()
+    }
+}
+
+/// Whether a file is certainly not there.
+fn is_missing(path: &Path) -> bool {
+    matches!(path.try_exists(), Ok(false))
+}
+
+/// The folders in a folder, with their names, but for hidden ones.
+fn folders(path: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
+    let read = || {
+        let mut folders = Vec::new();
+        for entry in std::fs::read_dir(path)? {
+            let entry = entry?;
+            let name = entry.file_name().into_string().unwrap_or_default();
+            if !name.is_empty() && !name.starts_with('.') && entry.file_type()?.is_dir() {
+                folders.push((name, entry.path()));
+            }
+        }
+        Ok(folders)
+    };
+    read().map_err(|error| cannot_read(path, &error))
+}
+
+/// The last line of a log that is as it should be.
+enum Tail {
+    Record { head: Head, ending: Ending },
+    Header { born: Head },
+}
+
+/// Reads a log's last line. Nothing: the log must be read whole to tell what it is.
+fn tail(path: &Path, space: &SpaceId) -> std::io::Result<Option<Tail>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut window = TAIL;
+    loop {
+        let start = length.saturating_sub(window);
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(start))?;
+        file.by_ref().take(window).read_to_end(&mut bytes)?;
+        let Some(text) = bytes.strip_suffix(b"\n") else { return Ok(None) };
+        let (before, line) = match text.iter().rposition(|byte| *byte == b'\n') {
+            // A line without its beginning, or without the seal of the one before.
+            Some(line_break) if start > 0 && line_break < SEAL_BYTES => (None, text),
+            Some(line_break) => {
+                let (before, line) = text.split_at(line_break);
+                (Some(before), line.get(1..).unwrap_or_default())
+            }
+            None => (None, text),
+        };
+        match before {
+            None if start > 0 && window < 4 * Record::PART_BYTES as u64 => window *= 8,
+            None if start > 0 => return Ok(None),
+            None => {
+                let header = Header::read(line).ok().filter(|header| header.space == space.as_str());
+                return Ok(header.map(|header| Tail::Header { born: header.born }));
+            }
+            Some(before) => return Ok(last_record(before, line)),
+        }
+    }
+}
+
+/// The last line as a record. The first one that a trimmed log holds does not follow the line before it, so it is not told.
+fn last_record(before: &[u8], line: &[u8]) -> Option<Tail> {
+    let before = Sum::written_in(before)?;
+    let mut line = Line::read(line, before).ok()?;
+    let ending = line.take_ending().ok()??;
+    Some(Tail::Record { head: line.head(), ending })
+}
+
+/// The id in the first line of a log, for a folder that has only a part of it.
+fn name_in_log(folder: &Path) -> Option<SpaceId> {
+    let mut line = Vec::new();
+    let log = File::open(folder.join(LOG)).ok()?;
+    BufReader::new(log).take(Record::PART_BYTES as u64).read_until(b'\n', &mut line).ok()?;
+    let header = Header::read(line.strip_suffix(b"\n").unwrap_or(&line)).ok()?;
+    Some(SpaceId::from_stored(&header.space))
+}

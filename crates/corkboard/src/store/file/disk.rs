@@ -1,0 +1,302 @@
+//! Everything that changes the folder: what must be durable is fsynced here, file and folder.
+
+use std::fs::{File, TryLockError};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::Serialize;
+
+use super::line::{FORMAT, Version};
+use crate::store::StoreError;
+
+/// The files of one space, in its folder.
+pub(super) const LOG: &str = "log.jsonl";
+pub(super) const SNAPSHOT: &str = "snapshot.json";
+/// A snapshot that takes its place once the log says so.
+pub(super) const NEXT_SNAPSHOT: &str = "snapshot-next.json";
+/// What a crash left of the last append. It is kept for people until the space is deleted, rewritten or scrubbed.
+pub(super) const TORN: &str = "log.torn";
+
+/// The files of the store.
+const README: &str = "README.txt";
+const MARKER: &str = "corkboard.json";
+const LOCK: &str = "corkboard.lock";
+/// What is being written. No space's folder begins with a dot.
+const TEMPORARY: &str = ".tmp";
+
+const README_TEXT: &str = "\
+This folder is a Corkboard store: what LLM agents remember.
+
+  agent/NAME/log.jsonl      everything that happened in that agent's memory, one revision per line, the oldest first
+  agent/NAME/snapshot.json  the whole memory at one revision, so that not all of the log has to be read
+
+Read it with whatever you like. Do not edit it: every line ends with a checksum over itself and the line before, and an
+agent whose log was changed is stopped until the log is as it was. Other files in an agent's folder may be removed.
+In names, everything but letters, digits and ._- is percent-encoded; the first line of a log has the name as it is.
+
+One process at a time uses the folder; meanwhile corkboard.lock names it. To look inside, or to check the folder for damage:
+
+  cork --store file:PATH stats --all
+  cork --store file:PATH doctor
+
+For a backup, copy the folder while no process uses it.
+";
+
+#[derive(Serialize)]
+struct Marker {
+    store: &'static str,
+    format: u32,
+}
+
+/// The store's folder, which this process alone uses.
+pub(super) struct Root {
+    path: PathBuf,
+    /// Numbers temporary files.
+    temporary: AtomicU64,
+}
+
+impl Root {
+    /// Takes the folder for this process, and creates it where it is missing.
+    pub(super) fn open(path: PathBuf) -> Result<(Self, File), StoreError> {
+        // The process may go to another folder later.
+        let path = std::path::absolute(&path).map_err(|error| refused(&path, &error.to_string()))?;
+        let made = path.ancestors().skip(1).take_while(|folder| !folder.exists()).count();
+        std::fs::create_dir_all(&path)
+            .map_err(|error| refused(&path, &format!("cannot create {}: {error}", path.display())))?;
+        // Not even a lock is put into a folder that is not ours.
+        if !is_ours(&path).map_err(|error| refused(&path, &format!("cannot read the folder: {error}")))? {
+            return Err(refused(&path, "the folder has other things in it, and is no Corkboard store"));
+        }
+        let lock = lock(&path)?;
+        let root = Self { path, temporary: AtomicU64::new(0) };
+        // The folder may be new itself, and some around it.
+        root.prepare(made + 1)?;
+        Ok((root, lock))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the folder a store, if it is not one, and removes what was being written when the last process ended.
+    fn prepare(&self, parents: usize) -> Result<(), StoreError> {
+        let unavailable = |what: &str, error: &std::io::Error| StoreError::Unavailable(format!("{what}: {error}"));
+        match std::fs::remove_dir_all(self.path.join(TEMPORARY)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(unavailable("cannot remove temporary files", &error));
+            }
+            _ => {}
+        }
+        std::fs::create_dir(self.path.join(TEMPORARY))
+            .map_err(|error| unavailable("cannot make a folder for temporary files", &error))?;
+        match std::fs::read(self.path.join(MARKER)) {
+            Ok(marker) => match serde_json::from_slice(&marker) {
+                Ok(Version { format }) if format > FORMAT => {
+                    Err(StoreError::NewerFormat { found: format, known: FORMAT })
+                }
+                Ok(_) => Ok(()),
+                Err(error) => Err(StoreError::Corrupt(format!("{}: {error}", self.path.join(MARKER).display()))),
+            },
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => self.found(parents),
+            Err(error) => Err(unavailable("cannot read corkboard.json", &error)),
+        }
+    }
+
+    /// The marker comes last: it makes the folder a store.
+    fn found(&self, parents: usize) -> Result<(), StoreError> {
+        let mut readme = self.temporary_file()?;
+        readme.write(README_TEXT.as_bytes())?;
+        readme.sync()?;
+        readme.rename(&self.path.join(README))?;
+        let marker = serde_json::to_string(&Marker { store: "corkboard", format: FORMAT });
+        let mut file = self.temporary_file()?;
+        file.write(marker.map_err(|error| StoreError::Unavailable(error.to_string()))?.as_bytes())?;
+        file.write(b"\n")?;
+        file.sync()?;
+        file.rename(&self.path.join(MARKER))?;
+        sync_folder(&self.path)?;
+        self.path.ancestors().skip(1).take(parents).try_for_each(sync_folder)
+    }
+
+    /// A file beside all spaces. It is gone when it is dropped, unless it was given a place.
+    pub(super) fn temporary_file(&self) -> Result<TemporaryFile, StoreError> {
+        let number = self.temporary.fetch_add(1, Ordering::Relaxed);
+        let path = self.path.join(TEMPORARY).join(number.to_string());
+        let file = File::options().read(true).write(true).create_new(true).open(&path);
+        let file = file.map_err(|error| cannot_create(&path, &error))?;
+        Ok(TemporaryFile { path, file: std::io::BufWriter::new(file) })
+    }
+
+    /// Makes a space's folder. That it is there is durable only after [`Self::sync_parents`].
+    pub(super) fn create_folder(&self, folder: &Path) -> Result<(), StoreError> {
+        std::fs::create_dir_all(folder).map_err(|error| cannot_create(folder, &error))
+    }
+
+    /// After a space's folder was made. Another space may have made the folder of the kind a moment ago.
+    pub(super) fn sync_parents(&self, folder: &Path) -> Result<(), StoreError> {
+        folder.ancestors().skip(1).take(2).try_for_each(sync_folder)
+    }
+}
+
+/// Whether the folder is a store, or nothing yet. Making one may have been interrupted.
+fn is_ours(path: &Path) -> std::io::Result<bool> {
+    let mut is_half_made = true;
+    for entry in std::fs::read_dir(path)? {
+        let name = entry?.file_name();
+        if name == MARKER {
+            return Ok(true);
+        }
+        is_half_made &= [README, LOCK, TEMPORARY].iter().any(|ours| name == *ours);
+    }
+    Ok(is_half_made)
+}
+
+/// Keeps other processes out. The lock goes with the process, however it ends.
+fn lock(folder: &Path) -> Result<File, StoreError> {
+    let unavailable = |error: std::io::Error| StoreError::Unavailable(format!("cannot lock the store: {error}"));
+    let mut options = File::options();
+    let file = options.read(true).write(true).create(true).truncate(false).open(folder.join(LOCK));
+    let mut file = file.map_err(|error| refused(folder, &format!("cannot write there: {error}")))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::Error(error)) => return Err(unavailable(error)),
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            let _ = file.read_to_string(&mut holder);
+            // It may be about to write its name.
+            let holder = if holder.is_empty() { "another process".into() } else { holder.trim_end().to_owned() };
+            return Err(StoreError::Locked { holder });
+        }
+    }
+    file.set_len(0).map_err(unavailable)?;
+    writeln!(file, "process {}", std::process::id()).map_err(unavailable)?;
+    Ok(file)
+}
+
+/// Before other processes are let in: from now on nobody is named as the holder.
+pub(super) fn clear_holder(lock: &File) {
+    let _ = lock.set_len(0);
+}
+
+/// A file that is still to get its place.
+pub(super) struct TemporaryFile {
+    path: PathBuf,
+    file: std::io::BufWriter<File>,
+}
+
+impl TemporaryFile {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.file.write_all(bytes).map_err(|error| failed("write", &self.path, &error))
+    }
+
+    /// Copies the rest of another file.
+    pub(super) fn copy(&mut self, from: &mut impl Read) -> Result<(), StoreError> {
+        std::io::copy(from, &mut self.file).map(|_| ()).map_err(|error| failed("write", &self.path, &error))
+    }
+
+    /// Everything written is on the disk.
+    pub(super) fn sync(&mut self) -> Result<(), StoreError> {
+        let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
+        synced.map_err(|error| failed("fsync", &self.path, &error))
+    }
+
+    /// Puts the file in its place. That it is there is durable only when the folder is synced.
+    pub(super) fn rename(self, to: &Path) -> Result<(), StoreError> {
+        std::fs::rename(&self.path, to).map_err(|error| failed("rename", to, &error))
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Appends to a log, and waits for the disk. A failure may leave any part of it.
+pub(super) fn append(path: &Path, bytes: &[u8]) -> Result<(), AppendError> {
+    let file = File::options().append(true).create(true).open(path);
+    let mut file = file.map_err(|error| AppendError::NotBegun(cannot_create(path, &error)))?;
+    file.write_all(bytes).map_err(|error| AppendError::Failed(failed("write", path, &error)))?;
+    // This makes the new length durable too, as the bytes could not be read without it.
+    file.sync_data().map_err(|error| AppendError::Failed(failed("fsync", path, &error)))
+}
+
+/// That a log is as long as we know it to be. Otherwise another program, or a person, is at work in the folder, and nothing
+/// of theirs is overwritten.
+pub(super) fn check_length(path: &Path, length: u64) -> Result<(), StoreError> {
+    let found = match std::fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
+        found => found.map_err(|error| cannot_create(path, &error))?.len(),
+    };
+    if found == length {
+        return Ok(());
+    }
+    let text = format!("{}: another program changed it ({found} bytes instead of {length})", path.display());
+    Err(StoreError::Corrupt(text))
+}
+
+/// Why nothing, or nobody knows how much, was appended.
+pub(super) enum AppendError {
+    NotBegun(StoreError),
+    Failed(StoreError),
+}
+
+/// Cuts off what a crash left of the last append. The bytes are kept beside the log.
+pub(super) fn cut(folder: &Path, end: u64) -> Result<(), StoreError> {
+    let (path, torn) = (folder.join(LOG), folder.join(TORN));
+    let cut = || {
+        let mut log = File::options().read(true).write(true).open(&path)?;
+        std::io::Seek::seek(&mut log, std::io::SeekFrom::Start(end))?;
+        std::io::copy(&mut log, &mut File::create(&torn)?)?;
+        log.set_len(end)?;
+        log.sync_all()
+    };
+    cut().map_err(|error| failed("repair", &path, &error))
+}
+
+/// Adds the line break that an editor, or a crash at the very last byte, took from the last line.
+pub(super) fn end_line(path: &Path) -> Result<(), StoreError> {
+    let ended = File::options().append(true).open(path).and_then(|mut log| {
+        log.write_all(b"\n")?;
+        log.sync_all()
+    });
+    ended.map_err(|error| failed("repair", path, &error))
+}
+
+/// Whatever was created, renamed or removed in the folder is durable.
+pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(|error| failed("fsync", folder, &error))
+}
+
+/// Gives a file another name.
+pub(super) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
+    std::fs::rename(from, to).map_err(|error| failed("rename", to, &error))
+}
+
+/// Removes a file. Returns whether there was one.
+pub(super) fn remove(path: &Path) -> Result<bool, StoreError> {
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(StoreError::Unavailable(format!("cannot remove {}: {error}", path.display()))),
+    }
+}
+
+fn refused(path: &Path, reason: &str) -> StoreError {
+    StoreError::Url { url: format!("file:{}", path.display()), reason: reason.into() }
+}
+
+fn cannot_create(path: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::Unavailable(format!("cannot open or create {}: {error}", path.display()))
+}
+
+/// Going on after this could lose data: what the disk holds now is not known, and asking it again may answer wrongly.
+fn failed(what: &str, path: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::Failed(format!("{what} of {} failed: {error}", path.display()))
+}

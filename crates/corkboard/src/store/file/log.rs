@@ -1,0 +1,304 @@
+//! Reading a log file: line by line, every checksum checked.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use corkboard_core::{CommitId, Head};
+
+use super::line::{Ending, Header, Line, Position, Sum, Unreadable, check_seal};
+use crate::store::{Record, StoreError};
+
+/// The longest line that is looked at: a part of a body, escaped, and everything around it. No line of ours is longer.
+const LONGEST_LINE: u64 = 2 * Record::PART_BYTES as u64;
+/// About how many bytes of log lie between two marks. A read starts at a mark, so this is what it reads in vain.
+const STRIDE: u64 = 16 * 1024;
+/// How much is read at a time.
+const BUFFER: usize = 64 * 1024;
+
+/// What is known of a log once it was read: where it begins and ends, and where to find a revision. It takes some 300 bytes
+/// and 32 for every 16 KiB of log.
+#[derive(Debug, Clone)]
+pub(super) struct Index {
+    pub(super) header: Header,
+    pub(super) head: Head,
+    pub(super) end: Position,
+    /// The places of some revisions, in order, the first one's always among them.
+    pub(super) marks: Vec<(u64, Position)>,
+    /// What the snapshot beside the log shows.
+    pub(super) snapshot: Option<Head>,
+}
+
+impl Index {
+    /// Of a log that is still to be begun.
+    pub(super) fn new(header: Header) -> Self {
+        Self { head: header.born, header, end: Position::START, marks: Vec::new(), snapshot: None }
+    }
+
+    /// The oldest revision held; the one after the head if none is.
+    pub(super) fn oldest(&self) -> u64 {
+        self.header.first()
+    }
+
+    /// Remembers the place of a revision, if the last one remembered is far enough away.
+    pub(super) fn mark(&mut self, rev: u64, position: Position) {
+        if self.marks.last().is_none_or(|(_, last)| position.offset >= last.offset + STRIDE) {
+            self.marks.push((rev, position));
+        }
+    }
+
+    /// A place to read from in order to find a revision.
+    pub(super) fn before(&self, rev: u64) -> Position {
+        let after = self.marks.partition_point(|(marked, _)| *marked <= rev);
+        self.marks.get(after.saturating_sub(1)).map_or(self.end, |(_, position)| *position)
+    }
+}
+
+/// How a line of a file ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// As it should.
+    InLineBreak,
+    /// With the file.
+    Abruptly,
+}
+
+/// Reads lines, without a look at what they say.
+struct Lines {
+    input: BufReader<std::io::Take<File>>,
+    position: Position,
+    line: Vec<u8>,
+}
+
+impl Lines {
+    fn new(mut file: File, from: Position, end: u64) -> std::io::Result<Self> {
+        file.seek(SeekFrom::Start(from.offset))?;
+        let input = BufReader::with_capacity(BUFFER, file.take(end.saturating_sub(from.offset)));
+        Ok(Self { input, position: from, line: Vec::new() })
+    }
+
+    /// Reads the next line, if there is one. Of one that is too long, the rest is passed over: it is not sealed then.
+    fn next(&mut self) -> std::io::Result<Option<Ended>> {
+        self.line.clear();
+        let mut length = self.input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.line)? as u64;
+        let mut has_break = self.line.pop_if(|last| *last == b'\n').is_some();
+        while !has_break {
+            let more = self.input.fill_buf()?;
+            if more.is_empty() {
+                break;
+            }
+            let end = more.iter().position(|byte| *byte == b'\n');
+            has_break = end.is_some();
+            let passed = end.map_or(more.len(), |end| end + 1);
+            self.input.consume(passed);
+            length += passed as u64;
+        }
+        if length == 0 {
+            return Ok(None);
+        }
+        self.position.offset += length;
+        self.position.lines += 1;
+        Ok(Some(if has_break { Ended::InLineBreak } else { Ended::Abruptly }))
+    }
+
+    /// Whether a line that cannot be read was cut off by a crash. One that is whole but for its last byte was not: its line
+    /// break was changed.
+    fn is_torn(&self, ended: Ended, before: Sum) -> bool {
+        let is_whole = self.line.split_last().is_some_and(|(_, line)| check_seal(line, before).is_ok());
+        ended == Ended::Abruptly && !is_whole
+    }
+}
+
+/// Which line must come next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    /// This revision.
+    Rev(u64),
+    /// The next part of a record.
+    Part { head: Head, number: u64, count: u64 },
+    /// Whatever comes: the line before could not be read.
+    Anything,
+}
+
+impl Expected {
+    /// What comes after a line, if this is where it belongs.
+    fn follow(self, line: &Line<'_>) -> Result<Self, String> {
+        let (number, count) = line.part.unwrap_or((1, 1));
+        let fits = match self {
+            Self::Rev(rev) => line.rev == rev && number == 1,
+            Self::Part { head, number: expected, count: of } => {
+                line.head() == head && (number, count) == (expected, of)
+            }
+            Self::Anything => true,
+        };
+        if !fits {
+            return Err(format!("revision {}, part {number} of {count}, does not follow the line before", line.rev));
+        }
+        if number < count && line.more {
+            return Ok(Self::Part { head: line.head(), number: number + 1, count });
+        }
+        if number == count { Ok(Self::Rev(line.rev + 1)) } else { Err("the last part of a record is missing".into()) }
+    }
+}
+
+/// What a whole log holds.
+pub(super) struct Scan {
+    pub(super) index: Index,
+    pub(super) ending: Ending,
+    /// What is wrong with it, and in which line.
+    pub(super) problems: Vec<(u64, Unreadable)>,
+    /// Whether an append at the end is incomplete. It begins where the index ends.
+    pub(super) torn: bool,
+    /// Whether all is there but the last line break.
+    pub(super) line_break_missing: bool,
+}
+
+/// Reads a whole log up to an offset. It goes on after damage until so many problems are found.
+///
+/// What was being written when the process or the machine died is torn: the file ends inside a line, or before the append
+/// is complete. That rests on a file's size reaching the disk after the bytes, as it does on ext4, XFS and Btrfs. Anything else that cannot be read is damage, and never dropped: it may have been acknowledged.
+pub(super) fn scan(file: File, end: u64, space: &str, most_problems: usize) -> std::io::Result<Scan> {
+    let index = Index::new(Header::new(space, Head::EMPTY, 0));
+    let ending = Ending::default();
+    let mut scan = Scan { index, ending, problems: Vec::new(), torn: false, line_break_missing: false };
+    let mut lines = Lines::new(file, Position::START, end)?;
+    match lines.next()? {
+        None => return Ok(scan),
+        Some(ended) => match (Header::read(&lines.line), ended) {
+            (Ok(header), _) if header.space != space => {
+                scan.problems.push((1, Unreadable::Damaged(format!("it is the log of {}", header.space))));
+                return Ok(scan);
+            }
+            (Ok(header), ended) => {
+                lines.position.sum = header.sum_after(Sum::written_in(&lines.line).unwrap_or(Sum::NONE));
+                scan.index = Index { end: lines.position, ..Index::new(header) };
+                scan.finish_line(&mut lines, ended);
+            }
+            (Err(_), ended) if lines.is_torn(ended, Sum::NONE) => {
+                scan.torn = true;
+                return Ok(scan);
+            }
+            (Err(unreadable), _) => {
+                scan.problems.push((1, unreadable));
+                return Ok(scan);
+            }
+        },
+    }
+    let mut expected = Expected::Rev(scan.index.header.first());
+    while scan.problems.len() < most_problems {
+        let before = lines.position;
+        let Some(ended) = lines.next()? else { break };
+        scan.torn = true;
+        let written = Sum::written_in(&lines.line);
+        let read = Line::read(&lines.line, before.sum).and_then(|mut line| {
+            let next = expected.follow(&line)?;
+            Ok((next, line.head(), line.part, line.take_ending()?))
+        });
+        lines.position.sum = written.unwrap_or(Sum::NONE);
+        match read {
+            Ok((next, head, part, ending)) => {
+                if part.is_none_or(|(number, _)| number == 1) {
+                    scan.index.mark(head.rev, before);
+                }
+                expected = next;
+                if let Some(ending) = ending {
+                    scan.torn = false;
+                    scan.ending = ending;
+                    scan.index.head = head;
+                    scan.finish_line(&mut lines, ended);
+                }
+            }
+            Err(_) if lines.is_torn(ended, before.sum) => break,
+            Err(text) => {
+                scan.problems.push((before.lines + 1, Unreadable::Damaged(text)));
+                expected = Expected::Anything;
+            }
+        }
+    }
+    let end = scan.index.end.offset;
+    scan.index.marks.retain(|(_, position)| position.offset < end);
+    Ok(scan)
+}
+
+impl Scan {
+    /// A line that ends an append was read: up to here all counts.
+    fn finish_line(&mut self, lines: &mut Lines, ended: Ended) {
+        if ended == Ended::Abruptly {
+            self.line_break_missing = true;
+            lines.position.offset += 1;
+        }
+        self.index.end = lines.position;
+    }
+}
+
+/// The records of a log from some place on, each with the ending of its append if it is the last of one.
+pub(super) struct Records {
+    lines: Lines,
+    path: PathBuf,
+    end: u64,
+}
+
+impl Records {
+    /// Of an open file, up to the end that is known to be good. The path is for messages.
+    pub(super) fn new(file: File, path: &Path, from: Position, end: u64) -> Result<Self, StoreError> {
+        let lines = Lines::new(file, from, end).map_err(|error| cannot_read(path, &error))?;
+        Ok(Self { lines, path: path.to_owned(), end })
+    }
+
+    /// Where the next record begins.
+    pub(super) fn position(&self) -> Position {
+        self.lines.position
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<(Record, Option<Ending>)>, StoreError> {
+        let mut record: Option<Record> = None;
+        loop {
+            let before = self.lines.position;
+            let ended = self.lines.next().map_err(|error| cannot_read(&self.path, &error))?;
+            if ended.is_none() {
+                return match record {
+                    None => Ok(None),
+                    Some(_) => Err(damaged(&self.path, before.lines, "the last part of a record is missing")),
+                };
+            }
+            let read = Line::read(&self.lines.line, before.sum).and_then(|mut line| {
+                let Head { rev, commit } = line.head();
+                let record = record.get_or_insert_with(|| Record { rev, commit, at: line.at, body: Vec::new() });
+                line.take_body(&mut record.body)?;
+                let is_last = line.part.is_none_or(|(number, count)| number == count);
+                Ok((is_last, line.take_ending()?))
+            });
+            let (is_last, ending) = read.map_err(|text| damaged(&self.path, before.lines + 1, &text))?;
+            self.lines.position.sum = Sum::written_in(&self.lines.line).unwrap_or(Sum::NONE);
+            if is_last {
+                return Ok(record.map(|record| (record, ending)));
+            }
+        }
+    }
+
+    /// The records from a place on as the bytes that they are.
+    pub(super) fn into_bytes(self, from: Position) -> Result<impl Read, StoreError> {
+        let mut file = self.lines.input.into_inner().into_inner();
+        file.seek(SeekFrom::Start(from.offset)).map_err(|error| cannot_read(&self.path, &error))?;
+        Ok(file.take(self.end.saturating_sub(from.offset)))
+    }
+
+    /// The commit id of a revision.
+    pub(super) fn find_commit(&mut self, rev: u64) -> Result<Option<CommitId>, StoreError> {
+        while let Some((record, _)) = self.next()? {
+            if record.rev >= rev {
+                return Ok((record.rev == rev).then_some(record.commit));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A line that is not what was written.
+pub(super) fn damaged(path: &Path, line: u64, text: &str) -> StoreError {
+    StoreError::Corrupt(format!("{}, line {line}: {text}", path.display()))
+}
+
+pub(super) fn cannot_read(path: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::Unavailable(format!("cannot read {}: {error}", path.display()))
+}

@@ -1,0 +1,223 @@
+//! `file:`: a folder that a person can read, with a log per space and its snapshot beside it; one process at a time.
+
+mod bytes;
+mod catalogue;
+mod disk;
+mod line;
+mod log;
+mod names;
+mod reader;
+mod snapshot;
+mod space;
+mod swap;
+mod tasks;
+mod writer;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
+use futures_util::future::join_all;
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use super::{
+    Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store, StoreError,
+    StoreFuture, StoreInfo, Trim, Wakes,
+};
+use catalogue::Catalogue;
+use disk::Root;
+use tasks::Workplace;
+use writer::Writer;
+
+/// Spaces that are scrubbed in one go.
+const SCRUBBED: usize = 256;
+
+/// Keeps logs in a folder, a file each.
+pub struct FileStore {
+    ownership: Ownership,
+    workplace: Arc<Workplace>,
+    writer: Writer,
+    wakes: Arc<Wakes>,
+}
+
+impl FileStore {
+    /// Opens the folder, and creates it where it is missing. No other process can open it until it is closed.
+    ///
+    /// [`Ownership::Shared`] is for several Corkboards of this process on one opened store.
+    pub async fn open(path: PathBuf, ownership: Ownership) -> Result<Self, StoreError> {
+        let opened = tokio::task::spawn_blocking(move || Self::open_blocking(path, ownership)).await;
+        opened.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+    }
+
+    fn open_blocking(path: PathBuf, ownership: Ownership) -> Result<Self, StoreError> {
+        let (root, lock) = Root::open(path)?;
+        let catalogue = Catalogue::read(root.path())?;
+        let workplace = Arc::new(Workplace { root, catalogue, lock: Mutex::new(Some(lock)) });
+        let wakes = Arc::new(Wakes::default());
+        let writer = Writer::start(workplace.clone(), wakes.clone())?;
+        Ok(Self { ownership, workplace, writer, wakes })
+    }
+
+    /// How many times a log or a snapshot was written. Each cost one fsync, or a few where a file was made.
+    pub fn writes(&self) -> u64 {
+        self.writer.writes()
+    }
+
+    /// Why the store cannot be used, if it cannot.
+    fn ended(&self) -> Option<StoreError> {
+        let is_closed = self.workplace.lock.lock().is_none();
+        self.writer.failure().or(is_closed.then_some(StoreError::Closed))
+    }
+
+    fn now<'a, T: Send + 'a>(&self, look: impl FnOnce(&Catalogue) -> T) -> StoreFuture<'a, T> {
+        let result = match self.ended() {
+            Some(error) => Err(error),
+            None => Ok(look(&self.workplace.catalogue)),
+        };
+        Box::pin(std::future::ready(result))
+    }
+
+    fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Workplace) -> Result<T, StoreError> + Send + 'static,
+    ) -> StoreFuture<'_, T> {
+        let workplace = self.workplace.clone();
+        Box::pin(async move {
+            if let Some(error) = self.ended() {
+                return Err(error);
+            }
+            let result = tokio::task::spawn_blocking(move || read(&workplace));
+            result.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+        })
+    }
+}
+
+/// What would break a log is refused.
+fn check_append(append: &Append) -> Result<(), StoreError> {
+    let refuse = |text: &str| Err(StoreError::Unavailable(text.into()));
+    if append.summary.len() > Append::SUMMARY_BYTES {
+        return refuse("the summary is too long");
+    }
+    let revs = append.records.iter().map(|record| record.rev);
+    if append.records.is_empty() || !revs.eq((append.expected.rev + 1..).take(append.records.len())) {
+        return refuse("the records do not follow the expected head");
+    }
+    Ok(())
+}
+
+impl Store for FileStore {
+    fn info(&self) -> StoreInfo {
+        let details = vec![
+            ("format", line::FORMAT.to_string()),
+            ("durability", "an answer means fsynced (file and folder)".into()),
+        ];
+        StoreInfo {
+            kind: "file",
+            location: self.workplace.root.path().display().to_string(),
+            ownership: self.ownership,
+            details,
+            warnings: Vec::new(),
+        }
+    }
+
+    fn append(&self, append: Append) -> StoreFuture<'_, Appended> {
+        Box::pin(async move {
+            check_append(&append)?;
+            self.writer.append(append).await
+        })
+    }
+
+    fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head> {
+        match self.workplace.catalogue.known_head(space) {
+            Some(head) => self.now(|_| head),
+            // A space that nobody has used yet is read before its head is given: it may be damaged.
+            None => {
+                let space = space.clone();
+                self.read(move |workplace| workplace.look(&space).with(|index| Ok(index.head)))
+            }
+        }
+    }
+
+    fn load<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Loaded> {
+        let space = space.clone();
+        self.read(move |workplace| reader::load(&workplace.look(&space)))
+    }
+
+    fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Page> {
+        let space = space.clone();
+        self.read(move |workplace| reader::read_after(&workplace.look(&space), cursor, limit))
+    }
+
+    fn write_snapshot<'a>(&'a self, space: &'a SpaceId, snapshot: Snapshot) -> StoreFuture<'a, ()> {
+        Box::pin(self.writer.snapshot(space, snapshot))
+    }
+
+    fn trim<'a>(&'a self, space: &'a SpaceId, trim: Trim) -> StoreFuture<'a, u64> {
+        Box::pin(self.writer.trim(space, trim))
+    }
+
+    fn list<'a>(
+        &'a self,
+        kind: SpaceKind,
+        after: Option<&'a SpaceId>,
+        limit: usize,
+    ) -> StoreFuture<'a, Vec<ListedSpace>> {
+        self.now(|catalogue| catalogue.list(kind, after, limit))
+    }
+
+    fn due(&self, kind: SpaceKind, now: Timestamp, limit: usize) -> StoreFuture<'_, Vec<SpaceId>> {
+        self.now(|catalogue| catalogue.due(kind, now, limit))
+    }
+
+    fn delete<'a>(&'a self, space: &'a SpaceId, expected: Head, tombstone: CommitId) -> StoreFuture<'a, Appended> {
+        Box::pin(self.writer.delete(space, expected, tombstone))
+    }
+
+    fn import(&self, import: Import) -> StoreFuture<'_, Appended> {
+        Box::pin(self.writer.import(import))
+    }
+
+    fn rewrite(&self, rewrite: Rewrite) -> StoreFuture<'_, Appended> {
+        Box::pin(self.writer.rewrite(rewrite))
+    }
+
+    /// Removes every file that is neither a log nor its snapshot. What the disk keeps of a removed file is beyond reach.
+    fn scrub(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async {
+            let mut scrubbed = Ok(());
+            for spaces in self.workplace.catalogue.all().chunks(SCRUBBED) {
+                let answers = spaces.iter().map(|files| self.writer.scrub(files.space()));
+                // One that is damaged does not keep the others from being scrubbed.
+                scrubbed = join_all(answers).await.into_iter().fold(scrubbed, Result::and);
+            }
+            scrubbed
+        })
+    }
+
+    fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
+        self.wakes.listen(space)
+    }
+
+    fn check(&self) -> StoreFuture<'_, Vec<String>> {
+        self.read(|workplace| {
+            let catalogue = &workplace.catalogue;
+            let nameless = catalogue.nameless().iter();
+            let mut problems: Vec<_> =
+                nameless.map(|folder| format!("{}: nobody can tell whose log this is", folder.display())).collect();
+            problems.extend(catalogue.all().iter().flat_map(|files| reader::check(files)));
+            Ok(problems)
+        })
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async {
+            self.writer.close().await;
+            if let Some(lock) = self.workplace.lock.lock().take() {
+                disk::clear_holder(&lock);
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,110 @@
+//! Reading. A file is opened while nothing takes its place; after that it can be read at leisure, for what a reader has open
+//! stays as it was.
+
+use std::fs::File;
+use std::path::Path;
+
+use corkboard_core::Head;
+
+use super::disk::{LOG, SNAPSHOT};
+use super::line::Unreadable;
+use super::log::{Index, Scan, cannot_read, scan};
+use super::snapshot::{self, Found};
+use super::space::{SpaceFiles, snapshot_problem};
+use crate::store::{Cursor, Loaded, Page, StoreError};
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Problems of one log that are told.
+const PROBLEMS: usize = 20;
+
+pub(super) fn load(files: &SpaceFiles) -> Result<Loaded> {
+    files.met(
+        files.with(|index| Ok(Loaded { head: index.head, born: index.header.born, snapshot: files.snapshot(index)? })),
+    )
+}
+
+pub(super) fn read_after(files: &SpaceFiles, cursor: Cursor, limit: usize) -> Result<Page> {
+    let (head, born, records) = files.with(|index| {
+        if cursor.rev > index.head.rev {
+            return Err(StoreError::Future { asked: cursor.rev, head: index.head.rev });
+        }
+        if cursor.rev + 1 < index.oldest() {
+            return Err(StoreError::Compacted { oldest: index.oldest() });
+        }
+        // The revision at the cursor is looked at too, if it is held.
+        let is_at_end = cursor.rev == index.head.rev;
+        let records = (!is_at_end).then(|| files.records(index, index.before(cursor.rev))).transpose()?;
+        Ok((index.head, index.header.born, records))
+    })?;
+    let check = |rev, commit| match cursor.commit {
+        Some(expected) if cursor.rev == rev && expected != commit => Err(StoreError::Diverged),
+        _ => Ok(()),
+    };
+    check(head.rev, head.commit)?;
+    check(born.rev, born.commit)?;
+    let Some(mut records) = records else { return Ok(Page { records: Vec::new(), head }) };
+    let records = std::iter::from_fn(|| records.next().transpose()).map(|next| {
+        let (record, _) = next?;
+        check(record.rev, record.commit)?;
+        Ok(record)
+    });
+    let after = records.filter(|record| record.as_ref().map_or(true, |record| record.rev > cursor.rev));
+    files.met(Page::fill(after.take(limit), head))
+}
+
+/// Reads everything of a space, and tells what is wrong with it.
+pub(super) fn check(files: &SpaceFiles) -> Vec<String> {
+    let path = files.file(LOG);
+    let looked = files.with(|index| {
+        if index.end.offset == 0 {
+            return Ok(None);
+        }
+        let file = File::open(&path).map_err(|error| cannot_read(&path, &error))?;
+        Ok(Some((file, index.end.offset, index.head, check_snapshot(files, index)?)))
+    });
+    match looked {
+        Ok(None) => Vec::new(),
+        Ok(Some((file, end, head, mut problems))) => {
+            match scan(file, end, files.space().as_str(), PROBLEMS) {
+                Ok(scan) if scan.problems.is_empty() && scan.index.head != head => {
+                    let Head { rev, .. } = scan.index.head;
+                    problems.push(format!("{}: it ends at revision {rev}, not at {}", path.display(), head.rev));
+                }
+                Ok(scan) => problems.extend(damaged_lines(&path, &scan)),
+                Err(error) => problems.push(cannot_read(&path, &error).to_string()),
+            }
+            problems
+        }
+        // The first problem stopped it; there may be more, or what stopped it lies beside the log.
+        Err(error) => {
+            let scanned = File::open(&path).and_then(|file| {
+                let length = file.metadata()?.len();
+                scan(file, length, files.space().as_str(), PROBLEMS)
+            });
+            let problems = scanned.map(|scan| damaged_lines(&path, &scan)).unwrap_or_default();
+            if problems.is_empty() { vec![error.to_string()] } else { problems }
+        }
+    }
+}
+
+fn damaged_lines(path: &Path, scan: &Scan) -> Vec<String> {
+    let problems = scan.problems.iter().map(|(line, problem)| {
+        let text = match problem {
+            Unreadable::Newer { found } => format!("it is in format {found}, which is newer than this Corkboard"),
+            Unreadable::Damaged(text) => text.clone(),
+        };
+        format!("{}, line {line}: {text}", path.display())
+    });
+    problems.collect()
+}
+
+fn check_snapshot(files: &SpaceFiles, index: &Index) -> Result<Vec<String>> {
+    let path = files.file(SNAPSHOT);
+    let problem = match snapshot::read(&path, files.space().as_str())? {
+        Found::Nothing => index.snapshot.map(|_| "it is missing".into()),
+        Found::Damaged(error) => return Ok(vec![error.to_string()]),
+        Found::Snapshot(stored) => snapshot_problem(&files.file(LOG), index, stored.snapshot.head)?,
+    };
+    Ok(problem.map(|problem| format!("{}: {problem}", path.display())).into_iter().collect())
+}

@@ -1,0 +1,247 @@
+//! One space's files. Nothing of them is read before the space is used.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use corkboard_core::{Head, SpaceId};
+use parking_lot::RwLock;
+
+use super::disk::{self, LOG, NEXT_SNAPSHOT, SNAPSHOT, TORN};
+use super::line::{Ending, FORMAT, Header, Position, Unreadable};
+use super::log::{Index, Records, Scan, cannot_read, damaged, scan};
+use super::snapshot::{self, Found};
+use crate::store::{Snapshot, StoreError};
+
+/// One space's files, and what is known of them.
+pub(super) struct SpaceFiles {
+    space: SpaceId,
+    folder: PathBuf,
+    /// Locked for writing while files take each other's places. A reader that has opened a file may then read it at leisure.
+    known: RwLock<Known>,
+    /// Whether the files were read, and are good. It saves a look at the lock.
+    is_good: AtomicBool,
+}
+
+enum Known {
+    /// Nothing yet.
+    Nothing,
+    /// In a box: most spaces are never read.
+    Good(Box<Index>),
+    /// The space is stopped, with this error for every call.
+    Damaged(StoreError),
+}
+
+/// What was found when a log was read.
+pub(super) struct Opened {
+    pub(super) index: Index,
+    pub(super) ending: Ending,
+}
+
+impl SpaceFiles {
+    /// Of a space whose log is still to be read.
+    pub(super) fn unread(space: SpaceId, folder: PathBuf) -> Self {
+        Self { space, folder, known: RwLock::new(Known::Nothing), is_good: AtomicBool::new(false) }
+    }
+
+    /// Of a space that has none yet.
+    pub(super) fn unwritten(space: SpaceId, folder: PathBuf) -> Self {
+        let index = Index::new(Header::new(space.as_str(), Head::EMPTY, 0));
+        Self { space, folder, known: RwLock::new(Known::Good(Box::new(index))), is_good: AtomicBool::new(true) }
+    }
+
+    pub(super) fn space(&self) -> &SpaceId {
+        &self.space
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Whether the files are known to be good without a look at them.
+    pub(super) fn is_good(&self) -> bool {
+        self.is_good.load(Ordering::Acquire)
+    }
+
+    /// What is known of the log. The first caller reads all of it.
+    pub(super) fn with<T>(&self, look: impl FnOnce(&Index) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Known::Good(index) = &*self.known.read() {
+            return look(index);
+        }
+        look(self.read(&mut self.known.write())?)
+    }
+
+    /// Changes files while nobody opens them, and what is known of them with it.
+    pub(super) fn change<T, E: From<StoreError>>(
+        &self,
+        change: impl FnOnce(&mut Index) -> Result<T, E>,
+    ) -> Result<T, E> {
+        change(self.read(&mut self.known.write())?)
+    }
+
+    fn read<'a>(&self, known: &'a mut Known) -> Result<&'a mut Index, StoreError> {
+        if matches!(known, Known::Nothing) {
+            match open(&self.folder, &self.space) {
+                Ok(Opened { index, .. }) => {
+                    *known = Known::Good(Box::new(index));
+                    self.is_good.store(true, Ordering::Release);
+                }
+                Err(error) if is_damage(&error) => self.stop(known, &error),
+                Err(error) => return Err(error),
+            }
+        }
+        match known {
+            Known::Good(index) => Ok(index),
+            Known::Damaged(error) => Err(error.clone()),
+            Known::Nothing => Err(StoreError::Unavailable("the log was not read".into())),
+        }
+    }
+
+    fn stop(&self, known: &mut Known, error: &StoreError) {
+        // Whoever asks is told. This is for those who look at logs.
+        tracing::info!(space = %self.space, %error, "the space is stopped");
+        *known = Known::Damaged(error.clone());
+        self.is_good.store(false, Ordering::Release);
+    }
+
+    /// Stops the space, if what a caller met is damage.
+    pub(super) fn met<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(error) = &result
+            && is_damage(error)
+        {
+            let mut known = self.known.write();
+            if !matches!(&*known, Known::Damaged(_)) {
+                self.stop(&mut known, error);
+            }
+        }
+        result
+    }
+
+    /// The records from a place on. Must be called while what is known is looked at.
+    pub(super) fn records(&self, index: &Index, from: Position) -> Result<Records, StoreError> {
+        let path = self.file(LOG);
+        let file = File::open(&path).map_err(|error| cannot_read(&path, &error))?;
+        Records::new(file, &path, from, index.end.offset)
+    }
+
+    /// The snapshot, read anew. Must be called while what is known is looked at.
+    pub(super) fn snapshot(&self, index: &Index) -> Result<Option<Snapshot>, StoreError> {
+        let Some(head) = index.snapshot else { return Ok(None) };
+        let path = self.file(SNAPSHOT);
+        match snapshot::read(&path, self.space.as_str())? {
+            Found::Snapshot(stored) if stored.snapshot.head == head => Ok(Some(stored.snapshot)),
+            Found::Damaged(error) if needs_snapshot(index) => Err(error),
+            Found::Nothing | Found::Snapshot(_) if needs_snapshot(index) => {
+                Err(StoreError::Corrupt(format!("{}: another program changed it", path.display())))
+            }
+            found => {
+                tracing::warn!(space = %self.space, ?found, "the snapshot cannot be read; the log has everything");
+                Ok(None)
+            }
+        }
+    }
+}
+
+fn is_damage(error: &StoreError) -> bool {
+    matches!(error, StoreError::Corrupt(_) | StoreError::NewerFormat { .. })
+}
+
+/// Whether the log alone does not tell the state.
+fn needs_snapshot(index: &Index) -> bool {
+    index.header.trimmed.is_some()
+}
+
+/// Reads a space's log, and looks at its snapshot. What a crash interrupted is finished or undone: see `swap.rs`.
+pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<Opened, StoreError> {
+    let path = folder.join(LOG);
+    let scanned = File::open(&path).and_then(|file| {
+        let length = file.metadata()?.len();
+        scan(file, length, space.as_str(), 1)
+    });
+    let Scan { mut index, ending, problems, torn, line_break_missing } = match scanned {
+        Ok(scan) => scan,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(StoreError::Corrupt(format!("{} is missing", path.display())));
+        }
+        Err(error) => return Err(cannot_read(&path, &error)),
+    };
+    match problems.into_iter().next() {
+        Some((_, Unreadable::Newer { found })) => return Err(StoreError::NewerFormat { found, known: FORMAT }),
+        Some((line, Unreadable::Damaged(text))) => return Err(damaged(&path, line, &text)),
+        None => {}
+    }
+    if torn {
+        tracing::warn!(%space, path = %path.display(), end = index.end.offset,
+            "an append that was never acknowledged is incomplete; it is cut off and kept as {TORN}");
+        disk::cut(folder, index.end.offset)?;
+        disk::sync_folder(folder)?;
+    }
+    if line_break_missing {
+        disk::end_line(&path)?;
+    }
+    let path = folder.join(SNAPSHOT);
+    let corrupt = |text: String| StoreError::Corrupt(format!("{}: {text}", path.display()));
+    match settle(folder, space, index.header.edition)? {
+        Found::Nothing if needs_snapshot(&index) => {
+            Err(corrupt(format!("it is missing, and the log begins at revision {} only", index.oldest())))
+        }
+        Found::Damaged(error) if needs_snapshot(&index) => Err(error),
+        Found::Nothing => Ok(Opened { index, ending }),
+        Found::Damaged(error) => {
+            tracing::warn!(%space, %error, "the snapshot cannot be read; the log has everything");
+            Ok(Opened { index, ending })
+        }
+        Found::Snapshot(stored) if stored.edition != index.header.edition => {
+            Err(corrupt("it belongs to a later log".into()))
+        }
+        Found::Snapshot(stored) => match snapshot_problem(&folder.join(LOG), &index, stored.snapshot.head)? {
+            Some(problem) => Err(corrupt(problem)),
+            None => {
+                index.snapshot = Some(stored.snapshot.head);
+                Ok(Opened { index, ending })
+            }
+        },
+    }
+}
+
+/// Finishes or undoes what a crash interrupted, by the log's edition. Returns the snapshot that is left.
+fn settle(folder: &Path, space: &SpaceId, edition: u64) -> Result<Found, StoreError> {
+    let (path, next) = (folder.join(SNAPSHOT), folder.join(NEXT_SNAPSHOT));
+    let found = snapshot::read(&next, space.as_str())?;
+    if matches!(&found, Found::Snapshot(stored) if stored.edition == edition) {
+        disk::rename(&next, &path)?;
+        disk::sync_folder(folder)?;
+        return Ok(found);
+    }
+    let mut changed = disk::remove(&next)?;
+    let mut found = snapshot::read(&path, space.as_str())?;
+    if matches!(&found, Found::Snapshot(stored) if stored.edition < edition) {
+        changed |= disk::remove(&path)?;
+        found = Found::Nothing;
+    }
+    if changed {
+        disk::sync_folder(folder)?;
+    }
+    Ok(found)
+}
+
+/// What is wrong with a snapshot of that head beside a log.
+pub(super) fn snapshot_problem(log: &Path, index: &Index, head: Head) -> Result<Option<String>, StoreError> {
+    let Head { rev, commit } = head;
+    if rev > index.head.rev {
+        return Ok(Some(format!("it shows revision {rev}, but the log ends at {}", index.head.rev)));
+    }
+    if rev + 1 < index.oldest() || rev <= index.header.born.rev {
+        return Ok(Some(format!("it shows revision {rev}, but the log begins at {}", index.oldest())));
+    }
+    if rev < index.oldest() {
+        return Ok(None);
+    }
+    let file = File::open(log).map_err(|error| cannot_read(log, &error))?;
+    let found = Records::new(file, log, index.before(rev), index.end.offset)?.find_commit(rev)?;
+    Ok((found != Some(commit)).then(|| format!("it shows another commit at revision {rev} than the log")))
+}

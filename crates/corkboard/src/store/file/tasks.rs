@@ -1,0 +1,304 @@
+//! What is done to one space's files. The order in which files take each other's places is `swap.rs`'s.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::sync::Arc;
+
+use corkboard_core::{CommitId, Head, SpaceId};
+use parking_lot::Mutex;
+
+use super::catalogue::Catalogue;
+use super::disk::{self, AppendError, LOG, Root, SNAPSHOT, TORN, sync_folder};
+use super::line::{Ending, Header, Position, Sum, Trimmed, write_record};
+use super::log::{Records, cannot_read};
+use super::snapshot;
+use super::space::{SpaceFiles, snapshot_problem};
+use super::swap::{NewLog, NewSnapshot, swap};
+use crate::store::{Append, Appended, Import, Rewrite, Snapshot, StoreError, Trim};
+
+/// Something to write.
+pub(super) enum Task {
+    Append(Append),
+    Delete { space: SpaceId, expected: Head, tombstone: CommitId },
+    Import(Import),
+    Rewrite(Rewrite),
+    Snapshot { space: SpaceId, snapshot: Snapshot },
+    Trim { space: SpaceId, trim: Trim },
+    Scrub { space: SpaceId },
+}
+
+impl Task {
+    pub(super) fn space(&self) -> &SpaceId {
+        match self {
+            Self::Append(append) => &append.space,
+            Self::Import(import) => &import.space,
+            Self::Rewrite(rewrite) => &rewrite.space,
+            Self::Delete { space, .. }
+            | Self::Snapshot { space, .. }
+            | Self::Trim { space, .. }
+            | Self::Scrub { space } => space,
+        }
+    }
+}
+
+/// What was written.
+#[derive(Clone)]
+pub(super) enum Done {
+    Appended(Appended),
+    Trimmed(u64),
+    Kept,
+}
+
+/// Why something was not written, or perhaps was.
+pub(super) struct Failure {
+    pub(super) error: StoreError,
+    /// Whether the next opening may find it written.
+    pub(super) in_doubt: bool,
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self { error, in_doubt: false }
+    }
+}
+
+pub(super) fn in_doubt(error: StoreError) -> Failure {
+    Failure { error, in_doubt: true }
+}
+
+pub(super) type Result<T> = std::result::Result<T, Failure>;
+
+/// Where tasks work.
+pub(super) struct Workplace {
+    pub(super) root: Root,
+    pub(super) catalogue: Catalogue,
+    /// Keeps other processes out until it is dropped, which is after the last write.
+    pub(super) lock: Mutex<Option<File>>,
+}
+
+impl Workplace {
+    /// The files of a space, for someone who writes.
+    pub(super) fn files(&self, space: &SpaceId) -> Arc<SpaceFiles> {
+        self.catalogue.find_or_add(self.root.path(), space)
+    }
+
+    /// The files of a space, for someone who looks.
+    pub(super) fn look(&self, space: &SpaceId) -> Arc<SpaceFiles> {
+        self.catalogue.find(space).unwrap_or_else(|| self.catalogue.new_files(self.root.path(), space))
+    }
+
+    /// Does one task that is no append.
+    pub(super) fn perform(&self, task: &Task) -> Result<Done> {
+        let files = self.files(task.space());
+        match task {
+            Task::Append(append) => {
+                let appended = self.append(&files, &[append])?;
+                Ok(Done::Appended(appended.first().copied().unwrap_or(Appended::Committed)))
+            }
+            Task::Delete { expected, tombstone, .. } => self.delete(&files, *expected, *tombstone).map(Done::Appended),
+            Task::Import(import) => self.import(&files, import).map(Done::Appended),
+            Task::Rewrite(rewrite) => self.rewrite(&files, rewrite).map(Done::Appended),
+            Task::Snapshot { snapshot, .. } => self.snapshot(&files, snapshot).map(|()| Done::Kept),
+            Task::Trim { trim, .. } => self.trim(&files, *trim).map(Done::Trimmed),
+            Task::Scrub { .. } => self.scrub(&files).map(|()| Done::Kept),
+        }
+    }
+
+    /// Does the appends to one space that wait together: one write, one fsync.
+    pub(super) fn append(&self, files: &Arc<SpaceFiles>, appends: &[&Append]) -> Result<Vec<Appended>> {
+        let (mut head, end, header) = files.with(|index| {
+            let is_new = index.end.offset == 0;
+            Ok((index.head, index.end, is_new.then(|| index.header.clone())))
+        })?;
+        let (mut position, mut bytes, mut places) = (end, Vec::new(), Vec::new());
+        if let Some(header) = &header {
+            position = header.write(&mut bytes)?;
+        }
+        let mut ending = None;
+        let mut answers = Vec::with_capacity(appends.len());
+        for append in appends {
+            if append.expected != head {
+                answers.push(Appended::Conflict { head });
+                continue;
+            }
+            let own = Ending { next_due: append.next_due, summary: append.summary.clone() };
+            for record in &append.records {
+                places.push((record.rev, position));
+                let is_last = record.rev == append.new_head().rev;
+                write_record(record, is_last.then_some(&own), &mut position, &mut bytes)?;
+            }
+            head = append.new_head();
+            ending = Some(own);
+            answers.push(Appended::Committed);
+        }
+        let Some(ending) = ending else { return Ok(answers) };
+        if header.is_some() {
+            self.root.create_folder(files.folder())?;
+        }
+        files.met(disk::check_length(&files.file(LOG), end.offset))?;
+        disk::append(&files.file(LOG), &bytes).map_err(|error| match error {
+            AppendError::NotBegun(error) => error.into(),
+            AppendError::Failed(error) => in_doubt(error),
+        })?;
+        if header.is_some() {
+            sync_folder(files.folder()).map_err(in_doubt)?;
+            self.root.sync_parents(files.folder()).map_err(in_doubt)?;
+        }
+        let published: Result<()> = files.change(|index| {
+            index.head = head;
+            index.end = position;
+            places.into_iter().for_each(|(rev, place)| index.mark(rev, place));
+            Ok(())
+        });
+        // A reader may have found damage in the meantime. What was appended is there all the same.
+        published.map_err(|failure| in_doubt(failure.error))?;
+        self.catalogue.set(files, head, true, ending);
+        Ok(answers)
+    }
+
+    fn delete(&self, files: &Arc<SpaceFiles>, expected: Head, tombstone: CommitId) -> Result<Appended> {
+        let (head, edition) = files.with(|index| Ok((index.head, index.header.edition)))?;
+        if head != expected {
+            return Ok(Appended::Conflict { head });
+        }
+        let born = Head { rev: expected.rev + 1, commit: tombstone };
+        let header = Header::new(files.space().as_str(), born, edition + 1);
+        let log = NewLog::begin(&self.root, &header)?.finish()?;
+        swap(&self.root, files, log, None, &[SNAPSHOT, TORN])?;
+        self.catalogue.set(files, born, false, Ending::default());
+        Ok(Appended::Committed)
+    }
+
+    fn import(&self, files: &Arc<SpaceFiles>, import: &Import) -> Result<Appended> {
+        let (head, edition) = files.with(|index| Ok((index.head, index.header.edition)))?;
+        if head != Head::EMPTY {
+            return Ok(Appended::Conflict { head });
+        }
+        let mut header = Header::new(files.space().as_str(), import.born, edition + 1);
+        let first = import.records.first().map_or(import.born.rev + 1, |record| record.rev);
+        if first <= import.born.rev {
+            return Err(StoreError::Unavailable("the records begin before the space was born".into()).into());
+        }
+        if first > import.born.rev + 1 {
+            header.trimmed = Some(Trimmed { rev: first - 1, sum: Sum::NONE });
+        }
+        let ending = Ending { next_due: import.next_due, summary: import.summary.clone() };
+        let mut log = NewLog::begin(&self.root, &header)?;
+        for record in &import.records {
+            let is_last = record.rev == import.head().rev;
+            log.record(record, is_last.then_some(&ending))?;
+        }
+        let log = log.finish()?;
+        let snapshot = NewSnapshot::write(&self.root, &log, import.snapshot.as_ref())?;
+        let (head, lives) = (import.head(), !import.records.is_empty());
+        swap(&self.root, files, log, snapshot, &[TORN])?;
+        self.catalogue.set(files, head, lives, ending);
+        Ok(Appended::Committed)
+    }
+
+    fn rewrite(&self, files: &Arc<SpaceFiles>, rewrite: &Rewrite) -> Result<Appended> {
+        let (head, held) = files.with(|index| {
+            // Of a log that was never begun there is nothing to rewrite.
+            let is_wanted = index.head == rewrite.expected && index.end.offset > 0;
+            let records = is_wanted.then(|| files.records(index, index.before(0))).transpose()?;
+            Ok((index.head, records.map(|records| (records, index.header.clone(), index.snapshot))))
+        })?;
+        if head != rewrite.expected {
+            return Ok(Appended::Conflict { head });
+        }
+        let Some((mut records, mut header, held)) = held else { return Ok(Appended::Committed) };
+        let snapshot = rewrite.snapshot.as_ref().filter(|_| held.is_some());
+        // The one that is replaced must not be taken for this log's.
+        header.edition += u64::from(snapshot.is_some());
+        let bodies: HashMap<u64, &Vec<u8>> = rewrite.records.iter().map(|record| (record.rev, &record.body)).collect();
+        let mut log = NewLog::begin(&self.root, &header)?;
+        while let Some((mut record, ending)) = files.met(records.next())? {
+            if let Some(body) = bodies.get(&record.rev) {
+                record.body = body.to_vec();
+            }
+            log.record(&record, ending.as_ref())?;
+        }
+        let log = log.finish()?.beside(held);
+        let snapshot = NewSnapshot::write(&self.root, &log, snapshot)?;
+        swap(&self.root, files, log, snapshot, &[TORN])?;
+        Ok(Appended::Committed)
+    }
+
+    fn snapshot(&self, files: &SpaceFiles, snapshot: &Snapshot) -> Result<()> {
+        let edition = files.with(|index| {
+            let is_newer = index.snapshot.is_none_or(|held| held.rev < snapshot.head.rev);
+            // One of a former life, or of another history, is none of this log.
+            let fits = is_newer
+                && snapshot.head.rev > index.header.born.rev
+                && snapshot_problem(&files.file(LOG), index, snapshot.head)?.is_none();
+            Ok(fits.then_some(index.header.edition))
+        })?;
+        let Some(edition) = edition else { return Ok(()) };
+        let mut file = self.root.temporary_file()?;
+        file.write(&snapshot::encode(files.space().as_str(), edition, snapshot)?)?;
+        file.sync()?;
+        files.change(|index| {
+            file.rename(&files.file(SNAPSHOT)).map_err(in_doubt)?;
+            sync_folder(files.folder()).map_err(in_doubt)?;
+            index.snapshot = Some(snapshot.head);
+            Ok(())
+        })
+    }
+
+    fn trim(&self, files: &SpaceFiles, trim: Trim) -> Result<u64> {
+        let held = files.with(|index| {
+            // Read once more: it is about to be the only one that knows.
+            let covered = files.snapshot(index)?.map_or(0, |snapshot| snapshot.head.rev);
+            // The last record stays: it is the head.
+            let up_to = covered.min(trim.up_to).min(index.head.rev.saturating_sub(1));
+            let may_go = up_to >= index.oldest();
+            let records = may_go.then(|| files.records(index, index.before(0))).transpose()?;
+            Ok((index.oldest(), index.header.clone(), index.snapshot, records, up_to))
+        });
+        let (oldest, mut header, snapshot, records, up_to) = files.met(held)?;
+        let Some(mut records) = records else { return Ok(oldest) };
+        let last_to_go = files.met(last_to_go(&mut records, up_to, trim))?;
+        let Some((trimmed, from)) = last_to_go else { return Ok(oldest) };
+        header.trimmed = Some(trimmed);
+        let mut log = NewLog::begin(&self.root, &header)?;
+        log.copy(records, from)?;
+        let log = log.finish()?.beside(snapshot);
+        swap(&self.root, files, log, None, &[])?;
+        Ok(trimmed.rev + 1)
+    }
+
+    /// Removes what is neither the log nor its snapshot.
+    fn scrub(&self, files: &SpaceFiles) -> Result<()> {
+        let has_snapshot = files.with(|index| Ok(index.snapshot.is_some()))?;
+        let entries = match std::fs::read_dir(files.folder()) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            entries => entries.map_err(|error| cannot_read(files.folder(), &error))?,
+        };
+        let mut removed = false;
+        for entry in entries {
+            let entry = entry.map_err(|error| cannot_read(files.folder(), &error))?;
+            let (name, is_folder) = (entry.file_name(), entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            if !is_folder && name != LOG && !(name == SNAPSHOT && has_snapshot) {
+                removed |= disk::remove(&entry.path())?;
+            }
+        }
+        if removed { Ok(sync_folder(files.folder())?) } else { Ok(()) }
+    }
+}
+
+/// The last record that may go, if any may, and where those begin that stay.
+fn last_to_go(
+    records: &mut Records,
+    up_to: u64,
+    trim: Trim,
+) -> std::result::Result<Option<(Trimmed, Position)>, StoreError> {
+    let mut last = None;
+    while let Some((record, _)) = records.next()? {
+        if record.rev > up_to || trim.older_than.is_some_and(|time| record.at >= time) {
+            break;
+        }
+        let position = records.position();
+        last = Some((Trimmed { rev: record.rev, sum: position.sum }, position));
+    }
+    Ok(last)
+}
