@@ -207,7 +207,7 @@ impl Workplace {
             return Ok(Appended::Conflict { head });
         }
         let Some((mut records, mut header, held)) = held else { return Ok(Appended::Committed) };
-        let snapshot = rewrite.snapshot.as_ref().filter(|_| held.is_some());
+        let snapshot = rewrite.snapshot.as_ref();
         // The one that is replaced must not be taken for this log's.
         header.edition += u64::from(snapshot.is_some());
         let bodies: HashMap<u64, &Vec<u8>> = rewrite.records.iter().map(|record| (record.rev, &record.body)).collect();
