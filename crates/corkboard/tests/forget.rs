@@ -9,8 +9,11 @@
     reason = "in a test, helpers included, a panic is the way to fail"
 )]
 
+use std::path::Path;
+
 use corkboard::store::Cursor;
 use corkboard::testing::Harness;
+use corkboard::testing::servers::TestServer;
 use corkboard::{AgentMemory, Corkboard, EntryMetadata, Options, Retention, SnapshotPolicy};
 use corkboard_core::{AgentId, Limits, SpaceId};
 
@@ -179,12 +182,76 @@ async fn a_log_that_retention_cut_is_forgotten_as_far_as_it_goes() {
     assert!(!raw.contains(SECRET));
 }
 
-/// Every byte of every file beside the database, while it is open.
+/// Every byte of every file of a store in files, while it is open.
 fn raw_files(harness: &Harness) -> String {
-    let path = harness.url().strip_prefix("sqlite:").unwrap().to_owned();
-    let folder = std::path::Path::new(&path).parent().unwrap();
-    let files = std::fs::read_dir(folder).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap());
-    files.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
+    let url = harness.url();
+    let (scheme, path) = url.split_once(':').unwrap();
+    let path = Path::new(path);
+    raw(if scheme == "sqlite" { path.parent().unwrap() } else { path })
+}
+
+/// Every byte of every file in a folder and below.
+fn raw(folder: &Path) -> String {
+    let mut text = String::new();
+    for file in std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
+        if file.is_dir() {
+            text.push_str(&raw(&file));
+        } else if file.is_file() {
+            // A server may have removed it meanwhile.
+            text.push_str(&String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()));
+        }
+    }
+    text
+}
+
+/// Remembers the secret in all ways, sees it in the raw bytes, forgets it, and sees it no more.
+async fn forgotten_in_raw_bytes(board: &Corkboard, raw: impl Fn() -> String) {
+    let agent = board.agent("forgetful").unwrap();
+    history(&agent).await;
+    // Long enough for pages of their own, and more than one part.
+    for _ in 0..8 {
+        agent.working().set("password", &SECRET.repeat(10_000)).await.unwrap();
+    }
+    let snapshot = agent.snapshot().await.unwrap();
+    agent.restore(snapshot).await.unwrap();
+    agent.forget("password").await.unwrap();
+    agent.working().set("kept", "stays for good").await.unwrap();
+    let bytes = raw();
+    assert!(!bytes.contains(SECRET), "{} bytes", bytes.len());
+    assert!(bytes.contains("stays for good"), "what is kept is where it was looked for");
+    assert!(board.check().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn nothing_of_it_is_left_in_the_folder_of_files() {
+    let harness = Harness::file(WORKER);
+    let board = harness.board_with(eager_snapshots()).await;
+    board.agent("forgetful").unwrap().working().set("password", SECRET).await.unwrap();
+    assert!(raw_files(&harness).contains(SECRET));
+    forgotten_in_raw_bytes(&board, || raw_files(&harness)).await;
+}
+
+#[tokio::test]
+async fn nothing_of_it_is_left_in_the_files_of_redis() {
+    let server = TestServer::redis();
+    let board = Corkboard::open_with(&server.url(), eager_snapshots()).await.unwrap();
+    board.agent("forgetful").unwrap().working().set("password", SECRET).await.unwrap();
+    assert!(raw(server.folder()).contains(SECRET));
+    forgotten_in_raw_bytes(&board, || raw(server.folder())).await;
+}
+
+#[tokio::test]
+async fn nothing_of_it_is_left_in_the_tables_of_postgres() {
+    let server = TestServer::postgres();
+    let tables = server.folder().join("data/base");
+    let board = Corkboard::open_with(&server.url(), eager_snapshots()).await.unwrap();
+    // The write-ahead log keeps it for a while, and that is said; what counts here are the tables' own files, once what the
+    // server holds in memory is written to them.
+    forgotten_in_raw_bytes(&board, || {
+        server.checkpoint();
+        raw(&tables)
+    })
+    .await;
 }
 
 #[tokio::test]

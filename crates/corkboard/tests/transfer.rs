@@ -19,16 +19,36 @@ mod memory_to_memory {
     corkboard::transfer_suite!(Harness::memory(), Harness::memory());
 }
 
-mod memory_to_sqlite {
+// Round all stores: each is once what is read from, and once what is written to.
+
+mod memory_to_file {
     use super::*;
 
-    corkboard::transfer_suite!(Harness::memory(), Harness::sqlite(WORKER));
+    corkboard::transfer_suite!(Harness::memory(), Harness::file(WORKER));
 }
 
-mod sqlite_to_memory {
+mod file_to_sqlite {
     use super::*;
 
-    corkboard::transfer_suite!(Harness::sqlite(WORKER), Harness::memory());
+    corkboard::transfer_suite!(Harness::file(WORKER), Harness::sqlite(WORKER));
+}
+
+mod sqlite_to_redis {
+    use super::*;
+
+    corkboard::transfer_suite!(Harness::sqlite(WORKER), Harness::redis(WORKER));
+}
+
+mod redis_to_postgres {
+    use super::*;
+
+    corkboard::transfer_suite!(Harness::redis(WORKER), Harness::postgres(WORKER));
+}
+
+mod postgres_to_memory {
+    use super::*;
+
+    corkboard::transfer_suite!(Harness::postgres(WORKER), Harness::memory());
 }
 
 mod sqlite_to_sqlite {

@@ -131,6 +131,14 @@ impl TestServer {
         }
     }
 
+    /// Makes PostgreSQL write what it holds in memory to its files.
+    pub fn checkpoint(&self) {
+        let mut psql = Command::new("psql");
+        let done = psql.args(["--no-psqlrc", "--quiet", "--command", "CHECKPOINT", &self.url()]).output();
+        let done = done.expect("psql runs");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+
     /// Kills it with SIGKILL, children included, as a crash would.
     pub fn kill(&mut self) {
         let Some(mut child) = self.child.take() else { return };
