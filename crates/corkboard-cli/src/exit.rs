@@ -278,6 +278,8 @@ fn snapshot_hint(error: &SnapshotError) -> Option<String> {
 
 fn store_hint(error: &StoreError) -> Option<String> {
     Some(match error {
+        // What is wrong with a server is in the error.
+        StoreError::Url { url, .. } if url.starts_with("redis") => return None,
         StoreError::Url { url, .. } => match url.contains(':') || url.is_empty() {
             true => "--store or CORK_STORE takes, for example, sqlite:corkboard.db".into(),
             false => format!("did you mean --store sqlite:{url}?"),

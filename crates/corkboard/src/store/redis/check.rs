@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use corkboard_core::SpaceId;
 use redis::Value;
 
-use super::answer::{array, due, entry_id, senseless, text};
+use super::answer::{array, entry_id, senseless, text};
+use super::index::Row;
 use super::link::Failure;
 use super::script::CHECK;
 use super::{Inner, keys};
@@ -21,8 +22,6 @@ const LOOKS: usize = 3;
 struct Seen {
     rev: Option<u64>,
     born: u64,
-    due: Option<i64>,
-    hint: String,
     snapshot: Option<u64>,
     /// The first and the last revision in the log.
     log: Option<(u64, u64)>,
@@ -35,11 +34,12 @@ impl Inner {
         for space in self.spaces().await? {
             let mut found = Vec::new();
             for _ in 0..LOOKS {
-                found = self.check_space(&space).await?;
+                found = self.check_log(&space).await?;
                 if found.is_empty() {
                     break;
                 }
             }
+            found.extend(self.check_hints(&space).await?);
             problems.extend(found.into_iter().map(|problem| format!("space {space}: {problem}")));
         }
         Ok(problems)
@@ -52,7 +52,7 @@ impl Inner {
         loop {
             let mut query = redis::cmd("SCAN");
             query.arg(&cursor).arg("MATCH").arg(self.keys.all("*")).arg("COUNT").arg(1000);
-            let answer = self.bulk.ask_again(&query).await.map_err(Failure::of_reading)?;
+            let answer = self.pages.ask_again(&query).await.map_err(Failure::of_reading)?;
             let [next, found] = array(answer, "list of keys")?;
             let Value::Array(found) = found else { return Err(senseless("list of keys")) };
             for key in found.into_iter().map(text) {
@@ -67,7 +67,7 @@ impl Inner {
         }
     }
 
-    async fn check_space(&self, space: &SpaceId) -> Result<Vec<String>> {
+    async fn check_log(&self, space: &SpaceId) -> Result<Vec<String>> {
         let mut seen = self.see(space).await?;
         let Some(rev) = seen.rev else {
             return Ok(vec!["it has a log or a snapshot, and no head".into()]);
@@ -91,35 +91,39 @@ impl Inner {
         if seen.snapshot.is_some_and(|snapshot| snapshot > rev || snapshot <= seen.born) {
             problems.push("its snapshot is of another life".into());
         }
-        if rev != seen.born {
-            problems.extend(self.check_hints(space, &seen).await?);
-        }
         Ok(problems)
     }
 
     /// What is missing in an index is written, and told: lists did not show it.
-    async fn check_hints(&self, space: &SpaceId, seen: &Seen) -> Result<Vec<String>> {
+    async fn check_hints(&self, space: &SpaceId) -> Result<Vec<String>> {
+        let Some(before) = self.row(space).await? else { return Ok(Vec::new()) };
         let kind = keys::kind_of(space);
         let mut queries = redis::pipe();
-        queries.cmd("ZSCORE").arg(self.keys.spaces(kind)).arg(keys::listed(space, &seen.born.to_string()));
-        queries.cmd("ZSCORE").arg(self.keys.dues(kind)).arg(keys::due(space, &seen.hint));
-        let mut scores = self.bulk.ask_all_again(&queries).await.map_err(Failure::of_reading)?.into_iter();
+        queries.cmd("ZSCORE").arg(self.keys.spaces(kind)).arg(keys::listed(space, &before.born.to_string()));
+        queries.cmd("ZSCORE").arg(self.keys.dues(kind)).arg(keys::due(space, &before.hint));
+        let mut scores = self.pages.ask_all_again(&queries).await.map_err(Failure::of_reading)?.into_iter();
         let (listed, hinted) = (scores.next().unwrap_or_default(), scores.next().unwrap_or_default());
+        // A hint goes after what it is a hint of. If that is still there, the hint was not there when it should have been.
+        let Some(after) = self.row(space).await? else { return Ok(Vec::new()) };
         let mut problems = Vec::new();
         let mut repairs = redis::pipe();
-        if listed == Value::Nil {
-            repairs.add_command(self.hint_listed(space, seen.born));
+        if listed == Value::Nil && after.born == before.born {
+            repairs.add_command(self.hint_listed(space, after.born));
             problems.push("it was missing in the list of spaces, and was put back".into());
         }
-        if let Some(at) = seen.due {
-            let early = matches!(hinted, Value::Double(score) if score as i64 <= at);
-            if !early {
-                repairs.add_command(self.hint_due(space, at, &seen.hint));
-                problems.push("it was missing in the list of what is due, and was put back".into());
-            }
+        let in_time = |at| matches!(hinted, Value::Double(score) if score as i64 <= at);
+        if let Some(at) = after.due.filter(|at| after.hint == before.hint && !in_time(*at)) {
+            repairs.add_command(self.hint_due(space, at, &after.hint));
+            problems.push("it was missing in the list of what is due, and was put back".into());
         }
-        self.bulk.ask_all_again(&repairs).await.map_err(Failure::of_reading)?;
+        self.pages.ask_all_again(&repairs).await.map_err(Failure::of_reading)?;
         Ok(problems)
+    }
+
+    /// What is kept beside the log of a space that lives.
+    async fn row(&self, space: &SpaceId) -> Result<Option<Row>> {
+        let row = self.rows(std::iter::once(space)).await?.pop();
+        Ok(row.filter(|row| row.head.rev > row.born))
     }
 
     async fn see(&self, space: &SpaceId) -> Result<Seen> {
@@ -128,14 +132,13 @@ impl Inner {
         let mut last: Option<(u64, u64)> = None;
         loop {
             let from = last.map_or("-".to_owned(), |(rev, part)| format!("({rev}-{part}"));
-            let answer = CHECK.run_again(&self.bulk, |call| {
+            let answer = CHECK.run_again(&self.pages, |call| {
                 call.arg(3).arg(&keys.head).arg(&keys.log).arg(&keys.snapshot).arg(&from);
             });
             let answer = answer.await.map_err(Failure::of_reading)?;
-            let [rev, born, at, hint, snapshot, more, ids] = array(answer, "part of a check")?;
+            let [rev, born, snapshot, more, ids] = array(answer, "part of a check")?;
             seen.rev = text(rev).parse().ok();
             seen.born = text(born).parse().unwrap_or(0);
-            (seen.due, seen.hint) = (due(at), text(hint));
             seen.snapshot = text(snapshot).parse().ok();
             let Value::Array(ids) = ids else { return Err(senseless("list of records")) };
             for id in ids.into_iter().map(text) {

@@ -4,10 +4,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
 
 use jiff::Timestamp;
-use redis::Value;
 
 use super::Inner;
-use super::answer::text;
+use super::answer::{array, senseless, text};
 use super::link::Failure;
 use crate::store::StoreError;
 
@@ -34,16 +33,22 @@ impl ServerClock {
 }
 
 impl Inner {
-    /// Compares this process's clock with the server's. The answer was given somewhere in the middle of the round trip.
+    /// Compares this process's clock with the server's. The answer was given somewhere in the middle of the round trip, so
+    /// the shortest of a few round trips says most.
     pub(super) async fn set_clock(&self) -> Result<(), StoreError> {
-        let sent = self.clock.reckoned();
-        let answer = self.quick.ask_again(&redis::cmd("TIME")).await.map_err(Failure::of_reading)?;
-        let received = self.clock.reckoned();
-        let Value::Array(parts) = answer else { return Ok(()) };
-        let mut parts = parts.into_iter().map(|part| text(part).parse::<i64>().unwrap_or(0));
-        let (second, microsecond) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-        let server = second.saturating_mul(1_000_000).saturating_add(microsecond);
-        self.clock.offset.store(server - (sent + (received - sent) / 2), Ordering::Relaxed);
+        let mut shortest = i64::MAX;
+        for _ in 0..3 {
+            let sent = self.clock.reckoned();
+            let answer = self.first().ask_again(&redis::cmd("TIME")).await.map_err(Failure::of_reading)?;
+            let took = self.clock.reckoned() - sent;
+            let [second, microsecond] = array(answer, "time")?;
+            let number = |value| text(value).parse::<i64>().map_err(|_| senseless("time"));
+            let server = number(second)?.saturating_mul(1_000_000).saturating_add(number(microsecond)?);
+            if took < shortest {
+                shortest = took;
+                self.clock.offset.store(server - sent - took / 2, Ordering::Relaxed);
+            }
+        }
         Ok(())
     }
 }

@@ -15,6 +15,8 @@
 //! Where a failover loses writes, head and hints are lost alike, for they are replicated in order. [`Inner::check`] finds
 //! hints that are missing nevertheless, and writes them.
 
+use std::collections::BTreeSet;
+
 use corkboard_core::{Head, SpaceId, SpaceKind};
 use jiff::Timestamp;
 use redis::{Cmd, Value};
@@ -29,8 +31,6 @@ type Result<T> = std::result::Result<T, StoreError>;
 
 /// Hints read at a time.
 const PAGE: usize = 256;
-/// How often what is due is read again because hints were put right.
-const CORRECTIONS: usize = 8;
 
 impl Inner {
     /// Writes the hint that a space lives. It is sent whole: a server that knows the append's script may not know this one.
@@ -51,14 +51,14 @@ impl Inner {
     pub(super) async fn unlist(&self, space: &SpaceId, born: &str) {
         let mut remove = redis::cmd("ZREM");
         remove.arg(self.keys.spaces(keys::kind_of(space))).arg(keys::listed(space, born));
-        self.quick.tell(remove).await;
+        self.link_of(space).tell(remove).await;
     }
 
     /// Removes the hint of a due date that is none any more.
     pub(super) async fn forget_due(&self, space: &SpaceId, hint: &str) {
         let mut remove = redis::cmd("ZREM");
         remove.arg(self.keys.dues(keys::kind_of(space))).arg(keys::due(space, hint));
-        self.quick.tell(remove).await;
+        self.link_of(space).tell(remove).await;
     }
 
     pub(super) async fn list(
@@ -101,49 +101,46 @@ impl Inner {
     pub(super) async fn due(&self, kind: SpaceKind, now: Timestamp, limit: usize) -> Result<Vec<SpaceId>> {
         let index = self.keys.dues(keys::kind_name(kind));
         let now = now.as_millisecond();
-        let mut corrections = 0;
-        'again: loop {
-            let (mut found, mut offset) = (Vec::new(), 0);
-            while found.len() < limit {
-                let mut query = redis::cmd("ZRANGEBYSCORE");
-                query.arg(&index).arg("-inf").arg(now).arg("WITHSCORES").arg("LIMIT").arg(offset).arg(PAGE);
-                let members = self.members(&query).await?;
-                let hints: Vec<_> = members
-                    .iter()
-                    .filter_map(|(member, score)| keys::member(member).map(|(space, hint)| (space, hint, *score)))
-                    .collect();
-                let (mut stale, mut early) = (Vec::new(), Vec::new());
-                for ((space, hint, score), row) in
-                    hints.iter().zip(self.rows(hints.iter().map(|(space, ..)| space)).await?)
-                {
-                    match row.due.filter(|_| row.hint == *hint) {
-                        Some(at) if at > *score => early.push((at, keys::due(space, hint))),
-                        Some(_) => found.push(space.clone()),
-                        // Its append has not come, or not yet.
-                        None if keys::revision_of(hint).is_some_and(|rev| rev > row.head.rev) => {}
-                        None => stale.push(keys::due(space, hint)),
+        let (mut found, mut offset) = (BTreeSet::new(), 0);
+        while found.len() < limit {
+            let mut query = redis::cmd("ZRANGEBYSCORE");
+            query.arg(&index).arg("-inf").arg(now).arg("WITHSCORES").arg("LIMIT").arg(offset).arg(PAGE);
+            let members = self.members(&query).await?;
+            let hints: Vec<_> = members
+                .iter()
+                .filter_map(|(member, score)| keys::member(member).map(|(space, hint)| (space, hint, *score)))
+                .collect();
+            let (mut stale, mut early) = (Vec::new(), Vec::new());
+            for ((space, hint, score), row) in hints.iter().zip(self.rows(hints.iter().map(|(space, ..)| space)).await?)
+            {
+                match row.due.filter(|_| row.hint == *hint) {
+                    Some(at) => {
+                        if at <= now {
+                            found.insert((at, space.clone()));
+                        }
+                        if at > *score {
+                            early.push((at, keys::due(space, hint)));
+                        }
                     }
+                    // Its append has not come, or not yet.
+                    None if keys::revision_of(hint).is_some_and(|rev| rev > row.head.rev) => {}
+                    None => stale.push(keys::due(space, hint)),
                 }
-                let correct = stale.is_empty() && early.is_empty();
-                self.remove(&index, stale).await;
-                self.put_right(&index, early).await;
-                if !correct && corrections < CORRECTIONS {
-                    corrections += 1;
-                    continue 'again;
-                }
-                if members.len() < PAGE {
-                    break;
-                }
-                offset += PAGE;
             }
-            found.truncate(limit);
-            return Ok(found);
+            let moved = stale.len() + early.len();
+            let corrected = self.remove(&index, stale).await && self.put_right(&index, early).await;
+            if members.len() < PAGE {
+                break;
+            }
+            // What is put right moves out of the way of the next page.
+            offset += if corrected { PAGE.saturating_sub(moved) } else { PAGE };
         }
+        Ok(found.into_iter().take(limit).map(|(_, space)| space).collect())
     }
 
     /// The members that a query finds, with their scores if it asks for them.
     async fn members(&self, query: &Cmd) -> Result<Vec<(Vec<u8>, i64)>> {
-        let found = self.bulk.ask_again(query).await.map_err(Failure::of_reading)?;
+        let found = self.pages.ask_again(query).await.map_err(Failure::of_reading)?;
         let Value::Array(found) = found else { return Err(senseless("part of an index")) };
         let member = |value| match value {
             Value::Array(_) => {
@@ -163,29 +160,25 @@ impl Inner {
             let query = queries.cmd("HMGET").arg(self.keys.head(space));
             query.arg(&["rev", "commit", "born_rev", "due", "hint", "summary"]);
         }
-        let rows = self.bulk.ask_all_again(&queries).await.map_err(Failure::of_reading)?;
+        let rows = self.pages.ask_all_again(&queries).await.map_err(Failure::of_reading)?;
         rows.into_iter().map(Row::new).collect()
     }
 
-    /// Removes hints that mean nothing any more. If it fails, whoever reads next does it.
-    async fn remove(&self, index: &str, stale: Vec<String>) {
-        if !stale.is_empty() {
-            let mut remove = redis::cmd("ZREM");
-            remove.arg(index).arg(stale);
-            let _ = self.bulk.ask(&remove).await;
-        }
+    /// Removes hints that mean nothing any more. If that fails, whoever reads next does it.
+    async fn remove(&self, index: &str, stale: Vec<String>) -> bool {
+        let mut remove = redis::cmd("ZREM");
+        remove.arg(index).arg(&stale);
+        stale.is_empty() || self.pages.ask(&remove).await.is_ok()
     }
 
     /// Moves hints that come too early to the time of their append, which does not change.
-    async fn put_right(&self, index: &str, early: Vec<(i64, String)>) {
-        if !early.is_empty() {
-            let mut put = redis::cmd("ZADD");
-            put.arg(index).arg("XX");
-            early.into_iter().for_each(|(at, member)| {
-                put.arg(at).arg(member);
-            });
-            let _ = self.bulk.ask(&put).await;
+    async fn put_right(&self, index: &str, early: Vec<(i64, String)>) -> bool {
+        let mut put = redis::cmd("ZADD");
+        put.arg(index).arg("XX");
+        for (at, member) in &early {
+            put.arg(at).arg(member);
         }
+        early.is_empty() || self.pages.ask(&put).await.is_ok()
     }
 }
 

@@ -73,7 +73,7 @@ impl Link {
             runtime,
             live: Mutex::default(),
             connecting: tokio::sync::Mutex::default(),
-            last_failure: Mutex::default(),
+            last_failure: Mutex::new("Redis cannot be reached".into()),
             closed: AtomicBool::new(false),
             connects: AtomicU64::new(0),
         }

@@ -12,8 +12,8 @@
 //! Beside them lie the indexes, `PREFIX:{index}:…`: see [`index`].
 //!
 //! The user needs these permissions (`ACL SETUSER`): `~PREFIX:* &PREFIX:* +eval +evalsha +exists +hget +hmget +hset +info
-//! +multi +exec +ping +publish +rename +subscribe +time +unlink +unsubscribe +xadd +xrange +xtrim +zadd +zrangebylex
-//! +zrangebyscore +zrem`, and `+select` for another database than 0. Further, `+config|get` to see what may be lost, `+scan
+//! +ping +publish +rename +subscribe +time +unlink +unsubscribe +xadd +xrange +xtrim +zadd +zrangebylex +zrangebyscore
+//! +zrem`, and `+select` for another database than 0. Further, `+config|get` to see what may be lost, `+scan
 //! +zscore` for checks, and `+bgrewriteaof +bgsave` for scrubbing.
 
 mod address;
@@ -31,6 +31,7 @@ mod server;
 mod writer;
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -52,6 +53,10 @@ use link::{Failure, Link};
 use listener::Listening;
 use server::Server;
 
+/// Connections for appends and heads, made when they are first used. Redis takes 16 KiB from a connection at a time, and with
+/// `appendfsync always` syncs once for what it took from all of them: with one connection, 64 small appends cost several
+/// fsyncs. Measured against `redis-benchmark`: 0.73× with one, 0.86× with two, 1.0× with four; everysec makes no difference.
+const QUICK: usize = 4;
 /// How often the server's clock is looked at.
 const CLOCK: Duration = Duration::from_secs(10);
 /// Due dates remembered, so that an append need not say again what is known.
@@ -67,9 +72,11 @@ pub struct RedisStore {
 struct Inner {
     address: Arc<Address>,
     keys: Keys,
-    /// For what is small and must be quick: appends and heads.
-    quick: Link,
-    /// For what may be large: pages, snapshots, lists.
+    /// For what is small and must be quick, appends and heads: each space has one of them.
+    quick: [Link; QUICK],
+    /// For pages of logs and of indexes.
+    pages: Link,
+    /// For what may be large: snapshots, long bodies.
     bulk: Link,
     server: OnceLock<Server>,
     clock: ServerClock,
@@ -89,7 +96,8 @@ impl RedisStore {
         let link = || Link::new(address.clone(), answer_within, runtime.clone());
         let inner = Arc::new(Inner {
             keys: Keys::new(&address.prefix),
-            quick: link(),
+            quick: std::array::from_fn(|_| link()),
+            pages: link(),
             bulk: link(),
             address: address.clone(),
             server: OnceLock::new(),
@@ -101,7 +109,7 @@ impl RedisStore {
             closed: AtomicBool::new(false),
         });
         // Once: who opens a store wants to know at once that it is not there.
-        inner.quick.connect().await.map_err(|failure| match failure {
+        inner.first().connect().await.map_err(|failure| match failure {
             Failure::Denied(reason) => StoreError::Url { url: address.location.clone(), reason },
             other => other.of_reading(),
         })?;
@@ -127,6 +135,19 @@ impl RedisStore {
 }
 
 impl Inner {
+    /// The connection for what concerns no space.
+    fn first(&self) -> &Link {
+        let [first, ..] = &self.quick;
+        first
+    }
+
+    /// The connection for what is small of a space.
+    fn link_of(&self, space: &SpaceId) -> &Link {
+        let mut hasher = DefaultHasher::new();
+        space.hash(&mut hasher);
+        self.quick.get(hasher.finish() as usize % QUICK).unwrap_or(self.first())
+    }
+
     fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
@@ -226,7 +247,8 @@ impl Store for RedisStore {
     fn close(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
             self.inner.closed.store(true, Ordering::Release);
-            self.inner.quick.close();
+            self.inner.quick.iter().for_each(Link::close);
+            self.inner.pages.close();
             self.inner.bulk.close();
             self.inner.listening.wake();
             Ok(())

@@ -1,4 +1,4 @@
-//! What reads one space. Each answer is of one moment: one command, one script or one transaction.
+//! What reads one space. Each answer is of one moment: one command or one script.
 
 use corkboard_core::{Head, SpaceId};
 use redis::Value;
@@ -6,7 +6,7 @@ use redis::Value;
 use super::Inner;
 use super::answer::{array, bytes, entry_id, head, records, text};
 use super::link::Failure;
-use super::script::READ;
+use super::script::{LOAD, READ};
 use crate::store::{Cursor, Loaded, Page, Snapshot, StoreError};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -15,7 +15,7 @@ impl Inner {
     pub(super) async fn head(&self, space: &SpaceId) -> Result<Head> {
         let mut query = redis::cmd("HMGET");
         query.arg(self.keys.head(space)).arg("rev").arg("commit");
-        let answer = self.quick.ask_again(&query).await.map_err(Failure::of_reading)?;
+        let answer = self.link_of(space).ask_again(&query).await.map_err(Failure::of_reading)?;
         head_of(answer)
     }
 
@@ -25,19 +25,16 @@ impl Inner {
         for space in spaces {
             queries.cmd("HMGET").arg(self.keys.head(space)).arg("rev").arg("commit");
         }
-        let heads = self.quick.ask_all_again(&queries).await.map_err(Failure::of_reading)?;
+        let heads = self.first().ask_all_again(&queries).await.map_err(Failure::of_reading)?;
         heads.into_iter().map(head_of).collect()
     }
 
     pub(super) async fn load(&self, space: &SpaceId) -> Result<Loaded> {
         let keys = self.keys.of(space);
-        let mut queries = redis::pipe();
-        queries.cmd("MULTI");
-        queries.cmd("HMGET").arg(&keys.head).arg(&["rev", "commit", "born_rev", "born_commit"]);
-        queries.cmd("HMGET").arg(&keys.snapshot).arg(&["rev", "commit", "body"]);
-        queries.cmd("EXEC");
-        let mut answers = self.bulk.ask_all_again(&queries).await.map_err(Failure::of_reading)?;
-        let [held, kept] = array(answers.pop().unwrap_or_default(), "space")?;
+        let answer = LOAD.run_again(&self.bulk, |call| {
+            call.arg(2).arg(&keys.head).arg(&keys.snapshot);
+        });
+        let [held, kept] = array(answer.await.map_err(Failure::of_reading)?, "space")?;
         let [rev, commit, born_rev, born_commit] = array(held, "head of a log")?;
         let [snapshot_rev, snapshot_commit, body] = array(kept, "snapshot")?;
         let (head, born, snapshot) =
@@ -49,7 +46,7 @@ impl Inner {
     pub(super) async fn read_after(&self, space: &SpaceId, cursor: Cursor, limit: usize) -> Result<Page> {
         let keys = self.keys.of(space);
         let next = cursor.rev.saturating_add(1);
-        let answer = READ.run_again(&self.bulk, |call| {
+        let answer = READ.run_again(&self.pages, |call| {
             call.arg(2).arg(&keys.head).arg(&keys.log).arg(cursor.rev).arg(next).arg(limit).arg(Page::BYTES);
         });
         let answer = answer.await.map_err(Failure::of_reading)?;

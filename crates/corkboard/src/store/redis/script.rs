@@ -24,6 +24,7 @@ scripts! {
     DELETE = "delete.lua";
     HINT = "hint.lua";
     IMPORT = "import.lua";
+    LOAD = "load.lua";
     OPEN = "open.lua";
     READ = "read.lua";
     REWRITE = "rewrite.lua";

@@ -42,7 +42,7 @@ impl Inner {
     /// Has the server write its files anew from what it holds now. What replicas, backups and an RDB file of former settings
     /// hold is beyond reach.
     pub(super) async fn scrub(&self) -> Result<()> {
-        let info = self.server_info("persistence").await?;
+        let info = self.server_info(&["persistence"]).await?;
         if info.get::<u64>("aof_enabled") == Some(1) {
             self.write_anew(&AOF).await?;
         }
@@ -55,7 +55,7 @@ impl Inner {
 
     async fn write_anew(&self, file: &File) -> Result<()> {
         let begun = loop {
-            let info = self.server_info("persistence").await?;
+            let info = self.server_info(&["persistence"]).await?;
             let number = |name| info.get::<u64>(name).unwrap_or(0);
             // What began earlier may have seen what is to be gone. Only one of the two is written at a time.
             let busy = [AOF.running, AOF.scheduled, RDB.running].into_iter().any(|name| number(name) > 0);
@@ -70,15 +70,14 @@ impl Inner {
                         )));
                     }
                     // Someone else began in between.
-                    Err(Failure::Refused(error))
-                        if error.details().is_some_and(|text| text.contains("in progress")) => {}
+                    Err(Failure::Refused(error)) if error.details().is_some_and(is_busy) => {}
                     Err(failure) => return Err(failure.of_reading()),
                 }
             }
             tokio::time::sleep(LOOK).await;
         };
         loop {
-            let info = self.server_info("persistence").await?;
+            let info = self.server_info(&["persistence"]).await?;
             let number = |name| info.get::<u64>(name).unwrap_or(0);
             if number(file.begun) != begun && number(file.running) == 0 && number(file.scheduled) == 0 {
                 let status = info.get::<String>(file.status).unwrap_or_default();
@@ -93,4 +92,9 @@ impl Inner {
             tokio::time::sleep(LOOK).await;
         }
     }
+}
+
+/// Redis writes one file at a time, and says so in several ways.
+fn is_busy(details: &str) -> bool {
+    details.contains("in progress") || details.contains("child process")
 }

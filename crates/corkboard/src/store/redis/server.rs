@@ -81,7 +81,7 @@ impl Server {
 impl Inner {
     /// Looks at a server before anything is entrusted to it.
     pub(super) async fn inspect(&self) -> Result<Server> {
-        let info = self.server_info("all").await?;
+        let info = self.server_info(&["server", "memory", "persistence"]).await?;
         let said = |name: &str| info.get::<String>(name).unwrap_or_default();
         let (version, policy) = (said("redis_version"), said("maxmemory_policy"));
         let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
@@ -99,7 +99,7 @@ impl Inner {
         }
         let mut query = redis::cmd("CONFIG");
         query.arg("GET").arg(&["appendfsync", "save", "no-appendfsync-on-rewrite"]);
-        let config = match self.quick.ask_again(&query).await {
+        let config = match self.first().ask_again(&query).await {
             Ok(answer) => Some(config(answer)),
             Err(Failure::Refused(_)) => None,
             Err(failure) => return Err(failure.of_reading()),
@@ -108,11 +108,11 @@ impl Inner {
         Ok(Server { version, policy, aof: said("aof_enabled") == "1", config })
     }
 
-    /// A section of what INFO says.
-    pub(super) async fn server_info(&self, section: &str) -> Result<InfoDict> {
+    /// Some sections of what INFO says.
+    pub(super) async fn server_info(&self, sections: &[&str]) -> Result<InfoDict> {
         let mut query = redis::cmd("INFO");
-        query.arg(section);
-        match self.quick.ask_again(&query).await {
+        query.arg(sections);
+        match self.first().ask_again(&query).await {
             Ok(info) => Ok(InfoDict::new(&text(info))),
             Err(Failure::Refused(error)) if is_denied(&error) => {
                 Err(self.unfit("this user may not use INFO, by which Corkboard sees whether Redis evicts keys".into()))
@@ -124,7 +124,7 @@ impl Inner {
     /// Checks the store's format, and that the user may do what scripts do.
     async fn try_out(&self) -> Result<()> {
         let [one, other] = self.keys.trial();
-        let tried = OPEN.run_again(&self.quick, |call| {
+        let tried = OPEN.run_again(self.first(), |call| {
             call.arg(3).arg(self.keys.meta()).arg(&one).arg(&other).arg(FORMAT).arg(&one);
         });
         let answer = match tried.await {
@@ -134,7 +134,7 @@ impl Inner {
             Err(Failure::Refused(error)) if matches!(error.code(), "OOM" | "READONLY" | "MISCONF") => {
                 let mut query = redis::cmd("HGET");
                 query.arg(self.keys.meta()).arg("format");
-                vec![self.quick.ask_again(&query).await.map_err(Failure::of_reading)?]
+                vec![self.first().ask_again(&query).await.map_err(Failure::of_reading)?]
             }
             Err(Failure::Refused(error)) if is_denied(&error) => {
                 return Err(self.unfit(format!("this user may not run scripts or use these keys: {error}")));

@@ -68,12 +68,12 @@ impl Inner {
             before.push(self.hint_due(&append.space, at, &hint));
         }
         let bytes: usize = append.records.iter().map(|record| record.body.len()).sum();
-        self.hinted(&APPEND, self.link_for(bytes), before, arguments).await
+        self.hinted(&APPEND, self.link_for(&append.space, bytes), before, arguments).await
     }
 
     /// Large bodies go their own way, so that nobody waits behind them.
-    fn link_for(&self, bytes: usize) -> &Link {
-        if bytes > LARGE { &self.bulk } else { &self.quick }
+    fn link_for(&self, space: &SpaceId, bytes: usize) -> &Link {
+        if bytes > LARGE { &self.bulk } else { self.link_of(space) }
     }
 
     /// Runs a script after its hints, in one round trip.
@@ -135,7 +135,7 @@ impl Inner {
     pub(super) async fn delete(&self, space: &SpaceId, expected: Head, tombstone: CommitId) -> Result<Appended> {
         let keys = self.keys.of(space);
         let rev = expected.rev + 1;
-        let answer = DELETE.run(&self.quick, |call| {
+        let answer = DELETE.run(self.link_of(space), |call| {
             call.arg(3).arg(&keys.head).arg(&keys.log).arg(&keys.snapshot);
             call.arg(expected.rev).arg(commit_bytes(&expected.commit)).arg(rev).arg(commit_bytes(&tombstone));
             call.arg(&keys.channel);

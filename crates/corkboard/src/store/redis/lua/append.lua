@@ -10,8 +10,8 @@
 -- - Memory: the first line makes this a script that declares its needs. Without `allow-oom` it is refused before it starts
 --   when `maxmemory` is reached, and once it has started its writes are let through (tested on 7.0).
 -- - Disk errors (MISCONF) and replicas (READONLY): refused before it starts, too.
--- - Permissions and types: the first XADD is the only call left that could be refused, and is undone by hand. After it the
---   ids only ascend.
+-- - Permissions and types: after HSET, the first XADD is the only call that could be refused. Then the head is put back
+--   by hand (all but the summary, which says nothing of the log). After it the ids only ascend.
 local held = redis.call('HMGET', KEYS[1], 'rev', 'commit', 'born_rev', 'due', 'hint')
 local rev, commit = held[1] or '0', held[2] or string.rep('\0', 16)
 if rev ~= ARGV[1] or commit ~= ARGV[2] then

@@ -3,9 +3,8 @@
 --
 -- KEYS: head, log, snapshot
 -- ARGV: 1 where in the log to begin
--- Returns: revision, born revision, due date, hint, the snapshot's revision (each '' where there is none), whether there are
---          more entries, their ids
-local held = redis.call('HMGET', KEYS[1], 'rev', 'born_rev', 'due', 'hint')
+-- Returns: revision, born revision, the snapshot's revision (each '' where there is none), 1 if there are more entries, ids
+local held = redis.call('HMGET', KEYS[1], 'rev', 'born_rev')
 local kept = redis.call('HGET', KEYS[3], 'rev')
 local ids, bytes, from, more = {}, 0, ARGV[1], 0
 while true do
@@ -23,4 +22,4 @@ while true do
   end
   from = '(' .. page[16][1]
 end
-return {held[1] or '', held[2] or '', held[3] or '', held[4] or '', kept or '', more, ids}
+return {held[1] or '', held[2] or '', kept or '', more, ids}

@@ -1,0 +1,169 @@
+//! Connections that are cut, slow or silent.
+
+use std::time::Duration;
+
+use corkboard::store::{Appended, Cursor, Store, StoreError};
+use corkboard::testing::servers::TestServer;
+use corkboard::testing::{Direction, Harness, Proxy};
+use corkboard::{Corkboard, Watched};
+use corkboard_core::Head;
+
+use crate::support::{Writers, append, eventually, head_after, in_time, open_within, put, rounds, space};
+
+const WORKER: &str = env!("CARGO_BIN_EXE_conformance-worker");
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_cut_anywhere_lose_nothing_and_repeat_nothing() {
+    let server = TestServer::redis();
+    let proxy = Proxy::start(server.port()).await;
+    let board = Corkboard::open(&server.url_at(proxy.port())).await.unwrap();
+    let writers = Writers::start(&board, "writer");
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut dice = fastrand::Rng::with_seed(seed);
+    for _ in 0..rounds() * 20 {
+        let direction = if dice.bool() { Direction::ToServer } else { Direction::ToClient };
+        proxy.delay(direction, Duration::from_micros(dice.u64(0..3000)));
+        match dice.u8(0..4) {
+            0 => proxy.cut(),
+            _ => proxy.cut_after(direction, dice.u64(1..5000)),
+        }
+        eventually("the cut", || async { !proxy.cut_is_pending() }).await;
+        writers.progress(3).await;
+    }
+    writers.check(&server.url()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_append_whose_answer_is_cut_is_unknown_and_one_that_never_left_is_not() {
+    let server = TestServer::redis();
+    let proxy = Proxy::start(server.port()).await;
+    let store = open_within(&server.url_at(proxy.port()), Duration::from_secs(30)).await;
+    let space = space("a");
+    let head = put(&store, append(&space, Head::EMPTY, b"one")).await;
+
+    // The answer is cut off: it was written.
+    proxy.cut_after(Direction::ToClient, 1);
+    let second = append(&space, head, b"two");
+    let cut = store.append(second.clone()).await;
+    assert!(matches!(cut, Err(StoreError::OutcomeUnknown(_))), "{cut:?}");
+    eventually("it is there", || async { store.head(&space).await == Ok(head_after(&second)) }).await;
+    let head = head_after(&second);
+
+    // The command is cut off: it was not.
+    proxy.cut_after(Direction::ToServer, 20);
+    let cut = store.append(append(&space, head, b"three")).await;
+    assert!(matches!(cut, Err(StoreError::OutcomeUnknown(_))), "{cut:?}");
+    assert_eq!(store.head(&space).await, Ok(head));
+
+    // Nothing can be sent: nothing was written, and the caller knows.
+    proxy.refuse();
+    proxy.cut();
+    eventually("the cut", || async { proxy.connections() == 0 }).await;
+    let denied = in_time(store.append(append(&space, head, b"three"))).await;
+    assert!(matches!(denied, Err(StoreError::Unavailable(_))), "{denied:?}");
+    proxy.accept();
+    put(&store, append(&space, head, b"three")).await;
+    let page = store.read_after(&space, Cursor { rev: 0, commit: None }, 10).await.unwrap();
+    assert!(page.records.iter().map(|record| &*record.body).eq([b"one".as_slice(), b"two", b"three"]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_falls_silent_is_not_waited_for_for_ever() {
+    let server = TestServer::redis();
+    let proxy = Proxy::start(server.port()).await;
+    let store = open_within(&server.url_at(proxy.port()), Duration::from_millis(300)).await;
+    let space = space("a");
+    let head = put(&store, append(&space, Head::EMPTY, b"one")).await;
+    proxy.delay(Direction::ToClient, Duration::from_secs(3600));
+    let late = in_time(store.append(append(&space, head, b"two"))).await;
+    assert!(matches!(&late, Err(StoreError::OutcomeUnknown(why)) if why.contains("did not answer")), "{late:?}");
+    let late = in_time(store.head(&space)).await;
+    assert!(matches!(late, Err(StoreError::Unavailable(_))), "{late:?}");
+    proxy.delay(Direction::ToClient, Duration::ZERO);
+    assert_eq!(store.head(&space).await.unwrap().rev, 2, "it had arrived");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_wake_up_is_lost_with_its_connection() {
+    let server = TestServer::redis();
+    let proxy = Proxy::start(server.port()).await;
+    let listener = Corkboard::open(&server.url_at(proxy.port())).await.unwrap();
+    let writer = Corkboard::open(&server.url()).await.unwrap();
+    let memory = writer.agent("a").unwrap().working();
+    memory.set("key", &0).await.unwrap();
+    let mut watch = listener.agent("a").unwrap().watch(0).await.unwrap();
+    let mut next = 1;
+    for round in 0..rounds() * 5 {
+        // Before, between and after the cut.
+        memory.set("key", &round).await.unwrap();
+        proxy.cut();
+        memory.set("key", &round).await.unwrap();
+        for _ in 0..2 {
+            let told = in_time(watch.next()).await.unwrap();
+            assert!(matches!(told, Watched::Revision { rev, .. } if rev == next), "{told:?}");
+            next += 1;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_connection_for_wake_ups_is_there_while_someone_listens() {
+    let server = TestServer::redis();
+    let store = open_within(&server.url(), Duration::from_secs(30)).await;
+    let channels = || {
+        let mut found: Vec<String> = crate::support::redis(&server, &["PUBSUB", "CHANNELS"]);
+        found.sort();
+        found
+    };
+    assert_eq!(channels(), [""; 0]);
+    let (a, b) = (store.changes(&space("a")), store.changes(&space("b{}")));
+    eventually("both are listened to", || async { channels() == ["cork:{agent/a}:wake", "cork:{agent/b%7B%7D}:wake"] })
+        .await;
+    drop(a);
+    eventually("one is left", || async { channels() == ["cork:{agent/b%7B%7D}:wake"] }).await;
+    drop(b);
+    let subscribers = || async {
+        let clients: String = crate::support::redis(&server, &["CLIENT", "LIST", "TYPE", "pubsub"]);
+        clients.lines().count()
+    };
+    eventually("nobody listens", || async { subscribers().await == 0 }).await;
+    // And once more.
+    let mut again = store.changes(&space("a"));
+    put(&store, append(&space("a"), Head::EMPTY, b"one")).await;
+    in_time(again.wait_for(|rev| *rev == 1)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processes_on_one_space_and_on_many_lose_nothing() {
+    let harness = Harness::redis(WORKER);
+    let mut workers = Vec::new();
+    for prefix in ["a", "b", "c"] {
+        workers.push(harness.spawn(&["note", "one", prefix, "40"]));
+        workers.push(harness.spawn(&["note", &format!("own-{prefix}"), prefix, "40"]));
+    }
+    for worker in workers {
+        assert_eq!(worker.finish().await.len(), 40);
+    }
+    let board = harness.board().await;
+    assert_eq!(board.agent("one").unwrap().working().notes().await.unwrap().len(), 120);
+    let agents = board.agents(None, 10).await.unwrap();
+    assert!(agents.iter().map(|agent| agent.agent.as_str()).eq(["one", "own-a", "own-b", "own-c"]));
+    assert_eq!(board.check().await.unwrap(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_closed_store_says_so() {
+    let server = TestServer::redis();
+    let store = open_within(&server.url(), Duration::from_secs(30)).await;
+    let append = append(&space("a"), Head::EMPTY, b"one");
+    assert_eq!(store.append(append.clone()).await, Ok(Appended::Committed));
+    store.close().await.unwrap();
+    assert_eq!(store.append(append).await, Err(StoreError::Closed));
+    assert_eq!(store.head(&space("a")).await, Err(StoreError::Closed));
+    let ours = || async {
+        let clients: String = crate::support::redis(&server, &["CLIENT", "LIST"]);
+        clients.lines().count()
+    };
+    eventually("its connections are gone", || async { ours().await == 1 }).await;
+}
