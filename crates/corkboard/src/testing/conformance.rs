@@ -426,6 +426,7 @@ pub async fn retention_drops_only_what_a_snapshot_covers(harness: &Harness) {
         store.read_after(&space, Cursor { rev: 5, commit: None }, 9).await,
         Err(StoreError::Compacted { oldest: 7 })
     );
+    assert_eq!(store.read_after(&space, start(), 1).await, Err(StoreError::Compacted { oldest: 7 }));
     assert_eq!(store.read_after(&space, Cursor::from(six), 9).await.unwrap().records.len(), 2);
     assert_eq!(store.head(&space).await, Ok(eight));
 }

@@ -37,12 +37,21 @@ impl<'a> SpaceWriter<'a> {
     /// Takes the next record, and writes those before it if they fill a page.
     pub(super) async fn push(&mut self, record: Record) -> Result<Appended, StoreError> {
         let full = self.page.len() == PAGE || self.page_bytes + record.body.len() > Page::BYTES;
-        if full && self.flush(None, Vec::new()).await? != Appended::Committed {
+        if full && !self.needs_its_snapshot() && self.flush(None, Vec::new()).await? != Appended::Committed {
             return Ok(Appended::Conflict { head: self.head });
         }
         self.page_bytes += record.body.len();
         self.page.push(record);
         Ok(Appended::Committed)
+    }
+
+    /// Whether what waits is the beginning of a log that begins in the middle, without the snapshot that says what was
+    /// before: then it is not written yet, however much it is, so that no store ever holds what cannot be read.
+    fn needs_its_snapshot(&self) -> bool {
+        let (Some(first), Some(last)) = (self.page.first(), self.page.last()) else { return false };
+        self.head == Head::EMPTY
+            && first.rev > self.born.rev + 1
+            && self.snapshot.as_ref().is_some_and(|snapshot| snapshot.head.rev > last.rev)
     }
 
     /// Writes the last page, with what is kept beside the log, and the snapshot.

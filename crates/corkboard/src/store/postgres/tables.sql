@@ -247,9 +247,9 @@ BEGIN
         RETURN 1;
     END IF;
     SELECT least(up_to, rev) INTO covered FROM {schema}.snapshots WHERE space = locked.id;
-    -- The log stays without gaps: only what lies before the first record that must stay may go.
+    -- The log stays without gaps: only what lies before the first record that must stay may go. The newest must.
     SELECT min(rev) INTO oldest FROM {schema}.events
-    WHERE space = locked.id AND (rev > coalesce(covered, 0) OR at >= older_than);
+    WHERE space = locked.id AND (rev > coalesce(covered, 0) OR at >= older_than OR rev = locked.rev);
     oldest := coalesce(oldest, locked.rev + 1);
     DELETE FROM {schema}.events WHERE space = locked.id AND rev < oldest;
     RETURN oldest;

@@ -156,7 +156,11 @@ pub async fn a_copy_that_lacks_only_its_snapshot_gets_it(from: &Harness, to: &Ha
         let Whole { listed, loaded, records } = everything(&from).await.remove(&space(name)).unwrap();
         let (space, next_due, summary) = (space(name), listed.next_due, listed.summary);
         let import = Import { space, born: loaded.born, snapshot: None, records, next_due, summary };
-        assert_eq!(to.import(import).await, Ok(Appended::Committed));
+        match to.import(import).await {
+            // A store that takes no log which cannot be read has nothing to mend.
+            Err(StoreError::Unavailable(_)) => return assert_done(&copy(&from, &to).await),
+            imported => assert_eq!(imported, Ok(Appended::Committed)),
+        }
     }
     let migrated = migrate(&*from, &*to, VERIFY_ONLY, &mut nobody).await.unwrap();
     let said: Vec<_> = migrated.problems.iter().map(|problem| problem.error.to_string()).collect();

@@ -13,6 +13,12 @@ local cursor = redis.call('XRANGE', KEYS[2], ARGV[1] .. '-0', ARGV[1] .. '-0')
 if cursor[1] then
   answer[5] = cursor[1][2][2]
 end
+local first = redis.call('XRANGE', KEYS[2], ARGV[2] .. '-0', '+', 'COUNT', 1)
+if not first[1] or first[1][1] ~= ARGV[2] .. '-0' then
+  local oldest = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)
+  answer[6] = oldest[1] and oldest[1][1] or ''
+  return answer
+end
 local entries, records, bytes = answer[7], 0, 0
 local limit, most = tonumber(ARGV[3]), tonumber(ARGV[4])
 -- In steps, so that little is read beyond the page however large the entries are.
@@ -39,10 +45,5 @@ while true do
   end
   from = '(' .. page[#page][1]
   step = largest > 16384 and 1 or math.min(step * 2, 64)
-end
-if not entries[1] or entries[1][1] ~= ARGV[2] .. '-0' then
-  local oldest = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 1)
-  answer[6] = oldest[1] and oldest[1][1] or ''
-  answer[7] = {}
 end
 return answer

@@ -48,9 +48,6 @@ else
     from = '(' .. page[16][1]
   end
 end
-if stays then
-  redis.call('XTRIM', KEYS[2], 'MINID', stays)
-else
-  redis.call('XTRIM', KEYS[2], 'MAXLEN', 0)
-end
+-- The newest stays in any case.
+redis.call('XTRIM', KEYS[2], 'MINID', stays or (rev .. '-0'))
 return {rev, oldest(), more}
