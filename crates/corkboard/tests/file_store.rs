@@ -220,6 +220,13 @@ async fn a_changed_byte_stops_its_space_and_nothing_else() {
         if at % 40 == 0 {
             stopped(&store, "a", &format!("log.jsonl, line {line}: ")).await;
         }
+        let listed = store.list(SpaceKind::Agent, None, 1).await.unwrap().remove(0);
+        // What is told without reading it all is checked: the last line, and the seal of the one before that it follows.
+        let is_told = at < starts[4] - 27;
+        assert_eq!(
+            (listed.head, listed.summary.is_empty()),
+            if is_told { (head(4), false) } else { (Head::EMPTY, true) }
+        );
         let error = store.head(&space("a")).await.expect_err("a changed byte");
         assert!(error.to_string().contains(&format!("a/log.jsonl, line {line}: ")), "byte {at}: {error}");
         store.close().await.unwrap();
@@ -280,6 +287,19 @@ async fn lines_that_were_removed_moved_or_doubled_are_found() {
     let store = open(folder.path()).await;
     let problems = store.check().await.unwrap();
     assert!(problems.len() == 2 && problems[0].contains("line 2") && problems[1].contains("line 4"), "{problems:?}");
+    store.close().await.unwrap();
+    // A line from before a rewrite is a good line, but not of this log.
+    std::fs::write(&log, &whole).unwrap();
+    let store = open(folder.path()).await;
+    let record = Record { rev: 3, commit: CommitId(uuid(3)), at: time(3), body: b"[\"other\"]".to_vec() };
+    let rewrite = Rewrite { space: space("a"), expected: head(4), records: vec![record], snapshot: None };
+    assert_eq!(store.rewrite(rewrite).await, Ok(Appended::Committed));
+    store.close().await.unwrap();
+    let rewritten = std::fs::read_to_string(&log).unwrap();
+    let other = rewritten.split_inclusive('\n').nth(3).unwrap();
+    std::fs::write(&log, rewritten.replace(other, lines[3])).unwrap();
+    let store = open(folder.path()).await;
+    stopped(&store, "a", "log.jsonl, line 5: its checksum does not match").await;
     store.close().await.unwrap();
     // Another agent's log is not this one's.
     std::fs::copy(file(folder.path(), "b/log.jsonl"), &log).unwrap();
@@ -571,6 +591,7 @@ async fn nothing_is_left_of_what_was_deleted_or_rewritten() {
     std::fs::create_dir(file(folder.path(), "b/folder")).unwrap();
     let store = open(folder.path()).await;
     assert_eq!(store.delete(&a, head(3), CommitId(uuid(4))).await, Ok(Appended::Committed));
+    assert_eq!(files(&file(folder.path(), "a")).len(), 1, "the tombstone alone");
     let record = Record { rev: 2, commit: CommitId(uuid(2)), at: time(2), body: b"nothing".to_vec() };
     let snapshot = Snapshot { head: head(3), body: b"state".to_vec() };
     let rewrite =
