@@ -157,6 +157,7 @@ pub async fn an_import_interrupted_at_every_page_goes_on(from: &Harness, to: &Ha
             Err(TransferError::Target(StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_))) => interrupted += 1,
             Err(error) => panic!("{error}"),
         }
+        assert_plain_halves(&from, &to).await;
     }
     assert!((4..20).contains(&interrupted), "{interrupted}");
     faulty.settle().await;
@@ -183,21 +184,35 @@ pub async fn an_export_of_a_log_that_is_trimmed_meanwhile_is_whole(from: &Harnes
     assert_same(&from, &to).await;
 }
 
-/// What others write meanwhile is not half in the file: a log ends where its summary and due date belong.
+/// What others write meanwhile is not half in the file: a log ends where its summary and due date belong, and a snapshot that
+/// was made since is not in it.
 pub async fn an_export_while_others_write_is_of_one_revision(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
-    put_many(&from, &space("busy"), 700).await;
+    for name in ["busy", "covered", "trimmed"] {
+        put_many(&from, &space(name), 700).await;
+    }
     let before = everything(&from).await;
+    let mut is_first = true;
     let mut write = |progress: &Progress| {
-        if progress.stage == Stage::Exporting && progress.revisions % 100 == 1 {
+        if progress.revisions % 100 == 1 {
             now(put_many(&from, &space("busy"), 3));
+        }
+        if progress.revisions == 1 && std::mem::take(&mut is_first) {
+            for (name, up_to) in [("covered", 0), ("trimmed", 750)] {
+                now(put_many(&from, &space(name), 100));
+                now(snapshot_and_trim(&from, &space(name), 760, up_to));
+            }
         }
     };
     let mut file = Vec::new();
     export(&*from, &Spaces::All, &mut file, &mut write).await.unwrap();
-    assert_eq!(outcomes(&imported(&to, &file).await), [("busy", Outcome::New, 700)]);
-    assert_eq!(everything(&to).await, before);
-    assert!(from.head(&space("busy")).await.unwrap().rev > 700);
+    let expected = [("busy", Outcome::New, 700), ("covered", Outcome::New, 700), ("trimmed", Outcome::New, 50)];
+    assert_eq!(outcomes(&imported(&to, &file).await), expected);
+    let (after, copy) = (everything(&from).await, everything(&to).await);
+    assert_eq!(copy[&space("busy")], before[&space("busy")]);
+    assert_eq!(copy[&space("covered")], before[&space("covered")]);
+    assert_eq!(copy[&space("trimmed")], after[&space("trimmed")], "what it was at is no longer held");
+    assert!(after[&space("busy")].listed.head.rev > 700);
 }
 
 /// What an import would do is told without doing it.
@@ -206,11 +221,12 @@ pub async fn a_dry_run_writes_nothing(from: &Harness, to: &Harness) {
     put_many(&from, &space("grows"), 5).await;
     put_many(&from, &space("rests"), 5).await;
     imported(&to, &exported(&from).await).await;
-    put_many(&from, &space("grows"), 2).await;
-    put_many(&from, &space("new"), 3).await;
+    // More than a page.
+    put_many(&from, &space("grows"), 600).await;
+    put_many(&from, &space("new"), 600).await;
     let before = everything(&to).await;
     let would = import(&*to, &*exported(&from).await, ImportMode::DryRun, &mut nobody).await.unwrap();
-    let expected = [("grows", Outcome::Continued, 2), ("new", Outcome::New, 3), ("rests", Outcome::Unchanged, 0)];
+    let expected = [("grows", Outcome::Continued, 600), ("new", Outcome::New, 600), ("rests", Outcome::Unchanged, 0)];
     assert_eq!(outcomes(&would), expected);
     assert_eq!(everything(&to).await, before);
     assert_eq!(outcomes(&imported(&to, &exported(&from).await).await), expected);

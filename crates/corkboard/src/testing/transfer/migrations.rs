@@ -117,6 +117,7 @@ pub async fn a_migration_interrupted_at_every_page_goes_on(from: &Harness, to: &
             Err(TransferError::Target(StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_))) => interrupted += 1,
             Err(error) => panic!("{error}"),
         }
+        assert_plain_halves(&from, &to).await;
     }
     assert!((4..20).contains(&interrupted), "{interrupted}");
     faulty.settle().await;
@@ -143,6 +144,30 @@ pub async fn a_migration_through_faults_comes_to_the_same_end(from: &Harness, to
         }
     }
     target.settle().await;
+    assert_same(&from, &to).await;
+}
+
+/// Where another one copies the same meanwhile, it goes on after that.
+pub async fn two_migrations_at_once_do_no_harm(from: &Harness, to: &Harness) {
+    let (from, to) = (from.open().await, to.open().await);
+    fill(&from).await;
+    put_many(&from, &space("long"), 2000).await;
+    let one = MigrateOptions { rounds: 1, ..MigrateOptions::default() };
+    let mut met = false;
+    let mut meet = |progress: &Progress| {
+        let head = now(to.head(&space("long"))).unwrap();
+        if progress.stage == Stage::Copying && head.rev > 0 && !met {
+            met = true;
+            let page = now(from.read_after(&space("long"), Cursor::from(head), 7)).unwrap();
+            let (next_due, summary) = (None, Vec::new());
+            let append = Append { space: space("long"), expected: head, records: page.records, next_due, summary };
+            assert_eq!(now(to.append(append)), Ok(Appended::Committed));
+        }
+    };
+    let migrated = migrate(&*from, &*to, one, &mut meet).await.unwrap();
+    assert_done(&migrated);
+    let long = migrated.spaces.iter().find(|copied| copied.space == space("long")).unwrap();
+    assert_eq!((met, long.copied_revisions, long.verified_revisions), (true, 1993, 2000));
     assert_same(&from, &to).await;
 }
 
@@ -331,7 +356,7 @@ pub async fn another_history_in_the_target_is_left_alone(from: &Harness, to: &Ha
     assert!(to.head(&space("deleted")).await.unwrap().rev == 6 && !after.contains_key(&space("deleted")));
 }
 
-/// One other byte in a body or a snapshot, and the space and the revision are named.
+/// One other byte in a body or a snapshot, or another time, commit or due date: the space and the revision are named.
 pub async fn a_changed_copy_is_found(from: &Harness, to: &Harness) {
     let (from, to) = (from.open().await, to.open().await);
     for name in ["body", "same", "snapshot"] {
@@ -351,17 +376,49 @@ pub async fn a_changed_copy_is_found(from: &Harness, to: &Harness) {
         let whole = &everything(&to).await[&space(name)];
         assert_eq!(to.rewrite(rewrite(name, whole)).await, Ok(Appended::Committed));
     }
-    for options in [VERIFY_ONLY, MigrateOptions::default()] {
-        let migrated = migrate(&*from, &*to, options, &mut nobody).await.unwrap();
-        let said: Vec<_> = migrated.problems.iter().map(|problem| problem.error.to_string()).collect();
+    for name in ["commit", "due", "snapshot's commit", "time"] {
+        put_many(&from, &space(name), 9).await;
+        snapshot_and_trim(&from, &space(name), 5, 2).await;
+        let Whole { mut listed, mut loaded, mut records } = everything(&from).await.remove(&space(name)).unwrap();
+        match name {
+            "commit" => records[3].commit = ids::commit(),
+            "due" => listed.next_due = Some(time(7)),
+            "time" => records[3].at = time(7),
+            _ => {
+                let head = Head { rev: 4, commit: ids::commit() };
+                loaded.snapshot = Some(Snapshot { head, body: b"{}".to_vec() });
+                // The original's is another one, so that the bodies are not compared.
+                snapshot_and_trim(&from, &space(name), 8, 0).await;
+            }
+        }
+        let Loaded { born, snapshot, .. } = loaded;
+        let ListedSpace { space, next_due, summary, .. } = listed;
         assert_eq!(
-            said,
-            [
-                "agent/body: the copy differs from the original at revision 7: its content",
-                "agent/snapshot: the copy differs from the original at revision 5: the snapshot",
-            ]
+            to.import(Import { space, born, snapshot, records, next_due, summary }).await,
+            Ok(Appended::Committed)
         );
-        assert_eq!(migrated.spaces.len(), 1);
+    }
+    let migrated = migrate(&*from, &*to, VERIFY_ONLY, &mut nobody).await.unwrap();
+    let said: Vec<_> = migrated.problems.iter().map(|problem| problem.error.to_string()).collect();
+    let said: Vec<_> = said.iter().map(|said| said.replace(" the copy differs from the original at", "")).collect();
+    assert_eq!(
+        said,
+        [
+            "agent/body: revision 7: its content",
+            "agent/commit: revision 6: its commit id",
+            "agent/due: revision 9: when it is due",
+            "agent/snapshot: revision 5: the snapshot",
+            "agent/snapshot's commit: revision 4: the snapshot is of another commit",
+            "agent/time: revision 6: its time",
+        ]
+    );
+    assert_eq!(migrated.spaces.len(), 1);
+    // Copying mends nothing of it, and makes nothing worse.
+    let before = everything(&to).await;
+    let again = copy(&from, &to).await;
+    assert_eq!(again.problems.len(), 5, "the snapshot of another commit gave way to the original's newer one");
+    for name in ["body", "commit", "due", "same", "snapshot", "time"] {
+        assert_eq!(everything(&to).await[&space(name)], before[&space(name)]);
     }
 }
 
