@@ -47,7 +47,7 @@ Exit codes:
 #[derive(Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// Where everything is kept: sqlite:PATH or memory: [default: sqlite: in your data folder]
+    /// Where everything is kept: sqlite:PATH, postgres://… or memory: [default: sqlite: in your data folder]
     #[arg(long, global = true, value_name = "URL", env = "CORK_STORE", hide_env_values = true)]
     store: Option<String>,
 

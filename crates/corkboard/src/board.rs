@@ -47,7 +47,7 @@ pub struct AgentSummary {
 }
 
 impl Corkboard {
-    /// Opens a store by its URL: `memory:` or `sqlite:PATH`.
+    /// Opens a store by its URL: `memory:`, `sqlite:PATH` or `postgres://…`.
     pub async fn open(url: &str) -> Result<Self> {
         Self::open_with(url, Options::default()).await
     }

@@ -220,7 +220,8 @@ impl Connections {
             return Ok(None);
         }
         let listen = format!("LISTEN \"{}\"", self.settings.schema.channel());
-        link.execute(&listen).await.map_err(Failure::reading)?;
+        let late = |_| StoreError::Unavailable("no answer to LISTEN".into());
+        tokio::time::timeout(self.patience, link.execute(&listen)).await.map_err(late)?.map_err(Failure::reading)?;
         Ok(Some(link))
     }
 
@@ -269,7 +270,7 @@ impl Lease<'_> {
         answer
     }
 
-    /// Statements that belong to no plan of ours, without parameters: see [`Link::execute`].
+    /// Statements that belong to no plan of ours, however long they take: see [`Link::execute`].
     pub(super) async fn execute(&self, sql: &str) -> Result<Option<String>, Failure> {
         self.in_use.store(true, Ordering::Relaxed);
         let done = self.link.execute(sql).await;

@@ -159,7 +159,8 @@ impl Link {
         self.client.query(statement, parameters).await.map_err(|error| Failure::of(&error))
     }
 
-    /// Runs statements that belong to no plan of ours: migrations, VACUUM, LISTEN. Returns the last value that they gave.
+    /// Runs statements that belong to no plan of ours, migrations, VACUUM and LISTEN, however long they take. Returns the
+    /// last value that they gave.
     pub(super) async fn execute(&self, sql: &str) -> Result<Option<String>, Failure> {
         let answer = self.client.simple_query(sql).await.map_err(|error| Failure::of(&error));
         if answer.is_err() {
@@ -210,7 +211,11 @@ where
                 }
                 Ok(AsyncMessage::Notice(notice)) => tracing::debug!(message = notice.message(), "PostgreSQL's notice"),
                 Ok(_) => {}
-                Err(error) => tracing::debug!(%error, "a connection to PostgreSQL ended"),
+                Err(error) => {
+                    tracing::debug!(%error, "a connection to PostgreSQL ended");
+                    // Whoever waits for an answer learns that none will come.
+                    return;
+                }
             }
         }
     });
