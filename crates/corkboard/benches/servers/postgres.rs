@@ -107,7 +107,8 @@ async fn writes(url: &str) -> Vec<Row> {
     let board = Corkboard::with_store(store.clone(), Options::default());
     let (mut many, mut one) = (raw_callers(url, false).await, raw_callers(url, true).await);
     let (mut on_many, mut raw_many, mut on_one, mut raw_one) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (mut rate, mut transactions) = (0.0, 0);
+    let mut transactions = 0;
+    let mut rate;
     for _ in 0..ROUNDS {
         let before = store.commits();
         on_many.push(callers(&board, PER_CALLER, |caller| format!("agent-{caller}")).await);

@@ -118,6 +118,55 @@ async fn a_space_that_others_hold_for_too_long_is_busy() {
     put(&*store, &space, head, b"2").await;
 }
 
+/// A deadlock with someone who locks in another order is broken by the server, and the batch that it undid is tried again.
+// In one thread, so that both are in one batch: it is taken when this task waits.
+#[tokio::test]
+async fn a_batch_that_the_server_undid_is_tried_again() {
+    let schema = PostgresSchema::on_shared_server();
+    let store = patient(&schema.url()).await;
+    let (one, two) = (space("one"), space("two"));
+    let heads = (put(&*store, &one, Head::EMPTY, b"1").await, put(&*store, &two, Head::EMPTY, b"1").await);
+    let mut client = sql(schema.server()).await;
+    let other = client.transaction().await.unwrap();
+    let lock = |name: &str| format!("SELECT FROM {}.spaces WHERE name = 'agent/{name}' FOR UPDATE", schema.name());
+    other.batch_execute(&lock("two")).await.unwrap();
+    let both = futures_util::future::join(
+        store.append(append(&one, heads.0, b"2")),
+        store.append(append(&two, heads.1, b"2")),
+    );
+    let opponent = async {
+        // By now they hold the first space.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let outcome = other.batch_execute(&lock("one")).await;
+        let _ = other.rollback().await;
+        outcome
+    };
+    let (appended, _) = futures_util::future::join(both, opponent).await;
+    assert_eq!(appended, (Ok(Appended::Committed), Ok(Appended::Committed)));
+    assert_eq!(store.check().await, Ok(vec![]));
+}
+
+/// Where transactions are serializable by default, the server undoes more, and the result is the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stricter_default_isolation_changes_nothing() {
+    let schema = PostgresSchema::on_shared_server();
+    let url = format!("{}&options=-c%20default_transaction_isolation%3Dserializable", schema.url());
+    let boards = [Corkboard::open(&url).await.unwrap(), Corkboard::open(&url).await.unwrap()];
+    let tasks = (0..20).map(|task| {
+        let memory = boards[task % 2].agent(&format!("agent-{}", task % 4)).unwrap().working();
+        tokio::spawn(async move {
+            for _ in 0..10 {
+                memory.update("count", |count: Option<u64>| count.unwrap_or(0) + 1).await.unwrap();
+            }
+        })
+    });
+    futures_util::future::join_all(tasks).await.into_iter().for_each(|task| task.unwrap());
+    for agent in 0..4 {
+        let memory = boards[0].agent(&format!("agent-{agent}")).unwrap().working();
+        assert_eq!(memory.get::<u64>("count").await.unwrap(), Some(50));
+    }
+}
+
 /// Every kind of damage is found, and named with its space.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn damage_is_found() {

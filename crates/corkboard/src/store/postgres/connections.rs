@@ -124,7 +124,12 @@ impl Connections {
             return true;
         }
         // An idle connection may have been cut long ago; a fresh one tells.
-        matches!(failure, Failure::NotSent(_)) || (matches!(failure, Failure::Lost(_)) && effect == Effect::Reads)
+        match failure {
+            Failure::NotSent(_) => true,
+            Failure::Lost(_) => effect == Effect::Reads,
+            Failure::Refused { .. } => effect == Effect::Reads && failure.is_collision(),
+            Failure::Cancelled { .. } => false,
+        }
     }
 
     /// Asks for the server's time once more. If that fails, what is known of it holds.

@@ -133,9 +133,7 @@ impl Link {
                 }
             }
         };
-        if let Err(failure) = &answer
-            && (matches!(failure, Failure::Lost(_)) || failure.is_stale_statement())
-        {
+        if answer.as_ref().is_err_and(Failure::spoils_connection) {
             self.is_spoiled.store(true, Ordering::Relaxed);
         }
         answer
