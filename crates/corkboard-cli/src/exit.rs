@@ -279,14 +279,16 @@ fn snapshot_hint(error: &SnapshotError) -> Option<String> {
 fn store_hint(error: &StoreError) -> Option<String> {
     Some(match error {
         // What is wrong with a server is in the error.
-        StoreError::Url { url, .. } if url.starts_with("redis") => return None,
+        StoreError::Url { url, .. } if url.starts_with("redis") || url.starts_with("postgres") => return None,
         StoreError::Url { url, .. } => match url.contains(':') || url.is_empty() {
             true => "--store or CORK_STORE takes, for example, sqlite:corkboard.db".into(),
             false => format!("did you mean --store sqlite:{url}?"),
         },
         StoreError::Locked { .. } => "it keeps the store to itself until it ends; wait, or use another --store".into(),
         StoreError::Busy { .. } => "nothing was written; try again".into(),
-        StoreError::Unavailable(_) => "nothing was written; check the path and its permissions, and try again".into(),
+        StoreError::Unavailable(_) => {
+            "nothing was written; check the path and its permissions, or the server, and try again".into()
+        }
         StoreError::OutcomeUnknown(_) => {
             "look before you try again; with --idempotency-key, trying again is always safe".into()
         }

@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
 use super::servers::{POSTGRES_URL, RedisPrefix, shared};
-use super::{FaultPlan, FaultyStore};
+use super::{FaultPlan, FaultyStore, PgBouncer};
 use crate::store::{
     FileStore, MemoryStore, Ownership, PostgresStore, RedisStore, ServerUrl, SqliteStore, Store, StoreError,
 };
@@ -50,6 +50,11 @@ impl Harness {
     /// `postgres:` in a schema of its own on the server that tests share. `worker` is the program `conformance-worker`.
     pub fn postgres(worker: &str) -> Self {
         Self { kind: Kind::Postgres(PostgresSchema::on_shared_server()), worker: Some(worker.into()) }
+    }
+
+    /// The same behind a PgBouncer that pools transactions.
+    pub fn pgbouncer(worker: &str) -> Self {
+        Self { kind: Kind::Postgres(PostgresSchema::behind_pgbouncer()), worker: Some(worker.into()) }
     }
 
     /// `redis:` on the server that tests share, below a prefix of its own. `worker` is the program `conformance-worker`.
@@ -138,12 +143,38 @@ impl Harness {
 pub struct PostgresSchema {
     server: String,
     name: String,
+    _bouncer: Option<PgBouncer>,
 }
 
 impl PostgresSchema {
     /// A new name on the server that tests share.
     pub fn on_shared_server() -> Self {
-        Self { server: shared(POSTGRES_URL), name: format!("test_{:016x}", fastrand::u64(..)) }
+        Self::on(shared(POSTGRES_URL))
+    }
+
+    /// A new name on a server.
+    pub fn on(server: String) -> Self {
+        Self { server, name: format!("test_{:016x}", fastrand::u64(..)), _bouncer: None }
+    }
+
+    /// A new name on the server that tests share, behind a PgBouncer that pools transactions.
+    pub fn behind_pgbouncer() -> Self {
+        let schema = Self::on_shared_server();
+        let bouncer = PgBouncer::start(schema.port());
+        let server = schema.server.replace(&format!(":{}/", schema.port()), &format!(":{}/", bouncer.port()));
+        let name = schema.name.clone();
+        Self { server, name, _bouncer: Some(bouncer) }
+    }
+
+    /// Where the server listens.
+    pub fn port(&self) -> u16 {
+        let (place, _) = self.server.rsplit_once('/').expect("a database's name");
+        place.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("a port")
+    }
+
+    /// The server's URL for those who speak SQL.
+    pub fn server(&self) -> &str {
+        &self.server
     }
 
     /// The schema's name.

@@ -12,10 +12,12 @@
 pub mod conformance;
 mod faulty;
 mod harness;
+mod pgbouncer;
 mod proxy;
 pub mod servers;
 pub mod transfer;
 
 pub use faulty::{Fault, FaultPlan, FaultyStore};
 pub use harness::{Harness, PostgresSchema, Worker};
+pub use pgbouncer::PgBouncer;
 pub use proxy::{Direction, Proxy};

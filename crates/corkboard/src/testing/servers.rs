@@ -243,13 +243,13 @@ impl Drop for TestServer {
 }
 
 /// A temporary folder that the unprivileged user can use as well.
-fn folder() -> tempfile::TempDir {
+pub(super) fn folder() -> tempfile::TempDir {
     let folder = tempfile::Builder::new().prefix("cork-server-").tempdir().expect("a temporary folder");
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).expect("permissions can be set");
     folder
 }
 
-fn free_port() -> u16 {
+pub(super) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("an address").port()
 }
@@ -264,7 +264,7 @@ fn postgres_program(name: &str) -> PathBuf {
 }
 
 /// A command that, if we are root, runs as `postgres` or `nobody`.
-fn unprivileged(program: &Path) -> Command {
+pub(super) fn unprivileged(program: &Path) -> Command {
     let mut command = Command::new(program);
     let user_of = |line: &str| {
         let mut fields = line.split(':');

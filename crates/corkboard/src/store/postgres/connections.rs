@@ -124,7 +124,12 @@ impl Connections {
             return true;
         }
         // An idle connection may have been cut long ago; a fresh one tells.
-        matches!(failure, Failure::NotSent(_)) || (matches!(failure, Failure::Lost(_)) && effect == Effect::Reads)
+        match failure {
+            Failure::NotSent(_) => true,
+            Failure::Lost(_) => effect == Effect::Reads,
+            Failure::Refused { .. } => effect == Effect::Reads && failure.is_collision(),
+            Failure::Cancelled { .. } => false,
+        }
     }
 
     /// Asks for the server's time once more. If that fails, what is known of it holds.
@@ -220,7 +225,8 @@ impl Connections {
             return Ok(None);
         }
         let listen = format!("LISTEN \"{}\"", self.settings.schema.channel());
-        link.execute(&listen).await.map_err(Failure::reading)?;
+        let late = |_| StoreError::Unavailable("no answer to LISTEN".into());
+        tokio::time::timeout(self.patience, link.execute(&listen)).await.map_err(late)?.map_err(Failure::reading)?;
         Ok(Some(link))
     }
 
@@ -269,7 +275,7 @@ impl Lease<'_> {
         answer
     }
 
-    /// Statements that belong to no plan of ours, without parameters: see [`Link::execute`].
+    /// Statements that belong to no plan of ours, however long they take: see [`Link::execute`].
     pub(super) async fn execute(&self, sql: &str) -> Result<Option<String>, Failure> {
         self.in_use.store(true, Ordering::Relaxed);
         let done = self.link.execute(sql).await;

@@ -53,6 +53,14 @@ impl Failure {
             .contains(code))
     }
 
+    /// Whether another connection might do better: this one is cut, mixes up statements, or leads to a server that has
+    /// become a standby.
+    pub(super) fn spoils_connection(&self) -> bool {
+        let is_standby = |code: &SqlState| *code == SqlState::READ_ONLY_SQL_TRANSACTION;
+        let lost = matches!(self, Self::Lost(_));
+        lost || self.is_stale_statement() || matches!(self, Self::Refused { code, .. } if is_standby(code))
+    }
+
     /// What whoever wanted to read is told.
     pub(super) fn reading(self) -> StoreError {
         match self {

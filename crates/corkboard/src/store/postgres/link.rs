@@ -133,9 +133,7 @@ impl Link {
                 }
             }
         };
-        if let Err(failure) = &answer
-            && (matches!(failure, Failure::Lost(_)) || failure.is_stale_statement())
-        {
+        if answer.as_ref().is_err_and(Failure::spoils_connection) {
             self.is_spoiled.store(true, Ordering::Relaxed);
         }
         answer
@@ -159,7 +157,8 @@ impl Link {
         self.client.query(statement, parameters).await.map_err(|error| Failure::of(&error))
     }
 
-    /// Runs statements that belong to no plan of ours: migrations, VACUUM, LISTEN. Returns the last value that they gave.
+    /// Runs statements that belong to no plan of ours, migrations, VACUUM and LISTEN, however long they take. Returns the
+    /// last value that they gave.
     pub(super) async fn execute(&self, sql: &str) -> Result<Option<String>, Failure> {
         let answer = self.client.simple_query(sql).await.map_err(|error| Failure::of(&error));
         if answer.is_err() {
@@ -210,7 +209,11 @@ where
                 }
                 Ok(AsyncMessage::Notice(notice)) => tracing::debug!(message = notice.message(), "PostgreSQL's notice"),
                 Ok(_) => {}
-                Err(error) => tracing::debug!(%error, "a connection to PostgreSQL ended"),
+                Err(error) => {
+                    tracing::debug!(%error, "a connection to PostgreSQL ended");
+                    // Whoever waits for an answer learns that none will come.
+                    return;
+                }
             }
         }
     });

@@ -40,6 +40,9 @@ use reader::{at, text_at};
 use settings::Listen;
 use writer::Writer;
 
+/// A network needs some time, even for whoever waits for nobody.
+const SHORTEST: Duration = Duration::from_millis(100);
+
 /// Keeps logs in a schema of a PostgreSQL database.
 pub struct PostgresStore {
     connections: Arc<Connections>,
@@ -54,6 +57,7 @@ impl PostgresStore {
     /// Connects to the server, and creates schema and tables where they are missing. `patience` is how long a call may wait
     /// for the server or for others.
     pub async fn open(url: &ServerUrl, patience: Duration) -> Result<Self, StoreError> {
+        let patience = patience.max(SHORTEST);
         let connections = Arc::new(Connections::new(settings::Settings::parse(url, patience)?, patience));
         let info = facts(&connections).await?;
         schema::prepare(&connections).await?;

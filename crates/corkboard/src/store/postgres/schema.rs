@@ -22,6 +22,12 @@ const LOCK: &str = "BEGIN; SELECT pg_advisory_xact_lock(4859216113640714059);";
 
 /// Brings the tables to this version. Where they are, nothing is asked of the server but to read their version.
 pub(super) async fn prepare(connections: &Connections) -> Result<(), StoreError> {
+    let waited = connections.patience();
+    let prepared = tokio::time::timeout(waited, try_prepare(connections)).await;
+    prepared.unwrap_or(Err(StoreError::Busy { waited }))
+}
+
+async fn try_prepare(connections: &Connections) -> Result<(), StoreError> {
     let schema = &connections.settings().schema;
     let lease = connections.take().await?;
     let made = match version(&lease, schema).await {

@@ -16,6 +16,9 @@ const CONNECTIONS: usize = 8;
 /// The longest name of a schema: with what is put before it, it is a channel's name, which has 63 bytes at most.
 const SCHEMA_BYTES: usize = 48;
 
+/// How long the network may not acknowledge what was sent.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
+
 /// Everything that the URL says.
 pub(super) struct Settings {
     pub(super) server: Server,
@@ -155,7 +158,7 @@ impl Server {
             config.connect_timeout(patience);
         }
         if config.get_tcp_user_timeout().is_none() {
-            config.tcp_user_timeout(patience);
+            config.tcp_user_timeout(patience.min(UNACKNOWLEDGED));
         }
         if config.get_keepalives_idle() == Config::new().get_keepalives_idle() {
             config.keepalives_idle(Duration::from_secs(30));

@@ -109,7 +109,7 @@ impl Writer {
                 let mut answers = Vec::with_capacity(appends.len());
                 for append in &appends {
                     let alone = self.try_write(std::slice::from_ref(append)).await.map_err(Failure::writing);
-                    answers.extend(alone.map_or_else(|error| vec![Err(error)], |answers| answers));
+                    answers.extend(alone.unwrap_or_else(|error| vec![Err(error)]));
                 }
                 answers
             }

@@ -1,0 +1,119 @@
+//! Connections that are cut, held up and refused.
+
+use corkboard::testing::{Direction, PostgresSchema, Proxy};
+use corkboard::{ErrorKind, Watched};
+
+use super::*;
+
+/// A schema on the shared server, and a proxy before it.
+async fn behind_proxy() -> (PostgresSchema, Proxy, String) {
+    let schema = PostgresSchema::on_shared_server();
+    let proxy = Proxy::start(schema.port()).await;
+    let url = schema.url().replace(&format!(":{}/", schema.port()), &format!(":{}/", proxy.port()));
+    (schema, proxy, url)
+}
+
+/// Cut anywhere, in either direction, also between a commit and its answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_cut_mid_commit_lose_nothing_and_double_nothing() {
+    let mut dice = seeded();
+    let (schema, proxy, url) = behind_proxy().await;
+    let patience = Duration::from_secs(10);
+    let boards = [board(&url, patience).await, board(&url, patience).await];
+    let storm = Storm::start(&boards);
+    for _ in 0..rounds(25) {
+        storm.more(20).await;
+        let direction = if dice.bool() { Direction::ToServer } else { Direction::ToClient };
+        proxy.cut_after(direction, dice.u64(1..4000));
+        eventually("the cut", || async { !proxy.cut_is_pending() }).await;
+    }
+    storm.more(20).await;
+    storm.judge(&board(&schema.url(), patience).await).await;
+}
+
+/// The answer to a commit that does not come in time: it may be done, and the caller is told so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_held_up_for_too_long_is_an_unknown_outcome() {
+    let (schema, proxy, url) = behind_proxy().await;
+    let direct = patient(&schema.url()).await;
+    let store = store(&url, Duration::from_millis(300)).await;
+    let space = space("held");
+    let head = put(&*store, &space, Head::EMPTY, b"1").await;
+    proxy.delay(Direction::ToClient, Duration::from_secs(3600));
+    let late = append(&space, head, b"2");
+    let landed = new_head(&late);
+    let outcome = store.append(late).await;
+    assert!(matches!(outcome, Err(StoreError::OutcomeUnknown(_))), "{outcome:?}");
+    assert_eq!(direct.head(&space).await, Ok(landed));
+    assert!(store.head(&space).await.is_err_and(|error| error.is_retryable()));
+    proxy.delay(Direction::ToClient, Duration::ZERO);
+    eventually("it works again", || async { store.head(&space).await == Ok(landed) }).await;
+}
+
+/// A commit that arrives late is done late, or not at all, but not twice; and it is not told as one that failed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_held_up_for_too_long_is_done_once_at_most() {
+    let (schema, proxy, url) = behind_proxy().await;
+    let board = board(&url, Duration::from_millis(300)).await;
+    let memory = board.agent("ada").unwrap().working();
+    memory.set("log", "").await.unwrap();
+    // Others are told of it, on the same connection.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    proxy.delay(Direction::ToServer, Duration::from_secs(3600));
+    let appending = tokio::spawn(async move { memory.append("log", "once").await.map(|_| ()) });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    proxy.delay(Direction::ToServer, Duration::ZERO);
+    let outcome = appending.await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let fresh = Corkboard::open(&schema.url()).await.unwrap();
+    let log: Option<String> = fresh.agent("ada").unwrap().working().get("log").await.unwrap();
+    let expected: &[&str] = match &outcome {
+        Ok(()) => &["once"],
+        Err(Error::Store(StoreError::OutcomeUnknown(_))) => &["once", ""],
+        // Every connection was in use, and no other could be made: it was not sent.
+        Err(_) => &[""],
+    };
+    assert!(expected.contains(&log.as_deref().unwrap()), "{outcome:?}: {log:?}");
+}
+
+/// No way in: that is said, nothing was written, and it works again by itself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_refuses_is_unavailable_until_it_accepts() {
+    let (_schema, proxy, url) = behind_proxy().await;
+    let board = board(&url, Duration::from_secs(2)).await;
+    let memory = board.agent("ada").unwrap().working();
+    memory.set("key", &1).await.unwrap();
+    proxy.refuse();
+    proxy.cut();
+    eventually("the cut is noticed", || async { memory.get::<u32>("key").await.is_err() }).await;
+    let refused = memory.set("key", &2).await.map(|_| ());
+    assert!(refused.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable), "{refused:?}");
+    proxy.accept();
+    eventually("it works again", || async { memory.get::<u32>("key").await.ok() == Some(Some(1)) }).await;
+    memory.set("key", &3).await.unwrap();
+}
+
+/// A watcher whose connections are cut, listening included, misses nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_watcher_whose_connections_are_cut_misses_nothing() {
+    let (schema, proxy, url) = behind_proxy().await;
+    let (watching, writing) =
+        (board(&url, Duration::from_secs(5)).await, Corkboard::open(&schema.url()).await.unwrap());
+    let memory = writing.agent("ada").unwrap().working();
+    let mut watch = watching.agent("ada").unwrap().watch(0).await.unwrap();
+    for rev in 1..=60 {
+        memory.set("key", &rev).await.unwrap();
+        if rev % 5 == 0 {
+            proxy.cut();
+        }
+        let seen = loop {
+            // A read that was cut is tried again, as a program would.
+            match tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("a wake-up") {
+                Ok(Watched::Bookmark { .. }) => {}
+                Ok(Watched::Revision { rev, .. }) => break rev,
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}"),
+            }
+        };
+        assert_eq!(seen, rev);
+    }
+}
