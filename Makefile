@@ -7,7 +7,7 @@ CARGO ?= cargo
 help:
 	@echo "make run     build everything and run a commented tour of an agent's memory"
 	@echo "make test    every test (PostgreSQL and Redis included), format, lints, the documentation's examples"
-	@echo "make bench   one table of ratios (README); needs valgrind"
+	@echo "make bench   tables of ratios (README); needs valgrind"
 	@echo "make soak    the crash and fault tests, for long"
 	@echo "make deny    licences, bans and sources of all dependencies"
 
@@ -37,9 +37,9 @@ servers:
 doc-test:
 	$(CARGO) test --workspace --all-features --doc --quiet
 
-bench:
+bench: servers
 	@command -v valgrind >/dev/null || { echo "make bench counts instructions with valgrind: install it first" >&2; exit 1; }
-	$(CARGO) bench --quiet --package corkboard --bench table
+	$(CARGO) bench --quiet --package corkboard --features testing --bench table --bench servers --bench redis
 
 # Rounds of the tests that rest on chance: kills, faults, contention, random histories.
 ROUNDS ?= 20
