@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use corkboard::store::{Store, StoreError};
 use corkboard::testing::servers::TestServer;
-use corkboard::{Corkboard, Error, Watched};
+use corkboard::{Corkboard, Error, Options, Watched};
 
 use crate::support::{Writers, eventually, in_time, open, redis, rounds, space};
 
@@ -53,7 +53,9 @@ async fn forgotten_scripts_are_sent_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_away_is_told_of_in_time_and_found_again() {
     let mut server = TestServer::redis();
-    let board = Corkboard::open(&server.url()).await.unwrap();
+    // So long an answer that was lost is looked for.
+    let options = Options { busy_timeout: Duration::from_secs(2), ..Options::default() };
+    let board = Corkboard::open_with(&server.url(), options).await.unwrap();
     let memory = board.agent("a").unwrap().working();
     memory.set("key", "before").await.unwrap();
     server.kill();
