@@ -234,7 +234,8 @@ pub struct Import {
     pub space: SpaceId,
     /// Where this life of the space began.
     pub born: Head,
-    /// The snapshot, if records before the first one here are held no longer, or in any case.
+    /// The snapshot, if records before the first one here are held no longer, or in any case. One that is ahead of these
+    /// records is written later, when the log has come to it.
     pub snapshot: Option<Snapshot>,
     /// The oldest records, in order. None: the space was deleted, and `born` is its tombstone.
     pub records: Vec<Record>,
