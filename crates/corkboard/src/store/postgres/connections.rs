@@ -1,5 +1,6 @@
 //! The connections of one process: some that each serve one call at a time, and one that all who ask for heads share.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -20,8 +21,8 @@ use crate::store::StoreError;
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 /// A server that was there is waited for so long; then calls fail at once until it is back.
 const OUTAGE: Duration = Duration::from_secs(2);
-/// Idle connections kept for the next caller.
-const IDLE: usize = 4;
+/// So many idle connections are kept for the next caller, and more for a while.
+const IDLE: (usize, Duration) = (2, Duration::from_secs(30));
 /// How long one attempt to connect may take at most.
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -33,7 +34,8 @@ pub(super) struct Connections {
     /// How long anything may take.
     patience: Duration,
     permits: Semaphore,
-    idle: Mutex<Vec<Arc<Link>>>,
+    /// Since when, the last used at the end.
+    idle: Mutex<VecDeque<(Instant, Arc<Link>)>>,
     shared: ArcSwapOption<Link>,
     connecting_shared: tokio::sync::Mutex<()>,
     trouble: Mutex<Option<Trouble>>,
@@ -174,8 +176,8 @@ impl Connections {
 
     fn pop_idle(&self) -> Option<Arc<Link>> {
         let mut idle = self.idle.lock();
-        idle.retain(|link| self.may_serve(link));
-        idle.pop()
+        idle.retain(|(_, link)| self.may_serve(link));
+        idle.pop_back().map(|(_, link)| link)
     }
 
     fn may_serve(&self, link: &Link) -> bool {
@@ -335,8 +337,11 @@ impl Drop for Lease<'_> {
     fn drop(&mut self) {
         let mut idle = self.connections.idle.lock();
         let is_free = !self.in_use.load(Ordering::Relaxed) && self.link.is_usable();
-        if is_free && idle.len() < IDLE && !self.connections.is_closed() {
-            idle.push(self.link.clone());
+        if is_free && !self.connections.is_closed() {
+            idle.push_back((Instant::now(), self.link.clone()));
+        }
+        while idle.len() > IDLE.0 && idle.front().is_some_and(|(since, _)| since.elapsed() > IDLE.1) {
+            idle.pop_front();
         }
     }
 }
