@@ -93,6 +93,31 @@ async fn a_server_that_refuses_is_unavailable_until_it_accepts() {
     memory.set("key", &3).await.unwrap();
 }
 
+/// A server that is away for a moment is waited for: nobody has to notice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_short_outage_is_ridden_out() {
+    let (_schema, proxy, url) = behind_proxy().await;
+    let board = board(&url, Duration::from_secs(10)).await;
+    let memory = board.agent("ada").unwrap().working();
+    memory.set("key", &0).await.unwrap();
+    // On a busy machine a moment may become long: once is enough.
+    for _ in 0..10 {
+        proxy.refuse();
+        proxy.cut();
+        eventually("the cut", || async { proxy.connections() == 0 }).await;
+        let accept = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            proxy.accept();
+        };
+        let (read, ()) = futures_util::future::join(memory.get::<u32>("key"), accept).await;
+        let written = memory.set("key", &0).await;
+        if read.is_ok() && written.is_ok() {
+            return;
+        }
+    }
+    panic!("not once");
+}
+
 /// A watcher whose connections are cut, listening included, misses nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_watcher_whose_connections_are_cut_misses_nothing() {

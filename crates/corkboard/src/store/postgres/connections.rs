@@ -1,5 +1,6 @@
 //! The connections of one process: some that each serve one call at a time, and one that all who ask for heads share.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -18,8 +19,10 @@ use crate::store::StoreError;
 
 /// After a failed attempt to connect, the next one comes after so long at first and at last, give or take a half.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
-/// Idle connections kept for the next caller.
-const IDLE: usize = 4;
+/// A server that was there is waited for so long; then calls fail at once until it is back.
+const OUTAGE: Duration = Duration::from_secs(2);
+/// So many idle connections are kept for the next caller, and more for a while.
+const IDLE: (usize, Duration) = (2, Duration::from_secs(30));
 /// How long one attempt to connect may take at most.
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -31,10 +34,12 @@ pub(super) struct Connections {
     /// How long anything may take.
     patience: Duration,
     permits: Semaphore,
-    idle: Mutex<Vec<Arc<Link>>>,
+    /// Since when, the last used at the end.
+    idle: Mutex<VecDeque<(Instant, Arc<Link>)>>,
     shared: ArcSwapOption<Link>,
     connecting_shared: tokio::sync::Mutex<()>,
     trouble: Mutex<Option<Trouble>>,
+    was_reached: AtomicBool,
     /// Whether names of statements turned out to be mixed up by a proxy.
     names_clash: AtomicBool,
     is_closed: AtomicBool,
@@ -43,8 +48,24 @@ pub(super) struct Connections {
 /// The server could not be reached.
 struct Trouble {
     error: StoreError,
-    pause: Duration,
+    since: Instant,
+    /// Nobody tries again before.
     until: Instant,
+    pause: Duration,
+}
+
+impl Trouble {
+    fn after(before: Option<Self>, error: StoreError) -> Self {
+        let now = Instant::now();
+        // What was long ago was another one.
+        let before = before.filter(|before| now < before.until + OUTAGE);
+        let pause = before.as_ref().map_or(BACKOFF.0, |before| (before.pause * 2).min(BACKOFF.1));
+        Self { error, since: before.map_or(now, |before| before.since), until: now + jitter(pause), pause }
+    }
+
+    fn is_lasting(&self) -> bool {
+        self.since.elapsed() >= OUTAGE
+    }
 }
 
 /// What may be done again if its connection breaks.
@@ -66,6 +87,7 @@ impl Connections {
             shared: ArcSwapOption::empty(),
             connecting_shared: tokio::sync::Mutex::default(),
             trouble: Mutex::default(),
+            was_reached: AtomicBool::new(false),
             names_clash: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
         }
@@ -154,8 +176,8 @@ impl Connections {
 
     fn pop_idle(&self) -> Option<Arc<Link>> {
         let mut idle = self.idle.lock();
-        idle.retain(|link| self.may_serve(link));
-        idle.pop()
+        idle.retain(|(_, link)| self.may_serve(link));
+        idle.pop_back().map(|(_, link)| link)
     }
 
     fn may_serve(&self, link: &Link) -> bool {
@@ -183,24 +205,47 @@ impl Connections {
         Ok(link)
     }
 
+    /// Connects. A server that is away for a moment, as when it is started again, is waited for; one that stays away is not,
+    /// nor one that was never reached.
     async fn connect(&self) -> Result<Link, StoreError> {
-        if self.is_closed() {
-            return Err(StoreError::Closed);
+        loop {
+            if self.is_closed() {
+                return Err(StoreError::Closed);
+            }
+            let pause = match &*self.trouble.lock() {
+                Some(trouble) if Instant::now() < trouble.until => {
+                    if trouble.is_lasting() {
+                        return Err(trouble.error.clone());
+                    }
+                    Some(trouble.until - Instant::now())
+                }
+                _ => None,
+            };
+            if let Some(pause) = pause {
+                tokio::time::sleep(pause).await;
+                continue;
+            }
+            let names_clash = self.names_clash.load(Ordering::Relaxed);
+            let prepare = if names_clash { Prepare::Off } else { self.settings.prepare };
+            let connected = self.connect_to(&self.settings.server, prepare, None).await;
+            let mut trouble = self.trouble.lock();
+            match connected {
+                Ok(link) => {
+                    *trouble = None;
+                    self.was_reached.store(true, Ordering::Relaxed);
+                    return Ok(link);
+                }
+                Err(error) => {
+                    let may_pass = matches!(error, StoreError::Unavailable(_));
+                    let next = Trouble::after(trouble.take(), error.clone());
+                    let is_lasting = next.is_lasting();
+                    *trouble = Some(next);
+                    if is_lasting || !may_pass || !self.was_reached.load(Ordering::Relaxed) {
+                        return Err(error);
+                    }
+                }
+            }
         }
-        if let Some(trouble) = &*self.trouble.lock()
-            && Instant::now() < trouble.until
-        {
-            return Err(trouble.error.clone());
-        }
-        let names_clash = self.names_clash.load(Ordering::Relaxed);
-        let prepare = if names_clash { Prepare::Off } else { self.settings.prepare };
-        let connected = self.connect_to(&self.settings.server, prepare, None).await;
-        let mut trouble = self.trouble.lock();
-        *trouble = connected.as_ref().err().map(|error| {
-            let pause = trouble.as_ref().map_or(BACKOFF.0, |trouble| (trouble.pause * 2).min(BACKOFF.1));
-            Trouble { error: error.clone(), pause, until: Instant::now() + jitter(pause) }
-        });
-        connected
     }
 
     async fn connect_to(
@@ -292,8 +337,11 @@ impl Drop for Lease<'_> {
     fn drop(&mut self) {
         let mut idle = self.connections.idle.lock();
         let is_free = !self.in_use.load(Ordering::Relaxed) && self.link.is_usable();
-        if is_free && idle.len() < IDLE && !self.connections.is_closed() {
-            idle.push(self.link.clone());
+        if is_free && !self.connections.is_closed() {
+            idle.push_back((Instant::now(), self.link.clone()));
+        }
+        while idle.len() > IDLE.0 && idle.front().is_some_and(|(since, _)| since.elapsed() > IDLE.1) {
+            idle.pop_front();
         }
     }
 }

@@ -47,6 +47,7 @@ pub(super) struct Schema(String);
 pub(super) enum Prepare {
     /// If there is no proxy in between.
     Auto,
+    /// In any case: for a proxy that keeps the names of its clients apart.
     On,
     Off,
 }
