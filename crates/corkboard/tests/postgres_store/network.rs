@@ -36,7 +36,7 @@ async fn connections_cut_mid_commit_lose_nothing_and_double_nothing() {
 async fn an_answer_held_up_for_too_long_is_an_unknown_outcome() {
     let (schema, proxy, url) = behind_proxy().await;
     let direct = patient(&schema.url()).await;
-    let store = store(&url, Duration::from_millis(300)).await;
+    let store = store(&url, Duration::from_secs(2)).await;
     let space = space("held");
     let head = put(&*store, &space, Head::EMPTY, b"1").await;
     proxy.delay(Direction::ToClient, Duration::from_secs(3600));
@@ -54,14 +54,14 @@ async fn an_answer_held_up_for_too_long_is_an_unknown_outcome() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_held_up_for_too_long_is_done_once_at_most() {
     let (schema, proxy, url) = behind_proxy().await;
-    let board = board(&url, Duration::from_millis(300)).await;
+    let board = board(&url, Duration::from_secs(2)).await;
     let memory = board.agent("ada").unwrap().working();
     memory.set("log", "").await.unwrap();
     // Others are told of it, on the same connection.
     tokio::time::sleep(Duration::from_millis(200)).await;
     proxy.delay(Direction::ToServer, Duration::from_secs(3600));
     let appending = tokio::spawn(async move { memory.append("log", "once").await.map(|_| ()) });
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
     proxy.delay(Direction::ToServer, Duration::ZERO);
     let outcome = appending.await.unwrap();
     tokio::time::sleep(Duration::from_millis(100)).await;

@@ -376,6 +376,7 @@ pub async fn a_changed_copy_is_found(from: &Harness, to: &Harness) {
         let whole = &everything(&to).await[&space(name)];
         assert_eq!(to.rewrite(rewrite(name, whole)).await, Ok(Appended::Committed));
     }
+    let mut refuses_misfits = false;
     for name in ["commit", "due", "snapshot's commit", "time"] {
         put_many(&from, &space(name), 9).await;
         snapshot_and_trim(&from, &space(name), 5, 2).await;
@@ -393,26 +394,31 @@ pub async fn a_changed_copy_is_found(from: &Harness, to: &Harness) {
         }
         let Loaded { born, snapshot, .. } = loaded;
         let ListedSpace { space, next_due, summary, .. } = listed;
-        assert_eq!(
-            to.import(Import { space, born, snapshot, records, next_due, summary }).await,
-            Ok(Appended::Committed)
-        );
+        let import = Import { space, born, snapshot, records, next_due, summary };
+        match to.import(import.clone()).await {
+            // A store may look at what it is given, and not take a snapshot that is not of the log.
+            Err(StoreError::Unavailable(_)) if name == "snapshot's commit" => {
+                refuses_misfits = true;
+            }
+            imported => assert_eq!(imported, Ok(Appended::Committed)),
+        }
     }
     let migrated = migrate(&*from, &*to, VERIFY_ONLY, &mut nobody).await.unwrap();
     let said: Vec<_> = migrated.problems.iter().map(|problem| problem.error.to_string()).collect();
     let said: Vec<_> = said.iter().map(|said| said.replace(" the copy differs from the original at", "")).collect();
-    assert_eq!(
-        said,
-        [
-            "agent/body: revision 7: its content",
-            "agent/commit: revision 6: its commit id",
-            "agent/due: revision 9: when it is due",
-            "agent/snapshot: revision 5: the snapshot",
-            "agent/snapshot's commit: revision 4: the snapshot is of another commit",
-            "agent/time: revision 6: its time",
-        ]
-    );
-    assert_eq!(migrated.spaces.len(), 1);
+    let mut expected = vec![
+        "agent/body: revision 7: its content",
+        "agent/commit: revision 6: its commit id",
+        "agent/due: revision 9: when it is due",
+        "agent/snapshot: revision 5: the snapshot",
+        "agent/snapshot's commit: revision 4: the snapshot is of another commit",
+        "agent/time: revision 6: its time",
+    ];
+    if refuses_misfits {
+        expected.remove(4);
+    }
+    assert_eq!(said, expected);
+    assert_eq!(migrated.spaces.len(), 1 + usize::from(refuses_misfits));
     // Copying mends nothing of it, and makes nothing worse.
     let before = everything(&to).await;
     let again = copy(&from, &to).await;
