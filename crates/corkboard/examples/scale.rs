@@ -25,8 +25,11 @@ async fn main() -> Result<()> {
     let board = Corkboard::open(&url).await?;
     let before = resident_bytes();
     let started = Instant::now();
-    let writes = stream::iter(0..agents).map(|index| fill(&board, index)).buffer_unordered(CALLERS);
-    writes.for_each(|filled| async { filled.unwrap_or_else(|error| panic!("{error}")) }).await;
+    let mut writes = stream::iter(0..agents).map(|index| fill(&board, index)).buffer_unordered(CALLERS);
+    while let Some(filled) = writes.next().await {
+        filled?;
+    }
+    drop(writes);
     let took = started.elapsed();
     let commands = (agents * COMMANDS) as f64;
     println!("{agents} agents, {COMMANDS} writes each: {:.0} durable writes/s", commands / took.as_secs_f64());

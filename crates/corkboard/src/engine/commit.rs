@@ -69,11 +69,14 @@ enum Decided<R> {
     Answered(Answer<R>),
 }
 
+/// A revision and its id.
+type Named<S> = (CommitId, Commit<<S as Space>::Event, <S as Space>::Reply>);
+
 /// A whole batch, decided against one state.
 struct Draft<S: Space> {
     decided: Vec<Decided<S::Reply>>,
     records: Vec<Record>,
-    commits: Vec<(CommitId, Commit<S::Event, S::Reply>)>,
+    commits: Vec<Named<S>>,
     events: u64,
     bytes: u64,
     /// What the batch leads to.
