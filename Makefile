@@ -46,7 +46,7 @@ ROUNDS ?= 20
 soak: servers
 	PROPTEST_CASES=2000 $(CARGO) nextest run --package corkboard-core --all-features
 	for round in $$(seq $(ROUNDS)); do \
-	  $(WITH_SERVERS) env CORK_SOAK_ROUNDS=10 $(CARGO) nextest run --workspace --all-features -E 'test(kill) | test(process) | test(acknowledged) | test(shells) | test(race) | test(contended)' || exit 1; \
+	  $(WITH_SERVERS) env CORK_SOAK_ROUNDS=10 $(CARGO) nextest run --workspace --all-features -E 'test(kill) | test(process) | test(acknowledged) | test(shells) | test(race) | test(contended) | test(crash) | test(network) | test(connections)' || exit 1; \
 	done
 
 deny:
