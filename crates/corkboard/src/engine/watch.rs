@@ -7,7 +7,7 @@ use corkboard_core::{Commit, CommitId, Space};
 use tokio::sync::watch;
 
 use super::{Engine, PAGE, Slot};
-use crate::store::{Cursor, StoreError};
+use crate::store::Cursor;
 use crate::{Error, Result};
 
 /// What a watcher is told.
@@ -96,8 +96,8 @@ impl<S: Space> Watch<S> {
 
     async fn read_page(&mut self) -> Result<()> {
         let page = match self.engine.store.read_after(&self.slot.id, self.cursor, PAGE).await {
-            Err(StoreError::Unavailable(message)) => {
-                tracing::debug!(space = %self.slot.id, message, "the store is away; the watcher waits");
+            Err(error) if error.is_retryable() => {
+                tracing::debug!(space = %self.slot.id, %error, "the store is away or busy; the watcher waits");
                 return Ok(());
             }
             other => other?,
