@@ -3,6 +3,7 @@
 mod memory;
 #[cfg(feature = "redis")]
 mod redis;
+mod server_url;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod url;
@@ -19,10 +20,11 @@ use tokio::sync::watch;
 pub use memory::MemoryStore;
 #[cfg(feature = "redis")]
 pub use redis::RedisStore;
+pub use server_url::ServerUrl;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
+pub use url::StoreUrl;
 pub(crate) use url::open;
-pub use url::{ServerUrl, StoreUrl};
 pub use wakes::Wakes;
 
 use crate::options::Retention;

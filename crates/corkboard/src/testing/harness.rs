@@ -9,7 +9,7 @@ use tokio::process::{Child, ChildStdout, Command};
 
 use super::servers::RedisPrefix;
 use super::{FaultPlan, FaultyStore};
-use crate::store::{MemoryStore, Ownership, RedisStore, SqliteStore, Store};
+use crate::store::{MemoryStore, Ownership, RedisStore, ServerUrl, SqliteStore, Store};
 use crate::{Corkboard, Options};
 
 /// A fresh place for one test's data, which can be opened several times.
@@ -59,7 +59,7 @@ impl Harness {
             }
             Kind::Redis(prefix) => {
                 let timeout = Options::default().busy_timeout;
-                Arc::new(RedisStore::open(&prefix.url(), timeout).await.expect("the store opens"))
+                Arc::new(RedisStore::open(&ServerUrl::new(&prefix.url()), timeout).await.expect("the store opens"))
             }
             Kind::Faulty(inner) => {
                 let inner = Box::pin(inner.open()).await;

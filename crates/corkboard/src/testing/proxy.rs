@@ -173,8 +173,7 @@ async fn carry(client: TcpStream, mut cuts: watch::Receiver<u64>, shared: Arc<Sh
 /// Forwards until one side ends, and tells the other.
 async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, direction: Direction, shared: &Shared) {
     let mut buffer = vec![0; 64 * 1024];
-    loop {
-        let Ok(read @ 1..) = from.read(&mut buffer).await else { break };
+    while let Ok(read @ 1..) = from.read(&mut buffer).await {
         shared.dawdle(direction).await;
         let (passing, cut) = shared.let_pass(direction, read);
         let written = to.write_all(&buffer[..passing]).await;
