@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use corkboard::store::{Cursor, RedisStore, Store};
+use corkboard::store::{Cursor, RedisStore, ServerUrl, Store};
 use corkboard::testing::servers::TestServer;
 use corkboard::{Corkboard, Options};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -68,7 +68,7 @@ fn main() {
 }
 
 async fn open(server: &TestServer) -> (Corkboard, Arc<RedisStore>) {
-    let store = Arc::new(RedisStore::open(&server.url(), Duration::from_secs(30)).await.unwrap());
+    let store = Arc::new(RedisStore::open(&ServerUrl::new(&server.url()), Duration::from_secs(30)).await.unwrap());
     (Corkboard::with_store(store.clone(), Options::default()), store)
 }
 

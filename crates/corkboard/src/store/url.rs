@@ -77,7 +77,7 @@ pub async fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>, StoreE
             Err(StoreError::Url { url: url.to_string(), reason })
         }
         #[cfg(feature = "redis")]
-        StoreUrl::Redis(url) => Ok(Arc::new(super::RedisStore::open(url.expose(), options.busy_timeout).await?)),
+        StoreUrl::Redis(url) => Ok(Arc::new(super::RedisStore::open(&url, options.busy_timeout).await?)),
         #[cfg(not(feature = "redis"))]
         StoreUrl::Redis(url) => Err(without_feature(&url.to_string(), "redis")),
         #[cfg(feature = "postgres")]

@@ -93,7 +93,7 @@ impl Harness {
             }
             Kind::Redis(prefix) => {
                 let timeout = Options::default().busy_timeout;
-                Arc::new(RedisStore::open(&prefix.url(), timeout).await.expect("the store opens"))
+                Arc::new(RedisStore::open(&ServerUrl::new(&prefix.url()), timeout).await.expect("the store opens"))
             }
             Kind::Faulty(inner) => {
                 let inner = Box::pin(inner.open()).await;

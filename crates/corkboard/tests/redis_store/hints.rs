@@ -61,6 +61,19 @@ async fn hints_that_are_over_are_removed() {
 }
 
 #[tokio::test]
+async fn a_due_date_that_a_process_remembers_is_hinted_again_where_it_is_needed() {
+    let server = TestServer::redis();
+    let store = open(&server.url()).await;
+    let due = |head| Append { next_due: Some(time(50)), ..append(&space("a"), head, b"x") };
+    let head = put(&store, due(Head::EMPTY)).await;
+    put(&store, due(head)).await;
+    redis::<()>(&server, &["FLUSHALL"]);
+    put(&store, due(Head::EMPTY)).await;
+    assert_eq!(store.due(SpaceKind::Agent, time(50), 10).await.unwrap(), [space("a")]);
+    assert_eq!(store.check().await, Ok(vec![]));
+}
+
+#[tokio::test]
 async fn a_hint_that_comes_too_early_is_put_right() {
     let server = TestServer::redis();
     let store = open(&server.url()).await;

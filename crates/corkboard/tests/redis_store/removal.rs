@@ -107,6 +107,23 @@ async fn a_long_log_is_trimmed_by_time_and_never_in_the_middle_of_a_revision() {
 }
 
 #[tokio::test]
+async fn a_revision_is_rewritten_to_a_longer_body() {
+    let server = TestServer::redis();
+    let store = open(&server.url()).await;
+    let first = put(&store, append(&space("a"), Head::EMPTY, b"one")).await;
+    let head = put(&store, append(&space("a"), first, b"two")).await;
+    let mut records = store.read_after(&space("a"), Cursor { rev: 0, commit: None }, 9).await.unwrap().records;
+    records[0].body = (0..2 * Record::PART_BYTES + 5).map(|index| (index * 17 % 253) as u8).collect();
+    let rewrite = Rewrite { space: space("a"), expected: head, records: vec![records[0].clone()], snapshot: None };
+    assert_eq!(store.rewrite(rewrite).await, Ok(Appended::Committed));
+    let page = store.read_after(&space("a"), Cursor { rev: 0, commit: None }, 1).await.unwrap();
+    assert!(page.records == records[..1] && page.head == head);
+    assert!(store.read_after(&space("a"), Cursor::from(first), 9).await.unwrap().records == records[1..]);
+    put(&store, append(&space("a"), head, b"three")).await;
+    assert_eq!(store.check().await, Ok(vec![]));
+}
+
+#[tokio::test]
 async fn a_snapshot_of_another_history_is_not_kept() {
     let server = TestServer::redis();
     let store = open(&server.url()).await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use corkboard::store::{Append, Appended, Record, RedisStore, Store, StoreError};
+use corkboard::store::{Append, Appended, Record, RedisStore, ServerUrl, Store, StoreError};
 use corkboard::testing::servers::TestServer;
 use corkboard::{CommitId, Corkboard, Error};
 use corkboard_core::{Head, SpaceId, SpaceKind};
@@ -28,12 +28,12 @@ pub(crate) async fn open(url: &str) -> Arc<RedisStore> {
 }
 
 pub(crate) async fn open_within(url: &str, answer_within: Duration) -> Arc<RedisStore> {
-    Arc::new(RedisStore::open(url, answer_within).await.unwrap())
+    Arc::new(RedisStore::open(&ServerUrl::new(url), answer_within).await.unwrap())
 }
 
 /// Why it does not open.
 pub(crate) async fn refused(url: &str) -> StoreError {
-    match RedisStore::open(url, FOREVER).await {
+    match RedisStore::open(&ServerUrl::new(url), FOREVER).await {
         Ok(_) => panic!("{url} opens"),
         Err(error) => error,
     }

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use redis::io::tcp::TcpSettings;
 use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, TlsCertificates};
 
-use crate::store::StoreError;
-use crate::store::server_url::without_password;
+use crate::store::{ServerUrl, StoreError};
 
 /// What keys begin with unless the URL says otherwise.
 const PREFIX: &str = "cork";
@@ -24,8 +23,8 @@ pub(super) struct Address {
 }
 
 impl Address {
-    pub(super) fn parse(text: &str) -> Result<Self, StoreError> {
-        parse(text).map_err(|reason| StoreError::Url { url: without_password(text), reason })
+    pub(super) fn parse(url: &ServerUrl) -> Result<Self, StoreError> {
+        parse(url.expose()).map_err(|reason| StoreError::Url { url: url.to_string(), reason })
     }
 }
 
@@ -86,7 +85,7 @@ mod tests {
     use super::*;
 
     fn reason(url: &str) -> String {
-        match Address::parse(url).err() {
+        match Address::parse(&ServerUrl::new(url)).err() {
             Some(StoreError::Url { url, reason }) => {
                 assert!(!url.contains("geheim") && !reason.contains("geheim"), "{url} {reason}");
                 reason
@@ -97,11 +96,11 @@ mod tests {
 
     #[test]
     fn urls_say_user_database_and_prefix() {
-        let address = Address::parse("redis://ada:ge%2Fheim@cache:6380/3?prefix=team-1").unwrap();
+        let address = Address::parse(&ServerUrl::new("redis://ada:ge%2Fheim@cache:6380/3?prefix=team-1")).unwrap();
         assert_eq!((&*address.location, &*address.prefix), ("redis://ada@cache:6380/3", "team-1"));
         let login = address.client.get_connection_info().redis_settings();
         assert_eq!((login.username(), login.password(), login.db()), (Some("ada"), Some("ge/heim"), 3));
-        let address = Address::parse("rediss://cache/#insecure").unwrap();
+        let address = Address::parse(&ServerUrl::new("rediss://cache/#insecure")).unwrap();
         assert_eq!((&*address.location, &*address.prefix), ("rediss://cache:6379/0", "cork"));
         assert!(address.tls.contains("not checked"));
     }

@@ -47,7 +47,7 @@ impl Inner {
         command
     }
 
-    /// Removes a hint that a life is over.
+    /// Removes the hint of a life that is over.
     pub(super) async fn unlist(&self, space: &SpaceId, born: &str) {
         let mut remove = redis::cmd("ZREM");
         remove.arg(self.keys.spaces(keys::kind_of(space))).arg(keys::listed(space, born));
@@ -67,9 +67,9 @@ impl Inner {
         after: Option<&SpaceId>,
         limit: usize,
     ) -> Result<Vec<ListedSpace>> {
-        let index = self.keys.spaces(keys::kind_name(kind));
+        let index = self.keys.spaces(kind.as_str());
         // After all hints of that space.
-        let mut from = after.map_or("-".to_owned(), |after| format!("({after}\u{1}"));
+        let mut from = after.map_or("-".to_owned(), |after| format!("({after}\u{1}")).into_bytes();
         let mut listed = Vec::new();
         while listed.len() < limit {
             let page = PAGE.min(limit.saturating_add(8));
@@ -77,7 +77,8 @@ impl Inner {
             query.arg(&index).arg(&from).arg("+").arg("LIMIT").arg(0).arg(page);
             let members = self.members(&query).await?;
             let Some((last, _)) = members.last() else { break };
-            let (full, next) = (members.len() == page, format!("({}", text_of(last)));
+            from = [b"(", last.as_slice()].concat();
+            let full = members.len() == page;
             let hints: Vec<_> = members.iter().filter_map(|(member, _)| keys::member(member)).collect();
             let mut stale = Vec::new();
             for ((space, born), row) in hints.iter().zip(self.rows(hints.iter().map(|(space, _)| space)).await?) {
@@ -92,14 +93,13 @@ impl Inner {
             if !full {
                 break;
             }
-            from = next;
         }
         listed.truncate(limit);
         Ok(listed)
     }
 
     pub(super) async fn due(&self, kind: SpaceKind, now: Timestamp, limit: usize) -> Result<Vec<SpaceId>> {
-        let index = self.keys.dues(keys::kind_name(kind));
+        let index = self.keys.dues(kind.as_str());
         let now = now.as_millisecond();
         let (mut found, mut offset) = (BTreeSet::new(), 0);
         while found.len() < limit {
@@ -202,8 +202,4 @@ impl Row {
     pub(super) fn is_life(&self, born: &str) -> bool {
         self.head.rev > self.born && born.parse() == Ok(self.born)
     }
-}
-
-fn text_of(member: &[u8]) -> std::borrow::Cow<'_, str> {
-    String::from_utf8_lossy(member)
 }

@@ -1,6 +1,6 @@
 //! The names of keys. `{space}` is a hash tag, so that everything of one space lies together wherever spaces are spread.
 
-use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
+use corkboard_core::{CommitId, Head, SpaceId};
 
 /// The names below one prefix.
 #[derive(Debug, Clone)]
@@ -91,10 +91,6 @@ impl Keys {
 /// The kind of a space, be it known to this version or not.
 pub(super) fn kind_of(space: &SpaceId) -> &str {
     space.as_str().split_once('/').map_or("", |(kind, _)| kind)
-}
-
-pub(super) fn kind_name(kind: SpaceKind) -> &'static str {
-    kind.as_str()
 }
 
 /// The hint that a space is there: in the life that began at this revision.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use redis::aio::MultiplexedConnection;
@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 use super::address::Address;
 use super::answer::cannot_connect;
 
-/// How long a call waits for a server that is away.
+/// How long a server is waited for that has gone away. When it has been away for longer, a call waits for the next attempt.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How long one attempt to connect may take.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -51,11 +51,20 @@ pub(super) struct Link {
     /// Where the connection's own task runs, whoever makes the call.
     runtime: Handle,
     live: Mutex<Option<Live>>,
-    /// One caller at a time connects; the number of attempts that have failed in a row.
-    connecting: tokio::sync::Mutex<u32>,
+    /// One caller at a time connects.
+    connecting: tokio::sync::Mutex<Option<Outage>>,
+    attempts: AtomicU64,
     last_failure: Mutex<String>,
     closed: AtomicBool,
     connects: AtomicU64,
+}
+
+/// The server is away.
+struct Outage {
+    since: Instant,
+    /// The attempts that have failed in a row, and when the next one may be made.
+    failures: u32,
+    next: Instant,
 }
 
 /// A connection that is up, as far as is known.
@@ -73,6 +82,7 @@ impl Link {
             runtime,
             live: Mutex::default(),
             connecting: tokio::sync::Mutex::default(),
+            attempts: AtomicU64::new(0),
             last_failure: Mutex::new("Redis cannot be reached".into()),
             closed: AtomicBool::new(false),
             connects: AtomicU64::new(0),
@@ -152,22 +162,34 @@ impl Link {
     }
 
     async fn connect_patiently(&self) -> Result<Live, Failure> {
-        let mut failures = self.connecting.lock().await;
+        let entered = self.attempts.load(Ordering::Relaxed);
+        let mut outage = self.connecting.lock().await;
         loop {
             // Another caller may have been successful while this one waited.
             if let Some(live) = self.held() {
                 return Ok(live);
             }
-            match self.connect().await {
+            if let Some(known) = &*outage {
+                // A server that has been away for long is given one attempt, by this caller or by one before.
+                if known.since.elapsed() > PATIENCE && self.attempts.load(Ordering::Relaxed) != entered {
+                    return Err(Failure::NotSent(self.last_failure.lock().clone()));
+                }
+                tokio::time::sleep_until(known.next.into()).await;
+            }
+            let connected = self.connect().await;
+            self.attempts.fetch_add(1, Ordering::Relaxed);
+            match connected {
                 Ok(live) => {
-                    *failures = 0;
+                    *outage = None;
                     return Ok(live);
                 }
                 Err(Failure::NotSent(why)) => *self.last_failure.lock() = why,
                 Err(failure) => return Err(failure),
             }
-            *failures = failures.saturating_add(1);
-            tokio::time::sleep(pause(*failures)).await;
+            let now = Instant::now();
+            let known = outage.get_or_insert(Outage { since: now, failures: 0, next: now });
+            known.failures = known.failures.saturating_add(1);
+            known.next = now + pause(known.failures);
         }
     }
 

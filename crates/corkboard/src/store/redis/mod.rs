@@ -42,8 +42,8 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{
-    Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store, StoreError,
-    StoreFuture, StoreInfo, Trim, Wakes,
+    Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, ServerUrl, Snapshot, Store,
+    StoreError, StoreFuture, StoreInfo, Trim, Wakes,
 };
 use crate::options::Retention;
 use address::Address;
@@ -90,7 +90,7 @@ struct Inner {
 
 impl RedisStore {
     /// Connects to the server of a `redis://` or `rediss://` URL. An answer may take as long as `answer_within`.
-    pub async fn open(url: &str, answer_within: Duration) -> Result<Self, StoreError> {
+    pub async fn open(url: &ServerUrl, answer_within: Duration) -> Result<Self, StoreError> {
         let address = Arc::new(Address::parse(url)?);
         let runtime = tokio::runtime::Handle::current();
         let link = || Link::new(address.clone(), answer_within, runtime.clone());

@@ -16,10 +16,11 @@ while argument < #ARGV do
   argument = argument + 2 + tonumber(ARGV[argument + 1])
 end
 redis.call('UNLINK', KEYS[4])
-local from = '-'
+-- In steps, so that little lies in the script's memory however large the entries are.
+local from, step = '-', 1
 repeat
-  -- One at a time: an entry may be large.
-  local page = redis.call('XRANGE', KEYS[2], from, '+', 'COUNT', 1)
+  local page = redis.call('XRANGE', KEYS[2], from, '+', 'COUNT', step)
+  local largest = 0
   for _, entry in ipairs(page) do
     local id, fields = entry[1], entry[2]
     local revision, part = string.match(id, '^(%d+)-(%d+)$')
@@ -33,7 +34,9 @@ repeat
       end
     end
     from = '(' .. id
+    largest = math.max(largest, #fields[#fields])
   end
+  step = largest > 16384 and 1 or math.min(step * 2, 64)
 until #page == 0
 if from ~= '-' then
   redis.call('RENAME', KEYS[4], KEYS[2])
