@@ -31,25 +31,6 @@ async fn connections_cut_mid_commit_lose_nothing_and_double_nothing() {
     storm.judge(&board(&schema.url(), patience).await).await;
 }
 
-/// The answer to a commit that does not come in time: it may be done, and the caller is told so.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_held_up_for_too_long_is_an_unknown_outcome() {
-    let (schema, proxy, url) = behind_proxy().await;
-    let direct = patient(&schema.url()).await;
-    let store = store(&url, Duration::from_secs(2)).await;
-    let space = space("held");
-    let head = put(&*store, &space, Head::EMPTY, b"1").await;
-    proxy.delay(Direction::ToClient, Duration::from_secs(3600));
-    let late = append(&space, head, b"2");
-    let landed = new_head(&late);
-    let outcome = store.append(late).await;
-    assert!(matches!(outcome, Err(StoreError::OutcomeUnknown(_))), "{outcome:?}");
-    assert_eq!(direct.head(&space).await, Ok(landed));
-    assert!(store.head(&space).await.is_err_and(|error| error.is_retryable()));
-    proxy.delay(Direction::ToClient, Duration::ZERO);
-    eventually("it works again", || async { store.head(&space).await == Ok(landed) }).await;
-}
-
 /// A commit that arrives late is done late, or not at all, but not twice; and it is not told as one that failed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_held_up_for_too_long_is_done_once_at_most() {
