@@ -74,7 +74,7 @@ async fn an_append_whose_answer_is_cut_is_unknown_and_one_that_never_left_is_not
 async fn a_server_that_falls_silent_is_not_waited_for_for_ever() {
     let server = TestServer::redis();
     let proxy = Proxy::start(server.port()).await;
-    let store = open_within(&server.url_at(proxy.port()), Duration::from_millis(300)).await;
+    let store = open_within(&server.url_at(proxy.port()), Duration::from_secs(2)).await;
     let space = space("a");
     let head = put(&store, append(&space, Head::EMPTY, b"one")).await;
     proxy.delay(Direction::ToClient, Duration::from_secs(3600));
