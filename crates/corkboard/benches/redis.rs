@@ -131,6 +131,9 @@ async fn reads(server: TestServer) {
     memory.set("key", &small()).await.unwrap();
     let mut bare = tokio::net::TcpStream::connect(("127.0.0.1", server.port())).await.unwrap();
     bare.set_nodelay(true).unwrap();
+    // The same question, and nothing around it.
+    let question = b"*4\r\n$5\r\nHMGET\r\n$19\r\ncork:{agent/a}:head\r\n$3\r\nrev\r\n$6\r\ncommit\r\n";
+    let mut answer = [0; b"*2\r\n$1\r\n1\r\n$16\r\n0123456789abcdef\r\n".len()];
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let (mut ours_now, mut theirs_now) = (Vec::new(), Vec::new());
@@ -141,16 +144,17 @@ async fn reads(server: TestServer) {
         }
         for _ in 0..READS {
             let started = Instant::now();
-            bare.write_all(b"*1\r\n$4\r\nPING\r\n").await.unwrap();
-            bare.read_exact(&mut [0; 7]).await.unwrap();
+            bare.write_all(question).await.unwrap();
+            bare.read_exact(&mut answer).await.unwrap();
             theirs_now.push(started.elapsed());
         }
         ours.push(micros(median(ours_now)));
         theirs.push(micros(median(theirs_now)));
     }
+    assert!(answer.starts_with(b"*2\r\n$1\r\n1\r\n$16"));
     let ratio = median(ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect());
     let result = format!("{ratio:.2}× ({:.1} µs : {:.1} µs)", median(ours), median(theirs));
-    row("current `get`, nothing changed", "a bare round trip (PING on a socket)", &result, "≤ 1.2×");
+    row("current `get`, nothing changed", "the same question on a bare socket", &result, "≤ 1.2×");
 }
 
 async fn wakes(server: TestServer) {

@@ -222,6 +222,7 @@ impl TestServer {
 /// It listens before it has read its files: then it answers with an error.
 fn redis_is_ready(port: u16) -> bool {
     let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return false };
+    let _ = stream.set_read_timeout(Some(Duration::from_secs(1)));
     let mut answer = [0; 5];
     let asked = std::io::Write::write_all(&mut stream, b"PING\r\n").and_then(|()| stream.read_exact(&mut answer));
     // One that wants a password is up, too.
@@ -249,9 +250,15 @@ pub(super) fn folder() -> tempfile::TempDir {
     folder
 }
 
-pub(super) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("an address").port()
+/// A port that is free now. It is none of those that the system hands out, so that a server that was killed finds its own
+/// free again: another test's listener there might take it for itself, and never answer.
+pub fn free_port() -> u16 {
+    loop {
+        let port = fastrand::u16(10_000..32_768);
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// Debian keeps PostgreSQL's programs out of the path.

@@ -31,6 +31,56 @@ async fn connections_cut_mid_commit_lose_nothing_and_double_nothing() {
     storm.judge(&board(&schema.url(), patience).await).await;
 }
 
+/// The answer to a commit that does not come in time: it may be done, and the caller is told so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_held_up_for_too_long_is_an_unknown_outcome() {
+    let (schema, proxy, url) = behind_proxy().await;
+    let direct = patient(&schema.url()).await;
+    let store = store(&url, Duration::from_secs(2)).await;
+    let space = space("held");
+    let mut head = Head::EMPTY;
+    let landed = loop {
+        head = put(&*store, &space, head, b"1").await;
+        // The connection it used is free again once the others are told.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        proxy.delay(Direction::ToClient, Duration::from_secs(3600));
+        let late = append(&space, head, b"2");
+        let landed = new_head(&late);
+        match store.append(late).await {
+            Err(StoreError::OutcomeUnknown(_)) => break landed,
+            // The open connection was in use, and no other could be had: then nothing was sent.
+            Err(StoreError::Unavailable(_)) => assert_eq!(direct.head(&space).await, Ok(head)),
+            other => panic!("{other:?}"),
+        }
+        proxy.delay(Direction::ToClient, Duration::ZERO);
+        eventually("it works again", || async { store.head(&space).await == Ok(head) }).await;
+    };
+    assert_eq!(direct.head(&space).await, Ok(landed));
+    assert!(store.head(&space).await.is_err_and(|error| error.is_retryable()));
+    proxy.delay(Direction::ToClient, Duration::ZERO);
+    eventually("it works again", || async { store.head(&space).await == Ok(landed) }).await;
+}
+
+/// A server that takes connections and says nothing, as a frozen machine does: nobody waits for it without end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_says_nothing_to_new_connections_is_unavailable() {
+    let (_schema, proxy, url) = behind_proxy().await;
+    let store = store(&url, Duration::from_secs(3)).await;
+    let space = space("mute");
+    let head = put(&*store, &space, Head::EMPTY, b"1").await;
+    proxy.delay(Direction::ToClient, Duration::from_secs(3600));
+    proxy.cut();
+    let mute = async {
+        let appended = store.append(append(&space, head, b"2")).await;
+        assert!(appended.as_ref().is_err_and(StoreError::is_retryable), "{appended:?}");
+        let read = store.head(&space).await;
+        assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
+    };
+    tokio::time::timeout(Duration::from_secs(60), mute).await.expect("an answer");
+    proxy.delay(Direction::ToClient, Duration::ZERO);
+    eventually("it works again", || async { store.head(&space).await == Ok(head) }).await;
+}
+
 /// A commit that arrives late is done late, or not at all, but not twice; and it is not told as one that failed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_held_up_for_too_long_is_done_once_at_most() {

@@ -1,7 +1,7 @@
 //! `rediss://`: a server with a certificate of its own authority.
 
 use corkboard::store::{Store, StoreError};
-use corkboard::testing::servers::TestServer;
+use corkboard::testing::servers::{TestServer, free_port};
 use corkboard::{Corkboard, Watched};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
@@ -22,7 +22,7 @@ fn encrypted() -> (TestServer, u16, tempfile::TempDir) {
     };
     let (root, own) = (file("ca.pem", authority.pem()), file("server.pem", certificate.pem()));
     let key = file("server.key", key.serialize_pem());
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let text = port.to_string();
     let tls = ["--tls-port", &text, "--tls-cert-file", &own, "--tls-key-file", &key, "--tls-ca-cert-file", &root];
     let server = TestServer::redis_with(

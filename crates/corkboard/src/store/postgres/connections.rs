@@ -55,12 +55,13 @@ struct Trouble {
 }
 
 impl Trouble {
-    fn after(before: Option<Self>, error: StoreError) -> Self {
-        let now = Instant::now();
+    /// After an attempt that began at `tried`. How long it took is part of the trouble: a server may be mute, too.
+    fn after(before: Option<Self>, tried: Instant, error: StoreError) -> Self {
         // What was long ago was another one.
-        let before = before.filter(|before| now < before.until + OUTAGE);
+        let before = before.filter(|before| tried < before.until + OUTAGE);
         let pause = before.as_ref().map_or(BACKOFF.0, |before| (before.pause * 2).min(BACKOFF.1));
-        Self { error, since: before.map_or(now, |before| before.since), until: now + jitter(pause), pause }
+        let since = before.map_or(tried, |before| before.since);
+        Self { error, since, until: Instant::now() + jitter(pause), pause }
     }
 
     fn is_lasting(&self) -> bool {
@@ -227,6 +228,7 @@ impl Connections {
             }
             let names_clash = self.names_clash.load(Ordering::Relaxed);
             let prepare = if names_clash { Prepare::Off } else { self.settings.prepare };
+            let tried = Instant::now();
             let connected = self.connect_to(&self.settings.server, prepare, None).await;
             let mut trouble = self.trouble.lock();
             match connected {
@@ -237,7 +239,7 @@ impl Connections {
                 }
                 Err(error) => {
                     let may_pass = matches!(error, StoreError::Unavailable(_));
-                    let next = Trouble::after(trouble.take(), error.clone());
+                    let next = Trouble::after(trouble.take(), tried, error.clone());
                     let is_lasting = next.is_lasting();
                     *trouble = Some(next);
                     if is_lasting || !may_pass || !self.was_reached.load(Ordering::Relaxed) {
