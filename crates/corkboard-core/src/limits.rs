@@ -15,6 +15,10 @@ pub struct Limits {
     pub key_bytes: u64,
     /// Bytes of a scope's name.
     pub scope_name_bytes: u64,
+    /// Bytes of a conversation's id.
+    pub conversation_id_bytes: u64,
+    /// Conversations of one agent that have a scratchpad.
+    pub conversations_per_agent: u64,
     /// Bytes of an entry: its value and its metadata.
     pub entry_bytes: u64,
     /// Bytes of the name of the type that a value was written from.
@@ -66,6 +70,8 @@ impl Default for Limits {
             agent_id_bytes: 256,
             key_bytes: 512,
             scope_name_bytes: 512,
+            conversation_id_bytes: 512,
+            conversations_per_agent: 10_000,
             entry_bytes: MIB,
             type_name_bytes: 4096,
             tags_per_entry: 64,
@@ -93,6 +99,10 @@ pub enum LimitName {
     KeyBytes,
     /// [`Limits::scope_name_bytes`]
     ScopeNameBytes,
+    /// [`Limits::conversation_id_bytes`]
+    ConversationIdBytes,
+    /// [`Limits::conversations_per_agent`]
+    ConversationsPerAgent,
     /// [`Limits::entry_bytes`]
     EntryBytes,
     /// [`Limits::type_name_bytes`]
@@ -123,6 +133,8 @@ impl fmt::Display for LimitName {
             Self::AgentIdBytes => "agent id bytes",
             Self::KeyBytes => "key bytes",
             Self::ScopeNameBytes => "scope name bytes",
+            Self::ConversationIdBytes => "conversation id bytes",
+            Self::ConversationsPerAgent => "conversations per agent",
             Self::EntryBytes => "entry bytes",
             Self::TypeNameBytes => "type name bytes",
             Self::TagsPerEntry => "tags per entry",

@@ -24,6 +24,7 @@
 //!
 //! Everything remembered is a revisioned log: see `ARCHITECTURE.md`.
 
+pub mod scratchpad;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -40,17 +41,19 @@ mod snapshot;
 
 pub use board::{AgentSummary, Corkboard};
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use corkboard_core::agent::{AgentEvent, AgentReply, AgentState, MemorySnapshot};
+pub use corkboard_core::agent::{
+    Activity, ActivityLine, AgentEvent, AgentReply, AgentState, DayActivity, Deed, MemorySnapshot,
+};
 pub use corkboard_core::{
-    Access, Actor, ActorKind, AgentId, Commit, CommitId, Content, Entry, EntryData, EntryId, EntryMetadata,
-    FORMAT_VERSION, FormatError, Head, Key, LimitName, Limits, MemoryKind, Note, NoteId, Refusal, Role, ScopeId,
-    ScopeName, SpaceId, SpaceKind,
+    Access, Actor, ActorKind, AgentId, Commit, CommitId, Content, ConversationId, Entry, EntryData, EntryId,
+    EntryMetadata, FORMAT_VERSION, FormatError, Head, Key, LimitName, Limits, MemoryKind, Note, NoteId, Refusal, Role,
+    ScopeId, ScopeName, SpaceId, SpaceKind,
 };
 pub use engine::{Watch, Watched};
 pub use error::{Error, ErrorKind};
 pub use memory::{
-    AddNote, AgentMemory, AgentWatch, Append, ClearOptions, Durability, Forgotten, LongTermMemory, MemoryEvent,
-    MemoryStats, Remove, Scope, ScopeInfo, Set, WorkingMemory, Written,
+    AddNote, AgentMemory, AgentWatch, Append, ClearOptions, Conversation, ConversationInfo, Durability, Forgotten,
+    LongTermMemory, MemoryEvent, MemoryStats, Remove, Scope, ScopeInfo, Set, WorkingMemory, Written,
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 pub use snapshot::{

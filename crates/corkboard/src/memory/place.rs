@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Separator};
 use corkboard_core::{
-    Actor, Content, Entry, EntryMetadata, Key, Limits, Note, NoteId, Refusal, Request, ScopeId, ScopeName, ScopeState,
+    Actor, Content, ConversationId, Entry, EntryMetadata, Key, Limits, Note, NoteId, Refusal, Request, ScopeId,
+    ScopeName, ScopeState,
 };
 use jiff::Timestamp;
 use metrics::Histogram;
@@ -31,6 +32,7 @@ pub(super) enum Location {
     Root,
     Durable { id: ScopeId, name: ScopeName },
     Ephemeral(Arc<EphemeralScope>),
+    Conversation { id: ConversationId, scope: ScopeId },
 }
 
 /// An ephemeral scope for as long as someone holds it. Its parent lives at least as long.
@@ -48,6 +50,7 @@ impl EphemeralScope {
             Location::Root => ScopeId::ROOT,
             Location::Durable { id, .. } => *id,
             Location::Ephemeral(parent) => parent.durable_ancestor(),
+            Location::Conversation { .. } => ScopeId::ROOT,
         }
     }
 }
@@ -77,6 +80,7 @@ impl Place {
             Location::Root => ScopeId::ROOT,
             Location::Durable { id, .. } => *id,
             Location::Ephemeral(scope) => scope.id,
+            Location::Conversation { scope, .. } => *scope,
         }
     }
 
@@ -85,6 +89,7 @@ impl Place {
             Location::Root => ScopeName::root(),
             Location::Durable { name, .. } => name.clone(),
             Location::Ephemeral(scope) => scope.name.clone(),
+            Location::Conversation { id, .. } => id.into(),
         }
     }
 
@@ -122,6 +127,7 @@ impl Place {
             Location::Root | Location::Durable { .. } => self.agent.ask(&self.actor, asked).await,
             Location::Ephemeral(_) if self.is_orphan() => Err(self.disposed()),
             Location::Ephemeral(_) => self.agent.ask_ephemeral_for(&self.actor, &mut asked),
+            Location::Conversation { id, .. } => self.agent.ask_conversation(&self.actor, id, &mut asked),
         };
         answer.map_err(|error| self.own_disposal(error))
     }
@@ -242,6 +248,10 @@ impl Place {
                 Step::Ended(result) => result,
                 Step::GoOn(durable) => self.find_durable(durable, key, reach, now, &mut found).await?,
             },
+            Location::Conversation { id, .. } => {
+                let AgentRuntime { conversations, id: agent, .. } = &*self.agent;
+                conversations.view(agent, id, now, |_, scope| scope.get(key, now).and_then(&mut found))
+            }
             Location::Root | Location::Durable { .. } => {
                 self.find_durable(self.scope_id(), key, reach, now, &mut found).await?
             }
@@ -327,8 +337,13 @@ impl Place {
     pub(super) async fn view<R>(&self, read: impl FnOnce(&AgentState, &ScopeState, Timestamp) -> R) -> Result<R> {
         let now = self.agent.engine.time();
         let id = self.scope_id();
-        if let Location::Ephemeral(_) = &self.location {
-            return self.in_ephemeral(id, |state, scope| read(state, scope, now));
+        match &self.location {
+            Location::Ephemeral(_) => return self.in_ephemeral(id, |state, scope| read(state, scope, now)),
+            Location::Conversation { id, .. } => {
+                let AgentRuntime { conversations, id: agent, .. } = &*self.agent;
+                return Ok(conversations.view(agent, id, now, |state, scope| read(state, scope, now)));
+            }
+            Location::Root | Location::Durable { .. } => {}
         }
         let current = self.agent.engine.current(&self.agent.slot).await?;
         let scope = current.state.scope(id).ok_or_else(|| self.disposed())?;
