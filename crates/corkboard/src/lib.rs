@@ -28,6 +28,7 @@ pub mod scratchpad;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod tools;
 pub mod transfer;
 
 mod board;
@@ -53,7 +54,8 @@ pub use engine::{Watch, Watched};
 pub use error::{Error, ErrorKind};
 pub use memory::{
     AddNote, AgentMemory, AgentWatch, Append, ClearOptions, Conversation, ConversationInfo, Durability, Forgotten,
-    LongTermMemory, MemoryEvent, MemoryStats, Remove, Scope, ScopeInfo, Set, WorkingMemory, Written,
+    LongTermMemory, MemoryEvent, MemoryStats, Remove, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Scope, ScopeInfo, Set,
+    WorkingMemory, Written,
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 pub use snapshot::{

@@ -5,6 +5,7 @@ mod conversation;
 mod ephemeral;
 mod events;
 mod factories;
+mod handoff;
 mod observer;
 mod place;
 mod scope;
@@ -17,6 +18,7 @@ pub use agent::{AgentMemory, AgentWatch, ClearOptions, Forgotten, LongTermMemory
 pub(crate) use conversation::Conversations;
 pub use conversation::{Conversation, ConversationInfo};
 pub use events::MemoryEvent;
+pub use handoff::{SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
 pub(crate) use observer::AgentObserver;
 pub use scope::{Durability, Scope, ScopeInfo};
 pub use stats::MemoryStats;

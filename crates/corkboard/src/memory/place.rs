@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::agent::AgentRuntime;
-use super::write::{AddNote, Append, Conditions, Remove, Set, unexpected};
+use super::write::{AddNote, Append, Conditions, Remove, Set, Written, unexpected, written};
 use crate::engine::{Answer, Asked};
 use crate::{Error, Result};
 
@@ -175,6 +175,26 @@ impl Place {
         self.ask_for(Asked::Computed(Box::new(make))).await?;
         let value = result.lock().take();
         value.ok_or_else(|| unexpected(AgentReply::Done))
+    }
+
+    /// Stores a text; what is known about the entry stays.
+    pub(super) async fn replace_text(&self, key: &str, text: String) -> Result<Written> {
+        let _timed = self.time_set();
+        let value = content_of(key, &text)?;
+        let (key, scope) = (Key::new(key, self.limits())?, self.scope_id());
+        let make = move |state: &AgentState, now: Timestamp| {
+            let found = state.scope(scope).ok_or(Refusal::ScopeGone { scope })?.get(key.as_str(), now);
+            Ok(Request::new(AgentCommand::Set {
+                scope,
+                key: key.clone(),
+                value: value.clone(),
+                type_name: "text".into(),
+                metadata: Box::new(found.map_or_else(EntryMetadata::default, |entry| kept_metadata(entry))),
+                if_version: None,
+            }))
+        };
+        let answer = self.ask_for(Asked::Computed(Box::new(make))).await?;
+        written(answer.reply, answer.rev)
     }
 
     pub(super) async fn get_or_set<T, E, F, Fut>(&self, key: &str, factory: F) -> Result<T>
