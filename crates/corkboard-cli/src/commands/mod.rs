@@ -1,14 +1,17 @@
 //! One file per command: its arguments, its help, what it does.
 
+mod activity;
 mod completions;
 mod doctor;
 mod export;
+mod handoff;
 mod import;
 mod memory;
 mod migrate;
 mod scope;
 mod snapshot;
 mod stats;
+mod tools;
 
 use std::io::IsTerminal;
 
@@ -25,6 +28,10 @@ pub(crate) enum Command {
     Memory(memory::Memory),
     #[command(subcommand)]
     Scope(scope::ScopeCommand),
+    Handoff(handoff::Handoff),
+    Activity(activity::Activity),
+    #[command(subcommand)]
+    Tools(tools::Tools),
     Stats(stats::Stats),
     #[command(subcommand)]
     Snapshot(snapshot::Snapshot),
@@ -64,6 +71,9 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
     let result = match command {
         Command::Memory(memory) => memory.run(&session).await,
         Command::Scope(scope) => scope.run(&session).await,
+        Command::Handoff(handoff) => handoff.run(&session).await,
+        Command::Activity(activity) => activity.run(&session).await,
+        Command::Tools(tools) => tools.run(&session).await,
         Command::Stats(stats) => stats.run(&session).await,
         Command::Snapshot(snapshot) => snapshot.run(&session).await,
         Command::Export(_)
