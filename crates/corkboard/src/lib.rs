@@ -36,6 +36,7 @@ mod error;
 mod ids;
 mod memory;
 mod options;
+mod search;
 mod snapshot;
 
 pub use board::{AgentSummary, Corkboard};
@@ -49,8 +50,8 @@ pub use corkboard_core::{
 pub use engine::{Watch, Watched};
 pub use error::{Error, ErrorKind};
 pub use memory::{
-    AddNote, AgentMemory, AgentWatch, Append, ClearOptions, Durability, Forgotten, LongTermMemory, MemoryEvent,
-    MemoryStats, Remove, Scope, ScopeInfo, Set, WorkingMemory, Written,
+    AddNote, AgentMemory, AgentWatch, Append, ClearOptions, Durability, Forgotten, FoundItem, FoundScope,
+    LongTermMemory, MemoryEvent, MemoryStats, Remove, Scope, ScopeInfo, Search, SearchHit, Set, WorkingMemory, Written,
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 pub use snapshot::{

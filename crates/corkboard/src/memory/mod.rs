@@ -7,6 +7,7 @@ mod factories;
 mod observer;
 mod place;
 mod scope;
+mod search;
 mod stats;
 mod working;
 mod write;
@@ -16,6 +17,7 @@ pub use agent::{AgentMemory, AgentWatch, ClearOptions, Forgotten, LongTermMemory
 pub use events::MemoryEvent;
 pub(crate) use observer::AgentObserver;
 pub use scope::{Durability, Scope, ScopeInfo};
+pub use search::{FoundItem, FoundScope, Search, SearchHit};
 pub use stats::MemoryStats;
 pub use working::WorkingMemory;
 pub use write::{AddNote, Append, Remove, Set, Written};
