@@ -45,6 +45,8 @@ pub struct Limits {
     pub idempotency_keys: u64,
     /// Hours for which a space remembers an idempotency key.
     pub idempotency_hours: u64,
+    /// The longest query, in bytes.
+    pub query_bytes: u64,
 }
 
 impl Limits {
@@ -85,6 +87,7 @@ impl Default for Limits {
             idempotency_key_bytes: 256,
             idempotency_keys: 10_000,
             idempotency_hours: 24,
+            query_bytes: 16 * 1024,
         }
     }
 }
@@ -125,6 +128,8 @@ pub enum LimitName {
     StateBytes,
     /// [`Limits::idempotency_key_bytes`]
     IdempotencyKeyBytes,
+    /// [`Limits::query_bytes`]
+    QueryBytes,
 }
 
 impl fmt::Display for LimitName {
@@ -146,6 +151,7 @@ impl fmt::Display for LimitName {
             Self::CommandBytes => "command bytes",
             Self::StateBytes => "state bytes",
             Self::IdempotencyKeyBytes => "idempotency key bytes",
+            Self::QueryBytes => "query bytes",
         })
     }
 }

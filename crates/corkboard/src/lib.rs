@@ -38,6 +38,7 @@ mod error;
 mod ids;
 mod memory;
 mod options;
+mod search;
 mod snapshot;
 
 pub use board::{AgentSummary, Corkboard};
@@ -54,8 +55,8 @@ pub use engine::{Watch, Watched};
 pub use error::{Error, ErrorKind};
 pub use memory::{
     AddNote, AgentMemory, AgentWatch, Append, ClearOptions, Conversation, ConversationInfo, Durability, Forgotten,
-    LongTermMemory, MemoryEvent, MemoryStats, Remove, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Scope, ScopeInfo, Set,
-    WorkingMemory, Written,
+    FoundItem, FoundScope, LongTermMemory, MemoryEvent, MemoryStats, Remove, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY,
+    Scope, ScopeInfo, Search, SearchHit, Set, WorkingMemory, Written,
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 pub use snapshot::{

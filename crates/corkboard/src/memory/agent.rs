@@ -17,6 +17,7 @@ use super::factories::Factories;
 use super::observer::Meters;
 use super::place::{Location, Place};
 use super::scope::{Durability, ScopeInfo};
+use super::search::Search;
 use super::stats::MemoryStats;
 use super::working::WorkingMemory;
 use super::write::unexpected;
@@ -328,6 +329,21 @@ impl AgentMemory {
             Ok(Forgotten { removed: talks + count(here)? + count(stored)?, revisions, copies: Vec::new() })
         }))
         .await
+    }
+
+    /// Looks for entries and notes by their words, in the root scope and all durable scopes, the best first. Await it:
+    ///
+    /// ```
+    /// # use corkboard::Corkboard;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
+    /// # let agent = Corkboard::open("memory:").await?.agent("a")?;
+    /// agent.working().set("deploy", "Deployments go out on Tuesdays, after the tests").await?;
+    /// let hits = agent.search("When do we deploy?").limit(5).await?;
+    /// assert_eq!(hits[0].key(), Some("deploy"));
+    /// # Ok(()) }
+    /// ```
+    pub fn search<'a>(&'a self, query: &'a str) -> Search<'a> {
+        Search::new(&self.runtime, query)
     }
 
     /// Counts over all of the memory.

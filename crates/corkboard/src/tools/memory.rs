@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::definition::TypedTool;
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
-use crate::{Corkboard, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
+use crate::{Corkboard, FoundItem, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit};
 
 macro_rules! tool {
     ($(#[$doc:meta])* $name:ident) => {
@@ -25,6 +25,10 @@ macro_rules! tool {
 }
 
 tool!(
+    /// `search_memory`: finds entries and notes by their words.
+    MemorySearchTool
+);
+tool!(
     /// `write_memory`: keeps a text under a key.
     MemoryWriteTool
 );
@@ -36,6 +40,16 @@ tool!(
     /// `scratch_note`: the jotting of the task at hand.
     ScratchNoteTool
 );
+
+/// What `search_memory` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MemorySearch {
+    /// Words to look for.
+    query: String,
+    /// 1 to 50; 10 if left out.
+    limit: Option<i64>,
+}
 
 /// What `write_memory` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -82,6 +96,36 @@ enum ScratchMode {
     Append,
     Clear,
     Read,
+}
+
+impl TypedTool for MemorySearchTool {
+    type Input = MemorySearch;
+    const NAME: &'static str = "search_memory";
+    const DESCRIPTION: &'static str = "Search your long-lasting memory, entries and notes, by words. \
+        Best hits first, with scores and snippets.";
+    const EFFECT: ToolEffect = ToolEffect::Reads;
+
+    fn example() -> Value {
+        json!({"query": "release deadline", "limit": 5})
+    }
+
+    async fn run(&self, input: MemorySearch, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let limit = input.limit.map_or(Search::LIMIT, |limit| usize::try_from(limit).unwrap_or(0));
+        let hits = context.memory(&self.board)?.search(&input.query).limit(limit).await?;
+        let line = |(place, hit): (usize, &SearchHit)| {
+            let what = match &hit.item {
+                FoundItem::Entry { key, .. } => key.to_string(),
+                FoundItem::Note { note } => format!("note {note}"),
+            };
+            let scope = hit.scope.as_ref().map(|scope| format!(" in scope {}", scope.name)).unwrap_or_default();
+            format!("{}. {what}{scope} (score {:.2}): {}", place + 1, hit.score, hit.snippet)
+        };
+        let text = match hits.is_empty() {
+            true => "Nothing found.".into(),
+            false => hits.iter().enumerate().map(line).collect::<Vec<_>>().join("\n"),
+        };
+        Ok(ToolOutput::new(text, json!({"hits": hits})))
+    }
 }
 
 impl TypedTool for MemoryWriteTool {

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 pub use definition::{ToolDefinition, ToolEffect, ToolFormat};
 pub use error::ToolError;
-pub use memory::{MemoryWriteTool, ScratchNoteTool, WriteSessionHandoffTool};
+pub use memory::{MemorySearchTool, MemoryWriteTool, ScratchNoteTool, WriteSessionHandoffTool};
 pub use scratchpad::{ScratchpadReadTool, ScratchpadWriteTool};
 
 use crate::{AgentMemory, Conversation, Corkboard};
@@ -134,6 +134,7 @@ impl ToolSet {
                 vec![Arc::new(ScratchpadReadTool::new(board)), Arc::new(ScratchpadWriteTool::new(board))]
             }
             Self::Memory => vec![
+                Arc::new(MemorySearchTool::new(board)),
                 Arc::new(MemoryWriteTool::new(board)),
                 Arc::new(WriteSessionHandoffTool::new(board)),
                 Arc::new(ScratchNoteTool::new(board)),
@@ -169,7 +170,7 @@ impl FromStr for ToolSet {
 /// let board = Corkboard::open("memory:").await?;
 /// let tools = ToolRegistry::new(&board);
 /// let for_the_request = tools.tool_definitions(ToolFormat::OpenAi);
-/// # assert_eq!(for_the_request.len(), 5);
+/// # assert_eq!(for_the_request.len(), 6);
 ///
 /// let context = ToolContext::agent("alice").in_conversation("c-1");
 /// tools.call("memory_write", json!({"action": "set", "key": "name", "value": "Ada"}), &context).await?;
