@@ -23,10 +23,12 @@ pub(crate) struct Handoff {
 #[derive(Subcommand)]
 enum Action {
     /// Show it
+    #[command(after_help = "Example:\n  cork handoff show")]
     Show,
     /// Replace it
     Write(Write),
     /// Remove it
+    #[command(after_help = "Example:\n  cork handoff clear")]
     Clear,
 }
 

@@ -20,6 +20,7 @@ mod sealing;
 mod snapshot;
 mod stats;
 mod support;
+mod tools;
 mod transfer;
 mod values;
 mod watch;

@@ -5,7 +5,6 @@ use corkboard::tools::{ToolFormat, ToolRegistry, ToolSet};
 
 use super::set_argument;
 use crate::exit::Failure;
-use crate::output::{Room, table};
 use crate::session::Session;
 
 /// Show the tools, or their definitions as a provider wants them
@@ -33,11 +32,10 @@ impl List {
             let format = self.format.unwrap_or(ToolFormat::Mcp);
             return session.output.document(&registry(&sets).tool_definitions(format));
         }
-        let rows = sets.iter().flat_map(|set| {
+        let described = sets.iter().flat_map(|set| {
             let tools = registry(&[*set]).definitions().into_iter();
-            tools.map(|tool| [tool.name.to_owned(), set.to_string(), tool.description.to_owned()])
+            tools.map(move |tool| format!("{} ({set})\n  {}\n  {}\n", tool.name, tool.description, tool.example))
         });
-        let header = [("TOOL", Room::Whole), ("SET", Room::Whole), ("WHAT IT DOES", Room::Rest)];
-        session.output.line(&table(header, rows))
+        session.output.line(described.collect::<Vec<_>>().join("\n").trim_end())
     }
 }

@@ -38,6 +38,9 @@ fn set_argument(argument: &str) -> Result<ToolSet, String> {
 fn failure(error: ToolError) -> Failure {
     match error {
         ToolError::Memory(error) => error.into(),
+        ToolError::MissingContext { what: "conversation", .. } => {
+            Failure::invalid(error.code(), error.to_string()).hint("name one: --conversation ID, or CORK_CONVERSATION")
+        }
         error => Failure::Own { code: error.code(), kind: error.kind(), message: error.to_string(), hint: None },
     }
 }
