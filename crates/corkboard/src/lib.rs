@@ -40,7 +40,7 @@ mod snapshot;
 
 pub use board::{AgentSummary, Corkboard};
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use corkboard_core::agent::{AgentEvent, AgentReply, AgentState, MemorySnapshot};
+pub use corkboard_core::agent::{AgentEvent, AgentReply, AgentState, EntryChange, MemorySnapshot, Separator};
 pub use corkboard_core::{
     Access, Actor, ActorKind, AgentId, Commit, CommitId, Content, Entry, EntryData, EntryId, EntryMetadata,
     FORMAT_VERSION, FormatError, Head, Key, LimitName, Limits, MemoryKind, Note, NoteId, Refusal, Role, ScopeId,
@@ -49,7 +49,7 @@ pub use corkboard_core::{
 pub use engine::{Watch, Watched};
 pub use error::{Error, ErrorKind};
 pub use memory::{
-    AddNote, AgentMemory, AgentWatch, Append, ClearOptions, Durability, Forgotten, LongTermMemory, MemoryEvent,
+    AddNote, AgentMemory, AgentWatch, Append, Batch, ClearOptions, Durability, Forgotten, LongTermMemory, MemoryEvent,
     MemoryStats, Remove, Scope, ScopeInfo, Set, WorkingMemory, Written,
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};

@@ -1,6 +1,7 @@
 //! An agent's memory: handles over the agent's space, and over its ephemeral scopes in this process.
 
 mod agent;
+mod batch;
 mod ephemeral;
 mod events;
 mod factories;
@@ -13,6 +14,7 @@ mod write;
 
 pub(crate) use agent::AgentRuntime;
 pub use agent::{AgentMemory, AgentWatch, ClearOptions, Forgotten, LongTermMemory};
+pub use batch::Batch;
 pub use events::MemoryEvent;
 pub(crate) use observer::AgentObserver;
 pub use scope::{Durability, Scope, ScopeInfo};

@@ -37,6 +37,11 @@ impl Home {
         Self { url, clock: clock(), _folder: Some(folder) }
     }
 
+    /// Whether two openings have one store.
+    pub(crate) fn is_shared(&self) -> bool {
+        self._folder.is_some()
+    }
+
     /// The defaults, but for time, which is the test's: nothing happens by itself.
     pub(crate) fn options(&self) -> Options {
         let never = Duration::from_secs(365 * 24 * 3600);
