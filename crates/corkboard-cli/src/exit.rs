@@ -247,6 +247,7 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
             format!("`cork memory watch --from {expected}` shows what changed; then try again with --if-rev {current}")
         }
         Refusal::NotText { key, .. } => format!("`cork memory set {key} …` replaces the value"),
+        Refusal::NoEntry { .. } => "`cork memory list` shows what there is".into(),
         Refusal::ScopeGone { .. } => "`cork scope list` shows the scopes there are".into(),
         Refusal::AgentMismatch { found, .. } => format!("to restore it to its own agent, use --agent {found}"),
         Refusal::IdempotencyMismatch { .. } => "a key names one request; another request needs another key".into(),

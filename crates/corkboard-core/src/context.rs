@@ -21,12 +21,23 @@ pub struct Context<'a> {
     pub outside: Usage,
     first_id: Uuid,
     ids_given: Cell<u128>,
+    rev: Cell<u64>,
 }
 
 impl<'a> Context<'a> {
     /// A context whose ids start at `first_id`, which must be fresh (random) for every command.
     pub fn new(now: Timestamp, actor: &'a Actor, limits: &'a Limits, first_id: Uuid) -> Self {
-        Self { now, actor, limits, outside: Usage::default(), first_id, ids_given: Cell::new(0) }
+        Self { now, actor, limits, outside: Usage::default(), first_id, ids_given: Cell::new(0), rev: Cell::new(0) }
+    }
+
+    /// The revision that the decision would be: what it changes has this version.
+    pub fn rev(&self) -> u64 {
+        self.rev.get()
+    }
+
+    /// Says which revision is decided.
+    pub(crate) fn set_rev(&self, rev: u64) {
+        self.rev.set(rev);
     }
 
     /// The next id of this decision.

@@ -35,7 +35,7 @@ pub struct Limits {
     pub entries_per_agent: u64,
     /// Scopes of one agent besides its root.
     pub scopes_per_agent: u64,
-    /// Bytes of one command, bulk commands (restore, merge) aside.
+    /// Bytes of one command, bulk commands (restore, merge, batch) aside.
     pub command_bytes: u64,
     /// Bytes of one space's state.
     pub state_bytes: u64,

@@ -82,6 +82,12 @@ pub enum Refusal {
         /// What kind of JSON value is there.
         found: &'static str,
     },
+    /// An entry that was to be renamed is not there.
+    #[error("there is no entry {key:?}", key = key.as_str())]
+    NoEntry {
+        /// The key.
+        key: Key,
+    },
     /// The scope does not exist or was disposed.
     #[error("scope {scope} does not exist or was disposed")]
     ScopeGone {

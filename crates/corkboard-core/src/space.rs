@@ -39,6 +39,9 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
     /// Makes the event part of the state. It was decided; only a damaged log makes it fail.
     fn apply(&mut self, event: &Self::Event, stamp: Stamp<'_>) -> Result<(), FormatError>;
 
+    /// Whoever redacts a log says so at its beginning: it goes through the log's events in order.
+    fn begin_redaction(_forget: &mut Self::Forget) {}
+
     /// Takes something out of an event for good. Returns whether there was something to take. It may learn what else to
     /// look for: whoever redacts a log goes through it twice. The log must still fit together afterwards, and lead to the
     /// same state once what is forgotten was removed from that.
@@ -178,6 +181,7 @@ impl<S: Space> Revisioned<S> {
         {
             return Err(Refusal::RevConflict { expected, current: self.head.rev });
         }
+        context.set_rev(self.head.rev + 1);
         let mut events = self.state.expire(context.now);
         let decision = if events.is_empty() {
             self.state.decide(&request.command, context)?

@@ -11,7 +11,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use corkboard_core::agent::{
-    AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, Kept, MemorySnapshot, Separator,
+    AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, EntryChange, Kept, MemorySnapshot, Separator,
 };
 use corkboard_core::{
     AgentId, Entry, EntryData, EntryMetadata, IdempotencyKey, Key, LimitName, LimitWarning, Limits, MemoryKind, Note,
@@ -90,6 +90,13 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
             || refused(&[set(ROOT, "a", "{}")], append("a", "x", Separator::Line)),
             Refusal::NotText { key: key("a"), found: "an object" },
         ),
+        (
+            || {
+                let rename = EntryChange::Move { from: key("a"), to: key("b") };
+                refused(&[], AgentCommand::Batch { scope: ROOT, changes: vec![rename] })
+            },
+            Refusal::NoEntry { key: key("a") },
+        ),
         (|| refused(&[], set(NOWHERE, "a", "1")), Refusal::ScopeGone { scope: NOWHERE }),
         (|| refused(&[], AgentCommand::DisposeScope { scope: ROOT }), Refusal::RootScope),
         (|| refused(&[], AgentCommand::MergeScope { scope: ROOT, overwrite: true }), Refusal::RootScope),
@@ -124,7 +131,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
         assert_eq!(act(), *expected);
     }
     let reached: BTreeSet<_> = cases.iter().map(|(_, refusal)| refusal_name(refusal)).collect();
-    assert_eq!(reached.len(), 13, "a refusal is missing: {reached:?}");
+    assert_eq!(reached.len(), 14, "a refusal is missing: {reached:?}");
     let messages: Vec<_> = cases.iter().map(|(_, refusal)| refusal.to_string()).collect();
     insta::assert_snapshot!(messages.join("\n"), @r#"
     key must not be blank
@@ -141,6 +148,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
     "a" is at version 1, not 7
     it is at revision 1, not 9
     cannot append text to "a": its value is an object
+    there is no entry "a"
     scope ffffffff-ffff-ffff-ffff-ffffffffffff does not exist or was disposed
     the root scope can be neither merged nor disposed
     the root scope can be neither merged nor disposed
@@ -162,6 +170,7 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         Refusal::Conflict { .. } => "conflict",
         Refusal::RevConflict { .. } => "rev conflict",
         Refusal::NotText { .. } => "not text",
+        Refusal::NoEntry { .. } => "no entry",
         Refusal::ScopeGone { .. } => "scope gone",
         Refusal::RootScope => "root scope",
         Refusal::AgentMismatch { .. } => "agent mismatch",

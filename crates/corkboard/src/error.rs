@@ -171,6 +171,7 @@ impl Error {
                 Refusal::Conflict { .. } => ("conflict", Conflict),
                 Refusal::RevConflict { .. } => ("rev_conflict", Conflict),
                 Refusal::NotText { .. } => ("not_text", Invalid),
+                Refusal::NoEntry { .. } => ("no_entry", Gone),
                 Refusal::ScopeGone { .. } => ("scope_gone", Gone),
                 Refusal::RootScope => ("root_scope", Invalid),
                 Refusal::AgentMismatch { .. } => ("agent_mismatch", Denied),

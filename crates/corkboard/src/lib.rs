@@ -44,7 +44,8 @@ mod snapshot;
 pub use board::{AgentSummary, Corkboard};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use corkboard_core::agent::{
-    Activity, ActivityLine, AgentEvent, AgentReply, AgentState, DayActivity, Deed, MemorySnapshot,
+    Activity, ActivityLine, AgentEvent, AgentReply, AgentState, DayActivity, Deed, EntryChange, MemorySnapshot,
+    Separator,
 };
 pub use corkboard_core::{
     Access, Actor, ActorKind, AgentId, Commit, CommitId, Content, ConversationId, Entry, EntryData, EntryId,
@@ -54,9 +55,9 @@ pub use corkboard_core::{
 pub use engine::{Watch, Watched};
 pub use error::{Error, ErrorKind};
 pub use memory::{
-    AddNote, AgentMemory, AgentWatch, Append, ClearOptions, Conversation, ConversationInfo, Durability, Forgotten,
-    FoundItem, FoundScope, LongTermMemory, MemoryEvent, MemoryStats, Remove, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY,
-    Scope, ScopeInfo, Search, SearchHit, Set, WorkingMemory, Written,
+    AddNote, AgentMemory, AgentWatch, Append, Batch, ClearOptions, Conversation, ConversationInfo, Durability,
+    Forgotten, FoundItem, FoundScope, LongTermMemory, MemoryEvent, MemoryStats, Remove, SCRATCHPAD_KEY,
+    SESSION_HANDOFF_KEY, Scope, ScopeInfo, Search, SearchHit, Set, WorkingMemory, Written,
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 pub use snapshot::{

@@ -111,6 +111,29 @@ async fn a_value_that_was_removed_long_ago_is_forgotten_too() {
 }
 
 #[tokio::test]
+async fn a_renamed_entry_is_forgotten_under_all_the_keys_it_had() {
+    for harness in harnesses() {
+        let board = harness.board_with(eager_snapshots()).await;
+        let agent = board.agent("forgetful").unwrap();
+        let memory = agent.working();
+        memory.set("draft", SECRET).await.unwrap();
+        memory.append("draft", SECRET).await.unwrap();
+        memory.batch().rename("draft", "plan").append("plan", SECRET).await.unwrap();
+        memory.set("draft", "stays").await.unwrap();
+        memory.append("draft", " still").await.unwrap();
+        assert!(log_text(&harness, "forgetful").await.contains(SECRET), "the history has what is to be forgotten");
+        assert_eq!(agent.forget("plan").await.unwrap().removed, 1);
+        let text = log_text(&harness, "forgetful").await;
+        assert!(!text.contains(SECRET) && text.contains("stays"), "{text}");
+        assert_eq!(memory.get::<String>("draft").await.unwrap().as_deref(), Some("stays still"));
+        let fresh = harness.board().await;
+        let read = fresh.agent("forgetful").unwrap().snapshot().await.unwrap();
+        assert_eq!(read.memory, agent.snapshot().await.unwrap().memory);
+        assert_eq!(fresh.check().await.unwrap(), [""; 0]);
+    }
+}
+
+#[tokio::test]
 async fn a_forgotten_note_goes_with_all_that_say_the_same() {
     for harness in harnesses() {
         let board = harness.board().await;

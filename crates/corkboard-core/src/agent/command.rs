@@ -51,6 +51,13 @@ pub enum AgentCommand {
         /// The version that the entry must be at.
         if_version: Option<u64>,
     },
+    /// Changes several entries of a scope in one revision: all of it, or nothing.
+    Batch {
+        /// Where.
+        scope: ScopeId,
+        /// The changes, in order: each is decided on the result of those before.
+        changes: Vec<EntryChange>,
+    },
     /// Removes a scope's entries and notes.
     Clear {
         /// Which scope.
@@ -123,6 +130,51 @@ pub enum AgentCommand {
     },
     /// Expires what is due, as every command does first.
     Tick,
+}
+
+/// One change of a [`AgentCommand::Batch`]. An entry that an earlier change of the same batch wrote is at the version that
+/// the batch will have.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryChange {
+    /// As [`AgentCommand::Set`].
+    Set {
+        /// Under which key.
+        key: Key,
+        /// The value.
+        value: Content,
+        /// The type it was written from.
+        type_name: Arc<str>,
+        /// What the caller says about it.
+        metadata: Box<EntryMetadata>,
+        /// The version that the entry must be at.
+        if_version: Option<u64>,
+    },
+    /// As [`AgentCommand::Append`].
+    Append {
+        /// Under which key.
+        key: Key,
+        /// The text.
+        text: String,
+        /// What stands between the old text and the new.
+        separator: Separator,
+        /// The version that the entry must be at.
+        if_version: Option<u64>,
+    },
+    /// As [`AgentCommand::Remove`].
+    Remove {
+        /// Which.
+        key: Key,
+        /// The version that the entry must be at.
+        if_version: Option<u64>,
+    },
+    /// Gives an entry another key. Its id, metadata, author and time stay; its version is new.
+    Move {
+        /// The key it has.
+        from: Key,
+        /// The key it gets. There must be nothing under it.
+        to: Key,
+    },
 }
 
 /// Where a scope's parent is kept.

@@ -1,20 +1,20 @@
 //! Commands become events, or are refused.
 
-use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, Kept, Separator};
+use super::entries::{append, batch, remove, set};
+use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, Kept};
 use crate::id::{check_principal, check_tag};
 use crate::space::Decision;
 use crate::{
-    Content, Context, Entry, EntryData, EntryId, EntryMetadata, Key, LimitName, LimitWarning, Limits, Note, NoteId,
-    Refusal, ScopeId, ScopeState, Space, Usage,
+    Context, EntryData, EntryId, Key, LimitName, LimitWarning, Limits, Note, NoteId, Refusal, ScopeId, ScopeState,
+    Space, Usage,
 };
 
-type Decided = Result<Decision<AgentEvent, AgentReply>, Refusal>;
+pub(super) type Decided = Result<Decision<AgentEvent, AgentReply>, Refusal>;
 
 pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Context<'_>) -> Decided {
     match command {
@@ -25,6 +25,7 @@ pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Conte
             append(state, context, *scope, key, text, *separator, *if_version)
         }
         AgentCommand::Remove { scope, key, if_version } => remove(state, *scope, key, *if_version),
+        AgentCommand::Batch { scope, changes } => batch(state, context, *scope, changes),
         AgentCommand::Clear { scope } => clear(state, *scope),
         AgentCommand::AddNote { scope, text } => add_note(state, context, *scope, text),
         AgentCommand::RemoveNote { scope, id } => remove_note(state, *scope, *id),
@@ -61,79 +62,6 @@ pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Conte
         }
         AgentCommand::Tick => Ok(Decision::new(Vec::new(), AgentReply::Done)),
     }
-}
-
-#[expect(clippy::too_many_arguments, reason = "the fields of one command")]
-fn set(
-    state: &AgentState,
-    context: &Context<'_>,
-    scope: ScopeId,
-    key: &Key,
-    value: &Content,
-    type_name: &Arc<str>,
-    metadata: &EntryMetadata,
-    if_version: Option<u64>,
-) -> Decided {
-    let old = expect_scope(state, scope)?.entries.get(key);
-    check_version(key, old, if_version)?;
-    metadata.check(context.now, context.limits)?;
-    Limits::check(LimitName::TypeNameBytes, type_name.len() as u64, context.limits.type_name_bytes)?;
-    let entry = EntryData {
-        id: old.map_or_else(|| EntryId(context.next_id()), |old| old.id),
-        value: value.clone(),
-        type_name: type_name.clone(),
-        kind: metadata.kind.unwrap_or_default(),
-        importance: metadata.importance.unwrap_or(EntryMetadata::IMPORTANCE),
-        tags: metadata.tags.iter().flatten().map(|tag| Arc::from(tag.as_str())).collect(),
-        custom: metadata.custom.clone().map(Arc::new),
-        timestamp: metadata.at.unwrap_or(context.now),
-        expires_at: metadata.expiry(context.now)?,
-        author: Arc::from(metadata.author.as_deref().unwrap_or(&context.actor.principal)),
-        session: metadata.session.as_deref().map(Arc::from),
-    };
-    Limits::check(LimitName::CommandBytes, entry.bytes(), context.limits.command_bytes)?;
-    let warnings = check_room(state, context, key, old, entry.bytes())?;
-    let updated = old.is_some();
-    let set = AgentEvent::EntrySet { scope, key: key.clone(), updated, entry: Box::new(entry) };
-    Ok(Decision { events: alloc::vec![set], reply: AgentReply::Written { updated }, warnings })
-}
-
-fn append(
-    state: &AgentState,
-    context: &Context<'_>,
-    scope: ScopeId,
-    key: &Key,
-    text: &str,
-    separator: Separator,
-    if_version: Option<u64>,
-) -> Decided {
-    let Some(old) = expect_scope(state, scope)?.entries.get(key) else {
-        let value = Content::of(text).map_err(|_| Refusal::NotText { key: key.clone(), found: "unreadable" })?;
-        let type_name = Arc::from("text");
-        return set(state, context, scope, key, &value, &type_name, &EntryMetadata::default(), if_version);
-    };
-    check_version(key, Some(old), if_version)?;
-    let json = old.value.as_json();
-    if !json.starts_with('"') {
-        return Err(Refusal::NotText { key: key.clone(), found: old.value.kind_of_value() });
-    }
-    Limits::check(LimitName::CommandBytes, text.len() as u64, context.limits.command_bytes)?;
-    let mut text = text.to_owned();
-    if separator == Separator::Line && json.len() > 2 {
-        text.insert(0, '\n');
-    }
-    // As for a value that is set, the limit is on the JSON: escapes count, the two quotes are there already.
-    let added = serde_json::to_string(&text).map_or(0, |json| json.len() as u64 - 2);
-    let warnings = check_room(state, context, key, Some(old), old.bytes() + added)?;
-    let appended = AgentEvent::EntryAppended { scope, key: key.clone(), text };
-    Ok(Decision { events: alloc::vec![appended], reply: AgentReply::Written { updated: true }, warnings })
-}
-
-fn remove(state: &AgentState, scope: ScopeId, key: &Key, if_version: Option<u64>) -> Decided {
-    let old = expect_scope(state, scope)?.entries.get(key);
-    check_version(key, old, if_version)?;
-    let events = old.map(|_| AgentEvent::EntryRemoved { scope, key: key.clone() });
-    Ok(Decision::new(events.into_iter().collect(), AgentReply::Removed { existed: old.is_some() }))
 }
 
 fn clear(state: &AgentState, scope: ScopeId) -> Decided {
@@ -285,36 +213,12 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
     Ok(Decision { events: alloc::vec![event], reply: AgentReply::Done, warnings })
 }
 
-fn expect_scope(state: &AgentState, scope: ScopeId) -> Result<&ScopeState, Refusal> {
+pub(super) fn expect_scope(state: &AgentState, scope: ScopeId) -> Result<&ScopeState, Refusal> {
     state.scope(scope).ok_or(Refusal::ScopeGone { scope })
 }
 
-fn check_version(key: &Key, old: Option<&Arc<Entry>>, if_version: Option<u64>) -> Result<(), Refusal> {
-    let Some(expected) = if_version else { return Ok(()) };
-    if old.map_or(0, |entry| entry.version) == expected {
-        return Ok(());
-    }
-    let current = old.map(|entry| Box::new(Entry::clone(entry)));
-    Err(Refusal::Conflict { key: key.clone(), expected, current })
-}
-
-/// Checks the limits for an entry that will have `new_bytes`.
-fn check_room(
-    state: &AgentState,
-    context: &Context<'_>,
-    key: &Key,
-    old: Option<&Arc<Entry>>,
-    new_bytes: u64,
-) -> Result<Vec<LimitWarning>, Refusal> {
-    Limits::check(LimitName::EntryBytes, new_bytes, context.limits.entry_bytes)?;
-    let key_bytes = key.as_str().len() as u64;
-    let entries = context.outside.entries + state.entries + u64::from(old.is_none());
-    let bytes = state.bytes - old.map_or(0, |old| old.bytes() + key_bytes) + key_bytes + new_bytes;
-    check_totals(state, context, entries, state.notes, bytes)
-}
-
 /// Checks the limits for a state that will hold so much in all, entries outside included.
-fn check_totals(
+pub(super) fn check_totals(
     state: &AgentState,
     context: &Context<'_>,
     entries: u64,

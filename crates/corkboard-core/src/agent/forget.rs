@@ -1,6 +1,6 @@
 //! Forgetting for good: what a log says of a value is taken out of it, so that its revisions stay and the value does not.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -8,16 +8,21 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use super::{AgentEvent, AgentImage, AgentState};
-use crate::{Content, EntryData, Key, Note, NoteId};
+use crate::{Content, EntryData, EntryId, Key, Note, NoteId, ScopeId};
 
 /// What is to be forgotten, in all scopes of an agent: merging copies values from scope to scope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Forget {
-    /// The values that a key has or ever had.
+    /// The values that a key has or ever had. An entry that was renamed is forgotten under all the keys it had.
     Entry {
         /// Which key.
         key: Key,
+        /// The entries that were ever under it: learned from the log.
+        ids: BTreeSet<EntryId>,
+        /// Which entry is meant by what the log appends to a key.
+        #[serde(skip)]
+        trail: Trail,
     },
     /// A note, and every other that says the same.
     Note {
@@ -28,10 +33,26 @@ pub enum Forget {
     },
 }
 
+/// Where entries are, at one event of a log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trail {
+    ids: BTreeMap<(ScopeId, Key), EntryId>,
+    /// What the event before removed: a renaming begins like that.
+    removed: Option<(ScopeId, Key)>,
+    /// The keys that what is forgotten had. They decide where a log begins with text for an entry that it does not show.
+    keys: BTreeSet<Key>,
+}
+
+impl Trail {
+    fn leave(&mut self, scope: ScopeId) {
+        self.ids.retain(|(other, _), _| *other != scope);
+    }
+}
+
 impl Forget {
     /// Forgets a key's values.
     pub fn entry(key: Key) -> Self {
-        Self::Entry { key }
+        Self::Entry { key, ids: BTreeSet::new(), trail: Trail::default() }
     }
 
     /// Forgets a note.
@@ -39,8 +60,66 @@ impl Forget {
         Self::Note { id, texts: BTreeSet::new() }
     }
 
-    fn is_key(&self, other: &Key) -> bool {
-        matches!(self, Self::Entry { key } if key == other)
+    /// From here on the log's events come from its beginning.
+    pub(super) fn begin(&mut self) {
+        if let Self::Entry { trail, .. } = self {
+            trail.ids.clear();
+            trail.removed = None;
+        }
+    }
+
+    fn is_entry(&self, key: &Key, id: EntryId) -> bool {
+        matches!(self, Self::Entry { key: forgotten, ids, .. } if key == forgotten || ids.contains(&id))
+    }
+
+    /// Whether text that is appended under the key belongs to it.
+    fn is_appended(&self, scope: ScopeId, key: &Key) -> bool {
+        let Self::Entry { key: forgotten, ids, trail } = self else { return false };
+        let known = trail.ids.get(&(scope, key.clone()));
+        key == forgotten || known.map_or_else(|| trail.keys.contains(key), |id| ids.contains(id))
+    }
+
+    /// Learns from an event, before something is taken out of it.
+    fn follow(&mut self, event: &AgentEvent) {
+        let Self::Entry { key: forgotten, ids, trail } = self else { return };
+        let before = trail.removed.take();
+        let mut seen = |trail: &mut Trail, scope: ScopeId, key: &Key, id: EntryId| {
+            if key == forgotten {
+                ids.insert(id);
+            }
+            if ids.contains(&id) {
+                trail.keys.insert(key.clone());
+            }
+            trail.ids.insert((scope, key.clone()), id);
+        };
+        match event {
+            AgentEvent::EntrySet { scope, key, entry, updated } => {
+                seen(trail, *scope, key, entry.id);
+                if let Some((_, from)) = before.filter(|(other, _)| other == scope && !updated)
+                    && ids.contains(&entry.id)
+                {
+                    trail.keys.insert(from);
+                }
+            }
+            AgentEvent::EntryRemoved { scope, key } => {
+                let place = (*scope, key.clone());
+                trail.ids.remove(&place);
+                trail.removed = Some(place);
+            }
+            AgentEvent::EntryExpired { scope, key } => drop(trail.ids.remove(&(*scope, key.clone()))),
+            AgentEvent::Cleared { scope, .. } | AgentEvent::ScopeDisposed { scope, .. } => trail.leave(*scope),
+            AgentEvent::Restored { image } => {
+                trail.ids.clear();
+                for scope in &image.scopes {
+                    scope.entries.iter().for_each(|entry| seen(trail, scope.id, &entry.key, entry.entry.id));
+                }
+            }
+            AgentEvent::EntryAppended { .. }
+            | AgentEvent::NoteAdded { .. }
+            | AgentEvent::NoteRemoved { .. }
+            | AgentEvent::ScopeCreated { .. }
+            | AgentEvent::ScopeMerged { .. } => {}
+        }
     }
 
     pub(super) fn is_note(&self, note: &Note) -> bool {
@@ -50,8 +129,9 @@ impl Forget {
     /// The events that remove it from a state.
     pub(super) fn removals(&self, state: &AgentState) -> Vec<AgentEvent> {
         let in_scope = |(scope, content): (_, &crate::ScopeState)| {
-            let entries = content.entries.keys().filter(|key| self.is_key(key)).cloned();
-            let entries = entries.map(|key| AgentEvent::EntryRemoved { scope, key }).collect::<Vec<_>>();
+            let entries = content.entries.iter().filter(|(key, entry)| self.is_entry(key, entry.id));
+            let entries =
+                entries.map(|(key, _)| AgentEvent::EntryRemoved { scope, key: key.clone() }).collect::<Vec<_>>();
             let notes = content.notes.values().filter(|note| self.is_note(note));
             let notes = notes.map(|note| AgentEvent::NoteRemoved { scope, id: note.id }).collect::<Vec<_>>();
             entries.into_iter().chain(notes)
@@ -61,9 +141,10 @@ impl Forget {
 
     /// Takes it out of an event. Returns whether there was something to take.
     pub(super) fn redact(&mut self, event: &mut AgentEvent) -> bool {
+        self.follow(event);
         match event {
-            AgentEvent::EntrySet { key, entry, .. } => self.is_key(key) && redact_entry(entry),
-            AgentEvent::EntryAppended { key, text, .. } if self.is_key(key) && !text.is_empty() => {
+            AgentEvent::EntrySet { key, entry, .. } => self.is_entry(key, entry.id) && redact_entry(entry),
+            AgentEvent::EntryAppended { scope, key, text } if !text.is_empty() && self.is_appended(*scope, key) => {
                 text.clear();
                 true
             }
@@ -83,7 +164,7 @@ impl Forget {
     fn redact_image(&mut self, image: &mut AgentImage) -> bool {
         let mut changed = false;
         for scope in &mut image.scopes {
-            for entry in scope.entries.iter_mut().filter(|entry| self.is_key(&entry.key)) {
+            for entry in scope.entries.iter_mut().filter(|entry| self.is_entry(&entry.key, entry.entry.id)) {
                 changed |= redact_entry(&mut entry.entry);
             }
             for note in &mut scope.notes {

@@ -4,6 +4,7 @@ mod activity;
 mod apply;
 mod command;
 mod decide;
+mod entries;
 mod event;
 mod forget;
 mod image;
@@ -20,9 +21,9 @@ use crate::space::{Decision, Space, Stamp};
 use crate::{Context, FormatError, Key, NoteId, Refusal, ScopeId, ScopeName, ScopeState, SpaceKind, Usage};
 
 pub use activity::{Activity, ActivityLine, DayActivity, Deed};
-pub use command::{AgentCommand, AgentReply, Kept, Separator};
+pub use command::{AgentCommand, AgentReply, EntryChange, Kept, Separator};
 pub use event::AgentEvent;
-pub use forget::Forget;
+pub use forget::{Forget, Trail};
 pub use image::{AgentImage, EntryImage, MemorySnapshot, ScopeImage};
 
 /// An agent's memory at one revision. The process's own ephemeral scopes are a second such state that is never stored.
@@ -125,6 +126,10 @@ impl Space for AgentState {
 
     fn apply(&mut self, event: &AgentEvent, stamp: Stamp<'_>) -> Result<(), FormatError> {
         apply::apply(self, event, stamp)
+    }
+
+    fn begin_redaction(forget: &mut Forget) {
+        forget.begin();
     }
 
     fn redact(event: &mut AgentEvent, forget: &mut Forget) -> bool {

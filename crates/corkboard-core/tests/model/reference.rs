@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Forget, Kept, Separator};
+use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, EntryChange, Forget, Kept, Separator};
 use corkboard_core::{
     Access, Actor, Content, Entry, EntryData, EntryId, EntryMetadata, Key, LimitName, LimitWarning, Limits, Note,
     NoteId, Refusal, Request, ScopeId, Space, Usage,
@@ -167,6 +167,7 @@ impl Model {
             AgentCommand::Set { scope, .. }
             | AgentCommand::Append { scope, .. }
             | AgentCommand::Remove { scope, .. }
+            | AgentCommand::Batch { scope, .. }
             | AgentCommand::Clear { scope }
             | AgentCommand::AddNote { scope, .. }
             | AgentCommand::RemoveNote { scope, .. }
@@ -250,6 +251,7 @@ impl Model {
                 to.changed = old.is_some();
                 to.reply = AgentReply::Removed { existed: old.is_some() };
             }
+            AgentCommand::Batch { changes, .. } => self.batch(before, changes, scope, circumstances, to),
             AgentCommand::Clear { .. } => {
                 to.changed = !found.entries.is_empty() || !found.notes.is_empty();
                 to.reply = AgentReply::Cleared { entries: found.entries.len() as u64 };
@@ -330,7 +332,9 @@ impl Model {
                 let held = memory.usage().entries + memory.note_count();
                 for scope in memory.scopes.values_mut() {
                     match forget {
-                        Forget::Entry { key } => drop(scope.entries.remove(key)),
+                        Forget::Entry { key, ids, .. } => {
+                            scope.entries.retain(|other, item| other != key && !ids.contains(&item.data.id));
+                        }
                         Forget::Note { id, texts } => {
                             scope.notes.retain(|note| note.id != *id && !texts.contains(&*note.text));
                         }
@@ -343,6 +347,74 @@ impl Model {
             AgentCommand::Tick => to.changed = false,
         }
     }
+
+    /// One command after the other, but for the limits on the whole, which are checked once.
+    fn batch(
+        &self,
+        before: &Memory,
+        changes: &[EntryChange],
+        scope: ScopeId,
+        circumstances: &Circumstances<'_>,
+        to: &mut Attempt,
+    ) {
+        let mut written = 0;
+        to.changed = false;
+        for change in changes {
+            let command = match change.clone() {
+                EntryChange::Set { key, value, type_name, metadata, if_version } => {
+                    AgentCommand::Set { scope, key, value, type_name, metadata, if_version }
+                }
+                EntryChange::Append { key, text, separator, if_version } => {
+                    AgentCommand::Append { scope, key, text, separator, if_version }
+                }
+                EntryChange::Remove { key, if_version } => AgentCommand::Remove { scope, key, if_version },
+                EntryChange::Move { from, to: key } => {
+                    let found = to.after.scopes.get_mut(&scope).unwrap();
+                    let Some(item) = found.entries.get(&from).cloned() else {
+                        to.refusals.push(Refusal::NoEntry { key: from });
+                        return;
+                    };
+                    to.refusals.extend(self.wrong_version(&key, found.entries.get(&key), Some(0)));
+                    if !to.refusals.is_empty() {
+                        return;
+                    }
+                    found.entries.remove(&from);
+                    written += key.as_str().len() as u64 + item.data.bytes();
+                    found.entries.insert(key, Item { version: self.rev + 1, ..item });
+                    to.changed = true;
+                    to.refusals.extend(self.too_much(written, before));
+                    continue;
+                }
+            };
+            let held = to.after.scopes[&scope].entries.clone();
+            let mut one =
+                Attempt { after: to.after.clone(), refusals: Vec::new(), reply: AgentReply::Done, changed: true };
+            self.carry_out(before, &command, scope, circumstances, &mut one);
+            to.refusals.extend(one.refusals);
+            if !to.refusals.is_empty() {
+                return;
+            }
+            to.after = one.after;
+            to.changed |= one.changed;
+            written += match &command {
+                AgentCommand::Append { key, text, separator, .. } if held.contains_key(key) => {
+                    let line = *separator == Separator::Line && held[key].data.value.as_text().unwrap() != "";
+                    (key.as_str().len() + text.len() + usize::from(line)) as u64
+                }
+                AgentCommand::Set { key, .. } | AgentCommand::Append { key, .. } => {
+                    key.as_str().len() as u64 + to.after.scopes[&scope].entries[key].data.bytes()
+                }
+                _ => 0,
+            };
+            to.refusals.extend(self.too_much(written, before));
+        }
+    }
+
+    /// What a batch writes may not be more than a state may hold, or holds.
+    fn too_much(&self, written: u64, before: &Memory) -> Option<Refusal> {
+        over(LimitName::StateBytes, written, self.limits.state_bytes.max(before.usage().bytes))
+    }
+
     fn wrong_version(&self, key: &Key, old: Option<&Item>, if_version: Option<u64>) -> Option<Refusal> {
         let expected = if_version?;
         let current = old
@@ -402,6 +474,18 @@ impl Model {
         let summary = serde_json::json!({ "entries": entries, "notes": notes, "scopes": scopes, "bytes": bytes });
         assert_eq!(serde_json::from_str::<serde_json::Value>(&live.summary()).unwrap(), summary);
     }
+}
+
+/// Whether the core gave this reason. The model does not know the id of what the refused batch itself would have created.
+pub(crate) fn is_same(given: &Refusal, reason: &Refusal) -> bool {
+    let mut given = given.clone();
+    if let (Refusal::Conflict { current: Some(given), .. }, Refusal::Conflict { current: Some(current), .. }) =
+        (&mut given, reason)
+        && current.data.id == NEW
+    {
+        given.data.id = NEW;
+    }
+    given == *reason
 }
 
 impl Memory {

@@ -1,6 +1,6 @@
 //! Carries a plan out on the core.
 
-use corkboard_core::agent::{AgentCommand, AgentImage, AgentReply, AgentState, Forget, Kept};
+use corkboard_core::agent::{AgentCommand, AgentImage, AgentReply, AgentState, EntryChange, Forget, Kept};
 use corkboard_core::{
     EntryData, EntryId, EntryMetadata, IdempotencyKey, Note, NoteId, Outcome, Refusal, Request, ScopeId, Usage,
 };
@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::sample::Index;
 use uuid::Uuid;
 
-use crate::steps::{Absorbed, Ask, Condition, Forgotten, Metadata, Plan, Step};
+use crate::steps::{Absorbed, Ask, Change, Condition, Forgotten, Metadata, Plan, Step};
 use crate::support::{AgentOutcome, Memory, actor, reply, scope_name};
 
 pub(crate) struct Run {
@@ -99,6 +99,11 @@ impl Run {
                 let if_version = self.version(scope, key.as_str(), if_version);
                 AgentCommand::Remove { scope, key, if_version }
             }
+            Ask::Batch { scope, changes } => {
+                let scope = self.scope(scope);
+                let changes = changes.into_iter().map(|change| self.change(scope, change)).collect();
+                AgentCommand::Batch { scope, changes }
+            }
             Ask::Clear { scope } => AgentCommand::Clear { scope: self.scope(scope) },
             Ask::AddNote { scope, text } => AgentCommand::AddNote { scope: self.scope(scope), text },
             Ask::RemoveNote { scope, note } => {
@@ -137,6 +142,25 @@ impl Run {
             Ask::Tick | Ask::Again { .. } => AgentCommand::Tick,
         };
         (command, None)
+    }
+
+    fn change(&self, scope: ScopeId, change: Change) -> EntryChange {
+        match change {
+            Change::Set { key, value, metadata, if_version } => {
+                let if_version = self.version(scope, key.as_str(), if_version);
+                let metadata = Box::new(absolute(metadata, self.core.now));
+                EntryChange::Set { key, value, type_name: "any".into(), metadata, if_version }
+            }
+            Change::Append { key, text, separator, if_version } => {
+                let if_version = self.version(scope, key.as_str(), if_version);
+                EntryChange::Append { key, text, separator, if_version }
+            }
+            Change::Remove { key, if_version } => {
+                let if_version = self.version(scope, key.as_str(), if_version);
+                EntryChange::Remove { key, if_version }
+            }
+            Change::Move { from, to } => EntryChange::Move { from, to },
+        }
     }
 
     pub(crate) fn forget(&self, what: &Forgotten) -> Forget {

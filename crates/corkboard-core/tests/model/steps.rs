@@ -47,6 +47,10 @@ pub(crate) enum Ask {
         key: Key,
         if_version: Condition,
     },
+    Batch {
+        scope: Index,
+        changes: Vec<Change>,
+    },
     Clear {
         scope: Index,
     },
@@ -90,6 +94,15 @@ pub(crate) enum Ask {
     Again {
         request: Index,
     },
+}
+
+/// One change of a batch. Its condition speaks of the entry as it is before the batch.
+#[derive(Debug, Clone)]
+pub(crate) enum Change {
+    Set { key: Key, value: Content, metadata: Metadata, if_version: Condition },
+    Append { key: Key, text: String, separator: Separator, if_version: Condition },
+    Remove { key: Key, if_version: Condition },
+    Move { from: Key, to: Key },
 }
 
 #[derive(Debug, Clone)]
@@ -178,6 +191,8 @@ fn ask() -> impl Strategy<Value = Ask> {
         ),
         3 => (scope(), a_key(), condition())
             .prop_map(|(scope, key, if_version)| Ask::Remove { scope, key, if_version }),
+        6 => (scope(), prop::collection::vec(change(), 0..5))
+            .prop_map(|(scope, changes)| Ask::Batch { scope, changes }),
         1 => scope().prop_map(|scope| Ask::Clear { scope }),
         6 => (scope(), note()).prop_map(|(scope, text)| Ask::AddNote { scope, text }),
         2 => (scope(), any::<Index>()).prop_map(|(scope, note)| Ask::RemoveNote { scope, note }),
@@ -193,6 +208,17 @@ fn ask() -> impl Strategy<Value = Ask> {
         1 => forgotten().prop_map(|what| Ask::Forget { what }),
         2 => Just(Ask::Tick),
         4 => any::<Index>().prop_map(|request| Ask::Again { request }),
+    ]
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        3 => (a_key(), value(), metadata(), condition())
+            .prop_map(|(key, value, metadata, if_version)| Change::Set { key, value, metadata, if_version }),
+        3 => (a_key(), text(), separator(), condition())
+            .prop_map(|(key, text, separator, if_version)| Change::Append { key, text, separator, if_version }),
+        2 => (a_key(), condition()).prop_map(|(key, if_version)| Change::Remove { key, if_version }),
+        4 => (a_key(), a_key()).prop_map(|(from, to)| Change::Move { from, to }),
     ]
 }
 

@@ -40,6 +40,8 @@ impl<S: Space> Engine<S> {
                 Some(held) => self.catch_up(slot, &held, Collect::Nothing).await?.state,
                 None => self.load(slot).await?,
             };
+            // What came to be since the survey must be known before the first revision is looked at.
+            self.survey(slot, forget).await?;
             let (head, records) = self.redacted(slot, forget).await?;
             if head != state.head {
                 continue;
@@ -60,6 +62,7 @@ impl<S: Space> Engine<S> {
     async fn redacted(&self, slot: &Slot<S>, forget: &mut S::Forget) -> Result<(Head, Vec<Record>)> {
         let mut cursor = Cursor { rev: self.store.load(&slot.id).await?.born.rev, commit: None };
         let mut changed = Vec::new();
+        S::begin_redaction(forget);
         loop {
             let page = match self.store.read_after(&slot.id, cursor, PAGE).await {
                 Err(StoreError::Compacted { oldest }) => {

@@ -1,6 +1,7 @@
 //! An agent's memory: handles over the agent's space, and over its ephemeral scopes in this process.
 
 mod agent;
+mod batch;
 mod conversation;
 mod ephemeral;
 mod events;
@@ -16,6 +17,7 @@ mod write;
 
 pub(crate) use agent::AgentRuntime;
 pub use agent::{AgentMemory, AgentWatch, ClearOptions, Forgotten, LongTermMemory};
+pub use batch::Batch;
 pub(crate) use conversation::Conversations;
 pub use conversation::{Conversation, ConversationInfo};
 pub use events::MemoryEvent;

@@ -21,7 +21,7 @@ use crate::{Error, Result};
 
 /// One scope of one agent, and in whose name it is used.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(crate) struct Place {
     pub(super) agent: Arc<AgentRuntime>,
     pub(super) actor: Actor,
     pub(super) location: Location,
@@ -122,7 +122,7 @@ impl Place {
         self.ask_for(Asked::Request(request)).await
     }
 
-    async fn ask_for(&self, mut asked: Asked<AgentState>) -> Result<Answer<AgentReply>> {
+    pub(super) async fn ask_for(&self, mut asked: Asked<AgentState>) -> Result<Answer<AgentReply>> {
         let answer = match &self.location {
             Location::Root | Location::Durable { .. } => self.agent.ask(&self.actor, asked).await,
             Location::Ephemeral(_) if self.is_orphan() => Err(self.disposed()),
@@ -412,7 +412,7 @@ impl Drop for Timed<'_> {
     }
 }
 
-fn content_of<T: Serialize + ?Sized>(key: &str, value: &T) -> Result<Content> {
+pub(super) fn content_of<T: Serialize + ?Sized>(key: &str, value: &T) -> Result<Content> {
     Content::of(value).map_err(|error| {
         tracing::error!("Failed to serialize value for key {key}: {error}");
         Error::Serialize { key: key.into(), message: error.to_string() }
@@ -428,7 +428,7 @@ fn wrong_type<T>(key: &str, error: &serde_json::Error) -> Error {
 }
 
 /// An update changes the value; what is known about it stays.
-fn kept_metadata(entry: &Entry) -> EntryMetadata {
+pub(crate) fn kept_metadata(entry: &Entry) -> EntryMetadata {
     EntryMetadata {
         importance: Some(entry.importance),
         tags: Some(entry.tags.iter().map(|tag| tag.to_string()).collect()),

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::batch::Batch;
 use super::place::{EphemeralScope, Location, Place, Reach};
 use super::write::{AddNote, Append, Remove, Set, unexpected};
 use crate::engine::Answer;
@@ -195,6 +196,16 @@ impl Scope {
     /// Removes an entry of this scope; answers whether there was one. The parent's value shows again.
     pub fn remove<'a>(&'a self, key: &'a str) -> Remove<'a> {
         self.place.remove(key)
+    }
+
+    #[cfg(test)]
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Changes several of this scope's own entries in one revision: all of it, or nothing.
+    pub fn batch(&self) -> Batch<'_> {
+        self.place.batch()
     }
 
     /// This scope's own entries, by key.

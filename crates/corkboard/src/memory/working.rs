@@ -6,6 +6,7 @@ use corkboard_core::{Entry, Key, Note, NoteId, ScopeId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::batch::Batch;
 use super::place::{Place, Reach};
 use super::scope::{Durability, Scope, ScopeInfo};
 use super::write::{AddNote, Append, Remove, Set};
@@ -16,7 +17,7 @@ use crate::Result;
 /// All methods may be called concurrently.
 #[derive(Clone)]
 pub struct WorkingMemory {
-    pub(super) place: Place,
+    pub(crate) place: Place,
 }
 
 impl WorkingMemory {
@@ -97,6 +98,11 @@ impl WorkingMemory {
     /// Removes an entry; answers whether there was one.
     pub fn remove<'a>(&'a self, key: &'a str) -> Remove<'a> {
         self.place.remove(key)
+    }
+
+    /// Changes several entries in one revision: all of it, or nothing.
+    pub fn batch(&self) -> Batch<'_> {
+        self.place.batch()
     }
 
     /// All entries, by key.

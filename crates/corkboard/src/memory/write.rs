@@ -17,18 +17,18 @@ pub struct Written {
     pub is_update: bool,
 }
 
-type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
+pub(super) type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
 
 /// What must hold for a write to happen.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Conditions {
     if_version: Option<u64>,
-    if_rev: Option<u64>,
-    idempotency_key: Option<String>,
+    pub(super) if_rev: Option<u64>,
+    pub(super) idempotency_key: Option<String>,
 }
 
 impl Conditions {
-    fn request(self, place: &Place, command: AgentCommand) -> Result<Request<AgentCommand>> {
+    pub(super) fn request(self, place: &Place, command: AgentCommand) -> Result<Request<AgentCommand>> {
         let limits = place.limits();
         let idempotency = self.idempotency_key.map(|key| IdempotencyKey::new(&key, &command, limits)).transpose()?;
         Ok(Request { command, if_rev: self.if_rev, idempotency })
@@ -52,6 +52,8 @@ macro_rules! request_conditions {
         }
     };
 }
+
+pub(super) use request_conditions;
 
 macro_rules! conditions {
     ($name:ident) => {

@@ -41,6 +41,11 @@ impl Home {
         &self.url
     }
 
+    /// Whether two openings have one store.
+    pub(crate) fn is_shared(&self) -> bool {
+        self._folder.is_some()
+    }
+
     /// The defaults, but for time, which is the test's: nothing happens by itself.
     pub(crate) fn options(&self) -> Options {
         let never = Duration::from_secs(365 * 24 * 3600);

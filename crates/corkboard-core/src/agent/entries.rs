@@ -1,0 +1,212 @@
+//! Deciding on single entries, and on several of them at once.
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::decide::{Decided, check_totals, expect_scope};
+use super::{AgentEvent, AgentReply, AgentState, EntryChange, Separator};
+use crate::space::{Decision, Stamp};
+use crate::{
+    Content, Context, Entry, EntryData, EntryId, EntryMetadata, Key, LimitName, Limits, Refusal, ScopeId, Space,
+};
+
+#[expect(clippy::too_many_arguments, reason = "the fields of one command")]
+pub(super) fn set(
+    state: &AgentState,
+    context: &Context<'_>,
+    scope: ScopeId,
+    key: &Key,
+    value: &Content,
+    type_name: &Arc<str>,
+    metadata: &EntryMetadata,
+    if_version: Option<u64>,
+) -> Decided {
+    entry_set(state, context, scope, key, value, type_name, metadata, if_version)?.decided(state, context, key)
+}
+
+pub(super) fn append(
+    state: &AgentState,
+    context: &Context<'_>,
+    scope: ScopeId,
+    key: &Key,
+    text: &str,
+    separator: Separator,
+    if_version: Option<u64>,
+) -> Decided {
+    entry_appended(state, context, scope, key, text, separator, if_version)?.decided(state, context, key)
+}
+
+pub(super) fn remove(state: &AgentState, scope: ScopeId, key: &Key, if_version: Option<u64>) -> Decided {
+    let removed = entry_removed(state, scope, key, if_version)?;
+    let existed = removed.is_some();
+    Ok(Decision::new(removed.into_iter().collect(), AgentReply::Removed { existed }))
+}
+
+/// Decides all changes on a copy of the state that each of them changes.
+///
+/// A batch is a bulk command: each value is held to the limits on its own, and the whole by what it leads to, so that what
+/// makes room may come after what needs it. What it writes on the way there is held to the size that a state may have
+/// (or has), and what it removes was there or was written: no batch is a larger revision than a merge or a restore.
+pub(super) fn batch(state: &AgentState, context: &Context<'_>, scope: ScopeId, changes: &[EntryChange]) -> Decided {
+    expect_scope(state, scope)?;
+    let stamp = Stamp { rev: context.rev(), at: context.now, principal: &context.actor.principal };
+    let allowed = context.limits.state_bytes.max(state.bytes);
+    let (mut after, mut events) = (state.clone(), Vec::new());
+    let mut written = 0;
+    for change in changes {
+        for event in events_of(&after, context, scope, change)? {
+            written += written_bytes(&event);
+            // It was decided on this very state, so it fits. If it did not, whoever commits it would find out.
+            let _ = after.apply(&event, stamp);
+            events.push(event);
+        }
+        Limits::check(LimitName::StateBytes, written, allowed)?;
+    }
+    let warnings = check_totals(state, context, context.outside.entries + after.entries, after.notes, after.bytes)?;
+    Ok(Decision { events, reply: AgentReply::Done, warnings })
+}
+
+fn events_of(
+    state: &AgentState,
+    context: &Context<'_>,
+    scope: ScopeId,
+    change: &EntryChange,
+) -> Result<Vec<AgentEvent>, Refusal> {
+    Ok(match change {
+        EntryChange::Set { key, value, type_name, metadata, if_version } => {
+            let set = entry_set(state, context, scope, key, value, type_name, metadata, *if_version)?;
+            alloc::vec![set.event]
+        }
+        EntryChange::Append { key, text, separator, if_version } => {
+            let appended = entry_appended(state, context, scope, key, text, *separator, *if_version)?;
+            alloc::vec![appended.event]
+        }
+        EntryChange::Remove { key, if_version } => entry_removed(state, scope, key, *if_version)?.into_iter().collect(),
+        EntryChange::Move { from, to } => {
+            let entries = &expect_scope(state, scope)?.entries;
+            let entry = entries.get(from).ok_or_else(|| Refusal::NoEntry { key: from.clone() })?;
+            check_version(to, entries.get(to), Some(0))?;
+            let removed = AgentEvent::EntryRemoved { scope, key: from.clone() };
+            let entry = Box::new(entry.data.clone());
+            alloc::vec![removed, AgentEvent::EntrySet { scope, key: to.clone(), updated: false, entry }]
+        }
+    })
+}
+
+/// The bytes that an event adds to a log.
+fn written_bytes(event: &AgentEvent) -> u64 {
+    match event {
+        AgentEvent::EntrySet { key, entry, .. } => key.as_str().len() as u64 + entry.bytes(),
+        AgentEvent::EntryAppended { key, text, .. } => (key.as_str().len() + text.len()) as u64,
+        _ => 0,
+    }
+}
+
+/// An event that writes an entry; whether the memory has room for it was not asked yet.
+struct Write<'a> {
+    event: AgentEvent,
+    old: Option<&'a Arc<Entry>>,
+    /// What the entry will have.
+    bytes: u64,
+}
+
+impl Write<'_> {
+    fn decided(self, state: &AgentState, context: &Context<'_>, key: &Key) -> Decided {
+        let Self { event, old, bytes } = self;
+        let key_bytes = key.as_str().len() as u64;
+        let entries = context.outside.entries + state.entries + u64::from(old.is_none());
+        let bytes = state.bytes - old.map_or(0, |old| old.bytes() + key_bytes) + key_bytes + bytes;
+        let warnings = check_totals(state, context, entries, state.notes, bytes)?;
+        Ok(Decision { events: alloc::vec![event], reply: AgentReply::Written { updated: old.is_some() }, warnings })
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "the fields of one command")]
+fn entry_set<'a>(
+    state: &'a AgentState,
+    context: &Context<'_>,
+    scope: ScopeId,
+    key: &Key,
+    value: &Content,
+    type_name: &Arc<str>,
+    metadata: &EntryMetadata,
+    if_version: Option<u64>,
+) -> Result<Write<'a>, Refusal> {
+    let old = expect_scope(state, scope)?.entries.get(key);
+    check_version(key, old, if_version)?;
+    metadata.check(context.now, context.limits)?;
+    Limits::check(LimitName::TypeNameBytes, type_name.len() as u64, context.limits.type_name_bytes)?;
+    let entry = EntryData {
+        id: old.map_or_else(|| EntryId(context.next_id()), |old| old.id),
+        value: value.clone(),
+        type_name: type_name.clone(),
+        kind: metadata.kind.unwrap_or_default(),
+        importance: metadata.importance.unwrap_or(EntryMetadata::IMPORTANCE),
+        tags: metadata.tags.iter().flatten().map(|tag| Arc::from(tag.as_str())).collect(),
+        custom: metadata.custom.clone().map(Arc::new),
+        timestamp: metadata.at.unwrap_or(context.now),
+        expires_at: metadata.expiry(context.now)?,
+        author: Arc::from(metadata.author.as_deref().unwrap_or(&context.actor.principal)),
+        session: metadata.session.as_deref().map(Arc::from),
+    };
+    let bytes = entry.bytes();
+    Limits::check(LimitName::CommandBytes, bytes, context.limits.command_bytes)?;
+    Limits::check(LimitName::EntryBytes, bytes, context.limits.entry_bytes)?;
+    let updated = old.is_some();
+    let event = AgentEvent::EntrySet { scope, key: key.clone(), updated, entry: Box::new(entry) };
+    Ok(Write { event, old, bytes })
+}
+
+fn entry_appended<'a>(
+    state: &'a AgentState,
+    context: &Context<'_>,
+    scope: ScopeId,
+    key: &Key,
+    text: &str,
+    separator: Separator,
+    if_version: Option<u64>,
+) -> Result<Write<'a>, Refusal> {
+    let Some(old) = expect_scope(state, scope)?.entries.get(key) else {
+        let value = Content::of(text).map_err(|_| Refusal::NotText { key: key.clone(), found: "unreadable" })?;
+        let type_name = Arc::from("text");
+        return entry_set(state, context, scope, key, &value, &type_name, &EntryMetadata::default(), if_version);
+    };
+    check_version(key, Some(old), if_version)?;
+    let json = old.value.as_json();
+    if !json.starts_with('"') {
+        return Err(Refusal::NotText { key: key.clone(), found: old.value.kind_of_value() });
+    }
+    Limits::check(LimitName::CommandBytes, text.len() as u64, context.limits.command_bytes)?;
+    let mut text = text.to_owned();
+    if separator == Separator::Line && json.len() > 2 {
+        text.insert(0, '\n');
+    }
+    // As for a value that is set, the limit is on the JSON: escapes count, the two quotes are there already.
+    let added = serde_json::to_string(&text).map_or(0, |json| json.len() as u64 - 2);
+    let bytes = old.bytes() + added;
+    Limits::check(LimitName::EntryBytes, bytes, context.limits.entry_bytes)?;
+    let event = AgentEvent::EntryAppended { scope, key: key.clone(), text };
+    Ok(Write { event, old: Some(old), bytes })
+}
+
+fn entry_removed(
+    state: &AgentState,
+    scope: ScopeId,
+    key: &Key,
+    if_version: Option<u64>,
+) -> Result<Option<AgentEvent>, Refusal> {
+    let old = expect_scope(state, scope)?.entries.get(key);
+    check_version(key, old, if_version)?;
+    Ok(old.map(|_| AgentEvent::EntryRemoved { scope, key: key.clone() }))
+}
+
+fn check_version(key: &Key, old: Option<&Arc<Entry>>, if_version: Option<u64>) -> Result<(), Refusal> {
+    let Some(expected) = if_version else { return Ok(()) };
+    if old.map_or(0, |entry| entry.version) == expected {
+        return Ok(());
+    }
+    let current = old.map(|entry| Box::new(Entry::clone(entry)));
+    Err(Refusal::Conflict { key: key.clone(), expected, current })
+}

@@ -1,0 +1,184 @@
+//! Several changes in one revision, given one by one or computed from what is there.
+
+use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, EntryChange, Separator};
+use corkboard_core::{EntryMetadata, Key, Refusal, Request, ScopeState};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::place::{Place, content_of};
+use super::write::{Conditions, Future, request_conditions, unexpected};
+use crate::Result;
+use crate::engine::{Answer, Asked};
+
+/// Several changes in one revision: all of them, or none. Made by `batch`; answers the version that what it wrote has now.
+///
+/// Each change is decided on the result of those before it. The limits hold for the whole.
+///
+/// ```
+/// # use corkboard::Corkboard;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
+/// # let memory = Corkboard::open("memory:").await?.agent("a")?.working();
+/// memory.set("draft", "a plan").await?;
+/// let version = memory.batch().rename("draft", "plan").append("plan", ", agreed").set("open", &false).await?;
+/// assert_eq!(memory.get_entry("plan").await?.unwrap().version, version);
+/// # Ok(()) }
+/// ```
+#[must_use = "nothing is written until this is awaited"]
+pub struct Batch<'a> {
+    place: &'a Place,
+    changes: Result<Vec<EntryChange>>,
+    conditions: Conditions,
+}
+
+request_conditions!(Batch);
+
+impl Batch<'_> {
+    /// Stores a value, overwriting what is there.
+    pub fn set<T: Serialize + ?Sized>(self, key: &str, value: &T) -> Self {
+        self.with(|place| {
+            let type_name = std::any::type_name::<T>().into();
+            let (key, value) = (Key::new(key, place.limits())?, content_of(key, value)?);
+            Ok(EntryChange::Set {
+                key,
+                value,
+                type_name,
+                metadata: Box::new(EntryMetadata::default()),
+                if_version: None,
+            })
+        })
+    }
+
+    /// Adds text at the end of a text, or starts one.
+    pub fn append(self, key: &str, text: &str) -> Self {
+        self.with(|place| {
+            let (key, text) = (Key::new(key, place.limits())?, text.into());
+            Ok(EntryChange::Append { key, text, separator: Separator::None, if_version: None })
+        })
+    }
+
+    /// Removes an entry, if it is there.
+    pub fn remove(self, key: &str) -> Self {
+        self.with(|place| Ok(EntryChange::Remove { key: Key::new(key, place.limits())?, if_version: None }))
+    }
+
+    /// Gives an entry another key. All that is known about it stays. It must be there
+    /// ([`Refusal::NoEntry`](crate::Refusal::NoEntry)), and nothing may be under the other key
+    /// ([`Refusal::Conflict`](crate::Refusal::Conflict)).
+    pub fn rename(self, from: &str, to: &str) -> Self {
+        self.with(|place| {
+            let limits = place.limits();
+            Ok(EntryChange::Move { from: Key::new(from, limits)?, to: Key::new(to, limits)? })
+        })
+    }
+
+    /// Any change, with metadata and conditions of its own.
+    pub fn change(self, change: EntryChange) -> Self {
+        self.with(|_| Ok(change))
+    }
+
+    /// What is wrong with a change is said when the batch is awaited.
+    fn with(mut self, change: impl FnOnce(&Place) -> Result<EntryChange>) -> Self {
+        if let Ok(changes) = &mut self.changes {
+            match change(self.place) {
+                Ok(change) => changes.push(change),
+                Err(error) => self.changes = Err(error),
+            }
+        }
+        self
+    }
+}
+
+impl<'a> IntoFuture for Batch<'a> {
+    type Output = Result<u64>;
+    type IntoFuture = Future<'a, u64>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let Self { place, changes, conditions } = self;
+            let _timed = place.time_set();
+            let command = AgentCommand::Batch { scope: place.scope_id(), changes: changes? };
+            changed(place.ask(conditions.request(place, command)?).await?)
+        })
+    }
+}
+
+impl Place {
+    pub(super) fn batch(&self) -> Batch<'_> {
+        Batch { place: self, changes: Ok(Vec::new()), conditions: Conditions::default() }
+    }
+
+    /// Changes this scope by a function of what is there. No other change comes between; the function may run again if
+    /// someone was faster. Returns the version of what was written.
+    pub(crate) async fn change<F>(&self, mut compute: F) -> Result<u64>
+    where
+        F: FnMut(&ScopeState, Timestamp) -> Result<Vec<EntryChange>> + Send + 'static,
+    {
+        let _timed = self.time_set();
+        let scope = self.scope_id();
+        let make = move |state: &AgentState, now: Timestamp| {
+            let found = state.scope(scope).ok_or(Refusal::ScopeGone { scope })?;
+            Ok(Request::new(AgentCommand::Batch { scope, changes: compute(found, now)? }))
+        };
+        changed(self.ask_for(Asked::Computed(Box::new(make))).await?)
+    }
+}
+
+fn changed(answer: Answer<AgentReply>) -> Result<u64> {
+    match answer.reply {
+        AgentReply::Done => Ok(answer.rev),
+        other => Err(unexpected(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::place::Location;
+    use crate::{Content, Corkboard, Error};
+
+    /// One more than what is there, under a key.
+    fn one_more(scope: &ScopeState, now: Timestamp) -> Result<Vec<EntryChange>> {
+        let key = Key::new("n", &crate::Limits::default())?;
+        let count: u64 = scope.get("n", now).map_or(0, |entry| entry.value.parse().unwrap());
+        let value = Content::of(&(count + 1)).unwrap();
+        let metadata = Box::new(EntryMetadata::default());
+        Ok(vec![EntryChange::Set { key, value, type_name: "u64".into(), metadata, if_version: None }])
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_is_computed_is_computed_on_what_is_there() {
+        let board = Corkboard::open("memory:").await.unwrap();
+        let memory = board.agent("a").unwrap().working();
+        let short = memory.create_scope("short").await.unwrap();
+        let long = memory.create_durable_scope("long").await.unwrap();
+        for place in [&memory.place, short.place(), long.place()] {
+            let tasks: Vec<_> = (0..100).map(|_| tokio::spawn(changed_once(place.clone()))).collect();
+            for task in tasks {
+                task.await.unwrap();
+            }
+            let count = place.get::<u64>("n", crate::memory::place::Reach::Local).await.unwrap();
+            assert_eq!(count, Some(100), "{}", matches!(place.location, Location::Root));
+        }
+    }
+
+    async fn changed_once(place: Place) {
+        place.change(one_more).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_error_or_a_panic_changes_nothing_and_is_the_callers() {
+        let board = Corkboard::open("memory:").await.unwrap();
+        let agent = board.agent("a").unwrap();
+        let memory = agent.working();
+        let short = memory.create_scope("short").await.unwrap();
+        for place in [&memory.place, short.place()] {
+            let refused = place.change(|_, _| Err(Error::Closed)).await;
+            assert!(matches!(refused, Err(Error::Closed)), "{refused:?}");
+            let panicked = place.change(|_, _| panic!("no")).await;
+            assert!(matches!(panicked, Err(Error::Panicked { .. })), "{panicked:?}");
+            place.change(|_, _| Ok(Vec::new())).await.unwrap();
+            assert_eq!(place.len().await.unwrap(), 0);
+        }
+        assert_eq!(agent.rev().await.unwrap(), 0);
+    }
+}
