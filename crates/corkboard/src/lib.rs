@@ -24,6 +24,7 @@
 //!
 //! Everything remembered is a revisioned log: see `ARCHITECTURE.md`.
 
+pub mod context;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -40,6 +41,7 @@ mod snapshot;
 
 pub use board::{AgentSummary, Corkboard};
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use context::{Composition, ContextRequest, ContextWindow};
 pub use corkboard_core::agent::{AgentEvent, AgentReply, AgentState, MemorySnapshot};
 pub use corkboard_core::{
     Access, Actor, ActorKind, AgentId, Commit, CommitId, Content, Entry, EntryData, EntryId, EntryMetadata,

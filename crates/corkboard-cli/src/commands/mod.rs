@@ -1,6 +1,7 @@
 //! One file per command: its arguments, its help, what it does.
 
 mod completions;
+mod context;
 mod doctor;
 mod export;
 mod import;
@@ -25,6 +26,7 @@ pub(crate) enum Command {
     Memory(memory::Memory),
     #[command(subcommand)]
     Scope(scope::ScopeCommand),
+    Context(context::Context),
     Stats(stats::Stats),
     #[command(subcommand)]
     Snapshot(snapshot::Snapshot),
@@ -64,6 +66,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
     let result = match command {
         Command::Memory(memory) => memory.run(&session).await,
         Command::Scope(scope) => scope.run(&session).await,
+        Command::Context(context) => context.run(&session).await,
         Command::Stats(stats) => stats.run(&session).await,
         Command::Snapshot(snapshot) => snapshot.run(&session).await,
         Command::Export(_)
