@@ -104,6 +104,14 @@ pub enum Error {
     /// Logs could not be moved.
     #[error(transparent)]
     Transfer(#[from] TransferError),
+    /// A context window cannot be that small.
+    #[error("a context window of {budget} tokens is too small; the least is {least}")]
+    ContextBudget {
+        /// The tokens asked for.
+        budget: u64,
+        /// The fewest that may be asked for.
+        least: u64,
+    },
     /// The Corkboard was closed.
     #[error("this Corkboard is closed")]
     Closed,
@@ -214,6 +222,7 @@ impl Error {
                 StoreError::Closed => ("closed", Unavailable),
             },
             Self::Transfer(error) => (error.code(), error.kind()),
+            Self::ContextBudget { .. } => ("context_budget", Invalid),
             Self::Closed => ("closed", Unavailable),
         }
     }

@@ -24,6 +24,7 @@
 //!
 //! Everything remembered is a revisioned log: see `ARCHITECTURE.md`.
 
+pub mod context;
 pub mod scratchpad;
 pub mod store;
 #[cfg(feature = "testing")]
@@ -43,6 +44,7 @@ mod snapshot;
 
 pub use board::{AgentSummary, Corkboard};
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use context::{Composition, ContextRequest, ContextWindow};
 pub use corkboard_core::agent::{
     Activity, ActivityLine, AgentEvent, AgentReply, AgentState, DayActivity, Deed, EntryChange, MemorySnapshot,
     Separator,

@@ -35,6 +35,8 @@ pub struct Options {
     pub bookmark_interval: Duration,
     /// How far a live watcher may fall behind before it is cut off.
     pub max_watch_lag: u64,
+    /// How many tokens a context window may have unless its request says otherwise.
+    pub context_tokens: u64,
     /// In whose name handles act unless they are told otherwise.
     pub actor: Actor,
     /// Where time comes from.
@@ -56,6 +58,7 @@ impl Default for Options {
             conversation_idle: Duration::from_secs(24 * 60 * 60),
             bookmark_interval: Duration::from_secs(15),
             max_watch_lag: 10_000,
+            context_tokens: 8_000,
             actor: Actor::local(),
             clock: Arc::new(SystemClock),
         }

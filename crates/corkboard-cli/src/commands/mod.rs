@@ -2,6 +2,7 @@
 
 mod activity;
 mod completions;
+mod context;
 mod doctor;
 mod export;
 mod handoff;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Activity(activity::Activity),
     #[command(subcommand)]
     Tools(tools::Tools),
+    Context(context::Context),
     Stats(stats::Stats),
     #[command(subcommand)]
     Snapshot(snapshot::Snapshot),
@@ -74,6 +76,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Handoff(handoff) => handoff.run(&session).await,
         Command::Activity(activity) => activity.run(&session).await,
         Command::Tools(tools) => tools.run(&session).await,
+        Command::Context(context) => context.run(&session).await,
         Command::Stats(stats) => stats.run(&session).await,
         Command::Snapshot(snapshot) => snapshot.run(&session).await,
         Command::Export(_)

@@ -8,6 +8,7 @@
     reason = "in a test, helpers included, a panic is the way to fail"
 )]
 
+mod context;
 mod doctor;
 mod errors;
 mod file;

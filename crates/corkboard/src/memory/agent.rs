@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use corkboard_core::agent::{Activity, AgentCommand, AgentReply, AgentState, DayActivity, Forget, MemorySnapshot};
 use corkboard_core::{
-    Actor, AgentId, ConversationId, FORMAT_VERSION, Key, NoteId, Request, ScopeId, Space, SpaceId, Usage,
+    Actor, AgentId, ConversationId, FORMAT_VERSION, Key, NoteId, Request, Revisioned, ScopeId, Space, SpaceId, Usage,
 };
+use jiff::Timestamp;
 use jiff::civil::Date;
 use tokio::sync::broadcast;
 
@@ -22,8 +23,9 @@ use super::stats::MemoryStats;
 use super::working::WorkingMemory;
 use super::write::unexpected;
 use crate::board::check_tier;
+use crate::context::ContextRequest;
 use crate::engine::{Answer, Asked, Engine, Slot, Watch, joined};
-use crate::options::Tier;
+use crate::options::{Options, Tier};
 use crate::{Error, Result, ids};
 
 /// What the handles of one agent share in this process.
@@ -249,6 +251,17 @@ impl AgentMemory {
         Ok(LongTermMemory { agent_id: self.runtime.id.clone() })
     }
 
+    /// The state as it is now, and the time in it.
+    pub(crate) async fn current(&self) -> Result<(Arc<Revisioned<AgentState>>, Timestamp)> {
+        let current = self.runtime.engine.current(&self.runtime.slot).await?;
+        let now = self.runtime.engine.now(&current);
+        Ok((current, now))
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.runtime.engine.options
+    }
+
     /// The revision that the memory is at.
     pub async fn rev(&self) -> Result<u64> {
         Ok(self.runtime.engine.current(&self.runtime.slot).await?.head.rev)
@@ -351,8 +364,8 @@ impl AgentMemory {
 
     /// Counts over all of the memory.
     pub async fn stats(&self) -> Result<MemoryStats> {
-        let current = self.runtime.engine.current(&self.runtime.slot).await?;
-        let now = self.runtime.engine.now(&current);
+        let window = self.context_window().compose(ContextRequest::new()).await?;
+        let (current, now) = self.current().await?;
         let ephemeral = self.runtime.ephemeral.with(AgentState::clone);
         let states = [&current.state, &ephemeral];
         let scopes = || states.iter().flat_map(|state| state.all_scopes());
@@ -369,8 +382,8 @@ impl AgentMemory {
             storage_percent_used: if limit > 0 { used as f32 / limit as f32 * 100.0 } else { 0.0 },
             oldest_entry: times().min(),
             newest_entry: times().max(),
-            context_tokens_used: 0,
-            context_tokens_max: 0,
+            context_tokens_used: window.tokens,
+            context_tokens_max: window.budget,
             total_notes: states.iter().map(|state| state.note_count()).sum(),
             rev: current.head.rev,
         })

@@ -1,0 +1,103 @@
+//! `cork context`: what to tell a model of an agent's memory.
+
+use clap::{Args, ValueEnum};
+use corkboard::context::{LeftOut, SectionReport, Strategy, Why};
+use corkboard::{Composition, ContextRequest};
+
+use crate::exit::Failure;
+use crate::output::{Room, one_line, shown, table};
+use crate::session::Session;
+
+/// Compose a prompt from what an agent remembers, within a budget of tokens
+///
+/// What seldom changes comes first, so that a provider's prompt cache keeps hitting. Tokens are those of OpenAI's o200k_base;
+/// for other vendors' models the count is an estimate.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork context
+  cork context --budget 2000 --query 'deploy to staging'
+  cork context --conversation chat-1 --sections
+  cork --json context --strategy compact")]
+pub(crate) struct Context {
+    /// How many tokens it may have [default: 8000]
+    #[arg(long, value_name = "TOKENS")]
+    budget: Option<u64>,
+
+    /// Show the scratchpad of this conversation too
+    #[arg(long, value_name = "ID", env = "CORK_CONVERSATION", hide_env_values = true)]
+    conversation: Option<String>,
+
+    /// Add what is found for this and not shown otherwise
+    #[arg(long, value_name = "TEXT")]
+    query: Option<String>,
+
+    /// What is done about want of room
+    #[arg(long, value_name = "STRATEGY", default_value = "trim")]
+    strategy: StrategyName,
+
+    /// Show what each section uses and leaves out instead of the text
+    #[arg(long)]
+    sections: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum StrategyName {
+    /// Cut what is long, leave out the least important and the oldest
+    Trim,
+    /// Before that, merge what says the same and shorten old notes
+    Compact,
+}
+
+impl Context {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let mut request = ContextRequest::new().strategy(match self.strategy {
+            StrategyName::Trim => Strategy::Trim,
+            StrategyName::Compact => Strategy::Compact,
+        });
+        request.budget = self.budget;
+        // A variable that is set to nothing is not set.
+        request.conversation = self.conversation.filter(|id| !id.is_empty());
+        request.query = self.query;
+        let window = session.agent.context_window().compose(request).await?;
+        match (session.output.is_json(), self.sections) {
+            (true, _) => session.output.document(&window),
+            (false, true) => session.output.line(&sections(&window)),
+            (false, false) => session.output.raw(shown(&window.text).as_bytes()),
+        }
+    }
+}
+
+fn sections(window: &Composition) -> String {
+    let total = format!("{} of {} tokens", window.tokens, window.budget);
+    if window.sections.is_empty() {
+        return total;
+    }
+    let rows = window.sections.iter().map(|section| {
+        let SectionReport { name, tokens, allowed, items, left_out } = section;
+        let reasons: Vec<String> = left_out.iter().map(reason).collect();
+        [name.to_string(), items.to_string(), tokens.to_string(), allowed.to_string(), one_line(&reasons.join("; "))]
+    });
+    let header = [
+        ("SECTION", Room::Whole),
+        ("ITEMS", Room::Whole),
+        ("TOKENS", Room::Whole),
+        ("ALLOWED", Room::Whole),
+        ("LEFT OUT", Room::Rest),
+    ];
+    format!("{}\n{total}", table(header, rows))
+}
+
+/// "3 for want of room: a, b, c".
+fn reason(left_out: &LeftOut) -> String {
+    let LeftOut { why, count, first } = left_out;
+    let why = match why {
+        Why::Cut => "cut",
+        Why::NoRoom => "for want of room",
+        Why::AlreadyShown => "shown already",
+        Why::Merged => "merged",
+        _ => "for another reason",
+    };
+    let more = if *count > first.len() as u64 { ", …" } else { "" };
+    format!("{count} {why}: {}{more}", first.join(", "))
+}

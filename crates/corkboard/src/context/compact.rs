@@ -1,0 +1,58 @@
+//! The strategy `Compact`: the same said in fewer words.
+
+use std::collections::HashMap;
+
+use super::compose::Material;
+use super::item::Body;
+use super::list::{EntryLine, NoteLine};
+
+/// The newest notes are never collapsed: at least so many, and fewer than twice as many. It moves by whole blocks, so that
+/// one more note seldom changes those before it.
+const FRESH: u64 = 32;
+
+/// Merges entries that have the same value and notes that say the same, and collapses old notes to their beginning.
+pub(super) fn compact(material: &mut Material<'_>) {
+    merge_entries(&mut material.entries);
+    merge_entries(&mut material.conversation_entries);
+    merge_notes(&mut material.notes);
+    merge_notes(&mut material.conversation_notes);
+}
+
+/// Of entries with the same value the most important one stands for all.
+fn merge_entries(entries: &mut Vec<EntryLine<'_>>) {
+    entries.sort_by(|one, other| other.importance.total_cmp(&one.importance));
+    let mut places = HashMap::new();
+    let mut merged: Vec<EntryLine<'_>> = Vec::new();
+    for entry in entries.drain(..) {
+        let value = match entry.body {
+            Body::Text(text) => text,
+            Body::Value(value) => value.as_json(),
+        };
+        let place = *places.entry(value).or_insert(merged.len());
+        match merged.get_mut(place) {
+            Some(first) => first.same.push(entry.key),
+            None => merged.push(entry),
+        }
+    }
+    *entries = merged;
+}
+
+/// Of notes that say the same the newest one stands for all.
+fn merge_notes(notes: &mut Vec<NoteLine<'_>>) {
+    let newest = notes.last().map_or(0, |note| note.id);
+    let fresh = (newest / FRESH * FRESH).saturating_sub(FRESH);
+    let mut places = HashMap::new();
+    let mut merged: Vec<NoteLine<'_>> = Vec::new();
+    for mut note in notes.drain(..).rev() {
+        let place = *places.entry(note.text.trim()).or_insert(merged.len());
+        match merged.get_mut(place) {
+            Some(newest) => newest.same.push(note.id),
+            None => {
+                note.is_collapsed = note.id < fresh;
+                merged.push(note);
+            }
+        }
+    }
+    merged.reverse();
+    *notes = merged;
+}

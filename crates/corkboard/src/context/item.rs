@@ -1,0 +1,171 @@
+//! One remembered thing, written out for a prompt, and cut if it is too long.
+
+use std::borrow::Cow;
+
+use corkboard_core::Content;
+
+use super::{escape, tokens};
+
+/// More bytes than this for a token are not looked at: no prose has so many, and a wall of blanks is not worth more.
+const BYTES_PER_TOKEN: u64 = 16;
+/// Fewer tokens than this are not worth the mark that says that the rest is missing.
+const LEAST_SHOWN: u64 = 8;
+
+/// What is to be shown.
+#[derive(Clone, Copy)]
+pub(super) enum Body<'a> {
+    Text(&'a str),
+    Value(&'a Content),
+}
+
+impl<'a> Body<'a> {
+    /// A text as it is, any other value as compact JSON.
+    fn text(self) -> Cow<'a, str> {
+        match self {
+            Self::Text(text) => text.into(),
+            Self::Value(value) => value.as_text().unwrap_or_else(|| compact_json(value.as_json())),
+        }
+    }
+
+    pub(super) fn is_blank(self) -> bool {
+        self.text().trim().is_empty()
+    }
+}
+
+/// A thing written out: whole lines, none of which begins at column 0.
+pub(super) struct Rendered {
+    pub(super) text: String,
+    pub(super) tokens: u64,
+    pub(super) is_cut: bool,
+}
+
+/// A text that has a section to itself.
+pub(super) fn block(body: Body<'_>, most: u64) -> Option<Rendered> {
+    render("  ".into(), "  ", body, most)
+}
+
+/// An item of a list, with what stands before its text.
+pub(super) fn listed(label: &str, body: Body<'_>, most: u64) -> Option<Rendered> {
+    render(format!("  - {label}"), "    ", body, most)
+}
+
+/// A key as it stands before a value: quoted where it could be taken for more than a key.
+pub(super) fn push_key(out: &mut String, key: &str) {
+    let is_plain =
+        |character: char| character.is_alphanumeric() || matches!(character, '-' | '_' | '.' | '/' | '@' | '+');
+    if !key.is_empty() && key.chars().all(is_plain) {
+        return out.push_str(key);
+    }
+    out.push('"');
+    escape::push_line(out, &key.replace('\\', "\\\\").replace('"', "\\\""));
+    out.push('"');
+}
+
+/// Nothing if no part worth showing fits.
+fn render(mut text: String, indent: &str, body: Body<'_>, most: u64) -> Option<Rendered> {
+    let body = body.text();
+    let label = text.len();
+    let bytes = usize::try_from(most.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
+    let looked_at = body.get(..body.floor_char_boundary(bytes)).unwrap_or(&body);
+    escape::push_lines(&mut text, looked_at, indent);
+    if looked_at.len() == body.len() {
+        text.push('\n');
+        if let Some(tokens) = tokens::count_within(&text, most) {
+            return Some(Rendered { text, tokens, is_cut: false });
+        }
+    }
+    let mark = format!("… [cut: the whole has {} bytes]\n", body.len());
+    let mut room = most.checked_sub(tokens::count(&mark))?;
+    loop {
+        // The mark stands at the end of a line, never at the beginning of one.
+        let beginning = tokens::beginning(&text, room).trim_end();
+        if room < LEAST_SHOWN || beginning.len() <= label {
+            return None;
+        }
+        let cut = [beginning, &mark].concat();
+        let tokens = tokens::count(&cut);
+        if tokens <= most {
+            return Some(Rendered { text: cut, tokens, is_cut: true });
+        }
+        room = room.saturating_sub(tokens - most);
+    }
+}
+
+/// JSON without the white space between its tokens. Numbers and strings stay as they were written.
+fn compact_json(json: &str) -> Cow<'_, str> {
+    if !json.bytes().any(|byte| byte.is_ascii_whitespace()) {
+        return json.into();
+    }
+    let (mut in_string, mut escaped) = (false, false);
+    let is_kept = |character: &char| {
+        if in_string {
+            in_string = escaped || *character != '"';
+            escaped = !escaped && *character == '\\';
+            return true;
+        }
+        in_string = *character == '"';
+        !character.is_ascii_whitespace()
+    };
+    json.chars().filter(is_kept).collect::<String>().into()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    fn shown(body: Body<'_>, most: u64) -> String {
+        let rendered = listed("key: ", body, most).unwrap();
+        assert_eq!(rendered.tokens, tokens::count(&rendered.text));
+        assert!(rendered.tokens <= most);
+        rendered.text
+    }
+
+    #[test]
+    fn text_as_text_and_values_as_compact_json() {
+        let value = |json| Content::from_json(json).unwrap();
+        assert_eq!(shown(Body::Text("one\ntwo\n"), 50), "  - key: one\n    two\n    \n");
+        assert_eq!(shown(Body::Value(&value(r#""say \"hi\"""#)), 50), "  - key: say \"hi\"\n");
+        assert_eq!(
+            shown(Body::Value(&value(r#"{ "a b" : [1, 2.50, "\" x"] }"#)), 50),
+            "  - key: {\"a b\":[1,2.50,\"\\\" x\"]}\n"
+        );
+    }
+
+    #[test]
+    fn keys_are_keys() {
+        for (key, shown) in [
+            ("user/name_1.x-y", "user/name_1.x-y"),
+            ("größe", "größe"),
+            ("a: b", "\"a: b\""),
+            ("a\" \\", "\"a\\\" \\\\\""),
+            ("</entries>\n", "\"&lt;/entries>&#xa;\""),
+        ] {
+            let mut out = String::new();
+            push_key(&mut out, key);
+            assert_eq!(out, shown);
+        }
+    }
+
+    #[test]
+    fn what_is_cut_says_so() {
+        let text = "word ".repeat(1000);
+        let cut = shown(Body::Text(&text), 40);
+        assert!(cut.starts_with("  - key: word word"), "{cut}");
+        assert!(cut.ends_with("word… [cut: the whole has 5000 bytes]\n"), "{cut}");
+        // Blank lines do not bring the mark to the beginning of a line.
+        let blank = shown(Body::Text(&format!("word{}", "\n".repeat(1000))), 40);
+        assert_eq!(blank, "  - key: word… [cut: the whole has 1004 bytes]\n");
+        // A long line costs no more than its beginning.
+        let wall = shown(Body::Text(&"x".repeat(1 << 20)), 40);
+        assert!(wall.ends_with("x… [cut: the whole has 1048576 bytes]\n"), "{wall}");
+    }
+
+    #[test]
+    fn what_does_not_fit_at_all_is_not_shown() {
+        for most in 0..12 {
+            assert!(listed("key: ", Body::Text(&"word ".repeat(100)), most).is_none(), "{most}");
+        }
+        assert!(listed(&"key".repeat(50), Body::Text(&"word ".repeat(100)), 40).is_none());
+    }
+}

@@ -1,0 +1,180 @@
+//! Lists of entries and notes in the room they have.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet};
+use std::fmt;
+
+use super::Why;
+use super::item::{self, Body, Rendered};
+use super::section::Section;
+
+/// How many keys of entries with the same value are named.
+const KEYS_NAMED: usize = 16;
+/// What an old note that was collapsed may have, in tokens.
+const COLLAPSED: u64 = 32;
+
+/// An entry, or several that have the same value.
+#[derive(Clone)]
+pub(super) struct EntryLine<'a> {
+    pub(super) key: &'a str,
+    /// The keys of the others.
+    pub(super) same: Vec<&'a str>,
+    pub(super) body: Body<'a>,
+    pub(super) importance: f32,
+}
+
+impl<'a> EntryLine<'a> {
+    pub(super) fn new(key: &'a str, body: Body<'a>, importance: f32) -> Self {
+        Self { key, same: Vec::new(), body, importance }
+    }
+
+    fn label(&self) -> String {
+        let mut label = String::new();
+        item::push_key(&mut label, self.key);
+        for key in self.same.iter().take(KEYS_NAMED - 1) {
+            label.push_str(", ");
+            item::push_key(&mut label, key);
+        }
+        match self.same.len().saturating_sub(KEYS_NAMED - 1) {
+            0 => {}
+            more => label.push_str(&format!(" and {more} more")),
+        }
+        label.push_str(": ");
+        label
+    }
+}
+
+/// A note, or several that say the same.
+#[derive(Clone)]
+pub(super) struct NoteLine<'a> {
+    pub(super) id: u64,
+    pub(super) text: &'a str,
+    /// The numbers of the others.
+    pub(super) same: Vec<u64>,
+    /// Whether its beginning is enough.
+    pub(super) is_collapsed: bool,
+}
+
+impl<'a> NoteLine<'a> {
+    pub(super) fn new(id: u64, text: &'a str) -> Self {
+        Self { id, text, same: Vec::new(), is_collapsed: false }
+    }
+
+    fn render(&self, most: u64) -> Option<Rendered> {
+        let most = if self.is_collapsed { most.min(COLLAPSED) } else { most };
+        let label = if self.same.is_empty() { String::new() } else { format!("({}×) ", self.same.len() + 1) };
+        item::listed(&label, Body::Text(self.text), most)
+    }
+}
+
+/// A thing that may be shown, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum What<'a> {
+    Key(&'a str),
+    Note(u64),
+}
+
+impl fmt::Display for What<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(key) => f.write_str(key),
+            Self::Note(id) => write!(f, "note {id}"),
+        }
+    }
+}
+
+/// Takes entries by importance, then in their order, until one does not fit. What is shown whole goes into `shown`.
+pub(super) fn fill<'a>(
+    section: &mut Section,
+    entries: &[EntryLine<'a>],
+    most: u64,
+    kept: u64,
+    shown: &mut HashSet<What<'a>>,
+) {
+    // A heap gives the first few of many in order without sorting them all. Where no number is negative, the order of their
+    // bits is theirs; adding nothing makes minus zero zero.
+    let rank = |(at, entry): (usize, &EntryLine<'_>)| ((entry.importance + 0.0).to_bits(), Reverse(at));
+    let mut ranked: BinaryHeap<_> = entries.iter().enumerate().map(rank).collect();
+    while let Some((_, Reverse(at))) = ranked.pop() {
+        let Some(entry) = entries.get(at) else { continue };
+        let rendered = item::listed(&entry.label(), entry.body, most);
+        let is_whole = rendered.as_ref().is_some_and(|rendered| !rendered.is_cut);
+        if !section.push(What::Key(entry.key), rendered, kept) {
+            break;
+        }
+        entry.same.iter().for_each(|key| section.leave_out(Why::Merged, What::Key(key)));
+        if is_whole {
+            shown.insert(What::Key(entry.key));
+            shown.extend(entry.same.iter().map(|key| What::Key(key)));
+        }
+    }
+    let count = ranked.len();
+    let rest = std::iter::from_fn(|| ranked.pop().and_then(|(_, Reverse(at))| entries.get(at)));
+    section.leave_out_rest(count, rest.map(|entry| What::Key(entry.key)));
+}
+
+/// The newest notes, as many as fit.
+pub(super) struct NoteLines<'n, 'a> {
+    notes: &'n [NoteLine<'a>],
+    most: u64,
+    /// The newest first.
+    taken: Vec<Rendered>,
+    tokens: u64,
+    /// The next one, if it was looked at and did not fit.
+    next: Option<Rendered>,
+}
+
+impl<'n, 'a> NoteLines<'n, 'a> {
+    /// Of notes in the order they were added.
+    pub(super) fn new(notes: &'n [NoteLine<'a>], most: u64) -> Self {
+        Self { notes, most, taken: Vec::new(), tokens: 0, next: None }
+    }
+
+    /// Takes notes from the newest on for as long as all together have no more than `room` tokens.
+    pub(super) fn take_up_to(&mut self, room: u64) {
+        while let Some(note) = self.notes.iter().rev().nth(self.taken.len()) {
+            let Some(line) = self.next.take().or_else(|| note.render(self.most)) else { return };
+            if self.tokens + line.tokens > room {
+                self.next = Some(line);
+                return;
+            }
+            self.tokens += line.tokens;
+            self.taken.push(line);
+        }
+    }
+
+    /// What the notes taken have.
+    pub(super) fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// What is known of all notes' tokens.
+    pub(super) fn tokens_needed(&self) -> u64 {
+        if self.taken.len() == self.notes.len() { self.tokens } else { u64::MAX / 2 }
+    }
+
+    /// Puts the notes into their section. If older ones are left out, the first shown is one whose number is a multiple of a
+    /// quarter, or an eighth, of how many fit: it stays the first until so many more were added, and all before the new
+    /// note stays as it was.
+    pub(super) fn write(mut self, section: &mut Section, shown: &mut HashSet<What<'a>>) {
+        let fitting = self.taken.len();
+        if fitting < self.notes.len() && fitting >= 4 {
+            let block = 1 << (fitting / 4).ilog2();
+            let number = |at: usize| self.notes.iter().rev().nth(at).map_or(0, |note| note.id);
+            let first = number(fitting - 1).next_multiple_of(block);
+            let kept = (0..fitting).take_while(|at| number(*at) >= first).count();
+            self.taken.truncate(kept);
+        }
+        let (left_out, kept) = self.notes.split_at(self.notes.len() - self.taken.len());
+        for (note, line) in kept.iter().zip(self.taken.into_iter().rev()) {
+            let is_cut = line.is_cut;
+            section.push(What::Note(note.id), Some(line), 0);
+            note.same.iter().for_each(|id| section.leave_out(Why::Merged, What::Note(*id)));
+            if !is_cut {
+                shown.insert(What::Note(note.id));
+                shown.extend(note.same.iter().map(|id| What::Note(*id)));
+            }
+        }
+        section.leave_out_rest(left_out.len(), left_out.iter().rev().map(|note| What::Note(note.id)));
+    }
+}

@@ -1,0 +1,255 @@
+//! The context window: a prompt composed from what an agent remembers, within a budget of tokens.
+//!
+//! What seldom changes comes first (handoff, entries by importance, notes), what changes with every turn last (scratchpads,
+//! what a query found), so that a provider's prompt cache keeps hitting. The same content gives the same bytes.
+//!
+//! Remembered text is data. It stands between tags, indented and escaped, so that it can neither close its section nor pose
+//! as an instruction.
+
+mod compact;
+mod compose;
+mod escape;
+#[cfg(test)]
+mod hostile;
+mod item;
+mod list;
+mod section;
+mod shares;
+mod sources;
+#[cfg(test)]
+mod tests;
+mod tokens;
+
+use std::fmt;
+
+use corkboard_core::ScopeId;
+use corkboard_core::agent::AgentState;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use self::compose::{HANDOFF_KEY, Material, SCRATCHPAD_KEY};
+use self::item::Body;
+use self::list::{EntryLine, NoteLine};
+use self::shares::LEAST_BUDGET;
+use crate::board::check_tier;
+use crate::options::Tier;
+use crate::{AgentMemory, Error, Result};
+
+/// What a window is to show.
+///
+/// ```
+/// # use corkboard::{ContextRequest, Corkboard};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
+/// # let agent = Corkboard::open("memory:").await?.agent("a")?;
+/// agent.working().set("user_name", "Ada").await?;
+/// let window = agent.context_window().compose(ContextRequest::new().budget(2_000)).await?;
+/// assert!(window.text.contains("<entries>\n  - user_name: Ada\n</entries>\n"));
+/// assert!(window.tokens <= 2_000);
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ContextRequest {
+    /// How many tokens it may have; nothing said: [`Options::context_tokens`](crate::Options::context_tokens).
+    pub budget: Option<u64>,
+    /// The conversation whose scratchpad belongs to it.
+    pub conversation: Option<String>,
+    /// What is asked about: what is found and not shown otherwise is added.
+    pub query: Option<String>,
+    /// What is done about want of room.
+    pub strategy: Strategy,
+}
+
+impl ContextRequest {
+    /// The default budget, and no more than what is always shown.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With at most so many tokens.
+    pub fn budget(mut self, tokens: u64) -> Self {
+        self.budget = Some(tokens);
+        self
+    }
+
+    /// With the scratchpad of a conversation.
+    pub fn conversation(mut self, id: impl Into<String>) -> Self {
+        self.conversation = Some(id.into());
+        self
+    }
+
+    /// With what is found for a query.
+    pub fn query(mut self, query: impl Into<String>) -> Self {
+        self.query = Some(query.into());
+        self
+    }
+
+    /// With another strategy.
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = strategy;
+        self
+    }
+}
+
+/// What is done about want of room.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Strategy {
+    /// Long items are cut; the least important entries and the oldest notes are left out.
+    #[default]
+    Trim,
+    /// Before that, entries with the same value share a line, notes that say the same are shown once, and old notes are cut
+    /// to their beginning. Needs the tier `teams`.
+    Compact,
+}
+
+/// A section of the window, in the window's order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum SectionName {
+    /// What the last session left: the entry `session-handoff`.
+    Handoff,
+    /// The entries, by importance, then by key.
+    Entries,
+    /// The notes, in the order they were added.
+    Notes,
+    /// The active task's jotting: the entry `scratchpad`.
+    Scratchpad,
+    /// The conversation's scratchpad.
+    Conversation,
+    /// What the query found.
+    Found,
+}
+
+impl fmt::Display for SectionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Handoff => "handoff",
+            Self::Entries => "entries",
+            Self::Notes => "notes",
+            Self::Scratchpad => "scratchpad",
+            Self::Conversation => "conversation",
+            Self::Found => "found",
+        })
+    }
+}
+
+/// A window, and what is in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Composition {
+    /// The text for the prompt; empty if nothing is remembered.
+    pub text: String,
+    /// Its tokens, by OpenAI's `o200k_base`. For other vendors' models it is an estimate.
+    pub tokens: u64,
+    /// What it was allowed.
+    pub budget: u64,
+    /// The revision of the memory that it shows.
+    pub rev: u64,
+    /// What each section shows and leaves out, in the text's order. Empty ones are missing here as they are there.
+    pub sections: Vec<SectionReport>,
+}
+
+/// What a section shows and leaves out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SectionReport {
+    /// Which one.
+    pub name: SectionName,
+    /// The tokens it uses, its tags included.
+    pub tokens: u64,
+    /// The tokens it might have used.
+    pub allowed: u64,
+    /// How many items it shows.
+    pub items: u64,
+    /// What is not shown, or not all of it.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Things that a section leaves out for the same reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// The reason.
+    pub why: Why,
+    /// How many.
+    pub count: u64,
+    /// The first few of them: keys of entries, numbers of notes.
+    pub first: Vec<String>,
+}
+
+/// Why something is not shown, or not all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Why {
+    /// Its beginning is shown; the rest is too long.
+    Cut,
+    /// Its section is full.
+    NoRoom,
+    /// It is shown in another section.
+    AlreadyShown,
+    /// Another one says the same, and names it.
+    Merged,
+}
+
+impl AgentMemory {
+    /// The context window: what to tell a model of this memory. Available in every tier.
+    pub fn context_window(&self) -> ContextWindow {
+        ContextWindow { memory: self.clone() }
+    }
+}
+
+/// Composes prompts from an agent's memory.
+#[derive(Clone)]
+pub struct ContextWindow {
+    memory: AgentMemory,
+}
+
+impl ContextWindow {
+    /// A window on the memory as it is now. It never has more tokens than its budget.
+    pub async fn compose(&self, request: ContextRequest) -> Result<Composition> {
+        let options = self.memory.options();
+        if request.strategy == Strategy::Compact {
+            check_tier(options, "compacting the context window", Tier::Teams)?;
+        }
+        let budget = request.budget.unwrap_or(options.context_tokens);
+        if budget < LEAST_BUDGET {
+            return Err(Error::ContextBudget { budget, least: LEAST_BUDGET });
+        }
+        let hits = match request.query.as_deref() {
+            Some(query) => sources::hits(&self.memory, query).await?,
+            None => Vec::new(),
+        };
+        let pad = match request.conversation.as_deref() {
+            Some(conversation) => sources::conversation(&self.memory, conversation).await?,
+            None => sources::Pad::default(),
+        };
+        let (current, now) = self.memory.current().await?;
+        let mut material = remembered(&current.state, now);
+        material.conversation_entries =
+            pad.entries.iter().map(|(key, value)| EntryLine::new(key, Body::Text(value), 0.0)).collect();
+        let numbered = (1..).zip(&pad.notes);
+        material.conversation_notes = numbered.map(|(id, text)| NoteLine::new(id, text)).collect();
+        material.hits = &hits;
+        let composed = compose::compose(material, budget, request.strategy);
+        let compose::Composed { text, tokens, sections } = composed;
+        Ok(Composition { text, tokens, budget, rev: current.head.rev, sections })
+    }
+}
+
+/// What an agent's root scope has to show. No section repeats the two entries that have sections of their own.
+fn remembered(state: &AgentState, now: Timestamp) -> Material<'_> {
+    let Some(root) = state.scope(ScopeId::ROOT) else { return Material::default() };
+    let entry = |key| root.get(key, now).map(|entry| Body::Value(&entry.value));
+    let others = root.live_entries(now).filter(|(key, _)| !matches!(key.as_str(), HANDOFF_KEY | SCRATCHPAD_KEY));
+    Material {
+        handoff: entry(HANDOFF_KEY),
+        scratchpad: entry(SCRATCHPAD_KEY),
+        entries: others
+            .map(|(key, entry)| EntryLine::new(key.as_str(), Body::Value(&entry.value), entry.importance))
+            .collect(),
+        notes: root.notes.values().map(|note| NoteLine::new(note.id.0, &note.text)).collect(),
+        ..Material::default()
+    }
+}

@@ -1,0 +1,121 @@
+//! A section of the window while it is filled, and what is said about it.
+
+use std::fmt::Display;
+
+use super::item::Rendered;
+use super::{LeftOut, SectionName, SectionReport, Why, tokens};
+
+/// How many of the things that were left out are named.
+const NAMED: usize = 8;
+
+/// Items between two tags. Its room includes the tags.
+pub(super) struct Section {
+    name: SectionName,
+    room: u64,
+    frame: u64,
+    items: Vec<Rendered>,
+    used: u64,
+    left_out: Vec<LeftOut>,
+}
+
+impl Section {
+    pub(super) fn new(name: SectionName, room: u64) -> Self {
+        Self { name, room, frame: Self::frame(name), items: Vec::new(), used: 0, left_out: Vec::new() }
+    }
+
+    /// Tokens of a section's tags.
+    pub(super) fn frame(name: SectionName) -> u64 {
+        tokens::count(&opening(name)) + tokens::count(&closing(name))
+    }
+
+    /// Tokens that an item may still have.
+    pub(super) fn left(&self) -> u64 {
+        self.room.saturating_sub(self.frame + self.used)
+    }
+
+    /// Tokens of what is shown, the tags included; none if it is empty.
+    pub(super) fn tokens(&self) -> u64 {
+        if self.items.is_empty() { 0 } else { self.frame + self.used }
+    }
+
+    /// Takes an item, if there is room for it and for `kept` tokens more. Returns whether it took it.
+    pub(super) fn push(&mut self, what: impl Display, item: Option<Rendered>, kept: u64) -> bool {
+        match item {
+            Some(item) if item.tokens.saturating_add(kept) <= self.left() => {
+                if item.is_cut {
+                    self.leave_out(Why::Cut, what);
+                }
+                self.used += item.tokens;
+                self.items.push(item);
+                true
+            }
+            _ => {
+                self.leave_out(Why::NoRoom, what);
+                false
+            }
+        }
+    }
+
+    /// Takes the last item back.
+    pub(super) fn pop(&mut self) -> bool {
+        let Some(item) = self.items.pop() else { return false };
+        self.used -= item.tokens;
+        self.leave_out(Why::NoRoom, "the last one");
+        true
+    }
+
+    pub(super) fn leave_out(&mut self, why: Why, what: impl Display) {
+        let group = self.group(why);
+        group.count += 1;
+        if group.first.len() < NAMED {
+            group.first.push(what.to_string());
+        }
+    }
+
+    /// Leaves many out for want of room. Only the first are asked for their names.
+    pub(super) fn leave_out_rest<T: Display>(&mut self, count: usize, mut rest: impl Iterator<Item = T>) {
+        let named = rest.by_ref().take(count.min(NAMED)).map(|what| self.leave_out(Why::NoRoom, what)).count();
+        if count > named {
+            self.group(Why::NoRoom).count += (count - named) as u64;
+        }
+    }
+
+    fn group(&mut self, why: Why) -> &mut LeftOut {
+        let at = self.left_out.iter().position(|group| group.why == why).unwrap_or_else(|| {
+            self.left_out.push(LeftOut { why, count: 0, first: Vec::new() });
+            self.left_out.len() - 1
+        });
+        #[allow(clippy::indexing_slicing, reason = "it was found or pushed above")]
+        &mut self.left_out[at]
+    }
+
+    pub(super) fn write(&self, out: &mut String) {
+        if self.items.is_empty() {
+            return;
+        }
+        out.push_str(&opening(self.name));
+        self.items.iter().for_each(|item| out.push_str(&item.text));
+        out.push_str(&closing(self.name));
+    }
+
+    /// Nothing, if it neither shows nor leaves out anything.
+    pub(super) fn report(mut self) -> Option<SectionReport> {
+        self.left_out.sort_by_key(|group| group.why);
+        let report = SectionReport {
+            name: self.name,
+            tokens: self.tokens(),
+            allowed: self.room,
+            items: self.items.len() as u64,
+            left_out: self.left_out,
+        };
+        (report.items > 0 || !report.left_out.is_empty()).then_some(report)
+    }
+}
+
+fn opening(name: SectionName) -> String {
+    format!("<{name}>\n")
+}
+
+fn closing(name: SectionName) -> String {
+    format!("</{name}>\n")
+}

@@ -1,0 +1,95 @@
+//! Who gets how much of the budget: one table.
+//!
+//! What seldom changes comes first, and must not depend on what changes with every question, or a provider's prompt cache
+//! would miss. So the stable part has a share of its own that is the same whether the tail is used or not.
+
+use super::SectionName;
+
+/// No budget is smaller: below this, nothing would be left beside the frame.
+pub(super) const LEAST_BUDGET: u64 = 64;
+
+/// Percent of the budget for all that seldom changes: handoff, entries, notes. The tail has the rest for certain, and what
+/// the stable part does not use.
+const STABLE: u64 = 75;
+/// Notes are given room in steps of this many percent, so that one more note seldom moves the end of the entries.
+const NOTES_STEP: u64 = 5;
+/// An entry, a note or a hit may have this much of the budget. It keeps one long text from filling a section.
+const ITEM: u64 = 10;
+/// An item's share of a small budget would be too small for any.
+const LEAST_ITEM: u64 = 32;
+
+/// The shares of one budget, in tokens.
+pub(super) struct Shares {
+    budget: u64,
+}
+
+/// What one section may have.
+pub(super) struct Share {
+    /// What is kept for it, if it has anything to show.
+    pub(super) kept: u64,
+    /// The most it gets, even if others leave room.
+    pub(super) most: u64,
+}
+
+impl Shares {
+    pub(super) fn of(budget: u64) -> Self {
+        Self { budget }
+    }
+
+    pub(super) fn stable(&self) -> u64 {
+        self.percent(STABLE)
+    }
+
+    pub(super) fn item(&self) -> u64 {
+        self.percent(ITEM).max(LEAST_ITEM)
+    }
+
+    /// Room for notes that need so much, in whole steps.
+    pub(super) fn kept_for_notes(&self, needed: u64) -> u64 {
+        let step = self.percent(NOTES_STEP).max(1);
+        needed.div_ceil(step).saturating_mul(step).min(self.section(SectionName::Notes).kept)
+    }
+
+    pub(super) fn section(&self, name: SectionName) -> Share {
+        let (kept, most) = match name {
+            // One text that a session leaves to the next: about a page at the default budget.
+            SectionName::Handoff => (0, 15),
+            // Entries and notes share the stable part. Notes are kept a quarter of it and more; entries get the rest.
+            SectionName::Entries => (0, STABLE),
+            SectionName::Notes => (20, STABLE),
+            // The task's jotting.
+            SectionName::Scratchpad => (7, 15),
+            // What the model itself wrote down in this conversation.
+            SectionName::Conversation => (12, 30),
+            // Snippets, and only of what is not shown above. So little that a new question leaves more than nine
+            // tenths of a full window as they were.
+            SectionName::Found => (6, 6),
+        };
+        Share { kept: self.percent(kept), most: self.percent(most) }
+    }
+
+    fn percent(&self, percent: u64) -> u64 {
+        self.budget / 100 * percent + self.budget % 100 * percent / 100
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_for_the_tail_is_what_the_stable_part_leaves() {
+        let shares = Shares::of(10_000);
+        let tail = [SectionName::Scratchpad, SectionName::Conversation, SectionName::Found];
+        let kept: u64 = tail.map(|name| shares.section(name).kept).iter().sum();
+        assert_eq!(shares.stable() + kept, 10_000);
+    }
+
+    #[test]
+    fn notes_get_whole_steps_up_to_their_share() {
+        let shares = Shares::of(1000);
+        for (needed, kept) in [(0, 0), (1, 50), (50, 50), (51, 100), (200, 200), (5000, 200)] {
+            assert_eq!(shares.kept_for_notes(needed), kept);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The context window (DESIGN §6, seeds 000, 001, 004) on real memories.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "what does not hold in a test ends the test"
+)]
+
+mod common;
+
+use std::time::Duration;
+
+use corkboard::context::{SectionName, Strategy};
+use corkboard::{AgentMemory, ContextRequest, Corkboard, EntryMetadata, Error, ErrorKind, Options, Tier};
+
+use common::{Home, agent_a, days, on_every_store};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+async fn text(agent: &AgentMemory) -> String {
+    agent.context_window().compose(ContextRequest::new()).await.unwrap().text
+}
+
+/// The handoff opens the prompt, the two special entries are not among the entries, and a scratchpad that is empty is not
+/// there (001).
+#[tokio::test]
+async fn handoff_first_and_scratchpad_last() {
+    on_every_store(async |home: Home| {
+        let (board, agent, memory) = agent_a(&home).await;
+        assert_eq!(text(&agent).await, "");
+        memory.set("fact", "water is wet").await.unwrap();
+        memory.set("session-handoff", "go on").await.unwrap();
+        memory.set("scratchpad", "jotting").await.unwrap();
+        memory.add_note("seen").await.unwrap();
+        let shown = text(&agent).await;
+        let sections = "<handoff>\n  go on\n</handoff>\n<entries>\n  - fact: water is wet\n</entries>\n<notes>\n  - seen\n</notes>\n\
+                        <scratchpad>\n  jotting\n</scratchpad>\n";
+        assert!(shown.ends_with(sections), "{shown}");
+        memory.set("scratchpad", "").await.unwrap();
+        assert!(!text(&agent).await.contains("scratchpad"));
+        board.close().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn same_content_same_bytes() {
+    let home = Home::sqlite();
+    let (board, agent, memory) = agent_a(&home).await;
+    for number in 0..50 {
+        let importance = Some(number as f32 % 7.0 / 7.0);
+        let metadata = EntryMetadata { importance, ..Default::default() };
+        memory.set(&format!("key-{number}"), &[number, 1]).metadata(metadata).await.unwrap();
+        memory.add_note(&format!("note {number}")).await.unwrap();
+    }
+    let first = text(&agent).await;
+    // Reads count accesses, and time goes on; neither is shown.
+    memory.get_entry("key-1").await.unwrap();
+    home.clock.advance(3 * DAY);
+    assert_eq!(text(&agent).await, first);
+    board.close().await.unwrap();
+    let other = home.open().await;
+    assert_eq!(text(&other.agent("A").unwrap()).await, first);
+    other.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_has_expired_is_not_shown() {
+    let home = Home::memory();
+    let (_board, agent, memory) = agent_a(&home).await;
+    memory.set("session-handoff", "soon gone").metadata(days(1)).await.unwrap();
+    memory.set("fact", "soon gone too").metadata(days(1)).await.unwrap();
+    assert!(text(&agent).await.contains("soon gone too"));
+    home.clock.advance(2 * DAY);
+    assert_eq!(text(&agent).await, "");
+}
+
+#[tokio::test]
+async fn stats_tell_the_tokens() {
+    let home = Home::memory();
+    let board = home.open_with(Options { context_tokens: 100, ..home.options() }).await;
+    let agent = board.agent("A").unwrap();
+    assert_eq!(agent.stats().await.unwrap().context_tokens_used, 0);
+    for number in 0..30 {
+        agent.working().set(&format!("key-{number}"), "some value").await.unwrap();
+    }
+    let window = agent.context_window().compose(ContextRequest::new()).await.unwrap();
+    let stats = agent.stats().await.unwrap();
+    assert_eq!((stats.context_tokens_used, stats.context_tokens_max), (window.tokens, 100));
+    assert!((50..=75).contains(&window.tokens), "{}", window.tokens);
+    assert_eq!(window.sections[0].name, SectionName::Entries);
+    assert_eq!(window.sections[0].items + window.sections[0].left_out[0].count, 30);
+    assert_eq!(window.rev, stats.rev);
+}
+
+#[tokio::test]
+async fn compact_needs_teams_and_trim_does_not() {
+    for tier in [Tier::Core, Tier::WriterPro, Tier::Teams] {
+        let board = Corkboard::open_with("memory:", Options { tier, ..Options::default() }).await.unwrap();
+        let window = board.agent("A").unwrap().context_window();
+        window.compose(ContextRequest::new()).await.unwrap();
+        let compact = window.compose(ContextRequest::new().strategy(Strategy::Compact)).await;
+        match tier {
+            Tier::Teams => assert!(compact.is_ok()),
+            _ => {
+                let error = compact.unwrap_err();
+                assert!(matches!(error, Error::LicenseRestriction { needed: Tier::Teams, .. }), "{error}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_budget_below_the_least_is_refused() {
+    let home = Home::memory();
+    let (_board, agent, _) = agent_a(&home).await;
+    let window = agent.context_window();
+    for budget in [0, 63] {
+        let error = window.compose(ContextRequest::new().budget(budget)).await.unwrap_err();
+        assert_eq!((error.code(), error.kind()), ("context_budget", ErrorKind::Invalid));
+    }
+    window.compose(ContextRequest::new().budget(64)).await.unwrap();
+    window.compose(ContextRequest::new().budget(u64::MAX)).await.unwrap();
+}
