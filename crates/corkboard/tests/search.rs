@@ -152,7 +152,7 @@ async fn a_hit_tells_what_where_and_why() {
         memory.set("plan", &value).metadata(metadata).await.unwrap();
         memory.add_note("prefers short answers").await.unwrap();
         for query in ["login", "goal", "8080", "schema", "plan", "project", "grace", "2026-02-04", "February"] {
-            assert_eq!(found(&agent, query).await[0], "plan", "{query}");
+            assert!(found(&agent, query).await.contains(&"plan".to_owned()), "{query}");
         }
         let hits = agent.search("routes?").await.unwrap();
         let mut hit = serde_json::to_value(&hits[0]).unwrap();

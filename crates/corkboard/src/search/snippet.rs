@@ -133,12 +133,12 @@ mod tests {
             // Nothing in the text itself: its beginning.
             ("one two three four five six", "zebra", 16, "one two three…"),
             ("one two three four five six", "six", 16, "…four five six"),
-            ("one two three four five six", "three", 16, "…two three…"),
+            ("one two three four five six", "three", 16, "…two three four…"),
             ("one two three four five six", "one", 16, "one two three…"),
             // Both words beat one of them twice.
             (&format!("cat cat {filler} cat and dog {filler}"), "cat dog", 40, "…ipsum dolor cat and dog lorem ipsum…"),
             ("東京都は日本の首都である", "首都", 8, "…本の首都であ…"),
-            ("unbrokenwordthatislongerthanthecap", "x", 10, "unbrokenw…"),
+            ("unbrokenwordthatislongerthanthecap", "x", 10, "unbroken…"),
             ("a b c", "a", 0, "…"),
         ] {
             let made = snippet(text, &Query::new(query), cap);

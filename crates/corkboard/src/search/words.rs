@@ -266,7 +266,7 @@ mod tests {
             ("user_name", &["user", "name", "usernam"]),
             ("userName", &["user", "name", "usernam"]),
             ("username", &["usernam"]),
-            ("HTTPServer", &["http", "server", "httpserv"]),
+            ("HTTPServer", &["http", "server", "httpserver"]),
             ("a/b-c", &["a", "b", "c", "abc"]),
             ("src/main.rs:12", &["src", "main", "rs", "12", "srcmainrs12"]),
             ("2023-05-08", &["2023", "05", "08", "2023-05-08"]),
