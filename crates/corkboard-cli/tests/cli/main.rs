@@ -18,6 +18,7 @@ mod processes;
 mod readme;
 mod scope;
 mod sealing;
+mod search;
 mod snapshot;
 mod stats;
 mod support;

@@ -118,3 +118,53 @@ fn word_end(line: &str, range: Range<usize>) -> usize {
     let inside = line.get(range.clone()).unwrap_or_default();
     inside.rfind(' ').map_or(range.end, |space| range.start + space)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_best_stretch_is_shown() {
+        let filler = "lorem ipsum dolor ".repeat(20);
+        for (text, query, cap, expected) in [
+            ("short\n\ttext  here ", "text", 40, "short text here"),
+            ("", "text", 40, ""),
+            // Nothing in the text itself: its beginning.
+            ("one two three four five six", "zebra", 16, "one two three…"),
+            ("one two three four five six", "six", 16, "…four five six"),
+            ("one two three four five six", "three", 16, "…two three four…"),
+            ("one two three four five six", "one", 16, "one two three…"),
+            // Both words beat one of them twice.
+            (&format!("cat cat {filler} cat and dog {filler}"), "cat dog", 40, "…ipsum dolor cat and dog lorem ipsum…"),
+            ("東京都は日本の首都である", "首都", 8, "…本の首都であ…"),
+            ("unbrokenwordthatislongerthanthecap", "x", 10, "unbroken…"),
+            ("a b c", "a", 0, "…"),
+        ] {
+            let made = snippet(text, &Query::new(query), cap);
+            assert_eq!(made, expected, "{text:?} {query:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_cap_holds_and_nothing_is_invented(
+            text in "([a-c ]|dé|\n|東|🚀|_|\u{301}){0,120}",
+            query in "[a-d é東🚀_]{0,9}",
+            cap in 2_usize..60,
+        ) {
+            let made = snippet(&text, &Query::new(&query), cap);
+            prop_assert!(made.chars().count() <= cap, "{made:?}");
+            prop_assert!(!made.chars().any(char::is_control), "{made:?}");
+            let line = on_one_line(&text);
+            prop_assert!(line.contains(made.trim_matches(CUT).trim()), "{made:?} of {line:?}");
+            prop_assert_eq!(made.contains(CUT), line.chars().count() > cap, "{:?}", made);
+        }
+
+        #[test]
+        fn what_matches_is_in_it(before in "[a-c ]{0,80}", after in "[a-c ]{0,80}") {
+            let made = snippet(&format!("{before} zebra {after}"), &Query::new("zebras"), 20);
+            prop_assert!(made.contains("zebra"), "{made:?}");
+        }
+    }
+}

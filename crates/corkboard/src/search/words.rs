@@ -243,3 +243,84 @@ fn push_lower(word: &mut String, character: char) {
         _ => word.extend(character.to_lowercase()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(text: &str) -> Vec<String> {
+        let mut terms = Vec::new();
+        each_term(text, |term| terms.push(term.to_owned()));
+        terms
+    }
+
+    #[test]
+    fn texts_become_terms() {
+        for (text, expected) in [
+            ("", &[] as &[&str]),
+            (" \t\n-.'’/ ", &[]),
+            ("The tests RAN, twice!", &["the", "test", "ran", "twice"]),
+            ("deploying deployment deployed", &["deploy", "deploy", "deploy"]),
+            ("Caroline's Caroline’s caroline", &["carolin", "carolin", "carolin"]),
+            ("'quoted' don't", &["quot", "don't"]),
+            ("user_name", &["user", "name", "usernam"]),
+            ("userName", &["user", "name", "usernam"]),
+            ("username", &["usernam"]),
+            ("HTTPServer", &["http", "server", "httpserver"]),
+            ("a/b-c", &["a", "b", "c", "abc"]),
+            ("src/main.rs:12", &["src", "main", "rs", "12", "srcmainrs12"]),
+            ("2023-05-08", &["2023", "05", "08", "2023-05-08"]),
+            ("v1.2", &["v1", "2", "v1-2"]),
+            ("(end.)", &["end"]),
+            ("GRÜẞE Straße ΣΊΣΥΦΟΣ", &["grüße", "straße", "σίσυφοσ"]),
+            ("cafe\u{301}", &["cafe"]),
+            ("\u{301}\u{200d}", &[]),
+            ("猫", &["猫"]),
+            ("東京都へ", &["東", "京", "東京", "都", "京都", "へ", "都へ"]),
+            ("GPT猫x", &["gpt", "猫", "x"]),
+            ("한국어 봄", &["한", "국", "한국", "어", "국어", "봄"]),
+            ("ship 🚀🚀 it", &["ship", "🚀", "🚀", "it"]),
+            ("\u{0}a\u{1b}b", &["a", "b"]),
+        ] {
+            assert_eq!(terms(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_and_still_found() {
+        let blob = "x1".repeat(1000);
+        assert_eq!(terms(&blob), [&blob[..MAX_TERM_BYTES]]);
+        let path = vec!["part"; 100].join("/");
+        assert_eq!(terms(&path), vec!["part"; 100], "no term for the whole");
+        let wide = "é".repeat(1000);
+        assert_eq!(terms(&wide), ["é".repeat(MAX_TERM_BYTES / 2)]);
+    }
+
+    #[test]
+    fn queries_drop_what_says_nothing() {
+        for (text, expected) in [
+            ("When did Melanie paint a sunrise?", &["melani", "paint", "sunris"] as &[&str]),
+            ("test tests testing", &["test"]),
+            ("in May", &["may"]),
+            ("what is this", &["what", "is", "this"]),
+            ("Who's who", &["who", "who"]),
+            ("!?", &[]),
+        ] {
+            let mut expected = expected.to_vec();
+            expected.dedup();
+            assert_eq!(Query::new(text).terms(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn matches_tell_where_they_are() {
+        let query = Query::new("user name 東京");
+        let text = "The userName of 東京: Users";
+        let found: Vec<(&str, &str)> =
+            query.matches(text).into_iter().map(|(at, range)| (&*query.terms()[at], &text[range])).collect();
+        assert_eq!(
+            found,
+            [("user", "user"), ("name", "Name"), ("東", "東"), ("京", "京"), ("東京", "東京"), ("user", "Users")]
+        );
+    }
+}

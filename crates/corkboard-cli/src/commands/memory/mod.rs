@@ -7,6 +7,7 @@ mod get;
 mod list;
 mod note;
 mod remove;
+mod search;
 mod set;
 mod watch;
 
@@ -15,18 +16,20 @@ use clap::Subcommand;
 use crate::exit::Failure;
 use crate::session::Session;
 
-/// Set, get, list and watch an agent's entries and notes
+/// Set, get, list, search and watch an agent's entries and notes
 #[derive(Subcommand)]
 #[command(after_help = "\
 Examples:
   cork memory set plan '{\"goal\":\"add login\"}' --tag project --importance 0.9
   cork memory get plan
+  cork memory search \"login plan\"
   cork memory append log \"tests are green\" --line
   cork memory note add \"prefers short answers\"")]
 pub(crate) enum Memory {
     Set(Box<set::Set>),
     Get(get::Get),
     List(list::List),
+    Search(search::Search),
     Append(append::Append),
     Remove(remove::Remove),
     #[command(subcommand)]
@@ -42,6 +45,7 @@ impl Memory {
             Self::Set(set) => set.run(session).await,
             Self::Get(get) => get.run(session).await,
             Self::List(list) => list.run(session).await,
+            Self::Search(search) => search.run(session).await,
             Self::Append(append) => append.run(session).await,
             Self::Remove(remove) => remove.run(session).await,
             Self::Note(note) => note.run(session).await,

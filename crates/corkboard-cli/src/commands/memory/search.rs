@@ -1,0 +1,64 @@
+//! `cork memory search`.
+
+use clap::Args;
+use corkboard::{FoundItem, SearchHit};
+use serde::Serialize;
+
+use crate::exit::Failure;
+use crate::output::{Room, age, now, one_line, table};
+use crate::session::Session;
+
+/// Find entries and notes by their words, the best first
+///
+/// Any of the words may be there; the more telling ones count more. Endings do not matter, and words that say nothing
+/// (the, when, did) are left out. Values, keys, tags, authors and dates are searched, in the agent's own memory and in all of its
+/// durable scopes.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork memory search \"when do we deploy?\"
+  cork memory search login --limit 3
+  cork memory search \"rate limit\" --json | jq -r '.hits[].key'")]
+pub(crate) struct Search {
+    /// What to look for
+    #[arg(allow_hyphen_values = true)]
+    query: String,
+
+    /// How many hits at most, up to 50
+    #[arg(long, value_name = "N", default_value_t = corkboard::Search::LIMIT)]
+    limit: usize,
+}
+
+impl Search {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer<'a> {
+            hits: &'a [SearchHit],
+        }
+        let hits = session.agent.search(&self.query).limit(self.limit).await?;
+        session.output.answer(&Answer { hits: &hits }, || match hits.is_empty() {
+            true => "nothing was found".into(),
+            false => hit_table(&hits),
+        })
+    }
+}
+
+fn hit_table(hits: &[SearchHit]) -> String {
+    let now = now();
+    let rows = hits.iter().map(|hit| {
+        let name = match &hit.item {
+            FoundItem::Entry { key, .. } => key.to_string(),
+            FoundItem::Note { note } => format!("note {note}"),
+        };
+        let place = hit.scope.as_ref().map(|scope| format!(" ({})", one_line(scope.name.as_str())));
+        [
+            format!("{}{}", one_line(&name), place.unwrap_or_default()),
+            one_line(&hit.snippet),
+            format!("{:.2}", hit.score),
+            age(hit.timestamp, now),
+        ]
+    });
+    let header =
+        [("FOUND", Room::Percent(30)), ("SNIPPET", Room::Rest), ("SCORE", Room::Whole), ("UPDATED", Room::Whole)];
+    table(header, rows)
+}
