@@ -27,6 +27,7 @@
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod tools;
 pub mod transfer;
 
 mod board;

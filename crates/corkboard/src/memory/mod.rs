@@ -17,6 +17,7 @@ pub use agent::{AgentMemory, AgentWatch, ClearOptions, Forgotten, LongTermMemory
 pub use batch::Batch;
 pub use events::MemoryEvent;
 pub(crate) use observer::AgentObserver;
+pub(crate) use place::kept_metadata;
 pub use scope::{Durability, Scope, ScopeInfo};
 pub use stats::MemoryStats;
 pub use working::WorkingMemory;

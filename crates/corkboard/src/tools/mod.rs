@@ -1,0 +1,5 @@
+//! An agent's memory as tools for a model.
+
+mod files;
+
+pub use files::{FileAnswer, MemoryCommand, MemoryFiles};
