@@ -27,7 +27,12 @@ fn the_readmes_shell_examples_run_as_they_stand() {
     for said in ["saved agent ada", r#"{"goal":"add login","steps":["schema","routes"]}"#, "no damage was found"] {
         assert!(ran.stdout.contains(said), "{said}: {ran:?}");
     }
-    assert!(ran.stdout.ends_with("\n4\n"), "four shells counted to four: {ran:?}");
+    let (before, after) =
+        ran.stdout.split_once("\n4\n").unwrap_or_else(|| panic!("four shells count to four: {ran:?}"));
+    assert!(!before.is_empty());
+    // The first line says what the sections are; the first section is the handoff.
+    let prompt = after.split_once("<").map_or("", |(_, sections)| sections);
+    assert!(prompt.starts_with("handoff>\n  Login routes half done; next: their tests\n</handoff>\n"), "{after}");
 }
 
 #[test]

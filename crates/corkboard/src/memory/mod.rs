@@ -23,6 +23,7 @@ pub use conversation::{Conversation, ConversationInfo};
 pub use events::MemoryEvent;
 pub use handoff::{SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
 pub(crate) use observer::AgentObserver;
+pub(crate) use place::kept_metadata;
 pub use scope::{Durability, Scope, ScopeInfo};
 pub use search::{FoundItem, FoundScope, Search, SearchHit};
 pub use stats::MemoryStats;

@@ -71,7 +71,7 @@ pub(super) enum Reach {
 }
 
 impl Place {
-    pub(super) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &Limits {
         &self.agent.engine.options.limits
     }
 
@@ -354,7 +354,7 @@ impl Place {
     }
 
     /// Hands this scope, as it is now, to `read`.
-    pub(super) async fn view<R>(&self, read: impl FnOnce(&AgentState, &ScopeState, Timestamp) -> R) -> Result<R> {
+    pub(crate) async fn view<R>(&self, read: impl FnOnce(&AgentState, &ScopeState, Timestamp) -> R) -> Result<R> {
         let now = self.agent.engine.time();
         let id = self.scope_id();
         match &self.location {

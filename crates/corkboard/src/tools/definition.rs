@@ -150,8 +150,14 @@ impl<T: TypedTool> Tool for T {
 
     fn call<'a>(&'a self, input: Value, context: &'a ToolContext) -> ToolFuture<'a> {
         Box::pin(async move {
-            // Some clients send nothing, or null, where no property is needed.
-            let input = if input.is_null() { Value::Object(Map::new()) } else { input };
+            // Some clients send nothing, or null, where no property is needed; strict ones send null for what they leave out.
+            let input = match input {
+                Value::Null => Value::Object(Map::new()),
+                Value::Object(properties) => {
+                    Value::Object(properties.into_iter().filter(|(_, value)| !value.is_null()).collect())
+                }
+                other => other,
+            };
             let input = serde_json::from_value(input).map_err(|error| T::invalid(error.to_string()))?;
             match self.run(input, context).await {
                 // A key or a text that the memory refuses is an input that could be put right.

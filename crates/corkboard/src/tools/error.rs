@@ -33,6 +33,12 @@ pub enum ToolError {
         /// What is missing.
         what: &'static str,
     },
+    /// The tool did not do it, and its own words say why.
+    #[error("{message}")]
+    Failed {
+        /// For the model.
+        message: String,
+    },
     /// The memory refused, or could not be reached.
     #[error(transparent)]
     Memory(#[from] Error),
@@ -45,6 +51,7 @@ impl ToolError {
             Self::InvalidInput { .. } => "invalid_input",
             Self::UnknownTool { .. } => "unknown_tool",
             Self::MissingContext { .. } => "missing_context",
+            Self::Failed { .. } => "tool_failed",
             Self::Memory(error) => error.code(),
         }
     }
@@ -52,7 +59,7 @@ impl ToolError {
     /// What kind of error it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::InvalidInput { .. } | Self::MissingContext { .. } => ErrorKind::Invalid,
+            Self::InvalidInput { .. } | Self::MissingContext { .. } | Self::Failed { .. } => ErrorKind::Invalid,
             Self::UnknownTool { .. } => ErrorKind::Gone,
             Self::Memory(error) => error.kind(),
         }

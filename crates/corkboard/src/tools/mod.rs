@@ -2,6 +2,7 @@
 
 mod definition;
 mod error;
+mod files;
 mod memory;
 mod scratchpad;
 
@@ -17,6 +18,7 @@ use serde_json::Value;
 
 pub use definition::{ToolDefinition, ToolEffect, ToolFormat};
 pub use error::ToolError;
+pub use files::{FileAnswer, FilesTool, MemoryCommand, MemoryFiles};
 pub use memory::{MemorySearchTool, MemoryWriteTool, ScratchNoteTool, WriteSessionHandoffTool};
 pub use scratchpad::{ScratchpadReadTool, ScratchpadWriteTool};
 
@@ -112,11 +114,13 @@ pub enum ToolSet {
     Scratchpad,
     /// The agent's memory: `search_memory`, `write_memory`, `write_session_handoff`, `scratch_note`.
     Memory,
+    /// Anthropic's memory tool: `memory`, files over the agent's entries.
+    Anthropic,
 }
 
 impl ToolSet {
     /// All sets.
-    pub const ALL: [Self; 2] = [Self::Scratchpad, Self::Memory];
+    pub const ALL: [Self; 3] = [Self::Scratchpad, Self::Memory, Self::Anthropic];
     /// The sets that a registry has unless others are asked for.
     pub const DEFAULT: [Self; 2] = [Self::Scratchpad, Self::Memory];
 
@@ -125,6 +129,7 @@ impl ToolSet {
         match self {
             Self::Scratchpad => "scratchpad",
             Self::Memory => "memory",
+            Self::Anthropic => "anthropic",
         }
     }
 
@@ -139,6 +144,7 @@ impl ToolSet {
                 Arc::new(WriteSessionHandoffTool::new(board)),
                 Arc::new(ScratchNoteTool::new(board)),
             ],
+            Self::Anthropic => vec![Arc::new(FilesTool::new(board))],
         }
     }
 }

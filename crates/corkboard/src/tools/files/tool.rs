@@ -1,0 +1,41 @@
+//! `memory`: Anthropic's memory tool.
+
+use serde_json::{Value, json};
+
+use super::{MemoryCommand, MemoryFiles};
+use crate::Corkboard;
+use crate::tools::definition::TypedTool;
+use crate::tools::{ToolContext, ToolEffect, ToolError, ToolOutput};
+
+/// `memory`: the commands of Anthropic's `memory_20250818` on the agent's entries.
+pub struct FilesTool {
+    board: Corkboard,
+}
+
+impl FilesTool {
+    /// The tool on a Corkboard.
+    pub fn new(board: &Corkboard) -> Self {
+        Self { board: board.clone() }
+    }
+}
+
+impl TypedTool for FilesTool {
+    type Input = MemoryCommand;
+    const NAME: &'static str = "memory";
+    const DESCRIPTION: &'static str = "Your long-lasting memory as text files below /memories: \
+        view, create, str_replace, insert, delete, rename. View /memories before you start a task.";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+    const ANTHROPIC_TYPE: Option<&'static str> = Some("memory_20250818");
+
+    fn example() -> Value {
+        json!({"command": "view", "path": "/memories"})
+    }
+
+    async fn run(&self, input: MemoryCommand, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let answer = MemoryFiles::new(context.memory(&self.board)?.working()).run(input).await?;
+        if answer.is_error {
+            return Err(ToolError::Failed { message: answer.text });
+        }
+        Ok(ToolOutput::new(answer.text, Value::Null))
+    }
+}
