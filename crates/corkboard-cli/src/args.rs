@@ -120,6 +120,12 @@ impl Global {
         Actor { principal, kind: ActorKind::Human, role: self.role.into() }
     }
 
+    /// The one who calls a tool: the agent, unless another name is given.
+    pub(crate) fn tool_actor(&self) -> Actor {
+        let principal = self.principal.clone().unwrap_or_else(|| self.agent.clone());
+        Actor { principal, kind: ActorKind::Agent, role: self.role.into() }
+    }
+
     /// What is logged to stderr. With `--json`, nothing unless it is asked for: there, stderr is for the error alone.
     pub(crate) fn log_filter(&self) -> EnvFilter {
         let level = match self.verbose {

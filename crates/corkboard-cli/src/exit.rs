@@ -28,6 +28,11 @@ fn classify(kind: ErrorKind) -> (&'static str, u8) {
     }
 }
 
+/// A kind's name in JSON.
+pub(crate) fn kind_name(kind: ErrorKind) -> &'static str {
+    classify(kind).0
+}
+
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use corkboard::store::{self, Store, StoreUrl};
-use corkboard::{AgentMemory, Corkboard, Error, Options, WorkingMemory};
+use corkboard::{Actor, AgentMemory, Corkboard, Error, Options, WorkingMemory};
 
 use crate::args::Global;
 use crate::exit::Failure;
@@ -14,6 +14,8 @@ pub(crate) struct Session {
     pub(crate) board: Corkboard,
     pub(crate) agent: AgentMemory,
     pub(crate) output: Output,
+    /// In whose name tools are called.
+    pub(crate) tool_actor: Actor,
 }
 
 impl Session {
@@ -21,7 +23,7 @@ impl Session {
         let options = Options { actor: global.actor(), ..Options::default() };
         let board = Corkboard::open_with(&global.store_url()?, options).await?;
         match board.agent(&global.agent) {
-            Ok(agent) => Ok(Self { board, agent, output: Output::new(global.json) }),
+            Ok(agent) => Ok(Self { board, agent, output: Output::new(global.json), tool_actor: global.tool_actor() }),
             Err(error) => {
                 board.close().await?;
                 Err(error.into())

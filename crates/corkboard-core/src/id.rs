@@ -90,6 +90,25 @@ name!(
     ScopeName, "scope name", ScopeNameBytes, scope_name_bytes
 );
 
+name!(
+    /// The id of a conversation: whoever talks with the agent chooses it.
+    ConversationId, "conversation id", ConversationIdBytes, conversation_id_bytes
+);
+
+impl Key {
+    /// The same text, not copied.
+    pub(crate) fn shared(&self) -> Arc<str> {
+        self.0.clone()
+    }
+}
+
+impl From<&ConversationId> for ScopeName {
+    /// A conversation is a scope with its id for a name.
+    fn from(id: &ConversationId) -> Self {
+        Self(id.0.clone())
+    }
+}
+
 impl ScopeName {
     /// What the root scope is called.
     pub fn root() -> Self {

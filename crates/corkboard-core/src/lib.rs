@@ -31,7 +31,7 @@ mod space;
 pub use actor::{Actor, ActorKind, Role};
 pub use context::{Context, Usage};
 pub use entry::{Access, Content, Entry, EntryData, EntryMetadata, MemoryKind};
-pub use id::{AgentId, CommitId, EntryId, Key, NoteId, ScopeId, ScopeName, SpaceId, SpaceKind};
+pub use id::{AgentId, CommitId, ConversationId, EntryId, Key, NoteId, ScopeId, ScopeName, SpaceId, SpaceKind};
 pub use idempotency::{Answered, IdempotencyKey, body_hash};
 pub use limits::{LimitName, LimitWarning, Limits};
 pub use note::Note;

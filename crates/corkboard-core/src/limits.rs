@@ -15,6 +15,10 @@ pub struct Limits {
     pub key_bytes: u64,
     /// Bytes of a scope's name.
     pub scope_name_bytes: u64,
+    /// Bytes of a conversation's id.
+    pub conversation_id_bytes: u64,
+    /// Conversations of one agent that have a scratchpad.
+    pub conversations_per_agent: u64,
     /// Bytes of an entry: its value and its metadata.
     pub entry_bytes: u64,
     /// Bytes of the name of the type that a value was written from.
@@ -41,6 +45,8 @@ pub struct Limits {
     pub idempotency_keys: u64,
     /// Hours for which a space remembers an idempotency key.
     pub idempotency_hours: u64,
+    /// The longest query, in bytes.
+    pub query_bytes: u64,
 }
 
 impl Limits {
@@ -66,6 +72,8 @@ impl Default for Limits {
             agent_id_bytes: 256,
             key_bytes: 512,
             scope_name_bytes: 512,
+            conversation_id_bytes: 512,
+            conversations_per_agent: 10_000,
             entry_bytes: MIB,
             type_name_bytes: 4096,
             tags_per_entry: 64,
@@ -79,6 +87,7 @@ impl Default for Limits {
             idempotency_key_bytes: 256,
             idempotency_keys: 10_000,
             idempotency_hours: 24,
+            query_bytes: 16 * 1024,
         }
     }
 }
@@ -93,6 +102,10 @@ pub enum LimitName {
     KeyBytes,
     /// [`Limits::scope_name_bytes`]
     ScopeNameBytes,
+    /// [`Limits::conversation_id_bytes`]
+    ConversationIdBytes,
+    /// [`Limits::conversations_per_agent`]
+    ConversationsPerAgent,
     /// [`Limits::entry_bytes`]
     EntryBytes,
     /// [`Limits::type_name_bytes`]
@@ -115,6 +128,8 @@ pub enum LimitName {
     StateBytes,
     /// [`Limits::idempotency_key_bytes`]
     IdempotencyKeyBytes,
+    /// [`Limits::query_bytes`]
+    QueryBytes,
 }
 
 impl fmt::Display for LimitName {
@@ -123,6 +138,8 @@ impl fmt::Display for LimitName {
             Self::AgentIdBytes => "agent id bytes",
             Self::KeyBytes => "key bytes",
             Self::ScopeNameBytes => "scope name bytes",
+            Self::ConversationIdBytes => "conversation id bytes",
+            Self::ConversationsPerAgent => "conversations per agent",
             Self::EntryBytes => "entry bytes",
             Self::TypeNameBytes => "type name bytes",
             Self::TagsPerEntry => "tags per entry",
@@ -134,6 +151,7 @@ impl fmt::Display for LimitName {
             Self::CommandBytes => "command bytes",
             Self::StateBytes => "state bytes",
             Self::IdempotencyKeyBytes => "idempotency key bytes",
+            Self::QueryBytes => "query bytes",
         })
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Actor, Answered, Head, IdempotencyKey, Revisioned, Space};
 
 /// The version of events and snapshots that this code writes. It reads this one and all before it.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// One committed command: what happened, when, and who asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -43,7 +43,12 @@ fn the_log_of_every_version_folds_to_its_snapshot() {
     for version in 1..=FORMAT_VERSION {
         let fixture = Fixture::read(version);
         let snapshot = Revisioned::<AgentState>::decode(&fixture.snapshot).unwrap();
-        assert_eq!(replay(Revisioned::default(), &fixture.log, &Limits::default()), snapshot, "format {version}");
+        let mut folded = replay(Revisioned::default(), &fixture.log, &Limits::default());
+        if version < 2 {
+            // Its snapshots did not say what was done.
+            folded.state = AgentImage { activity: None, ..AgentImage::from(folded.state) }.into();
+        }
+        assert_eq!(folded, snapshot, "format {version}");
     }
 }
 
@@ -400,6 +405,7 @@ fn image() -> AgentImage {
             scope(INNER, "внутри", TASK, NoteId(0)),
         ],
         last_note: NoteId(7),
+        activity: None,
     }
 }
 

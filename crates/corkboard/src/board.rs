@@ -10,7 +10,7 @@ use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
 use crate::engine::{Asked, Engine, joined};
-use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, MemoryEvent};
+use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent};
 use crate::options::{Options, SavePolicy};
 use crate::store::{self, Store, StoreInfo};
 use crate::{Error, Result};
@@ -31,6 +31,7 @@ struct Inner {
     store: Arc<dyn Store>,
     agents: Arc<Engine<AgentState>>,
     runtimes: Mutex<HashMap<AgentId, Weak<AgentRuntime>>>,
+    conversations: Arc<Conversations>,
     events: broadcast::Sender<MemoryEvent>,
     background: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -69,6 +70,7 @@ impl Corkboard {
             store,
             agents,
             runtimes: Mutex::default(),
+            conversations: Arc::default(),
             events,
             background: Mutex::default(),
         };
@@ -91,21 +93,27 @@ impl Corkboard {
 
     /// An agent's memory. Nothing is read until it is used.
     pub fn agent(&self, agent_id: &str) -> Result<AgentMemory> {
+        Ok(AgentMemory::new(self.runtime(agent_id)?, self.inner.options.actor.clone()))
+    }
+
+    /// What the handles of an agent share.
+    fn runtime(&self, agent_id: &str) -> Result<Arc<AgentRuntime>> {
         let id = AgentId::new(agent_id, &self.inner.options.limits)?;
         let mut runtimes = self.inner.runtimes.lock();
-        let runtime = match runtimes.get(&id).and_then(Weak::upgrade) {
-            Some(runtime) => runtime,
+        match runtimes.get(&id).and_then(Weak::upgrade) {
+            Some(runtime) => Ok(runtime),
             None => {
                 if runtimes.len().is_power_of_two() {
                     runtimes.retain(|_, runtime| runtime.strong_count() > 0);
                 }
-                let (agents, events) = (self.inner.agents.clone(), self.inner.events.clone());
-                let runtime = Arc::new(AgentRuntime::new(id.clone(), agents, events, self.inner.clone()));
+                let Inner { agents, conversations, events, .. } = &*self.inner;
+                let (agents, conversations, events) = (agents.clone(), conversations.clone(), events.clone());
+                let runtime = AgentRuntime::new(id.clone(), agents, conversations, events, self.inner.clone());
+                let runtime = Arc::new(runtime);
                 runtimes.insert(id, Arc::downgrade(&runtime));
-                runtime
+                Ok(runtime)
             }
-        };
-        Ok(AgentMemory::new(runtime, self.inner.options.actor.clone()))
+        }
     }
 
     /// The agents in this store, in the order of their ids, after the given one.
@@ -122,11 +130,9 @@ impl Corkboard {
 
     /// Deletes an agent's memory with its log. Returns whether there was one.
     pub async fn delete_agent(&self, agent_id: &str) -> Result<bool> {
-        let id = AgentId::new(agent_id, &self.inner.options.limits)?;
-        let runtime = self.inner.runtimes.lock().get(&id).and_then(Weak::upgrade);
-        if let Some(runtime) = runtime {
-            runtime.dispose_ephemeral_scopes();
-        }
+        let runtime = self.runtime(agent_id)?;
+        runtime.dispose_ephemeral_scopes();
+        let id = runtime.id().clone();
         // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
         let agents = self.inner.agents.clone();
         joined(tokio::spawn(async move { agents.delete(&agents.slot(&SpaceId::agent(&id))).await })).await
@@ -149,8 +155,13 @@ impl Corkboard {
     /// Expires what is due. This happens by itself every [`Options::tick_interval`]; returns how many spaces were due.
     pub async fn tick(&self) -> Result<usize> {
         self.check_open()?;
-        let runtimes: Vec<_> = self.inner.runtimes.lock().values().filter_map(Weak::upgrade).collect();
+        let mut runtimes: Vec<_> = self.inner.runtimes.lock().values().filter_map(Weak::upgrade).collect();
+        // Conversations outlive their agents' handles.
+        for agent in self.inner.conversations.agents() {
+            runtimes.push(self.runtime(agent.as_str())?);
+        }
         runtimes.iter().for_each(|runtime| runtime.expire_ephemeral());
+        drop(runtimes);
         let (mut seen, mut ticked) = (HashSet::new(), 0);
         loop {
             // What stays due after its turn, because of an error, must not hide the rest.

@@ -25,9 +25,11 @@
 //! Everything remembered is a revisioned log: see `ARCHITECTURE.md`.
 
 pub mod context;
+pub mod scratchpad;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod tools;
 pub mod transfer;
 
 mod board;
@@ -37,22 +39,26 @@ mod error;
 mod ids;
 mod memory;
 mod options;
+mod search;
 mod snapshot;
 
 pub use board::{AgentSummary, Corkboard};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};
-pub use corkboard_core::agent::{AgentEvent, AgentReply, AgentState, MemorySnapshot};
+pub use corkboard_core::agent::{
+    Activity, ActivityLine, AgentEvent, AgentReply, AgentState, DayActivity, Deed, MemorySnapshot,
+};
 pub use corkboard_core::{
-    Access, Actor, ActorKind, AgentId, Commit, CommitId, Content, Entry, EntryData, EntryId, EntryMetadata,
-    FORMAT_VERSION, FormatError, Head, Key, LimitName, Limits, MemoryKind, Note, NoteId, Refusal, Role, ScopeId,
-    ScopeName, SpaceId, SpaceKind,
+    Access, Actor, ActorKind, AgentId, Commit, CommitId, Content, ConversationId, Entry, EntryData, EntryId,
+    EntryMetadata, FORMAT_VERSION, FormatError, Head, Key, LimitName, Limits, MemoryKind, Note, NoteId, Refusal, Role,
+    ScopeId, ScopeName, SpaceId, SpaceKind,
 };
 pub use engine::{Watch, Watched};
 pub use error::{Error, ErrorKind};
 pub use memory::{
-    AddNote, AgentMemory, AgentWatch, Append, ClearOptions, Durability, Forgotten, LongTermMemory, MemoryEvent,
-    MemoryStats, Remove, Scope, ScopeInfo, Set, WorkingMemory, Written,
+    AddNote, AgentMemory, AgentWatch, Append, ClearOptions, Conversation, ConversationInfo, Durability, Forgotten,
+    FoundItem, FoundScope, LongTermMemory, MemoryEvent, MemoryStats, Remove, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY,
+    Scope, ScopeInfo, Search, SearchHit, Set, WorkingMemory, Written,
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 pub use snapshot::{

@@ -29,6 +29,8 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// How often it is looked for what is due.
     pub tick_interval: Duration,
+    /// A conversation's scratchpad that nobody used for so long is gone.
+    pub conversation_idle: Duration,
     /// How long a watcher hears nothing before it gets a bookmark.
     pub bookmark_interval: Duration,
     /// How far a live watcher may fall behind before it is cut off.
@@ -53,6 +55,7 @@ impl Default for Options {
             memory_budget: 512 * 1024 * 1024,
             busy_timeout: Duration::from_secs(30),
             tick_interval: Duration::from_secs(1),
+            conversation_idle: Duration::from_secs(24 * 60 * 60),
             bookmark_interval: Duration::from_secs(15),
             max_watch_lag: 10_000,
             context_tokens: 8_000,

@@ -434,9 +434,9 @@ async fn what_a_person_sees() {
 
 /// Ids and checksums left out.
 const PERSONS_VIEW: &str = r#"{"format":1,"space":"agent/Ada L.","sum":"…"}
-{"rev":1,"at":"2026-02-04T12:00:00Z","commit":"…","body":{"v":1,"at":"2026-02-04T12:00:00Z","actor":{"principal":"local","kind":"human","role":"admin"},"events":[{"entry_set":{"key":"name","entry":{"id":"…","value":"Grace","type_name":"str","timestamp":"2026-02-04T12:00:00Z","author":"local"}}}]},"summary":{"entries":1,"notes":0,"scopes":0,"bytes":11},"sum":"…"}
-{"rev":2,"at":"2026-02-04T12:00:00Z","commit":"…","body":{"v":1,"at":"2026-02-04T12:00:00Z","actor":{"principal":"local","kind":"human","role":"admin"},"events":[{"entry_set":{"key":"plan","entry":{"id":"…","value":["schema","routes"],"type_name":"[&str; 2]","timestamp":"2026-02-04T12:00:00Z","expires_at":"2026-02-11T12:00:00Z","author":"local"}}}]},"next_due":"2026-02-11T12:00:00Z","summary":{"entries":2,"notes":0,"scopes":0,"bytes":34},"sum":"…"}
-{"rev":3,"at":"2026-02-04T12:00:00Z","commit":"…","body":{"v":1,"at":"2026-02-04T12:00:00Z","actor":{"principal":"local","kind":"human","role":"admin"},"events":[{"note_added":{"note":{"id":1,"text":"prefers \"short\" answers","author":"local","timestamp":"2026-02-04T12:00:00Z"}}}]},"next_due":"2026-02-11T12:00:00Z","summary":{"entries":2,"notes":1,"scopes":0,"bytes":57},"sum":"…"}
+{"rev":1,"at":"2026-02-04T12:00:00Z","commit":"…","body":{"v":2,"at":"2026-02-04T12:00:00Z","actor":{"principal":"local","kind":"human","role":"admin"},"events":[{"entry_set":{"key":"name","entry":{"id":"…","value":"Grace","type_name":"str","timestamp":"2026-02-04T12:00:00Z","author":"local"}}}]},"summary":{"entries":1,"notes":0,"scopes":0,"bytes":11},"sum":"…"}
+{"rev":2,"at":"2026-02-04T12:00:00Z","commit":"…","body":{"v":2,"at":"2026-02-04T12:00:00Z","actor":{"principal":"local","kind":"human","role":"admin"},"events":[{"entry_set":{"key":"plan","entry":{"id":"…","value":["schema","routes"],"type_name":"[&str; 2]","timestamp":"2026-02-04T12:00:00Z","expires_at":"2026-02-11T12:00:00Z","author":"local"}}}]},"next_due":"2026-02-11T12:00:00Z","summary":{"entries":2,"notes":0,"scopes":0,"bytes":34},"sum":"…"}
+{"rev":3,"at":"2026-02-04T12:00:00Z","commit":"…","body":{"v":2,"at":"2026-02-04T12:00:00Z","actor":{"principal":"local","kind":"human","role":"admin"},"events":[{"note_added":{"note":{"id":1,"text":"prefers \"short\" answers","author":"local","timestamp":"2026-02-04T12:00:00Z"}}}]},"next_due":"2026-02-11T12:00:00Z","summary":{"entries":2,"notes":1,"scopes":0,"bytes":57},"sum":"…"}
 "#;
 
 #[tokio::test]

@@ -11,7 +11,8 @@ mod common;
 use std::time::Duration;
 
 use corkboard::{
-    AgentMemory, EntryMetadata, Error, LimitName, MemoryKind, MemorySnapshot, Refusal, ScopeId, WorkingMemory,
+    AgentMemory, EntryMetadata, Error, FORMAT_VERSION, LimitName, MemoryKind, MemorySnapshot, Refusal, ScopeId,
+    WorkingMemory,
 };
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -66,7 +67,7 @@ async fn a_snapshot_brings_everything_back() {
         home.clock.advance(DAY);
         let snapshot = agent.snapshot().await.unwrap();
         let about = (snapshot.format, snapshot.agent.as_str(), snapshot.rev, snapshot.taken_at);
-        assert_eq!(about, (1, "A", agent.rev().await.unwrap(), start() + SignedDuration::from_hours(24)));
+        assert_eq!(about, (FORMAT_VERSION, "A", agent.rev().await.unwrap(), start() + SignedDuration::from_hours(24)));
         assert_eq!((snapshot.entry_count(), snapshot.memory.scopes.len()), (4, 3));
         assert_eq!(through_json(&snapshot), snapshot);
 
@@ -190,10 +191,10 @@ async fn a_newer_format_is_refused() {
         let (board, agent, memory) = agent_a(&home).await;
         fill(&memory).await;
         let mut snapshot = agent.snapshot().await.unwrap();
-        snapshot.format = 2;
+        snapshot.format = FORMAT_VERSION + 1;
         let error = fails_without_a_trace(&board, &agent, agent.restore(snapshot)).await;
         let Error::NewerFormat { space, found } = error else { panic!("{error:?}") };
-        assert_eq!((space.as_str(), found), ("A", 2));
+        assert_eq!((space.as_str(), found), ("A", FORMAT_VERSION + 1));
     })
     .await;
 }

@@ -1,15 +1,18 @@
 //! One file per command: its arguments, its help, what it does.
 
+mod activity;
 mod completions;
 mod context;
 mod doctor;
 mod export;
+mod handoff;
 mod import;
 mod memory;
 mod migrate;
 mod scope;
 mod snapshot;
 mod stats;
+mod tools;
 
 use std::io::IsTerminal;
 
@@ -27,6 +30,10 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Scope(scope::ScopeCommand),
     Context(context::Context),
+    Handoff(handoff::Handoff),
+    Activity(activity::Activity),
+    #[command(subcommand)]
+    Tools(tools::Tools),
     Stats(stats::Stats),
     #[command(subcommand)]
     Snapshot(snapshot::Snapshot),
@@ -67,6 +74,9 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Memory(memory) => memory.run(&session).await,
         Command::Scope(scope) => scope.run(&session).await,
         Command::Context(context) => context.run(&session).await,
+        Command::Handoff(handoff) => handoff.run(&session).await,
+        Command::Activity(activity) => activity.run(&session).await,
+        Command::Tools(tools) => tools.run(&session).await,
         Command::Stats(stats) => stats.run(&session).await,
         Command::Snapshot(snapshot) => snapshot.run(&session).await,
         Command::Export(_)

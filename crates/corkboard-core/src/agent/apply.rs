@@ -7,6 +7,7 @@ use crate::space::{Stamp, misfit};
 use crate::{Access, Entry, EntryData, FormatError, Key, NoteId, ScopeId, ScopeState};
 
 pub(super) fn apply(state: &mut AgentState, event: &AgentEvent, stamp: Stamp<'_>) -> Result<(), FormatError> {
+    state.note_activity(event, stamp);
     match event {
         AgentEvent::EntrySet { scope, key, entry, .. } => {
             expect_scope(state, *scope)?;
@@ -49,12 +50,14 @@ pub(super) fn apply(state: &mut AgentState, event: &AgentEvent, stamp: Stamp<'_>
             state.scopes.remove(scope);
         }
         AgentEvent::Restored { image } => {
-            let last_note = state.last_note;
+            let (last_note, activity) = (state.last_note, state.activity.take());
             let mut image = (**image).clone();
             // Versions never repeat: what is restored is new.
             image.scopes.iter_mut().flat_map(|scope| &mut scope.entries).for_each(|entry| entry.version = stamp.rev);
             *state = AgentState::from(image);
             state.last_note = state.last_note.max(last_note);
+            // What was done to a memory stays true.
+            state.activity = activity;
         }
     }
     Ok(())

@@ -281,7 +281,7 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
     let mut warnings = check_totals(state, context, entries, restored.notes, bytes)?;
     let scopes_before = context.outside.scopes + state.usage().scopes;
     warnings.extend(Limits::warn(LimitName::ScopesPerAgent, scopes_before, scopes, limits.scopes_per_agent));
-    let event = AgentEvent::Restored { image: Box::new(image.clone()) };
+    let event = AgentEvent::Restored { image: Box::new(AgentImage { activity: None, ..image.clone() }) };
     Ok(Decision { events: alloc::vec![event], reply: AgentReply::Done, warnings })
 }
 

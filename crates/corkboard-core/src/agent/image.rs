@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::AgentState;
+use super::{Activity, AgentState};
 use crate::{
     Access, AgentId, Entry, EntryData, FormatError, Key, Note, NoteId, Refusal, ScopeId, ScopeName, ScopeState,
 };
@@ -21,6 +21,9 @@ pub struct AgentImage {
     pub scopes: Vec<ScopeImage>,
     /// The last note number given out.
     pub last_note: NoteId,
+    /// What was done, by day. A memory that is restored keeps its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity: Option<Activity>,
 }
 
 /// One scope's content.
@@ -102,13 +105,14 @@ impl From<AgentState> for AgentImage {
             notes: scope.notes.values().cloned().collect(),
             notes_merged: scope.notes_merged,
         });
-        Self { scopes: scopes.collect(), last_note: state.last_note }
+        Self { scopes: scopes.collect(), last_note: state.last_note, activity: state.activity_to_store() }
     }
 }
 
 impl From<AgentImage> for AgentState {
     fn from(image: AgentImage) -> Self {
-        let mut state = Self { last_note: image.last_note, ..Self::default() };
+        let activity = Some(image.activity.unwrap_or_default());
+        let mut state = Self { last_note: image.last_note, activity, ..Self::default() };
         for ScopeImage { id, name, parent, created_at, entries, notes, notes_merged } in image.scopes {
             // The root is there already, and so is a scope that is listed twice: that is one scope with both contents.
             if state.scope(id).is_none() {
@@ -148,7 +152,7 @@ pub struct MemorySnapshot {
 impl MemorySnapshot {
     /// A snapshot of this state, less what has expired and is only not yet swept.
     pub fn of(agent: &AgentId, state: &AgentState, rev: u64, taken_at: Timestamp) -> Self {
-        let mut memory = AgentImage::from(state.clone());
+        let mut memory = AgentImage { activity: None, ..AgentImage::from(state.clone()) };
         let lives = |entry: &EntryImage| entry.entry.expires_at.is_none_or(|at| at > taken_at);
         memory.scopes.iter_mut().for_each(|scope| scope.entries.retain(lives));
         Self { format: crate::FORMAT_VERSION, agent: agent.as_str().into(), taken_at, rev, memory }

@@ -1,5 +1,6 @@
 //! An agent's memory: the root scope, durable scopes below it, their entries and notes.
 
+mod activity;
 mod apply;
 mod command;
 mod decide;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::space::{Decision, Space, Stamp};
 use crate::{Context, FormatError, Key, NoteId, Refusal, ScopeId, ScopeName, ScopeState, SpaceKind, Usage};
 
+pub use activity::{Activity, ActivityLine, DayActivity, Deed};
 pub use command::{AgentCommand, AgentReply, Kept, Separator};
 pub use event::AgentEvent;
 pub use forget::Forget;
@@ -35,6 +37,8 @@ pub struct AgentState {
     entries: u64,
     notes: u64,
     bytes: u64,
+    /// None where none is kept.
+    activity: Option<Activity>,
 }
 
 impl Default for AgentState {
@@ -47,6 +51,7 @@ impl Default for AgentState {
             entries: 0,
             notes: 0,
             bytes: 0,
+            activity: Some(Activity::default()),
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn weight(usage: Usage) -> i64 {
 }
 
 impl<S: Space> Engine<S> {
-    /// About how many bytes the loaded states take.
+    /// About how many bytes the loaded states and their indexes take.
     pub(crate) fn resident_bytes(&self) -> u64 {
         u64::try_from(self.resident_bytes.load(Ordering::Relaxed)).unwrap_or(0)
     }
@@ -37,7 +37,7 @@ impl<S: Space> Engine<S> {
         }
         let mut slots = self.slots.lock();
         let mut by_use: Vec<Arc<Slot<S>>> =
-            slots.values().filter(|slot| slot.state.load().is_some()).cloned().collect();
+            slots.values().filter(|slot| slot.state.load().is_some() || slot.index.is_there()).cloned().collect();
         by_use.sort_by_key(|slot| slot.used_at.load(Ordering::Relaxed));
         for slot in by_use {
             if self.resident_bytes() <= budget / 10 * 9 {
@@ -55,6 +55,7 @@ impl<S: Space> Engine<S> {
             return;
         }
         let _one_at_a_time = slot.publishing.lock();
+        slot.index.discard();
         if let Some(state) = slot.state.swap(None) {
             let usage = state.state.usage();
             self.resident_bytes.fetch_sub(weight(usage), Ordering::Relaxed);

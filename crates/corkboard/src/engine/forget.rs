@@ -24,6 +24,7 @@ impl<S: Space> Engine<S> {
         // A snapshot that this process writes meanwhile could be of a state that still has it.
         let alone = self.lead_alone(slot).await;
         let rewritten = self.rewrite_without(slot, forget).await;
+        slot.index.discard();
         alone.hand_over(self, slot);
         let rewritten = rewritten?;
         // In any case: an earlier attempt may have come this far and no further.

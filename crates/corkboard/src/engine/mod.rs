@@ -8,6 +8,7 @@ mod evict;
 mod flush;
 mod forget;
 mod lead;
+mod search;
 mod slot;
 mod watch;
 
@@ -52,8 +53,8 @@ pub(crate) struct Engine<S: Space> {
     slots: Mutex<HashMap<SpaceId, Arc<Slot<S>>>>,
     /// Counts uses, to know what was least recently used.
     uses: AtomicU64,
-    /// About how many bytes the loaded states take.
-    resident_bytes: AtomicI64,
+    /// About how many bytes the loaded states and their indexes take.
+    resident_bytes: Arc<AtomicI64>,
     began: Instant,
     closed: AtomicBool,
     /// Told when it closes: watchers wait for it.
@@ -71,7 +72,7 @@ impl<S: Space> Engine<S> {
             ownership,
             slots: Mutex::default(),
             uses: AtomicU64::new(0),
-            resident_bytes: AtomicI64::new(0),
+            resident_bytes: Arc::default(),
             began: Instant::now(),
             closed: AtomicBool::new(false),
             closing: tokio::sync::Notify::new(),
@@ -261,6 +262,7 @@ impl<S: Space> Engine<S> {
         let usage_before = before.as_ref().map(|before| before.state.usage());
         let usage = state.state.usage();
         slot.state.store(Some(state.clone()));
+        slot.index.outlived(usage_before.unwrap_or_default(), usage);
         slot.usage.store(usage);
         self.observer.resident(usage_before.unwrap_or_default(), usage);
         let weight = usage_before.map_or(0, evict::weight);

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use super::commit::Proposal;
 use super::flush::Unflushed;
 use super::lead::Inline;
+use super::search::IndexPlace;
 use crate::options::SnapshotPolicy;
 
 pub(crate) struct Slot<S: Space> {
@@ -33,6 +34,7 @@ pub(crate) struct Slot<S: Space> {
     pub(super) current_at: AtomicU64,
     pub(super) log: LogSize,
     pub(super) usage: LastUsage,
+    pub(super) index: IndexPlace,
 }
 
 /// Commands that wait, and whether someone works on them.
@@ -58,6 +60,7 @@ impl<S: Space> Slot<S> {
             current_at: AtomicU64::new(0),
             log: LogSize::default(),
             usage: LastUsage::default(),
+            index: IndexPlace::default(),
         }
     }
 

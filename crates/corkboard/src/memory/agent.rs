@@ -3,17 +3,22 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Forget, MemorySnapshot};
-use corkboard_core::{Actor, AgentId, FORMAT_VERSION, Key, NoteId, Request, Revisioned, ScopeId, Space, SpaceId};
+use corkboard_core::agent::{Activity, AgentCommand, AgentReply, AgentState, DayActivity, Forget, MemorySnapshot};
+use corkboard_core::{
+    Actor, AgentId, ConversationId, FORMAT_VERSION, Key, NoteId, Request, Revisioned, ScopeId, Space, SpaceId, Usage,
+};
 use jiff::Timestamp;
+use jiff::civil::Date;
 use tokio::sync::broadcast;
 
+use super::conversation::{self, Conversation, ConversationInfo, Conversations};
 use super::ephemeral::{Circumstances, Ephemeral};
 use super::events::MemoryEvent;
 use super::factories::Factories;
 use super::observer::Meters;
 use super::place::{Location, Place};
 use super::scope::{Durability, ScopeInfo};
+use super::search::Search;
 use super::stats::MemoryStats;
 use super::working::WorkingMemory;
 use super::write::unexpected;
@@ -21,7 +26,7 @@ use crate::board::check_tier;
 use crate::context::ContextRequest;
 use crate::engine::{Answer, Asked, Engine, Slot, Watch, joined};
 use crate::options::{Options, Tier};
-use crate::{Error, Result};
+use crate::{Error, Result, ids};
 
 /// What the handles of one agent share in this process.
 pub(crate) struct AgentRuntime {
@@ -29,6 +34,7 @@ pub(crate) struct AgentRuntime {
     pub(super) engine: Arc<Engine<AgentState>>,
     pub(super) slot: Arc<Slot<AgentState>>,
     pub(super) ephemeral: Ephemeral,
+    pub(super) conversations: Arc<Conversations>,
     pub(super) factories: Factories,
     pub(super) merging: tokio::sync::Mutex<()>,
     pub(super) events: broadcast::Sender<MemoryEvent>,
@@ -41,13 +47,18 @@ impl AgentRuntime {
     pub(crate) fn new(
         id: AgentId,
         engine: Arc<Engine<AgentState>>,
+        conversations: Arc<Conversations>,
         events: broadcast::Sender<MemoryEvent>,
         board: Arc<dyn Any + Send + Sync>,
     ) -> Self {
         let slot = engine.slot(&SpaceId::agent(&id));
         let (ephemeral, factories) = (Ephemeral::default(), Factories::default());
         let (merging, meters) = (Default::default(), Meters::new());
-        Self { id, engine, slot, ephemeral, factories, merging, events, meters, _board: board }
+        Self { id, engine, slot, ephemeral, conversations, factories, merging, events, meters, _board: board }
+    }
+
+    pub(crate) fn id(&self) -> &AgentId {
+        &self.id
     }
 
     pub(super) async fn ask(&self, actor: &Actor, asked: Asked<AgentState>) -> Result<Answer<AgentReply>> {
@@ -59,23 +70,42 @@ impl AgentRuntime {
     }
 
     pub(super) fn ask_ephemeral_for(&self, actor: &Actor, asked: &mut Asked<AgentState>) -> Result<Answer<AgentReply>> {
+        self.circumstances(actor, |circumstances| {
+            self.ephemeral.ask(&Circumstances { outside: self.slot.last_usage(), ..*circumstances }, asked)
+        })?
+    }
+
+    pub(super) fn ask_conversation(
+        &self,
+        actor: &Actor,
+        id: &ConversationId,
+        asked: &mut Asked<AgentState>,
+    ) -> Result<Answer<AgentReply>> {
+        self.circumstances(actor, |circumstances| self.conversations.ask(id, circumstances, asked))?
+    }
+
+    /// Hands out what a state in this process is written under, now.
+    pub(super) fn circumstances<R>(&self, actor: &Actor, write: impl FnOnce(&Circumstances<'_>) -> R) -> Result<R> {
         if self.engine.is_closed() {
             return Err(Error::Closed);
         }
-        let circumstances = Circumstances {
+        let now = self.engine.time();
+        Ok(write(&Circumstances {
             agent: &self.id,
             actor,
             limits: &self.engine.options.limits,
-            outside: self.slot.last_usage(),
-            now: self.engine.time(),
+            outside: Usage::default(),
+            now,
+            first_id: ids::at(now),
             events: &self.events,
-        };
-        self.ephemeral.ask(&circumstances, asked)
+        }))
     }
 
     pub(crate) fn expire_ephemeral(&self) {
         // A tick is never refused.
         let _ = self.ask_ephemeral(&Actor::system(), Request::new(AgentCommand::Tick));
+        let idle = self.engine.options.conversation_idle;
+        let _ = self.circumstances(&Actor::system(), |circumstances| self.conversations.expire(idle, circumstances));
     }
 
     /// Disposes an ephemeral scope and all below it. Nothing if it was disposed before.
@@ -103,12 +133,17 @@ impl AgentRuntime {
         Ok(())
     }
 
-    /// Disposes all ephemeral scopes.
+    /// Disposes all ephemeral scopes, and ends all conversations.
     pub(crate) fn dispose_ephemeral_scopes(&self) -> u64 {
-        match self.ask_ephemeral(&Actor::system(), Request::new(AgentCommand::ClearAll)).map(|answer| answer.reply) {
-            Ok(AgentReply::Cleared { entries }) => entries,
-            _ => 0,
-        }
+        let system = Actor::system();
+        let talks = self.circumstances(&system, |circumstances| self.conversations.end_all(circumstances));
+        let scopes =
+            match self.ask_ephemeral(&Actor::system(), Request::new(AgentCommand::ClearAll)).map(|answer| answer.reply)
+            {
+                Ok(AgentReply::Cleared { entries }) => entries,
+                _ => 0,
+            };
+        scopes + talks.unwrap_or(0)
     }
 
     pub(super) fn is_disposed(&self, scope: ScopeId, durability: Durability) -> bool {
@@ -184,6 +219,30 @@ impl AgentMemory {
     pub fn working(&self) -> WorkingMemory {
         let place = Place { agent: self.runtime.clone(), actor: self.actor.clone(), location: Location::Root };
         WorkingMemory { place }
+    }
+
+    /// A conversation's scratchpad. There is nothing in it until it is written to.
+    pub fn conversation(&self, id: &str) -> Result<Conversation> {
+        let id = ConversationId::new(id, &self.runtime.engine.options.limits)?;
+        let location = Location::Conversation { id: id.clone(), scope: conversation::scope_of(&id) };
+        Ok(Conversation { place: Place { location, ..self.working().place }, id })
+    }
+
+    /// The conversations that have a scratchpad in this process, by id.
+    pub fn conversations(&self) -> Vec<ConversationInfo> {
+        self.runtime.conversations.list(&self.runtime.id)
+    }
+
+    /// What was done to the memory on a day, by UTC: a line per write.
+    pub async fn activity(&self, date: Date) -> Result<DayActivity> {
+        let current = self.runtime.engine.current(&self.runtime.slot).await?;
+        Ok(current.state.activity().unwrap_or(&Activity::default()).on(date))
+    }
+
+    /// The days on which the memory was written to, oldest first, and how often.
+    pub async fn active_days(&self) -> Result<Vec<(Date, u64)>> {
+        let current = self.runtime.engine.current(&self.runtime.slot).await?;
+        Ok(current.state.activity().map(|activity| activity.days().collect()).unwrap_or_default())
     }
 
     /// Long-term memory: needs the tier `writer_pro`.
@@ -270,6 +329,7 @@ impl AgentMemory {
                 Forget::Note { texts, .. } => Forget::Note { id: NoteId::default(), texts: texts.clone() },
                 Forget::Entry { .. } => forget.clone(),
             };
+            let talks = runtime.circumstances(&actor, |it| runtime.conversations.forget(&ephemeral, it))??;
             let here = Request::new(AgentCommand::Forget { forget: ephemeral });
             let here = runtime.ask_ephemeral(&actor, here)?.reply;
             let stored = Request::new(AgentCommand::Forget { forget: forget.clone() });
@@ -279,9 +339,24 @@ impl AgentMemory {
                 AgentReply::Cleared { entries } => Ok(entries),
                 other => Err(unexpected(other)),
             };
-            Ok(Forgotten { removed: count(here)? + count(stored)?, revisions, copies: Vec::new() })
+            Ok(Forgotten { removed: talks + count(here)? + count(stored)?, revisions, copies: Vec::new() })
         }))
         .await
+    }
+
+    /// Looks for entries and notes by their words, in the root scope and all durable scopes, the best first. Await it:
+    ///
+    /// ```
+    /// # use corkboard::Corkboard;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
+    /// # let agent = Corkboard::open("memory:").await?.agent("a")?;
+    /// agent.working().set("deploy", "Deployments go out on Tuesdays, after the tests").await?;
+    /// let hits = agent.search("When do we deploy?").limit(5).await?;
+    /// assert_eq!(hits[0].key(), Some("deploy"));
+    /// # Ok(()) }
+    /// ```
+    pub fn search<'a>(&'a self, query: &'a str) -> Search<'a> {
+        Search::new(&self.runtime, query)
     }
 
     /// Counts over all of the memory.

@@ -9,28 +9,38 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::sync::broadcast;
+use uuid::Uuid;
 
 use super::{MemoryEvent, observer};
+use crate::Result;
 use crate::engine::{Answer, Asked};
-use crate::{Result, ids};
 
 type State = Revisioned<AgentState>;
 
 /// Writers change the state in place; the first reader after them takes a copy (which costs nothing until the next write)
 /// and leaves it for the others.
-#[derive(Default)]
 pub(super) struct Ephemeral {
     working: Mutex<State>,
     published: ArcSwapOption<State>,
 }
 
+impl Default for Ephemeral {
+    fn default() -> Self {
+        let state = State { state: AgentState::without_activity(), ..State::default() };
+        Self { working: Mutex::new(state), published: ArcSwapOption::empty() }
+    }
+}
+
 /// Who writes, and under which rules.
+#[derive(Clone, Copy)]
 pub(super) struct Circumstances<'a> {
     pub(super) agent: &'a AgentId,
     pub(super) actor: &'a Actor,
     pub(super) limits: &'a Limits,
     pub(super) outside: Usage,
     pub(super) now: Timestamp,
+    /// The first of the ids that may be needed.
+    pub(super) first_id: Uuid,
     pub(super) events: &'a broadcast::Sender<MemoryEvent>,
 }
 
@@ -63,7 +73,7 @@ impl Ephemeral {
         asked: &mut Asked<AgentState>,
     ) -> Result<Answer<AgentReply>> {
         use corkboard_core::Space;
-        let Circumstances { agent, actor, limits, outside, now, events } = circumstances;
+        let Circumstances { agent, actor, limits, outside, now, first_id, events } = circumstances;
         let (mut working, request) = match asked {
             Asked::Request(request) => (self.working.lock(), Cow::Borrowed(&*request)),
             // The closure is the caller's, so it runs outside the lock; and again if someone was faster.
@@ -77,7 +87,7 @@ impl Ephemeral {
             },
         };
         let now = working.last_at.max(*now);
-        let mut context = Context::new(now, actor, limits, ids::at(now));
+        let mut context = Context::new(now, actor, limits, *first_id);
         context.outside = *outside;
         let (commit, reply) = match working.decide(&request, &context)? {
             Outcome::Unchanged { reply, rev } => return Ok(Answer { reply, rev }),

@@ -1,21 +1,28 @@
 //! An agent's memory: handles over the agent's space, and over its ephemeral scopes in this process.
 
 mod agent;
+mod conversation;
 mod ephemeral;
 mod events;
 mod factories;
+mod handoff;
 mod observer;
 mod place;
 mod scope;
+mod search;
 mod stats;
 mod working;
 mod write;
 
 pub(crate) use agent::AgentRuntime;
 pub use agent::{AgentMemory, AgentWatch, ClearOptions, Forgotten, LongTermMemory};
+pub(crate) use conversation::Conversations;
+pub use conversation::{Conversation, ConversationInfo};
 pub use events::MemoryEvent;
+pub use handoff::{SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
 pub(crate) use observer::AgentObserver;
 pub use scope::{Durability, Scope, ScopeInfo};
+pub use search::{FoundItem, FoundScope, Search, SearchHit};
 pub use stats::MemoryStats;
 pub use working::WorkingMemory;
 pub use write::{AddNote, Append, Remove, Set, Written};

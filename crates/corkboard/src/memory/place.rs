@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Separator};
 use corkboard_core::{
-    Actor, Content, Entry, EntryMetadata, Key, Limits, Note, NoteId, Refusal, Request, ScopeId, ScopeName, ScopeState,
+    Actor, Content, ConversationId, Entry, EntryMetadata, Key, Limits, Note, NoteId, Refusal, Request, ScopeId,
+    ScopeName, ScopeState,
 };
 use jiff::Timestamp;
 use metrics::Histogram;
@@ -14,7 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::agent::AgentRuntime;
-use super::write::{AddNote, Append, Conditions, Remove, Set, unexpected};
+use super::write::{AddNote, Append, Conditions, Remove, Set, Written, unexpected, written};
 use crate::engine::{Answer, Asked};
 use crate::{Error, Result};
 
@@ -31,6 +32,7 @@ pub(super) enum Location {
     Root,
     Durable { id: ScopeId, name: ScopeName },
     Ephemeral(Arc<EphemeralScope>),
+    Conversation { id: ConversationId, scope: ScopeId },
 }
 
 /// An ephemeral scope for as long as someone holds it. Its parent lives at least as long.
@@ -48,6 +50,7 @@ impl EphemeralScope {
             Location::Root => ScopeId::ROOT,
             Location::Durable { id, .. } => *id,
             Location::Ephemeral(parent) => parent.durable_ancestor(),
+            Location::Conversation { .. } => ScopeId::ROOT,
         }
     }
 }
@@ -77,6 +80,7 @@ impl Place {
             Location::Root => ScopeId::ROOT,
             Location::Durable { id, .. } => *id,
             Location::Ephemeral(scope) => scope.id,
+            Location::Conversation { scope, .. } => *scope,
         }
     }
 
@@ -85,6 +89,7 @@ impl Place {
             Location::Root => ScopeName::root(),
             Location::Durable { name, .. } => name.clone(),
             Location::Ephemeral(scope) => scope.name.clone(),
+            Location::Conversation { id, .. } => id.into(),
         }
     }
 
@@ -122,6 +127,7 @@ impl Place {
             Location::Root | Location::Durable { .. } => self.agent.ask(&self.actor, asked).await,
             Location::Ephemeral(_) if self.is_orphan() => Err(self.disposed()),
             Location::Ephemeral(_) => self.agent.ask_ephemeral_for(&self.actor, &mut asked),
+            Location::Conversation { id, .. } => self.agent.ask_conversation(&self.actor, id, &mut asked),
         };
         answer.map_err(|error| self.own_disposal(error))
     }
@@ -169,6 +175,26 @@ impl Place {
         self.ask_for(Asked::Computed(Box::new(make))).await?;
         let value = result.lock().take();
         value.ok_or_else(|| unexpected(AgentReply::Done))
+    }
+
+    /// Stores a text; what is known about the entry stays.
+    pub(super) async fn replace_text(&self, key: &str, text: String) -> Result<Written> {
+        let _timed = self.time_set();
+        let value = content_of(key, &text)?;
+        let (key, scope) = (Key::new(key, self.limits())?, self.scope_id());
+        let make = move |state: &AgentState, now: Timestamp| {
+            let found = state.scope(scope).ok_or(Refusal::ScopeGone { scope })?.get(key.as_str(), now);
+            Ok(Request::new(AgentCommand::Set {
+                scope,
+                key: key.clone(),
+                value: value.clone(),
+                type_name: "text".into(),
+                metadata: Box::new(found.map_or_else(EntryMetadata::default, |entry| kept_metadata(entry))),
+                if_version: None,
+            }))
+        };
+        let answer = self.ask_for(Asked::Computed(Box::new(make))).await?;
+        written(answer.reply, answer.rev)
     }
 
     pub(super) async fn get_or_set<T, E, F, Fut>(&self, key: &str, factory: F) -> Result<T>
@@ -242,6 +268,10 @@ impl Place {
                 Step::Ended(result) => result,
                 Step::GoOn(durable) => self.find_durable(durable, key, reach, now, &mut found).await?,
             },
+            Location::Conversation { id, .. } => {
+                let AgentRuntime { conversations, id: agent, .. } = &*self.agent;
+                conversations.view(agent, id, now, |_, scope| scope.get(key, now).and_then(&mut found))
+            }
             Location::Root | Location::Durable { .. } => {
                 self.find_durable(self.scope_id(), key, reach, now, &mut found).await?
             }
@@ -327,8 +357,13 @@ impl Place {
     pub(super) async fn view<R>(&self, read: impl FnOnce(&AgentState, &ScopeState, Timestamp) -> R) -> Result<R> {
         let now = self.agent.engine.time();
         let id = self.scope_id();
-        if let Location::Ephemeral(_) = &self.location {
-            return self.in_ephemeral(id, |state, scope| read(state, scope, now));
+        match &self.location {
+            Location::Ephemeral(_) => return self.in_ephemeral(id, |state, scope| read(state, scope, now)),
+            Location::Conversation { id, .. } => {
+                let AgentRuntime { conversations, id: agent, .. } = &*self.agent;
+                return Ok(conversations.view(agent, id, now, |state, scope| read(state, scope, now)));
+            }
+            Location::Root | Location::Durable { .. } => {}
         }
         let current = self.agent.engine.current(&self.agent.slot).await?;
         let scope = current.state.scope(id).ok_or_else(|| self.disposed())?;

@@ -37,6 +37,10 @@ impl Home {
         Self { url, clock: clock(), _folder: Some(folder) }
     }
 
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// The defaults, but for time, which is the test's: nothing happens by itself.
     pub(crate) fn options(&self) -> Options {
         let never = Duration::from_secs(365 * 24 * 3600);

@@ -1,0 +1,89 @@
+//! `cork activity`: what was done to a memory, day by day.
+
+use clap::Args;
+use corkboard::{ActivityLine, DayActivity};
+use jiff::civil::Date;
+use jiff::tz::Offset;
+use jiff::{Timestamp, ToSpan};
+use serde::Serialize;
+
+use crate::exit::Failure;
+use crate::output::{Room, one_line, table};
+use crate::session::Session;
+
+/// Show what was done to the memory on a day, a line per write
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork activity
+  cork activity yesterday
+  cork activity 2026-02-04 --json
+  cork activity --days")]
+pub(crate) struct Activity {
+    /// The day, by UTC: a date such as 2026-02-04, today or yesterday
+    #[arg(value_name = "DATE", default_value = "today", value_parser = date_argument)]
+    date: Date,
+
+    /// List the days on which something was written, and how often
+    #[arg(long, conflicts_with = "date")]
+    days: bool,
+}
+
+fn date_argument(argument: &str) -> Result<Date, String> {
+    let today = Offset::UTC.to_datetime(Timestamp::now()).date();
+    match argument {
+        "today" => Ok(today),
+        "yesterday" => today.checked_sub(1.day()).map_err(|error| error.to_string()),
+        date => date.parse().map_err(|_| "not a date such as 2026-02-04, nor today or yesterday".into()),
+    }
+}
+
+impl Activity {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        if self.days {
+            return days(session).await;
+        }
+        #[derive(Serialize)]
+        struct Line<'a> {
+            #[serde(flatten)]
+            line: &'a ActivityLine,
+            text: String,
+        }
+        #[derive(Serialize)]
+        struct Answer<'a> {
+            date: Date,
+            writes: u64,
+            lines: Vec<Line<'a>>,
+        }
+        let day = session.agent.activity(self.date).await?;
+        let lines = day.lines.iter().map(|line| Line { line, text: line.to_string() });
+        let answer = Answer { date: day.date, writes: day.writes, lines: lines.collect() };
+        session.output.answer(&answer, || text(&day))
+    }
+}
+
+fn text(day: &DayActivity) -> String {
+    if day.writes == 0 {
+        return format!("nothing was written on {}", day.date);
+    }
+    let gone = day.writes.saturating_sub(day.lines.len() as u64);
+    let gone = (gone > 0).then(|| format!("… {gone} earlier writes"));
+    gone.into_iter().chain(day.lines.iter().map(|line| one_line(&line.to_string()))).collect::<Vec<_>>().join("\n")
+}
+
+async fn days(session: &Session) -> Result<(), Failure> {
+    #[derive(Serialize)]
+    struct Day {
+        date: Date,
+        writes: u64,
+    }
+    let days = session.agent.active_days().await?;
+    let days: Vec<Day> = days.into_iter().map(|(date, writes)| Day { date, writes }).collect();
+    session.output.answer(&days, || match days.is_empty() {
+        true => "nothing was written yet".into(),
+        false => {
+            let rows = days.iter().map(|day| [day.date.to_string(), day.writes.to_string()]);
+            table([("DATE", Room::Whole), ("WRITES", Room::Whole)], rows)
+        }
+    })
+}

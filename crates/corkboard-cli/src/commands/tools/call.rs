@@ -1,0 +1,183 @@
+//! `cork tools call`: one call, or many in one process.
+
+use clap::Args;
+use corkboard::ErrorKind;
+use corkboard::tools::{ToolContext, ToolError, ToolOutput, ToolRegistry, ToolSet};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+
+use super::failure;
+use crate::exit::{Failure, kind_name};
+use crate::input::text_or_stdin;
+use crate::session::Session;
+
+/// The longest line of calls that is read.
+const LINE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Call a tool as a model would
+///
+/// A conversation's scratchpad lives in the process: with --stdin, many calls share one.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork tools call write_memory '{\"key\": \"plan\", \"content\": \"ship on Friday\"}'
+  cork tools call search_memory '{\"query\": \"when do we ship?\"}' --json
+  cork tools call --stdin --conversation c-1 < calls.jsonl
+
+With --stdin, each line is a call, and each is answered by a line:
+  {\"name\": \"memory_write\", \"input\": {\"action\": \"note\", \"value\": \"likes tea\"}}
+  {\"name\": \"memory_write\", \"ok\": true, \"text\": \"Added note 1.\", \"data\": {\"note\": 1}}
+A line may have an \"id\", which its answer repeats, and a \"context\" with another agent or conversation.")]
+pub(crate) struct Call {
+    /// Which tool
+    #[arg(value_name = "TOOL", required_unless_present = "stdin")]
+    name: Option<String>,
+
+    /// Its input, a JSON object; - reads it from stdin
+    #[arg(value_name = "JSON", default_value = "{}")]
+    input: String,
+
+    /// Read calls from stdin, one JSON object per line
+    #[arg(long, conflicts_with_all = ["name", "input"])]
+    stdin: bool,
+
+    /// In which conversation
+    #[arg(long, value_name = "ID", env = "CORK_CONVERSATION", hide_env_values = true)]
+    conversation: Option<String>,
+}
+
+/// A line of stdin.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(default)]
+    id: Option<Value>,
+    name: String,
+    #[serde(default)]
+    input: Value,
+    #[serde(default)]
+    context: LineContext,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct LineContext {
+    agent: Option<String>,
+    conversation: Option<String>,
+    board: Option<String>,
+    task: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    ok: bool,
+    #[serde(flatten)]
+    output: Option<&'a ToolOutput>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Problem<'a>>,
+}
+
+#[derive(Serialize)]
+struct Problem<'a> {
+    code: &'a str,
+    kind: &'a str,
+    message: &'a str,
+}
+
+impl Call {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let tools = ToolRegistry::with_sets(&session.board, &ToolSet::ALL);
+        let agent = session.agent.agent_id().to_string();
+        let actor = Some(session.tool_actor.clone());
+        let context = ToolContext { agent, conversation: self.conversation, actor, ..ToolContext::default() };
+        let Some(name) = self.name else { return answer_lines(session, &tools, &context).await };
+        let input = text_or_stdin(self.input)?;
+        let input = serde_json::from_str(&input)
+            .map_err(|error| Failure::invalid("input", format!("the input is not JSON: {error}")))?;
+        let output = tools.call(&name, input, &context).await.map_err(failure)?;
+        session.output.answer(&output, || output.text.clone())
+    }
+}
+
+/// Answers every line, whatever became of the ones before.
+async fn answer_lines(session: &Session, tools: &ToolRegistry, context: &ToolContext) -> Result<(), Failure> {
+    let mut stdin = BufReader::new(tokio::io::stdin());
+    let (mut calls, mut failed) = (0_u64, Vec::new());
+    loop {
+        let mut line = Vec::new();
+        let read = (&mut stdin).take(LINE_BYTES).read_until(b'\n', &mut line).await;
+        if read.map_err(|error| Failure::invalid("stdin", format!("stdin cannot be read: {error}")))? == 0 {
+            break;
+        }
+        if line.len() as u64 == LINE_BYTES {
+            return Err(Failure::invalid("line_too_long", format!("a line has more than {LINE_BYTES} bytes")));
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        calls += 1;
+        if let Some(kind) = answer_line(session, tools, context, &line).await? {
+            failed.push(kind);
+        }
+    }
+    match failed.first() {
+        None => Ok(()),
+        Some(kind) => {
+            let message = format!("{} of {calls} calls failed; their answers say why", failed.len());
+            Err(Failure::Own { code: "calls_failed", kind: *kind, message, hint: None })
+        }
+    }
+}
+
+/// Returns what kind of failure it was, if it was one.
+async fn answer_line(
+    session: &Session,
+    tools: &ToolRegistry,
+    context: &ToolContext,
+    line: &[u8],
+) -> Result<Option<ErrorKind>, Failure> {
+    let parsed = serde_json::from_slice::<Line>(line);
+    let (id, name, result) = match parsed {
+        Ok(Line { id, name, input, context: own }) => {
+            let context = own.over(context);
+            let result = tools.call(&name, input, &context).await;
+            (id, Some(name), result.map_err(|error| (error.code(), error.kind(), text_of(&error))))
+        }
+        Err(error) => (None, None, Err(("invalid_line", ErrorKind::Invalid, format!("not a call: {error}")))),
+    };
+    let problem = result.as_ref().err();
+    let error = problem.map(|(code, kind, message)| Problem { code, kind: kind_name(*kind), message });
+    let answer = Answer { id, name: name.as_deref(), ok: error.is_none(), output: result.as_ref().ok(), error };
+    session.output.document(&answer)?;
+    Ok(result.err().map(|(_, kind, _)| kind))
+}
+
+fn text_of(error: &ToolError) -> String {
+    error.to_string()
+}
+
+impl LineContext {
+    /// What the line says, and else what the command line says.
+    fn over(self, context: &ToolContext) -> ToolContext {
+        let agent = self.agent.unwrap_or_else(|| context.agent.clone());
+        let mut actor = context.actor.clone();
+        if agent != context.agent
+            && let Some(actor) = &mut actor
+            && actor.principal == context.agent
+        {
+            actor.principal.clone_from(&agent);
+        }
+        ToolContext {
+            agent,
+            conversation: self.conversation.or_else(|| context.conversation.clone()),
+            board: self.board.or_else(|| context.board.clone()),
+            task: self.task.or_else(|| context.task.clone()),
+            actor,
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! `cork tools list`.
+
+use clap::Args;
+use corkboard::tools::{ToolFormat, ToolRegistry, ToolSet};
+
+use super::set_argument;
+use crate::exit::Failure;
+use crate::output::{Room, table};
+use crate::session::Session;
+
+/// Show the tools, or their definitions as a provider wants them
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork tools list
+  cork tools list --set memory
+  cork tools list --format openai > tools.json")]
+pub(crate) struct List {
+    /// Only these sets: scratchpad, memory, anthropic [default: scratchpad and memory]
+    #[arg(long = "set", value_name = "SET", value_parser = set_argument)]
+    sets: Vec<ToolSet>,
+
+    /// The definitions as JSON: openai, anthropic or mcp
+    #[arg(long, value_name = "FORMAT", value_parser = |argument: &str| argument.parse::<ToolFormat>())]
+    format: Option<ToolFormat>,
+}
+
+impl List {
+    pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
+        let sets = if self.sets.is_empty() { ToolSet::DEFAULT.to_vec() } else { self.sets };
+        let registry = |sets: &[ToolSet]| ToolRegistry::with_sets(&session.board, sets);
+        if self.format.is_some() || session.output.is_json() {
+            let format = self.format.unwrap_or(ToolFormat::Mcp);
+            return session.output.document(&registry(&sets).tool_definitions(format));
+        }
+        let rows = sets.iter().flat_map(|set| {
+            let tools = registry(&[*set]).definitions().into_iter();
+            tools.map(|tool| [tool.name.to_owned(), set.to_string(), tool.description.to_owned()])
+        });
+        let header = [("TOOL", Room::Whole), ("SET", Room::Whole), ("WHAT IT DOES", Room::Rest)];
+        session.output.line(&table(header, rows))
+    }
+}

@@ -1,0 +1,43 @@
+//! `cork tools`: what a model is told, and what it calls.
+
+mod call;
+mod list;
+
+use clap::Subcommand;
+use corkboard::tools::{ToolError, ToolSet};
+
+use crate::exit::Failure;
+use crate::session::Session;
+
+/// List the tools that a model may call, and call them as a model would
+#[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  cork tools list
+  cork tools list --format anthropic
+  cork tools call search_memory '{\"query\": \"deadline\"}'
+  cork tools call --stdin < calls.jsonl")]
+pub(crate) enum Tools {
+    List(list::List),
+    Call(call::Call),
+}
+
+impl Tools {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        match self {
+            Self::List(list) => list.run(session),
+            Self::Call(call) => call.run(session).await,
+        }
+    }
+}
+
+fn set_argument(argument: &str) -> Result<ToolSet, String> {
+    argument.parse()
+}
+
+fn failure(error: ToolError) -> Failure {
+    match error {
+        ToolError::Memory(error) => error.into(),
+        error => Failure::Own { code: error.code(), kind: error.kind(), message: error.to_string(), hint: None },
+    }
+}

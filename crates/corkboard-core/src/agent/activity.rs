@@ -1,0 +1,357 @@
+//! What was done to a memory, day by day: a line per write for people to read, and how many there were.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use imbl::OrdMap;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::Offset;
+use serde::{Deserialize, Serialize};
+
+use super::{AgentEvent, AgentState};
+use crate::ScopeId;
+use crate::space::Stamp;
+
+/// The writes of an agent's memory. Days are counted for ever; of the lines, the newest are kept: at least
+/// [`Activity::LINES`], at most twice as many.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "ActivityImage", into = "ActivityImage")]
+pub struct Activity {
+    /// How many writes there were on days before the last one.
+    past: OrdMap<i64, u64>,
+    day: i64,
+    writes: u64,
+    newer: Lines,
+    /// When the newer lines are full, they become the older ones, which are dropped.
+    older: Lines,
+}
+
+/// What was done on one day.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DayActivity {
+    /// The day, by UTC.
+    pub date: Date,
+    /// How many writes there were.
+    pub writes: u64,
+    /// A line for each, oldest first; the oldest may be gone.
+    pub lines: Vec<ActivityLine>,
+}
+
+/// One write.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ActivityLine {
+    /// When.
+    pub at: Timestamp,
+    /// Who asked for it.
+    pub who: Arc<str>,
+    /// What was done.
+    pub deed: Deed,
+    /// To what: a key, a note's number, or a scope's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub what: Option<Arc<str>>,
+}
+
+/// What can be done to a memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Deed {
+    /// A new entry was written.
+    Set,
+    /// An entry was replaced.
+    Replaced,
+    /// Text was appended to an entry.
+    Appended,
+    /// An entry was removed.
+    Removed,
+    /// A note was added.
+    Noted,
+    /// A note was removed.
+    NoteRemoved,
+    /// A scope's entries and notes were removed.
+    Cleared,
+    /// A scope was created.
+    ScopeCreated,
+    /// A scope was merged into its parent.
+    ScopeMerged,
+    /// A scope was disposed.
+    ScopeDisposed,
+    /// Everything was replaced by a snapshot.
+    Restored,
+}
+
+impl fmt::Display for ActivityLine {
+    /// Without the day, which whoever asked knows.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = match self.deed {
+            Deed::Set => "set",
+            Deed::Replaced => "replaced",
+            Deed::Appended => "appended to",
+            Deed::Removed => "removed",
+            Deed::Noted => "added note",
+            Deed::NoteRemoved => "removed note",
+            Deed::Cleared => "cleared",
+            Deed::ScopeCreated => "created scope",
+            Deed::ScopeMerged => "merged scope",
+            Deed::ScopeDisposed => "disposed scope",
+            Deed::Restored => "restored a snapshot",
+        };
+        write!(f, "{} {} {verb}", Offset::UTC.to_datetime(self.at).time().strftime("%H:%M:%S"), self.who)?;
+        self.what.as_deref().map_or(Ok(()), |what| write!(f, " {what}"))
+    }
+}
+
+impl Activity {
+    /// So many of the newest lines are kept at least.
+    pub const LINES: usize = 1000;
+
+    /// What was done on a day, by UTC.
+    pub fn on(&self, date: Date) -> DayActivity {
+        let day = day_of(date);
+        let writes = if day == self.day { self.writes } else { self.past.get(&day).copied().unwrap_or(0) };
+        let is_then = |line: &&ActivityLine| day_at(line.at) == day;
+        let lines = self.newest_first().skip_while(|line| day_at(line.at) > day).take_while(is_then);
+        let mut lines: Vec<ActivityLine> = lines.cloned().collect();
+        lines.reverse();
+        DayActivity { date, writes, lines }
+    }
+
+    /// The days on which something was done, oldest first, and how many writes there were.
+    pub fn days(&self) -> impl Iterator<Item = (Date, u64)> {
+        let today = (self.writes > 0).then_some((self.day, self.writes));
+        self.past.iter().map(|(day, writes)| (*day, *writes)).chain(today).map(|(day, writes)| (date_of(day), writes))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.writes == 0 && self.past.is_empty()
+    }
+
+    fn newest_first(&self) -> impl Iterator<Item = &ActivityLine> {
+        self.newer.iter().chain(self.older.iter())
+    }
+
+    fn add(&mut self, line: ActivityLine) {
+        self.count(day_at(line.at), 1);
+        self.push(line);
+    }
+
+    /// Time does not run backwards in a space.
+    fn count(&mut self, day: i64, writes: u64) {
+        if day != self.day {
+            if self.writes > 0 {
+                self.past.insert(self.day, self.writes);
+            }
+            (self.day, self.writes) = (day, 0);
+        }
+        self.writes += writes;
+    }
+
+    fn push(&mut self, line: ActivityLine) {
+        if self.newer.len == Self::LINES {
+            self.older = core::mem::take(&mut self.newer);
+        }
+        self.newer.push(line);
+    }
+}
+
+/// Lines, the newest first. One more costs one node, however many states share the rest.
+#[derive(Clone, Default)]
+struct Lines {
+    newest: Option<Arc<Node>>,
+    len: usize,
+}
+
+struct Node {
+    line: ActivityLine,
+    before: Option<Arc<Node>>,
+}
+
+impl Lines {
+    fn push(&mut self, line: ActivityLine) {
+        self.newest = Some(Arc::new(Node { line, before: self.newest.take() }));
+        self.len += 1;
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &ActivityLine> {
+        core::iter::successors(self.newest.as_deref(), |node| node.before.as_deref()).map(|node| &node.line)
+    }
+}
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter().map(|line| format!("{line}"))).finish()
+    }
+}
+
+impl PartialEq for Lines {
+    fn eq(&self, other: &Self) -> bool {
+        self.len == other.len && self.iter().eq(other.iter())
+    }
+}
+
+impl Drop for Node {
+    /// One after the other: a long chain would otherwise be dropped by as deep a recursion.
+    fn drop(&mut self) {
+        let mut next = self.before.take();
+        while let Some(mut node) = next.and_then(Arc::into_inner) {
+            next = node.before.take();
+        }
+    }
+}
+
+fn day_at(at: Timestamp) -> i64 {
+    at.as_second().div_euclid(SECONDS)
+}
+
+fn day_of(date: Date) -> i64 {
+    Offset::UTC.to_timestamp(date.at(0, 0, 0, 0)).map_or(i64::MAX, day_at)
+}
+
+fn date_of(day: i64) -> Date {
+    let midnight = Timestamp::from_second(day.saturating_mul(SECONDS)).unwrap_or(Timestamp::MAX);
+    Offset::UTC.to_datetime(midnight).date()
+}
+
+const SECONDS: i64 = 24 * 60 * 60;
+
+/// As it is stored.
+#[derive(Serialize, Deserialize)]
+struct ActivityImage {
+    days: BTreeMap<Date, u64>,
+    lines: Vec<ActivityLine>,
+}
+
+impl From<Activity> for ActivityImage {
+    fn from(activity: Activity) -> Self {
+        let mut lines: Vec<ActivityLine> = activity.newest_first().cloned().collect();
+        lines.reverse();
+        Self { days: activity.days().collect(), lines }
+    }
+}
+
+impl From<ActivityImage> for Activity {
+    fn from(image: ActivityImage) -> Self {
+        let mut activity = Self::default();
+        image.days.into_iter().for_each(|(date, writes)| activity.count(day_of(date), writes));
+        // As they were: the older lines were full when they became the older ones.
+        let older = image.lines.len().saturating_sub(1) / Self::LINES * Self::LINES;
+        for (index, line) in image.lines.into_iter().enumerate() {
+            if index < older { activity.older.push(line) } else { activity.newer.push(line) }
+        }
+        activity
+    }
+}
+
+impl AgentState {
+    /// The writes of this memory, by day.
+    pub fn activity(&self) -> Option<&Activity> {
+        self.activity.as_ref()
+    }
+
+    /// A state that keeps no activity: of what is never stored, there is nothing to trace.
+    pub fn without_activity() -> Self {
+        Self { activity: None, ..Self::default() }
+    }
+
+    /// For the image: nothing if nothing was done.
+    pub(super) fn activity_to_store(&self) -> Option<Activity> {
+        self.activity.clone().filter(|activity| !activity.is_empty())
+    }
+
+    /// Notes an event that is about to be applied.
+    pub(super) fn note_activity(&mut self, event: &AgentEvent, stamp: Stamp<'_>) {
+        if self.activity.is_none() {
+            return;
+        }
+        let Some((deed, what)) = self.deed(event) else { return };
+        let Some(activity) = &mut self.activity else { return };
+        let before = activity.newest_first().next().map(|line| &line.who);
+        let who = before.filter(|who| ***who == *stamp.principal).cloned();
+        let who = who.unwrap_or_else(|| stamp.principal.into());
+        activity.add(ActivityLine { at: stamp.at, who, deed, what });
+    }
+
+    fn deed(&self, event: &AgentEvent) -> Option<(Deed, Option<Arc<str>>)> {
+        let within = |scope: &ScopeId, what: Arc<str>| match self.scopes.get(scope) {
+            Some(found) => format!("{what} in scope {}", found.name).into(),
+            None => what,
+        };
+        Some(match event {
+            AgentEvent::EntrySet { scope, key, updated, .. } => {
+                (if *updated { Deed::Replaced } else { Deed::Set }, Some(within(scope, key.shared())))
+            }
+            AgentEvent::EntryAppended { scope, key, .. } => (Deed::Appended, Some(within(scope, key.shared()))),
+            AgentEvent::EntryRemoved { scope, key } => (Deed::Removed, Some(within(scope, key.shared()))),
+            AgentEvent::NoteAdded { scope, note } => (Deed::Noted, Some(within(scope, format!("{}", note.id).into()))),
+            AgentEvent::NoteRemoved { scope, id } => (Deed::NoteRemoved, Some(within(scope, format!("{id}").into()))),
+            AgentEvent::Cleared { scope, .. } => {
+                let name = self.scope(*scope).map(|scope| scope.name.as_str().to_owned());
+                (Deed::Cleared, name.map(|name| format!("scope {name}").into()))
+            }
+            AgentEvent::ScopeCreated { name, .. } => (Deed::ScopeCreated, Some(name.as_str().into())),
+            AgentEvent::ScopeMerged { scope, .. } => {
+                (Deed::ScopeMerged, self.scope(*scope).map(|scope| scope.name.as_str().into()))
+            }
+            AgentEvent::ScopeDisposed { name, .. } => (Deed::ScopeDisposed, Some(name.as_str().into())),
+            AgentEvent::Restored { .. } => (Deed::Restored, None),
+            // Nobody wrote.
+            AgentEvent::EntryExpired { .. } => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+    use std::vec;
+
+    fn line(second: i64, what: &str) -> ActivityLine {
+        let at = Timestamp::from_second(second).unwrap();
+        ActivityLine { at, who: "ada".into(), deed: Deed::Set, what: Some(what.into()) }
+    }
+
+    #[test]
+    fn a_line_reads_as_a_sentence() {
+        assert_eq!(line(86_400 + 3_661, "plan").to_string(), "01:01:01 ada set plan");
+        let restored = ActivityLine { deed: Deed::Restored, what: None, ..line(0, "") };
+        assert_eq!(restored.to_string(), "00:00:00 ada restored a snapshot");
+    }
+
+    #[test]
+    fn days_are_kept_apart_and_all_of_them_counted() {
+        let mut activity = Activity::default();
+        for second in [10, 20, 86_400, 3 * 86_400 - 1, 3 * 86_400] {
+            activity.add(line(second, "k"));
+        }
+        let counts: Vec<_> = activity.days().map(|(date, writes)| (date.to_string(), writes)).collect();
+        let day = |day: &str, writes| (day.to_string(), writes);
+        let expected = vec![day("1970-01-01", 2), day("1970-01-02", 1), day("1970-01-03", 1), day("1970-01-04", 1)];
+        assert_eq!(counts, expected);
+        let first = activity.on("1970-01-01".parse().unwrap());
+        assert_eq!((first.writes, first.lines), (2, vec![line(10, "k"), line(20, "k")]));
+        assert_eq!(activity.on("1970-01-05".parse().unwrap()).writes, 0);
+        assert_eq!(activity.on(Date::MAX).writes, 0);
+        assert_eq!(activity.on(Date::MIN).lines, vec![]);
+    }
+
+    #[test]
+    fn the_newest_lines_are_kept_and_what_is_stored_is_the_same() {
+        let (mut activity, limit) = (Activity::default(), Activity::LINES as i64);
+        for second in 0..3 * limit + 5 {
+            activity.add(line(second, "k"));
+            let kept = activity.newest_first().count();
+            assert!(kept >= Activity::LINES.min(second as usize + 1) && kept <= 2 * Activity::LINES, "{kept}");
+            if second % 250 == 0 || second > 3 * limit {
+                let json = serde_json::to_string(&activity).unwrap();
+                assert_eq!(serde_json::from_str::<Activity>(&json).unwrap(), activity, "{second}");
+            }
+        }
+        assert_eq!(activity.newest_first().next(), Some(&line(3 * limit + 4, "k")));
+        assert_eq!(activity.on("1970-01-01".parse().unwrap()).writes, 3 * limit as u64 + 5);
+    }
+}

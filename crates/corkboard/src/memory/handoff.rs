@@ -1,0 +1,32 @@
+//! Two ordinary entries with a meaning of their own: the handoff to the next session, and the jotting of the task at hand.
+
+use super::write::Written;
+use super::{AgentMemory, WorkingMemory};
+use crate::Result;
+
+/// The key of the note that opens the next session's prompt.
+pub const SESSION_HANDOFF_KEY: &str = "session-handoff";
+/// The key of the active task's scratchpad.
+pub const SCRATCHPAD_KEY: &str = "scratchpad";
+
+impl AgentMemory {
+    /// The note that the last session left, if it left one.
+    pub async fn handoff(&self) -> Result<Option<String>> {
+        let entry = self.working().get_entry(SESSION_HANDOFF_KEY).await?;
+        let text =
+            entry.map(|entry| entry.value.as_text().unwrap_or_else(|| entry.value.as_json().into()).into_owned());
+        Ok(text.filter(|text| !text.is_empty()))
+    }
+
+    /// Leaves a note for the next session. It replaces the one before.
+    pub async fn write_handoff(&self, text: &str) -> Result<Written> {
+        self.working().write_text(SESSION_HANDOFF_KEY, text.into()).await
+    }
+}
+
+impl WorkingMemory {
+    /// Stores a text; what is known about the entry stays.
+    pub(crate) async fn write_text(&self, key: &str, text: String) -> Result<Written> {
+        self.place.replace_text(key, text).await
+    }
+}

@@ -1,0 +1,241 @@
+//! Searching an agent's memory: which documents it has, and what a hit tells.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use corkboard_core::agent::AgentState;
+use corkboard_core::{
+    Entry, EntryMetadata, Key, LimitName, Limits, Note, NoteId, Refusal, Revisioned, ScopeId, ScopeName, ScopeState,
+};
+use imbl::ordmap::DiffItem;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::agent::AgentRuntime;
+use crate::Result;
+use crate::search::{Change, Document, Index, Query, Searchable, snippet, text_of};
+
+/// A search. Made by [`AgentMemory::search`](crate::AgentMemory::search).
+#[must_use = "nothing is looked for until this is awaited"]
+pub struct Search<'a> {
+    runtime: &'a Arc<AgentRuntime>,
+    query: &'a str,
+    limit: usize,
+}
+
+impl<'a> Search<'a> {
+    /// How many hits there are at most, unless it is said.
+    pub const LIMIT: usize = 10;
+    /// How many hits can be asked for.
+    pub const MAX_LIMIT: usize = 50;
+    /// How many characters a snippet has at most.
+    pub const SNIPPET: usize = 200;
+
+    pub(super) fn new(runtime: &'a Arc<AgentRuntime>, query: &'a str) -> Self {
+        Self { runtime, query, limit: Self::LIMIT }
+    }
+
+    /// At most so many hits: at least 1, at most [`Search::MAX_LIMIT`].
+    pub fn limit(mut self, limit: usize) -> Self {
+        self.limit = limit.clamp(1, Self::MAX_LIMIT);
+        self
+    }
+}
+
+impl<'a> IntoFuture for Search<'a> {
+    type Output = Result<Vec<SearchHit>>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let Self { runtime, query, limit } = self;
+            let engine = &runtime.engine;
+            let allowed = engine.options.limits.query_bytes;
+            Limits::check(LimitName::QueryBytes, query.len() as u64, allowed)?;
+            if query.chars().all(|character| character.is_whitespace() || character.is_control()) {
+                return Err(Refusal::Blank { what: "query" }.into());
+            }
+            let query = Query::new(query);
+            let time = engine.time();
+            engine.search(&runtime.slot, move |state, index| hits(state, index, &query, limit, time)).await
+        })
+    }
+}
+
+/// An entry or a note that a search found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SearchHit {
+    /// What was found.
+    #[serde(flatten)]
+    pub item: FoundItem,
+    /// The scope it is in, where that is not the root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<FoundScope>,
+    /// How well it fits the query. Scores of different searches do not compare.
+    pub score: f32,
+    /// The part of it that fits best, on one line.
+    pub snippet: String,
+    /// Who wrote or said it.
+    pub author: Arc<str>,
+    /// When it was written or said.
+    pub timestamp: Timestamp,
+}
+
+impl SearchHit {
+    /// The key, if it is an entry.
+    pub fn key(&self) -> Option<&str> {
+        match &self.item {
+            FoundItem::Entry { key, .. } => Some(key.as_str()),
+            FoundItem::Note { .. } => None,
+        }
+    }
+
+    /// The number, if it is a note.
+    pub fn note(&self) -> Option<NoteId> {
+        match self.item {
+            FoundItem::Entry { .. } => None,
+            FoundItem::Note { note } => Some(note),
+        }
+    }
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum FoundItem {
+    /// An entry.
+    Entry {
+        /// Its key.
+        key: Key,
+        /// The revision that last changed it.
+        version: u64,
+        /// From 0 to 1.
+        importance: f32,
+        /// How it is marked.
+        tags: Vec<Arc<str>>,
+    },
+    /// A note.
+    Note {
+        /// Its number.
+        note: NoteId,
+    },
+}
+
+/// The scope that something was found in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FoundScope {
+    /// Its id.
+    pub id: ScopeId,
+    /// What it is called.
+    pub name: ScopeName,
+}
+
+/// What tells an agent's documents apart.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum MemoryDocument {
+    Entry(ScopeId, Key),
+    Note(ScopeId, NoteId),
+}
+
+impl Searchable for AgentState {
+    type DocumentId = MemoryDocument;
+
+    fn changes(before: Option<&Self>, after: &Self, mut each: impl FnMut(MemoryDocument, Change<'_>)) {
+        let empty = ScopeState::new(ScopeName::root(), ScopeId::ROOT, Timestamp::UNIX_EPOCH);
+        for (id, scope) in after.all_scopes() {
+            let old = before.and_then(|before| before.scope(id)).unwrap_or(&empty);
+            scope_changes(id, old, scope, &mut each);
+        }
+        let scopes_before = before.into_iter().flat_map(Self::scopes);
+        for (id, scope) in scopes_before.filter(|(id, _)| after.scope(*id).is_none()) {
+            scope_changes(id, scope, &empty, &mut each);
+        }
+    }
+}
+
+/// Parts that both states share are not looked at.
+fn scope_changes(
+    scope: ScopeId,
+    before: &ScopeState,
+    after: &ScopeState,
+    each: &mut impl FnMut(MemoryDocument, Change<'_>),
+) {
+    for change in before.entries.diff(&after.entries) {
+        match change {
+            DiffItem::Add(key, entry) | DiffItem::Update { new: (key, entry), .. } => {
+                each(MemoryDocument::Entry(scope, key.clone()), Change::Put(entry_document(key, entry)));
+            }
+            DiffItem::Remove(key, _) => each(MemoryDocument::Entry(scope, key.clone()), Change::Removed),
+        }
+    }
+    for change in before.notes.diff(&after.notes) {
+        match change {
+            DiffItem::Add(id, note) | DiffItem::Update { new: (id, note), .. } => {
+                each(MemoryDocument::Note(scope, *id), Change::Put(note_document(note)));
+            }
+            DiffItem::Remove(id, _) => each(MemoryDocument::Note(scope, *id), Change::Removed),
+        }
+    }
+}
+
+fn entry_document<'a>(key: &'a Key, entry: &'a Entry) -> Document<'a> {
+    Document {
+        body: text_of(&entry.value),
+        key: key.as_str(),
+        tags: &entry.tags,
+        author: &entry.author,
+        written: entry.timestamp,
+        importance: entry.importance,
+    }
+}
+
+fn note_document(note: &Note) -> Document<'_> {
+    Document {
+        body: (*note.text).into(),
+        key: "",
+        tags: &[],
+        author: &note.author,
+        written: note.timestamp,
+        importance: EntryMetadata::IMPORTANCE,
+    }
+}
+
+/// The best hits, of what has not expired.
+fn hits(
+    current: &Revisioned<AgentState>,
+    index: &Index<MemoryDocument>,
+    query: &Query,
+    limit: usize,
+    time: Timestamp,
+) -> Vec<SearchHit> {
+    let state = &current.state;
+    let now = time.max(current.last_at);
+    let is_live = |document: &MemoryDocument| match document {
+        MemoryDocument::Entry(scope, key) => {
+            state.scope(*scope).is_some_and(|scope| scope.get(key.as_str(), now).is_some())
+        }
+        MemoryDocument::Note(..) => true,
+    };
+    let ranked = index.search(query, limit, is_live);
+    ranked.into_iter().filter_map(|(document, score)| hit(state, document, score, query)).collect()
+}
+
+fn hit(state: &AgentState, document: MemoryDocument, score: f32, query: &Query) -> Option<SearchHit> {
+    let (MemoryDocument::Entry(id, _) | MemoryDocument::Note(id, _)) = &document;
+    let found = state.scope(*id)?;
+    let scope = (!id.is_root()).then(|| FoundScope { id: *id, name: found.name.clone() });
+    let (item, text, author, timestamp) = match document {
+        MemoryDocument::Entry(_, key) => {
+            let entry = found.entries.get(&key)?;
+            let (version, importance, tags) = (entry.version, entry.importance, entry.tags.clone());
+            let item = FoundItem::Entry { key, version, importance, tags };
+            (item, text_of(&entry.value), &entry.author, entry.timestamp)
+        }
+        MemoryDocument::Note(_, id) => {
+            let note = found.notes.get(&id)?;
+            (FoundItem::Note { note: id }, (*note.text).into(), &note.author, note.timestamp)
+        }
+    };
+    let snippet = snippet(&text, query, Search::SNIPPET);
+    Some(SearchHit { item, scope, score, snippet, author: author.clone(), timestamp })
+}

@@ -1,0 +1,19 @@
+//! Ranked search: texts become terms, terms find documents, BM25 ranks them, a snippet shows why.
+//!
+//! [`Index`] is the one interface: whoever has documents puts them in under ids of his own, takes them out, and asks. It knows
+//! nothing of spaces. [`Searchable`] says which documents a space has, and what became of them between two of its states;
+//! the engine keeps an index in step by that.
+
+mod document;
+mod index;
+mod snippet;
+mod stop_words;
+mod text;
+mod top;
+mod words;
+
+pub(crate) use document::{Change, Document, Searchable};
+pub(crate) use index::Index;
+pub(crate) use snippet::snippet;
+pub(crate) use text::text_of;
+pub(crate) use words::Query;

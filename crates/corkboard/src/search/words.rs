@@ -1,0 +1,245 @@
+//! Texts become terms: lower-cased words, stemmed; the parts of identifiers, and the whole; characters of scripts that put no
+//! space between words, alone and in pairs.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+use super::stop_words::is_stop_word;
+
+/// Longer words are cut, in texts and in queries alike.
+const MAX_TERM_BYTES: usize = 64;
+/// An identifier with more parts than this is found by its parts alone.
+const MAX_PARTS: usize = 8;
+
+static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
+
+/// What is looked for: each term once, in the order of the query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Query {
+    terms: Vec<String>,
+}
+
+impl Query {
+    /// The query's terms, without stop words and question words; with them if there is nothing else.
+    pub(crate) fn new(text: &str) -> Self {
+        let (mut telling, mut all) = (Vec::new(), Vec::new());
+        each_word(text, |word, _| {
+            let term = stem(word);
+            if !is_stop_word(word) {
+                push_once(&mut telling, &term);
+            } else {
+                push_once(&mut all, &term);
+            }
+        });
+        Self { terms: if telling.is_empty() { all } else { telling } }
+    }
+
+    pub(crate) fn terms(&self) -> &[String] {
+        &self.terms
+    }
+
+    /// Where in a text the query's terms stand: which term, and its bytes.
+    pub(super) fn matches(&self, text: &str) -> Vec<(usize, Range<usize>)> {
+        // A stem begins as its word does, so most words need no stemming to be ruled out.
+        let begins: Vec<Option<char>> = self.terms.iter().map(|term| term.chars().next()).collect();
+        let mut found = Vec::new();
+        each_word(text, |word, range| {
+            if begins.contains(&word.chars().next())
+                && let stem = stem(word)
+                && let Some(at) = self.terms.iter().position(|term| *term == stem)
+            {
+                found.push((at, range));
+            }
+        });
+        found
+    }
+}
+
+fn push_once(terms: &mut Vec<String>, term: &str) {
+    if !terms.iter().any(|known| known == term) {
+        terms.push(term.into());
+    }
+}
+
+/// Calls `each` with every term of a text.
+pub(super) fn each_term(text: &str, mut each: impl FnMut(&str)) {
+    each_word(text, |word, _| each(&stem(word)));
+}
+
+/// English words without their endings. Other words stay as they are.
+fn stem(word: &str) -> Cow<'_, str> {
+    if word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'\'') {
+        STEMMER.stem(word)
+    } else {
+        Cow::Borrowed(word)
+    }
+}
+
+/// What a character is to a text that is taken apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// Part of a word.
+    Word,
+    /// Between the parts of an identifier.
+    Joint,
+    /// A letter of a script that puts no space between words.
+    Unspaced,
+    /// A word by itself.
+    Symbol,
+    /// Belongs to the character before it and changes nothing.
+    Mark,
+    Gap,
+}
+
+fn class(character: char) -> Class {
+    match character {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '\'' | '’' => Class::Word,
+        '_' | '-' | '/' | '.' | ':' | '@' | '\\' => Class::Joint,
+        '\0'..='\u{7f}' => Class::Gap,
+        '\u{300}'..='\u{36f}' | '\u{200d}' | '\u{ad}' | '\u{fe00}'..='\u{fe0f}' => Class::Mark,
+        // Thai to Burmese, Khmer, Hangul, kana, Han.
+        '\u{e00}'..='\u{eff}'
+        | '\u{1000}'..='\u{109f}'
+        | '\u{1100}'..='\u{11ff}'
+        | '\u{1780}'..='\u{17ff}'
+        | '\u{3005}'..='\u{3007}'
+        | '\u{3040}'..='\u{312f}'
+        | '\u{3130}'..='\u{318f}'
+        | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{3ffff}' => Class::Unspaced,
+        '\u{2600}'..='\u{27bf}' | '\u{1f000}'..='\u{1faff}' => Class::Symbol,
+        other if other.is_alphanumeric() => Class::Word,
+        _ => Class::Gap,
+    }
+}
+
+/// Calls `each` with every word of a text, lower-cased and not stemmed, and where it stands.
+fn each_word(text: &str, mut each: impl FnMut(&str, Range<usize>)) {
+    let mut words = Words::default();
+    let mut run: Option<usize> = None;
+    let mut before: Option<(usize, char)> = None;
+    for (at, character) in text.char_indices() {
+        let class = class(character);
+        if matches!(class, Class::Word | Class::Joint | Class::Mark) {
+            before = None;
+            run.get_or_insert(at);
+            continue;
+        }
+        if let Some(start) = run.take() {
+            words.identifier(text, start..at, &mut each);
+        }
+        let end = at + character.len_utf8();
+        if matches!(class, Class::Unspaced | Class::Symbol) {
+            words.one(&[character], at..end, &mut each);
+        }
+        if class == Class::Unspaced {
+            if let Some((start, first)) = before {
+                words.one(&[first, character], start..end, &mut each);
+            }
+            before = Some((at, character));
+        } else {
+            before = None;
+        }
+    }
+    if let Some(start) = run {
+        words.identifier(text, start..text.len(), &mut each);
+    }
+}
+
+/// Buffers that are used again for every word.
+#[derive(Default)]
+struct Words {
+    part: String,
+    whole: String,
+}
+
+impl Words {
+    fn one(&mut self, characters: &[char], range: Range<usize>, each: &mut impl FnMut(&str, Range<usize>)) {
+        self.part.clear();
+        self.part.extend(characters);
+        each(&self.part, range);
+    }
+
+    /// The parts of a run of letters, digits and what joins them; and if there are many, the whole.
+    fn identifier(&mut self, text: &str, range: Range<usize>, each: &mut impl FnMut(&str, Range<usize>)) {
+        let Some(run) = text.get(range.clone()) else { return };
+        self.whole.clear();
+        let (mut parts, mut whole) = (0, range.start..range.start);
+        let mut part: Option<usize> = None;
+        let mut characters = run.char_indices().peekable();
+        let mut last = ' ';
+        while let Some((at, character)) = characters.next() {
+            let next = characters.peek().map_or(' ', |(_, next)| *next);
+            let class = class(character);
+            if class == Class::Mark {
+                continue;
+            }
+            let is_inside = match character {
+                // An apostrophe is part of a word between letters only.
+                '\'' | '’' => last.is_alphabetic() && next.is_alphabetic(),
+                _ => class == Class::Word,
+            };
+            // camelCase, and HTTPServer.
+            let is_hump =
+                character.is_uppercase() && (last.is_lowercase() || (last.is_uppercase() && next.is_lowercase()));
+            if let Some(start) = part
+                && (!is_inside || is_hump)
+            {
+                self.part(text, start..range.start + at, each);
+                whole.end = range.start + at;
+                parts += 1;
+                part = None;
+            }
+            if is_inside && part.is_none() {
+                part = Some(range.start + at);
+                if parts == 0 {
+                    whole.start = range.start + at;
+                } else if character.is_ascii_digit() && self.whole.ends_with(|end: char| end.is_ascii_digit()) {
+                    // 3.14 is not 314.
+                    self.whole.push('-');
+                }
+            }
+            if is_inside {
+                push_lower(&mut self.whole, character);
+            }
+            last = character;
+        }
+        if let Some(start) = part {
+            self.part(text, start..range.end, each);
+            whole.end = range.end;
+            parts += 1;
+        }
+        if (2..=MAX_PARTS).contains(&parts) && self.whole.len() <= MAX_TERM_BYTES {
+            each(&self.whole, whole);
+        }
+    }
+
+    fn part(&mut self, text: &str, range: Range<usize>, each: &mut impl FnMut(&str, Range<usize>)) {
+        self.part.clear();
+        for character in text.get(range.clone()).unwrap_or_default().chars() {
+            if self.part.len() >= MAX_TERM_BYTES {
+                break;
+            }
+            if class(character) == Class::Word {
+                push_lower(&mut self.part, character);
+            }
+        }
+        if !self.part.is_empty() {
+            each(&self.part, range);
+        }
+    }
+}
+
+fn push_lower(word: &mut String, character: char) {
+    match character {
+        '’' => word.push('\''),
+        _ if character.is_ascii() => word.push(character.to_ascii_lowercase()),
+        _ => word.extend(character.to_lowercase()),
+    }
+}

@@ -1,0 +1,243 @@
+//! What a model is told about a tool, in the forms that providers want.
+
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::{Tool, ToolContext, ToolError, ToolFuture, ToolOutput};
+use crate::ErrorKind;
+
+/// What a model is told about a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolDefinition {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it does and when to use it.
+    pub description: &'static str,
+    /// The schema of its input: an object that takes no properties but those it names.
+    pub schema: Value,
+    /// An input that is right.
+    pub example: Value,
+    /// Whether it changes anything.
+    pub effect: ToolEffect,
+    /// The type by which Anthropic knows a tool that its models were trained on.
+    pub anthropic_type: Option<&'static str>,
+}
+
+/// Whether a tool changes anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolEffect {
+    /// It only reads.
+    Reads,
+    /// It writes.
+    Writes,
+}
+
+/// A provider's form of definitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolFormat {
+    /// OpenAI's functions, strict: every property is required, and what may be left out may be null.
+    OpenAi,
+    /// Anthropic's tools.
+    Anthropic,
+    /// The Model Context Protocol's tools.
+    Mcp,
+}
+
+impl FromStr for ToolFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "openai" => Ok(Self::OpenAi),
+            "anthropic" => Ok(Self::Anthropic),
+            "mcp" => Ok(Self::Mcp),
+            other => Err(format!("{other:?} is no format: openai, anthropic or mcp")),
+        }
+    }
+}
+
+impl ToolDefinition {
+    /// The definition as a provider wants it.
+    pub fn in_format(&self, format: ToolFormat) -> Value {
+        let Self { name, schema, .. } = self;
+        let description = format!("{} Example: {}", self.description, self.example);
+        match format {
+            ToolFormat::OpenAi => {
+                let parameters = all_required(schema);
+                let function =
+                    json!({"name": name, "description": description, "parameters": parameters, "strict": true});
+                json!({"type": "function", "function": function})
+            }
+            ToolFormat::Anthropic => match self.anthropic_type {
+                Some(known) => json!({"type": known, "name": name}),
+                None => json!({"name": name, "description": description, "input_schema": schema}),
+            },
+            ToolFormat::Mcp => {
+                let annotations = json!({"readOnlyHint": self.effect == ToolEffect::Reads});
+                json!({"name": name, "description": description, "inputSchema": schema, "annotations": annotations})
+            }
+        }
+    }
+}
+
+/// OpenAI's strict mode knows no optional properties: those may be null instead.
+fn all_required(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    let Some(object) = schema.as_object_mut() else { return schema };
+    let required: Vec<String> = strings(object.get("required"));
+    let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) else { return schema };
+    let names: Vec<String> = properties.keys().cloned().collect();
+    for (name, property) in properties.iter_mut().filter(|(name, _)| !required.contains(name)) {
+        let Some(property) = property.as_object_mut() else { continue };
+        debug_assert!(property.contains_key("type"), "{name} has no type that could be null");
+        if let Some(kind) = property.get_mut("type").filter(|kind| kind.is_string()) {
+            *kind = json!([kind.clone(), "null"]);
+        }
+        if let Some(values) = property.get_mut("enum").and_then(Value::as_array_mut) {
+            values.push(Value::Null);
+        }
+    }
+    object.insert("required".into(), names.into());
+    schema
+}
+
+fn strings(value: Option<&Value>) -> Vec<String> {
+    let items = value.and_then(Value::as_array).into_iter().flatten();
+    items.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// A tool with a typed input. The schema follows from the type.
+pub(super) trait TypedTool: Send + Sync {
+    type Input: DeserializeOwned + JsonSchema + Send;
+    const NAME: &'static str;
+    const DESCRIPTION: &'static str;
+    const EFFECT: ToolEffect;
+    const ANTHROPIC_TYPE: Option<&'static str> = None;
+
+    /// An input that is right.
+    fn example() -> Value;
+
+    fn run(
+        &self,
+        input: Self::Input,
+        context: &ToolContext,
+    ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+
+    fn invalid(message: impl Into<String>) -> ToolError {
+        Self::invalid_as(message, Self::example())
+    }
+
+    fn invalid_as(message: impl Into<String>, example: Value) -> ToolError {
+        ToolError::InvalidInput { tool: Self::NAME, message: message.into(), example }
+    }
+}
+
+impl<T: TypedTool> Tool for T {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition {
+            name: T::NAME,
+            description: T::DESCRIPTION,
+            schema: schema_of::<T::Input>(),
+            example: T::example(),
+            effect: T::EFFECT,
+            anthropic_type: T::ANTHROPIC_TYPE,
+        }
+    }
+
+    fn call<'a>(&'a self, input: Value, context: &'a ToolContext) -> ToolFuture<'a> {
+        Box::pin(async move {
+            // Some clients send nothing, or null, where no property is needed.
+            let input = if input.is_null() { Value::Object(Map::new()) } else { input };
+            let input = serde_json::from_value(input).map_err(|error| T::invalid(error.to_string()))?;
+            match self.run(input, context).await {
+                // A key or a text that the memory refuses is an input that could be put right.
+                Err(ToolError::Memory(error)) if error.kind() == ErrorKind::Invalid => {
+                    Err(T::invalid(error.to_string()))
+                }
+                answer => answer,
+            }
+        })
+    }
+}
+
+/// The schema of a type: short, closed, and without references.
+fn schema_of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    flatten(&mut schema);
+    tidy(&mut schema);
+    schema
+}
+
+/// An enum of objects becomes one object with all their properties, of which those are required that all have. Models are
+/// better at those, and some providers take no others.
+fn flatten(schema: &mut Value) {
+    let Some(object) = schema.as_object_mut() else { return };
+    let Some(Value::Array(variants)) = object.remove("oneOf") else { return };
+    let (mut properties, mut tags) = (Map::new(), Map::new());
+    let mut required: Option<Vec<String>> = None;
+    for variant in &variants {
+        for (name, property) in variant.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            match property.get("const") {
+                Some(tag) => {
+                    let values = tags.entry(name.clone()).or_insert_with(|| json!([]));
+                    values.as_array_mut().into_iter().for_each(|values| values.push(tag.clone()));
+                }
+                None => {
+                    properties.entry(name.clone()).or_insert_with(|| property.clone());
+                }
+            }
+        }
+        let own = strings(variant.get("required"));
+        required = Some(match required {
+            None => own,
+            Some(before) => before.into_iter().filter(|name| own.contains(name)).collect(),
+        });
+    }
+    let tags = tags.into_iter().map(|(name, values)| (name, json!({"type": "string", "enum": values})));
+    let all: Map<String, Value> = tags.chain(properties).collect();
+    object.insert("type".into(), json!("object"));
+    object.insert("properties".into(), all.into());
+    object.insert("required".into(), required.unwrap_or_default().into());
+    object.insert("additionalProperties".into(), false.into());
+}
+
+/// Leaves out what a model need not read: titles, formats, defaults, the type's own description, and that an optional
+/// property may be null.
+fn tidy(schema: &mut Value) {
+    let Some(object) = schema.as_object_mut() else { return };
+    object.remove("title");
+    object.remove("description");
+    let properties = object.get_mut("properties").and_then(Value::as_object_mut);
+    for property in properties.into_iter().flat_map(Map::values_mut).filter_map(Value::as_object_mut) {
+        for word in ["format", "default", "title", "minimum"] {
+            property.remove(word);
+        }
+        if let Some(Value::Array(kinds)) = property.get_mut("type") {
+            kinds.retain(|kind| kind != "null");
+            if let [only] = kinds.as_slice() {
+                let only = only.clone();
+                property.insert("type".into(), only);
+            }
+        }
+        if let Some(Value::Array(values)) = property.get_mut("enum") {
+            values.retain(|value| !value.is_null());
+        }
+        // An optional enum is "one of these or null".
+        if let Some(Value::Array(choices)) = property.remove("anyOf") {
+            let choice = choices.into_iter().find(|choice| choice.get("type") != Some(&json!("null")));
+            if let Some(Value::Object(choice)) = choice {
+                let described = property.contains_key("description");
+                let words = choice.into_iter().filter(|(word, _)| !(described && word == "description"));
+                property.extend(words);
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Why a tool call failed, in words that help a model to call it right.
+
+use serde_json::Value;
+
+use crate::{Error, ErrorKind};
+
+/// A tool call that failed. Nothing was changed, unless the store says that the outcome is unknown.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// The input makes no sense.
+    #[error("invalid input: {message}. Example of a correct call: {tool} {example}")]
+    InvalidInput {
+        /// Which tool.
+        tool: &'static str,
+        /// What was wrong.
+        message: String,
+        /// An input that would have been right.
+        example: Value,
+    },
+    /// There is no such tool.
+    #[error("there is no tool {name:?}; there are: {}", known.join(", "))]
+    UnknownTool {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<&'static str>,
+    },
+    /// The caller did not say for whom.
+    #[error("{tool} needs a {what} in the context of the call")]
+    MissingContext {
+        /// Which tool.
+        tool: &'static str,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// The memory refused, or could not be reached.
+    #[error(transparent)]
+    Memory(#[from] Error),
+}
+
+impl ToolError {
+    /// A stable name for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::InvalidInput { .. } => "invalid_input",
+            Self::UnknownTool { .. } => "unknown_tool",
+            Self::MissingContext { .. } => "missing_context",
+            Self::Memory(error) => error.code(),
+        }
+    }
+
+    /// What kind of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::InvalidInput { .. } | Self::MissingContext { .. } => ErrorKind::Invalid,
+            Self::UnknownTool { .. } => ErrorKind::Gone,
+            Self::Memory(error) => error.kind(),
+        }
+    }
+}

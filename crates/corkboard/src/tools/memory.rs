@@ -1,0 +1,213 @@
+//! Seed 001's tools: an agent looks things up in its memory, keeps what it learned, and hands over to its next session.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::definition::TypedTool;
+use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
+use crate::{Corkboard, FoundItem, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit};
+
+macro_rules! tool {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        pub struct $name {
+            board: Corkboard,
+        }
+
+        impl $name {
+            /// The tool on a Corkboard.
+            pub fn new(board: &Corkboard) -> Self {
+                Self { board: board.clone() }
+            }
+        }
+    };
+}
+
+tool!(
+    /// `search_memory`: finds entries and notes by their words.
+    MemorySearchTool
+);
+tool!(
+    /// `write_memory`: keeps a text under a key.
+    MemoryWriteTool
+);
+tool!(
+    /// `write_session_handoff`: leaves a note that opens the next session's prompt.
+    WriteSessionHandoffTool
+);
+tool!(
+    /// `scratch_note`: the jotting of the task at hand.
+    ScratchNoteTool
+);
+
+/// What `search_memory` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MemorySearch {
+    /// Words to look for.
+    query: String,
+    /// 1 to 50; 10 if left out.
+    limit: Option<i64>,
+}
+
+/// What `write_memory` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MemoryWrite {
+    /// A short name, such as project/plan.
+    key: String,
+    content: String,
+    /// replace if left out.
+    mode: Option<WriteMode>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum WriteMode {
+    #[default]
+    Replace,
+    Append,
+}
+
+/// What `write_session_handoff` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SessionHandoff {
+    /// What the next session must know: state, next steps, open questions.
+    content: String,
+}
+
+/// What `scratch_note` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ScratchNote {
+    mode: ScratchMode,
+    /// For replace and append.
+    content: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum ScratchMode {
+    Replace,
+    Append,
+    Clear,
+    Read,
+}
+
+impl TypedTool for MemorySearchTool {
+    type Input = MemorySearch;
+    const NAME: &'static str = "search_memory";
+    const DESCRIPTION: &'static str = "Search your long-lasting memory, entries and notes, by words. \
+        Best hits first, with scores and snippets.";
+    const EFFECT: ToolEffect = ToolEffect::Reads;
+
+    fn example() -> Value {
+        json!({"query": "release deadline", "limit": 5})
+    }
+
+    async fn run(&self, input: MemorySearch, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let limit = input.limit.map_or(Search::LIMIT, |limit| usize::try_from(limit).unwrap_or(0));
+        let hits = context.memory(&self.board)?.search(&input.query).limit(limit).await?;
+        let line = |(place, hit): (usize, &SearchHit)| {
+            let what = match &hit.item {
+                FoundItem::Entry { key, .. } => key.to_string(),
+                FoundItem::Note { note } => format!("note {note}"),
+            };
+            let scope = hit.scope.as_ref().map(|scope| format!(" in scope {}", scope.name)).unwrap_or_default();
+            format!("{}. {what}{scope} (score {:.2}): {}", place + 1, hit.score, hit.snippet)
+        };
+        let text = match hits.is_empty() {
+            true => "Nothing found.".into(),
+            false => hits.iter().enumerate().map(line).collect::<Vec<_>>().join("\n"),
+        };
+        Ok(ToolOutput::new(text, json!({"hits": hits})))
+    }
+}
+
+impl TypedTool for MemoryWriteTool {
+    type Input = MemoryWrite;
+    const NAME: &'static str = "write_memory";
+    const DESCRIPTION: &'static str = "Keep a text in your long-lasting memory under a key. \
+        append adds a line to what is there.";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+
+    fn example() -> Value {
+        json!({"key": "user/preferences", "content": "Prefers short answers", "mode": "append"})
+    }
+
+    async fn run(&self, input: MemoryWrite, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let MemoryWrite { key, content, mode } = input;
+        let memory = context.memory(&self.board)?.working();
+        let (written, verb) = match mode.unwrap_or_default() {
+            WriteMode::Replace => {
+                let written = memory.write_text(&key, content).await?;
+                (written, if written.is_update { "Replaced" } else { "Stored" })
+            }
+            WriteMode::Append => {
+                let written = memory.append(&key, &content).on_new_line().await?;
+                (written, if written.is_update { "Appended to" } else { "Stored" })
+            }
+        };
+        let data = json!({"key": key, "version": written.version, "updated": written.is_update});
+        Ok(ToolOutput::new(format!("{verb} {key}."), data))
+    }
+}
+
+impl TypedTool for WriteSessionHandoffTool {
+    type Input = SessionHandoff;
+    const NAME: &'static str = "write_session_handoff";
+    const DESCRIPTION: &'static str = "Before you wrap up: leave one note for your next session, which reads it first. \
+        Replaces the one before.";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+
+    fn example() -> Value {
+        json!({"content": "Migration half done; next: run step 3, then tell Ada"})
+    }
+
+    async fn run(&self, input: SessionHandoff, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        if input.content.trim().is_empty() {
+            return Err(Self::invalid("content must not be blank"));
+        }
+        let written = context.memory(&self.board)?.write_handoff(&input.content).await?;
+        let data = json!({"key": SESSION_HANDOFF_KEY, "version": written.version});
+        Ok(ToolOutput::new("Handoff written: your next session reads it first.", data))
+    }
+}
+
+impl TypedTool for ScratchNoteTool {
+    type Input = ScratchNote;
+    const NAME: &'static str = "scratch_note";
+    const DESCRIPTION: &'static str = "A scratchpad for the task at hand, kept over sessions and shown to you. \
+        Clear it when the task is done.";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+
+    fn example() -> Value {
+        json!({"mode": "append", "content": "Tried A: too slow"})
+    }
+
+    async fn run(&self, input: ScratchNote, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let ScratchNote { mode, content } = input;
+        let memory = context.memory(&self.board)?.working();
+        let needed = || content.ok_or_else(|| Self::invalid(format!("{} needs content", json!(mode))));
+        let (written, text) = match mode {
+            ScratchMode::Replace => (memory.write_text(SCRATCHPAD_KEY, needed()?).await?, "Replaced the scratchpad."),
+            ScratchMode::Append => {
+                (memory.append(SCRATCHPAD_KEY, &needed()?).on_new_line().await?, "Appended to the scratchpad.")
+            }
+            ScratchMode::Clear => (memory.write_text(SCRATCHPAD_KEY, String::new()).await?, "Cleared the scratchpad."),
+            ScratchMode::Read => {
+                let entry = memory.get_entry(SCRATCHPAD_KEY).await?;
+                let text = entry
+                    .map(|entry| entry.value.as_text().unwrap_or_else(|| entry.value.as_json().into()).into_owned());
+                let text = text.filter(|text| !text.is_empty());
+                let data = json!({"content": text});
+                return Ok(ToolOutput::new(text.unwrap_or_else(|| "The scratchpad is empty.".into()), data));
+            }
+        };
+        Ok(ToolOutput::new(text, json!({"version": written.version})))
+    }
+}

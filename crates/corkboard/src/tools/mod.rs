@@ -1,0 +1,225 @@
+//! Tools: what a model calls. Each has a name, a schema that follows from its input's Rust type, and an answer in words.
+
+mod definition;
+mod error;
+mod memory;
+mod scratchpad;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::pin::Pin;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use corkboard_core::{Actor, ActorKind, Role};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use definition::{ToolDefinition, ToolEffect, ToolFormat};
+pub use error::ToolError;
+pub use memory::{MemorySearchTool, MemoryWriteTool, ScratchNoteTool, WriteSessionHandoffTool};
+pub use scratchpad::{ScratchpadReadTool, ScratchpadWriteTool};
+
+use crate::{AgentMemory, Conversation, Corkboard};
+
+/// The most bytes of text that a model is shown in one answer.
+const TEXT_BYTES: usize = 64 * 1024;
+
+/// A future that a tool returns.
+pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
+
+/// Something a model can call.
+pub trait Tool: Send + Sync {
+    /// What the model is told about it.
+    fn definition(&self) -> ToolDefinition;
+
+    /// Does it. A refused call changed nothing.
+    fn call<'a>(&'a self, input: Value, context: &'a ToolContext) -> ToolFuture<'a>;
+}
+
+/// For whom a tool is called.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolContext {
+    /// Whose memory.
+    pub agent: String,
+    /// In which conversation.
+    pub conversation: Option<String>,
+    /// On which board.
+    pub board: Option<String>,
+    /// For which task.
+    pub task: Option<String>,
+    /// In whose name; the agent's own if nothing is said.
+    #[serde(skip)]
+    pub actor: Option<Actor>,
+}
+
+impl ToolContext {
+    /// A call by an agent.
+    pub fn agent(agent: impl Into<String>) -> Self {
+        Self { agent: agent.into(), ..Self::default() }
+    }
+
+    /// The same in a conversation.
+    pub fn in_conversation(self, conversation: impl Into<String>) -> Self {
+        Self { conversation: Some(conversation.into()), ..self }
+    }
+
+    fn memory(&self, board: &Corkboard) -> Result<AgentMemory, ToolError> {
+        let memory = board.agent(&self.agent)?;
+        let own = || Actor { principal: self.agent.clone(), kind: ActorKind::Agent, role: Role::Worker };
+        Ok(memory.acting_as(self.actor.clone().unwrap_or_else(own)))
+    }
+
+    fn scratchpad(&self, board: &Corkboard, tool: &'static str) -> Result<Conversation, ToolError> {
+        let id = self.conversation.as_deref().ok_or(ToolError::MissingContext { tool, what: "conversation" })?;
+        Ok(self.memory(board)?.conversation(id)?)
+    }
+}
+
+/// What a tool answers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ToolOutput {
+    /// For the model.
+    pub text: String,
+    /// The same for programs, where there is more to it than words.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub data: Value,
+}
+
+impl ToolOutput {
+    fn new(text: impl Into<String>, data: Value) -> Self {
+        Self { text: text.into(), data }
+    }
+
+    /// What a model is shown has a hard cap.
+    fn capped(mut self) -> Self {
+        let all = self.text.len();
+        if all > TEXT_BYTES {
+            self.text.truncate(self.text.floor_char_boundary(TEXT_BYTES));
+            let shown = self.text.len();
+            self.text.push_str(&format!("\n… [cut: {shown} of {all} bytes shown]"));
+        }
+        self
+    }
+}
+
+/// Tools that belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolSet {
+    /// A conversation's scratchpad: `memory_read`, `memory_write`.
+    Scratchpad,
+    /// The agent's memory: `search_memory`, `write_memory`, `write_session_handoff`, `scratch_note`.
+    Memory,
+}
+
+impl ToolSet {
+    /// All sets.
+    pub const ALL: [Self; 2] = [Self::Scratchpad, Self::Memory];
+    /// The sets that a registry has unless others are asked for.
+    pub const DEFAULT: [Self; 2] = [Self::Scratchpad, Self::Memory];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Scratchpad => "scratchpad",
+            Self::Memory => "memory",
+        }
+    }
+
+    fn tools(self, board: &Corkboard) -> Vec<Arc<dyn Tool>> {
+        match self {
+            Self::Scratchpad => {
+                vec![Arc::new(ScratchpadReadTool::new(board)), Arc::new(ScratchpadWriteTool::new(board))]
+            }
+            Self::Memory => vec![
+                Arc::new(MemorySearchTool::new(board)),
+                Arc::new(MemoryWriteTool::new(board)),
+                Arc::new(WriteSessionHandoffTool::new(board)),
+                Arc::new(ScratchNoteTool::new(board)),
+            ],
+        }
+    }
+}
+
+impl fmt::Display for ToolSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ToolSet {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = || Self::ALL.map(Self::as_str).join(", ");
+        let found = Self::ALL.into_iter().find(|set| set.as_str() == text);
+        found.ok_or_else(|| format!("{text:?} is no set of tools: {}", known()))
+    }
+}
+
+/// The tools that a model may call.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use corkboard::Corkboard;
+/// use corkboard::tools::{ToolContext, ToolFormat, ToolRegistry};
+/// use serde_json::json;
+///
+/// let board = Corkboard::open("memory:").await?;
+/// let tools = ToolRegistry::new(&board);
+/// let for_the_request = tools.tool_definitions(ToolFormat::OpenAi);
+/// # assert_eq!(for_the_request.len(), 6);
+///
+/// let context = ToolContext::agent("alice").in_conversation("c-1");
+/// tools.call("memory_write", json!({"action": "set", "key": "name", "value": "Ada"}), &context).await?;
+/// let read = tools.call("memory_read", json!({"key": "name"}), &context).await?;
+/// assert_eq!(read.text, "Ada");
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct ToolRegistry {
+    tools: BTreeMap<&'static str, Arc<dyn Tool>>,
+    /// As they were registered: the order in which a model reads them.
+    order: Vec<&'static str>,
+}
+
+impl ToolRegistry {
+    /// The default sets.
+    pub fn new(board: &Corkboard) -> Self {
+        Self::with_sets(board, &ToolSet::DEFAULT)
+    }
+
+    /// The sets that are named.
+    pub fn with_sets(board: &Corkboard, sets: &[ToolSet]) -> Self {
+        let mut registry = Self { tools: BTreeMap::new(), order: Vec::new() };
+        sets.iter().flat_map(|set| set.tools(board)).for_each(|tool| registry.register(tool));
+        registry
+    }
+
+    /// Adds a tool, or replaces the one of that name.
+    pub fn register(&mut self, tool: Arc<dyn Tool>) {
+        let name = tool.definition().name;
+        if self.tools.insert(name, tool).is_none() {
+            self.order.push(name);
+        }
+    }
+
+    /// What the model is told about each tool.
+    pub fn definitions(&self) -> Vec<ToolDefinition> {
+        self.order.iter().filter_map(|name| self.tools.get(name)).map(|tool| tool.definition()).collect()
+    }
+
+    /// The same in the form that a provider wants.
+    pub fn tool_definitions(&self, format: ToolFormat) -> Vec<Value> {
+        self.definitions().iter().map(|definition| definition.in_format(format)).collect()
+    }
+
+    /// Calls a tool.
+    pub async fn call(&self, name: &str, input: Value, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let tool = self.tools.get(name);
+        let tool = tool.ok_or_else(|| ToolError::UnknownTool { name: name.into(), known: self.order.clone() })?;
+        tool.call(input, context).await.map(ToolOutput::capped)
+    }
+}

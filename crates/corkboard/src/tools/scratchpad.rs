@@ -1,0 +1,136 @@
+//! Seed 000's two tools: a model jots down what it wants to keep in mind in this conversation.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::definition::TypedTool;
+use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
+use crate::Corkboard;
+
+/// `memory_read`: a fact of the conversation's scratchpad, or all of it.
+pub struct ScratchpadReadTool {
+    board: Corkboard,
+}
+
+/// `memory_write`: writes to the conversation's scratchpad.
+pub struct ScratchpadWriteTool {
+    board: Corkboard,
+}
+
+impl ScratchpadReadTool {
+    /// The tool on a Corkboard.
+    pub fn new(board: &Corkboard) -> Self {
+        Self { board: board.clone() }
+    }
+}
+
+impl ScratchpadWriteTool {
+    /// The tool on a Corkboard.
+    pub fn new(board: &Corkboard) -> Self {
+        Self { board: board.clone() }
+    }
+}
+
+/// What `memory_read` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ScratchpadRead {
+    /// Leave out to read everything.
+    key: Option<String>,
+}
+
+/// What `memory_write` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ScratchpadWrite {
+    action: ScratchpadAction,
+    /// For set and delete.
+    key: Option<String>,
+    /// For set and note.
+    value: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum ScratchpadAction {
+    Set,
+    Note,
+    Delete,
+    Clear,
+}
+
+impl TypedTool for ScratchpadReadTool {
+    type Input = ScratchpadRead;
+    const NAME: &'static str = "memory_read";
+    const DESCRIPTION: &'static str = "Read this conversation's scratchpad: one key, or all facts and notes.";
+    const EFFECT: ToolEffect = ToolEffect::Reads;
+
+    fn example() -> Value {
+        json!({"key": "user_name"})
+    }
+
+    async fn run(&self, input: ScratchpadRead, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let scratchpad = context.scratchpad(&self.board, Self::NAME)?;
+        let Some(key) = input.key else {
+            let contents = scratchpad.contents().await?;
+            let data = json!(contents);
+            let text = if contents.is_empty() { "The scratchpad is empty.".into() } else { data.to_string() };
+            return Ok(ToolOutput::new(text, data));
+        };
+        Ok(match scratchpad.get_entry(&key).await? {
+            Some(entry) => {
+                let text = entry.value.as_text().unwrap_or_else(|| entry.value.as_json().into()).into_owned();
+                let data = json!({"key": key, "value": text});
+                ToolOutput::new(text, data)
+            }
+            None => ToolOutput::new(format!("not found: {key}"), json!({"key": key, "value": null})),
+        })
+    }
+}
+
+impl TypedTool for ScratchpadWriteTool {
+    type Input = ScratchpadWrite;
+    const NAME: &'static str = "memory_write";
+    const DESCRIPTION: &'static str = "Write to this conversation's scratchpad, which is lost when it ends: \
+        set a fact (key, value), add a note (value), delete a fact (key), or clear everything.";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+
+    fn example() -> Value {
+        json!({"action": "set", "key": "user_name", "value": "Ada"})
+    }
+
+    async fn run(&self, input: ScratchpadWrite, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let ScratchpadWrite { action, key, value } = input;
+        let scratchpad = context.scratchpad(&self.board, Self::NAME)?;
+        let needs = |what: &str, example: Value| Self::invalid_as(format!("{} needs a {what}", json!(action)), example);
+        match action {
+            ScratchpadAction::Set => {
+                let key = key.ok_or_else(|| needs("key", Self::example()))?;
+                let value = value.ok_or_else(|| needs("value", Self::example()))?;
+                let written = scratchpad.set(&key, &value).type_name("text").await?;
+                let verb = if written.is_update { "Replaced" } else { "Stored" };
+                Ok(ToolOutput::new(format!("{verb} {key}."), json!({"key": key, "replaced": written.is_update})))
+            }
+            ScratchpadAction::Note => {
+                let example = json!({"action": "note", "value": "User prefers dark mode"});
+                let value = value.ok_or_else(|| needs("value", example))?;
+                let note = scratchpad.add_note(&value).await?;
+                Ok(ToolOutput::new(format!("Added note {note}."), json!({"note": note})))
+            }
+            ScratchpadAction::Delete => {
+                let key = key.ok_or_else(|| needs("key", json!({"action": "delete", "key": "user_name"})))?;
+                let existed = scratchpad.remove(&key).await?;
+                let text = if existed { format!("Deleted {key}.") } else { format!("not found: {key}") };
+                Ok(ToolOutput::new(text, json!({"key": key, "deleted": existed})))
+            }
+            ScratchpadAction::Clear => {
+                let notes = scratchpad.notes().await?.len();
+                let entries = scratchpad.clear().await?;
+                let text = format!("Cleared the scratchpad: {entries} facts, {notes} notes.");
+                Ok(ToolOutput::new(text, json!({"entries": entries, "notes": notes})))
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Conversations: scratchpads of this process that come with the first write and go by themselves.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "what does not hold in a test ends the test"
+)]
+
+mod common;
+
+use std::time::Duration;
+
+use corkboard::{Limits, MemoryEvent, Options, ScopeId};
+
+use common::{Home, agent_a, drain, in_time, limit, on_every_store, refusal, start, texts};
+
+#[tokio::test]
+async fn a_conversation_begins_with_its_first_write() {
+    on_every_store(async |home: Home| {
+        let (board, agent, memory) = agent_a(&home).await;
+        memory.set("of the agent", &1).await.unwrap();
+        let mut events = board.subscribe();
+        let talk = agent.conversation("c-1").unwrap();
+        assert!(talk.contents().await.unwrap().is_empty());
+        // It never falls back.
+        assert_eq!(talk.get::<u8>("of the agent").await.unwrap(), None);
+        assert_eq!((agent.conversations(), drain(&mut events)), (vec![], vec![]));
+
+        talk.set("name", "Alice").await.unwrap();
+        talk.add_note("prefers dark mode").await.unwrap();
+        let told = drain(&mut events);
+        let [MemoryEvent::ScopeCreated { scope_name, scope_id, .. }, MemoryEvent::Set { scope_id: within, .. }, ..] =
+            told.as_slice()
+        else {
+            panic!("{told:?}")
+        };
+        assert_eq!((scope_name.as_str(), Some(*scope_id)), ("c-1", *within));
+        let listed = agent.conversations();
+        let [info] = listed.as_slice() else { panic!("{listed:?}") };
+        assert_eq!((info.id.as_str(), info.entries, info.notes, info.used_at), ("c-1", 1, 1, start()));
+        // Nothing of it reached the agent's own memory.
+        assert_eq!((memory.len().await.unwrap(), agent.rev().await.unwrap()), (1, 1));
+        assert!(memory.active_scopes().await.unwrap().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_conversation_outlives_its_handles_but_not_its_process() {
+    let home = Home::sqlite();
+    let board = home.open().await;
+    board.agent("A").unwrap().conversation("c").unwrap().set("k", &1).await.unwrap();
+    assert_eq!(board.agent("A").unwrap().conversation("c").unwrap().get::<u8>("k").await.unwrap(), Some(1));
+    board.close().await.unwrap();
+    let next = home.open().await;
+    assert_eq!(next.agent("A").unwrap().conversation("c").unwrap().get::<u8>("k").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_board_that_is_dropped_takes_its_conversations_along() {
+    let home = Home::sqlite();
+    let options = Options { save: corkboard::SavePolicy::Interval(Duration::from_secs(3600)), ..home.options() };
+    let board = home.open_with(options.clone()).await;
+    board.agent("A").unwrap().conversation("c").unwrap().set("k", &1).await.unwrap();
+    drop(board);
+    // A store for one process alone could not be opened again if anything held the first Corkboard.
+    in_time(async {
+        while corkboard::Corkboard::open_with(home.url(), options.clone()).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_deleted_begins_anew() {
+    on_every_store(async |home: Home| {
+        let (_board, agent, _) = agent_a(&home).await;
+        let talk = agent.conversation("c").unwrap();
+        assert!(!talk.delete().await.unwrap());
+        talk.set("k", &1).await.unwrap();
+        assert!(talk.delete().await.unwrap());
+        assert!(talk.contents().await.unwrap().is_empty());
+        talk.add_note("again").await.unwrap();
+        assert_eq!(texts(&talk.notes().await.unwrap()), ["again"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_conversation_that_nobody_uses_idles_out() {
+    let home = Home::memory();
+    let idle = Duration::from_secs(3600);
+    let board = home.open_with(Options { conversation_idle: idle, ..home.options() }).await;
+    {
+        let agent = board.agent("A").unwrap();
+        for id in ["used", "idle"] {
+            agent.conversation(id).unwrap().set("k", &1).await.unwrap();
+        }
+    }
+    // No handle is left, and the clock goes on.
+    for _ in 0..3 {
+        home.clock.advance(Duration::from_secs(59 * 60));
+        let _read = board.agent("A").unwrap().conversation("used").unwrap().contents().await.unwrap();
+        board.tick().await.unwrap();
+    }
+    let left = board.agent("A").unwrap().conversations();
+    assert_eq!(left.iter().map(|info| info.id.as_str()).collect::<Vec<_>>(), ["used"]);
+    home.clock.advance(Duration::from_secs(60 * 60));
+    board.tick().await.unwrap();
+    assert_eq!(board.agent("A").unwrap().conversations(), []);
+}
+
+#[tokio::test]
+async fn an_entry_of_a_conversation_expires() {
+    let home = Home::memory();
+    let (board, agent, _) = agent_a(&home).await;
+    let talk = agent.conversation("c").unwrap();
+    talk.set("soon", &1).metadata(common::days(1)).await.unwrap();
+    talk.set("kept", &2).await.unwrap();
+    home.clock.advance(Duration::from_secs(23 * 3600));
+    board.tick().await.unwrap();
+    assert_eq!(talk.contents().await.unwrap().list_keys(), ["kept", "soon"]);
+    home.clock.advance(Duration::from_secs(3600));
+    assert_eq!(talk.contents().await.unwrap().list_keys(), ["kept"]);
+    board.tick().await.unwrap();
+    assert_eq!(agent.conversations()[0].entries, 1);
+}
+
+#[tokio::test]
+async fn conversations_have_limits_of_their_own() {
+    let home = Home::memory();
+    let limits = Limits { conversations_per_agent: 3, scopes_per_agent: 1, ..Limits::default() };
+    let board = home.open_with(Options { limits, ..home.options() }).await;
+    let agent = board.agent("A").unwrap();
+    for id in ["a", "b", "c"] {
+        agent.conversation(id).unwrap().set("k", &1).await.unwrap();
+    }
+    let _scope = agent.working().create_scope("the one scope").await.unwrap();
+    let one_more = agent.conversation("d").unwrap();
+    let too_many = refusal(one_more.set("k", &1).await);
+    assert_eq!(too_many, limit(corkboard::LimitName::ConversationsPerAgent, 4, 3));
+    // Another agent has its own.
+    board.agent("B").unwrap().conversation("d").unwrap().set("k", &1).await.unwrap();
+    agent.conversation("a").unwrap().delete().await.unwrap();
+    one_more.set("k", &1).await.unwrap();
+
+    for (id, what) in [("", "blank"), (" ", "blank"), ("a\nb", "control"), (&"x".repeat(513), "long")] {
+        let refused = agent.conversation(id).err();
+        assert!(matches!(refused, Some(corkboard::Error::Refused(_))), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn what_clears_or_forgets_a_memory_reaches_its_conversations() {
+    on_every_store(async |home: Home| {
+        let (board, agent, memory) = agent_a(&home).await;
+        let talk = agent.conversation("c").unwrap();
+        let write = async || {
+            memory.set("secret", &1).await.unwrap();
+            talk.set("secret", &1).await.unwrap();
+            talk.set("other", &1).await.unwrap();
+        };
+        write().await;
+        assert_eq!(agent.forget("secret").await.unwrap().removed, 2);
+        assert_eq!(talk.contents().await.unwrap().list_keys(), ["other"]);
+        write().await;
+        assert_eq!(agent.clear(Default::default()).await.unwrap(), 3);
+        assert_eq!(agent.conversations(), []);
+        write().await;
+        board.delete_agent("A").await.unwrap();
+        assert_eq!(agent.conversations(), []);
+    })
+    .await;
+}
+
+/// However a write meets the end of its conversation, it is either before, and gone with it, or after, and there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_write_that_meets_the_end_of_its_conversation_is_answered() {
+    let home = Home::memory();
+    let (_board, agent, _) = agent_a(&home).await;
+    let ending = {
+        let talk = agent.conversation("c").unwrap();
+        tokio::spawn(async move {
+            for _ in 0..2000 {
+                talk.delete().await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        })
+    };
+    let writers = (0..3).map(|writer| {
+        let talk = agent.conversation("c").unwrap();
+        tokio::spawn(async move {
+            for index in 0..2000 {
+                talk.add_note(&format!("{writer}/{index}")).await.unwrap();
+            }
+        })
+    });
+    for task in writers.chain([ending]).collect::<Vec<_>>() {
+        in_time(task).await.unwrap();
+    }
+    let talk = agent.conversation("c").unwrap();
+    talk.set("last", &1).await.unwrap();
+    assert_eq!(talk.get::<u8>("last").await.unwrap(), Some(1));
+}
+
+#[tokio::test]
+async fn a_closed_board_answers_closed() {
+    let home = Home::memory();
+    let (board, agent, _) = agent_a(&home).await;
+    let talk = agent.conversation("c").unwrap();
+    talk.set("k", &1).await.unwrap();
+    board.close().await.unwrap();
+    assert!(matches!(talk.set("k", &2).await, Err(corkboard::Error::Closed)));
+    assert!(matches!(talk.delete().await, Err(corkboard::Error::Closed)));
+}
+
+#[tokio::test]
+async fn a_conversations_scope_cannot_be_reached_as_one() {
+    let home = Home::memory();
+    let (board, agent, memory) = agent_a(&home).await;
+    let mut events = board.subscribe();
+    agent.conversation("c").unwrap().set("k", &1).await.unwrap();
+    let told = drain(&mut events);
+    let Some(MemoryEvent::ScopeCreated { scope_id, .. }) = told.first() else { panic!("{told:?}") };
+    assert_ne!(*scope_id, ScopeId::ROOT);
+    assert!(memory.scope(*scope_id).await.unwrap().is_none());
+}
