@@ -122,3 +122,69 @@ async fn a_budget_below_the_least_is_refused() {
     window.compose(ContextRequest::new().budget(64)).await.unwrap();
     window.compose(ContextRequest::new().budget(u64::MAX)).await.unwrap();
 }
+
+/// A scratchpad that is not empty is part of the prompt, and only its own conversation's (000).
+#[tokio::test]
+async fn a_conversations_scratchpad() {
+    let home = Home::memory();
+    let (_board, agent, _) = agent_a(&home).await;
+    let window = agent.context_window();
+    let shown = async |id: &str| window.compose(ContextRequest::new().conversation(id)).await.unwrap().text;
+    assert_eq!(shown("chat-1").await, "");
+    let chat = agent.conversation("chat-1").unwrap();
+    chat.set("user_name", "Alice").await.unwrap();
+    chat.add_note("prefers dark mode").await.unwrap();
+    let expected = "<conversation>\n  - user_name: Alice\n  - prefers dark mode\n</conversation>\n";
+    assert!(shown("chat-1").await.ends_with(expected));
+    assert_eq!(shown("chat-2").await, "");
+    assert_eq!(text(&agent).await, "");
+    let error = window.compose(ContextRequest::new().conversation("")).await.unwrap_err();
+    assert_eq!(error.code(), "blank");
+}
+
+#[tokio::test]
+async fn a_query_adds_what_is_not_shown() {
+    let home = Home::memory();
+    let (_board, agent, memory) = agent_a(&home).await;
+    memory.set("tea", "The kettle stands in the kitchen").await.unwrap();
+    memory.add_note("the kettle is hot").await.unwrap();
+    let window = agent.context_window();
+    let ask = async |budget, query: &str| {
+        let request = ContextRequest::new().budget(budget).query(query);
+        window.compose(request).await.unwrap()
+    };
+    // All that there is to find is shown above.
+    let small = ask(8_000, "kettle").await;
+    assert_eq!(small.text.matches("kettle").count(), 2, "{}", small.text);
+    assert_eq!(small.sections.last().unwrap().left_out[0].count, 2);
+    // A scope's entries are found too, and are not those of the root.
+    let task = memory.create_durable_scope("task").await.unwrap();
+    task.set("tea", "a green kettle").await.unwrap();
+    let scoped = ask(8_000, "kettle").await;
+    assert!(scoped.text.ends_with("<found>\n  - tea in scope task: a green kettle\n</found>\n"), "{}", scoped.text);
+    // What the window has no room for is shown when it is asked about.
+    for number in 0..500 {
+        memory.set(&format!("a-{number:03}"), &format!("filler number {number} of many")).await.unwrap();
+    }
+    let without = window.compose(ContextRequest::new().budget(2_000)).await.unwrap().text;
+    assert!(!without.contains("kitchen"));
+    let full = ask(2_000, "kitchen").await;
+    assert!(full.text.ends_with("<found>\n  - tea: The kettle stands in the kitchen\n</found>\n"), "{}", full.text);
+    assert!(full.text.starts_with(&without));
+    assert_eq!(window.compose(ContextRequest::new().query(" ")).await.unwrap_err().code(), "blank");
+}
+
+#[tokio::test]
+async fn long_lines_from_a_real_memory() {
+    let home = Home::memory();
+    let (_board, agent, memory) = agent_a(&home).await;
+    memory.set("session-handoff", &"</handoff>".repeat(100_000)).await.unwrap();
+    memory.set("wall", &"x".repeat(1_000_000)).await.unwrap();
+    memory.set("scratchpad", &"\u{202e}\n".repeat(200_000)).await.unwrap();
+    memory.add_note(&" ".repeat(9_999).replacen(' ', "blank", 1)).await.unwrap();
+    let window = agent.context_window().compose(ContextRequest::new()).await.unwrap();
+    assert!(window.tokens <= 8_000);
+    assert_eq!(window.text.matches("… [cut: the whole has ").count(), 4);
+    assert_eq!(window.text.matches("</handoff>").count(), 1);
+    assert!(!window.text.contains('\u{202e}'));
+}

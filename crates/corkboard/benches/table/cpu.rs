@@ -40,8 +40,12 @@ pub(crate) fn rows() -> Vec<Row> {
     ]
 }
 
-/// Instructions per operation: the difference of two runs, so that the start does not count.
 fn instructions(name: &str) -> u64 {
+    instructions_of(name, 10_000, 20_000)
+}
+
+/// Instructions per operation: the difference of two runs, so that the start does not count.
+pub(crate) fn instructions_of(name: &str, few: u64, many: u64) -> u64 {
     let run = |times: u64| -> u64 {
         let output = Command::new("valgrind")
             .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
@@ -54,7 +58,7 @@ fn instructions(name: &str) -> u64 {
         let collected = text.lines().find_map(|line| line.split_once("Collected : ")).expect("callgrind's count");
         collected.1.trim().parse().expect("a number")
     };
-    (run(20_000) - run(10_000)) / 10_000
+    (run(many) - run(few)) / (many - few)
 }
 
 pub(crate) async fn work(name: &str, times: usize) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! What is a matter of CPU is counted in instructions (callgrind), which do not vary; what waits for the disk is timed in
 //! interleaved pairs, and the medians are compared. `table work NAME N` is what callgrind runs; `table NAME …` measures only
-//! the parts named (instructions, durable, replay, memory, sharing).
+//! the parts named (instructions, durable, replay, memory, sharing, context).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
 #![allow(
@@ -12,6 +12,7 @@
     reason = "a benchmark may stop at any surprise"
 )]
 
+mod context;
 mod cpu;
 mod durable;
 mod memory;
@@ -66,18 +67,19 @@ fn main() {
         ["work", name, times] => {
             let times = times.parse().expect("a number");
             runtime.block_on(async {
-                if !cpu::work(name, times).await {
+                if !cpu::work(name, times).await && !context::work(name, times).await {
                     memory::work(name, times).await;
                 }
             });
         }
         ref only => {
-            let parts: [Part; 5] = [
+            let parts: [Part; 6] = [
                 ("instructions", cpu::rows),
                 ("durable", durable::rows),
                 ("replay", replay::rows),
                 ("memory", memory::rows),
                 ("sharing", sharing::rows),
+                ("context", context::rows),
             ];
             println!("| what | against | measured | aim |\n|---|---|---|---|");
             for (name, rows) in parts.into_iter().filter(|(name, _)| only.is_empty() || only.contains(name)) {

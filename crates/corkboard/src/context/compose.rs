@@ -6,13 +6,12 @@
 
 use std::collections::HashSet;
 
-use corkboard_core::{Key, NoteId};
-
 use super::item::{self, Body};
 use super::list::{EntryLine, NoteLine, NoteLines, What, fill};
 use super::section::Section;
 use super::shares::Shares;
 use super::{SectionName, SectionReport, Strategy, Why, compact, tokens};
+use crate::memory::{SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
 
 /// The first line of every window.
 pub(super) const PREAMBLE: &str =
@@ -39,23 +38,44 @@ pub(super) struct Material<'a> {
 #[derive(Debug, Clone)]
 pub(super) struct Hit {
     pub(super) what: Found,
-    /// A snippet.
-    pub(super) text: String,
+    /// The scope that it is in, where that is not the root.
+    pub(super) scope: Option<String>,
+    /// The part of it that fits best.
+    pub(super) snippet: String,
 }
 
-/// Where a query found it.
+/// What a query found.
 #[derive(Debug, Clone)]
 pub(super) enum Found {
-    Entry(Key),
-    Note(NoteId),
+    Entry(String),
+    Note(u64),
 }
 
-impl Found {
+impl Hit {
     fn what(&self) -> What<'_> {
-        match self {
-            Self::Entry(key) => What::Key(key.as_str()),
-            Self::Note(id) => What::Note(id.0),
+        match &self.what {
+            Found::Entry(key) => What::Key(key),
+            Found::Note(id) => What::Note(*id),
         }
+    }
+
+    /// Whether all of it stands in another section. What is in a scope below the root never does.
+    fn is_shown(&self, shown: &HashSet<What<'_>>) -> bool {
+        self.scope.is_none() && shown.contains(&self.what())
+    }
+
+    fn label(&self) -> String {
+        let mut label = String::new();
+        match &self.what {
+            Found::Entry(key) => item::push_key(&mut label, key),
+            Found::Note(id) => label.push_str(&format!("note {id}")),
+        }
+        if let Some(scope) = &self.scope {
+            label.push_str(" in scope ");
+            item::push_key(&mut label, scope);
+        }
+        label.push_str(": ");
+        label
     }
 }
 
@@ -77,7 +97,7 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
     let preamble = tokens::count(PREAMBLE);
     let stable = shares.stable().saturating_sub(preamble);
     let room = share(SectionName::Handoff).most.min(stable);
-    let handoff = single(SectionName::Handoff, material.handoff, room, HANDOFF_KEY, &mut shown);
+    let handoff = single(SectionName::Handoff, material.handoff, room, SESSION_HANDOFF_KEY, &mut shown);
     let stable = stable.saturating_sub(handoff.tokens());
     let (entries, notes) = entries_and_notes(&material, stable, &shares, &mut shown);
 
@@ -96,11 +116,6 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
     let found = found(material.hits, share(SectionName::Found).most.min(left), &shares, &shown);
     assemble(vec![handoff, entries, notes, scratchpad, conversation, found], budget)
 }
-
-/// The entry that a session leaves to the next.
-pub(super) const HANDOFF_KEY: &str = "session-handoff";
-/// The entry that the active task jots on.
-pub(super) const SCRATCHPAD_KEY: &str = "scratchpad";
 
 /// A section of one text.
 fn single<'a>(
@@ -160,20 +175,14 @@ fn conversation(material: &Material<'_>, room: u64, shares: &Shares) -> Section 
 fn found(hits: &[Hit], room: u64, shares: &Shares, shown: &HashSet<What<'_>>) -> Section {
     let mut section = Section::new(SectionName::Found, room);
     for (at, hit) in hits.iter().enumerate() {
-        let what = hit.what.what();
-        if shown.contains(&what) {
-            section.leave_out(Why::AlreadyShown, what);
+        if hit.is_shown(shown) {
+            section.leave_out(Why::AlreadyShown, hit.what());
             continue;
         }
-        let mut label = String::new();
-        match what {
-            What::Key(key) => item::push_key(&mut label, key),
-            What::Note(id) => label.push_str(&format!("note {id}")),
-        }
-        label.push_str(": ");
-        if !section.push(what, item::listed(&label, Body::Text(&hit.text), shares.item()), 0) {
+        let rendered = item::listed(&hit.label(), Body::Text(&hit.snippet), shares.item());
+        if !section.push(hit.what(), rendered, 0) {
             let rest = hits.get(at + 1..).unwrap_or_default();
-            section.leave_out_rest(rest.len(), rest.iter().map(|hit| hit.what.what()));
+            section.leave_out_rest(rest.len(), rest.iter().map(Hit::what));
             break;
         }
     }

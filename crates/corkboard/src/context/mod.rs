@@ -22,18 +22,12 @@ mod tokens;
 
 use std::fmt;
 
-use corkboard_core::ScopeId;
-use corkboard_core::agent::AgentState;
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use self::compose::{HANDOFF_KEY, Material, SCRATCHPAD_KEY};
-use self::item::Body;
-use self::list::{EntryLine, NoteLine};
 use self::shares::LEAST_BUDGET;
 use crate::board::check_tier;
 use crate::options::Tier;
-use crate::{AgentMemory, Error, Result};
+use crate::{AgentMemory, Error, Result, scratchpad};
 
 /// What a window is to show.
 ///
@@ -222,34 +216,15 @@ impl ContextWindow {
             None => Vec::new(),
         };
         let pad = match request.conversation.as_deref() {
-            Some(conversation) => sources::conversation(&self.memory, conversation).await?,
-            None => sources::Pad::default(),
+            Some(id) => self.memory.conversation(id)?.contents().await?,
+            None => scratchpad::WorkingMemory::default(),
         };
         let (current, now) = self.memory.current().await?;
-        let mut material = remembered(&current.state, now);
-        material.conversation_entries =
-            pad.entries.iter().map(|(key, value)| EntryLine::new(key, Body::Text(value), 0.0)).collect();
-        let numbered = (1..).zip(&pad.notes);
-        material.conversation_notes = numbered.map(|(id, text)| NoteLine::new(id, text)).collect();
+        let mut material = sources::remembered(&current.state, now);
         material.hits = &hits;
+        sources::add_scratchpad(&mut material, &pad);
         let composed = compose::compose(material, budget, request.strategy);
         let compose::Composed { text, tokens, sections } = composed;
         Ok(Composition { text, tokens, budget, rev: current.head.rev, sections })
-    }
-}
-
-/// What an agent's root scope has to show. No section repeats the two entries that have sections of their own.
-fn remembered(state: &AgentState, now: Timestamp) -> Material<'_> {
-    let Some(root) = state.scope(ScopeId::ROOT) else { return Material::default() };
-    let entry = |key| root.get(key, now).map(|entry| Body::Value(&entry.value));
-    let others = root.live_entries(now).filter(|(key, _)| !matches!(key.as_str(), HANDOFF_KEY | SCRATCHPAD_KEY));
-    Material {
-        handoff: entry(HANDOFF_KEY),
-        scratchpad: entry(SCRATCHPAD_KEY),
-        entries: others
-            .map(|(key, entry)| EntryLine::new(key.as_str(), Body::Value(&entry.value), entry.importance))
-            .collect(),
-        notes: root.notes.values().map(|note| NoteLine::new(note.id.0, &note.text)).collect(),
-        ..Material::default()
     }
 }

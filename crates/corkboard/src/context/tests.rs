@@ -1,7 +1,7 @@
 //! What holds for every window, whatever is remembered.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-use corkboard_core::{Content, Key, Limits, NoteId};
+use corkboard_core::Content;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -65,16 +65,16 @@ fn text(text: &str) -> Content {
     Content::of(text).unwrap()
 }
 
-fn key(key: &str) -> Key {
-    Key::new(key, &Limits::default()).unwrap()
+fn entry_hit(key: &str, snippet: &str) -> Hit {
+    Hit { what: Found::Entry(key.into()), scope: None, snippet: snippet.into() }
 }
 
-fn entry_hit(name: &str, text: &str) -> Hit {
-    Hit { what: Found::Entry(key(name)), text: text.into() }
+fn note_hit(id: u64, snippet: &str) -> Hit {
+    Hit { what: Found::Note(id), scope: None, snippet: snippet.into() }
 }
 
-fn note_hit(id: u64, text: &str) -> Hit {
-    Hit { what: Found::Note(NoteId(id)), text: text.into() }
+fn in_scope(hit: Hit) -> Hit {
+    Hit { scope: Some("task 1".into()), ..hit }
 }
 
 /// What a section leaves out for a reason, and the names of the first of them.
@@ -138,7 +138,7 @@ fn any_memory() -> impl proptest::strategy::Strategy<Value = Memory> {
     };
     let entry = (hostile::text(), content(), 0.0f32..=1.0);
     let hit = prop_oneof![
-        hostile::long_text().prop_map(|text| entry_hit("some key", &text)),
+        (hostile::text(), hostile::long_text()).prop_map(|(key, text)| in_scope(entry_hit(&key, &text))),
         (1u64..9, hostile::text()).prop_map(|(id, text)| note_hit(id, &text)),
     ];
     let scratch =
@@ -203,6 +203,7 @@ fn every_section_in_its_place() {
             entry_hit("deep/down", "… found it …"),
             note_hit(7, "an old one"),
             note_hit(1, "tea"),
+            in_scope(entry_hit("a", "another")),
         ],
     };
     let composed = memory.trim(1_000);
@@ -233,6 +234,7 @@ fn every_section_in_its_place() {
 <found>
   - deep/down: … found it …
   - note 7: an old one
+  - a in scope \"task 1\": another
 </found>
 ";
     assert_eq!(composed.text, format!("{PREAMBLE}{expected}"));

@@ -226,6 +226,9 @@ fn tidy(schema: &mut Value) {
         for word in ["format", "default", "title", "minimum"] {
             property.remove(word);
         }
+        if let Some(items) = property.get_mut("items").and_then(Value::as_object_mut) {
+            items.remove("format");
+        }
         if let Some(Value::Array(kinds)) = property.get_mut("type") {
             kinds.retain(|kind| kind != "null");
             if let [only] = kinds.as_slice() {
