@@ -35,7 +35,7 @@ pub struct Options {
     pub bookmark_interval: Duration,
     /// How far a live watcher may fall behind before it is cut off.
     pub max_watch_lag: u64,
-    /// How many tokens a context window may have unless its request says otherwise.
+    /// How many tokens a context window may have unless its request says otherwise. Less than 64 counts as 64.
     pub context_tokens: u64,
     /// In whose name handles act unless they are told otherwise.
     pub actor: Actor,

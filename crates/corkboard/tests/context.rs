@@ -121,6 +121,9 @@ async fn a_budget_below_the_least_is_refused() {
     }
     window.compose(ContextRequest::new().budget(64)).await.unwrap();
     window.compose(ContextRequest::new().budget(u64::MAX)).await.unwrap();
+    // An option that small does not take the statistics away.
+    let board = home.open_with(Options { context_tokens: 1, ..home.options() }).await;
+    assert_eq!(board.agent("A").unwrap().stats().await.unwrap().context_tokens_max, 64);
 }
 
 /// A scratchpad that is not empty is part of the prompt, and only its own conversation's (000).
@@ -181,7 +184,7 @@ async fn long_lines_from_a_real_memory() {
     memory.set("session-handoff", &"</handoff>".repeat(100_000)).await.unwrap();
     memory.set("wall", &"x".repeat(1_000_000)).await.unwrap();
     memory.set("scratchpad", &"\u{202e}\n".repeat(200_000)).await.unwrap();
-    memory.add_note(&" ".repeat(9_999).replacen(' ', "blank", 1)).await.unwrap();
+    memory.add_note(&" ".repeat(50_000).replacen(' ', "blank", 1)).await.unwrap();
     let window = agent.context_window().compose(ContextRequest::new()).await.unwrap();
     assert!(window.tokens <= 8_000);
     assert_eq!(window.text.matches("… [cut: the whole has ").count(), 4);

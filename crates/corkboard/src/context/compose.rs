@@ -189,7 +189,7 @@ fn found(hits: &[Hit], room: u64, shares: &Shares, shown: &HashSet<What<'_>>) ->
     section
 }
 
-fn assemble(mut sections: Vec<Section>, budget: u64) -> Composed {
+pub(super) fn assemble(mut sections: Vec<Section>, budget: u64) -> Composed {
     loop {
         let mut text = String::new();
         sections.iter().for_each(|section| section.write(&mut text));

@@ -207,7 +207,7 @@ impl ContextWindow {
         if request.strategy == Strategy::Compact {
             check_tier(options, "compacting the context window", Tier::Teams)?;
         }
-        let budget = request.budget.unwrap_or(options.context_tokens);
+        let budget = request.budget.unwrap_or(options.context_tokens.max(LEAST_BUDGET));
         if budget < LEAST_BUDGET {
             return Err(Error::ContextBudget { budget, least: LEAST_BUDGET });
         }

@@ -7,9 +7,10 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
-use super::compose::{Composed, Found, Hit, Material, PREAMBLE, compose};
-use super::item::Body;
+use super::compose::{Composed, Found, Hit, Material, PREAMBLE, assemble, compose};
+use super::item::{self, Body};
 use super::list::{EntryLine, NoteLine};
+use super::section::Section;
 use super::{SectionName, Strategy, Why, hostile, tokens};
 
 const ORDER: [SectionName; 6] = [
@@ -291,6 +292,24 @@ fn what_one_section_leaves_another_may_use() {
     let entries = Memory { entries, ..Memory::default() }.trim(1_000).tokens;
     assert!(notes > 550 && entries > 700, "{notes} {entries}");
     assert!(notes <= 750 && entries <= 750, "{notes} {entries}");
+}
+
+/// Parts add up, so that no memory comes here. If they ever do not, the budget holds all the same.
+#[test]
+fn what_is_too_much_in_the_end_gives_way_from_the_end() {
+    let filled = |name| {
+        let mut section = Section::new(name, 1_000);
+        for number in 0..3 {
+            let line = item::listed("", Body::Text(&format!("{name} number {number}")), 100);
+            assert!(section.push(number, line, 0));
+        }
+        section
+    };
+    let composed = assemble(vec![filled(SectionName::Notes), filled(SectionName::Found)], 50);
+    check_confined(&composed);
+    assert!((40..=50).contains(&composed.tokens), "{}", composed.tokens);
+    assert_eq!(composed.sections.iter().map(|section| section.items).collect::<Vec<_>>(), [3, 0], "{}", composed.text);
+    assert_eq!(left_out(&composed, SectionName::Found, Why::NoRoom).0, 3);
 }
 
 #[test]
