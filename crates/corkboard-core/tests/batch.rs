@@ -179,6 +179,7 @@ fn where_the_log_begins_amid_a_history_the_renaming_tells_the_earlier_key() {
     memory.tell(set(ROOT, "a", "\"secret\""));
     memory.tell(append_to("a", " secret"));
     memory.tell(batch([rename("a", "b")]));
+    memory.tell(set(ROOT, "a", "\"another\""));
     memory.log.remove(0);
     let mut what = Forget::entry(key("b"));
     redact(&mut memory, &mut what);
