@@ -10,11 +10,12 @@
 )]
 
 use std::path::Path;
+use std::time::Duration;
 
 use corkboard::store::Cursor;
 use corkboard::testing::Harness;
 use corkboard::testing::servers::TestServer;
-use corkboard::{AgentMemory, Corkboard, EntryMetadata, Options, Retention, SnapshotPolicy};
+use corkboard::{AgentEvent, AgentMemory, Corkboard, EntryMetadata, Options, Retention, SnapshotPolicy, Watched};
 use corkboard_core::{AgentId, Limits, SpaceId};
 
 const WORKER: &str = env!("CARGO_BIN_EXE_conformance-worker");
@@ -189,6 +190,48 @@ async fn another_process_with_an_old_state_brings_nothing_back() {
         assert_eq!(theirs.working().get::<String>("password").await.unwrap(), None);
         there.close().await.unwrap();
         assert!(!log_text(&harness, "forgetful").await.contains(SECRET));
+    }
+}
+
+/// What is written after it was forgotten is new: the log and the state must agree on it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_another_process_writes_while_something_is_forgotten_stays() {
+    let harness = Harness::sqlite(WORKER);
+    let (here, there) = (harness.board().await, harness.board().await);
+    let (ours, theirs) = (here.agent("forgetful").unwrap(), there.agent("forgetful").unwrap());
+    let mut met = 0;
+    for round in 0..60 {
+        let delay = Duration::from_micros(fastrand::u64(0..20_000));
+        let write = async {
+            tokio::time::sleep(delay).await;
+            theirs.working().set("password", &format!("{SECRET}-{round}")).await.unwrap()
+        };
+        let (forgotten, written) = tokio::join!(ours.forget("password"), write);
+        forgotten.unwrap();
+        let state = ours.working().get::<String>("password").await.unwrap();
+        met += u32::from(state.is_some());
+        assert_eq!(logged(&ours, written.version).await, state, "round {round}, {delay:?}");
+    }
+    assert!(met > 0, "no write came after its value was forgotten");
+}
+
+/// What the log says that a key was set to by a revision, unless it was removed after.
+async fn logged(agent: &AgentMemory, version: u64) -> Option<String> {
+    let mut logged = None;
+    let mut watch = agent.watch(version - 1).await.unwrap();
+    let last = agent.rev().await.unwrap();
+    loop {
+        let Watched::Revision { rev, commit, .. } = watch.next().await.unwrap() else { panic!("not all of it") };
+        for event in &commit.events {
+            match event {
+                AgentEvent::EntrySet { entry, .. } => logged = Some(entry.value.parse::<String>().unwrap()),
+                AgentEvent::EntryRemoved { .. } => logged = None,
+                _ => {}
+            }
+        }
+        if rev == last {
+            return logged;
+        }
     }
 }
 

@@ -12,18 +12,24 @@ impl<S: Space> Engine<S> {
     /// Goes through the log without changing it, so that `forget` learns all that there is to look for. What cannot be
     /// read is found out now, before anything is changed.
     pub(crate) async fn survey(&self, slot: &Slot<S>, forget: &mut S::Forget) -> Result<()> {
-        self.redacted(slot, forget).await.map(|_| ())
+        self.redacted(slot, forget, u64::MAX).await.map(|_| ())
     }
 
-    /// Takes something, which was removed from the state, out of the log and the snapshot. Returns how many revisions
-    /// changed. In the end nothing is left of it in the store's files.
-    pub(crate) async fn forget(self: &Arc<Self>, slot: &Arc<Slot<S>>, forget: &mut S::Forget) -> Result<u64> {
+    /// Takes something, which was removed from the state by the revision `removed`, out of the log and the snapshot. What
+    /// was written since is new, and stays. Returns how many revisions changed. In the end nothing is left of it in the
+    /// store's files.
+    pub(crate) async fn forget(
+        self: &Arc<Self>,
+        slot: &Arc<Slot<S>>,
+        forget: &mut S::Forget,
+        removed: u64,
+    ) -> Result<u64> {
         if self.is_closed() {
             return Err(Error::Closed);
         }
         // A snapshot that this process writes meanwhile could be of a state that still has it.
         let alone = self.lead_alone(slot).await;
-        let rewritten = self.rewrite_without(slot, forget).await;
+        let rewritten = self.rewrite_without(slot, forget, removed).await;
         slot.index.discard();
         alone.hand_over(self, slot);
         let rewritten = rewritten?;
@@ -32,7 +38,7 @@ impl<S: Space> Engine<S> {
         Ok(rewritten)
     }
 
-    async fn rewrite_without(&self, slot: &Slot<S>, forget: &mut S::Forget) -> Result<u64> {
+    async fn rewrite_without(&self, slot: &Slot<S>, forget: &mut S::Forget, removed: u64) -> Result<u64> {
         self.flush_slot(slot, slot.flushing.lock().await).await?;
         let _one_at_a_time = slot.loading.lock().await;
         loop {
@@ -41,8 +47,8 @@ impl<S: Space> Engine<S> {
                 None => self.load(slot).await?,
             };
             // What came to be since the survey must be known before the first revision is looked at.
-            self.survey(slot, forget).await?;
-            let (head, records) = self.redacted(slot, forget).await?;
+            self.redacted(slot, forget, removed).await?;
+            let (head, records) = self.redacted(slot, forget, removed).await?;
             if head != state.head {
                 continue;
             }
@@ -58,8 +64,8 @@ impl<S: Space> Engine<S> {
         }
     }
 
-    /// The revisions that change, as they shall be, and the head of the log they are part of.
-    async fn redacted(&self, slot: &Slot<S>, forget: &mut S::Forget) -> Result<(Head, Vec<Record>)> {
+    /// The revisions up to `until` that change, as they shall be, and the head of the log they are part of.
+    async fn redacted(&self, slot: &Slot<S>, forget: &mut S::Forget, until: u64) -> Result<(Head, Vec<Record>)> {
         let mut cursor = Cursor { rev: self.store.load(&slot.id).await?.born.rev, commit: None };
         let mut changed = Vec::new();
         S::begin_redaction(forget);
@@ -73,6 +79,9 @@ impl<S: Space> Engine<S> {
             };
             for record in page.records {
                 cursor = Cursor { rev: record.rev, commit: Some(record.commit) };
+                if record.rev > until {
+                    continue;
+                }
                 let mut commit = self.decode(&slot.id, &record)?;
                 // Not `any`: every event must be gone through.
                 let found = commit.events.iter_mut().filter_map(|event| S::redact(event, forget).then_some(())).count();

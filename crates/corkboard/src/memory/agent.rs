@@ -336,13 +336,13 @@ impl AgentMemory {
             let here = Request::new(AgentCommand::Forget { forget: ephemeral });
             let here = runtime.ask_ephemeral(&actor, here)?.reply;
             let stored = Request::new(AgentCommand::Forget { forget: forget.clone() });
-            let stored = runtime.ask(&actor, Asked::Request(stored)).await?.reply;
-            let revisions = engine.forget(slot, &mut forget).await?;
+            let stored = runtime.ask(&actor, Asked::Request(stored)).await?;
+            let revisions = engine.forget(slot, &mut forget, stored.rev).await?;
             let count = |reply| match reply {
                 AgentReply::Cleared { entries } => Ok(entries),
                 other => Err(unexpected(other)),
             };
-            Ok(Forgotten { removed: talks + count(here)? + count(stored)?, revisions, copies: Vec::new() })
+            Ok(Forgotten { removed: talks + count(here)? + count(stored.reply)?, revisions, copies: Vec::new() })
         }))
         .await
     }
