@@ -111,6 +111,7 @@ async fn durable_scopes_are_searched_and_ephemeral_ones_are_not() {
         let stored = memory.create_durable_scope("task-1").await.unwrap();
         let passing = memory.create_scope("passing").await.unwrap();
         memory.set("animal", "a zebra").await.unwrap();
+        memory.set("filler", &"nothing of interest ".repeat(50)).await.unwrap();
         stored.set("animal", "a zebra and a lion").await.unwrap();
         stored.add_note("zebra, zebra, zebra").await.unwrap();
         passing.set("animal", "a zebra").await.unwrap();
