@@ -234,9 +234,9 @@ impl<Id: Ord + Clone> Index<Id> {
     /// About how many bytes of memory it takes.
     pub(crate) fn bytes(&self) -> u64 {
         /// A posting and an occurrence, with the room that lists have to grow.
-        const PER_POSTING: u64 = 28;
-        const PER_TERM: u64 = 120;
-        const PER_DOCUMENT: u64 = 160;
+        const PER_POSTING: u64 = 32;
+        const PER_TERM: u64 = 190;
+        const PER_DOCUMENT: u64 = 220;
         self.postings * PER_POSTING
             + self.numbers.len() as u64 * PER_TERM
             + self.term_bytes
