@@ -233,9 +233,11 @@ async fn time(datasets: &[Dataset]) -> Result<()> {
         write(&agent, &format!("{index}"), entry).await?;
     }
     let (_, states) = board.resident();
+    let before = process_bytes();
     let started = Instant::now();
     agent.search("anything").await?;
     let built = started.elapsed();
+    let grown = process_bytes().saturating_sub(before);
     let index_bytes = board.resident().1 - states;
     let started = Instant::now();
     fts.connection.execute_batch("BEGIN").unwrap();
@@ -243,6 +245,7 @@ async fn time(datasets: &[Dataset]) -> Result<()> {
     fts.connection.execute_batch("COMMIT").unwrap();
     let inserted = started.elapsed();
     println!("\n{TIMED_ENTRIES} entries: about {:.1} MiB of states, {:.1} MiB of index", mib(states), mib(index_bytes));
+    println!("(the process grew by {:.1} MiB while it was indexed)", mib(grown));
     compare("indexing all", built, inserted, 1);
 
     let started = Instant::now();
@@ -280,6 +283,13 @@ fn compare(what: &str, ours: Duration, theirs: Duration, times: usize) {
     let micros = |took: Duration| took.as_secs_f64() * 1e6 / times as f64;
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
     println!("{what:<20} corkboard {:>9.0} µs, fts5 {:>9.0} µs: {ratio:.2}×", micros(ours), micros(theirs));
+}
+
+/// What the system says that this process takes.
+fn process_bytes() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: u64 = statm.split_whitespace().nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
+    pages * 4096
 }
 
 fn mib(bytes: u64) -> f64 {

@@ -41,6 +41,11 @@ async fn whatever_changes_is_found_by_the_next_search() {
         assert_eq!(found(&agent, "giraffe").await, [format!("#{note}")]);
         assert!(memory.remove_note(note).await.unwrap());
         assert_eq!(found(&agent, "giraffe").await, [""; 0]);
+        memory.set("animal", "a lion, a puma, and far away a giraffe").await.unwrap();
+        let note = memory.add_note("giraffe, giraffe").await.unwrap();
+        assert_eq!(names(&agent.search("giraffe").limit(1).await.unwrap()), [format!("#{note}")]);
+        assert!(memory.remove_note(note).await.unwrap());
+        assert_eq!(names(&agent.search("giraffe").limit(1).await.unwrap()), ["animal"], "not one that is gone");
 
         let snapshot = agent.snapshot().await.unwrap();
         memory.remove("animal").await.unwrap();
@@ -106,8 +111,9 @@ async fn durable_scopes_are_searched_and_ephemeral_ones_are_not() {
         let stored = memory.create_durable_scope("task-1").await.unwrap();
         let passing = memory.create_scope("passing").await.unwrap();
         memory.set("animal", "a zebra").await.unwrap();
+        memory.set("filler", &"nothing of interest ".repeat(50)).await.unwrap();
         stored.set("animal", "a zebra and a lion").await.unwrap();
-        stored.add_note("the zebra ran").await.unwrap();
+        stored.add_note("zebra, zebra, zebra").await.unwrap();
         passing.set("animal", "a zebra").await.unwrap();
         let hits = agent.search("zebra").await.unwrap();
         let mut scopes: Vec<_> =
@@ -116,8 +122,14 @@ async fn durable_scopes_are_searched_and_ephemeral_ones_are_not() {
         assert_eq!(scopes, ["root", "task-1", "task-1"]);
         let hits = agent.search("lion").await.unwrap();
         assert_eq!(hits[0].scope.as_ref().unwrap().id, stored.id());
+        assert_eq!(names(&agent.search("zebra").limit(1).await.unwrap()), ["#1"]);
         stored.dispose().await.unwrap();
         assert_eq!(found(&agent, "zebra").await, ["animal"]);
+        assert_eq!(
+            names(&agent.search("zebra").limit(1).await.unwrap()),
+            ["animal"],
+            "the best is not one that is gone"
+        );
         assert_eq!(found(&agent, "lion").await, [""; 0]);
     })
     .await;
@@ -322,14 +334,19 @@ async fn indexes_count_against_the_budget_and_are_evicted_with_their_states() {
     }
     assert_eq!(board.resident().1, with_indexes, "an index is counted once");
     agents[0].clear(ClearOptions::default()).await.unwrap();
-    found(&agents[0], "word1x1").await;
-    assert!(board.resident().1 < with_indexes * 3 / 4);
+    let cleared = board.resident().1;
+    assert!(cleared < with_indexes * 3 / 4, "an emptied memory has no index: {cleared} of {with_indexes}");
+    assert_eq!(found(&agents[0], "word1x1").await, [""; 0]);
+    agents[1].forget("k1").await.unwrap();
+    let forgotten = board.resident().1;
+    assert!(forgotten < cleared * 3 / 4, "an index has nothing of what is forgotten: {forgotten} of {cleared}");
+    assert_eq!(found(&agents[1], "word1x1 word2x2").await, ["k2"]);
 
     // Room for one index, not for three.
     let budget = (with_indexes - states) / 3 + states;
     let board = home.open_with(Options { memory_budget: budget, ..home.options() }).await;
     let agents: Vec<_> = (1..3).map(|index| board.agent(&format!("agent-{index}")).unwrap()).collect();
-    for round in 0..3 {
+    for round in 5..8 {
         for agent in &agents {
             assert_eq!(found(agent, &format!("word{round}x1")).await, [format!("k{round}")]);
             assert!(board.resident().1 <= budget, "{:?} of {budget}", board.resident());

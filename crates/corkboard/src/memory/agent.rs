@@ -347,7 +347,8 @@ impl AgentMemory {
         .await
     }
 
-    /// Looks for entries and notes by their words, in the root scope and all durable scopes, the best first. Await it:
+    /// Looks for entries and notes by their words, in the root scope and all durable scopes, the best first. A
+    /// query that is blank, or longer than [`Limits::query_bytes`](crate::Limits::query_bytes), is refused. Await it:
     ///
     /// ```
     /// # use corkboard::Corkboard;

@@ -2,9 +2,9 @@
 //! space between words, alone and in pairs.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -21,50 +21,48 @@ const MAX_STEMS: usize = 10_000;
 static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
 
 /// What is looked for: each term once, in the order of the query.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Query {
-    terms: Vec<String>,
+    terms: Vec<Arc<str>>,
+    /// Where in the list a term is.
+    places: HashMap<Arc<str>, usize>,
+    /// What terms begin with.
+    begins: HashSet<char>,
 }
 
 impl Query {
     /// The query's terms, without stop words and question words; with them if there is nothing else.
     pub(crate) fn new(text: &str) -> Self {
-        let (mut telling, mut all) = (Vec::new(), Vec::new());
-        each_word(text, |word, _| {
-            let term = stem(word);
-            if !is_stop_word(word) {
-                push_once(&mut telling, &term);
-            } else {
-                push_once(&mut all, &term);
-            }
-        });
-        Self { terms: if telling.is_empty() { all } else { telling } }
+        let (mut telling, mut others) = (Self::default(), Self::default());
+        each_word(text, |word, _| if is_stop_word(word) { &mut others } else { &mut telling }.add(&stem(word)));
+        if telling.terms.is_empty() { others } else { telling }
     }
 
-    pub(crate) fn terms(&self) -> &[String] {
+    fn add(&mut self, term: &str) {
+        if !self.places.contains_key(term) {
+            let term: Arc<str> = term.into();
+            self.begins.extend(term.chars().next());
+            self.places.insert(term.clone(), self.terms.len());
+            self.terms.push(term);
+        }
+    }
+
+    pub(crate) fn terms(&self) -> &[Arc<str>] {
         &self.terms
     }
 
     /// Where in a text the query's terms stand: which term, and its bytes.
     pub(super) fn matches(&self, text: &str) -> Vec<(usize, Range<usize>)> {
-        // A stem begins as its word does, so most words need no stemming to be ruled out.
-        let begins: Vec<Option<char>> = self.terms.iter().map(|term| term.chars().next()).collect();
         let mut found = Vec::new();
         each_word(text, |word, range| {
-            if begins.contains(&word.chars().next())
-                && let stem = stem(word)
-                && let Some(at) = self.terms.iter().position(|term| *term == stem)
+            // A stem begins as its word does, so most words need no stemming to be ruled out.
+            if word.chars().next().is_some_and(|first| self.begins.contains(&first))
+                && let Some(place) = self.places.get(&*stem(word))
             {
-                found.push((at, range));
+                found.push((*place, range));
             }
         });
         found
-    }
-}
-
-fn push_once(terms: &mut Vec<String>, term: &str) {
-    if !terms.iter().any(|known| known == term) {
-        terms.push(term.into());
     }
 }
 
@@ -329,7 +327,7 @@ mod tests {
         ] {
             let mut expected = expected.to_vec();
             expected.dedup();
-            assert_eq!(Query::new(text).terms(), expected, "{text:?}");
+            assert_eq!(Query::new(text).terms().iter().map(|term| &**term).collect::<Vec<_>>(), expected, "{text:?}");
         }
     }
 
