@@ -179,10 +179,25 @@ fn where_the_log_begins_amid_a_history_the_renaming_tells_the_earlier_key() {
     memory.tell(set(ROOT, "a", "\"secret\""));
     memory.tell(append_to("a", " secret"));
     memory.tell(batch([rename("a", "b")]));
+    memory.tell(set(ROOT, "a", "\"another\""));
     memory.log.remove(0);
     let mut what = Forget::entry(key("b"));
     redact(&mut memory, &mut what);
     redact(&mut memory, &mut what);
+    assert!(!log_text(&memory).contains("secret"));
+}
+
+#[test]
+fn a_copy_that_a_merge_made_under_another_key_is_an_entry_of_its_own() {
+    let mut memory = Memory::new(Limits::default());
+    let task = memory.create_scope("task", ROOT);
+    memory.tell(set(task, "a", "\"secret\""));
+    memory.tell(AgentCommand::MergeScope { scope: task, overwrite: true });
+    memory.tell(batch([rename("a", "b")]));
+    forget(&mut memory, "b");
+    assert_eq!((memory.value(ROOT, "b"), memory.value(task, "a")), (None, Some("\"secret\"")));
+    forget(&mut memory, "a");
+    assert_eq!(memory.value(task, "a"), None);
     assert!(!log_text(&memory).contains("secret"));
 }
 

@@ -411,6 +411,7 @@ fn calls(scope: &Scope) -> Vec<(&'static str, BoxFuture<'_, Result<()>>)> {
         contains: scope.contains("k"),
         contains_local: scope.contains_local("k"),
         remove: scope.remove("k"),
+        batch: scope.batch().set("k", &1),
         local_entries: scope.local_entries(),
         clear: scope.clear(),
         add_note: scope.add_note("note"),

@@ -11,21 +11,21 @@ mod common;
 
 use corkboard::scratchpad::WorkingMemory;
 use corkboard::tools::{ToolContext, ToolError, ToolFormat, ToolOutput, ToolRegistry};
-use corkboard::{Corkboard, ErrorKind};
+use corkboard::{ContextRequest, Corkboard, ErrorKind};
 use serde_json::{Value, json};
 
 use common::{Home, on_every_store};
 
 /// Calls tools in conversations of one agent.
 struct Caller {
-    _board: Corkboard,
+    board: Corkboard,
     tools: ToolRegistry,
 }
 
 impl Caller {
     async fn new(home: &Home) -> Self {
         let board = home.open().await;
-        Self { tools: ToolRegistry::new(&board), _board: board }
+        Self { tools: ToolRegistry::new(&board), board }
     }
 
     async fn try_call(&self, conversation: &str, tool: &str, input: Value) -> Result<ToolOutput, ToolError> {
@@ -143,6 +143,25 @@ async fn a_restart_clears_the_scratchpad() {
     caller.write(json!({"action": "set", "key": "k", "value": "v"})).await;
     let next = Caller::new(&home).await;
     assert_eq!(next.read(json!({})).await.text, "The scratchpad is empty.");
+}
+
+#[tokio::test]
+async fn a_scratchpad_that_is_not_empty_is_a_section_of_the_prompt() {
+    check(async |caller: Caller| {
+        let prompt = async |conversation: &str| {
+            let window = caller.board.agent("A").unwrap().context_window();
+            window.compose(ContextRequest::new().conversation(conversation)).await.unwrap().text
+        };
+        assert_eq!(prompt("c").await, "");
+        caller.write(json!({"action": "set", "key": "name", "value": "Alice"})).await;
+        caller.write(json!({"action": "note", "value": "likes tea"})).await;
+        let section = "<conversation>\n  - name: Alice\n  - likes tea\n</conversation>\n";
+        assert!(prompt("c").await.ends_with(section), "{}", prompt("c").await);
+        assert_eq!(prompt("another").await, "");
+        caller.write(json!({"action": "clear"})).await;
+        assert_eq!(prompt("c").await, "");
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use corkboard::tools::{
     MemorySearchTool, MemoryWriteTool, ScratchNoteTool, Tool, ToolContext, ToolError, ToolFormat, ToolOutput,
-    ToolRegistry, WriteSessionHandoffTool,
+    ToolRegistry, ToolSet, WriteSessionHandoffTool,
 };
-use corkboard::{Corkboard, EntryMetadata, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
+use corkboard::{ContextRequest, Corkboard, EntryMetadata, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
 use serde_json::{Value, json};
 
 use common::{Home, in_time, on_every_store, start};
@@ -236,6 +236,28 @@ async fn a_scratch_note_is_replaced_appended_to_read_and_cleared() {
 }
 
 #[tokio::test]
+async fn the_next_prompt_opens_with_the_handoff_and_shows_no_empty_scratchpad() {
+    check(async |caller: Caller| {
+        let prompt = async || {
+            let window = caller.board.agent("A").unwrap().context_window();
+            let text = window.compose(ContextRequest::new()).await.unwrap().text;
+            // The first line says what the sections are.
+            text.split_once('\n').map_or_else(String::new, |(_, sections)| sections.to_owned())
+        };
+        let vital = EntryMetadata { importance: Some(1.0), ..EntryMetadata::default() };
+        caller.board.agent("A").unwrap().working().set("vital", "very").metadata(vital).await.unwrap();
+        caller.call("scratch_note", json!({"mode": "replace", "content": "half done"})).await;
+        caller.call("write_session_handoff", json!({"content": "go on with step 3"})).await;
+        let shown = prompt().await;
+        assert!(shown.starts_with("<handoff>\n  go on with step 3\n</handoff>\n"), "{shown}");
+        assert!(shown.ends_with("<scratchpad>\n  half done\n</scratchpad>\n"), "{shown}");
+        caller.call("scratch_note", json!({"mode": "clear"})).await;
+        assert!(!prompt().await.contains("scratchpad"));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn what_a_tool_wrote_is_durable_when_it_answers() {
     let home = Home::sqlite();
     let caller = Caller::new(&home).await;
@@ -322,11 +344,13 @@ async fn the_contracts_names_hold() {
 /// In each provider's form: closed objects, described, with an example that is a correct call.
 #[tokio::test]
 async fn definitions_are_strict_in_every_format_and_their_examples_are_right() {
-    let caller = Caller::new(&Home::memory()).await;
+    let board = Home::memory().open().await;
+    let tools = ToolRegistry::with_sets(&board, &ToolSet::ALL);
     let context = ToolContext::agent("A").in_conversation("c");
-    for definition in caller.tools.definitions() {
+    for definition in tools.definitions() {
         let name = definition.name;
-        caller.tools.call(name, definition.example.clone(), &context).await.unwrap();
+        tools.call(name, definition.example.clone(), &context).await.unwrap();
+        let mut strict = definition.example.clone();
         assert_eq!(definition.schema["additionalProperties"], json!(false), "{name}");
         let openai = definition.in_format(ToolFormat::OpenAi);
         let function = &openai["function"];
@@ -345,7 +369,16 @@ async fn definitions_are_strict_in_every_format_and_their_examples_are_right() {
             let in_enum = schema["enum"].as_array().is_none_or(|values| values.contains(&Value::Null) == optional);
             assert!(in_enum, "{name}.{property}: {schema}");
         }
+        // As a strict client calls: null for what it leaves out.
+        for property in properties.keys() {
+            strict.as_object_mut().unwrap().entry(property.clone()).or_insert(Value::Null);
+        }
+        tools.call(name, strict, &context).await.unwrap();
         let anthropic = definition.in_format(ToolFormat::Anthropic);
+        if name == "memory" {
+            assert_eq!(anthropic, json!({"type": "memory_20250818", "name": "memory"}));
+            continue;
+        }
         assert_eq!((&anthropic["name"], &anthropic["input_schema"]), (&json!(name), &definition.schema));
         let mcp = definition.in_format(ToolFormat::Mcp);
         assert_eq!((&mcp["name"], &mcp["inputSchema"]), (&json!(name), &definition.schema));

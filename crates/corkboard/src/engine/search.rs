@@ -6,18 +6,14 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use corkboard_core::{Revisioned, Usage};
 use parking_lot::Mutex;
-use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
+use tokio::sync::RwLock;
 
 use super::{Engine, Slot, joined};
 use crate::Result;
 use crate::search::{Change, Index, Searchable};
 
-/// States with more text than this are indexed outside of the async workers.
-const LONG_TO_INDEX: u64 = 64 * 1024;
-/// Indexes larger than this are searched outside of the async workers.
-const LONG_TO_SEARCH: u64 = 8 * 1024 * 1024;
-/// Changes that came with more revisions than this are indexed outside of the async workers.
-const MANY_REVISIONS: u64 = 64;
+/// States with more text than this are indexed and searched outside of the async workers.
+const LARGE: u64 = 128 * 1024;
 
 /// Where a slot keeps the index over its state. What documents a space has is not the slot's business.
 #[derive(Default)]
@@ -66,12 +62,6 @@ impl<S: Searchable> SpaceIndex<S> {
         self.of.as_ref().is_some_and(|of| of.head == state.head)
     }
 
-    /// Whether bringing it into step may take a while.
-    fn is_far_from(&self, state: &Revisioned<S>) -> bool {
-        let revisions = self.of.as_ref().map_or(u64::MAX, |of| of.head.rev.abs_diff(state.head.rev));
-        revisions > MANY_REVISIONS && state.state.usage().bytes > LONG_TO_INDEX
-    }
-
     /// Brings it into step with a state, older or newer.
     fn follow(&mut self, state: Arc<Revisioned<S>>) {
         // Until it is done it is an index of nothing: should this be cut short, it is made anew.
@@ -83,6 +73,7 @@ impl<S: Searchable> SpaceIndex<S> {
             Change::Put(document) => self.index.put(id, &document),
             Change::Removed => self.index.remove(&id),
         });
+        self.index.settle();
         self.counted.set(self.index.bytes());
         self.of = Some(state);
     }
@@ -116,42 +107,32 @@ impl<S: Searchable> Engine<S> {
         search: impl FnOnce(&Revisioned<S>, &Index<S::DocumentId>) -> R + Send + 'static,
     ) -> Result<R> {
         let state = self.current(slot).await?;
-        let index = self.index_of(slot, &state).await?;
-        let is_long = index.index.bytes().max(state.state.usage().bytes) > LONG_TO_SEARCH;
-        let run = move || Ok(search(&state, &index.index));
-        if is_long { joined(self.runtime.spawn_blocking(run)).await } else { run() }
-    }
-
-    async fn index_of(
-        self: &Arc<Self>,
-        slot: &Slot<S>,
-        state: &Arc<Revisioned<S>>,
-    ) -> Result<OwnedRwLockReadGuard<SpaceIndex<S>>> {
+        let size = state.state.usage().bytes;
         let shared = slot.index.get_or_insert(|| SpaceIndex {
             of: None,
             index: Index::default(),
             counted: Counted { total: self.resident_bytes.clone(), bytes: 0 },
         });
         let index = shared.clone().read_owned().await;
-        if index.is_of(state) {
-            return Ok(index);
+        if index.is_of(&state) {
+            return self.work(size, move || search(&state, &index.index)).await;
         }
         drop(index);
-        let mut index: OwnedRwLockWriteGuard<SpaceIndex<S>> = shared.write_owned().await;
-        if !index.is_of(state) {
-            let state = state.clone();
-            if index.is_far_from(&state) {
-                // A caller who stops waiting leaves it to be finished for the next.
-                let follow = move || {
-                    index.follow(state);
-                    Ok(index)
-                };
-                index = joined(self.runtime.spawn_blocking(follow)).await?;
-            } else {
-                index.follow(state);
+        let mut index = shared.write_owned().await;
+        let follow_and_search = move || {
+            if !index.is_of(&state) {
+                index.follow(state.clone());
             }
-            self.keep_budget();
-        }
-        Ok(index.downgrade())
+            let index = index.downgrade();
+            search(&state, &index.index)
+        };
+        let found = self.work(size, follow_and_search).await;
+        self.keep_budget();
+        found
+    }
+
+    /// Does what may take a while where it holds nobody up. Who stops waiting leaves it to be finished for the next.
+    async fn work<R: Send + 'static>(&self, size: u64, work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
+        if size > LARGE { joined(self.runtime.spawn_blocking(move || Ok(work()))).await } else { Ok(work()) }
     }
 }

@@ -7,7 +7,7 @@ use corkboard_core::Space;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::words::each_term;
+use super::words::Stems;
 
 /// Something that can be found, in words.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,16 +38,16 @@ pub(super) enum Field {
 
 impl Document<'_> {
     /// Calls `each` with every term of the document.
-    pub(super) fn each_term(&self, mut each: impl FnMut(Field, &str)) {
-        each_term(&self.body, |term| each(Field::Body, term));
-        each_term(self.key, |term| each(Field::Key, term));
+    pub(super) fn each_term(&self, stems: &mut Stems, mut each: impl FnMut(Field, &str)) {
+        stems.each_term(&self.body, |term| each(Field::Body, term));
+        stems.each_term(self.key, |term| each(Field::Key, term));
         for tag in self.tags {
-            each_term(tag, |term| each(Field::Tags, term));
+            stems.each_term(tag, |term| each(Field::Tags, term));
         }
-        each_term(self.author, |term| each(Field::Author, term));
+        stems.each_term(self.author, |term| each(Field::Author, term));
         // As a program writes it, and as a person says it.
         let date = self.written.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %-d %B").to_string();
-        each_term(&date, |term| each(Field::Date, term));
+        stems.each_term(&date, |term| each(Field::Date, term));
     }
 }
 

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::document::{Document, Field};
 use super::top::Top;
-use super::words::Query;
+use super::words::{Query, Stems};
 
 // Measured on short memories (`examples/retrieval.rs`). Among these a longer one says more, it does not only have more words:
 // hence little of `B`.
@@ -35,6 +35,8 @@ pub(crate) struct Index<Id> {
     postings: u64,
     /// The bytes of all terms.
     term_bytes: u64,
+    /// Kept while many documents are put in.
+    stems: Stems,
 }
 
 struct Indexed<Id> {
@@ -81,6 +83,7 @@ impl<Id> Default for Index<Id> {
             total_length: 0,
             postings: 0,
             term_bytes: 0,
+            stems: Stems::default(),
         }
     }
 }
@@ -91,10 +94,12 @@ impl<Id: Ord + Clone> Index<Id> {
         self.remove(&id);
         let mut length = 0;
         let mut found: Vec<(u32, f32)> = Vec::new();
-        document.each_term(|field, term| {
+        let mut stems = std::mem::take(&mut self.stems);
+        document.each_term(&mut stems, |field, term| {
             found.push((self.number(term), weight(field)));
             length += u32::from(field == Field::Body);
         });
+        self.stems = stems;
         found.sort_unstable_by_key(|(number, _)| *number);
         found.dedup_by(|next, kept| {
             let is_same = next.0 == kept.0;
@@ -148,6 +153,11 @@ impl<Id: Ord + Clone> Index<Id> {
                 term.postings.shrink_to(term.postings.len() * 2);
             }
         }
+    }
+
+    /// Lets go of what only helps while documents are put in.
+    pub(crate) fn settle(&mut self) {
+        self.stems = Stems::default();
     }
 
     /// The number of a term, which is new if the term is.

@@ -23,7 +23,7 @@ const LINE_BYTES: u64 = 16 * 1024 * 1024;
 Examples:
   cork tools call write_memory '{\"key\": \"plan\", \"content\": \"ship on Friday\"}'
   cork tools call search_memory '{\"query\": \"when do we ship?\"}' --json
-  cork tools call --stdin --conversation c-1 < calls.jsonl
+  cork tools call --conversation c-1 --stdin < calls.jsonl
 
 With --stdin, each line is a call, and each is answered by a line:
   {\"name\": \"memory_write\", \"input\": {\"action\": \"note\", \"value\": \"likes tea\"}}

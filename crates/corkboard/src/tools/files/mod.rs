@@ -3,6 +3,7 @@
 //! The texts are those of the tool's documentation; where the SDKs say something else, the documentation holds (the SDKs
 //! leave out `Error: `, for instance). What neither speaks of has texts of our own.
 
+mod command;
 mod listing;
 mod path;
 mod text;
@@ -16,73 +17,12 @@ use corkboard_core::agent::{EntryChange, Separator};
 use corkboard_core::{Content, Entry, EntryMetadata, Key, LimitName, Limits, Refusal, ScopeState};
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
+pub use self::command::{FileAnswer, MemoryCommand};
 use self::path::{FilePath, ROOT};
 pub use self::tool::FilesTool;
 use crate::memory::kept_metadata;
 use crate::{Error, Result, WorkingMemory};
-
-/// A command of the memory tool, as a model sends it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
-pub enum MemoryCommand {
-    /// Shows a file with line numbers, or what a directory holds.
-    View {
-        /// The file or directory, such as /memories or /memories/notes.md.
-        path: String,
-        /// The first and the last line to show, from 1; -1 is the last line of the file.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        view_range: Option<[i64; 2]>,
-    },
-    /// Creates a file. Directories come with the files in them.
-    Create {
-        /// The file to create.
-        path: String,
-        /// What it shall hold.
-        file_text: String,
-    },
-    /// Replaces a text that occurs once in a file.
-    StrReplace {
-        /// The file.
-        path: String,
-        /// The text to replace, exactly as it stands in the file.
-        old_str: String,
-        /// The text to put in its place.
-        new_str: String,
-    },
-    /// Inserts lines into a file.
-    Insert {
-        /// The file.
-        path: String,
-        /// The line to insert after; 0 for the beginning.
-        insert_line: i64,
-        /// The text to insert.
-        insert_text: String,
-    },
-    /// Deletes a file, or a directory with all in it.
-    Delete {
-        /// The file or directory.
-        path: String,
-    },
-    /// Renames or moves a file or a directory.
-    Rename {
-        /// The file or directory as it is called now.
-        old_path: String,
-        /// What it shall be called. Nothing may be there.
-        new_path: String,
-    },
-}
-
-/// What a model is told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FileAnswer {
-    /// The result, or what went wrong and what to do about it.
-    pub text: String,
-    /// Whether something went wrong. Nothing was changed then.
-    pub is_error: bool,
-}
 
 /// An agent's memory as files: `/memories/a/b` is the entry `a/b`, a directory is what keys begin with.
 ///
