@@ -80,9 +80,11 @@ async fn notes() -> Shares {
 async fn queries() -> Shares {
     let agent = filled(SOME, 100).await;
     let mut prompts = Vec::new();
-    for topic in TOPICS.iter().cycle().take(40) {
-        prompts.push(compose(&agent, ContextRequest::new().query(*topic)).await);
+    for turn in 0..40 {
+        // Most of what is asked about is not shown otherwise.
+        prompts.push(compose(&agent, ContextRequest::new().query(value(turn * 379 % SOME))).await);
     }
+    assert!(prompts.iter().filter(|prompt| prompt.contains("\n<found>\n")).count() > 20);
     kept(&prompts)
 }
 
@@ -91,7 +93,7 @@ async fn entries() -> Shares {
     let agent = filled(SOME, 100).await;
     let mut prompts = vec![compose(&agent, ContextRequest::new()).await];
     for turn in 0..200 {
-        let index = turn * 379 % SOME;
+        let index = 1 + turn * 379 % (SOME - 1);
         agent
             .working()
             .set(&key(index), &format!("{} (changed)", value(index)))
@@ -113,7 +115,8 @@ async fn filled(count: usize, notes: usize) -> AgentMemory {
     let agent = Corkboard::open("memory:").await.unwrap().agent("a").unwrap();
     let memory = agent.working();
     memory.set("session-handoff", &"Go on with the plan where it was left. ".repeat(20)).await.unwrap();
-    for index in 0..count {
+    // The handoff is an entry too.
+    for index in 1..count {
         memory.set(&key(index), &value(index)).metadata(metadata(index)).await.unwrap();
     }
     for number in 0..notes {
