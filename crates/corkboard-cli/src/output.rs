@@ -119,17 +119,24 @@ pub(crate) fn compact(json: &str) -> String {
     compact
 }
 
-/// A text on one line: a stored text must not move the cursor or colour the screen.
+/// A text on one line: a stored text must not move the cursor, colour the screen or turn the line around.
 pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.chars() {
         if character.is_control() {
             line.extend(character.escape_default());
+        } else if turns_around(character) {
+            line.extend(character.escape_unicode());
         } else {
             line.push(character);
         }
     }
     line
+}
+
+/// Whether a character changes the direction of what follows.
+fn turns_around(character: char) -> bool {
+    matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A remembered text for a pipe as it is; for a terminal without what would move its cursor or change its settings.

@@ -187,6 +187,13 @@ pub enum Why {
     Merged,
 }
 
+/// Remembered text on one line, as it may be shown to a model anywhere.
+pub(crate) fn escaped_line(text: &str) -> String {
+    let mut line = String::new();
+    escape::push_line(&mut line, text);
+    line
+}
+
 impl AgentMemory {
     /// The context window: what to tell a model of this memory. Available in every tier.
     pub fn context_window(&self) -> ContextWindow {

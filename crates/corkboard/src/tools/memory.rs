@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::definition::TypedTool;
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
+use crate::context::escaped_line;
 use crate::{Corkboard, FoundItem, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit};
 
 macro_rules! tool {
@@ -114,11 +115,15 @@ impl TypedTool for MemorySearchTool {
         let hits = context.memory(&self.board)?.search(&input.query).limit(limit).await?;
         let line = |(place, hit): (usize, &SearchHit)| {
             let what = match &hit.item {
-                FoundItem::Entry { key, .. } => key.to_string(),
+                FoundItem::Entry { key, .. } => escaped_line(key.as_str()),
                 FoundItem::Note { note } => format!("note {note}"),
             };
-            let scope = hit.scope.as_ref().map(|scope| format!(" in scope {}", scope.name)).unwrap_or_default();
-            format!("{}. {what}{scope} (score {:.2}): {}", place + 1, hit.score, hit.snippet)
+            let scope = hit
+                .scope
+                .as_ref()
+                .map(|scope| format!(" in scope {}", escaped_line(scope.name.as_str())))
+                .unwrap_or_default();
+            format!("{}. {what}{scope} (score {:.2}): {}", place + 1, hit.score, escaped_line(&hit.snippet))
         };
         let text = match hits.is_empty() {
             true => "Nothing found.".into(),
