@@ -20,8 +20,8 @@ mod tampering;
 use std::time::Duration;
 
 use corkboard::{
-    EntryMetadata, Error, ErrorKind, Limits, MemorySnapshot, Passphrase, PassphraseCost, Seal, Sealing, SnapshotBytes,
-    SnapshotError, SnapshotForm, SnapshotKey,
+    EntryMetadata, Error, ErrorKind, FORMAT_VERSION, Limits, MemorySnapshot, Passphrase, PassphraseCost, Seal, Sealing,
+    SnapshotBytes, SnapshotError, SnapshotForm, SnapshotKey,
 };
 use proptest::prelude::*;
 
@@ -278,9 +278,10 @@ proptest! {
 #[test]
 fn what_is_too_new_inside_is_told() {
     for seal in seals() {
-        let newer = MemorySnapshot { format: 2, ..small() }.to_bytes(&seal).unwrap();
+        let newer = MemorySnapshot { format: FORMAT_VERSION + 1, ..small() }.to_bytes(&seal).unwrap();
         let error = open(&newer, &seal).unwrap_err();
-        assert!(matches!(error, Error::Snapshot(SnapshotError::Newer { found: 2 })), "{error:?}");
+        let Error::Snapshot(SnapshotError::Newer { found }) = &error else { panic!("{error:?}") };
+        assert_eq!(*found, FORMAT_VERSION + 1);
         assert_eq!((error.code(), error.kind()), ("newer_format", ErrorKind::Damaged));
     }
     assert_eq!(error_of(b"{\"format\":9,\"brain\":{}}", &Seal::Plain).code(), "newer_format");
