@@ -6,9 +6,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::entries::{append, batch, remove, set};
+use super::notebooks;
 use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, Kept};
 use crate::id::{check_principal, check_tag};
-use crate::space::Decision;
+use crate::space::{Decision, Stamp};
 use crate::{
     Context, EntryData, EntryId, Key, LimitName, LimitWarning, Limits, Note, NoteId, Refusal, ScopeId, ScopeState,
     Space, Usage,
@@ -53,6 +54,13 @@ pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Conte
             Ok(Decision::new(merged.into_iter().collect(), AgentReply::Done))
         }
         AgentCommand::DisposeScope { scope } => dispose(state, *scope),
+        AgentCommand::UpdateNotebook { notebook, block, unknown_ids, if_version } => {
+            notebooks::update(state, context, notebook, block, *unknown_ids, *if_version)
+        }
+        AgentCommand::RestoreNotebook { notebook, content, if_version } => {
+            notebooks::restore(state, context, notebook, content, *if_version)
+        }
+        AgentCommand::ClearNotebook { notebook } => Ok(notebooks::clear(state, notebook)),
         AgentCommand::ClearAll => clear_all(state),
         AgentCommand::Restore { image } => restore(state, context, image),
         AgentCommand::Forget { forget } => {
@@ -161,6 +169,7 @@ fn clear_all(state: &AgentState) -> Decided {
     let children_first = state.parents_first().into_iter().rev();
     let mut events = dispose_all(state, children_first.filter(|id| !id.is_root()));
     events.extend(clear(state, ScopeId::ROOT)?.events);
+    events.extend(state.notebooks.keys().flat_map(|name| notebooks::clear(state, name).events));
     Ok(Decision::new(events, AgentReply::Cleared { entries: state.entries }))
 }
 
@@ -202,13 +211,20 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
             check_principal("author", &note.author, limits)?;
         }
     }
-    let restored = AgentState::from(image.clone());
+    notebooks::check_image(image, limits)?;
+    let mut restored = AgentState::from(image.clone());
+    restored.keep_ids_of(
+        state.notebooks.clone(),
+        Stamp { rev: context.rev(), at: context.now, principal: &context.actor.principal },
+    );
+    let notebooks = notebooks::check_count(state, &restored, limits)?;
     let Usage { entries, scopes, bytes } = restored.usage();
     Limits::check(LimitName::ScopesPerAgent, scopes, limits.scopes_per_agent)?;
     // What is outside goes too, so it counts before and not after.
     let mut warnings = check_totals(state, context, entries, restored.notes, bytes)?;
     let scopes_before = context.outside.scopes + state.usage().scopes;
     warnings.extend(Limits::warn(LimitName::ScopesPerAgent, scopes_before, scopes, limits.scopes_per_agent));
+    warnings.extend(notebooks);
     let event = AgentEvent::Restored { image: Box::new(AgentImage { activity: None, ..image.clone() }) };
     Ok(Decision { events: alloc::vec![event], reply: AgentReply::Done, warnings })
 }
