@@ -2,6 +2,7 @@
 
 use corkboard_core::{Refusal, ScopeId};
 
+use crate::model::ModelError;
 use crate::options::Tier;
 use crate::snapshot::SnapshotError;
 use crate::store::StoreError;
@@ -104,6 +105,9 @@ pub enum Error {
     /// Logs could not be moved.
     #[error(transparent)]
     Transfer(#[from] TransferError),
+    /// A model did not answer.
+    #[error(transparent)]
+    Model(#[from] ModelError),
     /// A context window cannot be that small.
     #[error("a context window of {budget} tokens is too small; the least is {least}")]
     ContextBudget {
@@ -222,6 +226,7 @@ impl Error {
                 StoreError::Closed => ("closed", Unavailable),
             },
             Self::Transfer(error) => (error.code(), error.kind()),
+            Self::Model(error) => (error.code(), error.kind()),
             Self::ContextBudget { .. } => ("context_budget", Invalid),
             Self::Closed => ("closed", Unavailable),
         }

@@ -25,6 +25,7 @@
 //! Everything remembered is a revisioned log: see `ARCHITECTURE.md`.
 
 pub mod context;
+pub mod model;
 pub mod scratchpad;
 pub mod store;
 #[cfg(feature = "testing")]
