@@ -95,6 +95,11 @@ name!(
     ConversationId, "conversation id", ConversationIdBytes, conversation_id_bytes
 );
 
+name!(
+    /// The name of a notebook; an agent may have several.
+    NotebookName, "notebook name", NotebookNameBytes, notebook_name_bytes
+);
+
 impl Key {
     /// The same text, not copied.
     pub(crate) fn shared(&self) -> Arc<str> {

@@ -15,6 +15,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod agent;
+pub mod notebook;
 
 mod actor;
 mod context;
@@ -31,7 +32,9 @@ mod space;
 pub use actor::{Actor, ActorKind, Role};
 pub use context::{Context, Usage};
 pub use entry::{Access, Content, Entry, EntryData, EntryMetadata, MemoryKind};
-pub use id::{AgentId, CommitId, ConversationId, EntryId, Key, NoteId, ScopeId, ScopeName, SpaceId, SpaceKind};
+pub use id::{
+    AgentId, CommitId, ConversationId, EntryId, Key, NoteId, NotebookName, ScopeId, ScopeName, SpaceId, SpaceKind,
+};
 pub use idempotency::{Answered, IdempotencyKey, body_hash};
 pub use limits::{LimitName, LimitWarning, Limits};
 pub use note::Note;

@@ -47,6 +47,22 @@ pub struct Limits {
     pub idempotency_hours: u64,
     /// The longest query, in bytes.
     pub query_bytes: u64,
+    /// Bytes of a notebook's name.
+    pub notebook_name_bytes: u64,
+    /// Notebooks of one agent.
+    pub notebooks_per_agent: u64,
+    /// Bullets of a notebook's progress.
+    pub progress_bullets: u64,
+    /// Learnings that a notebook shows.
+    pub learnings_per_notebook: u64,
+    /// Snippets that a notebook shows.
+    pub snippets_per_notebook: u64,
+    /// Archived learnings and snippets of a notebook.
+    pub archived_per_notebook: u64,
+    /// Bytes of a line in a notebook: a bullet, an insight, a reason, a label.
+    pub notebook_line_bytes: u64,
+    /// Bytes of one snippet.
+    pub snippet_bytes: u64,
 }
 
 impl Limits {
@@ -88,6 +104,14 @@ impl Default for Limits {
             idempotency_keys: 10_000,
             idempotency_hours: 24,
             query_bytes: 16 * 1024,
+            notebook_name_bytes: 256,
+            notebooks_per_agent: 100,
+            progress_bullets: 200,
+            learnings_per_notebook: 500,
+            snippets_per_notebook: 200,
+            archived_per_notebook: 10_000,
+            notebook_line_bytes: 4096,
+            snippet_bytes: 64 * 1024,
         }
     }
 }
@@ -130,6 +154,22 @@ pub enum LimitName {
     IdempotencyKeyBytes,
     /// [`Limits::query_bytes`]
     QueryBytes,
+    /// [`Limits::notebook_name_bytes`]
+    NotebookNameBytes,
+    /// [`Limits::notebooks_per_agent`]
+    NotebooksPerAgent,
+    /// [`Limits::progress_bullets`]
+    ProgressBullets,
+    /// [`Limits::learnings_per_notebook`]
+    LearningsPerNotebook,
+    /// [`Limits::snippets_per_notebook`]
+    SnippetsPerNotebook,
+    /// [`Limits::archived_per_notebook`]
+    ArchivedPerNotebook,
+    /// [`Limits::notebook_line_bytes`]
+    NotebookLineBytes,
+    /// [`Limits::snippet_bytes`]
+    SnippetBytes,
 }
 
 impl fmt::Display for LimitName {
@@ -152,6 +192,14 @@ impl fmt::Display for LimitName {
             Self::StateBytes => "state bytes",
             Self::IdempotencyKeyBytes => "idempotency key bytes",
             Self::QueryBytes => "query bytes",
+            Self::NotebookNameBytes => "notebook name bytes",
+            Self::NotebooksPerAgent => "notebooks per agent",
+            Self::ProgressBullets => "progress bullets",
+            Self::LearningsPerNotebook => "learnings per notebook",
+            Self::SnippetsPerNotebook => "snippets per notebook",
+            Self::ArchivedPerNotebook => "archived items per notebook",
+            Self::NotebookLineBytes => "notebook line bytes",
+            Self::SnippetBytes => "snippet bytes",
         })
     }
 }

@@ -2,10 +2,12 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use crate::{Entry, Key, LimitName, Role, ScopeId};
+use crate::notebook::ItemId;
+use crate::{Entry, Key, LimitName, NotebookName, Role, ScopeId};
 
 /// A typed refusal, with the data that a caller needs to do better.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -105,6 +107,40 @@ pub enum Refusal {
         /// Whose memory the snapshot holds.
         found: String,
     },
+    /// Learnings or snippets that were to be archived are not there.
+    #[error("notebook {notebook} has no {}", listed(ids))]
+    UnknownItems {
+        /// Which notebook.
+        notebook: NotebookName,
+        /// The ids.
+        ids: Vec<ItemId>,
+    },
+    /// Someone else changed the notebook first (`if_version`). Nothing was written.
+    #[error("notebook {notebook} is at version {current}, not {expected}")]
+    NotebookConflict {
+        /// Which notebook.
+        notebook: NotebookName,
+        /// The version that the caller expected; 0 stands for "never written".
+        expected: u64,
+        /// The version it is at.
+        current: u64,
+    },
+    /// Something in a notebook that, written down, would be read as something else.
+    #[error("{what} {text:?} cannot be kept: written in the notebook's language it would be read as something else")]
+    Unreadable {
+        /// What it is.
+        what: &'static str,
+        /// Its beginning.
+        text: String,
+    },
+    /// A notebook that no sequence of updates leads to.
+    #[error("notebook {notebook} cannot be restored: {reason}")]
+    NotebookContradicts {
+        /// Which notebook.
+        notebook: NotebookName,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The same idempotency key came with another body.
     #[error("idempotency key {key:?} was used at revision {rev} with another body")]
     IdempotencyMismatch {
@@ -115,6 +151,11 @@ pub enum Refusal {
         /// When it was used first.
         at: Timestamp,
     },
+}
+
+fn listed(ids: &[ItemId]) -> String {
+    use alloc::string::ToString;
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn conflict_text(key: &Key, expected: u64, current: Option<&Entry>) -> String {

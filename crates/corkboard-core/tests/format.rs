@@ -25,6 +25,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use corkboard_core::agent::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, EntryImage, ScopeImage};
+use corkboard_core::notebook::{
+    Archival, ItemId, LearningId, NewLearning, NewSnippet, Notebook, NotebookContent, NotebookUpdate, Progress,
+    SnippetId,
+};
 use corkboard_core::{
     Actor, ActorKind, Content, EntryData, EntryId, EntryMetadata, FORMAT_VERSION, FormatError, IdempotencyKey, Limits,
     MemoryKind, Note, NoteId, Revisioned, Role, ScopeId,
@@ -32,7 +36,7 @@ use corkboard_core::{
 use serde_json::Value;
 use uuid::Uuid;
 
-use support::{AgentCommit, Memory, at, commit_id, json, key, replay, scope_name, set, set_with};
+use support::{AgentCommit, Memory, at, commit_id, json, key, notebook_name, replay, scope_name, set, set_with};
 
 const ROOT: ScopeId = ScopeId::ROOT;
 const TASK: ScopeId = ScopeId(Uuid::from_u128(0x7a51));
@@ -81,7 +85,7 @@ fn the_fixture_holds_every_event_actor_and_answer() {
     let names = |names: &mut dyn Iterator<Item = &'static str>| names.collect::<BTreeSet<_>>();
 
     let events = commits.iter().flat_map(|commit| &commit.events);
-    assert_eq!(names(&mut events.clone().map(event_name)).len(), 11);
+    assert_eq!(names(&mut events.clone().map(event_name)).len(), 15);
     let kinds = events.filter_map(|event| match event {
         AgentEvent::EntrySet { entry, .. } => Some(kind_name(entry.kind)),
         _ => None,
@@ -90,7 +94,7 @@ fn the_fixture_holds_every_event_actor_and_answer() {
     assert_eq!(names(&mut commits.iter().map(|commit| actor_kind_name(commit.actor.kind))).len(), 3);
     assert_eq!(names(&mut commits.iter().map(|commit| role_name(commit.actor.role))).len(), 6);
     let replies = commits.iter().filter_map(|commit| commit.answered.as_ref()).map(|(_, reply)| reply_name(reply));
-    assert_eq!(names(&mut { replies }).len(), 7);
+    assert_eq!(names(&mut { replies }).len(), 8);
     assert!(commits.iter().any(|commit| commit.events.is_empty()));
 }
 
@@ -114,6 +118,8 @@ fn the_fixture_holds_every_optional_field_present_and_absent() {
         check(&events(event), &["scope"]);
     }
     check(&events("scope_created"), &["parent"]);
+    let updates: Vec<_> = events("notebook_updated").into_iter().map(|event| &event["update"]).collect();
+    check(&updates, &["progress", "learnings", "archived_learnings", "snippets", "archived_snippets"]);
     let entries: Vec<_> = events("entry_set").into_iter().map(|event| &event["entry"]).collect();
     check(&entries, &["kind", "importance", "tags", "custom", "expires_at", "session"]);
 }
@@ -182,9 +188,10 @@ fn an_event_that_does_not_fit_is_a_misfit() {
     memory.tell(set(ROOT, "text", "\"x\""));
     memory.tell(set(ROOT, "number", "1"));
     memory.tell(support::note(ROOT, "first"));
+    memory.tell(support::update_notebook("main", "KEY_LEARNINGS:\n  ADD:\n    - because it is so: it is\n"));
     let apply = |event: AgentEvent| {
         let commit = AgentCommit::new(at(2_000), Actor::local(), None, vec![event]);
-        memory.live.clone().apply(&commit, commit_id(4), &memory.limits)
+        memory.live.clone().apply(&commit, commit_id(5), &memory.limits)
     };
     for event in in_scope(ROOT) {
         assert_eq!(apply(event), Ok(()));
@@ -197,6 +204,22 @@ fn an_event_that_does_not_fit_is_a_misfit() {
         AgentEvent::NoteRemoved { scope: ROOT, id: NoteId(2) },
         AgentEvent::NoteAdded { scope: ROOT, note: a_note(1, "the number is taken") },
         AgentEvent::ScopeCreated { id: ROOT, name: scope_name("root"), parent: ROOT },
+        AgentEvent::NotebookCleared { notebook: notebook_name("never") },
+        AgentEvent::NotebookItemRemoved { notebook: notebook_name("main"), id: ItemId::Learning(LearningId(2)) },
+        AgentEvent::NotebookUpdated {
+            notebook: notebook_name("main"),
+            update: Box::new(NotebookUpdate {
+                archived_learnings: vec![Archival { id: LearningId(2), reason: "old".into() }],
+                ..NotebookUpdate::default()
+            }),
+        },
+        AgentEvent::NotebookUpdated {
+            notebook: notebook_name("main"),
+            update: Box::new(NotebookUpdate {
+                learnings: vec![(LearningId(1), NewLearning { text: "again".into(), reason: "given".into() })],
+                ..NotebookUpdate::default()
+            }),
+        },
     ];
     for event in in_scope(nowhere).into_iter().chain(misfits) {
         let applied = apply(event.clone());
@@ -377,6 +400,11 @@ fn history() -> Vec<AgentCommit> {
         ),
         (Actor::local(), Some(AgentReply::Done), vec![AgentEvent::Restored { image: Box::new(image()) }]),
         (agent(Role::Worker), None, of_each_kind.into()),
+        (
+            agent(Role::Worker),
+            Some(AgentReply::NotebookUpdated { last_learning: LearningId(2), last_snippet: SnippetId(2), skipped: 1 }),
+            notebook_events(),
+        ),
         (agent(Role::Worker), None, vec![appended(TASK, "kept", " and more"), note(TASK, 8, "last")]),
     ];
     let commits = commits.into_iter().zip(1..).map(|((actor, reply, events), minute)| {
@@ -406,7 +434,56 @@ fn image() -> AgentImage {
         ],
         last_note: NoteId(7),
         activity: None,
+        notebooks: [(notebook_name("kept"), a_notebook())].into(),
     }
+}
+
+/// One with an item of each kind, shown and archived.
+fn a_notebook() -> Notebook {
+    let mut memory = Memory::new(Limits::default());
+    let text = "CURRENT_PROGRESS:\n  Completed:\n    - one\n  In Progress:\n    - two\n  Remaining:\n    - three\nKEY_LEARNINGS:\n  ADD:\n    - because it came up: a\n    - because it came up: b\nVERBATIM_CONTEXT:\n  ADD:\n    - because it is needed: l => x\n      y\n    - because it is needed: m => z\n";
+    for text in [
+        text,
+        "KEY_LEARNINGS:\n  ARCHIVE:\n    - KL-1 because old\nVERBATIM_CONTEXT:\n  ARCHIVE:\n    - VC-1 because old\n",
+    ] {
+        memory.tell(support::update_notebook("kept", text));
+    }
+    Notebook::clone(memory.state().notebook("kept").unwrap())
+}
+
+/// What happens to notebooks.
+fn notebook_events() -> Vec<AgentEvent> {
+    let notebook = || notebook_name("main");
+    let learning =
+        |id, text: &str| (LearningId(id), NewLearning { text: text.into(), reason: "\"it: came\" up".into() });
+    let snippet = |id, text: &str| {
+        (SnippetId(id), NewSnippet { label: "ein Stück".into(), text: text.into(), reason: "needed".into() })
+    };
+    let update = NotebookUpdate {
+        progress: Some(Progress {
+            completed: vec!["done".into()],
+            in_progress: vec!["doing".into()],
+            remaining: vec!["to do".into()],
+        }),
+        learnings: vec![learning(1, "first"), learning(2, "second")],
+        snippets: vec![snippet(1, "  a\n\tb\n"), snippet(2, "c")],
+        ..NotebookUpdate::default()
+    };
+    let archival = NotebookUpdate {
+        archived_learnings: vec![Archival { id: LearningId(1), reason: "old".into() }],
+        archived_snippets: vec![Archival { id: SnippetId(2), reason: "old".into() }],
+        ..NotebookUpdate::default()
+    };
+    let content = NotebookContent { rev: 2, ..a_notebook().content(2) };
+    vec![
+        AgentEvent::NotebookUpdated { notebook: notebook(), update: Box::new(update) },
+        AgentEvent::NotebookUpdated { notebook: notebook(), update: Box::new(archival) },
+        AgentEvent::NotebookItemRemoved { notebook: notebook(), id: ItemId::Learning(LearningId(1)) },
+        AgentEvent::NotebookItemRemoved { notebook: notebook(), id: ItemId::Snippet(SnippetId(1)) },
+        AgentEvent::NotebookRestored { notebook: notebook(), content: Box::new(content) },
+        AgentEvent::NotebookUpdated { notebook: notebook_name("gone"), update: Box::default() },
+        AgentEvent::NotebookCleared { notebook: notebook_name("gone") },
+    ]
 }
 
 fn a_note(id: u64, text: &str) -> Note {
@@ -458,6 +535,10 @@ fn event_name(event: &AgentEvent) -> &'static str {
         AgentEvent::ScopeMerged { .. } => "scope merged",
         AgentEvent::ScopeDisposed { .. } => "scope disposed",
         AgentEvent::Restored { .. } => "restored",
+        AgentEvent::NotebookUpdated { .. } => "notebook updated",
+        AgentEvent::NotebookRestored { .. } => "notebook restored",
+        AgentEvent::NotebookCleared { .. } => "notebook cleared",
+        AgentEvent::NotebookItemRemoved { .. } => "notebook item removed",
     }
 }
 
@@ -469,6 +550,7 @@ fn reply_name(reply: &AgentReply) -> &'static str {
         AgentReply::NoteAdded { .. } => "note added",
         AgentReply::ScopeCreated { .. } => "scope created",
         AgentReply::Merged { .. } => "merged",
+        AgentReply::NotebookUpdated { .. } => "notebook updated",
         AgentReply::Done => "done",
     }
 }

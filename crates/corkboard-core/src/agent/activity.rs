@@ -51,7 +51,7 @@ pub struct ActivityLine {
     pub who: Arc<str>,
     /// What was done.
     pub deed: Deed,
-    /// To what: a key, a note's number, or a scope's name.
+    /// To what: a key, a note's number, or a scope's or notebook's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub what: Option<Arc<str>>,
 }
@@ -82,6 +82,14 @@ pub enum Deed {
     ScopeDisposed,
     /// Everything was replaced by a snapshot.
     Restored,
+    /// A notebook was updated.
+    NotebookUpdated,
+    /// A notebook was taken back to what it showed before.
+    NotebookRestored,
+    /// A notebook was emptied.
+    NotebookCleared,
+    /// A learning or a snippet was removed from a notebook.
+    NotebookItemRemoved,
 }
 
 impl fmt::Display for ActivityLine {
@@ -99,6 +107,10 @@ impl fmt::Display for ActivityLine {
             Deed::ScopeMerged => "merged scope",
             Deed::ScopeDisposed => "disposed scope",
             Deed::Restored => "restored a snapshot",
+            Deed::NotebookUpdated => "updated notebook",
+            Deed::NotebookRestored => "restored notebook",
+            Deed::NotebookCleared => "cleared notebook",
+            Deed::NotebookItemRemoved => "removed",
         };
         write!(f, "{} {} {verb}", Offset::UTC.to_datetime(self.at).time().strftime("%H:%M:%S"), self.who)?;
         self.what.as_deref().map_or(Ok(()), |what| write!(f, " {what}"))
@@ -298,6 +310,14 @@ impl AgentState {
             }
             AgentEvent::ScopeDisposed { name, .. } => (Deed::ScopeDisposed, Some(name.as_str().into())),
             AgentEvent::Restored { .. } => (Deed::Restored, None),
+            AgentEvent::NotebookUpdated { notebook, .. } => (Deed::NotebookUpdated, Some(notebook.as_str().into())),
+            AgentEvent::NotebookRestored { notebook, content } => {
+                (Deed::NotebookRestored, Some(format!("{notebook} to revision {}", content.rev).into()))
+            }
+            AgentEvent::NotebookCleared { notebook } => (Deed::NotebookCleared, Some(notebook.as_str().into())),
+            AgentEvent::NotebookItemRemoved { notebook, id } => {
+                (Deed::NotebookItemRemoved, Some(format!("{id} from notebook {notebook}").into()))
+            }
             // Nobody wrote.
             AgentEvent::EntryExpired { .. } => return None,
         })

@@ -3,8 +3,9 @@
 use alloc::format;
 
 use super::{AgentEvent, AgentState};
+use crate::notebook::Notebook;
 use crate::space::{Stamp, misfit};
-use crate::{Access, Entry, EntryData, FormatError, Key, NoteId, ScopeId, ScopeState};
+use crate::{Access, Entry, EntryData, FormatError, Key, NoteId, NotebookName, ScopeId, ScopeState};
 
 pub(super) fn apply(state: &mut AgentState, event: &AgentEvent, stamp: Stamp<'_>) -> Result<(), FormatError> {
     state.note_activity(event, stamp);
@@ -49,13 +50,38 @@ pub(super) fn apply(state: &mut AgentState, event: &AgentEvent, stamp: Stamp<'_>
             clear(state, *scope)?;
             state.scopes.remove(scope);
         }
+        AgentEvent::NotebookUpdated { notebook, update } => {
+            let mut changed = state.notebook_or_new(notebook);
+            changed.apply(update, stamp)?;
+            state.put_notebook(notebook.clone(), changed);
+        }
+        AgentEvent::NotebookRestored { notebook, content } => {
+            let mut changed = state.notebook_or_new(notebook);
+            changed.restore(content, stamp);
+            state.put_notebook(notebook.clone(), changed);
+        }
+        AgentEvent::NotebookCleared { notebook } => {
+            let mut changed = expect_notebook(state, notebook)?;
+            changed.clear(stamp);
+            state.put_notebook(notebook.clone(), changed);
+        }
+        AgentEvent::NotebookItemRemoved { notebook, id } => {
+            let mut changed = expect_notebook(state, notebook)?;
+            if !changed.remove(*id, stamp) {
+                return Err(misfit(format!("no {id} to remove from notebook {notebook}")));
+            }
+            state.put_notebook(notebook.clone(), changed);
+        }
         AgentEvent::Restored { image } => {
+            let notebooks = core::mem::take(&mut state.notebooks);
             let (last_note, activity) = (state.last_note, state.activity.take());
             let mut image = (**image).clone();
             // Versions never repeat: what is restored is new.
             image.scopes.iter_mut().flat_map(|scope| &mut scope.entries).for_each(|entry| entry.version = stamp.rev);
+            image.notebooks.values_mut().for_each(|notebook| notebook.version = stamp.rev);
             *state = AgentState::from(image);
             state.last_note = state.last_note.max(last_note);
+            state.keep_ids_of(notebooks, stamp);
             // What was done to a memory stays true.
             state.activity = activity;
         }
@@ -65,6 +91,11 @@ pub(super) fn apply(state: &mut AgentState, event: &AgentEvent, stamp: Stamp<'_>
 
 fn expect_scope(state: &AgentState, scope: ScopeId) -> Result<&ScopeState, FormatError> {
     state.scope(scope).ok_or_else(|| no_scope(scope))
+}
+
+fn expect_notebook(state: &AgentState, name: &NotebookName) -> Result<Notebook, FormatError> {
+    let found = state.notebooks.get(name).map(|notebook| Notebook::clone(notebook));
+    found.ok_or_else(|| misfit(format!("no notebook {name:?}")))
 }
 
 fn no_scope(scope: ScopeId) -> FormatError {

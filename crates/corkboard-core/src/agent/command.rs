@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::{AgentImage, Forget};
-use crate::{Content, EntryData, EntryMetadata, Key, Note, NoteId, ScopeId, ScopeName};
+use crate::notebook::{Block, LearningId, NotebookContent, SnippetId, UnknownIds};
+use crate::{Content, EntryData, EntryMetadata, Key, Note, NoteId, NotebookName, ScopeId, ScopeName};
 
 /// A command to an agent's memory. `if_version` is the version that the entry must be at; 0 stands for "must not exist".
 #[derive(Debug, Clone, Serialize)]
@@ -116,7 +117,32 @@ pub enum AgentCommand {
         /// Which scope.
         scope: ScopeId,
     },
-    /// Clears the root scope and disposes the others.
+    /// Applies a block to a notebook, which need not exist: all of it, or nothing.
+    UpdateNotebook {
+        /// Which notebook.
+        notebook: NotebookName,
+        /// What is asked for.
+        block: Box<Block>,
+        /// What becomes of ids that the notebook does not have.
+        unknown_ids: UnknownIds,
+        /// The version that the notebook must be at.
+        if_version: Option<u64>,
+    },
+    /// Shows again what a notebook showed at an earlier revision. What it shows now and did not then is archived.
+    RestoreNotebook {
+        /// Which notebook.
+        notebook: NotebookName,
+        /// What it showed.
+        content: Box<NotebookContent>,
+        /// The version that the notebook must be at.
+        if_version: Option<u64>,
+    },
+    /// Empties a notebook, archived items included. Its ids stay used.
+    ClearNotebook {
+        /// Which notebook.
+        notebook: NotebookName,
+    },
+    /// Clears the root scope and the notebooks, and disposes the other scopes.
     ClearAll,
     /// Replaces everything.
     Restore {
@@ -212,7 +238,7 @@ pub enum AgentReply {
         /// Whether there was something to remove.
         existed: bool,
     },
-    /// To `Clear`, `ClearAll`, `DisposeScope`, and `Forget`, which counts notes too.
+    /// To `Clear`, `ClearAll`, `DisposeScope`, `ClearNotebook`, and `Forget`, which counts notes and notebooks' items too.
     Cleared {
         /// How many entries went.
         entries: u64,
@@ -231,6 +257,15 @@ pub enum AgentReply {
     Merged {
         /// How many entries the parent took.
         entries: u64,
+    },
+    /// To `UpdateNotebook`. What was added has the last numbers, in the block's order.
+    NotebookUpdated {
+        /// The last number given to a learning.
+        last_learning: LearningId,
+        /// The last number given to a snippet.
+        last_snippet: SnippetId,
+        /// How many unknown ids were skipped.
+        skipped: u64,
     },
     /// To everything else.
     Done,

@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::entries::{append, batch, remove, set};
+use super::notebooks;
 use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, Kept};
 use crate::id::{check_principal, check_tag};
 use crate::space::Decision;
@@ -53,6 +54,13 @@ pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Conte
             Ok(Decision::new(merged.into_iter().collect(), AgentReply::Done))
         }
         AgentCommand::DisposeScope { scope } => dispose(state, *scope),
+        AgentCommand::UpdateNotebook { notebook, block, unknown_ids, if_version } => {
+            notebooks::update(state, context, notebook, block, *unknown_ids, *if_version)
+        }
+        AgentCommand::RestoreNotebook { notebook, content, if_version } => {
+            notebooks::restore(state, context, notebook, content, *if_version)
+        }
+        AgentCommand::ClearNotebook { notebook } => Ok(notebooks::clear(state, notebook)),
         AgentCommand::ClearAll => clear_all(state),
         AgentCommand::Restore { image } => restore(state, context, image),
         AgentCommand::Forget { forget } => {
@@ -161,6 +169,7 @@ fn clear_all(state: &AgentState) -> Decided {
     let children_first = state.parents_first().into_iter().rev();
     let mut events = dispose_all(state, children_first.filter(|id| !id.is_root()));
     events.extend(clear(state, ScopeId::ROOT)?.events);
+    events.extend(state.notebooks.keys().flat_map(|name| notebooks::clear(state, name).events));
     Ok(Decision::new(events, AgentReply::Cleared { entries: state.entries }))
 }
 
@@ -202,6 +211,7 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
             check_principal("author", &note.author, limits)?;
         }
     }
+    notebooks::check_image(image, limits)?;
     let restored = AgentState::from(image.clone());
     let Usage { entries, scopes, bytes } = restored.usage();
     Limits::check(LimitName::ScopesPerAgent, scopes, limits.scopes_per_agent)?;

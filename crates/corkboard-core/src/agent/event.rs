@@ -6,7 +6,8 @@ use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
 use super::AgentImage;
-use crate::{EntryData, Key, Note, NoteId, ScopeId, ScopeName};
+use crate::notebook::{ItemId, NotebookContent, NotebookUpdate};
+use crate::{EntryData, Key, Note, NoteId, NotebookName, ScopeId, ScopeName};
 
 /// Something that happened. `scope` is left out where it is the root.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -100,6 +101,32 @@ pub enum AgentEvent {
         name: ScopeName,
         /// How many entries went with it.
         entries: u64,
+    },
+    /// A notebook was updated.
+    NotebookUpdated {
+        /// Which notebook.
+        notebook: NotebookName,
+        /// What changed, with the ids that were given.
+        update: Box<NotebookUpdate>,
+    },
+    /// A notebook shows again what it once showed.
+    NotebookRestored {
+        /// Which notebook.
+        notebook: NotebookName,
+        /// What it shows now.
+        content: Box<NotebookContent>,
+    },
+    /// A notebook was emptied. Its ids stay used.
+    NotebookCleared {
+        /// Which notebook.
+        notebook: NotebookName,
+    },
+    /// A learning or a snippet was removed, to be forgotten.
+    NotebookItemRemoved {
+        /// Which notebook.
+        notebook: NotebookName,
+        /// Which item.
+        id: ItemId,
     },
     /// Everything was replaced.
     Restored {

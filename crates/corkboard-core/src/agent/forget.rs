@@ -7,8 +7,10 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
+use super::forget_notebook as notebooks;
 use super::{AgentEvent, AgentImage, AgentState};
-use crate::{Content, EntryData, EntryId, Key, Note, NoteId, ScopeId};
+use crate::notebook::ItemId;
+use crate::{Content, EntryData, EntryId, Key, Note, NoteId, NotebookName, ScopeId};
 
 /// What is to be forgotten, in all scopes of an agent: merging copies values from scope to scope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -30,6 +32,14 @@ pub enum Forget {
         id: NoteId,
         /// What it said, and what others with its number said: learned from the log.
         texts: BTreeSet<String>,
+    },
+    /// A notebook, or one item of it. An item is forgotten with its reasons; a bullet of the progress that repeats its words
+    /// is not, so where the progress may, it is the notebook that has to be forgotten.
+    Notebook {
+        /// Which notebook.
+        notebook: NotebookName,
+        /// The item; none for all that the notebook has or ever had, its progress included.
+        item: Option<ItemId>,
     },
 }
 
@@ -58,6 +68,11 @@ impl Forget {
     /// Forgets a note.
     pub fn note(id: NoteId) -> Self {
         Self::Note { id, texts: BTreeSet::new() }
+    }
+
+    /// Forgets a notebook, or one item of it.
+    pub fn notebook(notebook: NotebookName, item: Option<ItemId>) -> Self {
+        Self::Notebook { notebook, item }
     }
 
     /// From here on the log's events come from its beginning.
@@ -118,7 +133,11 @@ impl Forget {
             | AgentEvent::NoteAdded { .. }
             | AgentEvent::NoteRemoved { .. }
             | AgentEvent::ScopeCreated { .. }
-            | AgentEvent::ScopeMerged { .. } => {}
+            | AgentEvent::ScopeMerged { .. }
+            | AgentEvent::NotebookUpdated { .. }
+            | AgentEvent::NotebookRestored { .. }
+            | AgentEvent::NotebookCleared { .. }
+            | AgentEvent::NotebookItemRemoved { .. } => {}
         }
     }
 
@@ -136,7 +155,8 @@ impl Forget {
             let notes = notes.map(|note| AgentEvent::NoteRemoved { scope, id: note.id }).collect::<Vec<_>>();
             entries.into_iter().chain(notes)
         };
-        state.all_scopes().flat_map(in_scope).collect()
+        let in_notebooks = notebooks::removal(self, state);
+        state.all_scopes().flat_map(in_scope).chain(in_notebooks).collect()
     }
 
     /// Takes it out of an event. Returns whether there was something to take.
@@ -150,6 +170,9 @@ impl Forget {
             }
             AgentEvent::NoteAdded { note, .. } => self.redact_note(note),
             AgentEvent::Restored { image } => self.redact_image(image),
+            AgentEvent::NotebookUpdated { notebook, update } => notebooks::redact_update(self, notebook, update),
+            AgentEvent::NotebookRestored { notebook, content } => notebooks::redact_content(self, notebook, content),
+            AgentEvent::NotebookCleared { .. } | AgentEvent::NotebookItemRemoved { .. } => false,
             AgentEvent::EntryAppended { .. }
             | AgentEvent::EntryRemoved { .. }
             | AgentEvent::EntryExpired { .. }
@@ -163,6 +186,9 @@ impl Forget {
 
     fn redact_image(&mut self, image: &mut AgentImage) -> bool {
         let mut changed = false;
+        for (name, notebook) in &mut image.notebooks {
+            changed |= notebooks::redact_notebook(self, name, notebook);
+        }
         for scope in &mut image.scopes {
             for entry in scope.entries.iter_mut().filter(|entry| self.is_entry(&entry.key, entry.entry.id)) {
                 changed |= redact_entry(&mut entry.entry);
@@ -187,7 +213,7 @@ impl Forget {
 }
 
 /// What stands in the place of what was forgotten.
-const REDACTED: &str = "[forgotten]";
+pub(super) const REDACTED: &str = "[forgotten]";
 
 /// Text stays text, so that what the log appends to it still fits.
 fn redact_entry(entry: &mut EntryData) -> bool {

@@ -1,6 +1,6 @@
 //! An agent's memory as plain data: what snapshots hold and `Restored` carries.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -10,8 +10,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Activity, AgentState};
+use crate::notebook::Notebook;
 use crate::{
-    Access, AgentId, Entry, EntryData, FormatError, Key, Note, NoteId, Refusal, ScopeId, ScopeName, ScopeState,
+    Access, AgentId, Entry, EntryData, FormatError, Key, Note, NoteId, NotebookName, Refusal, ScopeId, ScopeName,
+    ScopeState,
 };
 
 /// All scopes of an agent, the root first, each with its content.
@@ -24,6 +26,9 @@ pub struct AgentImage {
     /// What was done, by day. A memory that is restored keeps its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<Activity>,
+    /// The notebooks, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub notebooks: BTreeMap<NotebookName, Notebook>,
 }
 
 /// One scope's content.
@@ -84,6 +89,10 @@ impl AgentImage {
                 return Some(format!("scope {} has notes after the last one", scope.id));
             }
         }
+        let wrong = |(name, notebook): (&NotebookName, &Notebook)| Some((name.clone(), notebook.contradiction()?));
+        if let Some((name, reason)) = self.notebooks.iter().find_map(wrong) {
+            return Some(format!("notebook {name:?}: {reason}"));
+        }
         (!scopes.contains(&ScopeId::ROOT)).then(|| "it has no root scope".into())
     }
 }
@@ -105,7 +114,12 @@ impl From<AgentState> for AgentImage {
             notes: scope.notes.values().cloned().collect(),
             notes_merged: scope.notes_merged,
         });
-        Self { scopes: scopes.collect(), last_note: state.last_note, activity: state.activity_to_store() }
+        Self {
+            scopes: scopes.collect(),
+            last_note: state.last_note,
+            activity: state.activity_to_store(),
+            notebooks: state.notebooks.iter().map(|(name, found)| (name.clone(), Notebook::clone(found))).collect(),
+        }
     }
 }
 
@@ -113,6 +127,9 @@ impl From<AgentImage> for AgentState {
     fn from(image: AgentImage) -> Self {
         let activity = Some(image.activity.unwrap_or_default());
         let mut state = Self { last_note: image.last_note, activity, ..Self::default() };
+        for (name, notebook) in image.notebooks {
+            state.put_notebook(name, notebook);
+        }
         for ScopeImage { id, name, parent, created_at, entries, notes, notes_merged } in image.scopes {
             // The root is there already, and so is a scope that is listed twice: that is one scope with both contents.
             if state.scope(id).is_none() {

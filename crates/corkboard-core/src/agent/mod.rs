@@ -1,4 +1,4 @@
-//! An agent's memory: the root scope, durable scopes below it, their entries and notes.
+//! An agent's memory: the root scope, durable scopes below it, their entries and notes, and the notebooks.
 
 mod activity;
 mod apply;
@@ -7,18 +7,24 @@ mod decide;
 mod entries;
 mod event;
 mod forget;
+mod forget_notebook;
 mod image;
+mod notebooks;
 
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use imbl::{OrdMap, OrdSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::notebook::Notebook;
 use crate::space::{Decision, Space, Stamp};
-use crate::{Context, FormatError, Key, NoteId, Refusal, ScopeId, ScopeName, ScopeState, SpaceKind, Usage};
+use crate::{
+    Context, FormatError, Key, NoteId, NotebookName, Refusal, ScopeId, ScopeName, ScopeState, SpaceKind, Usage,
+};
 
 pub use activity::{Activity, ActivityLine, DayActivity, Deed};
 pub use command::{AgentCommand, AgentReply, EntryChange, Kept, Separator};
@@ -40,6 +46,7 @@ pub struct AgentState {
     bytes: u64,
     /// None where none is kept.
     activity: Option<Activity>,
+    notebooks: OrdMap<NotebookName, Arc<Notebook>>,
 }
 
 impl Default for AgentState {
@@ -53,6 +60,7 @@ impl Default for AgentState {
             notes: 0,
             bytes: 0,
             activity: Some(Activity::default()),
+            notebooks: OrdMap::new(),
         }
     }
 }

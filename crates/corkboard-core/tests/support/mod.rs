@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, AgentState, Kept};
+use corkboard_core::notebook::{UnknownIds, parse};
 use corkboard_core::{
-    Actor, ActorKind, Commit, CommitId, Content, Context, Entry, EntryMetadata, Key, Limits, Outcome, Refusal, Request,
-    Revisioned, Role, ScopeId, ScopeName, Usage,
+    Actor, ActorKind, Commit, CommitId, Content, Context, Entry, EntryMetadata, Key, Limits, NotebookName, Outcome,
+    Refusal, Request, Revisioned, Role, ScopeId, ScopeName, Usage,
 };
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -157,6 +158,10 @@ pub(crate) fn scope_name(name: &str) -> ScopeName {
     ScopeName::new(name, &Limits::default()).unwrap()
 }
 
+pub(crate) fn notebook_name(name: &str) -> NotebookName {
+    NotebookName::new(name, &Limits::default()).unwrap()
+}
+
 pub(crate) fn json(text: &str) -> Content {
     Content::from_json(text).unwrap()
 }
@@ -178,6 +183,14 @@ pub(crate) fn set_with(scope: ScopeId, name: &str, value: &str, metadata: EntryM
 
 pub(crate) fn note(scope: ScopeId, text: &str) -> AgentCommand {
     AgentCommand::AddNote { scope, text: text.into() }
+}
+
+/// Applies a text that must be right.
+pub(crate) fn update_notebook(name: &str, text: &str) -> AgentCommand {
+    let parsed = parse(text);
+    assert!(!parsed.has_errors(), "{:?}", parsed.problems);
+    let (notebook, block) = (notebook_name(name), Box::new(parsed.block));
+    AgentCommand::UpdateNotebook { notebook, block, unknown_ids: UnknownIds::Refuse, if_version: None }
 }
 
 pub(crate) fn create_scope(name: &str, parent: ScopeId) -> AgentCommand {

@@ -1,0 +1,165 @@
+//! An agent's notebooks: deciding on them, and keeping them.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use imbl::OrdMap;
+
+use super::decide::{Decided, check_totals};
+use super::{AgentEvent, AgentImage, AgentReply, AgentState};
+use crate::notebook::{Block, Notebook, NotebookContent, UnknownIds};
+use crate::space::{Decision, Stamp};
+use crate::{Context, LimitName, Limits, NotebookName, Refusal};
+
+impl AgentState {
+    /// The notebook with that name, if it was ever written.
+    pub fn notebook(&self, name: &str) -> Option<&Arc<Notebook>> {
+        self.notebooks.get(name)
+    }
+
+    /// The notebooks that hold something, by name.
+    pub fn notebooks(&self) -> impl Iterator<Item = (&NotebookName, &Arc<Notebook>)> {
+        self.notebooks.iter().filter(|(_, notebook)| !notebook.is_empty())
+    }
+
+    pub(super) fn notebook_or_new(&self, name: &NotebookName) -> Notebook {
+        self.notebooks.get(name).map_or_else(Notebook::default, |notebook| Notebook::clone(notebook))
+    }
+
+    /// Adds or replaces a notebook and keeps the counts right.
+    pub(super) fn put_notebook(&mut self, name: NotebookName, notebook: Notebook) {
+        let name_bytes = name.as_str().len() as u64;
+        self.bytes += notebook.bytes() + name_bytes;
+        if let Some(old) = self.notebooks.insert(name, Arc::new(notebook)) {
+            self.bytes -= old.bytes() + name_bytes;
+        }
+    }
+
+    /// What was there before everything was replaced leaves its ids, so that none is given twice.
+    pub(super) fn keep_ids_of(&mut self, before: OrdMap<NotebookName, Arc<Notebook>>, stamp: Stamp<'_>) {
+        for (name, old) in before {
+            let mut notebook = match self.notebooks.get(&name) {
+                Some(restored) => Notebook::clone(restored),
+                None => {
+                    let mut emptied = Notebook::default();
+                    emptied.clear(stamp);
+                    emptied
+                }
+            };
+            notebook.last_learning = notebook.last_learning.max(old.last_learning);
+            notebook.last_snippet = notebook.last_snippet.max(old.last_snippet);
+            self.put_notebook(name, notebook);
+        }
+    }
+}
+
+pub(super) fn update(
+    state: &AgentState,
+    context: &Context<'_>,
+    name: &NotebookName,
+    block: &Block,
+    unknown_ids: UnknownIds,
+    if_version: Option<u64>,
+) -> Decided {
+    let before = state.notebook_or_new(name);
+    check_version(name, &before, if_version)?;
+    Limits::check(LimitName::CommandBytes, block.bytes(), context.limits.command_bytes)?;
+    let (update, skipped) = before.decide(name, block, unknown_ids, context.limits)?;
+    let mut after = before.clone();
+    let stamp = Stamp { rev: context.rev(), at: context.now, principal: &context.actor.principal };
+    // It was decided on this very notebook, so it fits. If it did not, whoever commits it would find out.
+    let _ = after.apply(&update, stamp);
+    let reply = AgentReply::NotebookUpdated {
+        last_learning: after.last_learning,
+        last_snippet: after.last_snippet,
+        skipped: skipped.len() as u64,
+    };
+    let event = AgentEvent::NotebookUpdated { notebook: name.clone(), update: Box::new(update.clone()) };
+    if update.is_empty() {
+        return Ok(Decision::new(alloc::vec::Vec::new(), reply));
+    }
+    decided(state, context, name, (&before, &after), event, reply)
+}
+
+pub(super) fn restore(
+    state: &AgentState,
+    context: &Context<'_>,
+    name: &NotebookName,
+    content: &NotebookContent,
+    if_version: Option<u64>,
+) -> Decided {
+    let before = state.notebook_or_new(name);
+    check_version(name, &before, if_version)?;
+    content.check(context.limits)?;
+    let mut after = before.clone();
+    let stamp = Stamp { rev: context.rev(), at: context.now, principal: &context.actor.principal };
+    after.restore(content, stamp);
+    if let Some(reason) = after.contradiction() {
+        return Err(Refusal::NotebookContradicts { notebook: name.clone(), reason });
+    }
+    let archived = |notebook: &Notebook| notebook.archived_learnings.len() + notebook.archived_snippets.len();
+    if archived(&after) > archived(&before) {
+        let allowed = context.limits.archived_per_notebook;
+        Limits::check(LimitName::ArchivedPerNotebook, archived(&after) as u64, allowed)?;
+    }
+    if before.content(0) == (NotebookContent { rev: 0, ..content.clone() }) {
+        return Ok(Decision::new(alloc::vec::Vec::new(), AgentReply::Done));
+    }
+    let event = AgentEvent::NotebookRestored { notebook: name.clone(), content: Box::new(content.clone()) };
+    decided(state, context, name, (&before, &after), event, AgentReply::Done)
+}
+
+pub(super) fn clear(state: &AgentState, name: &NotebookName) -> Decision<AgentEvent, AgentReply> {
+    let found = state.notebooks.get(name).filter(|notebook| !notebook.is_empty());
+    let items = found.map_or(0, |notebook| {
+        let shown = notebook.learnings.len() + notebook.snippets.len();
+        shown + notebook.archived_learnings.len() + notebook.archived_snippets.len()
+    });
+    let event = found.map(|_| AgentEvent::NotebookCleared { notebook: name.clone() });
+    Decision::new(event.into_iter().collect(), AgentReply::Cleared { entries: items as u64 })
+}
+
+/// A snapshot comes from outside: it is held to the rules that its content was once held to.
+pub(super) fn check_image(image: &AgentImage, limits: &Limits) -> Result<(), Refusal> {
+    Limits::check(LimitName::NotebooksPerAgent, image.notebooks.len() as u64, limits.notebooks_per_agent)?;
+    for (name, notebook) in &image.notebooks {
+        NotebookName::check(name.as_str(), limits)?;
+        notebook.check(limits)?;
+        if let Some(reason) = notebook.contradiction() {
+            return Err(Refusal::NotebookContradicts { notebook: name.clone(), reason });
+        }
+    }
+    Ok(())
+}
+
+fn decided(
+    state: &AgentState,
+    context: &Context<'_>,
+    name: &NotebookName,
+    (before, after): (&Notebook, &Notebook),
+    event: AgentEvent,
+    reply: AgentReply,
+) -> Decided {
+    let is_new = !state.notebooks.contains_key(name);
+    let (notebooks, allowed) = (state.notebooks.len() as u64, context.limits.notebooks_per_agent);
+    let name_bytes = if is_new { name.as_str().len() as u64 } else { 0 };
+    let bytes = state.bytes - before.bytes() + after.bytes() + name_bytes;
+    if is_new {
+        Limits::check(LimitName::NotebooksPerAgent, notebooks + 1, allowed)?;
+    }
+    let entries = context.outside.entries + state.entries;
+    let mut warnings = check_totals(state, context, entries, state.notes, bytes)?;
+    if is_new {
+        warnings.extend(Limits::warn(LimitName::NotebooksPerAgent, notebooks, notebooks + 1, allowed));
+    }
+    Ok(Decision { events: alloc::vec![event], reply, warnings })
+}
+
+fn check_version(name: &NotebookName, found: &Notebook, if_version: Option<u64>) -> Result<(), Refusal> {
+    match if_version {
+        Some(expected) if expected != found.version => {
+            Err(Refusal::NotebookConflict { notebook: name.clone(), expected, current: found.version })
+        }
+        _ => Ok(()),
+    }
+}

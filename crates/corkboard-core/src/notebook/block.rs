@@ -1,0 +1,79 @@
+//! What a text in the notebook's language asks for.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::{LearningId, Progress, SnippetId};
+
+/// The operations of one block: progress first, then learnings, then snippets. Nothing in it: no change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    /// The progress, rewritten.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
+    /// Learnings to add.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learnings: Vec<NewLearning>,
+    /// Learnings to archive.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub archived_learnings: Vec<Archival<LearningId>>,
+    /// Snippets to add.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub snippets: Vec<NewSnippet>,
+    /// Snippets to archive.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub archived_snippets: Vec<Archival<SnippetId>>,
+}
+
+/// A learning to add.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewLearning {
+    /// The insight: one line.
+    pub text: Arc<str>,
+    /// Why it is kept.
+    pub reason: Arc<str>,
+}
+
+/// A snippet to add.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewSnippet {
+    /// What it is: a path, a setting.
+    pub label: Arc<str>,
+    /// The snippet, byte for byte.
+    pub text: Arc<str>,
+    /// Why it is kept.
+    pub reason: Arc<str>,
+}
+
+/// Something to archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Archival<Id> {
+    /// Which.
+    pub id: Id,
+    /// Why.
+    pub reason: Arc<str>,
+}
+
+impl Block {
+    /// The bytes that count against the limits.
+    pub fn bytes(&self) -> u64 {
+        let progress = self.progress.iter().flat_map(|progress| progress.bullets()).map(|bullet| bullet.len());
+        let learnings = self.learnings.iter().map(|learning| learning.text.len() + learning.reason.len());
+        let snippets = self.snippets.iter();
+        let snippets = snippets.map(|snippet| snippet.label.len() + snippet.text.len() + snippet.reason.len());
+        let reasons = self.archived_learnings.iter().map(|old| old.reason.len());
+        let reasons = reasons.chain(self.archived_snippets.iter().map(|old| old.reason.len()));
+        progress.chain(learnings).chain(snippets).chain(reasons).map(|bytes| bytes as u64).sum()
+    }
+
+    /// Whether it asks for nothing.
+    pub fn is_empty(&self) -> bool {
+        self.progress.is_none()
+            && self.learnings.is_empty()
+            && self.archived_learnings.is_empty()
+            && self.snippets.is_empty()
+            && self.archived_snippets.is_empty()
+    }
+}

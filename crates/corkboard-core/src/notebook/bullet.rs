@@ -1,0 +1,202 @@
+//! What the text of a bullet says: a reason and what it is for, or an id and a reason.
+
+use alloc::format;
+
+use super::ItemId;
+use super::line::{Line, Shape, is_nothing};
+
+/// `because <reason>: <content>` without its first word; none if it does not begin like that.
+pub(super) fn after_because(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches(['*', '_']);
+    let (word, rest) = text.split_at_checked("because".len())?;
+    let ends = rest.chars().next().is_none_or(|next| !next.is_alphanumeric());
+    (ends && word.eq_ignore_ascii_case("because")).then(|| {
+        let rest = rest.trim_start_matches(['*', '_']);
+        rest.strip_prefix(':').unwrap_or(rest).trim()
+    })
+}
+
+/// Splits at the colon that ends the reason: the first outside of quotes and brackets. Where something is left open so that
+/// there is none, brackets do not count, then quotes neither.
+pub(super) fn split_reason(text: &str) -> Option<(&str, &str)> {
+    let mut outside_quotes = None;
+    let mut depth = 0_usize;
+    // A quote that was not closed is a mark like any other, and so are those of its kind after it.
+    let mut unclosed = [false; QUOTES.len()];
+    let mut before = None;
+    let mut skip_to = 0;
+    for (at, character) in text.char_indices() {
+        if at < skip_to {
+            before = Some(character);
+            continue;
+        }
+        match character {
+            ':' if depth == 0 => return split_at(text, at),
+            ':' => outside_quotes = outside_quotes.or(Some(at)),
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {
+                let quote = QUOTES.iter().zip(&mut unclosed).find(|((open, _), _)| *open == character);
+                if let Some(((_, close), unclosed)) = quote
+                    && !*unclosed
+                    // Apostrophes and inches follow a letter or a number.
+                    && before.is_none_or(|before: char| !before.is_alphanumeric())
+                {
+                    let inside = at + character.len_utf8();
+                    match text.get(inside..).and_then(|rest| rest.find(*close)) {
+                        Some(length) => skip_to = inside + length + close.len_utf8(),
+                        None => *unclosed = true,
+                    }
+                }
+            }
+        }
+        before = Some(character);
+    }
+    split_at(text, outside_quotes.or_else(|| text.find(':'))?)
+}
+
+const QUOTES: [(char, char); 6] = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('‘', '’'), ('«', '»')];
+
+fn split_at(text: &str, colon: usize) -> Option<(&str, &str)> {
+    Some((text.get(..colon)?.trim(), text.get(colon + 1..)?.trim_start()))
+}
+
+/// Splits a snippet's `label => text`. The text is as it stands, less the space after the arrow.
+pub(super) fn split_label(content: &str) -> Option<(&str, &str)> {
+    let (label, text) = content.split_once("=>")?;
+    Some((label.trim(), text.strip_prefix([' ', '\t']).unwrap_or(text)))
+}
+
+/// Whether a learning, written down, is read as this one.
+pub(super) fn is_readable_learning(reason: &str, text: &str) -> bool {
+    !reason.is_empty() && is_line(text) && is_line(reason) && {
+        let written = format!("because {reason}: {text}");
+        after_because(&written).and_then(split_reason) == Some((reason, text))
+    }
+}
+
+/// Whether the first line of a snippet, written down, is read as this one.
+pub(super) fn is_readable_label(reason: &str, label: &str) -> bool {
+    !reason.is_empty() && is_line(label) && is_line(reason) && {
+        let written = format!("because {reason}: {label} =>");
+        let content = after_because(&written).and_then(split_reason);
+        content.and_then(|(read, content)| Some((read, split_label(content)?.0))) == Some((reason, label))
+    }
+}
+
+/// Whether a bullet of the progress, written down, is read as this one.
+pub(super) fn is_readable_bullet(text: &str) -> bool {
+    is_line(text) && !is_nothing(text) && {
+        let written = format!("- {text}");
+        matches!(Line::new(1, &written).shape(), Shape::Bullet(bullet) if bullet.text == text)
+    }
+}
+
+/// Whether a snippet, written down, is read as this one.
+pub(super) fn is_readable_snippet(text: &str) -> bool {
+    !text.trim().is_empty() && !text.ends_with('\r') && !text.contains("\r\n")
+}
+
+/// Whether the reason of an archival, written down, is read as this one.
+pub(super) fn is_readable_archival(reason: &str) -> bool {
+    is_line(reason) && after_because(&format!("because {reason}")) == Some(reason)
+}
+
+/// Something on one line, without space around it.
+pub(super) fn is_line(text: &str) -> bool {
+    !text.is_empty() && text.trim() == text && !text.contains('\n')
+}
+
+/// What an archival bullet says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum ArchivalText<'a> {
+    /// The id, as it stands there, and the reason.
+    Read {
+        id: &'a str,
+        reason: &'a str,
+    },
+    NoReason {
+        at: &'a str,
+    },
+    NoId {
+        at: &'a str,
+    },
+}
+
+/// Reads `KL-3 because <reason>`, or `because <reason>: KL-3`.
+pub(super) fn archival(text: &str) -> ArchivalText<'_> {
+    if let Some(rest) = after_because(text) {
+        // The id stands last, so that the reason may have colons.
+        return match rest.rsplit_once(':') {
+            Some((reason, id)) if !reason.trim().is_empty() => {
+                let id = bare_id(id.trim());
+                ArchivalText::Read { id, reason: reason.trim() }
+            }
+            _ => ArchivalText::NoId { at: text },
+        };
+    }
+    let end = text.find([' ', '\t', ':', ',']).unwrap_or(text.len());
+    let (id, rest) = text.split_at_checked(end).unwrap_or((text, ""));
+    let rest = rest.trim_start_matches([' ', '\t', ':', ',', '-', '–', '—', '(']);
+    match after_because(rest) {
+        Some("") => ArchivalText::NoReason { at: rest },
+        Some(reason) => ArchivalText::Read { id: bare_id(id), reason },
+        None if bare_id(id).parse::<ItemId>().is_ok() => ArchivalText::NoReason { at: rest },
+        None => ArchivalText::NoId { at: text },
+    }
+}
+
+/// The id without what it may be set in.
+fn bare_id(id: &str) -> &str {
+    id.trim_matches(['*', '_', '`', '[', ']', '.', '"'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_ends_at_the_first_colon_outside_of_quotes_and_brackets() {
+        let cases = [
+            ("plain: x", "plain", "x"),
+            ("no space:x: y", "no space", "x: y"),
+            ("the \"host:port\" form: x", "the \"host:port\" form", "x"),
+            ("`a::b` moved: x", "`a::b` moved", "x"),
+            ("(see: [1:2]) it: x", "(see: [1:2]) it", "x"),
+            ("it's the users' choice: x", "it's the users' choice", "x"),
+            ("5\" pipes leak: x", "5\" pipes leak", "x"),
+            ("‘a:b’ and “c:d” and «e:f»: x", "‘a:b’ and “c:d” and «e:f»", "x"),
+            // Left open.
+            ("'tis so: x", "'tis so", "x"),
+            ("an ( open one: x", "an ( open one", "x"),
+            ("\"open: it's: x", "\"open", "it's: x"),
+            ("\"a: b\" c", "\"a", "b\" c"),
+            ("):( : x", ")", "( : x"),
+        ];
+        for (text, reason, content) in cases {
+            assert_eq!(split_reason(text), Some((reason, content)), "{text}");
+        }
+        assert_eq!(split_reason("none"), None);
+    }
+
+    #[test]
+    fn an_archival_names_an_id_and_a_reason() {
+        let read = |id, reason| ArchivalText::Read { id, reason };
+        let cases = [
+            ("KL-3 because it is old", read("KL-3", "it is old")),
+            ("kl-3: Because: it is old", read("kl-3", "it is old")),
+            ("**KL-3** - because old", read("KL-3", "old")),
+            ("[VC-1], because old", read("VC-1", "old")),
+            ("because the port: 80 is gone: VC-2", read("VC-2", "the port: 80 is gone")),
+            ("KL-3 because", ArchivalText::NoReason { at: "because" }),
+            ("KL-3 is old", ArchivalText::NoReason { at: "is old" }),
+            ("KL-3", ArchivalText::NoReason { at: "" }),
+            ("the old one", ArchivalText::NoId { at: "the old one" }),
+            ("because it is old", ArchivalText::NoId { at: "because it is old" }),
+            ("becauseless KL-3", ArchivalText::NoId { at: "becauseless KL-3" }),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(archival(text), expected, "{text}");
+        }
+    }
+}

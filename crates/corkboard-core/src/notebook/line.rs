@@ -1,0 +1,269 @@
+//! One line of the language, on its own: how far it is indented, and what it looks like.
+
+/// The parts of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Section {
+    Progress,
+    Learnings,
+    Snippets,
+}
+
+/// The lists in a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum List {
+    Completed,
+    InProgress,
+    Remaining,
+    Add,
+    Archive,
+}
+
+impl Section {
+    const ALL: [Self; 3] = [Self::Progress, Self::Learnings, Self::Snippets];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Progress => "CURRENT_PROGRESS",
+            Self::Learnings => "KEY_LEARNINGS",
+            Self::Snippets => "VERBATIM_CONTEXT",
+        }
+    }
+
+    /// The lists that it may have, for a message.
+    pub(super) fn lists(self) -> &'static str {
+        match self {
+            Self::Progress => "`Completed:`, `In Progress:` or `Remaining:`",
+            Self::Learnings | Self::Snippets => "`ADD:` or `ARCHIVE:`",
+        }
+    }
+}
+
+impl List {
+    const ALL: [Self; 5] = [Self::Completed, Self::InProgress, Self::Remaining, Self::Add, Self::Archive];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "Completed",
+            Self::InProgress => "In Progress",
+            Self::Remaining => "Remaining",
+            Self::Add => "ADD",
+            Self::Archive => "ARCHIVE",
+        }
+    }
+
+    pub(super) fn is_of(self, section: Section) -> bool {
+        matches!(self, Self::Add | Self::Archive) != (section == Section::Progress)
+    }
+}
+
+/// A line of back-ticks or tildes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fence {
+    pub mark: u8,
+    pub len: usize,
+    /// Whether nothing follows, as at the end of what is fenced.
+    pub bare: bool,
+}
+
+impl Fence {
+    pub(super) fn closes(self, opened: Self) -> bool {
+        self.bare && self.mark == opened.mark && self.len >= opened.len
+    }
+}
+
+/// What a line looks like, whatever stands around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape<'a> {
+    Blank,
+    Fence(Fence),
+    /// A line of dashes, stars or the like, as a separator.
+    Rule,
+    Section(Section, After<'a>),
+    List(List, After<'a>),
+    Bullet(Bullet<'a>),
+    /// `(none)`.
+    Nothing,
+    Text,
+}
+
+/// What follows a header's colon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum After<'a> {
+    /// Nothing, or `(none)`.
+    Nothing,
+    Text(&'a str),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bullet<'a> {
+    pub mark: u8,
+    /// Columns from the mark to the text.
+    pub width: usize,
+    /// The text, trimmed.
+    pub text: &'a str,
+}
+
+/// A line without its end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line<'a> {
+    /// From 1.
+    pub number: usize,
+    pub text: &'a str,
+    /// Columns of white space at its beginning.
+    pub indent: usize,
+    /// The rest, trimmed.
+    pub body: &'a str,
+}
+
+/// A tab is as wide as one level of the layout, so that either way of indenting it means the same.
+pub(super) const TAB: usize = 2;
+
+impl<'a> Line<'a> {
+    pub(super) fn new(number: usize, text: &'a str) -> Self {
+        // A line that ends in several carriage returns has one end, too.
+        let text = text.trim_end_matches('\r');
+        let (indent, bytes) = indentation(text, usize::MAX);
+        let body = text.get(bytes..).unwrap_or_default().trim();
+        Self { number, text, indent, body }
+    }
+
+    /// The byte of the line at which a part of it begins.
+    pub(super) fn byte_of(&self, part: &str) -> usize {
+        (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize).min(self.text.len())
+    }
+
+    pub(super) fn is_blank(&self) -> bool {
+        self.body.is_empty()
+    }
+
+    pub(super) fn shape(&self) -> Shape<'a> {
+        let body = self.body;
+        let Some(&first) = body.as_bytes().first() else { return Shape::Blank };
+        match first {
+            b'`' | b'~' => {
+                if let Some(fence) = fence(body) {
+                    return Shape::Fence(fence);
+                }
+            }
+            b'-' | b'*' | b'_' | b'=' if is_rule(body, first) => return Shape::Rule,
+            _ => {}
+        }
+        if let Some(bullet) = bullet(body) {
+            return match header(bullet.text) {
+                // A list as a bullet, with its own bullets below.
+                Some(Shape::List(list, After::Nothing)) => Shape::List(list, After::Nothing),
+                _ => Shape::Bullet(bullet),
+            };
+        }
+        if is_nothing(body) {
+            return Shape::Nothing;
+        }
+        header(body).unwrap_or(Shape::Text)
+    }
+}
+
+/// The columns of white space at the beginning, at most so many, and its bytes.
+pub(super) fn indentation(text: &str, at_most: usize) -> (usize, usize) {
+    let (mut columns, mut bytes) = (0, 0);
+    for byte in text.bytes() {
+        let width = match byte {
+            b' ' => 1,
+            b'\t' => TAB,
+            _ => break,
+        };
+        if columns + width > at_most {
+            break;
+        }
+        columns += width;
+        bytes += 1;
+    }
+    (columns, bytes)
+}
+
+fn fence(body: &str) -> Option<Fence> {
+    let mark = *body.as_bytes().first()?;
+    let len = body.bytes().take_while(|byte| *byte == mark).count();
+    let rest = body.get(len..)?;
+    // Code in a line of text is no fence.
+    (len >= 3 && !rest.contains('`')).then_some(Fence { mark, len, bare: rest.is_empty() })
+}
+
+fn is_rule(body: &str, mark: u8) -> bool {
+    body.len() >= 3 && body.bytes().all(|byte| byte == mark)
+}
+
+pub(super) fn bullet(body: &str) -> Option<Bullet<'_>> {
+    let mark = *body.as_bytes().first()?;
+    let len = match mark {
+        b'-' | b'*' | b'+' => 1,
+        b'0'..=b'9' => {
+            let digits = body.bytes().take_while(u8::is_ascii_digit).count();
+            matches!(body.as_bytes().get(digits), Some(b'.' | b')')).then_some(digits + 1).filter(|_| digits <= 3)?
+        }
+        _ if body.starts_with('•') => '•'.len_utf8(),
+        _ => return None,
+    };
+    let rest = body.get(len..)?;
+    let columns = body.get(..len)?.chars().count();
+    let (spaces, bytes) = indentation(rest, usize::MAX);
+    // A dash may touch its text, a star would be emphasis and a number a version.
+    let touches = mark == b'-' && rest.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic());
+    if bytes == 0 && !rest.is_empty() && !touches {
+        return None;
+    }
+    Some(Bullet { mark, width: columns + spaces, text: rest.trim() })
+}
+
+/// `(none)`, in the forms it is really written.
+pub(super) fn is_nothing(text: &str) -> bool {
+    // The longest of them in brackets, with a full stop.
+    if text.len() > 16 {
+        return false;
+    }
+    let text = text.trim_matches(['*', '_']).trim_end_matches('.');
+    let inner = text.strip_prefix(['(', '[']).and_then(|text| text.strip_suffix([')', ']'])).unwrap_or(text);
+    ["none", "no change", "no changes", "nothing", "empty", "n/a"].iter().any(|word| inner.eq_ignore_ascii_case(word))
+}
+
+/// A section or a list, as a line of its own: `ADD:`, `## Key Learnings`, `**In Progress:**`.
+fn header(body: &str) -> Option<Shape<'_>> {
+    let undecorated = body.trim_start_matches('#');
+    let heading = undecorated.len() < body.len();
+    let text = undecorated.trim_start().trim_start_matches(['*', '_', '`']);
+    let decorated = heading || text.len() < undecorated.trim_start().len();
+    // The names begin with one of these; most lines end here.
+    if !text.bytes().next().is_some_and(|byte| b"cCkKvViIrRaA".contains(&byte)) {
+        return None;
+    }
+    let (name, after) = match text.split_once(':') {
+        Some((name, after)) => (name, Some(after)),
+        None => (text, None),
+    };
+    // No name is as long as this, its decoration included.
+    if name.len() > 24 {
+        return None;
+    }
+    let name = name.trim_end_matches(['*', '_', '`', ' ', '\t']);
+    let rest = after.unwrap_or_default().trim_start_matches(['*', '_', '`']).trim();
+    let rest = if rest.is_empty() || is_nothing(rest) { After::Nothing } else { After::Text(rest) };
+    if let Some(section) = Section::ALL.into_iter().find(|section| is_name(name, section.name())) {
+        // As words of a sentence they are no header.
+        let exact = name == section.name();
+        let is_header = match rest {
+            After::Nothing => after.is_some() || decorated || exact,
+            After::Text(_) => exact && after.is_some(),
+        };
+        return is_header.then_some(Shape::Section(section, rest));
+    }
+    let list = List::ALL.into_iter().find(|list| is_name(name, list.name()))?;
+    (after.is_some() || decorated).then_some(Shape::List(list, rest))
+}
+
+/// Whether it is the name, in any case, with spaces, underscores or hyphens between its words.
+fn is_name(text: &str, name: &str) -> bool {
+    let same = |byte: u8| match byte {
+        b'_' | b'-' => b' ',
+        other => other.to_ascii_lowercase(),
+    };
+    text.len() == name.len() && text.bytes().map(same).eq(name.bytes().map(same))
+}

@@ -1,0 +1,188 @@
+//! A notebook: the progress of a task, what was learned, and what must be kept word for word. It is updated by texts in a
+//! small language of its own, which models write and people can read.
+
+mod block;
+mod bullet;
+mod diff;
+mod fences;
+mod id;
+mod line;
+mod parse;
+mod print;
+mod problem;
+mod snippet;
+mod update;
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+pub use block::{Archival, Block, NewLearning, NewSnippet};
+pub use diff::{Change, NotebookDiff};
+pub use id::{ItemId, LearningId, NoItemId, SnippetId};
+pub use parse::{Parsed, parse};
+pub use problem::{Problem, ProblemKind, Severity};
+pub use update::{NotebookContent, NotebookUpdate, UnknownIds};
+
+/// What is being worked on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// What is done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completed: Vec<Arc<str>>,
+    /// What is being done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_progress: Vec<Arc<str>>,
+    /// What is to be done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remaining: Vec<Arc<str>>,
+}
+
+impl Progress {
+    /// Whether nothing was ever said.
+    pub fn is_empty(&self) -> bool {
+        self.bullets().next().is_none()
+    }
+
+    /// All bullets, in order.
+    pub fn bullets(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.completed.iter().chain(&self.in_progress).chain(&self.remaining)
+    }
+
+    /// The lists by name, in order.
+    pub fn lists(&self) -> [(&'static str, &[Arc<str>]); 3] {
+        [("Completed", &self.completed), ("In Progress", &self.in_progress), ("Remaining", &self.remaining)]
+    }
+}
+
+/// A key learning: one line that stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Learning {
+    /// `KL-n`.
+    pub id: LearningId,
+    /// The insight.
+    pub text: Arc<str>,
+    /// Why it was kept.
+    pub reason: Arc<str>,
+    /// When it was added.
+    pub added_at: Timestamp,
+    /// By whom.
+    pub added_by: Arc<str>,
+}
+
+/// Verbatim context: a snippet that is kept byte for byte.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snippet {
+    /// `VC-n`.
+    pub id: SnippetId,
+    /// What it is: a path, a setting.
+    pub label: Arc<str>,
+    /// The snippet. Its lines end in LF.
+    pub text: Arc<str>,
+    /// Why it was kept.
+    pub reason: Arc<str>,
+    /// When it was added.
+    pub added_at: Timestamp,
+    /// By whom.
+    pub added_by: Arc<str>,
+}
+
+/// A learning or a snippet that is no longer shown. It stays as it was and can be listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Archived<T> {
+    /// What was archived.
+    #[serde(flatten)]
+    pub item: Arc<T>,
+    /// Why.
+    pub archived_because: Arc<str>,
+    /// When.
+    pub archived_at: Timestamp,
+    /// By whom.
+    pub archived_by: Arc<str>,
+}
+
+/// A notebook at one revision. Items stand in the order of their ids.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notebook {
+    /// The revision that last changed it; 0 if it was never written.
+    pub version: u64,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+    /// What is being worked on.
+    #[serde(default, skip_serializing_if = "Progress::is_empty")]
+    pub progress: Progress,
+    /// What was learned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learnings: Vec<Arc<Learning>>,
+    /// What is kept word for word.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub snippets: Vec<Arc<Snippet>>,
+    /// Learnings that are no longer shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub archived_learnings: Vec<Archived<Learning>>,
+    /// Snippets that are no longer shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub archived_snippets: Vec<Archived<Snippet>>,
+    /// The last number given to a learning. It only goes up, so that no id names two things.
+    pub last_learning: LearningId,
+    /// The last number given to a snippet.
+    pub last_snippet: SnippetId,
+}
+
+impl Notebook {
+    /// What a notebook is called if nobody says.
+    pub const MAIN: &str = "main";
+
+    /// Whether there is nothing in it, archived items included. Its ids may be used up nevertheless.
+    pub fn is_empty(&self) -> bool {
+        self.progress.is_empty()
+            && self.learnings.is_empty()
+            && self.snippets.is_empty()
+            && self.archived_learnings.is_empty()
+            && self.archived_snippets.is_empty()
+    }
+
+    /// The bytes that count against the limits.
+    pub fn bytes(&self) -> u64 {
+        let progress: usize = self.progress.bullets().map(|bullet| bullet.len()).sum();
+        let active: usize = self.learnings.iter().map(|learning| learning.bytes()).sum::<usize>()
+            + self.snippets.iter().map(|snippet| snippet.bytes()).sum::<usize>();
+        let learnings = self.archived_learnings.iter().map(|old| old.item.bytes() + old.archived_because.len());
+        let snippets = self.archived_snippets.iter().map(|old| old.item.bytes() + old.archived_because.len());
+        (progress + active + learnings.sum::<usize>() + snippets.sum::<usize>()) as u64
+    }
+}
+
+impl Learning {
+    fn bytes(&self) -> usize {
+        self.text.len() + self.reason.len()
+    }
+}
+
+impl Snippet {
+    fn bytes(&self) -> usize {
+        self.label.len() + self.text.len() + self.reason.len()
+    }
+}
+
+/// What stands under a number.
+pub(crate) trait Numbered {
+    type Id: Copy + Ord;
+    fn id(&self) -> Self::Id;
+}
+
+impl Numbered for Learning {
+    type Id = LearningId;
+    fn id(&self) -> LearningId {
+        self.id
+    }
+}
+
+impl Numbered for Snippet {
+    type Id = SnippetId;
+    fn id(&self) -> SnippetId {
+        self.id
+    }
+}

@@ -1,0 +1,462 @@
+//! The notebook's language: a text becomes operations and problems, line by line, in one pass.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::bullet::{self, ArchivalText, after_because, split_label, split_reason};
+use super::fences::LastFences;
+use super::line::{After, Bullet, Fence, Line, List, Section, Shape, is_nothing};
+use super::snippet::{Columns, Draft, Whose};
+use super::{Archival, Block, ItemId, LearningId, NewLearning, NewSnippet, Problem, ProblemKind, Progress, SnippetId};
+
+/// What a text asks for, and what is wrong with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Parsed {
+    /// What could be read.
+    pub block: Block,
+    /// In the order of their lines. Only without errors the block is what was meant.
+    pub problems: Vec<Problem>,
+    /// Where the ids to archive stand: a line, a byte in it, and its text.
+    places: BTreeMap<ItemId, (usize, usize, Arc<str>)>,
+}
+
+impl Parsed {
+    /// More problems than this are not listed.
+    pub const PROBLEMS: usize = 50;
+    /// More learnings than this at once are worth a warning.
+    pub const LEARNINGS: usize = 3;
+
+    /// Whether nothing may be applied.
+    pub fn has_errors(&self) -> bool {
+        self.problems.iter().any(Problem::is_error)
+    }
+
+    /// The problem that an id is unknown, at the place where the text names it.
+    pub fn unknown(&self, id: ItemId, known: &str) -> Problem {
+        let (line, byte, text) = self.places.get(&id).cloned().unwrap_or_else(|| (1, 0, "".into()));
+        let message = format!("there is no {id} to archive; {known}");
+        Problem::new(ProblemKind::UnknownId, line, &text, byte, message)
+    }
+}
+
+/// Reads a text. It may hold prose and code fences around the block.
+pub fn parse(text: &str) -> Parsed {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut parser = Parser::new(text);
+    for (index, line) in text.split('\n').enumerate() {
+        parser.line(Line::new(index + 1, line));
+    }
+    parser.finish()
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    section: Option<Section>,
+    list: Option<List>,
+    columns: Columns,
+    /// A snippet that has not ended yet.
+    snippet: Option<Draft<'a>>,
+    last: Last,
+    after_blank: bool,
+    /// A fence around the block, and its column.
+    fence: Option<(Fence, usize)>,
+    last_fences: Option<LastFences>,
+    progress: Option<ProgressDraft<'a>>,
+    seen_section: bool,
+    parsed: Parsed,
+}
+
+/// The last bullet: what a line below it, indented further, belongs to.
+#[derive(Clone, Copy)]
+enum Last {
+    None,
+    Bullet { column: usize, list: List, reported: bool },
+}
+
+struct ProgressDraft<'a> {
+    header: Line<'a>,
+    lists: [Vec<String>; 3],
+    /// Whether a bullet was wrong: then it is not missing.
+    faulty: bool,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            section: None,
+            list: None,
+            columns: Columns::default(),
+            snippet: None,
+            last: Last::None,
+            after_blank: true,
+            fence: None,
+            last_fences: None,
+            progress: None,
+            seen_section: false,
+            parsed: Parsed::default(),
+        }
+    }
+
+    fn line(&mut self, line: Line<'a>) {
+        if let Some(mut draft) = self.snippet.take() {
+            let (text, last_fences) = (self.text, &mut self.last_fences);
+            let can_close =
+                |fence: Fence| last_fences.get_or_insert_with(|| LastFences::of(text)).closes_after(fence, line.number);
+            match draft.take(&line, self.columns, self.fence, can_close) {
+                Whose::Snippet => {
+                    self.snippet = Some(draft);
+                    return;
+                }
+                Whose::Block => self.end_snippet(draft),
+                Whose::Prose => {
+                    self.end_snippet(draft);
+                    return self.leave();
+                }
+            }
+        }
+        let shape = line.shape();
+        match shape {
+            Shape::Blank => {
+                self.after_blank = true;
+                return;
+            }
+            Shape::Rule | Shape::Nothing => {}
+            Shape::Fence(fence) => self.fence(&line, fence),
+            Shape::Section(section, after) => self.begin_section(line, section, after),
+            Shape::List(list, after) => self.begin_list(&line, list, after),
+            Shape::Bullet(bullet) if self.section.is_none() => self.stray_bullet(&line, bullet),
+            Shape::Bullet(bullet) => self.bullet(line, bullet),
+            Shape::Text => self.text(&line),
+        }
+        self.after_blank = false;
+    }
+
+    fn fence(&mut self, line: &Line<'a>, fence: Fence) {
+        match self.fence {
+            Some((opened, _)) if fence.closes(opened) => {
+                self.fence = None;
+                self.leave();
+            }
+            Some(_) => {}
+            None => self.fence = Some((fence, line.indent)),
+        }
+    }
+
+    fn leave(&mut self) {
+        (self.section, self.list, self.last) = (None, None, Last::None);
+    }
+
+    fn begin_section(&mut self, line: Line<'a>, section: Section, after: After<'a>) {
+        self.leave();
+        (self.section, self.seen_section, self.columns.section) = (Some(section), true, line.indent);
+        if section == Section::Progress {
+            let draft = ProgressDraft { header: line, lists: Default::default(), faulty: false };
+            if let Some(before) = self.progress.replace(draft) {
+                let message = format!("a second CURRENT_PROGRESS replaces the one in line {}", before.header.number);
+                self.problem(ProblemKind::ProgressTwice, &line, line.body, message);
+            }
+        }
+        if let After::Text(text) = after {
+            let message = format!("nothing may follow `{}:` on its line; expected {}", section.name(), section.lists());
+            self.problem(ProblemKind::TextAfterHeader, &line, text, message);
+        }
+    }
+
+    fn begin_list(&mut self, line: &Line<'a>, list: List, after: After<'a>) {
+        let Some(section) = self.section else {
+            // Prose may have such a word and a colon; it has no bare line of it.
+            if after == After::Nothing && self.seen_section {
+                let message = format!("`{}:` stands outside of every section and is left out", list.name());
+                self.problem(ProblemKind::OutsideSection, line, line.body, message);
+            }
+            return;
+        };
+        (self.list, self.last, self.columns.list) = (Some(list), Last::None, line.indent);
+        if !list.is_of(section) {
+            self.list = None;
+            let message =
+                format!("`{}:` does not belong in {}; expected {}", list.name(), section.name(), section.lists());
+            self.mark_faulty();
+            self.problem(ProblemKind::MisplacedList, line, line.body, message);
+        } else if let After::Text(text) = after {
+            self.mark_faulty();
+            let message =
+                format!("nothing may follow `{}:` on its line; begin a bullet below it with `- `", list.name());
+            self.problem(ProblemKind::TextAfterHeader, line, text, message);
+        }
+    }
+
+    fn stray_bullet(&mut self, line: &Line<'a>, bullet: Bullet<'a>) {
+        let id = bullet.text.get(..3).unwrap_or_default();
+        let looks_meant = after_because(bullet.text).is_some() || ["KL-", "VC-"].contains(&id);
+        if self.seen_section && looks_meant {
+            let message = "this bullet stands outside of every section and is left out".to_owned();
+            self.problem(ProblemKind::OutsideSection, line, line.body, message);
+        }
+    }
+
+    fn text(&mut self, line: &Line<'a>) {
+        let Some(section) = self.section else { return };
+        if let Last::Bullet { column, list, reported } = self.last
+            && line.indent > column
+        {
+            match (list, self.progress.as_mut()) {
+                (List::Completed | List::InProgress | List::Remaining, Some(progress)) => {
+                    // A bullet that goes on in the next line.
+                    if let Some(bullet) = progress.list(list).last_mut() {
+                        bullet.push(' ');
+                        bullet.push_str(line.body);
+                    }
+                }
+                _ if reported => {}
+                _ => {
+                    self.last = Last::Bullet { column, list, reported: true };
+                    let (kind, message) = match (section, list) {
+                        (Section::Learnings, List::Add) => {
+                            (ProblemKind::InsightNotOneLine, "a key learning must stay on one line")
+                        }
+                        _ => (ProblemKind::UnexpectedText, "an `ARCHIVE` bullet must stay on one line"),
+                    };
+                    self.problem(kind, line, line.body, message.to_owned());
+                }
+            }
+            return;
+        }
+        // Text at the margin, after a blank line, is said about the block and ends it.
+        if self.after_blank && line.indent <= self.columns.section {
+            return self.leave();
+        }
+        self.mark_faulty();
+        let expected = match self.list {
+            Some(_) => "a bullet that begins with `- `",
+            None => section.lists(),
+        };
+        self.problem(ProblemKind::UnexpectedText, line, line.body, format!("expected {expected}"));
+    }
+
+    fn bullet(&mut self, line: Line<'a>, bullet: Bullet<'a>) {
+        let Some(section) = self.section else { return };
+        let Some(list) = self.list else {
+            if is_nothing(bullet.text) {
+                return;
+            }
+            self.mark_faulty();
+            let message = format!("a bullet of {} must stand under {}", section.name(), section.lists());
+            // One is enough, also where the list above is the wrong one.
+            if !matches!(self.last, Last::Bullet { reported: true, .. }) {
+                self.problem(ProblemKind::BulletWithoutList, &line, line.body, message);
+            }
+            self.last = Last::Bullet { column: line.indent, list: List::Archive, reported: true };
+            return;
+        };
+        if is_nothing(bullet.text) {
+            return;
+        }
+        self.last = Last::Bullet { column: line.indent, list, reported: false };
+        if bullet.text.is_empty() {
+            self.mark_faulty();
+            return self.problem(ProblemKind::EmptyBullet, &line, line.body, "this bullet has no text".to_owned());
+        }
+        match (section, list) {
+            (Section::Learnings, List::Add) => self.add_learning(&line, bullet),
+            (Section::Snippets, List::Add) => self.add_snippet(line, bullet),
+            (Section::Learnings | Section::Snippets, _) => self.archive(&line, section, bullet),
+            (Section::Progress, list) => {
+                if let Some(progress) = &mut self.progress {
+                    progress.list(list).push(bullet.text.to_owned());
+                }
+            }
+        }
+    }
+
+    /// The reason and what it is for.
+    fn reasoned(&mut self, line: &Line<'a>, text: &'a str, content: &str) -> Option<(&'a str, &'a str)> {
+        let form = format!("`- because <reason>: {content}`");
+        let Some(rest) = after_because(text) else {
+            self.problem(ProblemKind::NoReason, line, text, format!("an `ADD` bullet must read {form}"));
+            return None;
+        };
+        let Some((reason, content)) = split_reason(rest) else {
+            let message = format!("there is no `:` after the reason; an `ADD` bullet must read {form}");
+            self.problem(ProblemKind::NoContent, line, rest.get(rest.len()..).unwrap_or_default(), message);
+            return None;
+        };
+        if reason.is_empty() {
+            self.problem(ProblemKind::NoReason, line, rest, format!("the reason is empty; it must read {form}"));
+            return None;
+        }
+        if content.is_empty() {
+            self.problem(
+                ProblemKind::NoContent,
+                line,
+                content,
+                format!("nothing follows the reason; it must read {form}"),
+            );
+            return None;
+        }
+        Some((reason, content))
+    }
+
+    fn add_learning(&mut self, line: &Line<'a>, bullet: Bullet<'a>) {
+        let Some((reason, text)) = self.reasoned(line, bullet.text, "<one-line insight>") else { return };
+        if !bullet::is_readable_learning(reason, text) {
+            return self.unclear(line, reason);
+        }
+        if self.parsed.block.learnings.len() == Parsed::LEARNINGS {
+            let message = format!("more than {} learnings at once; keep those worth it", Parsed::LEARNINGS);
+            self.problem(ProblemKind::ManyLearnings, line, line.body, message);
+        }
+        self.parsed.block.learnings.push(NewLearning { text: text.into(), reason: reason.into() });
+    }
+
+    fn add_snippet(&mut self, line: Line<'a>, bullet: Bullet<'a>) {
+        const FORM: &str = "<label> => <verbatim snippet>";
+        let mut draft = Draft::new(line, bullet, "", "", "");
+        draft.keep = false;
+        if let Some((reason, content)) = self.reasoned(&line, bullet.text, FORM) {
+            // As it stands in the line: the space at its end may be the snippet's.
+            let content = line.text.get(line.byte_of(content)..).unwrap_or(content);
+            match split_label(content) {
+                Some((label, first)) if !label.is_empty() => {
+                    draft = Draft::new(line, bullet, reason, label, first);
+                    if !bullet::is_readable_label(reason, label) {
+                        self.unclear(&line, reason);
+                        draft.keep = false;
+                    }
+                }
+                _ => {
+                    let message = format!("a snippet needs a label and an arrow: `- because <reason>: {FORM}`");
+                    self.problem(ProblemKind::NoLabel, &line, content, message);
+                }
+            }
+        }
+        self.snippet = Some(draft);
+    }
+
+    fn end_snippet(&mut self, draft: Draft<'a>) {
+        self.after_blank = false;
+        if !draft.keep {
+            return;
+        }
+        let (line, label, reason) = (draft.line, draft.label, draft.reason);
+        let text = draft.finish();
+        if text.trim().is_empty() {
+            let message = format!("the snippet {label:?} is empty; it begins after `=>` or on the next line");
+            return self.problem(ProblemKind::EmptySnippet, &line, label, message);
+        }
+        let (label, reason) = (label.into(), reason.into());
+        self.parsed.block.snippets.push(NewSnippet { label, text: text.into(), reason });
+    }
+
+    fn unclear(&mut self, line: &Line<'a>, reason: &'a str) {
+        let message = "a quote or bracket in the reason is not closed before its `:`".to_owned();
+        self.problem(ProblemKind::UnclearReason, line, reason, message);
+    }
+
+    fn archive(&mut self, line: &Line<'a>, section: Section, bullet: Bullet<'a>) {
+        let kind = if section == Section::Learnings { "KL" } else { "VC" };
+        let form = format!("`- {kind}-<number> because <reason>`");
+        let (id, reason) = match bullet::archival(bullet.text) {
+            ArchivalText::Read { id, reason } => (id, reason),
+            ArchivalText::NoReason { at } => {
+                let message = format!("an `ARCHIVE` bullet needs a reason and must read {form}");
+                return self.problem(ProblemKind::NoReason, line, at, message);
+            }
+            ArchivalText::NoId { at } => {
+                let message = format!("an `ARCHIVE` bullet must read {form}");
+                return self.problem(ProblemKind::BadId, line, at, message);
+            }
+        };
+        let item = match (id.parse::<ItemId>(), section) {
+            (Ok(item @ ItemId::Learning(_)), Section::Learnings) => item,
+            (Ok(item @ ItemId::Snippet(_)), Section::Snippets) => item,
+            _ => {
+                let message = format!("expected an id such as {kind}-1: an `ARCHIVE` bullet here must read {form}");
+                return self.problem(ProblemKind::BadId, line, id, message);
+            }
+        };
+        if !bullet::is_readable_archival(reason) {
+            return self.unclear(line, reason);
+        }
+        if self.parsed.places.contains_key(&item) {
+            return self.problem(ProblemKind::RepeatedId, line, id, format!("{item} is archived already"));
+        }
+        self.parsed.places.insert(item, (line.number, line.byte_of(id), shortened(line.text)));
+        let reason = reason.into();
+        match item {
+            ItemId::Learning(id) => {
+                self.parsed.block.archived_learnings.push(Archival::<LearningId> { id, reason });
+            }
+            ItemId::Snippet(id) => self.parsed.block.archived_snippets.push(Archival::<SnippetId> { id, reason }),
+        }
+    }
+
+    /// What is missing from `CURRENT_PROGRESS` may stand in a line that could not be read.
+    fn mark_faulty(&mut self) {
+        if let (Some(Section::Progress), Some(progress)) = (self.section, &mut self.progress) {
+            progress.faulty = true;
+        }
+    }
+
+    /// A problem at a part of the line.
+    fn problem(&mut self, kind: ProblemKind, line: &Line<'a>, at: &str, message: String) {
+        let problems = &mut self.parsed.problems;
+        if problems.len() < Parsed::PROBLEMS {
+            problems.push(Problem::new(kind, line.number, line.text, line.byte_of(at), message));
+        } else if problems.len() == Parsed::PROBLEMS {
+            let message = "there are more problems from here on".to_owned();
+            problems.push(Problem::new(ProblemKind::More, line.number, line.text, line.byte_of(at), message));
+        }
+    }
+
+    fn finish(mut self) -> Parsed {
+        if let Some(draft) = self.snippet.take() {
+            self.end_snippet(draft);
+        }
+        let first = Line::new(1, self.text.split('\n').next().unwrap_or_default());
+        if !self.seen_section {
+            let message =
+                "no section found: write CURRENT_PROGRESS:, KEY_LEARNINGS: or VERBATIM_CONTEXT: on a line of its own";
+            self.problem(ProblemKind::NoSection, &first, first.body, message.to_owned());
+        }
+        if let Some(ProgressDraft { header, lists, faulty }) = self.progress.take() {
+            let [completed, in_progress, remaining] = lists.map(|list| list.into_iter().map(Arc::from).collect());
+            let progress = Progress { completed, in_progress, remaining };
+            if progress.in_progress.is_empty() && !faulty {
+                let message = "CURRENT_PROGRESS needs at least one bullet under `In Progress:`".to_owned();
+                self.problem(ProblemKind::NothingInProgress, &header, header.body, message);
+            }
+            // Lines that were joined can make one that would be read as something else.
+            if let Some(bullet) = progress.bullets().find(|bullet| !bullet::is_readable_bullet(bullet)) {
+                let message = format!("{bullet:?} cannot be a bullet of CURRENT_PROGRESS");
+                self.problem(ProblemKind::UnexpectedText, &header, header.body, message);
+            }
+            self.parsed.block.progress = Some(progress);
+        }
+        // What is only found out at the end belongs to its line.
+        self.parsed.problems.sort_by_key(|problem| (problem.kind == ProblemKind::More, problem.line));
+        self.parsed
+    }
+}
+
+impl ProgressDraft<'_> {
+    fn list(&mut self, list: List) -> &mut Vec<String> {
+        let [completed, in_progress, remaining] = &mut self.lists;
+        match list {
+            List::Completed => completed,
+            List::Remaining => remaining,
+            List::InProgress | List::Add | List::Archive => in_progress,
+        }
+    }
+}
+
+/// The part of a line that an excerpt may show: an id stands near its beginning.
+fn shortened(text: &str) -> Arc<str> {
+    let end = text.char_indices().nth(Problem::EXCERPT).map_or(text.len(), |(at, _)| at);
+    text.get(..end).unwrap_or(text).into()
+}

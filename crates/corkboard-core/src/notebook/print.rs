@@ -1,0 +1,87 @@
+//! A block as text that is read as the same block.
+
+use core::fmt;
+
+use super::line::{List, Section};
+use super::{Block, NewLearning, NewSnippet, Notebook};
+
+impl Notebook {
+    /// What it shows, as a block that would add all of it.
+    pub fn as_block(&self) -> Block {
+        let learnings = self.learnings.iter();
+        let snippets = self.snippets.iter();
+        Block {
+            progress: (!self.progress.is_empty()).then(|| self.progress.clone()),
+            learnings: learnings
+                .map(|learning| NewLearning { text: learning.text.clone(), reason: learning.reason.clone() })
+                .collect(),
+            snippets: snippets
+                .map(|snippet| NewSnippet {
+                    label: snippet.label.clone(),
+                    text: snippet.text.clone(),
+                    reason: snippet.reason.clone(),
+                })
+                .collect(),
+            ..Block::default()
+        }
+    }
+}
+
+impl fmt::Display for Notebook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.as_block(), f)
+    }
+}
+
+impl fmt::Display for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(progress) = &self.progress {
+            writeln!(f, "{}:", Section::Progress.name())?;
+            for (name, bullets) in progress.lists().into_iter().filter(|(_, bullets)| !bullets.is_empty()) {
+                writeln!(f, "  {name}:")?;
+                bullets.iter().try_for_each(|bullet| writeln!(f, "    - {bullet}"))?;
+            }
+            writeln!(f)?;
+        }
+        writeln!(f, "{}:", Section::Learnings.name())?;
+        list(f, List::Add, &self.learnings, |f, NewLearning { text, reason }| {
+            writeln!(f, "    - because {reason}: {text}")
+        })?;
+        list(f, List::Archive, &self.archived_learnings, |f, old| {
+            writeln!(f, "    - {} because {}", old.id, old.reason)
+        })?;
+        writeln!(f, "\n{}:", Section::Snippets.name())?;
+        list(f, List::Add, &self.snippets, snippet)?;
+        list(f, List::Archive, &self.archived_snippets, |f, old| writeln!(f, "    - {} because {}", old.id, old.reason))
+    }
+}
+
+fn list<T>(
+    f: &mut fmt::Formatter<'_>,
+    list: List,
+    items: &[T],
+    mut item: impl FnMut(&mut fmt::Formatter<'_>, &T) -> fmt::Result,
+) -> fmt::Result {
+    if items.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "  {}:", list.name())?;
+    items.iter().try_for_each(|found| item(f, found))
+}
+
+/// Below its label, line by line: so it is read back whatever is in it.
+fn snippet(f: &mut fmt::Formatter<'_>, NewSnippet { label, text, reason }: &NewSnippet) -> fmt::Result {
+    writeln!(f, "    - because {reason}: {label} =>")?;
+    let with_text = text.trim_end().len();
+    let mut at = 0;
+    for line in text.split('\n') {
+        // A blank line between others needs no indentation. At the end it does, or it would belong to the layout.
+        if line.is_empty() && at < with_text {
+            writeln!(f)?
+        } else {
+            writeln!(f, "      {line}")?
+        }
+        at += line.len() + 1;
+    }
+    Ok(())
+}

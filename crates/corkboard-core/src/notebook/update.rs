@@ -1,0 +1,388 @@
+//! A block becomes an update, or is refused; an update becomes part of the notebook.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::bullet::{
+    is_readable_archival, is_readable_bullet, is_readable_label, is_readable_learning, is_readable_snippet,
+};
+use super::{
+    Archival, Archived, Block, ItemId, Learning, LearningId, NewLearning, NewSnippet, Notebook, Numbered, Progress,
+    Snippet, SnippetId,
+};
+use crate::space::{Stamp, misfit};
+use crate::{FormatError, LimitName, Limits, NotebookName, Refusal};
+
+/// What becomes of ids that the notebook does not have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownIds {
+    /// Nothing is applied.
+    #[default]
+    Refuse,
+    /// They are left out, the rest is applied.
+    Skip,
+}
+
+/// What was decided: a block with the ids that its additions got. The log keeps it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotebookUpdate {
+    /// The progress, if it changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
+    /// The learnings that were added, each with its id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learnings: Vec<(LearningId, NewLearning)>,
+    /// The learnings that were archived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub archived_learnings: Vec<Archival<LearningId>>,
+    /// The snippets that were added, each with its id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub snippets: Vec<(SnippetId, NewSnippet)>,
+    /// The snippets that were archived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub archived_snippets: Vec<Archival<SnippetId>>,
+}
+
+/// What a notebook shows at one revision: what it can be taken back to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotebookContent {
+    /// The revision it was shown at.
+    pub rev: u64,
+    /// The progress.
+    #[serde(default, skip_serializing_if = "Progress::is_empty")]
+    pub progress: Progress,
+    /// The learnings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learnings: Vec<Arc<Learning>>,
+    /// The snippets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub snippets: Vec<Arc<Snippet>>,
+}
+
+impl NotebookUpdate {
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Notebook {
+    /// What it shows, to be restored later. `rev` is the revision it is at.
+    pub fn content(&self, rev: u64) -> NotebookContent {
+        let Self { progress, learnings, snippets, .. } = self.clone();
+        NotebookContent { rev, progress, learnings, snippets }
+    }
+
+    /// What a block leads to, and the ids that it does not know and were to be skipped. Nothing happens by deciding.
+    pub fn decide(
+        &self,
+        name: &NotebookName,
+        block: &Block,
+        unknown_ids: UnknownIds,
+        limits: &Limits,
+    ) -> Result<(NotebookUpdate, Vec<ItemId>), Refusal> {
+        check_block(block, limits)?;
+        let (archived_learnings, mut unknown) = known(&self.learnings, &block.archived_learnings);
+        let (archived_snippets, unknown_snippets) = known(&self.snippets, &block.archived_snippets);
+        unknown.extend(unknown_snippets);
+        if unknown_ids == UnknownIds::Refuse && !unknown.is_empty() {
+            return Err(Refusal::UnknownItems { notebook: name.clone(), ids: unknown });
+        }
+        let next = |last: u64, index: usize| last + 1 + index as u64;
+        let learnings = block.learnings.iter().cloned().enumerate();
+        let snippets = block.snippets.iter().cloned().enumerate();
+        let update = NotebookUpdate {
+            progress: block.progress.clone().filter(|progress| *progress != self.progress),
+            learnings: learnings.map(|(i, learning)| (LearningId(next(self.last_learning.0, i)), learning)).collect(),
+            archived_learnings,
+            snippets: snippets.map(|(i, snippet)| (SnippetId(next(self.last_snippet.0, i)), snippet)).collect(),
+            archived_snippets,
+        };
+        let shown = |now: usize, added: usize, archived: usize| (now, now + added - archived);
+        let learnings = shown(self.learnings.len(), update.learnings.len(), update.archived_learnings.len());
+        let snippets = shown(self.snippets.len(), update.snippets.len(), update.archived_snippets.len());
+        let archived = self.archived_learnings.len() + self.archived_snippets.len();
+        let more = update.archived_learnings.len() + update.archived_snippets.len();
+        let counts = [
+            (LimitName::LearningsPerNotebook, learnings, limits.learnings_per_notebook),
+            (LimitName::SnippetsPerNotebook, snippets, limits.snippets_per_notebook),
+            (LimitName::ArchivedPerNotebook, (archived, archived + more), limits.archived_per_notebook),
+        ];
+        for (limit, (before, after), allowed) in counts {
+            // What makes room is always welcome.
+            if after > before {
+                Limits::check(limit, after as u64, allowed)?;
+            }
+        }
+        Ok((update, unknown))
+    }
+
+    /// Makes an update part of the notebook. It was decided; only a damaged log makes it fail.
+    pub(crate) fn apply(&mut self, update: &NotebookUpdate, stamp: Stamp<'_>) -> Result<(), FormatError> {
+        if let Some(progress) = &update.progress {
+            self.progress = progress.clone();
+        }
+        let by = || Arc::from(stamp.principal);
+        for Archival { id, reason } in &update.archived_learnings {
+            archive(&mut self.learnings, &mut self.archived_learnings, *id, reason, stamp)?;
+        }
+        for (id, NewLearning { text, reason }) in &update.learnings {
+            if *id <= self.last_learning {
+                return Err(misfit(format!("{id} was given before")));
+            }
+            self.last_learning = *id;
+            let (text, reason) = (text.clone(), reason.clone());
+            self.learnings.push(Arc::new(Learning { id: *id, text, reason, added_at: stamp.at, added_by: by() }));
+        }
+        for Archival { id, reason } in &update.archived_snippets {
+            archive(&mut self.snippets, &mut self.archived_snippets, *id, reason, stamp)?;
+        }
+        for (id, NewSnippet { label, text, reason }) in &update.snippets {
+            if *id <= self.last_snippet {
+                return Err(misfit(format!("{id} was given before")));
+            }
+            self.last_snippet = *id;
+            let (label, text, reason) = (label.clone(), text.clone(), reason.clone());
+            let snippet = Snippet { id: *id, label, text, reason, added_at: stamp.at, added_by: by() };
+            self.snippets.push(Arc::new(snippet));
+        }
+        self.touch(stamp);
+        Ok(())
+    }
+
+    /// Shows what it showed once. What is shown now and was not then is archived; nothing is lost.
+    pub(crate) fn restore(&mut self, content: &NotebookContent, stamp: Stamp<'_>) {
+        let reason: Arc<str> = format!("revision {} was restored", content.rev).into();
+        self.progress = content.progress.clone();
+        show(&mut self.learnings, &mut self.archived_learnings, &content.learnings, &reason, stamp);
+        show(&mut self.snippets, &mut self.archived_snippets, &content.snippets, &reason, stamp);
+        let last = content.learnings.iter().map(|learning| learning.id).max();
+        self.last_learning = self.last_learning.max(last.unwrap_or_default());
+        let last = content.snippets.iter().map(|snippet| snippet.id).max();
+        self.last_snippet = self.last_snippet.max(last.unwrap_or_default());
+        self.touch(stamp);
+    }
+
+    /// Empties it. Its ids stay used.
+    pub(crate) fn clear(&mut self, stamp: Stamp<'_>) {
+        let Self { last_learning, last_snippet, .. } = *self;
+        *self = Self { last_learning, last_snippet, ..Self::default() };
+        self.touch(stamp);
+    }
+
+    /// Removes an item, shown or archived. Returns whether it was there.
+    pub(crate) fn remove(&mut self, id: ItemId, stamp: Stamp<'_>) -> bool {
+        let existed = self.has(id);
+        match id {
+            ItemId::Learning(id) => {
+                self.learnings.retain(|learning| learning.id != id);
+                self.archived_learnings.retain(|old| old.item.id != id);
+            }
+            ItemId::Snippet(id) => {
+                self.snippets.retain(|snippet| snippet.id != id);
+                self.archived_snippets.retain(|old| old.item.id != id);
+            }
+        }
+        self.touch(stamp);
+        existed
+    }
+
+    /// Whether it has an item, shown or archived.
+    pub fn has(&self, id: ItemId) -> bool {
+        match id {
+            ItemId::Learning(id) => {
+                self.learnings.iter().any(|learning| learning.id == id)
+                    || self.archived_learnings.iter().any(|old| old.item.id == id)
+            }
+            ItemId::Snippet(id) => {
+                self.snippets.iter().any(|snippet| snippet.id == id)
+                    || self.archived_snippets.iter().any(|old| old.item.id == id)
+            }
+        }
+    }
+
+    fn touch(&mut self, stamp: Stamp<'_>) {
+        (self.version, self.updated_at) = (stamp.rev, stamp.at);
+    }
+
+    /// Holds a notebook that comes from outside to the rules that its content was once held to.
+    pub(crate) fn check(&self, limits: &Limits) -> Result<(), Refusal> {
+        self.content(0).check(limits)?;
+        let archived = self.archived_learnings.len() + self.archived_snippets.len();
+        Limits::check(LimitName::ArchivedPerNotebook, archived as u64, limits.archived_per_notebook)?;
+        let learnings = self.archived_learnings.iter().map(|old| (&old.archived_because, &old.archived_by));
+        let snippets = self.archived_snippets.iter().map(|old| (&old.archived_because, &old.archived_by));
+        for (reason, by) in learnings.chain(snippets) {
+            check_archival(reason, limits)?;
+            crate::id::check_principal("archived by", by, limits)?;
+        }
+        let items = NotebookContent {
+            learnings: self.archived_learnings.iter().map(|old| old.item.clone()).collect(),
+            snippets: self.archived_snippets.iter().map(|old| old.item.clone()).collect(),
+            ..NotebookContent::default()
+        };
+        items.check_items(limits)
+    }
+
+    /// What no notebook says, in words: an id twice, out of order, or beyond the last that was given.
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        /// Ids stay below this, so that there is always a next one.
+        const NUMBERS: u64 = u64::MAX / 2;
+        if self.last_learning.0.max(self.last_snippet.0) > NUMBERS {
+            return Some("its last ids are no numbers that were ever given".into());
+        }
+        let shown = self.learnings.iter().map(|learning| ItemId::from(learning.id)).collect::<Vec<_>>();
+        let archived = self.archived_learnings.iter().map(|old| ItemId::from(old.item.id)).collect::<Vec<_>>();
+        let snippets = self.snippets.iter().map(|snippet| ItemId::from(snippet.id)).collect::<Vec<_>>();
+        let old_snippets = self.archived_snippets.iter().map(|old| ItemId::from(old.item.id)).collect::<Vec<_>>();
+        let mut seen = BTreeSet::new();
+        for list in [shown, archived, snippets, old_snippets] {
+            if !list.is_sorted() {
+                return Some("its items are out of order".into());
+            }
+            if let Some(twice) = list.into_iter().find(|id| !seen.insert(*id)) {
+                return Some(format!("{twice} is listed twice"));
+            }
+        }
+        let beyond = |id: &&ItemId| match id {
+            ItemId::Learning(id) => *id > self.last_learning,
+            ItemId::Snippet(id) => *id > self.last_snippet,
+        };
+        seen.iter().find(beyond).map(|id| format!("{id} was never given"))
+    }
+}
+
+impl NotebookContent {
+    pub(crate) fn check(&self, limits: &Limits) -> Result<(), Refusal> {
+        if !self.progress.is_empty() {
+            check_progress(&self.progress, limits)?;
+        }
+        Limits::check(LimitName::LearningsPerNotebook, self.learnings.len() as u64, limits.learnings_per_notebook)?;
+        Limits::check(LimitName::SnippetsPerNotebook, self.snippets.len() as u64, limits.snippets_per_notebook)?;
+        self.check_items(limits)
+    }
+
+    fn check_items(&self, limits: &Limits) -> Result<(), Refusal> {
+        for learning in &self.learnings {
+            check_learning(&learning.text, &learning.reason, limits)?;
+            crate::id::check_principal("added by", &learning.added_by, limits)?;
+        }
+        for snippet in &self.snippets {
+            check_snippet(&snippet.label, &snippet.text, &snippet.reason, limits)?;
+            crate::id::check_principal("added by", &snippet.added_by, limits)?;
+        }
+        Ok(())
+    }
+}
+
+fn check_block(block: &Block, limits: &Limits) -> Result<(), Refusal> {
+    block.progress.as_ref().map_or(Ok(()), |progress| check_progress(progress, limits))?;
+    for NewLearning { text, reason } in &block.learnings {
+        check_learning(text, reason, limits)?;
+    }
+    for NewSnippet { label, text, reason } in &block.snippets {
+        check_snippet(label, text, reason, limits)?;
+    }
+    let reasons = block.archived_learnings.iter().map(|old| &old.reason);
+    reasons
+        .chain(block.archived_snippets.iter().map(|old| &old.reason))
+        .try_for_each(|reason| check_archival(reason, limits))
+}
+
+fn check_progress(progress: &Progress, limits: &Limits) -> Result<(), Refusal> {
+    if progress.in_progress.is_empty() {
+        return Err(Refusal::Blank { what: "in progress" });
+    }
+    Limits::check(LimitName::ProgressBullets, progress.bullets().count() as u64, limits.progress_bullets)?;
+    for bullet in progress.bullets() {
+        check_line(bullet, limits)?;
+        readable(is_readable_bullet(bullet), "progress bullet", bullet)?;
+    }
+    Ok(())
+}
+
+fn check_learning(text: &str, reason: &str, limits: &Limits) -> Result<(), Refusal> {
+    check_line(text, limits)?;
+    check_line(reason, limits)?;
+    readable(is_readable_learning(reason, text), "learning", text)
+}
+
+fn check_snippet(label: &str, text: &str, reason: &str, limits: &Limits) -> Result<(), Refusal> {
+    check_line(label, limits)?;
+    check_line(reason, limits)?;
+    Limits::check(LimitName::SnippetBytes, text.len() as u64, limits.snippet_bytes)?;
+    readable(is_readable_label(reason, label) && is_readable_snippet(text), "snippet", label)
+}
+
+fn check_archival(reason: &str, limits: &Limits) -> Result<(), Refusal> {
+    check_line(reason, limits)?;
+    readable(is_readable_archival(reason), "reason", reason)
+}
+
+fn check_line(line: &str, limits: &Limits) -> Result<(), Refusal> {
+    Limits::check(LimitName::NotebookLineBytes, line.len() as u64, limits.notebook_line_bytes)
+}
+
+/// A notebook can always be printed and read again: what would be read as something else is not taken.
+fn readable(readable: bool, what: &'static str, text: &str) -> Result<(), Refusal> {
+    let shown = || text.chars().take(80).collect();
+    if readable { Ok(()) } else { Err(Refusal::Unreadable { what, text: shown() }) }
+}
+
+/// The archivals that find something, each once, and the ids of the others.
+fn known<T: Numbered>(shown: &[Arc<T>], archivals: &[Archival<T::Id>]) -> (Vec<Archival<T::Id>>, Vec<ItemId>)
+where
+    ItemId: From<T::Id>,
+{
+    let mut taken = BTreeSet::new();
+    let (known, unknown): (Vec<_>, Vec<_>) = archivals.iter().cloned().partition(|archival| {
+        shown.binary_search_by_key(&archival.id, |item| item.id()).is_ok() && taken.insert(archival.id)
+    });
+    (known, unknown.into_iter().map(|archival| archival.id.into()).collect())
+}
+
+fn archive<T: Numbered>(
+    shown: &mut Vec<Arc<T>>,
+    archived: &mut Vec<Archived<T>>,
+    id: T::Id,
+    reason: &Arc<str>,
+    stamp: Stamp<'_>,
+) -> Result<(), FormatError>
+where
+    ItemId: From<T::Id>,
+{
+    let found = shown.binary_search_by_key(&id, |item| item.id());
+    let index = found.map_err(|_| misfit(format!("there is no {} to archive", ItemId::from(id))))?;
+    put_aside(archived, shown.remove(index), reason, stamp);
+    Ok(())
+}
+
+fn put_aside<T: Numbered>(archived: &mut Vec<Archived<T>>, item: Arc<T>, reason: &Arc<str>, stamp: Stamp<'_>) {
+    let index = archived.partition_point(|old| old.item.id() < item.id());
+    let (archived_because, archived_at): (_, Timestamp) = (reason.clone(), stamp.at);
+    archived.insert(index, Archived { item, archived_because, archived_at, archived_by: stamp.principal.into() });
+}
+
+/// Shows these and archives the others.
+fn show<T: Numbered>(
+    shown: &mut Vec<Arc<T>>,
+    archived: &mut Vec<Archived<T>>,
+    wanted: &[Arc<T>],
+    reason: &Arc<str>,
+    stamp: Stamp<'_>,
+) {
+    let ids: BTreeSet<T::Id> = wanted.iter().map(|item| item.id()).collect();
+    archived.retain(|old| !ids.contains(&old.item.id()));
+    for item in core::mem::replace(shown, wanted.to_vec()) {
+        if !ids.contains(&item.id()) {
+            put_aside(archived, item, reason, stamp);
+        }
+    }
+}
