@@ -26,6 +26,7 @@
 
 pub mod context;
 pub mod model;
+pub mod prompt;
 pub mod scratchpad;
 pub mod store;
 #[cfg(feature = "testing")]

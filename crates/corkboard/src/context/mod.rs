@@ -8,17 +8,17 @@
 
 mod compact;
 mod compose;
-mod escape;
+pub(crate) mod escape;
 #[cfg(test)]
 mod hostile;
-mod item;
+pub(crate) mod item;
 mod list;
 mod section;
 mod shares;
 mod sources;
 #[cfg(test)]
 mod tests;
-mod tokens;
+pub(crate) mod tokens;
 
 use std::fmt;
 
