@@ -10,7 +10,7 @@ mod compact;
 mod compose;
 pub(crate) mod escape;
 #[cfg(test)]
-mod hostile;
+pub(crate) mod hostile;
 pub(crate) mod item;
 mod list;
 mod section;
