@@ -20,7 +20,7 @@ pub(crate) enum Body<'a> {
 
 impl<'a> Body<'a> {
     /// A text as it is, any other value as compact JSON.
-    fn text(self) -> Cow<'a, str> {
+    pub(super) fn text(self) -> Cow<'a, str> {
         match self {
             Self::Text(text) => text.into(),
             Self::Value(value) => value.as_text().unwrap_or_else(|| compact_json(value.as_json())),
