@@ -9,6 +9,8 @@
     reason = "what does not hold in a test ends the test"
 )]
 
+#[path = "model/notebooks.rs"]
+mod notebooks;
 #[path = "model/reference.rs"]
 mod reference;
 #[path = "model/run.rs"]
@@ -20,7 +22,7 @@ mod support;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Debug;
 
-use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, AgentState, Forget};
+use corkboard_core::agent::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, Forget};
 use corkboard_core::{
     EntryData, IdempotencyKey, Key, Limits, Outcome, Refusal, Request, Revisioned, ScopeId, Space, Usage,
 };
@@ -70,7 +72,7 @@ proptest! {
             let scanned = Usage {
                 entries: entries.len() as u64,
                 scopes: scopes.len() as u64 - 1,
-                bytes: entry_bytes + note_bytes,
+                bytes: entry_bytes + note_bytes + notebook_bytes(state),
             };
             assert_eq!(state.usage(), scanned);
             assert_eq!(state.note_count(), notes.len() as u64);
@@ -280,16 +282,27 @@ fn the_histories_reach_every_event_every_refusal_and_every_warning() {
     event: EntrySet
     event: NoteAdded
     event: NoteRemoved
+    event: NotebookCleared
+    event: NotebookItemRemoved
+    event: NotebookRestored
+    event: NotebookUpdated
     event: Restored
     event: ScopeCreated
     event: ScopeDisposed
     event: ScopeMerged
+    over the limit: archived items per notebook
     over the limit: command bytes
     over the limit: entries per agent
     over the limit: entry bytes
+    over the limit: learnings per notebook
     over the limit: note bytes
+    over the limit: notebook line bytes
+    over the limit: notebooks per agent
     over the limit: notes per agent
+    over the limit: progress bullets
     over the limit: scopes per agent
+    over the limit: snippet bytes
+    over the limit: snippets per notebook
     over the limit: state bytes
     over the limit: tag bytes
     over the limit: tags per entry
@@ -300,21 +313,45 @@ fn the_histories_reach_every_event_every_refusal_and_every_warning() {
     refused: Importance
     refused: NoEntry
     refused: NotText
+    refused: NotebookConflict
     refused: RevConflict
     refused: RootScope
     refused: ScopeGone
+    refused: UnknownItems
     unchanged: Cleared
     unchanged: Done
     unchanged: Merged
     unchanged: NoteAdded
+    unchanged: NotebookUpdated
     unchanged: Removed
     unchanged: ScopeCreated
     unchanged: Written
     warning: entries per agent
+    warning: notebooks per agent
     warning: notes per agent
     warning: scopes per agent
     warning: state bytes
     ");
+}
+
+/// The texts of all notebooks, and their names, also of those that were emptied.
+fn notebook_bytes(state: &AgentState) -> u64 {
+    let image = AgentImage::from(state.clone());
+    let mut texts: Vec<usize> = Vec::new();
+    for (name, notebook) in &image.notebooks {
+        texts.push(name.as_str().len());
+        texts.extend(notebook.progress.bullets().map(|bullet| bullet.len()));
+        texts.extend(notebook.learnings.iter().map(|it| it.text.len() + it.reason.len()));
+        texts.extend(notebook.snippets.iter().map(|it| it.label.len() + it.text.len() + it.reason.len()));
+        for old in &notebook.archived_learnings {
+            texts.push(old.item.text.len() + old.item.reason.len() + old.archived_because.len());
+        }
+        for old in &notebook.archived_snippets {
+            let item = &old.item;
+            texts.push(item.label.len() + item.text.len() + item.reason.len() + old.archived_because.len());
+        }
+    }
+    texts.into_iter().sum::<usize>() as u64
 }
 
 /// The name of an enum's variant.

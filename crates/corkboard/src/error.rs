@@ -1,5 +1,6 @@
 //! What can go wrong, with what a caller needs to do better.
 
+use corkboard_core::notebook::Problem;
 use corkboard_core::{Refusal, ScopeId};
 
 use crate::model::ModelError;
@@ -116,9 +117,24 @@ pub enum Error {
         /// The fewest that may be asked for.
         least: u64,
     },
+    /// A text for a notebook has errors. Nothing was applied.
+    #[error("{}", first_of(problems))]
+    NotebookProblems {
+        /// What is wrong, in the order of the lines. There may be warnings among them.
+        problems: Vec<Problem>,
+    },
     /// The Corkboard was closed.
     #[error("this Corkboard is closed")]
     Closed,
+}
+
+fn first_of(problems: &[Problem]) -> String {
+    let errors: Vec<&Problem> = problems.iter().filter(|problem| problem.is_error()).collect();
+    match errors.as_slice() {
+        [] => "the text has no errors".into(),
+        [only] => only.to_string(),
+        [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
+    }
 }
 
 impl From<StoreError> for Error {
@@ -188,6 +204,10 @@ impl Error {
                 Refusal::RootScope => ("root_scope", Invalid),
                 Refusal::AgentMismatch { .. } => ("agent_mismatch", Denied),
                 Refusal::IdempotencyMismatch { .. } => ("idempotency_mismatch", Conflict),
+                Refusal::UnknownItems { .. } => ("unknown_items", Gone),
+                Refusal::NotebookConflict { .. } => ("notebook_conflict", Conflict),
+                Refusal::Unreadable { .. } => ("unreadable", Invalid),
+                Refusal::NotebookContradicts { .. } => ("notebook_contradicts", Invalid),
             },
             Self::ScopeDisposed { .. } => ("scope_disposed", Gone),
             Self::DurableUnderEphemeral { .. } => ("durable_under_ephemeral", Invalid),
@@ -228,6 +248,7 @@ impl Error {
             Self::Transfer(error) => (error.code(), error.kind()),
             Self::Model(error) => (error.code(), error.kind()),
             Self::ContextBudget { .. } => ("context_budget", Invalid),
+            Self::NotebookProblems { .. } => ("notebook_problems", Invalid),
             Self::Closed => ("closed", Unavailable),
         }
     }

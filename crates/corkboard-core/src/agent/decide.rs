@@ -9,7 +9,7 @@ use super::entries::{append, batch, remove, set};
 use super::notebooks;
 use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, Kept};
 use crate::id::{check_principal, check_tag};
-use crate::space::Decision;
+use crate::space::{Decision, Stamp};
 use crate::{
     Context, EntryData, EntryId, Key, LimitName, LimitWarning, Limits, Note, NoteId, Refusal, ScopeId, ScopeState,
     Space, Usage,
@@ -212,13 +212,19 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
         }
     }
     notebooks::check_image(image, limits)?;
-    let restored = AgentState::from(image.clone());
+    let mut restored = AgentState::from(image.clone());
+    restored.keep_ids_of(
+        state.notebooks.clone(),
+        Stamp { rev: context.rev(), at: context.now, principal: &context.actor.principal },
+    );
+    let notebooks = notebooks::check_count(state, &restored, limits)?;
     let Usage { entries, scopes, bytes } = restored.usage();
     Limits::check(LimitName::ScopesPerAgent, scopes, limits.scopes_per_agent)?;
     // What is outside goes too, so it counts before and not after.
     let mut warnings = check_totals(state, context, entries, restored.notes, bytes)?;
     let scopes_before = context.outside.scopes + state.usage().scopes;
     warnings.extend(Limits::warn(LimitName::ScopesPerAgent, scopes_before, scopes, limits.scopes_per_agent));
+    warnings.extend(notebooks);
     let event = AgentEvent::Restored { image: Box::new(AgentImage { activity: None, ..image.clone() }) };
     Ok(Decision { events: alloc::vec![event], reply: AgentReply::Done, warnings })
 }

@@ -150,8 +150,13 @@ impl Space for AgentState {
 
     fn summary(&self) -> String {
         let Self { entries, notes, bytes, .. } = self;
-        // Written with every append; four numbers need no serialiser.
-        format!(r#"{{"entries":{entries},"notes":{notes},"scopes":{},"bytes":{bytes}}}"#, self.scopes.len())
+        // Written with every append; a few numbers need no serialiser.
+        let scopes = self.scopes.len();
+        let notebooks = match self.notebooks().count() {
+            0 => String::new(),
+            count => format!(r#","notebooks":{count}"#),
+        };
+        format!(r#"{{"entries":{entries},"notes":{notes},"scopes":{scopes}{notebooks},"bytes":{bytes}}}"#)
     }
 
     fn usage(&self) -> Usage {

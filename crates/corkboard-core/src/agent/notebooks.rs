@@ -9,7 +9,7 @@ use super::decide::{Decided, check_totals};
 use super::{AgentEvent, AgentImage, AgentReply, AgentState};
 use crate::notebook::{Block, Notebook, NotebookContent, UnknownIds};
 use crate::space::{Decision, Stamp};
-use crate::{Context, LimitName, Limits, NotebookName, Refusal};
+use crate::{Context, LimitName, LimitWarning, Limits, NotebookName, Refusal};
 
 impl AgentState {
     /// The notebook with that name, if it was ever written.
@@ -121,7 +121,6 @@ pub(super) fn clear(state: &AgentState, name: &NotebookName) -> Decision<AgentEv
 
 /// A snapshot comes from outside: it is held to the rules that its content was once held to.
 pub(super) fn check_image(image: &AgentImage, limits: &Limits) -> Result<(), Refusal> {
-    Limits::check(LimitName::NotebooksPerAgent, image.notebooks.len() as u64, limits.notebooks_per_agent)?;
     for (name, notebook) in &image.notebooks {
         NotebookName::check(name.as_str(), limits)?;
         notebook.check(limits)?;
@@ -130,6 +129,20 @@ pub(super) fn check_image(image: &AgentImage, limits: &Limits) -> Result<(), Ref
         }
     }
     Ok(())
+}
+
+/// Whether a state may have as many notebooks as it would have, those included that leave only their ids.
+pub(super) fn check_count(
+    before: &AgentState,
+    after: &AgentState,
+    limits: &Limits,
+) -> Result<Option<LimitWarning>, Refusal> {
+    let (limit, allowed) = (LimitName::NotebooksPerAgent, limits.notebooks_per_agent);
+    let (before, after) = (before.notebooks.len() as u64, after.notebooks.len() as u64);
+    if after > before {
+        Limits::check(limit, after, allowed)?;
+    }
+    Ok(Limits::warn(limit, before, after, allowed))
 }
 
 fn decided(

@@ -170,6 +170,19 @@ impl Notebook {
         self.touch(stamp);
     }
 
+    /// What an update would make of it; when and by whom stays open. Made for reports: the log decides.
+    pub fn preview(&mut self, update: &NotebookUpdate) {
+        let stamp = Stamp { rev: self.version, at: self.updated_at, principal: "" };
+        // One that does not fit changes what it can.
+        let _ = self.apply(update, stamp);
+    }
+
+    /// What restoring would make of it; when and by whom stays open. Made for reports: the log decides.
+    pub fn show(&mut self, content: &NotebookContent) {
+        let stamp = Stamp { rev: self.version, at: self.updated_at, principal: "" };
+        self.restore(content, stamp);
+    }
+
     /// Empties it. Its ids stay used.
     pub(crate) fn clear(&mut self, stamp: Stamp<'_>) {
         let Self { last_learning, last_snippet, .. } = *self;

@@ -1,15 +1,17 @@
 //! The rules of an agent's memory once more, as plainly as they can be said: standard maps, whole copies, and
 //! everything counted by scanning. It names all reasons to refuse a command; the core may give any one of them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, EntryChange, Forget, Kept, Separator};
 use corkboard_core::{
     Access, Actor, Content, Entry, EntryData, EntryId, EntryMetadata, Key, LimitName, LimitWarning, Limits, Note,
-    NoteId, Refusal, Request, ScopeId, Space, Usage,
+    NoteId, NotebookName, Refusal, Request, ScopeId, Space, Usage,
 };
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
+
+use crate::notebooks::{Book, Stamp};
 
 /// The id of an entry that the core has just created, until the core is asked for it.
 const NEW: EntryId = EntryId(Uuid::nil());
@@ -28,6 +30,7 @@ pub(crate) struct Model {
 pub(crate) struct Memory {
     scopes: HashMap<ScopeId, Scope>,
     last_note: u64,
+    notebooks: BTreeMap<NotebookName, Book>,
 }
 
 #[derive(Debug, Clone)]
@@ -84,7 +87,8 @@ struct Attempt {
 impl Model {
     pub(crate) fn new(limits: Limits, outside: Usage) -> Self {
         let root = Scope::new("root".into(), ScopeId::ROOT, Timestamp::UNIX_EPOCH);
-        let memory = Memory { scopes: HashMap::from([(ScopeId::ROOT, root)]), last_note: 0 };
+        let memory =
+            Memory { scopes: HashMap::from([(ScopeId::ROOT, root)]), last_note: 0, notebooks: BTreeMap::new() };
         Self { rev: 0, memory, limits, outside, answers: Vec::new(), entry_ids: HashSet::new() }
     }
 
@@ -149,7 +153,7 @@ impl Model {
     }
 
     /// Each limit on the whole, what is used of it and what is allowed.
-    fn totals(&self, memory: &Memory, outside: Usage) -> [(LimitName, u64, u64); 4] {
+    fn totals(&self, memory: &Memory, outside: Usage) -> [(LimitName, u64, u64); 5] {
         let Usage { entries, scopes, bytes } = memory.usage();
         let limits = &self.limits;
         [
@@ -157,6 +161,7 @@ impl Model {
             (LimitName::NotesPerAgent, memory.note_count(), limits.notes_per_agent),
             (LimitName::ScopesPerAgent, outside.scopes + scopes, limits.scopes_per_agent),
             (LimitName::StateBytes, bytes, limits.state_bytes),
+            (LimitName::NotebooksPerAgent, memory.notebooks.len() as u64, limits.notebooks_per_agent),
         ]
     }
 
@@ -177,6 +182,9 @@ impl Model {
             | AgentCommand::DisposeScope { scope }
             | AgentCommand::CreateScope { parent: scope, parent_kept: Kept::Here, .. } => *scope,
             AgentCommand::CreateScope { .. }
+            | AgentCommand::UpdateNotebook { .. }
+            | AgentCommand::RestoreNotebook { .. }
+            | AgentCommand::ClearNotebook { .. }
             | AgentCommand::ClearAll
             | AgentCommand::Restore { .. }
             | AgentCommand::Forget { .. }
@@ -202,6 +210,7 @@ impl Model {
         let now = circumstances.now;
         let memory = &mut to.after;
         let last_note = memory.last_note;
+        let stamp = Stamp { rev, now, principal: &circumstances.actor.principal };
         let found = memory.scopes.get_mut(&scope).unwrap();
         match command {
             AgentCommand::Set { key, value, type_name, metadata, if_version, .. } => {
@@ -310,16 +319,52 @@ impl Model {
                     memory.dispose(scope);
                 }
             }
+            AgentCommand::UpdateNotebook { notebook, block, unknown_ids, if_version } => {
+                let mut book = memory.notebooks.get(notebook).cloned().unwrap_or_default();
+                to.refusals.extend(book.wrong_version(notebook, *if_version));
+                let (reply, changed, refusals) = book.update(notebook, block, *unknown_ids, &self.limits, &stamp);
+                to.refusals.extend(refusals);
+                (to.reply, to.changed) = (reply, changed);
+                if changed {
+                    memory.notebooks.insert(notebook.clone(), book);
+                }
+            }
+            AgentCommand::RestoreNotebook { notebook, content, if_version } => {
+                let mut book = memory.notebooks.get(notebook).cloned().unwrap_or_default();
+                to.refusals.extend(book.wrong_version(notebook, *if_version));
+                let old = book.clone();
+                to.changed = book.restore(content, &stamp);
+                to.refusals.extend(book.too_many(&old, &self.limits));
+                if to.changed {
+                    memory.notebooks.insert(notebook.clone(), book);
+                }
+            }
+            AgentCommand::ClearNotebook { notebook } => {
+                let items = memory.notebooks.get(notebook).map_or(0, Book::len);
+                to.changed = memory.notebooks.get_mut(notebook).is_some_and(|book| book.clear(&stamp));
+                to.reply = AgentReply::Cleared { entries: items };
+            }
             AgentCommand::ClearAll => {
+                let cleared = memory.notebooks.values_mut().filter_map(|book| book.clear(&stamp).then_some(())).count();
                 to.changed = !found.entries.is_empty() || !found.notes.is_empty();
                 found.entries.clear();
                 found.notes.clear();
-                to.changed |= memory.scopes.len() > 1;
+                to.changed |= memory.scopes.len() > 1 || cleared > 0;
                 memory.scopes.retain(|id, _| id.is_root());
                 to.reply = AgentReply::Cleared { entries: before.usage().entries };
             }
             AgentCommand::Restore { .. } => {
                 *memory = circumstances.restored.clone().unwrap();
+                for (name, book) in &mut memory.notebooks {
+                    book.follow(before.notebooks.get(name), true, &stamp);
+                }
+                for (name, old) in &before.notebooks {
+                    memory.notebooks.entry(name.clone()).or_insert_with(|| {
+                        let mut emptied = Book::default();
+                        emptied.follow(Some(old), false, &stamp);
+                        emptied
+                    });
+                }
                 memory.last_note = memory.last_note.max(last_note);
                 let parents: HashSet<_> = memory.scopes.values().map(|scope| scope.parent).collect();
                 let gone = parents.into_iter().filter(|parent| !memory.scopes.contains_key(parent));
@@ -338,9 +383,17 @@ impl Model {
                         Forget::Note { id, texts } => {
                             scope.notes.retain(|note| note.id != *id && !texts.contains(&*note.text));
                         }
+                        Forget::Notebook { .. } => {}
                     }
                 }
-                let entries = held - memory.usage().entries - memory.note_count();
+                let mut entries = held - memory.usage().entries - memory.note_count();
+                if let Forget::Notebook { notebook, item } = forget {
+                    let gone = memory.notebooks.get_mut(notebook).is_some_and(|book| match item {
+                        Some(id) => book.forget(*id, &stamp),
+                        None => book.clear(&stamp),
+                    });
+                    entries += u64::from(gone);
+                }
                 to.changed = entries > 0;
                 to.reply = AgentReply::Cleared { entries };
             }
@@ -466,12 +519,21 @@ impl Model {
                 assert_eq!(entry.version, item.version, "{key:?}");
             }
         }
+        let names: Vec<_> = live.notebooks().map(|(name, _)| name).collect();
+        let books = || self.memory.notebooks.iter().filter(|(_, book)| !book.is_empty());
+        assert_eq!(names, books().map(|(name, _)| name).collect::<Vec<_>>());
+        for (name, book) in &self.memory.notebooks {
+            book.assert_same(live.notebook(name.as_str()).unwrap());
+        }
         let usage = self.memory.usage();
         assert_eq!(live.usage(), usage);
         assert_eq!(live.note_count(), self.memory.note_count());
         let Usage { entries, scopes, bytes } = usage;
         let notes = self.memory.note_count();
-        let summary = serde_json::json!({ "entries": entries, "notes": notes, "scopes": scopes, "bytes": bytes });
+        let mut summary = serde_json::json!({ "entries": entries, "notes": notes, "scopes": scopes, "bytes": bytes });
+        if books().count() > 0 {
+            summary["notebooks"] = books().count().into();
+        }
         assert_eq!(serde_json::from_str::<serde_json::Value>(&live.summary()).unwrap(), summary);
     }
 }
@@ -496,6 +558,8 @@ impl Memory {
             let entries = scope.entries.iter().map(|(key, item)| key.as_str().len() as u64 + item.data.bytes());
             usage.bytes += entries.chain(scope.notes.iter().map(|note| note.text.len() as u64)).sum::<u64>();
         }
+        let books = self.notebooks.iter().map(|(name, book)| name.as_str().len() as u64 + book.bytes());
+        usage.bytes += books.sum::<u64>();
         usage
     }
 
@@ -574,6 +638,6 @@ fn expiry(metadata: &EntryMetadata, now: Timestamp) -> Option<Timestamp> {
     days.or(metadata.expires_at)
 }
 
-fn over(limit: LimitName, used: u64, allowed: u64) -> Option<Refusal> {
+pub(crate) fn over(limit: LimitName, used: u64, allowed: u64) -> Option<Refusal> {
     (used > allowed).then_some(Refusal::Limit { limit, used, allowed })
 }

@@ -9,7 +9,7 @@ use proptest::sample::Index;
 use uuid::Uuid;
 
 use crate::steps::{Absorbed, Ask, Change, Condition, Forgotten, Metadata, Plan, Step};
-use crate::support::{AgentOutcome, Memory, actor, reply, scope_name};
+use crate::support::{AgentOutcome, Memory, actor, notebook_name, reply, scope_name};
 
 pub(crate) struct Run {
     pub core: Memory,
@@ -132,6 +132,19 @@ impl Run {
                 AgentCommand::MarkMerged { scope, notes: self.note(scope, note) }
             }
             Ask::DisposeScope { scope } => AgentCommand::DisposeScope { scope: self.scope(scope) },
+            Ask::UpdateNotebook { name, block, unknown_ids, if_version } => {
+                let if_version = self.notebook_version(name, if_version);
+                let (notebook, block) = (notebook_name(name), Box::new(block));
+                AgentCommand::UpdateNotebook { notebook, block, unknown_ids, if_version }
+            }
+            Ask::RestoreNotebook { name, moment, if_version } => {
+                let moment = moment.index(self.moments.len());
+                let shown = self.moments[moment].notebook(name).map(|notebook| notebook.content(moment as u64));
+                let if_version = self.notebook_version(name, if_version);
+                let (notebook, content) = (notebook_name(name), Box::new(shown.unwrap_or_default()));
+                AgentCommand::RestoreNotebook { notebook, content, if_version }
+            }
+            Ask::ClearNotebook { name } => AgentCommand::ClearNotebook { notebook: notebook_name(name) },
             Ask::ClearAll => AgentCommand::ClearAll,
             Ask::Restore { moment } => {
                 let moment = moment.index(self.moments.len());
@@ -167,6 +180,7 @@ impl Run {
         match what {
             Forgotten::Entry(key) => Forget::entry(key.clone()),
             Forgotten::Note { scope, note } => Forget::note(self.note(self.scope(*scope), *note)),
+            Forgotten::Notebook { name, item } => Forget::notebook(notebook_name(name), *item),
         }
     }
 
@@ -180,6 +194,16 @@ impl Run {
 
     fn version(&self, scope: ScopeId, key: &str, condition: Condition) -> Option<u64> {
         let current = self.core.entry(scope, key).map_or(0, |entry| entry.version);
+        match condition {
+            Condition::None => None,
+            Condition::Right => Some(current),
+            Condition::Wrong => Some(current + 1),
+            Condition::MustNotExist => Some(0),
+        }
+    }
+
+    fn notebook_version(&self, name: &str, condition: Condition) -> Option<u64> {
+        let current = self.core.state().notebook(name).map_or(0, |notebook| notebook.version);
         match condition {
             Condition::None => None,
             Condition::Right => Some(current),

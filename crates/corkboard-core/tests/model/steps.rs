@@ -1,6 +1,9 @@
 //! Random requests. They name scopes, versions and notes by position, so that most of them hit something.
 
 use corkboard_core::agent::Separator;
+use corkboard_core::notebook::{
+    Archival, Block, ItemId, LearningId, NewLearning, NewSnippet, Progress, SnippetId, UnknownIds,
+};
 use corkboard_core::{Content, EntryMetadata, Key, Limits, MemoryKind, Usage};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -82,6 +85,21 @@ pub(crate) enum Ask {
     DisposeScope {
         scope: Index,
     },
+    UpdateNotebook {
+        name: &'static str,
+        block: Block,
+        unknown_ids: UnknownIds,
+        if_version: Condition,
+    },
+    /// Shows what the notebook showed at another moment.
+    RestoreNotebook {
+        name: &'static str,
+        moment: Index,
+        if_version: Condition,
+    },
+    ClearNotebook {
+        name: &'static str,
+    },
     ClearAll,
     Restore {
         moment: Index,
@@ -109,6 +127,7 @@ pub(crate) enum Change {
 pub(crate) enum Forgotten {
     Entry(Key),
     Note { scope: Index, note: Index },
+    Notebook { name: &'static str, item: Option<ItemId> },
 }
 
 /// A version or revision that the request depends on.
@@ -146,7 +165,7 @@ pub(crate) fn plan(limits: impl Strategy<Value = Limits>) -> impl Strategy<Value
 }
 
 pub(crate) fn any_limits() -> impl Strategy<Value = Limits> {
-    prop_oneof![Just(Limits::default()), Just(small_limits())]
+    prop_oneof![Just(Limits::default()), Just(small_limits()), Just(thin_notebooks())]
 }
 
 pub(crate) fn small_limits() -> Limits {
@@ -160,8 +179,28 @@ pub(crate) fn small_limits() -> Limits {
         entries_per_agent: 5,
         scopes_per_agent: 4,
         state_bytes: 40,
+        notebooks_per_agent: 2,
+        progress_bullets: 2,
+        learnings_per_notebook: 2,
+        snippets_per_notebook: 1,
+        archived_per_notebook: 2,
+        notebook_line_bytes: 5,
+        snippet_bytes: 6,
         idempotency_keys: 2,
         idempotency_hours: 1,
+        ..Limits::default()
+    }
+}
+
+/// Room for everything but notebooks.
+fn thin_notebooks() -> Limits {
+    let Limits { notebooks_per_agent, learnings_per_notebook, snippets_per_notebook, archived_per_notebook, .. } =
+        small_limits();
+    Limits {
+        notebooks_per_agent,
+        learnings_per_notebook,
+        snippets_per_notebook,
+        archived_per_notebook,
         ..Limits::default()
     }
 }
@@ -203,9 +242,16 @@ fn ask() -> impl Strategy<Value = Ask> {
         ),
         1 => (scope(), any::<Index>()).prop_map(|(scope, note)| Ask::MarkMerged { scope, note }),
         1 => scope().prop_map(|scope| Ask::DisposeScope { scope }),
+        8 => (a_notebook(), block(), any::<bool>(), condition()).prop_map(|(name, block, skip, if_version)| {
+            let unknown_ids = if skip { UnknownIds::Skip } else { UnknownIds::Refuse };
+            Ask::UpdateNotebook { name, block, unknown_ids, if_version }
+        }),
+        2 => (a_notebook(), any::<Index>(), condition())
+            .prop_map(|(name, moment, if_version)| Ask::RestoreNotebook { name, moment, if_version }),
+        1 => a_notebook().prop_map(|name| Ask::ClearNotebook { name }),
         1 => Just(Ask::ClearAll),
         1 => any::<Index>().prop_map(|moment| Ask::Restore { moment }),
-        1 => forgotten().prop_map(|what| Ask::Forget { what }),
+        2 => forgotten().prop_map(|what| Ask::Forget { what }),
         2 => Just(Ask::Tick),
         4 => any::<Index>().prop_map(|request| Ask::Again { request }),
     ]
@@ -226,7 +272,56 @@ pub(crate) fn forgotten() -> impl Strategy<Value = Forgotten> {
     prop_oneof![
         a_key().prop_map(Forgotten::Entry),
         (any::<Index>(), any::<Index>()).prop_map(|(scope, note)| Forgotten::Note { scope, note }),
+        (a_notebook(), prop::option::of(item())).prop_map(|(name, item)| Forgotten::Notebook { name, item }),
     ]
+}
+
+fn a_notebook() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec!["main", "main", "b", "c"])
+}
+
+fn item() -> impl Strategy<Value = ItemId> {
+    prop_oneof![
+        (1..4_u64).prop_map(|number| ItemId::Learning(LearningId(number))),
+        (1..4_u64).prop_map(|number| ItemId::Snippet(SnippetId(number))),
+    ]
+}
+
+fn block() -> impl Strategy<Value = Block> {
+    let bullets = |counts| prop::collection::vec(a_line().prop_map(Into::into), counts);
+    let progress = (bullets(0..2), bullets(1..2), bullets(0..2))
+        .prop_map(|(completed, in_progress, remaining)| Progress { completed, in_progress, remaining });
+    let learning = a_line().prop_map(|text| NewLearning { text: text.into(), reason: "r".into() });
+    let text = prop::sample::select(vec!["s", "t\n u", "a long text"]);
+    let snippet = (a_line(), text).prop_map(|(label, text)| NewSnippet {
+        label: label.into(),
+        text: text.into(),
+        reason: "r".into(),
+    });
+    let ids = || prop::collection::vec((1..6_u64, a_line()), 0..2);
+    let learnings = prop::collection::vec(learning, 0..3);
+    let snippets = prop::collection::vec(snippet, 0..3);
+    (prop::option::of(progress), learnings, ids(), snippets, ids()).prop_map(
+        |(progress, learnings, old_learnings, snippets, old_snippets)| {
+            let old_learnings = old_learnings.into_iter();
+            let old_snippets = old_snippets.into_iter();
+            Block {
+                progress,
+                learnings,
+                archived_learnings: old_learnings
+                    .map(|(id, reason)| Archival { id: LearningId(id), reason: reason.into() })
+                    .collect(),
+                snippets,
+                archived_snippets: old_snippets
+                    .map(|(id, reason)| Archival { id: SnippetId(id), reason: reason.into() })
+                    .collect(),
+            }
+        },
+    )
+}
+
+fn a_line() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec!["x", "y", "🗝", "too long"])
 }
 
 fn a_key() -> impl Strategy<Value = Key> {

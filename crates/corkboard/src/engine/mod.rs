@@ -7,6 +7,7 @@ mod commit;
 mod evict;
 mod flush;
 mod forget;
+mod history;
 mod lead;
 mod search;
 mod slot;
@@ -27,6 +28,7 @@ use crate::store::{Appended, Cursor, Ownership, Record, Snapshot, Store, StoreEr
 use crate::{Error, Result, ids};
 
 pub(crate) use commit::{Answer, Asked};
+pub(crate) use history::Step;
 pub(crate) use slot::Slot;
 pub use watch::{Watch, Watched};
 

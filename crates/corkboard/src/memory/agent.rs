@@ -258,6 +258,11 @@ impl AgentMemory {
         Ok((current, now))
     }
 
+    /// What a handle to a part of the memory needs.
+    pub(super) fn parts(&self) -> (Arc<AgentRuntime>, Actor) {
+        (self.runtime.clone(), self.actor.clone())
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.runtime.engine.options
     }
@@ -321,7 +326,7 @@ impl AgentMemory {
         self.forget_for_good(Forget::note(id)).await
     }
 
-    async fn forget_for_good(&self, mut forget: Forget) -> Result<Forgotten> {
+    pub(super) async fn forget_for_good(&self, mut forget: Forget) -> Result<Forgotten> {
         // A task of its own: a caller who stops waiting must not leave half of it.
         let (runtime, actor) = (self.runtime.clone(), self.actor.clone());
         joined(tokio::spawn(async move {
@@ -330,7 +335,8 @@ impl AgentMemory {
             let ephemeral = match &forget {
                 // Ephemeral notes have numbers of their own.
                 Forget::Note { texts, .. } => Forget::Note { id: NoteId::default(), texts: texts.clone() },
-                Forget::Entry { .. } => forget.clone(),
+                // Ephemeral memory has no notebooks: nothing is found there.
+                Forget::Entry { .. } | Forget::Notebook { .. } => forget.clone(),
             };
             let talks = runtime.circumstances(&actor, |it| runtime.conversations.forget(&ephemeral, it))??;
             let here = Request::new(AgentCommand::Forget { forget: ephemeral });

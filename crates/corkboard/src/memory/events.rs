@@ -147,7 +147,13 @@ impl MemoryEvent {
                 let entries = image.scopes.iter().map(|scope| scope.entries.len() as u64).sum();
                 Self::Restored { agent_id, entries, timestamp }
             }
-            AgentEvent::NoteAdded { .. } | AgentEvent::NoteRemoved { .. } | AgentEvent::ScopeMerged { .. } => {
+            AgentEvent::NoteAdded { .. }
+            | AgentEvent::NoteRemoved { .. }
+            | AgentEvent::ScopeMerged { .. }
+            | AgentEvent::NotebookUpdated { .. }
+            | AgentEvent::NotebookRestored { .. }
+            | AgentEvent::NotebookCleared { .. }
+            | AgentEvent::NotebookItemRemoved { .. } => {
                 return None;
             }
         })

@@ -81,6 +81,10 @@ fn log(agent_id: &AgentId, event: &AgentEvent) {
         AgentEvent::NoteRemoved { .. } => return changed(agent_id, "note removed"),
         AgentEvent::ScopeMerged { .. } => return changed(agent_id, "scope merged"),
         AgentEvent::Restored { .. } => return changed(agent_id, "restored"),
+        AgentEvent::NotebookUpdated { .. } => return changed(agent_id, "notebook updated"),
+        AgentEvent::NotebookRestored { .. } => return changed(agent_id, "notebook restored"),
+        AgentEvent::NotebookCleared { .. } => return changed(agent_id, "notebook cleared"),
+        AgentEvent::NotebookItemRemoved { .. } => return changed(agent_id, "notebook item removed"),
     };
     tracing::debug!(%agent_id, "Working memory {operation} for key {key} by agent {agent_id}");
 }

@@ -1,0 +1,63 @@
+//! Going back over a log: the state at every revision that is held.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use corkboard_core::{Commit, Revisioned, Space};
+
+use super::{Engine, PAGE, Slot};
+use crate::store::{Cursor, StoreError};
+use crate::{Error, Result};
+
+/// One revision, and the states around it.
+pub(crate) struct Step<'a, S: Space> {
+    pub(crate) rev: u64,
+    pub(crate) commit: &'a Commit<S::Event, S::Reply>,
+    pub(crate) before: &'a S,
+    pub(crate) after: &'a S,
+}
+
+impl<S: Space> Engine<S> {
+    /// Goes through the log, from the oldest revision at which the state is known: the beginning, or where retention has
+    /// dropped that, the newest snapshot. `look` sees every revision after it. Returns the state at the oldest, the
+    /// revision it is, and the last revision seen.
+    pub(crate) async fn retrace(
+        self: &Arc<Self>,
+        slot: &Arc<Slot<S>>,
+        mut look: impl FnMut(Step<'_, S>) -> ControlFlow<()> + Send,
+    ) -> Result<(S, u64, u64)> {
+        if self.is_closed() {
+            return Err(Error::Closed);
+        }
+        self.flush_slot(slot, slot.flushing.lock().await).await?;
+        let loaded = self.store.load(&slot.id).await?;
+        let mut state = Revisioned::<S> { head: loaded.born, ..Revisioned::default() };
+        let first = Cursor { rev: loaded.born.rev, commit: None };
+        let mut page = match (self.store.read_after(&slot.id, first, PAGE).await, loaded.snapshot) {
+            (Err(StoreError::Compacted { .. }), Some(snapshot)) => {
+                state = Revisioned::decode(&snapshot.body).map_err(|error| self.format_error(&slot.id, error))?;
+                let first = Cursor { rev: state.head.rev, commit: Some(state.head.commit) };
+                self.store.read_after(&slot.id, first, PAGE).await?
+            }
+            (page, _) => page?,
+        };
+        let (oldest, oldest_rev) = (state.state.clone(), state.head.rev);
+        loop {
+            for record in &page.records {
+                let commit = self.decode(&slot.id, record)?;
+                let before = state.state.clone();
+                let applied = state.apply(&commit, record.commit, &self.options.limits);
+                applied.map_err(|error| self.format_error(&slot.id, error))?;
+                let step = Step { rev: record.rev, commit: &commit, before: &before, after: &state.state };
+                if look(step).is_break() {
+                    return Ok((oldest, oldest_rev, state.head.rev));
+                }
+            }
+            if state.head.rev >= page.head.rev || page.records.is_empty() {
+                return Ok((oldest, oldest_rev, state.head.rev));
+            }
+            let next = Cursor { rev: state.head.rev, commit: Some(state.head.commit) };
+            page = self.store.read_after(&slot.id, next, PAGE).await?;
+        }
+    }
+}

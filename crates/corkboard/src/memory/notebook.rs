@@ -1,0 +1,349 @@
+//! An agent's notebooks: read, updated by texts, and taken back.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Forget};
+use corkboard_core::notebook::{
+    Block, ItemId, LearningId, Notebook, NotebookDiff, Parsed, Problem, SnippetId, UnknownIds, parse,
+};
+use corkboard_core::{Actor, IdempotencyKey, LimitName, Limits, NotebookName, Refusal, Request};
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use super::agent::{AgentMemory, AgentRuntime, Forgotten};
+use super::write::{Future, unexpected};
+use crate::engine::{Asked, Step};
+use crate::store::StoreError;
+use crate::{Error, Result};
+
+/// A handle to one of an agent's notebooks: the progress of a task, what was learned, and what is kept word for word. It
+/// need not exist; the first update makes it.
+///
+/// ```
+/// # use corkboard::Corkboard;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
+/// # let agent = Corkboard::open("memory:").await?.agent("a")?;
+/// let notebook = agent.notebook("main")?;
+/// let applied = notebook
+///     .apply("CURRENT_PROGRESS:\n  In Progress:\n    - write the parser\nKEY_LEARNINGS:\n  ADD:\n    - because it bit us: tabs count as two\n")
+///     .await?;
+/// assert_eq!(applied.learnings[0].to_string(), "KL-1");
+/// assert_eq!(&*notebook.get().await?.learnings[0].text, "tabs count as two");
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct AgentNotebook {
+    memory: AgentMemory,
+    runtime: Arc<AgentRuntime>,
+    actor: Actor,
+    name: NotebookName,
+}
+
+/// What an update did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Applied {
+    /// The revision it is; where nothing changed, the one that the memory is at.
+    pub rev: u64,
+    /// Whether something changed.
+    pub changed: bool,
+    /// The ids of the learnings that were added, in the text's order.
+    pub learnings: Vec<LearningId>,
+    /// The ids of the snippets that were added, in the text's order.
+    pub snippets: Vec<SnippetId>,
+    /// The ids that the notebook does not have and that were left out.
+    pub skipped: Vec<ItemId>,
+    /// The warnings: about the text, and about the ids that were left out.
+    pub warnings: Vec<Problem>,
+    /// What changed. As text, it is the changelog.
+    pub changes: NotebookDiff,
+}
+
+/// What was done to a notebook, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NotebookHistory {
+    /// The revision from which it is known. Beyond 0, older revisions are no longer held.
+    pub from_rev: u64,
+    /// A revision each.
+    pub revisions: Vec<NotebookRevision>,
+}
+
+/// One revision that changed a notebook.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NotebookRevision {
+    /// Its number.
+    pub rev: u64,
+    /// When it was made.
+    pub at: Timestamp,
+    /// By whom.
+    pub by: String,
+    /// What changed.
+    pub changes: NotebookDiff,
+}
+
+/// One of an agent's notebooks, for a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NotebookInfo {
+    /// What it is called.
+    pub name: NotebookName,
+    /// The revision that last changed it.
+    pub version: u64,
+    /// When that was.
+    pub updated_at: Timestamp,
+    /// How many learnings it shows.
+    pub learnings: usize,
+    /// How many snippets it shows.
+    pub snippets: usize,
+}
+
+impl AgentMemory {
+    /// A notebook of the agent; [`Notebook::MAIN`] is the usual one.
+    pub fn notebook(&self, name: &str) -> Result<AgentNotebook> {
+        let name = NotebookName::new(name, &self.options().limits)?;
+        let (runtime, actor) = self.parts();
+        Ok(AgentNotebook { memory: self.clone(), runtime, actor, name })
+    }
+
+    /// The notebooks that hold something, by name.
+    pub async fn notebooks(&self) -> Result<Vec<NotebookInfo>> {
+        let (current, _) = self.current().await?;
+        let info = |(name, notebook): (&NotebookName, &Arc<Notebook>)| NotebookInfo {
+            name: name.clone(),
+            version: notebook.version,
+            updated_at: notebook.updated_at,
+            learnings: notebook.learnings.len(),
+            snippets: notebook.snippets.len(),
+        };
+        Ok(current.state.notebooks().map(info).collect())
+    }
+}
+
+impl AgentNotebook {
+    /// What it is called.
+    pub fn name(&self) -> &NotebookName {
+        &self.name
+    }
+
+    /// The notebook as it is now.
+    pub async fn get(&self) -> Result<Arc<Notebook>> {
+        let (current, _) = self.memory.current().await?;
+        Ok(current.state.notebook(self.name.as_str()).cloned().unwrap_or_default())
+    }
+
+    /// Applies a text in the notebook's language: all of it, in one revision, or nothing. Await it.
+    ///
+    /// A text with errors is [`Error::NotebookProblems`], and so is one that archives what is not there, unless
+    /// [`Apply::ignore_unknown`] is asked for.
+    pub fn apply<'a>(&'a self, text: &'a str) -> Apply<'a> {
+        Apply { notebook: self, text, unknown_ids: UnknownIds::Refuse, if_version: None, idempotency_key: None }
+    }
+
+    /// What was done to it, as far back as the log goes.
+    pub async fn history(&self) -> Result<NotebookHistory> {
+        let mut revisions = Vec::new();
+        let look = |step: Step<'_, AgentState>| {
+            revisions.extend(self.revision(&step));
+            ControlFlow::Continue(())
+        };
+        let (_, from_rev, _) = self.runtime.engine.retrace(&self.runtime.slot, look).await?;
+        Ok(NotebookHistory { from_rev, revisions })
+    }
+
+    /// The notebook as it was at a revision. What is no longer held is a [`StoreError::Compacted`] that names the oldest
+    /// revision there is.
+    pub async fn at(&self, rev: u64) -> Result<Arc<Notebook>> {
+        let name = self.name.as_str();
+        let mut found = None;
+        let look = |step: Step<'_, AgentState>| {
+            if step.rev > rev {
+                return ControlFlow::Break(());
+            }
+            found = step.after.notebook(name).cloned();
+            ControlFlow::Continue(())
+        };
+        let (oldest, from_rev, last) = self.runtime.engine.retrace(&self.runtime.slot, look).await?;
+        if rev < from_rev {
+            return Err(StoreError::Compacted { oldest: from_rev }.into());
+        }
+        if rev > last {
+            return Err(StoreError::Future { asked: rev, head: last }.into());
+        }
+        Ok(if rev == from_rev { oldest.notebook(name).cloned() } else { found }.unwrap_or_default())
+    }
+
+    /// What changed from one revision to another.
+    pub async fn diff(&self, from: u64, to: u64) -> Result<NotebookDiff> {
+        let (before, after) = (self.at(from).await?, self.at(to).await?);
+        Ok(after.since(&before))
+    }
+
+    /// Shows again what it showed at a revision. What it shows now and did not then is archived, so nothing is lost; ids
+    /// are as they were. Returns what changed, and the revision that it is.
+    pub async fn restore(&self, rev: u64) -> Result<(u64, NotebookDiff)> {
+        let then = self.at(rev).await?;
+        let (notebook, content) = (self.name.clone(), Box::new(then.content(rev)));
+        let before = Arc::new(Mutex::new(Arc::default()));
+        let seen = before.clone();
+        let make = move |state: &AgentState, _: Timestamp| {
+            *seen.lock() = state.notebook(notebook.as_str()).cloned().unwrap_or_default();
+            let (notebook, content) = (notebook.clone(), content.clone());
+            Ok(Request::new(AgentCommand::RestoreNotebook { notebook, content, if_version: None }))
+        };
+        let answer = self.runtime.ask(&self.actor, Asked::Computed(Box::new(make))).await?;
+        let before: Arc<Notebook> = before.lock().clone();
+        let mut after = Notebook::clone(&before);
+        after.show(&then.content(rev));
+        Ok((answer.rev, after.since(&before)))
+    }
+
+    /// Empties it, archived items included; its ids stay used. Returns how many items went. The log still has them.
+    pub async fn clear(&self) -> Result<u64> {
+        let clear = Request::new(AgentCommand::ClearNotebook { notebook: self.name.clone() });
+        match self.runtime.ask(&self.actor, Asked::Request(clear)).await?.reply {
+            AgentReply::Cleared { entries } => Ok(entries),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Forgets an item, or all that the notebook has or ever had, for good, as [`AgentMemory::forget`] does. An item is
+    /// forgotten with its reasons; a bullet of the progress that repeats its words stays.
+    pub async fn forget(&self, item: Option<ItemId>) -> Result<Forgotten> {
+        self.memory.forget_for_good(Forget::notebook(self.name.clone(), item)).await
+    }
+
+    /// What a revision did to it, if it did something.
+    fn revision(&self, step: &Step<'_, AgentState>) -> Option<NotebookRevision> {
+        let of = |state: &AgentState| state.notebook(self.name.as_str()).cloned().unwrap_or_default();
+        let (before, after) = (of(step.before), of(step.after));
+        // What was only looked at is still the same in memory.
+        if Arc::ptr_eq(&before, &after) || before == after {
+            return None;
+        }
+        let by = step.commit.actor.principal.clone();
+        Some(NotebookRevision { rev: step.rev, at: step.commit.at, by, changes: after.since(&before) })
+    }
+}
+
+/// Applies a text to a notebook. Made by [`AgentNotebook::apply`].
+#[must_use = "nothing is written until this is awaited"]
+pub struct Apply<'a> {
+    notebook: &'a AgentNotebook,
+    text: &'a str,
+    unknown_ids: UnknownIds,
+    if_version: Option<u64>,
+    idempotency_key: Option<String>,
+}
+
+impl Apply<'_> {
+    /// Leaves out ids that the notebook does not have, instead of changing nothing.
+    pub fn ignore_unknown(mut self) -> Self {
+        self.unknown_ids = UnknownIds::Skip;
+        self
+    }
+
+    /// Only if the notebook is at this version; 0 means that it was never written.
+    pub fn if_version(mut self, version: u64) -> Self {
+        self.if_version = Some(version);
+        self
+    }
+
+    /// Names the request: the same again, within a day, gets the same answer and has no second effect.
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
+        self.idempotency_key = Some(key.into());
+        self
+    }
+
+    async fn run(self) -> Result<Applied> {
+        let Self { notebook: handle, text, unknown_ids, if_version, idempotency_key } = self;
+        let limits = &handle.memory.options().limits;
+        Limits::check(LimitName::CommandBytes, text.len() as u64, limits.command_bytes)?;
+        let parsed = parse(text);
+        if parsed.has_errors() {
+            return Err(Error::NotebookProblems { problems: parsed.problems });
+        }
+        let (notebook, block) = (handle.name.clone(), Box::new(parsed.block.clone()));
+        let command = AgentCommand::UpdateNotebook { notebook, block, unknown_ids, if_version };
+        let idempotency = idempotency_key.map(|key| IdempotencyKey::new(&key, &command, limits)).transpose()?;
+        let is_named = idempotency.is_some();
+        // The notebook that the text is applied to: the last that is seen is the one.
+        let before = Arc::new(Mutex::new(Arc::default()));
+        let (seen, name) = (before.clone(), handle.name.clone());
+        let make = move |state: &AgentState, _: Timestamp| {
+            *seen.lock() = state.notebook(name.as_str()).cloned().unwrap_or_default();
+            Ok(Request { command: command.clone(), if_rev: None, idempotency: idempotency.clone() })
+        };
+        let answer = match handle.runtime.ask(&handle.actor, Asked::Computed(Box::new(make))).await {
+            Err(Error::Refused(Refusal::UnknownItems { ids, .. })) => {
+                let notebook: Arc<Notebook> = before.lock().clone();
+                return Err(Error::NotebookProblems { problems: with_unknown(&parsed, &ids, &notebook) });
+            }
+            answer => answer?,
+        };
+        let AgentReply::NotebookUpdated { last_learning, last_snippet, .. } = answer.reply else {
+            return Err(unexpected(answer.reply));
+        };
+        let mut before: Arc<Notebook> = before.lock().clone();
+        if is_named {
+            // It may have been answered before: then the log knows what it did.
+            before = handle.at(answer.rev.saturating_sub(1)).await.unwrap_or(before);
+        }
+        Ok(handle.report(&parsed, &before, answer.rev, (last_learning, last_snippet)))
+    }
+}
+
+impl AgentNotebook {
+    fn report(&self, parsed: &Parsed, before: &Notebook, rev: u64, last: (LearningId, SnippetId)) -> Applied {
+        let Block { learnings, snippets, .. } = &parsed.block;
+        let limits = &self.memory.options().limits;
+        // As it was decided: it was accepted, so this is, too.
+        let decided = before.decide(&self.name, &parsed.block, UnknownIds::Skip, limits);
+        let (update, skipped) = decided.unwrap_or_default();
+        let mut after = before.clone();
+        after.preview(&update);
+        let first = |last: u64, count: usize| last.saturating_sub(count as u64) + 1;
+        Applied {
+            rev,
+            changed: !update.is_empty(),
+            learnings: (first(last.0.0, learnings.len())..=last.0.0).map(LearningId).collect(),
+            snippets: (first(last.1.0, snippets.len())..=last.1.0).map(SnippetId).collect(),
+            warnings: with_unknown(parsed, &skipped, before),
+            skipped,
+            changes: after.since(before),
+        }
+    }
+}
+
+impl<'a> IntoFuture for Apply<'a> {
+    type Output = Result<Applied>;
+    type IntoFuture = Future<'a, Applied>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+/// What is wrong with a text, ids that are not there included, in the order of the lines.
+fn with_unknown(parsed: &Parsed, unknown: &[ItemId], notebook: &Notebook) -> Vec<Problem> {
+    let mut problems = parsed.problems.clone();
+    problems.extend(unknown.iter().map(|id| parsed.unknown(*id, &known(*id, notebook))));
+    problems.sort_by_key(|problem| problem.line);
+    problems
+}
+
+/// The ids that could have been meant, for a message of bounded length.
+fn known(id: ItemId, notebook: &Notebook) -> String {
+    const SHOWN: usize = 20;
+    let ids: Vec<String> = match id {
+        ItemId::Learning(_) => notebook.learnings.iter().map(|learning| learning.id.to_string()).collect(),
+        ItemId::Snippet(_) => notebook.snippets.iter().map(|snippet| snippet.id.to_string()).collect(),
+    };
+    match ids.as_slice() {
+        [] => "there is nothing to archive".into(),
+        ids if ids.len() > SHOWN => {
+            let newest = ids.iter().rev().take(SHOWN).rev().map(String::as_str).collect::<Vec<_>>();
+            format!("there are {} and {} older ones", newest.join(", "), ids.len() - SHOWN)
+        }
+        ids => format!("there are {}", ids.join(", ")),
+    }
+}
