@@ -47,23 +47,24 @@ mod snapshot;
 pub use board::{AgentSummary, Corkboard};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};
-/// The notebook's language and state.
-pub use corkboard_core::notebook;
 pub use corkboard_core::agent::{
     Activity, ActivityLine, AgentEvent, AgentReply, AgentState, DayActivity, Deed, EntryChange, MemorySnapshot,
     Separator,
 };
+/// The notebook's language and state.
+pub use corkboard_core::notebook;
 pub use corkboard_core::{
     Access, Actor, ActorKind, AgentId, Commit, CommitId, Content, ConversationId, Entry, EntryData, EntryId,
-    EntryMetadata, FORMAT_VERSION, FormatError, Head, Key, LimitName, Limits, MemoryKind, Note, NoteId, NotebookName, Refusal, Role,
-    ScopeId, ScopeName, SpaceId, SpaceKind,
+    EntryMetadata, FORMAT_VERSION, FormatError, Head, Key, LimitName, Limits, MemoryKind, Note, NoteId, NotebookName,
+    Refusal, Role, ScopeId, ScopeName, SpaceId, SpaceKind,
 };
 pub use engine::{Watch, Watched};
 pub use error::{Error, ErrorKind};
 pub use memory::{
-    AddNote, AgentMemory, AgentNotebook, AgentWatch, Append, Applied, Apply, Batch, ClearOptions, Conversation, ConversationInfo, Durability,
-    Forgotten, FoundItem, FoundScope, LongTermMemory, MemoryEvent, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY,
-    SESSION_HANDOFF_KEY, Scope, ScopeInfo, Search, SearchHit, Set, WorkingMemory, Written,
+    AddNote, AgentMemory, AgentNotebook, AgentWatch, Append, Applied, Apply, Batch, ClearOptions, Conversation,
+    ConversationInfo, Durability, Forgotten, FoundItem, FoundScope, LongTermMemory, MemoryEvent, MemoryStats,
+    NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Scope, ScopeInfo,
+    Search, SearchHit, Set, WorkingMemory, Written,
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 pub use snapshot::{

@@ -4,7 +4,7 @@ use corkboard_core::notebook::{Block, Notebook, UnknownIds, parse};
 use corkboard_core::{Limits, NotebookName, Refusal};
 
 use super::report::AttemptProblem;
-use crate::context::escape;
+use crate::memory::known;
 use crate::model::{ModelAnswer, StopReason};
 
 /// More problems than this are not quoted.
@@ -41,8 +41,8 @@ pub(super) fn judge(answer: &ModelAnswer, name: &NotebookName, notebook: &Notebo
         match notebook.decide(name, &parsed.block, UnknownIds::Refuse, limits) {
             Ok(_) => {}
             Err(Refusal::UnknownItems { ids, .. }) => {
-                let known = known_ids(notebook);
-                problems.extend(ids.iter().map(|id| AttemptProblem::from(&parsed.unknown(*id, &known))));
+                let unknown = ids.iter().map(|id| parsed.unknown(*id, &known(*id, notebook)));
+                problems.extend(unknown.map(|problem| AttemptProblem::from(&problem)));
                 only_unknown_ids = notebook.decide(name, &parsed.block, UnknownIds::Skip, limits).is_ok();
             }
             Err(refusal) => problems.push(AttemptProblem::whole(refusal.to_string())),
@@ -51,28 +51,16 @@ pub(super) fn judge(answer: &ModelAnswer, name: &NotebookName, notebook: &Notebo
     Verdict { block: parsed.block, problems, only_unknown_ids }
 }
 
-/// What may be archived, in words.
-fn known_ids(notebook: &Notebook) -> String {
-    let learnings = notebook.learnings.iter().map(|learning| learning.id.to_string());
-    let ids: Vec<String> = learnings.chain(notebook.snippets.iter().map(|snippet| snippet.id.to_string())).collect();
-    match ids.as_slice() {
-        [] => "the notebook has no entries yet".into(),
-        ids => format!("there are {}", ids.join(", ")),
-    }
-}
-
 /// What a model is told about an answer that was not right.
 pub(super) fn complaint(problems: &[AttemptProblem]) -> String {
     let mut text = String::from("Nothing was applied, because of these problems in your answer:\n");
     let errors: Vec<&AttemptProblem> = problems.iter().filter(|problem| !problem.warning).collect();
     for problem in errors.iter().take(QUOTED) {
-        text.push_str("- ");
-        escape::push_line(&mut text, &problem.to_string());
+        // Its own words, as it wrote them.
+        text.push_str(&format!("- {problem}\n"));
         if !problem.excerpt.trim().is_empty() {
-            text.push_str("\n    your line: ");
-            escape::push_line(&mut text, problem.excerpt.trim_end());
+            text.push_str(&format!("    your line: {}\n", problem.excerpt.trim_end()));
         }
-        text.push('\n');
     }
     if errors.len() > QUOTED {
         text.push_str(&format!("- and {} more\n", errors.len() - QUOTED));

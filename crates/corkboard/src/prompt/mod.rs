@@ -4,11 +4,16 @@
 //! What is the same every time comes first, and what changes most comes last. Remembered text is data: it stands between
 //! tags, indented and escaped, so that it can neither close its section nor pose as an instruction.
 
+mod judge;
 mod notebook;
+mod report;
+mod update;
 
 use corkboard_core::notebook::Notebook;
 use serde::Serialize;
 
+pub use self::report::{Attempt, AttemptProblem, UpdateOutcome, UpdateReport};
+pub use self::update::{Reprompt, UpdateMode, UpdateRequest};
 use crate::context::tokens;
 use crate::{Error, Result};
 
