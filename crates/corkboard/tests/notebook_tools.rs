@@ -73,14 +73,19 @@ async fn a_wrong_text_changes_nothing_and_says_all_that_is_wrong() {
     let caller = Caller::new().await;
     caller.call("update_notebook", json!({"updates": FIRST})).await;
     let before = caller.call("read_notebook", json!({})).await;
-    let wrong = "CURRENT_PROGRESS:\n  Completed:\n    - All\nKEY_LEARNINGS:\n  ADD:\n    - no reason\n  ARCHIVE:\n    - KL-1\n";
+    let wrong =
+        "CURRENT_PROGRESS:\n  Completed:\n    - All\nKEY_LEARNINGS:\n  ADD:\n    - no reason\n  ARCHIVE:\n    - KL-1\n";
     let error = caller.try_call("update_notebook", json!({"updates": wrong})).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     let message = error.to_string();
-    for part in ["nothing was applied: line 1, ", "; line 6, ", "; line 8, ", "Example of a correct call: update_notebook {"] {
+    for part in
+        ["nothing was applied: line 1, ", "; line 6, ", "; line 8, ", "Example of a correct call: update_notebook {"]
+    {
         assert!(message.contains(part), "{part}: {message}");
     }
-    for input in [json!({}), json!({"updates": "just words"}), json!({"updates": FIRST, "name": " "}), json!({"updates": 7})] {
+    for input in
+        [json!({}), json!({"updates": "just words"}), json!({"updates": FIRST, "name": " "}), json!({"updates": 7})]
+    {
         let error = caller.try_call("update_notebook", input).await.unwrap_err();
         assert_eq!(error.code(), "invalid_input", "{error}");
     }
