@@ -8,6 +8,7 @@ use corkboard::transfer::TransferError;
 use corkboard::{Error, ErrorKind, LimitName, Refusal, Sealing, SnapshotError};
 use serde::Serialize;
 
+use crate::draw;
 use crate::output::{EntryView, clip, one_line, value_text};
 
 /// The most of a value that an error shows.
@@ -158,6 +159,7 @@ enum Details<'a> {
     Conflict { key: &'a str, expected: u64, current: Option<Box<EntryView<'a>>> },
     RevConflict { expected: u64, current_rev: u64 },
     Limit { limit: LimitName, used: u64, allowed: u64 },
+    Notebook { problems: &'a [corkboard::notebook::Problem] },
 }
 
 impl Problem<'_> {
@@ -166,6 +168,9 @@ impl Problem<'_> {
         if let Details::Conflict { current: Some(entry), .. } = &self.details {
             let value = clip(&one_line(&value_text(entry.value)), SHOWN_VALUE);
             text += &format!("\ncurrent value, version {}, by {}: {value}", entry.version, entry.metadata.author);
+        }
+        if let Details::Notebook { problems } = &self.details {
+            text = format!("error: nothing was applied\n{}", draw::problems(problems));
         }
         if let Some(hint) = &self.hint {
             text += &format!("\nhint: {hint}");
@@ -207,6 +212,7 @@ fn of_library(error: &Error) -> Problem<'_> {
         Error::Refused(Refusal::Limit { limit, used, allowed }) => {
             Details::Limit { limit: *limit, used: *used, allowed: *allowed }
         }
+        Error::NotebookProblems { problems } => Details::Notebook { problems },
         _ => Details::None {},
     };
     Problem { code: error.code(), message: error.to_string(), hint: hint(error), details }
@@ -246,6 +252,9 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
         Refusal::RevConflict { expected, current } => {
             format!("`cork memory watch --from {expected}` shows what changed; then try again with --if-rev {current}")
         }
+        Refusal::NotebookConflict { current, .. } => {
+            format!("`cork notebook history` shows what changed; then try again with --if-version {current}")
+        }
         Refusal::NotText { key, .. } => format!("`cork memory set {key} …` replaces the value"),
         Refusal::NoEntry { .. } => "`cork memory list` shows what there is".into(),
         Refusal::ScopeGone { .. } => "`cork scope list` shows the scopes there are".into(),
@@ -256,6 +265,9 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
             LimitName::NoteBytes => "keep long texts in an entry: `cork memory set KEY -`".into(),
             LimitName::EntriesPerAgent | LimitName::StateBytes => {
                 "`cork memory list` shows what there is; `cork memory remove` makes room".into()
+            }
+            LimitName::LearningsPerNotebook | LimitName::SnippetsPerNotebook => {
+                "`cork notebook show` shows them; an `ARCHIVE` bullet makes room".into()
             }
             LimitName::NotesPerAgent => "`cork memory note remove` makes room".into(),
             LimitName::ScopesPerAgent => "`cork scope list` shows them; `cork scope dispose` makes room".into(),

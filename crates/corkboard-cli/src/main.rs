@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod conditions;
+mod draw;
 mod exit;
 mod input;
 mod output;

@@ -9,6 +9,7 @@ mod handoff;
 mod import;
 mod memory;
 mod migrate;
+mod notebook;
 mod scope;
 mod snapshot;
 mod stats;
@@ -29,6 +30,8 @@ pub(crate) enum Command {
     Memory(memory::Memory),
     #[command(subcommand)]
     Scope(scope::ScopeCommand),
+    #[command(subcommand)]
+    Notebook(notebook::Notebook),
     Handoff(handoff::Handoff),
     Activity(activity::Activity),
     #[command(subcommand)]
@@ -73,6 +76,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
     let result = match command {
         Command::Memory(memory) => memory.run(&session).await,
         Command::Scope(scope) => scope.run(&session).await,
+        Command::Notebook(notebook) => notebook.run(&session).await,
         Command::Handoff(handoff) => handoff.run(&session).await,
         Command::Activity(activity) => activity.run(&session).await,
         Command::Tools(tools) => tools.run(&session).await,

@@ -14,6 +14,7 @@ mod errors;
 mod file;
 mod help;
 mod memory;
+mod notebook;
 mod processes;
 mod readme;
 mod scope;

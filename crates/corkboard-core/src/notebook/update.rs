@@ -5,6 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -64,6 +65,19 @@ pub struct NotebookContent {
     /// The snippets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snippets: Vec<Arc<Snippet>>,
+}
+
+impl fmt::Display for NotebookUpdate {
+    /// In a few words: `progress, +KL-4, -KL-1`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let progress = self.progress.iter().map(|_| String::from("progress"));
+        let learnings = self.learnings.iter().map(|(id, _)| format!("+{id}"));
+        let old_learnings = self.archived_learnings.iter().map(|old| format!("-{}", old.id));
+        let snippets = self.snippets.iter().map(|(id, _)| format!("+{id}"));
+        let old_snippets = self.archived_snippets.iter().map(|old| format!("-{}", old.id));
+        let all = progress.chain(learnings).chain(old_learnings).chain(snippets).chain(old_snippets);
+        f.write_str(&all.collect::<Vec<_>>().join(", "))
+    }
 }
 
 impl NotebookUpdate {

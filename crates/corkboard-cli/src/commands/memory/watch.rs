@@ -123,6 +123,16 @@ impl ScopeNames {
             AgentEvent::ScopeDisposed { name, entries, .. } => {
                 format!("disposed scope {} with {}", one_line(name.as_str()), count(*entries, "entry", "entries"))
             }
+            AgentEvent::NotebookUpdated { notebook, update } => {
+                format!("updated notebook {}: {}", one_line(notebook.as_str()), short(&update.to_string()))
+            }
+            AgentEvent::NotebookRestored { notebook, content } => {
+                format!("restored notebook {} to revision {}", one_line(notebook.as_str()), content.rev)
+            }
+            AgentEvent::NotebookCleared { notebook } => format!("cleared notebook {}", one_line(notebook.as_str())),
+            AgentEvent::NotebookItemRemoved { notebook, id } => {
+                format!("removed {id} from notebook {}", one_line(notebook.as_str()))
+            }
             AgentEvent::Restored { image } => {
                 let entries = image.scopes.iter().map(|scope| scope.entries.len() as u64).sum();
                 format!("restored a snapshot of {}", count(entries, "entry", "entries"))

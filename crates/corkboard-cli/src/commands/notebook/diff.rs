@@ -1,0 +1,33 @@
+//! `cork notebook diff`.
+
+use clap::Args;
+
+use super::Name;
+use crate::exit::Failure;
+use crate::output::shown;
+use crate::session::Session;
+
+/// Show what changed from one revision to another
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  cork notebook diff 3 7")]
+pub(crate) struct Diff {
+    /// The one revision
+    #[arg(value_name = "A")]
+    from: u64,
+
+    /// The other
+    #[arg(value_name = "B")]
+    to: u64,
+
+    #[command(flatten)]
+    name: Name,
+}
+
+impl Diff {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let diff = self.name.open(session)?.diff(self.from, self.to).await?;
+        session.output.answer(&diff, || shown(diff.to_string().trim_end()))
+    }
+}

@@ -1,0 +1,41 @@
+//! `cork notebook history`.
+
+use clap::Args;
+
+use super::Name;
+use crate::exit::Failure;
+use crate::output::{one_line, time};
+use crate::session::Session;
+
+/// Show what was done to a notebook, oldest first
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork notebook history
+  cork notebook history --name review --json")]
+pub(crate) struct History {
+    #[command(flatten)]
+    name: Name,
+}
+
+impl History {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let history = self.name.open(session)?.history().await?;
+        session.output.answer(&history, || {
+            let mut lines = Vec::new();
+            if history.from_rev > 0 {
+                lines.push(format!("revisions before {} are no longer held", history.from_rev));
+            }
+            for revision in &history.revisions {
+                lines.push(format!("{}  {}  {}", revision.rev, time(revision.at), one_line(&revision.by)));
+                lines.extend(
+                    revision.changes.changes.iter().map(|change| format!("  {}", one_line(&change.to_string()))),
+                );
+            }
+            match lines.is_empty() {
+                true => format!("notebook {} was never written", self.name.name),
+                false => lines.join("\n"),
+            }
+        })
+    }
+}

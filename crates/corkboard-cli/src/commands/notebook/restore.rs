@@ -1,0 +1,39 @@
+//! `cork notebook restore`.
+
+use clap::Args;
+use corkboard::notebook::NotebookDiff;
+use serde::Serialize;
+
+use super::Name;
+use crate::exit::Failure;
+use crate::output::shown;
+use crate::session::Session;
+
+/// Show again what the notebook showed at a revision
+///
+/// What it shows now and did not then is archived; nothing is lost, and ids stay as they were.
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  cork notebook restore 3")]
+pub(crate) struct Restore {
+    /// Which revision
+    rev: u64,
+
+    #[command(flatten)]
+    name: Name,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    rev: u64,
+    changes: NotebookDiff,
+}
+
+impl Restore {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let (rev, changes) = self.name.open(session)?.restore(self.rev).await?;
+        let answer = Answer { rev, changes };
+        session.output.answer(&answer, || shown(answer.changes.to_string().trim_end()))
+    }
+}

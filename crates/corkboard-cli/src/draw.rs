@@ -1,0 +1,20 @@
+//! Problems in a text, drawn at their lines.
+
+use corkboard::notebook::Problem;
+
+use crate::output::one_line;
+
+/// The line, and a mark below the character.
+pub(crate) fn problems(problems: &[Problem]) -> String {
+    problems.iter().map(problem).collect::<Vec<_>>().join("\n")
+}
+
+fn problem(problem: &Problem) -> String {
+    // A tab takes one column here, so that the mark stands where it should; all else that is not to be seen is escaped.
+    let plain = |text: String| one_line(&text.replace('\t', " "));
+    let before: String = problem.excerpt.chars().take(problem.excerpt_column - 1).collect();
+    let indent = " ".repeat(plain(before).chars().count());
+    let number = problem.line.to_string();
+    let margin = " ".repeat(number.len());
+    format!("{problem}\n{margin} |\n{number} | {}\n{margin} | {indent}^", plain(problem.excerpt.clone()))
+}
