@@ -120,7 +120,8 @@ async fn a_hopeless_model_changes_nothing() {
     let before = notebook.get().await.unwrap();
     let (report, server) = update(&notebook, vec![says(BAD), says("I'd rather not."), says(BAD)]).await;
     assert_eq!((&report.outcome, report.attempts.len(), server.seen().len()), (&UpdateOutcome::Refused, 3, 3));
-    assert_eq!((report.is_done(), report.error_kind(), report.version), (false, Some(ErrorKind::Invalid), None));
+    assert_eq!((report.is_done(), report.version), (false, None));
+    assert_eq!(report.failure(), Some(("update_refused", ErrorKind::Invalid)));
     assert_eq!(report.last_answer(), Some(BAD));
     assert_eq!(notebook.get().await.unwrap(), before);
 }
@@ -167,6 +168,7 @@ async fn a_model_that_does_not_answer_changes_nothing() {
         let (report, server) = update(&notebook, script).await;
         let UpdateOutcome::ModelFailed { code: found, .. } = &report.outcome else { panic!("{report:?}") };
         assert_eq!((found.as_str(), notebook.get().await.unwrap()), (code, before));
+        assert_eq!(report.failure().unwrap().0, code);
         assert_eq!(report.output_tokens, 7 * report.attempts.len() as u64);
         assert!(server.seen().len() <= 3);
     }

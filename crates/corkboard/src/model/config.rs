@@ -67,7 +67,7 @@ impl FromStr for Provider {
 pub struct ModelTimeouts {
     /// Until there is a connection.
     pub connect: Duration,
-    /// Until the next part of an answer comes, the first included.
+    /// Until the next part of an answer comes, the first and the connection included.
     pub idle: Duration,
     /// Until the answer is complete, all attempts and the waits between them included.
     pub total: Duration,

@@ -114,21 +114,39 @@ impl ModelError {
         self.kind() == ErrorKind::Unavailable
     }
 
-    fn classify(&self) -> (&'static str, ErrorKind) {
+    /// The one table, by the code: reports have nothing else.
+    pub(crate) fn by_code(code: &str) -> (&'static str, ErrorKind) {
         use ErrorKind::*;
-        match self {
-            Self::Config(_) => ("model_config", Invalid),
-            Self::NoKey { .. } => ("model_no_key", Denied),
-            Self::Denied { .. } => ("model_denied", Denied),
-            Self::Rejected { .. } => ("model_rejected", Invalid),
-            Self::Busy { .. } => ("model_busy", Unavailable),
-            Self::Unreachable(_) => ("model_unreachable", Unavailable),
-            Self::TimedOut { .. } => ("model_timeout", Unavailable),
-            Self::Cut(_) => ("model_cut", Unavailable),
-            Self::Malformed(_) => ("model_malformed", Invalid),
-            Self::TooLong { .. } => ("model_too_long", Limit),
-            Self::Redirected { .. } => ("model_redirected", Invalid),
-            Self::Failed(_) => ("model_failed", Caller),
-        }
+        let kinds = [
+            ("model_config", Invalid),
+            ("model_no_key", Denied),
+            ("model_denied", Denied),
+            ("model_rejected", Invalid),
+            ("model_busy", Unavailable),
+            ("model_unreachable", Unavailable),
+            ("model_timeout", Unavailable),
+            ("model_cut", Unavailable),
+            ("model_malformed", Invalid),
+            ("model_too_long", Limit),
+            ("model_redirected", Invalid),
+        ];
+        kinds.into_iter().find(|(known, _)| *known == code).unwrap_or(("model_failed", Caller))
+    }
+
+    fn classify(&self) -> (&'static str, ErrorKind) {
+        Self::by_code(match self {
+            Self::Config(_) => "model_config",
+            Self::NoKey { .. } => "model_no_key",
+            Self::Denied { .. } => "model_denied",
+            Self::Rejected { .. } => "model_rejected",
+            Self::Busy { .. } => "model_busy",
+            Self::Unreachable(_) => "model_unreachable",
+            Self::TimedOut { .. } => "model_timeout",
+            Self::Cut(_) => "model_cut",
+            Self::Malformed(_) => "model_malformed",
+            Self::TooLong { .. } => "model_too_long",
+            Self::Redirected { .. } => "model_redirected",
+            Self::Failed(_) => "model_failed",
+        })
     }
 }

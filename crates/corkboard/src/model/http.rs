@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
@@ -101,7 +100,7 @@ impl Client {
             headers.insert(HeaderName::from_static(name), value);
         }
         let request = self.http.post(self.url.clone()).headers(headers).body(body);
-        let response = self.within_idle(self.timeouts.connect, request.send()).await?;
+        let response = self.within_idle(request.send()).await?;
         let status = response.status();
         if !status.is_success() {
             return Err(self.failure(response).await);
@@ -114,7 +113,7 @@ impl Client {
         let mut events = Events::new(self.body_limit());
         let mut answer = Draft::default();
         while !answer.is_ended {
-            let bytes = match self.within_idle(Duration::ZERO, response.chunk()).await {
+            let bytes = match self.within_idle(response.chunk()).await {
                 Ok(bytes) => bytes,
                 // Its text was complete, and only how it was counted is missing.
                 Err(_) if answer.stop.is_some() => break,
@@ -171,7 +170,7 @@ impl Client {
     /// A body up to a limit, and whether that is all of it.
     async fn read(&self, mut response: Response, limit: usize) -> Result<(Vec<u8>, bool), ModelError> {
         let mut body = Vec::new();
-        while let Some(bytes) = self.within_idle(Duration::ZERO, response.chunk()).await? {
+        while let Some(bytes) = self.within_idle(response.chunk()).await? {
             if body.len() + bytes.len() > limit {
                 return Ok((body, false));
             }
@@ -180,13 +179,9 @@ impl Client {
         Ok((body, true))
     }
 
-    async fn within_idle<T>(
-        &self,
-        more: Duration,
-        next: impl Future<Output = reqwest::Result<T>>,
-    ) -> Result<T, ModelError> {
+    async fn within_idle<T>(&self, next: impl Future<Output = reqwest::Result<T>>) -> Result<T, ModelError> {
         let idle = self.timeouts.idle;
-        match timeout(idle.saturating_add(more), next).await {
+        match timeout(idle, next).await {
             Ok(Ok(next)) => Ok(next),
             Ok(Err(error)) if error.is_connect() && error.is_timeout() => {
                 Err(ModelError::TimedOut { what: TimedOut::Connect, after: self.timeouts.connect })

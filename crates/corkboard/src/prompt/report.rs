@@ -133,12 +133,12 @@ impl UpdateReport {
         self.attempts.last().map(|attempt| attempt.answer.as_str())
     }
 
-    /// What kind of error it was, if it was one.
-    pub fn error_kind(&self) -> Option<ErrorKind> {
+    /// The short name and the kind of what went wrong, if something did.
+    pub fn failure(&self) -> Option<(&'static str, ErrorKind)> {
         match &self.outcome {
-            UpdateOutcome::Refused => Some(ErrorKind::Invalid),
-            UpdateOutcome::ModelFailed { .. } => Some(ErrorKind::Unavailable),
-            _ => None,
+            UpdateOutcome::Applied | UpdateOutcome::Unchanged | UpdateOutcome::DryRun => None,
+            UpdateOutcome::Refused => Some(("update_refused", ErrorKind::Invalid)),
+            UpdateOutcome::ModelFailed { code, .. } => Some(ModelError::by_code(code)),
         }
     }
 
