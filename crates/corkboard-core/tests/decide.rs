@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use corkboard_core::agent::{
     AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, EntryChange, Kept, MemorySnapshot, Separator,
 };
+use corkboard_core::notebook::{Block, ItemId, LearningId, NewLearning, SnippetId, UnknownIds};
 use corkboard_core::{
     AgentId, Entry, EntryData, EntryMetadata, IdempotencyKey, Key, LimitName, LimitWarning, Limits, MemoryKind, Note,
     NoteId, Outcome, Refusal, Request, Role, ScopeId, ScopeName, Space, Usage,
@@ -21,9 +22,12 @@ use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use support::{
-    AgentOutcome, Memory, actor, at, create_scope, events, json, key, note, reply, scope_name, set, set_with,
+    AgentOutcome, Memory, actor, at, create_scope, events, json, key, note, notebook_name, reply, scope_name, set,
+    set_with, update_notebook,
 };
 
+/// A text that adds one learning.
+const LEARNED: &str = "KEY_LEARNINGS:\n  ADD:\n    - because it came up: it is so\n";
 const ROOT: ScopeId = ScopeId::ROOT;
 const NOWHERE: ScopeId = ScopeId(Uuid::max());
 
@@ -126,12 +130,54 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
             },
             Refusal::RoleDenied { principal: "ann".into(), role: Role::Observer },
         ),
+        (
+            || {
+                let archive = "KEY_LEARNINGS:\n  ARCHIVE:\n    - KL-1 because old\n    - KL-7 because old\nVERBATIM_CONTEXT:\n  ARCHIVE:\n    - VC-1 because old\n";
+                refused(&[update_notebook("main", LEARNED)], update_notebook("main", archive))
+            },
+            Refusal::UnknownItems {
+                notebook: notebook_name("main"),
+                ids: vec![ItemId::Learning(LearningId(7)), ItemId::Snippet(SnippetId(1))],
+            },
+        ),
+        (
+            || {
+                let AgentCommand::UpdateNotebook { notebook, block, unknown_ids, .. } =
+                    update_notebook("main", LEARNED)
+                else {
+                    panic!("another command")
+                };
+                let late = AgentCommand::UpdateNotebook { notebook, block, unknown_ids, if_version: Some(0) };
+                refused(&[update_notebook("main", LEARNED)], late)
+            },
+            Refusal::NotebookConflict { notebook: notebook_name("main"), expected: 0, current: 1 },
+        ),
+        (
+            || {
+                let learning = NewLearning { text: "two\nlines".into(), reason: "r".into() };
+                let block = Box::new(Block { learnings: vec![learning], ..Block::default() });
+                let (notebook, unknown_ids) = (notebook_name("main"), UnknownIds::Refuse);
+                refused(&[], AgentCommand::UpdateNotebook { notebook, block, unknown_ids, if_version: None })
+            },
+            Refusal::Unreadable { what: "learning", text: "two\nlines".into() },
+        ),
+        (
+            || {
+                let mut memory = Memory::new(Limits::default());
+                memory.tell(update_notebook("main", LEARNED));
+                let mut content = memory.state().notebook("main").unwrap().content(1);
+                content.learnings.push(content.learnings[0].clone());
+                let (notebook, content) = (notebook_name("main"), Box::new(content));
+                memory.send(AgentCommand::RestoreNotebook { notebook, content, if_version: None }).unwrap_err()
+            },
+            Refusal::NotebookContradicts { notebook: notebook_name("main"), reason: "KL-1 is listed twice".into() },
+        ),
     ];
     for (act, expected) in &cases {
         assert_eq!(act(), *expected);
     }
     let reached: BTreeSet<_> = cases.iter().map(|(_, refusal)| refusal_name(refusal)).collect();
-    assert_eq!(reached.len(), 14, "a refusal is missing: {reached:?}");
+    assert_eq!(reached.len(), 18, "a refusal is missing: {reached:?}");
     let messages: Vec<_> = cases.iter().map(|(_, refusal)| refusal.to_string()).collect();
     insta::assert_snapshot!(messages.join("\n"), @r#"
     key must not be blank
@@ -155,6 +201,10 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
     the snapshot belongs to agent "bob", not to "ann"
     idempotency key "k" was used at revision 2 with another body
     ann is an observer and may not change anything
+    notebook main has no KL-7, VC-1
+    notebook main is at version 1, not 0
+    learning "two\nlines" cannot be kept: written in the notebook's language it would be read as something else
+    notebook main cannot be restored: KL-1 is listed twice
     "#);
 }
 
@@ -175,6 +225,10 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         Refusal::RootScope => "root scope",
         Refusal::AgentMismatch { .. } => "agent mismatch",
         Refusal::IdempotencyMismatch { .. } => "idempotency mismatch",
+        Refusal::UnknownItems { .. } => "unknown items",
+        Refusal::NotebookConflict { .. } => "notebook conflict",
+        Refusal::Unreadable { .. } => "unreadable",
+        Refusal::NotebookContradicts { .. } => "notebook contradicts",
     }
 }
 

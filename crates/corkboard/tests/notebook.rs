@@ -113,20 +113,18 @@ async fn history_goes_back_and_what_was_shown_can_be_shown_again() {
 
 #[tokio::test]
 async fn a_trimmed_log_answers_with_the_oldest_that_is_held() {
-    on_every_store(async |home| {
-        let options = Options {
-            retention: Some(Retention::Revisions(2)),
-            snapshots: SnapshotPolicy { events: 3, ..SnapshotPolicy::default() },
-            ..home.options()
-        };
-        let board = home.open_with(options).await;
-        let agent = board.agent("A").unwrap();
-        let notebook = agent.notebook("main").unwrap();
-        for round in 0..12 {
-            home.clock.advance(std::time::Duration::from_secs(60));
-            notebook.apply(&format!("CURRENT_PROGRESS:\n  In Progress:\n    - round {round}\n")).await.unwrap();
-            board.tick().await.unwrap();
-        }
+    let home = common::Home::sqlite();
+    let often = SnapshotPolicy { events: 10, bytes: u64::MAX };
+    let options = Options { retention: Some(Retention::Revisions(1)), snapshots: often, ..home.options() };
+    let board = home.open_with(options).await;
+    let notebook = board.agent("A").unwrap().notebook("main").unwrap();
+    for round in 0..25 {
+        notebook.apply(&format!("CURRENT_PROGRESS:\n  In Progress:\n    - round {round}\n")).await.unwrap();
+    }
+    board.close().await.unwrap();
+    let board = home.open().await;
+    let notebook = board.agent("A").unwrap().notebook("main").unwrap();
+    {
         let history = notebook.history().await.unwrap();
         assert!(history.from_rev > 0, "{history:?}");
         let gone = notebook.at(0).await.unwrap_err();
@@ -136,9 +134,11 @@ async fn a_trimmed_log_answers_with_the_oldest_that_is_held() {
         );
         let oldest = notebook.at(history.from_rev).await.unwrap();
         assert_eq!(&*oldest.progress.in_progress[0], format!("round {}", history.from_rev - 1));
-        assert_eq!(notebook.at(12).await.unwrap(), notebook.get().await.unwrap());
-    })
-    .await;
+        assert_eq!(history.revisions.last().unwrap().rev, 25);
+        assert_eq!(notebook.at(25).await.unwrap(), notebook.get().await.unwrap());
+        let then = notebook.restore(history.from_rev).await.unwrap();
+        assert_eq!(then.0, 26);
+    }
 }
 
 #[tokio::test]

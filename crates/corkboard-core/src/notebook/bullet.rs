@@ -19,6 +19,30 @@ pub(super) fn after_because(text: &str) -> Option<&str> {
 /// Splits at the colon that ends the reason: the first outside of quotes and brackets. Where something is left open so that
 /// there is none, brackets do not count, then quotes neither.
 pub(super) fn split_reason(text: &str) -> Option<(&str, &str)> {
+    match text.bytes().position(is_special) {
+        // Most reasons have nothing special before their colon.
+        Some(first) if text.as_bytes().get(first) == Some(&b':') => split_at(text, first),
+        Some(_) => split_special(text),
+        None => None,
+    }
+}
+
+/// What may open or close something, and the colon. Of what is not ASCII it is not known.
+fn is_special(byte: u8) -> bool {
+    const SPECIAL: [bool; 256] = {
+        let mut special = [false; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            special[byte] = byte >= 128
+                || matches!(byte as u8, b':' | b'"' | b'\'' | b'`' | b'(' | b')' | b'[' | b']' | b'{' | b'}');
+            byte += 1;
+        }
+        special
+    };
+    SPECIAL.get(usize::from(byte)).copied().unwrap_or(true)
+}
+
+fn split_special(text: &str) -> Option<(&str, &str)> {
     let mut outside_quotes = None;
     let mut depth = 0_usize;
     // A quote that was not closed is a mark like any other, and so are those of its kind after it.
@@ -69,27 +93,42 @@ pub(super) fn split_label(content: &str) -> Option<(&str, &str)> {
 
 /// Whether a learning, written down, is read as this one.
 pub(super) fn is_readable_learning(reason: &str, text: &str) -> bool {
-    !reason.is_empty() && is_line(text) && is_line(reason) && {
-        let written = format!("because {reason}: {text}");
-        after_because(&written).and_then(split_reason) == Some((reason, text))
-    }
+    is_line(text)
+        && is_line(reason)
+        && (is_plain(reason) || {
+            let written = format!("because {reason}: {text}");
+            after_because(&written).and_then(split_reason) == Some((reason, text))
+        })
+}
+
+/// Whether a reason ends at its own end, whatever follows.
+fn is_plain(reason: &str) -> bool {
+    !reason.bytes().any(is_special)
 }
 
 /// Whether the first line of a snippet, written down, is read as this one.
 pub(super) fn is_readable_label(reason: &str, label: &str) -> bool {
-    !reason.is_empty() && is_line(label) && is_line(reason) && {
-        let written = format!("because {reason}: {label} =>");
-        let content = after_because(&written).and_then(split_reason);
-        content.and_then(|(read, content)| Some((read, split_label(content)?.0))) == Some((reason, label))
-    }
+    is_line(label)
+        && is_line(reason)
+        && (is_plain(reason) && !label.contains("=>") || {
+            let written = format!("because {reason}: {label} =>");
+            let content = after_because(&written).and_then(split_reason);
+            content.and_then(|(read, content)| Some((read, split_label(content)?.0))) == Some((reason, label))
+        })
 }
 
 /// Whether a bullet of the progress, written down, is read as this one.
 pub(super) fn is_readable_bullet(text: &str) -> bool {
-    is_line(text) && !is_nothing(text) && {
-        let written = format!("- {text}");
-        matches!(Line::new(1, &written).shape(), Shape::Bullet(bullet) if bullet.text == text)
-    }
+    is_line(text)
+        && !is_nothing(text)
+        && ({
+            // A header has a colon, or is set off.
+            let begins_plainly = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+            begins_plainly && !text.contains(':')
+        } || {
+            let written = format!("- {text}");
+            matches!(Line::new(1, &written).shape(), Shape::Bullet(bullet) if bullet.text == text)
+        })
 }
 
 /// Whether a snippet, written down, is read as this one.

@@ -276,18 +276,18 @@ impl<'a> Parser<'a> {
 
     /// The reason and what it is for.
     fn reasoned(&mut self, line: &Line<'a>, text: &'a str, content: &str) -> Option<(&'a str, &'a str)> {
-        let form = format!("`- because <reason>: {content}`");
+        let form = || format!("`- because <reason>: {content}`");
         let Some(rest) = after_because(text) else {
-            self.problem(ProblemKind::NoReason, line, text, format!("an `ADD` bullet must read {form}"));
+            self.problem(ProblemKind::NoReason, line, text, format!("an `ADD` bullet must read {}", form()));
             return None;
         };
         let Some((reason, content)) = split_reason(rest) else {
-            let message = format!("there is no `:` after the reason; an `ADD` bullet must read {form}");
+            let message = format!("there is no `:` after the reason; an `ADD` bullet must read {}", form());
             self.problem(ProblemKind::NoContent, line, rest.get(rest.len()..).unwrap_or_default(), message);
             return None;
         };
         if reason.is_empty() {
-            self.problem(ProblemKind::NoReason, line, rest, format!("the reason is empty; it must read {form}"));
+            self.problem(ProblemKind::NoReason, line, rest, format!("the reason is empty; it must read {}", form()));
             return None;
         }
         if content.is_empty() {
@@ -295,7 +295,7 @@ impl<'a> Parser<'a> {
                 ProblemKind::NoContent,
                 line,
                 content,
-                format!("nothing follows the reason; it must read {form}"),
+                format!("nothing follows the reason; it must read {}", form()),
             );
             return None;
         }
@@ -360,15 +360,15 @@ impl<'a> Parser<'a> {
 
     fn archive(&mut self, line: &Line<'a>, section: Section, bullet: Bullet<'a>) {
         let kind = if section == Section::Learnings { "KL" } else { "VC" };
-        let form = format!("`- {kind}-<number> because <reason>`");
+        let form = || format!("`- {kind}-<number> because <reason>`");
         let (id, reason) = match bullet::archival(bullet.text) {
             ArchivalText::Read { id, reason } => (id, reason),
             ArchivalText::NoReason { at } => {
-                let message = format!("an `ARCHIVE` bullet needs a reason and must read {form}");
+                let message = format!("an `ARCHIVE` bullet needs a reason and must read {}", form());
                 return self.problem(ProblemKind::NoReason, line, at, message);
             }
             ArchivalText::NoId { at } => {
-                let message = format!("an `ARCHIVE` bullet must read {form}");
+                let message = format!("an `ARCHIVE` bullet must read {}", form());
                 return self.problem(ProblemKind::BadId, line, at, message);
             }
         };
@@ -376,7 +376,7 @@ impl<'a> Parser<'a> {
             (Ok(item @ ItemId::Learning(_)), Section::Learnings) => item,
             (Ok(item @ ItemId::Snippet(_)), Section::Snippets) => item,
             _ => {
-                let message = format!("expected an id such as {kind}-1: an `ARCHIVE` bullet here must read {form}");
+                let message = format!("expected an id such as {kind}-1: an `ARCHIVE` bullet here must read {}", form());
                 return self.problem(ProblemKind::BadId, line, id, message);
             }
         };

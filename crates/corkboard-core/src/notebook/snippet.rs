@@ -23,7 +23,7 @@ pub(super) struct Draft<'a> {
     pub keep: bool,
     /// What follows the arrow.
     first: Option<&'a str>,
-    lines: Vec<&'a str>,
+    lines: Vec<Part<'a>>,
     raw: bool,
     /// A fence that a raw snippet opened.
     fence: Option<Fence>,
@@ -76,7 +76,7 @@ impl<'a> Draft<'a> {
         can_close: impl FnOnce(Fence) -> bool,
     ) -> Whose {
         if line.is_blank() {
-            self.lines.push(line.text);
+            self.lines.push(Part::of(line));
             self.after_blank = true;
             return Whose::Snippet;
         }
@@ -117,7 +117,7 @@ impl<'a> Draft<'a> {
     }
 
     fn push(&mut self, line: &Line<'a>) -> Whose {
-        self.lines.push(line.text);
+        self.lines.push(Part::of(line));
         self.after_blank = false;
         self.has_text = true;
         Whose::Snippet
@@ -126,29 +126,39 @@ impl<'a> Draft<'a> {
     /// The snippet, byte for byte, less the bullet's text column; line ends as LF. Where a line is indented less than that,
     /// all lines lose so much less, so that they keep their places to each other.
     pub(super) fn finish(mut self) -> String {
-        let indent = |line: &str| indentation(line, usize::MAX).0;
         // Blank lines after it belong to the layout, unless they reach the column of its text.
         while let Some(last) = self.lines.last()
-            && is_blank(last)
-            && indent(last) < self.text_column
+            && last.is_blank
+            && last.indent < self.text_column
         {
             self.lines.pop();
         }
-        let with_text = self.lines.iter().filter(|line| !is_blank(line));
-        let taken = with_text.map(|line| indent(line)).min().unwrap_or(self.text_column).min(self.text_column);
-        let bytes: usize = self.lines.iter().map(|line| line.len() + 1).sum();
+        let with_text = self.lines.iter().filter(|line| !line.is_blank);
+        let taken = with_text.map(|line| line.indent).min().unwrap_or(self.text_column).min(self.text_column);
+        let bytes: usize = self.lines.iter().map(|line| line.text.len() + 1).sum();
         let mut text = String::with_capacity(self.first.map_or(0, str::len) + bytes);
         text.push_str(self.first.unwrap_or_default());
         for (index, line) in self.lines.iter().enumerate() {
             if index > 0 || self.first.is_some() {
                 text.push('\n');
             }
-            text.push_str(line.get(indentation(line, taken).1..).unwrap_or_default());
+            let layout = indentation(line.text, taken).1;
+            text.push_str(line.text.get(layout..).unwrap_or_default());
         }
         text
     }
 }
 
-fn is_blank(line: &str) -> bool {
-    line.trim().is_empty()
+/// A line, and what was seen of it.
+#[derive(Debug)]
+struct Part<'a> {
+    text: &'a str,
+    indent: usize,
+    is_blank: bool,
+}
+
+impl<'a> Part<'a> {
+    fn of(line: &Line<'a>) -> Self {
+        Self { text: line.text, indent: line.indent, is_blank: line.is_blank() }
+    }
 }

@@ -6,7 +6,7 @@ use corkboard_core::notebook::parse;
 pub(crate) fn read(text: &str) -> String {
     let parsed = parse(text);
     let mut lines = Vec::new();
-    for progress in &parsed.block.progress {
+    if let Some(progress) = &parsed.block.progress {
         for (list, bullets) in progress.lists() {
             lines.extend(bullets.iter().map(|bullet| format!("{list}: {bullet}")));
         }
