@@ -186,7 +186,7 @@ mod tests {
     fn words_for_cork(example: &str) -> Vec<String> {
         let script = format!(
             "cork() {{ printf '%s\\0' cork \"$@\" >&3; exec 3>/dev/null; }}; id=0123; PATH=/nowhere; {{ {}\n}} 3>&1 >/dev/null",
-            example.replace(" > ", " # ").replace("--stdin <", "--stdin #")
+            example.replace(" > ", " # ").replace("--stdin <", "--stdin #").replace("apply - <", "apply - #")
         );
         let output = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
         let words = String::from_utf8(output.stdout).unwrap();

@@ -3,6 +3,7 @@
 use corkboard_core::notebook::Problem;
 use corkboard_core::{Refusal, ScopeId};
 
+use crate::model::ModelError;
 use crate::options::Tier;
 use crate::snapshot::SnapshotError;
 use crate::store::StoreError;
@@ -105,6 +106,9 @@ pub enum Error {
     /// Logs could not be moved.
     #[error(transparent)]
     Transfer(#[from] TransferError),
+    /// A model did not answer.
+    #[error(transparent)]
+    Model(#[from] ModelError),
     /// A context window cannot be that small.
     #[error("a context window of {budget} tokens is too small; the least is {least}")]
     ContextBudget {
@@ -242,6 +246,7 @@ impl Error {
                 StoreError::Closed => ("closed", Unavailable),
             },
             Self::Transfer(error) => (error.code(), error.kind()),
+            Self::Model(error) => (error.code(), error.kind()),
             Self::ContextBudget { .. } => ("context_budget", Invalid),
             Self::NotebookProblems { .. } => ("notebook_problems", Invalid),
             Self::Closed => ("closed", Unavailable),

@@ -25,6 +25,8 @@
 //! Everything remembered is a revisioned log: see `ARCHITECTURE.md`.
 
 pub mod context;
+pub mod model;
+pub mod prompt;
 pub mod scratchpad;
 pub mod store;
 #[cfg(feature = "testing")]

@@ -14,7 +14,12 @@ mod errors;
 mod file;
 mod help;
 mod memory;
+#[cfg(feature = "model")]
+#[path = "../../../corkboard/tests/model_server/mod.rs"]
+mod model_server;
 mod notebook;
+#[cfg(feature = "model")]
+mod notebook_update;
 mod processes;
 mod readme;
 mod scope;

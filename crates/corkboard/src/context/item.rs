@@ -13,44 +13,44 @@ const LEAST_SHOWN: u64 = 8;
 
 /// What is to be shown.
 #[derive(Clone, Copy)]
-pub(super) enum Body<'a> {
+pub(crate) enum Body<'a> {
     Text(&'a str),
     Value(&'a Content),
 }
 
 impl<'a> Body<'a> {
     /// A text as it is, any other value as compact JSON.
-    fn text(self) -> Cow<'a, str> {
+    pub(super) fn text(self) -> Cow<'a, str> {
         match self {
             Self::Text(text) => text.into(),
             Self::Value(value) => value.as_text().unwrap_or_else(|| compact_json(value.as_json())),
         }
     }
 
-    pub(super) fn is_blank(self) -> bool {
+    pub(crate) fn is_blank(self) -> bool {
         self.text().trim().is_empty()
     }
 }
 
 /// A thing written out: whole lines, none of which begins at column 0.
-pub(super) struct Rendered {
-    pub(super) text: String,
-    pub(super) tokens: u64,
-    pub(super) is_cut: bool,
+pub(crate) struct Rendered {
+    pub(crate) text: String,
+    pub(crate) tokens: u64,
+    pub(crate) is_cut: bool,
 }
 
 /// A text that has a section to itself.
-pub(super) fn block(body: Body<'_>, most: u64) -> Option<Rendered> {
+pub(crate) fn block(body: Body<'_>, most: u64) -> Option<Rendered> {
     render("  ".into(), "  ", body, most)
 }
 
 /// An item of a list, with what stands before its text.
-pub(super) fn listed(label: &str, body: Body<'_>, most: u64) -> Option<Rendered> {
+pub(crate) fn listed(label: &str, body: Body<'_>, most: u64) -> Option<Rendered> {
     render(format!("  - {label}"), "    ", body, most)
 }
 
 /// A key as it stands before a value: quoted where it could be taken for more than a key.
-pub(super) fn push_key(out: &mut String, key: &str) {
+pub(crate) fn push_key(out: &mut String, key: &str) {
     let is_plain =
         |character: char| character.is_alphanumeric() || matches!(character, '-' | '_' | '.' | '/' | '@' | '+');
     if !key.is_empty() && key.chars().all(is_plain) {

@@ -28,7 +28,7 @@ impl<'a> EntryLine<'a> {
         Self { key, same: Vec::new(), body, importance }
     }
 
-    fn label(&self) -> String {
+    pub(super) fn label(&self) -> String {
         let mut label = String::new();
         item::push_key(&mut label, self.key);
         for key in self.same.iter().take(KEYS_NAMED - 1) {

@@ -8,23 +8,25 @@
 
 mod compact;
 mod compose;
-mod escape;
+pub(crate) mod escape;
 #[cfg(test)]
-mod hostile;
-mod item;
+pub(crate) mod hostile;
+pub(crate) mod item;
 mod list;
 mod section;
 mod shares;
 mod sources;
+mod summary;
 #[cfg(test)]
 mod tests;
-mod tokens;
+pub(crate) mod tokens;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use self::shares::LEAST_BUDGET;
+pub use self::summary::{Summarizer, SummaryReport};
 use crate::board::check_tier;
 use crate::options::Tier;
 use crate::{AgentMemory, Error, Result, scratchpad};
@@ -97,6 +99,10 @@ pub enum Strategy {
     /// Before that, entries with the same value share a line, notes that say the same are shown once, and old notes are cut
     /// to their beginning. Needs the tier `teams`.
     Compact,
+    /// After that, a model says in a few words what is still left out: the oldest notes, the least important entries. Needs
+    /// the tier `teams` and [`ContextWindow::summarizer`]. Where there is no summary to be had, it is `Compact`, and the
+    /// composition says why.
+    Summarize,
 }
 
 /// A section of the window, in the window's order.
@@ -110,6 +116,8 @@ pub enum SectionName {
     Entries,
     /// The notes, in the order they were added.
     Notes,
+    /// What a model says about entries and notes that are not shown.
+    Summary,
     /// The active task's jotting: the entry `scratchpad`.
     Scratchpad,
     /// The conversation's scratchpad.
@@ -124,6 +132,7 @@ impl fmt::Display for SectionName {
             Self::Handoff => "handoff",
             Self::Entries => "entries",
             Self::Notes => "notes",
+            Self::Summary => "summary",
             Self::Scratchpad => "scratchpad",
             Self::Conversation => "conversation",
             Self::Found => "found",
@@ -144,6 +153,9 @@ pub struct Composition {
     pub rev: u64,
     /// What each section shows and leaves out, in the text's order. Empty ones are missing here as they are there.
     pub sections: Vec<SectionReport>,
+    /// What came of [`Strategy::Summarize`], if something had to be summarized.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<SummaryReport>,
 }
 
 /// What a section shows and leaves out.
@@ -197,7 +209,7 @@ pub(crate) fn escaped_line(text: &str) -> String {
 impl AgentMemory {
     /// The context window: what to tell a model of this memory. Available in every tier.
     pub fn context_window(&self) -> ContextWindow {
-        ContextWindow { memory: self.clone() }
+        ContextWindow { memory: self.clone(), summarizer: None }
     }
 }
 
@@ -205,14 +217,23 @@ impl AgentMemory {
 #[derive(Clone)]
 pub struct ContextWindow {
     memory: AgentMemory,
+    summarizer: Option<Summarizer>,
 }
 
 impl ContextWindow {
+    /// With a model for [`Strategy::Summarize`].
+    pub fn summarizer(mut self, summarizer: &Summarizer) -> Self {
+        self.summarizer = Some(summarizer.clone());
+        self
+    }
+
     /// A window on the memory as it is now. It never has more tokens than its budget.
     pub async fn compose(&self, request: ContextRequest) -> Result<Composition> {
         let options = self.memory.options();
-        if request.strategy == Strategy::Compact {
-            check_tier(options, "compacting the context window", Tier::Teams)?;
+        match request.strategy {
+            Strategy::Trim => {}
+            Strategy::Compact => check_tier(options, "compacting the context window", Tier::Teams)?,
+            Strategy::Summarize => check_tier(options, "summarizing for the context window", Tier::Teams)?,
         }
         let budget = request.budget.unwrap_or(options.context_tokens.max(LEAST_BUDGET));
         if budget < LEAST_BUDGET {
@@ -230,8 +251,11 @@ impl ContextWindow {
         let mut material = sources::remembered(&current.state, now);
         material.hits = &hits;
         sources::add_scratchpad(&mut material, &pad);
-        let composed = compose::compose(material, budget, request.strategy);
-        let compose::Composed { text, tokens, sections } = composed;
-        Ok(Composition { text, tokens, budget, rev: current.head.rev, sections })
+        let (composed, summary) = match request.strategy {
+            Strategy::Summarize => summary::compose(material, budget, self.summarizer.as_ref()).await,
+            strategy => (compose::compose(material, budget, strategy), None),
+        };
+        let compose::Composed { text, tokens, sections, .. } = composed;
+        Ok(Composition { text, tokens, budget, rev: current.head.rev, sections, summary })
     }
 }

@@ -57,6 +57,8 @@ impl Shares {
             // Entries and notes share the stable part. Notes are kept a quarter of it and more; entries get the rest.
             SectionName::Entries => (0, STABLE),
             SectionName::Notes => (20, STABLE),
+            // A few lines for all that is left out.
+            SectionName::Summary => (10, 10),
             // The task's jotting.
             SectionName::Scratchpad => (7, 15),
             // What the model itself wrote down in this conversation.

@@ -53,6 +53,7 @@ impl Memory {
                 .collect(),
             conversation_notes: noted(&self.pad_notes),
             hits: &self.hits,
+            ..Material::default()
         };
         compose(material, budget, strategy)
     }

@@ -8,19 +8,19 @@ fn tokenizer() -> &'static Tokenizer {
 }
 
 /// How many tokens a text has.
-pub(super) fn count(text: &str) -> u64 {
+pub(crate) fn count(text: &str) -> u64 {
     tokenizer().count(text) as u64
 }
 
 /// How many tokens a text has, if they are no more than `limit`. A long text costs no more than its first `limit` tokens.
-pub(super) fn count_within(text: &str, limit: u64) -> Option<u64> {
+pub(crate) fn count_within(text: &str, limit: u64) -> Option<u64> {
     let tokenizer = tokenizer();
     tokenizer.count_till_limit(&tokenizer.normalize(text), as_usize(limit)).map(|count| count as u64)
 }
 
 /// A beginning of the text that has about `limit` tokens: never fewer than fit by a whole word, and seldom more, where
 /// the last word was cut and its beginning has a worse encoding. Whoever needs to be sure counts.
-pub(super) fn beginning(text: &str, limit: u64) -> &str {
+pub(crate) fn beginning(text: &str, limit: u64) -> &str {
     let tokenizer = tokenizer();
     let (mut left, mut end) = (as_usize(limit), 0);
     for word in tokenizer.split(text) {

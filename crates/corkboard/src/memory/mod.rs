@@ -23,6 +23,7 @@ pub(crate) use conversation::Conversations;
 pub use conversation::{Conversation, ConversationInfo};
 pub use events::MemoryEvent;
 pub use handoff::{SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
+pub(crate) use notebook::known;
 pub use notebook::{AgentNotebook, Applied, Apply, NotebookHistory, NotebookInfo, NotebookRevision};
 pub(crate) use observer::AgentObserver;
 pub(crate) use place::kept_metadata;

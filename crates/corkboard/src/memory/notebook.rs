@@ -125,6 +125,10 @@ impl AgentNotebook {
         &self.name
     }
 
+    pub(crate) fn memory(&self) -> &AgentMemory {
+        &self.memory
+    }
+
     /// The notebook as it is now.
     pub async fn get(&self) -> Result<Arc<Notebook>> {
         let (current, _) = self.memory.current().await?;
@@ -332,7 +336,7 @@ fn with_unknown(parsed: &Parsed, unknown: &[ItemId], notebook: &Notebook) -> Vec
 }
 
 /// The ids that could have been meant, for a message of bounded length.
-fn known(id: ItemId, notebook: &Notebook) -> String {
+pub(crate) fn known(id: ItemId, notebook: &Notebook) -> String {
     const SHOWN: usize = 20;
     let ids: Vec<String> = match id {
         ItemId::Learning(_) => notebook.learnings.iter().map(|learning| learning.id.to_string()).collect(),

@@ -4,6 +4,7 @@ mod definition;
 mod error;
 mod files;
 mod memory;
+mod notebook;
 mod scratchpad;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ pub use definition::{ToolDefinition, ToolEffect, ToolFormat};
 pub use error::ToolError;
 pub use files::{FileAnswer, FilesTool, MemoryCommand, MemoryFiles};
 pub use memory::{MemorySearchTool, MemoryWriteTool, ScratchNoteTool, WriteSessionHandoffTool};
+pub use notebook::{ReadNotebookTool, UpdateNotebookTool};
 pub use scratchpad::{ScratchpadReadTool, ScratchpadWriteTool};
 
 use crate::{AgentMemory, Conversation, Corkboard};
@@ -114,13 +116,15 @@ pub enum ToolSet {
     Scratchpad,
     /// The agent's memory: `search_memory`, `write_memory`, `write_session_handoff`, `scratch_note`.
     Memory,
+    /// The agent's notebooks: `read_notebook`, `update_notebook`.
+    Notebook,
     /// Anthropic's memory tool: `memory`, files over the agent's entries.
     Anthropic,
 }
 
 impl ToolSet {
     /// All sets.
-    pub const ALL: [Self; 3] = [Self::Scratchpad, Self::Memory, Self::Anthropic];
+    pub const ALL: [Self; 4] = [Self::Scratchpad, Self::Memory, Self::Notebook, Self::Anthropic];
     /// The sets that a registry has unless others are asked for.
     pub const DEFAULT: [Self; 2] = [Self::Scratchpad, Self::Memory];
 
@@ -129,6 +133,7 @@ impl ToolSet {
         match self {
             Self::Scratchpad => "scratchpad",
             Self::Memory => "memory",
+            Self::Notebook => "notebook",
             Self::Anthropic => "anthropic",
         }
     }
@@ -144,6 +149,7 @@ impl ToolSet {
                 Arc::new(WriteSessionHandoffTool::new(board)),
                 Arc::new(ScratchNoteTool::new(board)),
             ],
+            Self::Notebook => vec![Arc::new(ReadNotebookTool::new(board)), Arc::new(UpdateNotebookTool::new(board))],
             Self::Anthropic => vec![Arc::new(FilesTool::new(board))],
         }
     }

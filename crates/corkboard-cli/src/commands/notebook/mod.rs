@@ -5,8 +5,12 @@ mod diff;
 mod forget;
 mod history;
 mod list;
+mod prompt;
 mod restore;
+mod review;
 mod show;
+#[cfg(feature = "model")]
+mod update;
 
 use clap::{Args, Subcommand};
 use corkboard::AgentNotebook;
@@ -24,6 +28,7 @@ use crate::session::Session;
 Examples:
   cork notebook apply update.txt
   cork notebook show
+  cork notebook update --task 'Fix the CSV import'
   cork notebook history
   cork notebook diff 3 7
   cork notebook restore 3")]
@@ -35,6 +40,10 @@ pub(crate) enum Notebook {
     Restore(restore::Restore),
     List(list::List),
     Forget(forget::Forget),
+    Prompt(prompt::Prompt),
+    #[cfg(feature = "model")]
+    Update(update::Update),
+    Review(review::Review),
 }
 
 /// Which notebook.
@@ -61,6 +70,10 @@ impl Notebook {
             Self::Restore(restore) => restore.run(session).await,
             Self::List(list) => list.run(session).await,
             Self::Forget(forget) => forget.run(session).await,
+            Self::Prompt(prompt) => prompt.run(session).await,
+            #[cfg(feature = "model")]
+            Self::Update(update) => update.run(session).await,
+            Self::Review(review) => review.run(session).await,
         }
     }
 }

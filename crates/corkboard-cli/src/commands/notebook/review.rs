@@ -1,0 +1,145 @@
+//! `cork notebook review`.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use corkboard::prompt::{UpdateOutcome, UpdateReport};
+
+use crate::draw;
+use crate::exit::{Failure, say};
+use crate::output::{count, one_line, shown};
+use crate::session::Session;
+use crate::whole_file::file_failure;
+
+/// A report is never larger: three answers of a megabyte each.
+const REPORT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Look at the report of an update by a model, and apply its last answer by hand
+///
+/// A report is what `cork notebook update --report FILE` wrote.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork notebook review update.json
+  cork notebook review update.json --apply --ignore-unknown
+  cork notebook review update.json --answer > block.txt    # to put it right and apply it")]
+pub(crate) struct Review {
+    /// The report's file
+    #[arg(value_name = "REPORT")]
+    file: PathBuf,
+
+    /// Apply the last answer, if the notebook is still as the model was shown it
+    #[arg(long)]
+    apply: bool,
+
+    /// Apply it whatever happened to the notebook since
+    #[arg(long, requires = "apply")]
+    anyway: bool,
+
+    /// Leave out ids that the notebook does not have, instead of changing nothing
+    #[arg(long, requires = "apply")]
+    ignore_unknown: bool,
+
+    /// Print the last answer and nothing else
+    #[arg(long, conflicts_with = "apply")]
+    answer: bool,
+}
+
+impl Review {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let report = read(&self.file)?;
+        let none = || Failure::not_found("the report has no answer of the model");
+        if self.answer {
+            return session.output.raw(shown(report.last_answer().ok_or_else(none)?).as_bytes());
+        }
+        if !self.apply {
+            return session.output.answer(&report, || full(&report));
+        }
+        let answer = report.last_answer().ok_or_else(none)?;
+        if report.agent != session.agent.agent_id().as_str() {
+            let message = format!("the report is about another agent's notebook: {}", one_line(&report.agent));
+            return Err(Failure::invalid("agent_mismatch", message).hint("--agent names the agent"));
+        }
+        let notebook = session.agent.notebook(&report.notebook)?;
+        let mut apply = notebook.apply(answer);
+        if !self.anyway {
+            apply = apply.if_version(report.version_before);
+        }
+        if self.ignore_unknown {
+            apply = apply.ignore_unknown();
+        }
+        let applied = apply.await?;
+        if !applied.warnings.is_empty() && !session.output.is_json() {
+            say(&draw::problems(&applied.warnings));
+        }
+        session.output.answer(&applied, || match applied.changed {
+            true => shown(applied.changes.to_string().trim_end()),
+            false => "nothing to change".into(),
+        })
+    }
+}
+
+fn read(path: &Path) -> Result<UpdateReport, Failure> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).and_then(|file| file.take(REPORT_BYTES).read_to_end(&mut bytes));
+    file.map_err(|error| file_failure(path, &error))?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        Failure::invalid("not_a_report", format!("{} is no report of an update: {error}", path.display()))
+    })
+}
+
+/// What came of it, in a few lines.
+pub(super) fn summary(report: &UpdateReport) -> String {
+    let outcome = match &report.outcome {
+        UpdateOutcome::Applied => match report.version {
+            Some(version) => format!("applied as revision {version}"),
+            None => "applied".into(),
+        },
+        UpdateOutcome::Unchanged => "nothing to change".into(),
+        UpdateOutcome::DryRun => "not applied (dry run); it would change:".into(),
+        UpdateOutcome::Refused => "no answer was right; nothing was changed".into(),
+        UpdateOutcome::ModelFailed { message, .. } => format!("{}; nothing was changed", one_line(message)),
+        _ => "unknown".into(),
+    };
+    let mut lines = vec![outcome];
+    lines.extend(report.changes.iter().map(|change| format!("  {}", one_line(change))));
+    if !report.skipped.is_empty() {
+        lines.push(format!("left out, because they are not there: {}", one_line(&report.skipped.join(", "))));
+    }
+    let asked = count(report.attempts.len() as u64, "attempt", "attempts");
+    let UpdateReport { model, input_tokens, output_tokens, .. } = report;
+    lines.push(format!("{}: {asked}, {input_tokens} tokens in, {output_tokens} out", one_line(model)));
+    lines.join("\n")
+}
+
+/// What was wrong with each answer.
+pub(super) fn attempts(report: &UpdateReport) -> String {
+    let attempts = report.attempts.iter().enumerate().map(|(at, attempt)| {
+        let mut lines = vec![format!("attempt {}:", at + 1)];
+        if attempt.problems.is_empty() {
+            lines.push("  no problem".into());
+        }
+        for problem in &attempt.problems {
+            lines.push(format!("  {}", one_line(&problem.to_string())));
+            if !problem.excerpt.trim().is_empty() {
+                lines.push(format!("    | {}", one_line(problem.excerpt.trim_end())));
+            }
+        }
+        lines.join("\n")
+    });
+    attempts.collect::<Vec<_>>().join("\n")
+}
+
+fn full(report: &UpdateReport) -> String {
+    let mut text = format!("notebook {} of {}", one_line(&report.notebook), one_line(&report.agent));
+    if let Some(task) = &report.task {
+        text += &format!("\ntask: {}", one_line(task));
+    }
+    text += &format!("\n{}\n{}", summary(report), attempts(report));
+    if let Some(answer) = report.last_answer() {
+        text += &format!("\nlast answer:\n{}", shown(answer.trim_end()));
+    }
+    text
+}

@@ -1,0 +1,163 @@
+//! `cork notebook prompt|update|review`, with a model's server on loopback.
+
+use serde_json::{Value, json};
+
+use crate::model_server::{ModelServer, Reply, Seen, says, status};
+use crate::support::{CORK, Ran, Sandbox, run};
+
+const GOOD: &str = "CURRENT_PROGRESS:\n  In Progress:\n    - Fix the parser\nKEY_LEARNINGS:\n  ADD:\n    - because it bit us: Tabs count as two\n";
+const BAD: &str =
+    "CURRENT_PROGRESS:\n  In Progress:\n    - Go on\nKEY_LEARNINGS:\n  ADD:\n    - Tabs \u{1b}[31mcount\n";
+const UNKNOWN: &str =
+    "CURRENT_PROGRESS:\n  In Progress:\n    - Go on\nKEY_LEARNINGS:\n  ARCHIVE:\n    - KL-9 because old\n";
+const KEY: &str = "sk-secret-7";
+
+/// A server in a thread of its own, for as long as the test runs.
+struct Server {
+    url: String,
+    server: std::sync::Arc<ModelServer>,
+}
+
+impl Server {
+    fn start(script: Vec<Reply>) -> Self {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let server = std::sync::Arc::new(ModelServer::start(script).await);
+                sender.send(server).unwrap();
+                std::future::pending::<()>().await;
+            });
+        });
+        let server = receiver.recv().unwrap();
+        Self { url: server.url(), server }
+    }
+
+    fn seen(&self) -> Vec<Seen> {
+        self.server.seen()
+    }
+
+    /// `cork notebook …` with this server as its model.
+    fn cork(&self, sandbox: &Sandbox, arguments: &[&str]) -> Ran {
+        let mut command = sandbox.command(CORK);
+        command.arg("notebook").args(arguments);
+        command.env("CORK_MODEL", "openai:m").env("CORK_MODEL_URL", &self.url);
+        command.env("CORK_MODEL_KEY_ENV", "MY_KEY").env("MY_KEY", KEY);
+        run(command, b"")
+    }
+}
+
+fn notebook(sandbox: &Sandbox) -> Value {
+    sandbox.json(&["notebook", "show"])
+}
+
+#[test]
+fn the_prompt_is_printed() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.cork_with_stdin(&["notebook", "apply", "-"], GOOD.as_bytes());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let prompt = sandbox.ok(&["notebook", "prompt", "--task", "Ship it"]);
+    for part in [
+        "CURRENT_PROGRESS:\n",
+        "  - KL-1: Tabs count as two\n",
+        "    - Fix the parser\n",
+        "<task>\n  Ship it\n</task>\n",
+    ] {
+        assert!(prompt.contains(part), "{part}: {prompt}");
+    }
+    let document = sandbox.json(&["notebook", "prompt", "--budget", "2000"]);
+    assert!(document["tokens"].as_u64().unwrap() <= 2000 && document["version"] == 1, "{document}");
+    sandbox.fails(&["notebook", "prompt", "--budget", "10"], 2, "too small; the least is 1500");
+}
+
+#[test]
+fn a_good_answer_is_applied() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(vec![says(GOOD)]);
+    let ran = server.cork(&sandbox, &["update", "--task", "Fix it"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    assert!(ran.stdout.starts_with("applied as revision 1\n") && ran.stdout.contains("Tabs count as two"), "{ran:?}");
+    assert!(ran.stdout.ends_with("m: 1 attempt, 11 tokens in, 7 out\n"), "{ran:?}");
+    assert_eq!(notebook(&sandbox)["learnings"][0]["id"], "KL-1");
+    assert_eq!(server.seen()[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+}
+
+#[test]
+fn a_dry_run_is_kept_looked_at_and_applied_by_hand() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(vec![says(GOOD)]);
+    let ran = server.cork(&sandbox, &["update", "--dry-run", "--report", "update.json", "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&report["outcome"], &report["version_before"]), (&json!({"result": "dry_run"}), &json!(0)));
+    let kept: Value = serde_json::from_slice(&std::fs::read(sandbox.path().join("update.json")).unwrap()).unwrap();
+    assert_eq!(kept, report);
+    assert!(!kept.to_string().contains(KEY));
+    assert_eq!(notebook(&sandbox)["version"], 0);
+    // Nothing is asked if there is no place for the answer.
+    let again = server.cork(&sandbox, &["update", "--report", "update.json"]);
+    assert!(again.code == 2 && again.stderr.contains("exists already"), "{again:?}");
+    assert_eq!(server.seen().len(), 1);
+
+    let shown = sandbox.ok(&["notebook", "review", "update.json"]);
+    assert!(
+        shown.contains("not applied (dry run)") && shown.ends_with(&format!("last answer:\n{}", GOOD.trim_end())),
+        "{shown}"
+    );
+    assert_eq!(sandbox.ok(&["notebook", "review", "update.json", "--answer"]), GOOD.trim_end());
+    sandbox.fails(&["notebook", "review", "update.json", "--apply", "--agent", "other"], 2, "another agent's notebook");
+    assert!(sandbox.ok(&["notebook", "review", "update.json", "--apply"]).contains("Tabs count as two"));
+    assert_eq!(notebook(&sandbox)["version"], 1);
+    // A second time, the notebook is no longer what the model was shown.
+    let error = sandbox.fails(&["notebook", "review", "update.json", "--apply"], 4, "");
+    assert_eq!(error["kind"], "conflict");
+    sandbox.ok(&["notebook", "review", "update.json", "--apply", "--anyway"]);
+    assert_eq!(notebook(&sandbox)["learnings"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_hopeless_model_changes_nothing_and_its_answers_are_kept() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(vec![says(BAD)]);
+    let ran = server.cork(&sandbox, &["update", "--report", "update.json"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
+    assert!(ran.stderr.contains("no answer of m was right; nothing was changed\nattempt 1:\n  line 6: "), "{ran:?}");
+    assert!(ran.stderr.contains("attempt 3:") && ran.stderr.contains("hint: `cork notebook review FILE`"), "{ran:?}");
+    assert!(!ran.stderr.contains('\u{1b}'), "{ran:?}");
+    assert_eq!((server.seen().len(), &notebook(&sandbox)["version"]), (3, &json!(0)));
+    let shown = sandbox.ok(&["notebook", "review", "update.json"]);
+    assert!(shown.contains("no answer was right"), "{shown}");
+    let error = sandbox.fails(&["notebook", "review", "update.json", "--apply"], 2, "nothing was applied");
+    assert_eq!(error["code"], "notebook_problems");
+}
+
+#[test]
+fn unknown_ids_are_skipped_and_named() {
+    let sandbox = Sandbox::new();
+    let ran = Server::start(vec![says(UNKNOWN)]).cork(&sandbox, &["update"]);
+    assert!(ran.code == 0 && ran.stdout.contains("left out, because they are not there: KL-9\n"), "{ran:?}");
+}
+
+#[test]
+fn a_model_that_fails_has_its_exit_code() {
+    let sandbox = Sandbox::new();
+    let body = format!("{{\"error\": {{\"message\": \"bad key {KEY}\"}}}}");
+    let denied = Server::start(vec![status("401 Unauthorized", &[], &body)]).cork(&sandbox, &["update", "--json"]);
+    assert_eq!((denied.code, denied.stdout.as_str()), (6, ""), "{denied:?}");
+    assert!(denied.stderr.contains("model_denied") && !denied.stderr.contains(KEY), "{denied:?}");
+    let busy = status("429 Too Many Requests", &["Retry-After: 999"], "");
+    let busy = Server::start(vec![busy]).cork(&sandbox, &["update", "--json"]);
+    assert!(busy.code == 7 && busy.stderr.contains("\"retryable\":true"), "{busy:?}");
+    assert_eq!(notebook(&sandbox)["version"], 0);
+}
+
+#[test]
+fn settings_and_reports_that_make_no_sense_are_named() {
+    let sandbox = Sandbox::new();
+    sandbox.fails(&["notebook", "update"], 2, "no model is chosen: set CORK_MODEL");
+    sandbox.fails(&["notebook", "update", "--model", "m"], 2, "\"m\" is no model");
+    sandbox.fails(&["notebook", "update", "--model", "openai:m"], 6, "set OPENAI_API_KEY");
+    sandbox.fails(&["notebook", "review", "nowhere.json"], 2, "nowhere.json");
+    std::fs::write(sandbox.path().join("other.json"), "{}").unwrap();
+    sandbox.fails(&["notebook", "review", "other.json"], 2, "is no report of an update");
+}

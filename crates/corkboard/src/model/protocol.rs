@@ -1,0 +1,61 @@
+//! What the two protocols share: a request is sent, and an answer comes whole or in parts.
+
+use serde_json::Value;
+
+use super::sse::Event;
+use super::{ModelAnswer, ModelError, ModelRequest, StopReason};
+
+/// How a provider is asked, and how its answers read.
+pub(super) trait Protocol: Send + Sync {
+    /// What follows the base URL.
+    const PATH: &'static str;
+
+    /// The headers that carry the key and the version.
+    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)>;
+
+    /// The request as JSON. It asks for a stream.
+    fn body(&self, request: &ModelRequest) -> Value;
+
+    /// An answer that came whole.
+    fn whole(&self, body: &Value) -> Result<ModelAnswer, ModelError>;
+
+    /// Takes one part of an answer.
+    fn part(&self, event: &Event, answer: &mut Draft) -> Result<(), ModelError>;
+}
+
+/// An answer while it comes.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub(super) text: String,
+    pub(super) input_tokens: Option<u64>,
+    pub(super) output_tokens: Option<u64>,
+    pub(super) stop: Option<StopReason>,
+    /// Whether the server has said that nothing more comes.
+    pub(super) is_ended: bool,
+}
+
+impl Draft {
+    /// The answer, if it is complete.
+    pub(super) fn finish(self) -> Result<ModelAnswer, ModelError> {
+        let Self { text, input_tokens, output_tokens, stop, is_ended } = self;
+        let stop = stop.or(is_ended.then_some(StopReason::Other));
+        let stop = stop.ok_or_else(|| ModelError::Cut("the stream ended before the answer did".into()))?;
+        Ok(ModelAnswer { text, input_tokens, output_tokens, stop })
+    }
+}
+
+/// The data of an event.
+pub(super) fn json(data: &str) -> Result<Value, ModelError> {
+    serde_json::from_str(data).map_err(|error| ModelError::Malformed(format!("an event is no JSON: {error}")))
+}
+
+/// What a server says about an error, in the form that both protocols have.
+pub(super) fn error_message(body: &Value) -> Option<String> {
+    let error = body.get("error")?;
+    let message = error.get("message").or(Some(error)).and_then(Value::as_str);
+    let kind = error.get("type").or_else(|| error.get("code")).and_then(Value::as_str);
+    match (kind, message) {
+        (Some(kind), Some(message)) => Some(format!("{kind}: {message}")),
+        (one, other) => other.or(one).map(str::to_owned),
+    }
+}

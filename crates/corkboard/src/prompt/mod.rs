@@ -1,0 +1,70 @@
+//! What a model is told so that it brings a notebook up to date: all that the notebook shows, the task, the language with
+//! an example, and the rules; within a budget of tokens.
+//!
+//! What is the same every time comes first, and what changes most comes last. Remembered text is data: it stands between
+//! tags, indented and escaped, so that it can neither close its section nor pose as an instruction.
+
+mod judge;
+mod notebook;
+mod report;
+mod update;
+
+use corkboard_core::notebook::Notebook;
+use serde::Serialize;
+
+pub use self::report::{Attempt, AttemptProblem, UpdateOutcome, UpdateReport};
+pub use self::update::{Reprompt, UpdateMode, UpdateRequest};
+use crate::context::tokens;
+use crate::{Error, Result};
+
+/// What a model is told about a notebook.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct NotebookPrompt {
+    /// What it is to do, and how. The same for every notebook.
+    pub instructions: String,
+    /// What the notebook shows, and the task.
+    pub data: String,
+    /// Tokens of both, by OpenAI's `o200k_base`. For other vendors' models it is an estimate.
+    pub tokens: u64,
+    /// What they were allowed.
+    pub budget: u64,
+    /// The version of the notebook that is shown; 0 if it was never written.
+    pub version: u64,
+    /// What was cut or left out for want of room: ids of items, `progress`, `task`. The text says it too.
+    pub left_out: Vec<String>,
+}
+
+impl NotebookPrompt {
+    /// No budget is smaller: below this, hardly anything would be left beside the instructions.
+    pub const LEAST_BUDGET: u64 = 1_500;
+
+    /// All of it as one text.
+    pub fn text(&self) -> String {
+        [self.instructions.as_str(), "\n", &self.data].concat()
+    }
+}
+
+/// The prompt that asks for an update of a notebook, in at most `budget` tokens. The same input gives the same bytes.
+///
+/// ```
+/// use corkboard::prompt::{NotebookPrompt, notebook_prompt};
+/// use corkboard_core::notebook::Notebook;
+///
+/// let prompt: NotebookPrompt = notebook_prompt(&Notebook::default(), Some("Write the parser"), 4_000)?;
+/// assert!(prompt.text().contains("<task>\n  Write the parser\n</task>\n"));
+/// assert!(prompt.tokens <= 4_000);
+/// # Ok::<(), corkboard::Error>(())
+/// ```
+pub fn notebook_prompt(notebook: &Notebook, task: Option<&str>, budget: u64) -> Result<NotebookPrompt> {
+    if budget < NotebookPrompt::LEAST_BUDGET {
+        return Err(Error::ContextBudget { budget, least: NotebookPrompt::LEAST_BUDGET });
+    }
+    let instructions = notebook::instructions();
+    // The line end between the two is one more.
+    let room = budget.saturating_sub(tokens::count(&instructions) + 1);
+    let (data, left_out) = notebook::data(notebook, task, room);
+    let mut prompt = NotebookPrompt { instructions, data, tokens: 0, budget, version: notebook.version, left_out };
+    prompt.tokens = tokens::count(&prompt.text());
+    Ok(prompt)
+}
