@@ -98,8 +98,7 @@ impl Problem {
     pub(super) fn new(kind: ProblemKind, line: usize, text: &str, byte: usize, message: String) -> Self {
         let column = text.get(..byte).unwrap_or(text).chars().count() + 1;
         // Of a long line, the part around the place.
-        let skipped = if column > Self::EXCERPT / 2 { column - Self::EXCERPT / 2 } else { 0 };
-        let skipped = if text.len() <= Self::EXCERPT { 0 } else { skipped };
+        let skipped = if text.len() <= Self::EXCERPT { 0 } else { column.saturating_sub(Self::EXCERPT / 2) };
         let excerpt = text.chars().skip(skipped).take(Self::EXCERPT).collect();
         Self { line, column, severity: kind.severity(), kind, message, excerpt, excerpt_column: column - skipped }
     }

@@ -92,11 +92,11 @@ impl<'a> Draft<'a> {
         }
         match shape {
             Shape::Bullet(bullet) if !self.raw || (line.indent, bullet.mark) == self.bullet => return Whose::Block,
-            Shape::Section(section, _) if !self.raw || line.indent == columns.section => {
-                // As words of a raw text they are no header.
-                if !self.raw || line.body.starts_with(Section::name(section)) {
-                    return Whose::Block;
-                }
+            // As words of a raw text they are no header.
+            Shape::Section(section, _)
+                if !self.raw || line.indent == columns.section && line.body.starts_with(Section::name(section)) =>
+            {
+                return Whose::Block;
             }
             Shape::List(..) if !self.raw || line.indent == columns.list => return Whose::Block,
             Shape::Fence(fence) => {

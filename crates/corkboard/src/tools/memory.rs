@@ -116,6 +116,8 @@ impl TypedTool for MemorySearchTool {
             let what = match &hit.item {
                 FoundItem::Entry { key, .. } => key.to_string(),
                 FoundItem::Note { note } => format!("note {note}"),
+                FoundItem::Notebook { notebook, item: Some(item) } => format!("{item} in notebook {notebook}"),
+                FoundItem::Notebook { notebook, item: None } => format!("progress in notebook {notebook}"),
             };
             let scope = hit.scope.as_ref().map(|scope| format!(" in scope {}", scope.name)).unwrap_or_default();
             format!("{}. {what}{scope} (score {:.2}): {}", place + 1, hit.score, hit.snippet)
