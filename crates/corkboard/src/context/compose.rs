@@ -61,6 +61,8 @@ pub(super) struct Hit {
 pub(super) enum Found {
     Entry(String),
     Note(u64),
+    /// A part of a notebook, by the name that it is shown with.
+    Notebook(String),
 }
 
 impl Hit {
@@ -68,6 +70,7 @@ impl Hit {
         match &self.what {
             Found::Entry(key) => What::Key(key),
             Found::Note(id) => What::Note(*id),
+            Found::Notebook(name) => What::Notebook(name),
         }
     }
 
@@ -81,6 +84,7 @@ impl Hit {
         match &self.what {
             Found::Entry(key) => item::push_key(&mut label, key),
             Found::Note(id) => label.push_str(&format!("note {id}")),
+            Found::Notebook(name) => label.push_str(name),
         }
         if let Some(scope) = &self.scope {
             label.push_str(" in scope ");
