@@ -99,7 +99,7 @@ pub(super) struct Composed {
     pub(super) text: String,
     pub(super) tokens: u64,
     pub(super) sections: Vec<SectionReport>,
-    /// Whether each entry and each note is shown whole.
+    /// With `Summarize`: whether each entry and each note is shown whole.
     pub(super) shows_all: bool,
     /// The entries and notes that are not shown whole, a line each, if they are wanted.
     pub(super) hidden: Vec<String>,
@@ -121,7 +121,8 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
     let stable = stable.saturating_sub(handoff.tokens());
     let kept = if matches!(material.summary, Summary::None) { 0 } else { share(SectionName::Summary).most.min(stable) };
     let (entries, notes) = entries_and_notes(&material, stable - kept, &shares, &mut shown);
-    let hidden = hidden(&material, &shown);
+    // Only then anyone wants to know.
+    let hidden = if strategy == Strategy::Summarize { hidden(&material, &shown) } else { Vec::new() };
     let summary = summary(material.summary, kept);
 
     // The tail has the rest, less what is kept for those that come after.
