@@ -35,7 +35,7 @@ fn events(provider: Provider, text: &str) -> Vec<String> {
 async fn ask(config: ModelConfig) -> Result<ModelAnswer, ModelError> {
     let model = config.build()?;
     let request = ModelRequest::new("Hello?").system("Be short.").max_tokens(50);
-    tokio::time::timeout(Duration::from_secs(60), model.complete(request)).await.expect("it ends by itself")
+    tokio::time::timeout(Duration::from_secs(60), model.complete(request)).await.unwrap()
 }
 
 /// Asks once; the answer, and how often the server was asked.

@@ -11,7 +11,7 @@ mod common;
 
 use corkboard::notebook::{ItemId, LearningId, ProblemKind};
 use corkboard::store::StoreError;
-use corkboard::{AgentMemory, Error, ErrorKind, Limits, Options, Refusal, Retention, SnapshotPolicy};
+use corkboard::{AgentMemory, Error, ErrorKind, FoundItem, Limits, Options, Refusal, Retention, SnapshotPolicy};
 
 use common::{agent_a, on_every_store, refused};
 
@@ -165,6 +165,34 @@ async fn a_snapshot_of_the_agent_has_the_notebooks() {
         agent.clear(Default::default()).await.unwrap();
         assert_eq!(agent.notebooks().await.unwrap(), []);
         drop(board);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_notebook_shows_is_found_and_what_it_no_longer_shows_is_not() {
+    on_every_store(async |home| {
+        let (_board, agent, _) = agent_a(&home).await;
+        let notebook = agent.notebook("main").unwrap();
+        let found = async |query: &str| {
+            let hits = agent.search(query).await.unwrap();
+            let items = hits.into_iter().map(|hit| match hit.item {
+                FoundItem::Notebook { notebook, item } => (notebook.to_string(), item.map(|item| item.to_string())),
+                other => panic!("{other:?}"),
+            });
+            items.collect::<Vec<_>>()
+        };
+        let part = |item: &str| ("main".to_owned(), Some(item.to_owned()));
+        assert_eq!(found("walrus").await, []);
+        notebook.apply("CURRENT_PROGRESS:\n  In Progress:\n    - feed the walrus\nKEY_LEARNINGS:\n  ADD:\n    - because it came up: penguins bite\nVERBATIM_CONTEXT:\n  ADD:\n    - because it is needed: zoo.toml => opening = 9\n").await.unwrap();
+        assert_eq!(found("walruses").await, [("main".to_owned(), None)]);
+        assert_eq!(found("penguin").await, [part("KL-1")]);
+        assert_eq!(found("opening zoo").await, [part("VC-1")]);
+        notebook.apply("CURRENT_PROGRESS:\n  In Progress:\n    - close the gate\nKEY_LEARNINGS:\n  ARCHIVE:\n    - KL-1 because old\n").await.unwrap();
+        assert_eq!((found("walrus").await, found("penguin").await), (vec![], vec![]));
+        assert_eq!(found("gate").await, [("main".to_owned(), None)]);
+        notebook.clear().await.unwrap();
+        assert_eq!((found("gate").await, found("zoo").await), (vec![], vec![]));
     })
     .await;
 }

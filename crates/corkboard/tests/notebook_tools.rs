@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "what does not hold in a test ends it")]
 
 use corkboard::tools::{ToolContext, ToolError, ToolOutput, ToolRegistry, ToolSet};
-use corkboard::{Corkboard, ErrorKind};
+use corkboard::{ContextRequest, Corkboard, ErrorKind};
 use serde_json::{Value, json};
 
 struct Caller {
@@ -103,4 +103,12 @@ async fn unknown_ids_are_left_out_if_that_is_asked_for() {
     assert!(applied.text.contains("there is no KL-9"), "{}", applied.text);
     assert_eq!(applied.data["skipped"], json!(["KL-9"]));
     assert!(!caller.call("read_notebook", json!({})).await.text.contains("KL-"));
+}
+
+#[tokio::test]
+async fn what_a_query_finds_in_a_notebook_is_in_the_context_window() {
+    let agent = Corkboard::open("memory:").await.unwrap().agent("A").unwrap();
+    agent.notebook("my notes").unwrap().apply(FIRST).await.unwrap();
+    let window = agent.context_window().compose(ContextRequest::new().query("tabs")).await.unwrap();
+    assert!(window.text.contains("<found>\n  - KL-1 in notebook \"my notes\": "), "{}", window.text);
 }

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use corkboard::context::{LeftOut, SectionReport, Strategy, Why};
 use corkboard::{Composition, ContextRequest};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, say};
 use crate::output::{Room, one_line, shown, table};
 use crate::session::Session;
 
@@ -47,6 +47,9 @@ enum StrategyName {
     Trim,
     /// Before that, merge what says the same and shorten old notes
     Compact,
+    /// After that, let a model (CORK_MODEL) say in a few words what is left out
+    #[cfg(feature = "model")]
+    Summarize,
 }
 
 impl Context {
@@ -54,12 +57,25 @@ impl Context {
         let mut request = ContextRequest::new().strategy(match self.strategy {
             StrategyName::Trim => Strategy::Trim,
             StrategyName::Compact => Strategy::Compact,
+            #[cfg(feature = "model")]
+            StrategyName::Summarize => Strategy::Summarize,
         });
         request.budget = self.budget;
         // A variable that is set to nothing is not set.
         request.conversation = self.conversation.filter(|id| !id.is_empty());
         request.query = self.query;
-        let window = session.agent.context_window().compose(request).await?;
+        #[allow(unused_mut, reason = "without the feature `model` nothing is added")]
+        let mut composer = session.agent.context_window();
+        #[cfg(feature = "model")]
+        if request.strategy == Strategy::Summarize {
+            use corkboard::{context::Summarizer, model::ModelConfig};
+            let model = ModelConfig::from_env().and_then(ModelConfig::build).map_err(corkboard::Error::from)?;
+            composer = composer.summarizer(&Summarizer::new(model));
+        }
+        let window = composer.compose(request).await?;
+        if let Some(why) = window.summary.as_ref().and_then(|summary| summary.failed.as_deref()) {
+            say(&format!("warning: not summarized: {}", one_line(why)));
+        }
         match (session.output.is_json(), self.sections) {
             (true, _) => session.output.document(&window),
             (false, true) => session.output.line(&sections(&window)),

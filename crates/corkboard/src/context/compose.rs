@@ -61,6 +61,8 @@ pub(super) struct Hit {
 pub(super) enum Found {
     Entry(String),
     Note(u64),
+    /// A part of a notebook, by the name that it is shown with.
+    Notebook(String),
 }
 
 impl Hit {
@@ -68,6 +70,7 @@ impl Hit {
         match &self.what {
             Found::Entry(key) => What::Key(key),
             Found::Note(id) => What::Note(*id),
+            Found::Notebook(name) => What::Notebook(name),
         }
     }
 
@@ -81,6 +84,7 @@ impl Hit {
         match &self.what {
             Found::Entry(key) => item::push_key(&mut label, key),
             Found::Note(id) => label.push_str(&format!("note {id}")),
+            Found::Notebook(name) => label.push_str(name),
         }
         if let Some(scope) = &self.scope {
             label.push_str(" in scope ");
@@ -95,7 +99,7 @@ pub(super) struct Composed {
     pub(super) text: String,
     pub(super) tokens: u64,
     pub(super) sections: Vec<SectionReport>,
-    /// Whether each entry and each note is shown whole.
+    /// With `Summarize`: whether each entry and each note is shown whole.
     pub(super) shows_all: bool,
     /// The entries and notes that are not shown whole, a line each, if they are wanted.
     pub(super) hidden: Vec<String>,
@@ -117,7 +121,8 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
     let stable = stable.saturating_sub(handoff.tokens());
     let kept = if matches!(material.summary, Summary::None) { 0 } else { share(SectionName::Summary).most.min(stable) };
     let (entries, notes) = entries_and_notes(&material, stable - kept, &shares, &mut shown);
-    let hidden = hidden(&material, &shown);
+    // Only then anyone wants to know.
+    let hidden = if strategy == Strategy::Summarize { hidden(&material, &shown) } else { Vec::new() };
     let summary = summary(material.summary, kept);
 
     // The tail has the rest, less what is kept for those that come after.

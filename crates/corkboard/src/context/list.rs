@@ -72,6 +72,7 @@ impl<'a> NoteLine<'a> {
 pub(super) enum What<'a> {
     Key(&'a str),
     Note(u64),
+    Notebook(&'a str),
 }
 
 impl fmt::Display for What<'_> {
@@ -79,6 +80,7 @@ impl fmt::Display for What<'_> {
         match self {
             Self::Key(key) => f.write_str(key),
             Self::Note(id) => write!(f, "note {id}"),
+            Self::Notebook(name) => f.write_str(name),
         }
     }
 }

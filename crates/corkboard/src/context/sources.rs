@@ -5,7 +5,7 @@ use corkboard_core::agent::AgentState;
 use jiff::Timestamp;
 
 use super::compose::{Found, Hit, Material};
-use super::item::Body;
+use super::item::{self, Body};
 use super::list::{EntryLine, NoteLine};
 use crate::memory::{FoundItem, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
 use crate::{AgentMemory, Result, scratchpad};
@@ -45,6 +45,12 @@ pub(super) async fn hits(memory: &AgentMemory, query: &str) -> Result<Vec<Hit>> 
         what: match hit.item {
             FoundItem::Entry { key, .. } => Found::Entry(key.as_str().into()),
             FoundItem::Note { note } => Found::Note(note.0),
+            FoundItem::Notebook { notebook, item } => {
+                let mut name = item.map_or_else(|| "progress".into(), |item| item.to_string());
+                name.push_str(" in notebook ");
+                item::push_key(&mut name, notebook.as_str());
+                Found::Notebook(name)
+            }
         },
         scope: hit.scope.map(|scope| scope.name.to_string()),
         snippet: hit.snippet,

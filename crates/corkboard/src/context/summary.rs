@@ -103,12 +103,12 @@ pub(super) async fn compose(
     budget: u64,
     summarizer: Option<&Summarizer>,
 ) -> (Composed, Option<SummaryReport>) {
-    let compact = compose::compose(material.clone(), budget, Strategy::Compact);
+    let compact = compose::compose(material.clone(), budget, Strategy::Summarize);
     if compact.shows_all {
         return (compact, None);
     }
     let wanted = Material { summary: Summary::Wanted, ..material.clone() };
-    let hidden = compose::compose(wanted, budget, Strategy::Compact).hidden;
+    let hidden = compose::compose(wanted, budget, Strategy::Summarize).hidden;
     let (told, text) = tell(&hidden);
     let report =
         |failed| Some(SummaryReport { items: hidden.len() as u64, untold: (hidden.len() - told) as u64, failed });
@@ -117,7 +117,7 @@ pub(super) async fn compose(
     match summarizer.summarize(&text, most).await {
         Ok(summary) => {
             let material = Material { summary: Summary::Of(&summary), ..material };
-            (compose::compose(material, budget, Strategy::Compact), report(None))
+            (compose::compose(material, budget, Strategy::Summarize), report(None))
         }
         Err(error) => {
             tracing::warn!(%error, "the context window is not summarized");

@@ -12,6 +12,7 @@ mod observer;
 mod place;
 mod scope;
 mod search;
+mod search_notebook;
 mod stats;
 mod working;
 mod write;

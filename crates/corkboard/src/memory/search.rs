@@ -4,14 +4,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use corkboard_core::agent::AgentState;
+use corkboard_core::notebook::ItemId;
 use corkboard_core::{
-    Entry, EntryMetadata, Key, LimitName, Limits, Note, NoteId, Refusal, Revisioned, ScopeId, ScopeName, ScopeState,
+    Entry, EntryMetadata, Key, LimitName, Limits, Note, NoteId, NotebookName, Refusal, Revisioned, ScopeId, ScopeName,
+    ScopeState,
 };
 use imbl::ordmap::DiffItem;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::agent::AgentRuntime;
+use super::search_notebook;
 use crate::Result;
 use crate::search::{Change, Document, Index, Query, Searchable, snippet, text_of};
 
@@ -62,7 +65,7 @@ impl<'a> IntoFuture for Search<'a> {
     }
 }
 
-/// An entry or a note that a search found.
+/// An entry, a note or a part of a notebook that a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchHit {
     /// What was found.
@@ -86,14 +89,14 @@ impl SearchHit {
     pub fn key(&self) -> Option<&str> {
         match &self.item {
             FoundItem::Entry { key, .. } => Some(key.as_str()),
-            FoundItem::Note { .. } => None,
+            FoundItem::Note { .. } | FoundItem::Notebook { .. } => None,
         }
     }
 
     /// The number, if it is a note.
     pub fn note(&self) -> Option<NoteId> {
         match self.item {
-            FoundItem::Entry { .. } => None,
+            FoundItem::Entry { .. } | FoundItem::Notebook { .. } => None,
             FoundItem::Note { note } => Some(note),
         }
     }
@@ -119,6 +122,13 @@ pub enum FoundItem {
         /// Its number.
         note: NoteId,
     },
+    /// A part of a notebook.
+    Notebook {
+        /// Which notebook.
+        notebook: NotebookName,
+        /// The learning or snippet; none for the progress.
+        item: Option<ItemId>,
+    },
 }
 
 /// The scope that something was found in.
@@ -135,6 +145,8 @@ pub struct FoundScope {
 pub(crate) enum MemoryDocument {
     Entry(ScopeId, Key),
     Note(ScopeId, NoteId),
+    /// An item of a notebook, or its progress.
+    Notebook(NotebookName, Option<ItemId>),
 }
 
 impl Searchable for AgentState {
@@ -150,6 +162,7 @@ impl Searchable for AgentState {
         for (id, scope) in scopes_before.filter(|(id, _)| after.scope(*id).is_none()) {
             scope_changes(id, scope, &empty, &mut each);
         }
+        search_notebook::changes(before, after, &mut each);
     }
 }
 
@@ -214,14 +227,23 @@ fn hits(
         MemoryDocument::Entry(scope, key) => {
             state.scope(*scope).is_some_and(|scope| scope.get(key.as_str(), now).is_some())
         }
-        MemoryDocument::Note(..) => true,
+        MemoryDocument::Note(..) | MemoryDocument::Notebook(..) => true,
     };
     let ranked = index.search(query, limit, is_live);
     ranked.into_iter().filter_map(|(document, score)| hit(state, document, score, query)).collect()
 }
 
 fn hit(state: &AgentState, document: MemoryDocument, score: f32, query: &Query) -> Option<SearchHit> {
-    let (MemoryDocument::Entry(id, _) | MemoryDocument::Note(id, _)) = &document;
+    let id = match &document {
+        MemoryDocument::Entry(id, _) | MemoryDocument::Note(id, _) => id,
+        MemoryDocument::Notebook(name, item) => {
+            let part = search_notebook::part(state.notebook(name.as_str())?, *item)?;
+            let snippet = snippet(&part.text, query, Search::SNIPPET);
+            let item = FoundItem::Notebook { notebook: name.clone(), item: *item };
+            let (author, timestamp) = (part.author, part.written);
+            return Some(SearchHit { item, scope: None, score, snippet, author, timestamp });
+        }
+    };
     let found = state.scope(*id)?;
     let scope = (!id.is_root()).then(|| FoundScope { id: *id, name: found.name.clone() });
     let (item, text, author, timestamp) = match document {
@@ -235,6 +257,7 @@ fn hit(state: &AgentState, document: MemoryDocument, score: f32, query: &Query) 
             let note = found.notes.get(&id)?;
             (FoundItem::Note { note: id }, (*note.text).into(), &note.author, note.timestamp)
         }
+        MemoryDocument::Notebook(..) => return None,
     };
     let snippet = snippet(&text, query, Search::SNIPPET);
     Some(SearchHit { item, scope, score, snippet, author: author.clone(), timestamp })

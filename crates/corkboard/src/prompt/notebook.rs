@@ -271,6 +271,17 @@ Now write the complete block: CURRENT_PROGRESS, KEY_LEARNINGS and VERBATIM_CONTE
     }
 
     #[test]
+    fn a_long_task_and_a_long_progress_are_cut_and_it_is_said() {
+        let long = "and then we do this ".repeat(5_000);
+        let notebook = notebook(&[&long], &["first".into()], &[("label".into(), long.clone())]);
+        let prompt = notebook_prompt(&notebook, Some(&long), 2_000).unwrap();
+        assert!(prompt.tokens <= 2_000, "{}", prompt.tokens);
+        assert_eq!(prompt.left_out, ["task", "progress", "VC-1"]);
+        assert_eq!(prompt.data.matches("… [cut: the whole has ").count(), 3, "{}", prompt.data);
+        assert!(prompt.data.contains("  - KL-1: first\n"), "{}", prompt.data);
+    }
+
+    #[test]
     fn what_learnings_have_no_use_for_snippets_get_and_the_other_way_round() {
         let learnings: Vec<String> = (1..=300).map(|at| format!("insight number {at} of some length")).collect();
         let prompt = notebook_prompt(&notebook(&["go on"], &learnings, &[]), None, 3_000).unwrap();
@@ -286,10 +297,10 @@ Now write the complete block: CURRENT_PROGRESS, KEY_LEARNINGS and VERBATIM_CONTE
     proptest! {
         #[test]
         fn no_text_escapes_its_section_or_the_budget(
-            bullets in proptest::collection::vec(crate::context::hostile::text(), 0..3),
+            bullets in proptest::collection::vec(crate::context::hostile::long_text(), 0..3),
             learnings in proptest::collection::vec(crate::context::hostile::text(), 0..20),
             snippets in proptest::collection::vec((crate::context::hostile::text(), crate::context::hostile::text()), 0..5),
-            task in proptest::option::of(crate::context::hostile::text()),
+            task in proptest::option::of(crate::context::hostile::long_text()),
             budget in NotebookPrompt::LEAST_BUDGET..3_000,
         ) {
             let bullets: Vec<&str> = bullets.iter().map(String::as_str).collect();

@@ -117,6 +117,8 @@ impl TypedTool for MemorySearchTool {
             let what = match &hit.item {
                 FoundItem::Entry { key, .. } => escaped_line(key.as_str()),
                 FoundItem::Note { note } => format!("note {note}"),
+                FoundItem::Notebook { notebook, item: Some(item) } => format!("{item} in notebook {notebook}"),
+                FoundItem::Notebook { notebook, item: None } => format!("progress in notebook {notebook}"),
             };
             let scope = hit
                 .scope

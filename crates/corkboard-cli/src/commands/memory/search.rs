@@ -49,6 +49,10 @@ fn hit_table(hits: &[SearchHit]) -> String {
         let name = match &hit.item {
             FoundItem::Entry { key, .. } => key.to_string(),
             FoundItem::Note { note } => format!("note {note}"),
+            FoundItem::Notebook { notebook, item } => {
+                let part = item.map_or_else(|| "progress".into(), |item| item.to_string());
+                format!("{part} in notebook {notebook}")
+            }
         };
         let place = hit.scope.as_ref().map(|scope| format!(" ({})", one_line(scope.name.as_str())));
         [
