@@ -38,7 +38,9 @@ fn forget(memory: &mut Memory, mut what: Forget) -> String {
     AgentState::begin_redaction(&mut what);
     let without = memory.log.iter().map(|line| {
         let mut commit = AgentCommit::decode(line).unwrap();
-        commit.events.iter_mut().for_each(|event| drop(AgentState::redact(event, &mut what)));
+        for event in &mut commit.events {
+            AgentState::redact(event, &mut what);
+        }
         commit.encode().unwrap()
     });
     let without: Vec<Vec<u8>> = without.collect();
@@ -70,7 +72,9 @@ fn an_item_is_forgotten_with_its_reasons() {
 fn redacted(line: &[u8], id: ItemId) -> std::sync::Arc<[u8]> {
     let mut commit = AgentCommit::decode(line).unwrap();
     let mut what = Forget::notebook(notebook_name("main"), Some(id));
-    commit.events.iter_mut().for_each(|event| drop(AgentState::redact(event, &mut what)));
+    for event in &mut commit.events {
+        AgentState::redact(event, &mut what);
+    }
     commit.encode().unwrap().into()
 }
 
