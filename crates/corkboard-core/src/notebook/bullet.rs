@@ -29,7 +29,19 @@ pub(super) fn split_reason(text: &str) -> Option<(&str, &str)> {
 
 /// What may open or close something, and the colon. Of what is not ASCII it is not known.
 fn is_special(byte: u8) -> bool {
-    !byte.is_ascii() || matches!(byte, b':' | b'"' | b'\'' | b'`' | b'(' | b')' | b'[' | b']' | b'{' | b'}')
+    // Looked up: every byte of every reason is asked for.
+    #[allow(clippy::indexing_slicing, reason = "a table of all bytes, made when this is compiled")]
+    const SPECIAL: [bool; 256] = {
+        let mut special = [false; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            special[byte] = byte >= 128
+                || matches!(byte as u8, b':' | b'"' | b'\'' | b'`' | b'(' | b')' | b'[' | b']' | b'{' | b'}');
+            byte += 1;
+        }
+        special
+    };
+    SPECIAL.get(usize::from(byte)).copied().unwrap_or(true)
 }
 
 fn split_special(text: &str) -> Option<(&str, &str)> {

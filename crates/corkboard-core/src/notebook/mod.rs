@@ -1,8 +1,10 @@
 //! A notebook: the progress of a task, what was learned, and what must be kept word for word. It is updated by texts in a
 //! small language of its own, which models write and people can read.
 
+mod additions;
 mod block;
 mod bullet;
+mod check;
 mod diff;
 mod fences;
 mod id;

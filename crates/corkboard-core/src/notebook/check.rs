@@ -1,0 +1,137 @@
+//! What may be kept: within the limits, and readable once it is written down.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::bullet::{
+    is_readable_archival, is_readable_bullet, is_readable_label, is_readable_learning, is_readable_snippet,
+};
+use super::{Block, ItemId, NewLearning, NewSnippet, Notebook, NotebookContent, Progress};
+use crate::{LimitName, Limits, Refusal};
+
+impl Notebook {
+    /// Holds a notebook that comes from outside to the rules that its content was once held to.
+    pub(crate) fn check(&self, limits: &Limits) -> Result<(), Refusal> {
+        self.content(0).check(limits)?;
+        let archived = self.archived_learnings.len() + self.archived_snippets.len();
+        Limits::check(LimitName::ArchivedPerNotebook, archived as u64, limits.archived_per_notebook)?;
+        let learnings = self.archived_learnings.iter().map(|old| (&old.archived_because, &old.archived_by));
+        let snippets = self.archived_snippets.iter().map(|old| (&old.archived_because, &old.archived_by));
+        for (reason, by) in learnings.chain(snippets) {
+            check_archival(reason, limits)?;
+            crate::id::check_principal("archived by", by, limits)?;
+        }
+        let items = NotebookContent {
+            learnings: self.archived_learnings.iter().map(|old| old.item.clone()).collect(),
+            snippets: self.archived_snippets.iter().map(|old| old.item.clone()).collect(),
+            ..NotebookContent::default()
+        };
+        items.check_items(limits)
+    }
+
+    /// What no notebook says, in words: an id twice, out of order, or beyond the last that was given.
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        /// Ids stay below this, so that there is always a next one.
+        const NUMBERS: u64 = u64::MAX / 2;
+        if self.last_learning.0.max(self.last_snippet.0) > NUMBERS {
+            return Some("its last ids are no numbers that were ever given".into());
+        }
+        let shown = self.learnings.iter().map(|learning| ItemId::from(learning.id)).collect::<Vec<_>>();
+        let archived = self.archived_learnings.iter().map(|old| ItemId::from(old.item.id)).collect::<Vec<_>>();
+        let snippets = self.snippets.iter().map(|snippet| ItemId::from(snippet.id)).collect::<Vec<_>>();
+        let old_snippets = self.archived_snippets.iter().map(|old| ItemId::from(old.item.id)).collect::<Vec<_>>();
+        let mut seen = BTreeSet::new();
+        for list in [shown, archived, snippets, old_snippets] {
+            if !list.is_sorted() {
+                return Some("its items are out of order".into());
+            }
+            if let Some(twice) = list.into_iter().find(|id| !seen.insert(*id)) {
+                return Some(format!("{twice} is listed twice"));
+            }
+        }
+        let beyond = |id: &&ItemId| match id {
+            ItemId::Learning(id) => *id > self.last_learning,
+            ItemId::Snippet(id) => *id > self.last_snippet,
+        };
+        seen.iter().find(beyond).map(|id| format!("{id} was never given"))
+    }
+}
+
+impl NotebookContent {
+    pub(crate) fn check(&self, limits: &Limits) -> Result<(), Refusal> {
+        if !self.progress.is_empty() {
+            check_progress(&self.progress, limits)?;
+        }
+        Limits::check(LimitName::LearningsPerNotebook, self.learnings.len() as u64, limits.learnings_per_notebook)?;
+        Limits::check(LimitName::SnippetsPerNotebook, self.snippets.len() as u64, limits.snippets_per_notebook)?;
+        self.check_items(limits)
+    }
+
+    fn check_items(&self, limits: &Limits) -> Result<(), Refusal> {
+        for learning in &self.learnings {
+            check_learning(&learning.text, &learning.reason, limits)?;
+            crate::id::check_principal("added by", &learning.added_by, limits)?;
+        }
+        for snippet in &self.snippets {
+            check_snippet(&snippet.label, &snippet.text, &snippet.reason, limits)?;
+            crate::id::check_principal("added by", &snippet.added_by, limits)?;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn check_block(block: &Block, limits: &Limits) -> Result<(), Refusal> {
+    block.progress.as_ref().map_or(Ok(()), |progress| check_progress(progress, limits))?;
+    for NewLearning { text, reason } in &block.learnings {
+        check_learning(text, reason, limits)?;
+    }
+    for NewSnippet { label, text, reason } in &block.snippets {
+        check_snippet(label, text, reason, limits)?;
+    }
+    let reasons = block.archived_learnings.iter().map(|old| &old.reason);
+    reasons
+        .chain(block.archived_snippets.iter().map(|old| &old.reason))
+        .try_for_each(|reason| check_archival(reason, limits))
+}
+
+fn check_progress(progress: &Progress, limits: &Limits) -> Result<(), Refusal> {
+    if progress.in_progress.is_empty() {
+        return Err(Refusal::Blank { what: "in progress" });
+    }
+    Limits::check(LimitName::ProgressBullets, progress.bullets().count() as u64, limits.progress_bullets)?;
+    for bullet in progress.bullets() {
+        check_line(bullet, limits)?;
+        readable(is_readable_bullet(bullet), "progress bullet", bullet)?;
+    }
+    Ok(())
+}
+
+fn check_learning(text: &str, reason: &str, limits: &Limits) -> Result<(), Refusal> {
+    check_line(text, limits)?;
+    check_line(reason, limits)?;
+    readable(is_readable_learning(reason, text), "learning", text)
+}
+
+fn check_snippet(label: &str, text: &str, reason: &str, limits: &Limits) -> Result<(), Refusal> {
+    check_line(label, limits)?;
+    check_line(reason, limits)?;
+    Limits::check(LimitName::SnippetBytes, text.len() as u64, limits.snippet_bytes)?;
+    readable(is_readable_label(reason, label) && is_readable_snippet(text), "snippet", label)
+}
+
+fn check_archival(reason: &str, limits: &Limits) -> Result<(), Refusal> {
+    check_line(reason, limits)?;
+    readable(is_readable_archival(reason), "reason", reason)
+}
+
+fn check_line(line: &str, limits: &Limits) -> Result<(), Refusal> {
+    Limits::check(LimitName::NotebookLineBytes, line.len() as u64, limits.notebook_line_bytes)
+}
+
+/// A notebook can always be printed and read again: what would be read as something else is not taken.
+fn readable(readable: bool, what: &'static str, text: &str) -> Result<(), Refusal> {
+    let shown = || text.chars().take(80).collect();
+    if readable { Ok(()) } else { Err(Refusal::Unreadable { what, text: shown() }) }
+}
