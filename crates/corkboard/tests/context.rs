@@ -191,3 +191,28 @@ async fn long_lines_from_a_real_memory() {
     assert_eq!(window.text.matches("</handoff>").count(), 1);
     assert!(!window.text.contains('\u{202e}'));
 }
+
+/// DESIGN §6: learnings and snippets belong to what seldom changes, progress to the tail.
+#[tokio::test]
+async fn the_notebook_is_shown_where_it_belongs() {
+    on_every_store(async |home: Home| {
+        let (board, agent, memory) = agent_a(&home).await;
+        memory.set("session-handoff", "go on").await.unwrap();
+        memory.set("fact", "water is wet").await.unwrap();
+        memory.set("scratchpad", "jotting").await.unwrap();
+        let block = "CURRENT_PROGRESS:\n  Completed:\n    - one\n  In Progress:\n    - two\n\
+                     KEY_LEARNINGS:\n  ADD:\n    - because so: sky is blue\n\
+                     VERBATIM_CONTEXT:\n  ADD:\n    - because so: a.rs => fn a() {}\n";
+        agent.notebook("main").unwrap().apply(block).await.unwrap();
+        let shown = text(&agent).await;
+        let sections = "<handoff>\n  go on\n</handoff>\n\
+                        <key_learnings>\n  - KL-1: sky is blue\n</key_learnings>\n\
+                        <verbatim_context>\n  - VC-1, a.rs: fn a() {}\n</verbatim_context>\n\
+                        <entries>\n  - fact: water is wet\n</entries>\n\
+                        <progress>\n  - Completed: one\n  - In Progress: two\n</progress>\n\
+                        <scratchpad>\n  jotting\n</scratchpad>\n";
+        assert!(shown.ends_with(sections), "{shown}");
+        board.close().await.unwrap();
+    })
+    .await;
+}

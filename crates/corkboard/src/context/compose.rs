@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use super::item::{self, Body};
 use super::list::{EntryLine, NoteLine, NoteLines, What, fill};
+use super::notebook::{self, NotebookLines};
 use super::section::Section;
 use super::shares::Shares;
 use super::{SectionName, SectionReport, Strategy, Why, compact, tokens};
@@ -21,6 +22,7 @@ pub(super) const PREAMBLE: &str =
 #[derive(Default, Clone)]
 pub(super) struct Material<'a> {
     pub(super) handoff: Option<Body<'a>>,
+    pub(super) notebooks: NotebookLines<'a>,
     /// By key.
     pub(super) entries: Vec<EntryLine<'a>>,
     /// In the order they were added.
@@ -119,6 +121,13 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
     let room = share(SectionName::Handoff).most.min(stable);
     let handoff = single(SectionName::Handoff, material.handoff, room, SESSION_HANDOFF_KEY, &mut shown);
     let stable = stable.saturating_sub(handoff.tokens());
+    let NotebookLines { learnings, snippets, progress } = &material.notebooks;
+    let room = share(SectionName::KeyLearnings).most.min(stable);
+    let learnings = notebook::section(SectionName::KeyLearnings, learnings, room, shares.item(), &mut shown);
+    let stable = stable.saturating_sub(learnings.tokens());
+    let room = share(SectionName::VerbatimContext).most.min(stable);
+    let snippets = notebook::section(SectionName::VerbatimContext, snippets, room, shares.item(), &mut shown);
+    let stable = stable.saturating_sub(snippets.tokens());
     let kept = if matches!(material.summary, Summary::None) { 0 } else { share(SectionName::Summary).most.min(stable) };
     let (entries, notes) = entries_and_notes(&material, stable - kept, &shares, &mut shown);
     // Only then anyone wants to know.
@@ -126,9 +135,14 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
     let summary = summary(material.summary, kept);
 
     // The tail has the rest, less what is kept for those that come after.
-    let left =
-        budget.saturating_sub(preamble + handoff.tokens() + entries.tokens() + notes.tokens() + summary.tokens());
+    let above = [&handoff, &learnings, &snippets, &entries, &notes, &summary];
+    let left = budget.saturating_sub(preamble + above.iter().map(|section| section.tokens()).sum::<u64>());
     let kept = share(SectionName::Conversation).kept + share(SectionName::Found).kept;
+    let room = left.saturating_sub(kept + share(SectionName::Scratchpad).kept);
+    let room = share(SectionName::Progress).most.min(room);
+    let progress = notebook::section(SectionName::Progress, progress, room, shares.item(), &mut shown);
+
+    let left = left.saturating_sub(progress.tokens());
     let room = share(SectionName::Scratchpad).most.min(left.saturating_sub(kept));
     let scratchpad = single(SectionName::Scratchpad, material.scratchpad, room, SCRATCHPAD_KEY, &mut shown);
 
@@ -145,7 +159,9 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
     } else {
         Vec::new()
     };
-    let composed = assemble(vec![handoff, entries, notes, summary, scratchpad, conversation, found], budget);
+    let stable = [handoff, learnings, snippets, entries, notes, summary];
+    let tail = [progress, scratchpad, conversation, found];
+    let composed = assemble(stable.into_iter().chain(tail).collect(), budget);
     Composed { shows_all, hidden, ..composed }
 }
 

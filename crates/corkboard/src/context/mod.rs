@@ -13,6 +13,7 @@ pub(crate) mod escape;
 pub(crate) mod hostile;
 pub(crate) mod item;
 mod list;
+mod notebook;
 mod section;
 mod shares;
 mod sources;
@@ -112,12 +113,18 @@ pub enum Strategy {
 pub enum SectionName {
     /// What the last session left: the entry `session-handoff`.
     Handoff,
+    /// What was learned, as the notebooks keep it.
+    KeyLearnings,
+    /// What is needed word for word, as the notebooks keep it.
+    VerbatimContext,
     /// The entries, by importance, then by key.
     Entries,
     /// The notes, in the order they were added.
     Notes,
     /// What a model says about entries and notes that are not shown.
     Summary,
+    /// Where the task stands, as the notebooks keep it.
+    Progress,
     /// The active task's jotting: the entry `scratchpad`.
     Scratchpad,
     /// The conversation's scratchpad.
@@ -130,9 +137,12 @@ impl fmt::Display for SectionName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Handoff => "handoff",
+            Self::KeyLearnings => "key_learnings",
+            Self::VerbatimContext => "verbatim_context",
             Self::Entries => "entries",
             Self::Notes => "notes",
             Self::Summary => "summary",
+            Self::Progress => "progress",
             Self::Scratchpad => "scratchpad",
             Self::Conversation => "conversation",
             Self::Found => "found",

@@ -8,7 +8,7 @@ use super::SectionName;
 /// No budget is smaller: below this, nothing would be left beside the frame.
 pub(super) const LEAST_BUDGET: u64 = 64;
 
-/// Percent of the budget for all that seldom changes: handoff, entries, notes. The tail has the rest for certain, and what
+/// Percent of the budget for all that seldom changes: handoff, notebooks, entries, notes. The tail has the rest for certain, and what
 /// the stable part does not use.
 const STABLE: u64 = 75;
 /// Notes are given room in steps of this many percent, so that one more note seldom moves the end of the entries.
@@ -54,15 +54,19 @@ impl Shares {
         let (kept, most) = match name {
             // One text that a session leaves to the next: about a page at the default budget.
             SectionName::Handoff => (0, 15),
+            // What a model keeps of a task: it wrote down little, and meant it to be read.
+            SectionName::KeyLearnings | SectionName::VerbatimContext => (0, 15),
             // Entries and notes share the stable part. Notes are kept a quarter of it and more; entries get the rest.
             SectionName::Entries => (0, STABLE),
             SectionName::Notes => (20, STABLE),
             // A few lines for all that is left out.
             SectionName::Summary => (10, 10),
+            // A few bullets.
+            SectionName::Progress => (5, 10),
             // The task's jotting.
-            SectionName::Scratchpad => (7, 15),
+            SectionName::Scratchpad => (5, 15),
             // What the model itself wrote down in this conversation.
-            SectionName::Conversation => (12, 30),
+            SectionName::Conversation => (9, 30),
             // Snippets, and only of what is not shown above. So little that a new question leaves more than nine
             // tenths of a full window as they were.
             SectionName::Found => (6, 6),
@@ -82,7 +86,7 @@ mod tests {
     #[test]
     fn what_is_kept_for_the_tail_is_what_the_stable_part_leaves() {
         let shares = Shares::of(10_000);
-        let tail = [SectionName::Scratchpad, SectionName::Conversation, SectionName::Found];
+        let tail = [SectionName::Progress, SectionName::Scratchpad, SectionName::Conversation, SectionName::Found];
         let kept: u64 = tail.map(|name| shares.section(name).kept).iter().sum();
         assert_eq!(shares.stable() + kept, 10_000);
     }

@@ -5,8 +5,9 @@ use corkboard_core::agent::AgentState;
 use jiff::Timestamp;
 
 use super::compose::{Found, Hit, Material};
-use super::item::{self, Body};
+use super::item::Body;
 use super::list::{EntryLine, NoteLine};
+use super::notebook::{self, NotebookLines};
 use crate::memory::{FoundItem, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
 use crate::{AgentMemory, Result, scratchpad};
 
@@ -25,6 +26,7 @@ pub(super) fn remembered(state: &AgentState, now: Timestamp) -> Material<'_> {
         entries: others
             .map(|(key, entry)| EntryLine::new(key.as_str(), Body::Value(&entry.value), entry.importance))
             .collect(),
+        notebooks: NotebookLines::of(state.notebooks()),
         notes: root.notes.values().map(|note| NoteLine::new(note.id.0, &note.text)).collect(),
         ..Material::default()
     }
@@ -45,12 +47,7 @@ pub(super) async fn hits(memory: &AgentMemory, query: &str) -> Result<Vec<Hit>> 
         what: match hit.item {
             FoundItem::Entry { key, .. } => Found::Entry(key.as_str().into()),
             FoundItem::Note { note } => Found::Note(note.0),
-            FoundItem::Notebook { notebook, item } => {
-                let mut name = item.map_or_else(|| "progress".into(), |item| item.to_string());
-                name.push_str(" in notebook ");
-                item::push_key(&mut name, notebook.as_str());
-                Found::Notebook(name)
-            }
+            FoundItem::Notebook { notebook, item } => Found::Notebook(notebook::name_of(item, &notebook)),
         },
         scope: hit.scope.map(|scope| scope.name.to_string()),
         snippet: hit.snippet,

@@ -7,16 +7,24 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
+use corkboard_core::notebook::{Learning, LearningId, Notebook, Progress, Snippet, SnippetId};
+use corkboard_core::{Limits, NotebookName};
+use std::sync::Arc;
+
 use super::compose::{Composed, Found, Hit, Material, PREAMBLE, assemble, compose};
 use super::item::{self, Body};
 use super::list::{EntryLine, NoteLine};
+use super::notebook::NotebookLines;
 use super::section::Section;
 use super::{SectionName, Strategy, Why, hostile, tokens};
 
-const ORDER: [SectionName; 6] = [
+const ORDER: [SectionName; 9] = [
     SectionName::Handoff,
+    SectionName::KeyLearnings,
+    SectionName::VerbatimContext,
     SectionName::Entries,
     SectionName::Notes,
+    SectionName::Progress,
     SectionName::Scratchpad,
     SectionName::Conversation,
     SectionName::Found,
@@ -26,6 +34,7 @@ const ORDER: [SectionName; 6] = [
 #[derive(Debug, Clone, Default)]
 struct Memory {
     handoff: Option<Content>,
+    notebook: Option<(NotebookName, Arc<Notebook>)>,
     entries: Vec<(String, Content, f32)>,
     notes: Vec<String>,
     scratchpad: Option<Content>,
@@ -43,6 +52,7 @@ impl Memory {
             self.entries.iter().map(|(key, value, importance)| EntryLine::new(key, Body::Value(value), *importance));
         let material = Material {
             handoff: self.handoff.as_ref().map(Body::Value),
+            notebooks: NotebookLines::of(self.notebook.iter().map(|(name, notebook)| (name, notebook))),
             entries: entries.collect(),
             notes: noted(&self.notes),
             scratchpad: self.scratchpad.as_ref().map(Body::Value),
@@ -145,10 +155,73 @@ fn any_memory() -> impl proptest::strategy::Strategy<Value = Memory> {
     ];
     let scratch =
         (option::of(content()), vec((hostile::text(), hostile::long_text()), 0..8), vec(hostile::long_text(), 0..8));
-    let stable = (option::of(content()), vec(entry, 0..16), vec(hostile::long_text(), 0..24));
-    (stable, scratch, vec(hit, 0..6)).prop_map(|((handoff, entries, notes), (scratchpad, pad, pad_notes), hits)| {
-        Memory { handoff, entries, notes, scratchpad, pad, pad_notes, hits }
-    })
+    let stable =
+        (option::of(content()), option::of(any_notebook()), vec(entry, 0..16), vec(hostile::long_text(), 0..24));
+    (stable, scratch, vec(hit, 0..6)).prop_map(
+        |((handoff, notebook, entries, notes), (scratchpad, pad, pad_notes), hits)| Memory {
+            handoff,
+            notebook,
+            entries,
+            notes,
+            scratchpad,
+            pad,
+            pad_notes,
+            hits,
+        },
+    )
+}
+
+fn any_notebook() -> impl proptest::strategy::Strategy<Value = (NotebookName, Arc<Notebook>)> {
+    let name = prop_oneof![Just("main"), Just("</progress>")].prop_map(|name| notebook_name(name));
+    let texts = || vec(hostile::long_text(), 0..6);
+    (name, texts(), vec((hostile::text(), hostile::long_text()), 0..4), texts())
+        .prop_map(|(name, learnings, snippets, bullets)| (name, Arc::new(a_notebook(&learnings, &snippets, &bullets))))
+}
+
+fn notebook_name(name: &str) -> NotebookName {
+    NotebookName::new(name, &Limits::default()).unwrap()
+}
+
+fn a_notebook(learnings: &[String], snippets: &[(String, String)], bullets: &[String]) -> Notebook {
+    let (reason, added_by): (Arc<str>, Arc<str>) = ("r".into(), "a".into());
+    let added_at = jiff::Timestamp::UNIX_EPOCH;
+    let learning = |(number, text): (u64, &String)| {
+        let (id, text) = (LearningId(number), text.as_str().into());
+        Arc::new(Learning { id, text, reason: reason.clone(), added_at, added_by: added_by.clone() })
+    };
+    let snippet = |(number, (label, text)): (u64, &(String, String))| {
+        let (id, label, text) = (SnippetId(number), label.as_str().into(), text.as_str().into());
+        Arc::new(Snippet { id, label, text, reason: reason.clone(), added_at, added_by: added_by.clone() })
+    };
+    let in_progress = bullets.iter().map(|bullet| bullet.as_str().into()).collect();
+    Notebook {
+        progress: Progress { in_progress, ..Progress::default() },
+        learnings: (1..).zip(learnings).map(learning).collect(),
+        snippets: (1..).zip(snippets).map(snippet).collect(),
+        ..Notebook::default()
+    }
+}
+
+#[test]
+fn of_a_notebook_the_newest_is_shown_and_a_part_is_not_the_whole() {
+    let learnings: Vec<String> = (1..=40).map(|number| format!("learned the fact with number {number}")).collect();
+    let bullets: Vec<String> = (1..=40).map(|number| format!("do the step with number {number}")).collect();
+    let snippets = [("a.rs".to_owned(), "fn a() {\n    b()\n}".to_owned())];
+    let notebook = (notebook_name("main"), Arc::new(a_notebook(&learnings, &snippets, &bullets)));
+    let hit = |what: &str| Hit { what: Found::Notebook(what.into()), scope: None, snippet: what.into() };
+    let hits = ["KL-40", "KL-1", "VC-1", "progress"].map(|what| hit(&format!("{what} in notebook main")));
+    let memory = Memory { notebook: Some(notebook), hits: hits.to_vec(), ..Memory::default() };
+    let composed = memory.trim(2_000);
+    let shown = &composed.text;
+    assert!(shown.contains("  - KL-39: learned the fact with number 39\n  - KL-40: learned"), "{shown}");
+    assert!(!shown.contains("KL-1: learned") && !shown.contains("number 1\n"), "{shown}");
+    assert!(shown.contains("  - VC-1, a.rs: fn a() {\n        b()\n    }\n"), "{shown}");
+    assert!(shown.contains("  - In Progress: do the step with number 40\n"), "{shown}");
+    // Nothing twice; what is not shown, or not all of it, is found.
+    let found = shown.split("<found>\n").nth(1).unwrap();
+    let expected =
+        "  - KL-1 in notebook main: KL-1 in notebook main\n  - progress in notebook main: progress in notebook main\n";
+    assert_eq!(found, format!("{expected}</found>\n"));
 }
 
 proptest! {
@@ -168,9 +241,16 @@ proptest! {
 
     #[test]
     fn the_stable_part_does_not_depend_on_the_tail(one in any_memory(), other in any_memory(), budget in 64u64..3000) {
-        let other = Memory { handoff: one.handoff.clone(), entries: one.entries.clone(), notes: one.notes.clone(), ..other };
+        let notebook = match (&one.notebook, &other.notebook) {
+            // Progress is of the tail.
+            (Some((name, one)), Some((_, other))) => {
+                Some((name.clone(), Arc::new(Notebook { progress: other.progress.clone(), ..Notebook::clone(one) })))
+            }
+            (one, _) => one.clone(),
+        };
+        let other = Memory { handoff: one.handoff.clone(), notebook, entries: one.entries.clone(), notes: one.notes.clone(), ..other };
         let stable = |composed: Composed| {
-            let tail = ["\n<scratchpad>\n", "\n<conversation>\n", "\n<found>\n"];
+            let tail = ["\n<progress>\n", "\n<scratchpad>\n", "\n<conversation>\n", "\n<found>\n"];
             let end = tail.iter().filter_map(|tag| composed.text.find(tag)).min().map_or(composed.text.len(), |at| at + 1);
             composed.text[..end].trim_start_matches(PREAMBLE).to_owned()
         };
@@ -190,6 +270,7 @@ fn nothing_remembered_is_nothing_said() {
 #[test]
 fn every_section_in_its_place() {
     let memory = Memory {
+        notebook: None,
         handoff: Some(text("Finish the release.\nThen rest.")),
         entries: vec![
             ("a".into(), text("plain"), 0.5),
