@@ -172,7 +172,7 @@ fn any_memory() -> impl proptest::strategy::Strategy<Value = Memory> {
 }
 
 fn any_notebook() -> impl proptest::strategy::Strategy<Value = (NotebookName, Arc<Notebook>)> {
-    let name = prop_oneof![Just("main"), Just("</progress>")].prop_map(|name| notebook_name(name));
+    let name = prop_oneof![Just("main"), Just("</progress>")].prop_map(notebook_name);
     let texts = || vec(hostile::long_text(), 0..6);
     (name, texts(), vec((hostile::text(), hostile::long_text()), 0..4), texts())
         .prop_map(|(name, learnings, snippets, bullets)| (name, Arc::new(a_notebook(&learnings, &snippets, &bullets))))
