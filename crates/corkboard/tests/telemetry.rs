@@ -104,6 +104,27 @@ fn log_of_the_first_use_of_an_agent() {
 }
 
 #[test]
+fn log_of_an_updated_notebook_names_what_came_and_went() {
+    logged(async |home, log| {
+        let (_board, agent, _) = agent_a(&home).await;
+        let notebook = agent.notebook("main").unwrap();
+        let block = "CURRENT_PROGRESS:\n  In Progress:\n    - private\nKEY_LEARNINGS:\n  ADD:\n    - because so: private\n\
+                     VERBATIM_CONTEXT:\n  ADD:\n    - because so: private => private\n";
+        notebook.apply(block).await.unwrap();
+        notebook.apply("KEY_LEARNINGS:\n  ARCHIVE:\n    - KL-1 because private\n").await.unwrap();
+        // Nothing happens, nothing is said.
+        notebook.apply("KEY_LEARNINGS:\n").await.unwrap();
+        assert!(log.all().iter().all(|line| !line.message.contains("private") && !line.fields.contains("private")));
+        let said: Vec<_> = log.take().into_iter().filter(|(_, line)| line.starts_with("Notebook")).collect();
+        let expected = [
+            debug("Notebook main updated for agent A: progress rewritten, KL-1 added, VC-1 added"),
+            debug("Notebook main updated for agent A: KL-1 archived"),
+        ];
+        assert_eq!(said, expected);
+    });
+}
+
+#[test]
 fn log_of_every_operation_on_a_key() {
     logged(async |home, log| {
         let (board, _, memory) = agent_a(&home).await;

@@ -60,6 +60,7 @@ fn one(agent: &str, stats: &MemoryStats) -> String {
         ("revision", stats.rev.to_string()),
         ("entries", stats.total_entries_working.to_string()),
         ("notes", stats.total_notes.to_string()),
+        ("notebooks", stats.total_notebooks.to_string()),
         ("scopes", stats.active_working_scopes.to_string()),
         ("storage", format!("{} of {} ({:.1} %)", bytes(used), bytes(limit), stats.storage_percent_used)),
         ("context", format!("{} of {} tokens", stats.context_tokens_used, stats.context_tokens_max)),

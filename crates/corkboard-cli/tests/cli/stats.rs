@@ -11,20 +11,25 @@ fn one_agent() {
     sandbox.ok(&["memory", "set", "key", "value"]);
     sandbox.ok(&["memory", "note", "add", "note"]);
     sandbox.ok(&["scope", "create", "task"]);
+    let block = b"KEY_LEARNINGS:\n  ADD:\n    - because so: x\n";
+    assert_eq!(sandbox.cork_with_stdin(&["notebook", "apply", "-"], block).code, 0);
     let stats = sandbox.json(&["stats"]);
     for (name, value) in [
         ("agent", json!("default")),
         ("total_entries_working", json!(1)),
         ("active_working_scopes", json!(1)),
         ("total_notes", json!(1)),
-        ("storage_bytes_used", json!(14)),
-        ("rev", json!(3)),
+        ("total_notebooks", json!(1)),
+        ("rev", json!(4)),
     ] {
         assert_eq!(stats[name], value, "{name}");
     }
     let text = sandbox.ok(&["stats"]);
-    assert!(text.starts_with("agent         default\nrevision      3\nentries       1\n"), "{text}");
-    assert!(text.contains("storage       14 bytes of 64.0 MiB (0.0 %)"), "{text}");
+    assert!(text.starts_with("agent         default\nrevision      4\nentries       1\n"), "{text}");
+    let used = stats["storage_bytes_used"].as_u64().unwrap();
+    assert!(used > 14, "more than the entry and the note");
+    assert!(text.contains(&format!("storage       {used} bytes of 64.0 MiB (0.0 %)")), "{text}");
+    assert!(text.contains("notebooks     1\n"), "{text}");
 }
 
 #[test]

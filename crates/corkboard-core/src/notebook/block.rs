@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::{LearningId, Progress, SnippetId};
+use super::{ItemId, LearningId, Progress, SnippetId};
 
 /// The operations of one block: progress first, then learnings, then snippets. Nothing in it: no change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +66,12 @@ impl Block {
         let reasons = self.archived_learnings.iter().map(|old| old.reason.len());
         let reasons = reasons.chain(self.archived_snippets.iter().map(|old| old.reason.len()));
         progress.chain(learnings).chain(snippets).chain(reasons).map(|bytes| bytes as u64).sum()
+    }
+
+    /// What is to be archived: learnings, then snippets.
+    pub fn archived(&self) -> impl Iterator<Item = ItemId> {
+        let learnings = self.archived_learnings.iter().map(|old| ItemId::from(old.id));
+        learnings.chain(self.archived_snippets.iter().map(|old| ItemId::from(old.id)))
     }
 
     /// Whether it asks for nothing.

@@ -391,6 +391,7 @@ impl AgentMemory {
             newest_entry: times().max(),
             context_tokens_used: window.tokens,
             context_tokens_max: window.budget,
+            total_notebooks: current.state.notebooks().count() as u64,
             total_notes: states.iter().map(|state| state.note_count()).sum(),
             rev: current.head.rev,
         })

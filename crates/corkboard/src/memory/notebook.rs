@@ -292,11 +292,27 @@ impl Apply<'_> {
             // It may have been answered before: then the log knows what it did.
             before = handle.at(answer.rev.saturating_sub(1)).await.unwrap_or(before);
         }
-        Ok(handle.report(&parsed, &before, answer.rev, (last_learning, last_snippet)))
+        let applied = handle.report(&parsed, &before, answer.rev, (last_learning, last_snippet));
+        handle.log(&parsed.block, &applied);
+        Ok(applied)
     }
 }
 
 impl AgentNotebook {
+    /// Which items came and went. What they say stays out: logs travel further than memories, and the history has it.
+    fn log(&self, block: &Block, applied: &Applied) {
+        if !applied.changed || !tracing::enabled!(tracing::Level::DEBUG) {
+            return;
+        }
+        let added = applied.learnings.iter().map(|id| ItemId::from(*id));
+        let added = added.chain(applied.snippets.iter().map(|id| ItemId::from(*id))).map(|id| format!("{id} added"));
+        let archived = block.archived().filter(|id| !applied.skipped.contains(id)).map(|id| format!("{id} archived"));
+        let progress = block.progress.is_some().then(|| "progress rewritten".to_owned());
+        let news: Vec<String> = progress.into_iter().chain(added).chain(archived).collect();
+        let (agent_id, notebook) = (&self.runtime.id, &self.name);
+        tracing::debug!(%agent_id, %notebook, "Notebook {notebook} updated for agent {agent_id}: {}", news.join(", "));
+    }
+
     fn report(&self, parsed: &Parsed, before: &Notebook, rev: u64, last: (LearningId, SnippetId)) -> Applied {
         let Block { learnings, snippets, .. } = &parsed.block;
         let limits = &self.memory.options().limits;

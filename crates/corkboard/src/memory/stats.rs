@@ -30,6 +30,8 @@ pub struct MemoryStats {
     pub context_tokens_max: u64,
     /// Notes, in all scopes.
     pub total_notes: u64,
+    /// Notebooks that hold something.
+    pub total_notebooks: u64,
     /// The revision that these counts show.
     pub rev: u64,
 }
