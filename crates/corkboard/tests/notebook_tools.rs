@@ -109,6 +109,18 @@ async fn unknown_ids_are_left_out_if_that_is_asked_for() {
 async fn what_a_query_finds_in_a_notebook_is_in_the_context_window() {
     let agent = Corkboard::open("memory:").await.unwrap().agent("A").unwrap();
     agent.notebook("my notes").unwrap().apply(FIRST).await.unwrap();
-    let window = agent.context_window().compose(ContextRequest::new().query("tabs")).await.unwrap();
+    let ask = ContextRequest::new().query("tabs");
+    let window = agent.context_window().compose(ask.clone()).await.unwrap();
+    // It is shown anyway, and so not twice.
+    assert!(window.text.contains("<key_learnings>\n  - KL-1 in \"my notes\": "), "{}", window.text);
+    assert!(!window.text.contains("<found>"), "{}", window.text);
+    // Once newer ones have taken its place, the query brings it back.
+    for batch in 0..40 {
+        let more =
+            |number| format!("    - because so: {} {batch} {number}\n", "blanks of all kinds in many lines ".repeat(8));
+        let block: String = (0..3).map(more).collect();
+        agent.notebook("my notes").unwrap().apply(&format!("KEY_LEARNINGS:\n  ADD:\n{block}")).await.unwrap();
+    }
+    let window = agent.context_window().compose(ask).await.unwrap();
     assert!(window.text.contains("<found>\n  - KL-1 in notebook \"my notes\": "), "{}", window.text);
 }
