@@ -4,7 +4,9 @@
 
 use std::time::Instant;
 
-use corkboard::{Corkboard, EntryMetadata, Error, MemoryKind, Refusal, Result, Watched};
+use corkboard::tools::{ToolContext, ToolRegistry};
+use corkboard::{ContextRequest, Corkboard, EntryMetadata, Error, MemoryKind, Refusal, Result, Watched};
+use serde_json::json;
 
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 struct Plan {
@@ -88,6 +90,18 @@ async fn main() -> Result<()> {
         "entries: {}, notes: {}, bytes: {}, revision: {}",
         stats.total_entries_working, stats.total_notes, stats.storage_bytes_used, stats.rev
     );
+
+    // What a model sees: tools to call, and a prompt that fits its budget. This is the call that a model would make.
+    let tools = ToolRegistry::new(&board);
+    let handoff = json!({"content": "Login routes half done; next: their tests"});
+    let said = tools.call("write_session_handoff", handoff, &ToolContext::agent("ada")).await;
+    println!("\n{}", said.map_or_else(|error| error.to_string(), |output| output.text));
+    // And what it keeps of its task, in its own words.
+    let block = "CURRENT_PROGRESS:\n  In Progress:\n    - tests of the login routes\n\
+                 KEY_LEARNINGS:\n  ADD:\n    - because it cost an hour: cookies need SameSite=Lax here\n";
+    ada.notebook("main")?.apply(block).await?;
+    let window = ada.context_window().compose(ContextRequest::new().budget(500).query("cookies")).await?;
+    println!("its next prompt, {} of {} tokens:\n\n{}", window.tokens, window.budget, window.text);
 
     board.close().await?;
     // What was acknowledged is there when the file is opened again.

@@ -165,6 +165,7 @@ impl Record {
     pub const PART_BYTES: usize = 1024 * 1024;
 
     /// The body in parts: at least one, all full but the last.
+    #[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
     pub(crate) fn parts(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         let count = self.body.len().div_ceil(Self::PART_BYTES).max(1);
         (0..count).map(|part| {

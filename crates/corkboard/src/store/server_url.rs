@@ -13,6 +13,7 @@ impl ServerUrl {
     }
 
     /// The whole URL, password included: for connecting, not for showing.
+    #[cfg(any(feature = "postgres", feature = "redis"))]
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
