@@ -1,7 +1,6 @@
 //! Throw-away servers on loopback: a folder and a port of their own, gone when they are dropped.
 
-use std::io::Read;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -152,23 +151,22 @@ impl TestServer {
         self.kill();
         let deadline = Instant::now() + START;
         while Instant::now() < deadline {
+            let before = self.log().len();
             let mut child = self.command().spawn().expect("the server starts");
-            if self.is_up(&mut child, deadline) {
+            if self.is_up(&mut child, before, deadline) {
                 self.child = Some(child);
                 return;
             }
-            // A killed one's children may still hold its shared memory: it ended at once. Once more.
+            // A killed one's children may still hold its shared memory, or another took the port: it ended at once. Once more.
             let _ = child.kill();
             let _ = child.wait();
             std::thread::sleep(Duration::from_millis(50));
         }
-        let mut log = String::new();
-        let _ = std::fs::File::open(self.log()).and_then(|mut file| file.read_to_string(&mut log));
-        panic!("the server did not start within {START:?}: {log}");
+        panic!("the server did not start within {START:?}: {}", self.log());
     }
 
     fn command(&self) -> Command {
-        let log = std::fs::File::options().create(true).append(true).open(self.log()).expect("a log file");
+        let log = std::fs::File::options().create(true).append(true).open(self.log_file()).expect("a log file");
         let mut command = match self.kind {
             Kind::Postgres => {
                 let mut command = unprivileged(&postgres_program("postgres"));
@@ -189,44 +187,28 @@ impl TestServer {
         command
     }
 
-    fn log(&self) -> PathBuf {
+    fn log_file(&self) -> PathBuf {
         self.folder.path().join("server.log")
     }
 
-    /// Waits until it answers; false if it ended.
-    fn is_up(&self, child: &mut Child, deadline: Instant) -> bool {
+    fn log(&self) -> String {
+        std::fs::read(self.log_file()).map(|log| String::from_utf8_lossy(&log).into_owned()).unwrap_or_default()
+    }
+
+    /// Waits until it says, in what it logs from `before` on, that it is ready; false if it ended. To ask at its port would
+    /// not do: if another test's server has the port, that one answers.
+    fn is_up(&self, child: &mut Child, before: usize, deadline: Instant) -> bool {
         while Instant::now() < deadline {
             if child.try_wait().expect("the server can be waited for").is_some() {
                 return false;
             }
-            if self.answers() {
+            if self.log()[before..].to_lowercase().contains("ready to accept connections") {
                 return true;
             }
             std::thread::sleep(Duration::from_millis(20));
         }
         false
     }
-
-    fn answers(&self) -> bool {
-        match self.kind {
-            Kind::Postgres => {
-                let mut ready = Command::new(postgres_program("pg_isready"));
-                let ready = ready.args(["-q", "-h", "127.0.0.1", "-p"]).arg(self.port.to_string()).status();
-                ready.is_ok_and(|status| status.success())
-            }
-            Kind::Redis => redis_is_ready(self.port),
-        }
-    }
-}
-
-/// It listens before it has read its files: then it answers with an error.
-fn redis_is_ready(port: u16) -> bool {
-    let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return false };
-    let _ = stream.set_read_timeout(Some(Duration::from_secs(1)));
-    let mut answer = [0; 5];
-    let asked = std::io::Write::write_all(&mut stream, b"PING\r\n").and_then(|()| stream.read_exact(&mut answer));
-    // One that wants a password is up, too.
-    asked.is_ok() && (&answer == b"+PONG" || &answer == b"-NOAU")
 }
 
 impl Drop for TestServer {
@@ -250,12 +232,17 @@ pub(super) fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// A port that is free now. It is none of those that the system hands out, so that a server that was killed finds its own
-/// free again: another test's listener there might take it for itself, and never answer.
+/// A port that is free now, and that no other process of the tests takes while this one runs: a server that was killed
+/// finds its own free again. It is none of those that the system hands out, whose new owner might never answer.
 pub fn free_port() -> u16 {
+    let reserved = std::env::temp_dir().join("cork-test-ports");
+    std::fs::create_dir_all(&reserved).expect("a folder for reserved ports");
     loop {
         let port = fastrand::u16(10_000..32_768);
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+        let file = std::fs::File::create(reserved.join(port.to_string())).expect("a file for a reserved port");
+        if file.try_lock().is_ok() && TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            // The lock ends with the process.
+            std::mem::forget(file);
             return port;
         }
     }
