@@ -5,6 +5,7 @@ use core::cell::Cell;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use crate::space::Stamp;
 use crate::{Actor, Limits};
 
 /// The circumstances of one decision. Deciding twice in equal contexts gives the same events; one context
@@ -33,6 +34,11 @@ impl<'a> Context<'a> {
     /// The revision that the decision would be: what it changes has this version.
     pub fn rev(&self) -> u64 {
         self.rev.get()
+    }
+
+    /// What the decision's events are stamped with.
+    pub(crate) fn stamp(&self) -> Stamp<'a> {
+        Stamp { rev: self.rev(), at: self.now, principal: &self.actor.principal, role: self.actor.role }
     }
 
     /// Says which revision is decided.

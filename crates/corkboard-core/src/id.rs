@@ -100,6 +100,18 @@ name!(
     NotebookName, "notebook name", NotebookNameBytes, notebook_name_bytes
 );
 
+name!(
+    /// The id of a board.
+    BoardId, "board id", BoardIdBytes, board_id_bytes
+);
+
+impl AgentId {
+    /// The same text, not copied.
+    pub(crate) fn shared(&self) -> Arc<str> {
+        self.0.clone()
+    }
+}
+
 impl Key {
     /// The same text, not copied.
     pub(crate) fn shared(&self) -> Arc<str> {
@@ -193,16 +205,19 @@ impl fmt::Display for NoteId {
 pub enum SpaceKind {
     /// One agent's memory.
     Agent,
+    /// One board.
+    Board,
 }
 
 impl SpaceKind {
     /// Every kind there is.
-    pub const ALL: &[Self] = &[Self::Agent];
+    pub const ALL: &[Self] = &[Self::Agent, Self::Board];
 
     /// The first part of a space's id.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",
+            Self::Board => "board",
         }
     }
 }
@@ -215,6 +230,11 @@ impl SpaceId {
     /// The space of one agent.
     pub fn agent(agent: &AgentId) -> Self {
         Self::of(SpaceKind::Agent, agent.as_str())
+    }
+
+    /// The space of one board.
+    pub fn board(board: &BoardId) -> Self {
+        Self::of(SpaceKind::Board, board.as_str())
     }
 
     /// The space of that kind and name.
@@ -245,6 +265,11 @@ impl SpaceId {
     pub fn kind(&self) -> Option<SpaceKind> {
         let (kind, _) = self.0.split_once('/')?;
         SpaceKind::ALL.iter().copied().find(|known| known.as_str() == kind)
+    }
+
+    /// The board that this is.
+    pub fn as_board(&self) -> Option<BoardId> {
+        matches!(self.kind(), Some(SpaceKind::Board)).then(|| BoardId(Arc::from(self.name())))
     }
 
     /// The agent whose memory this is.

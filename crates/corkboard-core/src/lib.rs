@@ -15,6 +15,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod agent;
+pub mod board;
 pub mod notebook;
 
 mod actor;
@@ -33,7 +34,8 @@ pub use actor::{Actor, ActorKind, Role};
 pub use context::{Context, Usage};
 pub use entry::{Access, Content, Entry, EntryData, EntryMetadata, MemoryKind};
 pub use id::{
-    AgentId, CommitId, ConversationId, EntryId, Key, NoteId, NotebookName, ScopeId, ScopeName, SpaceId, SpaceKind,
+    AgentId, BoardId, CommitId, ConversationId, EntryId, Key, NoteId, NotebookName, ScopeId, ScopeName, SpaceId,
+    SpaceKind,
 };
 pub use idempotency::{Answered, IdempotencyKey, body_hash};
 pub use limits::{LimitName, LimitWarning, Limits};

@@ -63,6 +63,22 @@ pub struct Limits {
     pub notebook_line_bytes: u64,
     /// Bytes of one snippet.
     pub snippet_bytes: u64,
+    /// Bytes of a board's id.
+    pub board_id_bytes: u64,
+    /// Bytes of a line on a board: a name, a title, a constraint, an alternative, a next step.
+    pub board_line_bytes: u64,
+    /// Bytes of a text on a board: a goal, a description, a summary, a rationale, a reason.
+    pub board_text_bytes: u64,
+    /// Lines in one list on a board: constraints, alternatives, next steps, affected tasks.
+    pub lines_per_list: u64,
+    /// Tasks of one board.
+    pub tasks_per_board: u64,
+    /// Dependencies between the tasks of one board.
+    pub dependencies_per_board: u64,
+    /// Decisions, discoveries, artifacts and choices of one board, of each kind.
+    pub records_per_board: u64,
+    /// Bytes of an artifact that is kept on the board itself.
+    pub inline_bytes: u64,
 }
 
 impl Limits {
@@ -112,6 +128,14 @@ impl Default for Limits {
             archived_per_notebook: 10_000,
             notebook_line_bytes: 4096,
             snippet_bytes: 64 * 1024,
+            board_id_bytes: 256,
+            board_line_bytes: 4096,
+            board_text_bytes: 64 * 1024,
+            lines_per_list: 1000,
+            tasks_per_board: 100_000,
+            dependencies_per_board: 1_000_000,
+            records_per_board: 100_000,
+            inline_bytes: 64 * 1024,
         }
     }
 }
@@ -170,6 +194,22 @@ pub enum LimitName {
     NotebookLineBytes,
     /// [`Limits::snippet_bytes`]
     SnippetBytes,
+    /// [`Limits::board_id_bytes`]
+    BoardIdBytes,
+    /// [`Limits::board_line_bytes`]
+    BoardLineBytes,
+    /// [`Limits::board_text_bytes`]
+    BoardTextBytes,
+    /// [`Limits::lines_per_list`]
+    LinesPerList,
+    /// [`Limits::tasks_per_board`]
+    TasksPerBoard,
+    /// [`Limits::dependencies_per_board`]
+    DependenciesPerBoard,
+    /// [`Limits::records_per_board`]
+    RecordsPerBoard,
+    /// [`Limits::inline_bytes`]
+    InlineBytes,
 }
 
 impl fmt::Display for LimitName {
@@ -200,6 +240,14 @@ impl fmt::Display for LimitName {
             Self::ArchivedPerNotebook => "archived items per notebook",
             Self::NotebookLineBytes => "notebook line bytes",
             Self::SnippetBytes => "snippet bytes",
+            Self::BoardIdBytes => "board id bytes",
+            Self::BoardLineBytes => "board line bytes",
+            Self::BoardTextBytes => "board text bytes",
+            Self::LinesPerList => "lines per list",
+            Self::TasksPerBoard => "tasks per board",
+            Self::DependenciesPerBoard => "dependencies per board",
+            Self::RecordsPerBoard => "records per board",
+            Self::InlineBytes => "inline bytes",
         })
     }
 }

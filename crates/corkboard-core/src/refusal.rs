@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
+use crate::board::{BoardInfo, BoardStatus, ChoiceId, DecisionId, Hindrance, Task, TaskId, TaskRef, TaskStatus};
 use crate::notebook::ItemId;
-use crate::{Entry, Key, LimitName, NotebookName, Role, ScopeId};
+use crate::{AgentId, Entry, Key, LimitName, NotebookName, Role, ScopeId};
 
 /// A typed refusal, with the data that a caller needs to do better.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -141,6 +142,186 @@ pub enum Refusal {
         /// What is wrong with it.
         reason: String,
     },
+    /// There is no such board.
+    #[error("there is no such board")]
+    NoBoard,
+    /// The board is there already.
+    #[error("the board exists already")]
+    BoardExists,
+    /// The board has ended: nothing on it changes any more.
+    #[error("the board is {status}: nothing on it changes any more")]
+    BoardEnded {
+        /// How it ended.
+        status: BoardStatus,
+    },
+    /// Something is not on the board.
+    #[error("there is no {what} {id} on this board")]
+    NotOnBoard {
+        /// What kind of thing.
+        what: &'static str,
+        /// Its id.
+        id: String,
+    },
+    /// A task of a batch depends on a key that no other task of the batch has.
+    #[error("{key:?} is neither a task's id (T-1) nor the key of a task in this batch")]
+    UnknownMember {
+        /// The key.
+        key: String,
+    },
+    /// Two tasks of a batch have the same key.
+    #[error("two tasks of this batch have the key {key:?}")]
+    DuplicateMember {
+        /// The key.
+        key: String,
+    },
+    /// Tasks would wait for one another. Nothing was added.
+    #[error("these tasks would wait for one another: {}", arrows(path))]
+    Cycle {
+        /// Each depends on the next; the last is the first.
+        path: Vec<TaskRef>,
+    },
+    /// A task does not move from its state to that one.
+    #[error("{task} is {from} and cannot become {to}; it can become {}", or_nothing(allowed))]
+    TaskMove {
+        /// Which task.
+        task: TaskId,
+        /// The state that it is in.
+        from: TaskStatus,
+        /// The state that was asked for.
+        to: TaskStatus,
+        /// The states that it can move to.
+        allowed: Vec<TaskStatus>,
+    },
+    /// A task cannot begin yet.
+    #[error("{task} cannot begin yet: {}", because(hindrances))]
+    NotReady {
+        /// Which task.
+        task: TaskId,
+        /// What hinders it.
+        hindrances: Vec<Hindrance>,
+    },
+    /// A task that was begun takes no new dependencies.
+    #[error("{task} is {status}: only what was not begun can wait for something more")]
+    AlreadyBegun {
+        /// Which task.
+        task: TaskId,
+        /// The state that it is in.
+        status: TaskStatus,
+    },
+    /// Somebody else has the task.
+    #[error("{task} is {holder}'s")]
+    TaskHeld {
+        /// Which task.
+        task: TaskId,
+        /// Whose it is.
+        holder: AgentId,
+        /// Until when, if it is worked on and nothing is heard of the holder.
+        until: Option<Timestamp>,
+    },
+    /// Somebody else is the orchestrator.
+    #[error("{holder} is the orchestrator until {until}")]
+    OrchestratorHeld {
+        /// Who.
+        holder: AgentId,
+        /// Until when, if nothing is heard of them.
+        until: Timestamp,
+    },
+    /// The caller's hold on it was lost: it expired, or was given to somebody else. Nothing was written.
+    #[error("{}", fenced_text(what, holder.as_ref(), *epoch))]
+    Fenced {
+        /// A task's id, or `orchestrator`.
+        what: String,
+        /// Who holds it now.
+        holder: Option<AgentId>,
+        /// The last epoch that was given.
+        epoch: u64,
+    },
+    /// Someone else changed the task first (`if_version`). Nothing was written.
+    #[error("{} is at version {}, not {expected}", current.id, current.version)]
+    TaskConflict {
+        /// The version that the caller expected.
+        expected: u64,
+        /// What is there now.
+        current: Box<Task>,
+    },
+    /// Someone else changed the board first (`if_version`). Nothing was written.
+    #[error("the board is at version {}, not {expected}", current.version)]
+    BoardConflict {
+        /// The version that the caller expected.
+        expected: u64,
+        /// What is there now.
+        current: Box<BoardInfo>,
+    },
+    /// Only whoever made a decision may replace it.
+    #[error("{decision} was made by {author}, who alone may supersede it")]
+    NotAuthor {
+        /// Which decision.
+        decision: DecisionId,
+        /// Who made it.
+        author: String,
+    },
+    /// The decision was replaced before.
+    #[error("{decision} was superseded by {by}")]
+    Superseded {
+        /// Which decision.
+        decision: DecisionId,
+        /// The one that holds.
+        by: DecisionId,
+    },
+    /// The choice was made before.
+    #[error("{choice} was decided: {chosen}")]
+    AlreadyChosen {
+        /// Which choice.
+        choice: ChoiceId,
+        /// The branch that was chosen.
+        chosen: String,
+    },
+    /// The choice has no such branch.
+    #[error("{choice} has no branch {option:?}, only {}", options.join(", "))]
+    NoBranch {
+        /// Which choice.
+        choice: ChoiceId,
+        /// What was asked for.
+        option: String,
+        /// What there is.
+        options: Vec<String>,
+    },
+    /// A choice that is none.
+    #[error("a choice cannot be like that: {reason}")]
+    BadChoice {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A task that was cancelled because of another comes back only when that one is tried again, and it cannot be.
+    #[error("{task} was cancelled because of {cause}, which did not fail and cannot be tried again")]
+    CauseNotRetried {
+        /// Which task.
+        task: TaskId,
+        /// The one that it was cancelled because of.
+        cause: String,
+    },
+    /// The board has tasks that are not finished.
+    #[error("{unfinished} tasks are not finished")]
+    Unfinished {
+        /// How many.
+        unfinished: u64,
+    },
+    /// A lease is too short or too long.
+    #[error("a lease of {lease_ms} ms is refused: it must be from {least} to {most}")]
+    LeaseLength {
+        /// What was asked for.
+        lease_ms: u64,
+        /// The shortest.
+        least: u64,
+        /// The longest.
+        most: u64,
+    },
+    /// A checksum that is no SHA-256.
+    #[error("{text:?} is no SHA-256: that is 64 hexadecimal digits")]
+    Checksum {
+        /// What was given.
+        text: String,
+    },
     /// The same idempotency key came with another body.
     #[error("idempotency key {key:?} was used at revision {rev} with another body")]
     IdempotencyMismatch {
@@ -151,6 +332,32 @@ pub enum Refusal {
         /// When it was used first.
         at: Timestamp,
     },
+}
+
+fn arrows(path: &[TaskRef]) -> String {
+    use alloc::string::ToString;
+    path.iter().map(ToString::to_string).collect::<Vec<_>>().join(" -> ")
+}
+
+fn or_nothing(allowed: &[TaskStatus]) -> String {
+    match allowed {
+        [] => "nothing else".into(),
+        allowed => allowed.iter().map(|status| status.as_str()).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn because(hindrances: &[Hindrance]) -> String {
+    use alloc::string::ToString;
+    hindrances.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn fenced_text(what: &str, holder: Option<&AgentId>, epoch: u64) -> String {
+    use alloc::format;
+    let what = if what == "orchestrator" { "the orchestrator's role" } else { what };
+    match holder {
+        Some(holder) => format!("fenced: {what} is {holder}'s now (epoch {epoch})"),
+        None => format!("fenced: nobody holds {what} now; whoever did was not heard of in time, or gave it back"),
+    }
 }
 
 fn listed(ids: &[ItemId]) -> String {

@@ -84,6 +84,8 @@ pub struct Stamp<'a> {
     pub at: Timestamp,
     /// In whose name.
     pub principal: &'a str,
+    /// In which role.
+    pub role: Role,
 }
 
 /// The end of a log: its last revision and that revision's commit id.
@@ -187,7 +189,7 @@ impl<S: Space> Revisioned<S> {
             self.state.decide(&request.command, context)?
         } else {
             let mut swept = self.state.clone();
-            let stamp = Stamp { rev: self.head.rev + 1, at: context.now, principal };
+            let stamp = Stamp { rev: self.head.rev + 1, at: context.now, principal, role: context.actor.role };
             // The state itself named these events, so they fit it.
             events.retain(|event| swept.apply(event, stamp).is_ok());
             swept.decide(&request.command, context)?
@@ -212,7 +214,7 @@ impl<S: Space> Revisioned<S> {
         limits: &Limits,
     ) -> Result<(), FormatError> {
         let rev = self.head.rev + 1;
-        let stamp = Stamp { rev, at: commit.at, principal: &commit.actor.principal };
+        let stamp = Stamp { rev, at: commit.at, principal: &commit.actor.principal, role: commit.actor.role };
         for event in &commit.events {
             self.state.apply(event, stamp)?;
         }

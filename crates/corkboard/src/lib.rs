@@ -36,6 +36,7 @@ pub mod transfer;
 
 mod board;
 mod clock;
+mod corkboard;
 mod engine;
 mod error;
 mod ids;
@@ -44,17 +45,20 @@ mod options;
 mod search;
 mod snapshot;
 
-pub use board::{AgentSummary, Corkboard};
+pub use board::{Board, BoardView, BoardWatch, Orchestrating};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};
+pub use corkboard::{AgentSummary, BoardSummary, Corkboard};
 pub use corkboard_core::agent::{
     Activity, ActivityLine, AgentEvent, AgentReply, AgentState, DayActivity, Deed, EntryChange, MemorySnapshot,
     Separator,
 };
+/// Tasks, decisions, discoveries, artifacts and choices: what a board holds, and what can happen to it.
+pub use corkboard_core::board as boards;
 /// The notebook's language and state.
 pub use corkboard_core::notebook;
 pub use corkboard_core::{
-    Access, Actor, ActorKind, AgentId, Commit, CommitId, Content, ConversationId, Entry, EntryData, EntryId,
+    Access, Actor, ActorKind, AgentId, BoardId, Commit, CommitId, Content, ConversationId, Entry, EntryData, EntryId,
     EntryMetadata, FORMAT_VERSION, FormatError, Head, Key, LimitName, Limits, MemoryKind, Note, NoteId, NotebookName,
     Refusal, Role, ScopeId, ScopeName, SpaceId, SpaceKind,
 };

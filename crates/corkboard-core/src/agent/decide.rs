@@ -9,7 +9,7 @@ use super::entries::{append, batch, remove, set};
 use super::notebooks;
 use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, Kept};
 use crate::id::{check_principal, check_tag};
-use crate::space::{Decision, Stamp};
+use crate::space::Decision;
 use crate::{
     Context, EntryData, EntryId, Key, LimitName, LimitWarning, Limits, Note, NoteId, Refusal, ScopeId, ScopeState,
     Space, Usage,
@@ -213,10 +213,7 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
     }
     notebooks::check_image(image, limits)?;
     let mut restored = AgentState::from(image.clone());
-    restored.keep_ids_of(
-        state.notebooks.clone(),
-        Stamp { rev: context.rev(), at: context.now, principal: &context.actor.principal },
-    );
+    restored.keep_ids_of(state.notebooks.clone(), context.stamp());
     let notebooks = notebooks::check_count(state, &restored, limits)?;
     let Usage { entries, scopes, bytes } = restored.usage();
     Limits::check(LimitName::ScopesPerAgent, scopes, limits.scopes_per_agent)?;

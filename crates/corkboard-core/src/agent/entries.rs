@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::decide::{Decided, check_totals, expect_scope};
 use super::{AgentEvent, AgentReply, AgentState, EntryChange, Separator};
-use crate::space::{Decision, Stamp};
+use crate::space::Decision;
 use crate::{
     Content, Context, Entry, EntryData, EntryId, EntryMetadata, Key, LimitName, Limits, Refusal, ScopeId, Space,
 };
@@ -51,7 +51,7 @@ pub(super) fn remove(state: &AgentState, scope: ScopeId, key: &Key, if_version: 
 /// (or has), and what it removes was there or was written: no batch is a larger revision than a merge or a restore.
 pub(super) fn batch(state: &AgentState, context: &Context<'_>, scope: ScopeId, changes: &[EntryChange]) -> Decided {
     expect_scope(state, scope)?;
-    let stamp = Stamp { rev: context.rev(), at: context.now, principal: &context.actor.principal };
+    let stamp = context.stamp();
     let allowed = context.limits.state_bytes.max(state.bytes);
     let (mut after, mut events) = (state.clone(), Vec::new());
     let mut written = 0;

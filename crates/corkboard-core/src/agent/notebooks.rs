@@ -66,7 +66,7 @@ pub(super) fn update(
     Limits::check(LimitName::CommandBytes, block.bytes(), context.limits.command_bytes)?;
     let (update, skipped) = before.decide(name, block, unknown_ids, context.limits)?;
     let mut after = before.clone();
-    let stamp = Stamp { rev: context.rev(), at: context.now, principal: &context.actor.principal };
+    let stamp = context.stamp();
     // It was decided on this very notebook, so it fits. If it did not, whoever commits it would find out.
     let _ = after.apply(&update, stamp);
     let reply = AgentReply::NotebookUpdated {
@@ -92,7 +92,7 @@ pub(super) fn restore(
     check_version(name, &before, if_version)?;
     content.check(context.limits)?;
     let mut after = before.clone();
-    let stamp = Stamp { rev: context.rev(), at: context.now, principal: &context.actor.principal };
+    let stamp = context.stamp();
     after.restore(content, stamp);
     if let Some(reason) = after.contradiction() {
         return Err(Refusal::NotebookContradicts { notebook: name.clone(), reason });

@@ -16,7 +16,7 @@ use super::{
     Snippet, SnippetId,
 };
 use crate::space::{Stamp, misfit};
-use crate::{FormatError, LimitName, Limits, NotebookName, Refusal};
+use crate::{FormatError, LimitName, Limits, NotebookName, Refusal, Role};
 
 /// What becomes of ids that the notebook does not have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -184,14 +184,14 @@ impl Notebook {
 
     /// What an update would make of it; when and by whom stays open. Made for reports: the log decides.
     pub fn preview(&mut self, update: &NotebookUpdate) {
-        let stamp = Stamp { rev: self.version, at: self.updated_at, principal: "" };
+        let stamp = Stamp { rev: self.version, at: self.updated_at, principal: "", role: Role::Observer };
         // One that does not fit changes what it can.
         let _ = self.apply(update, stamp);
     }
 
     /// What restoring would make of it; when and by whom stays open. Made for reports: the log decides.
     pub fn show(&mut self, content: &NotebookContent) {
-        let stamp = Stamp { rev: self.version, at: self.updated_at, principal: "" };
+        let stamp = Stamp { rev: self.version, at: self.updated_at, principal: "", role: Role::Observer };
         self.restore(content, stamp);
     }
 

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use self::shares::LEAST_BUDGET;
 pub use self::summary::{Summarizer, SummaryReport};
-use crate::board::check_tier;
+use crate::corkboard::check_tier;
 use crate::options::Tier;
 use crate::{AgentMemory, Error, Result, scratchpad};
 

@@ -4,11 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use corkboard_core::agent::{AgentCommand, AgentState};
-use corkboard_core::{Actor, AgentId, Request, SpaceId, SpaceKind, Usage};
+use corkboard_core::board::{BoardCommand, BoardState, NewBoard};
+use corkboard_core::{Actor, AgentId, BoardId, Request, Space, SpaceId, SpaceKind, Usage};
 use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
+use crate::board::{Board, BoardObserver};
 use crate::engine::{Asked, Engine, joined};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent};
 use crate::options::{Options, SavePolicy};
@@ -30,6 +32,7 @@ struct Inner {
     options: Arc<Options>,
     store: Arc<dyn Store>,
     agents: Arc<Engine<AgentState>>,
+    boards: Arc<Engine<BoardState>>,
     runtimes: Mutex<HashMap<AgentId, Weak<AgentRuntime>>>,
     conversations: Arc<Conversations>,
     events: broadcast::Sender<MemoryEvent>,
@@ -44,6 +47,17 @@ pub struct AgentSummary {
     /// The revision its memory is at.
     pub rev: u64,
     /// A few counts.
+    pub summary: serde_json::Value,
+}
+
+/// A board in a store's list.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct BoardSummary {
+    /// Which.
+    pub board: BoardId,
+    /// The revision it is at.
+    pub rev: u64,
+    /// Its name, goal, status and a few counts.
     pub summary: serde_json::Value,
 }
 
@@ -65,10 +79,12 @@ impl Corkboard {
         let events = broadcast::channel(EVENT_BUFFER).0;
         let observer = Box::new(AgentObserver::new(events.clone()));
         let agents = Engine::new(store.clone(), options.clone(), observer);
+        let boards = Engine::new(store.clone(), options.clone(), Box::new(BoardObserver));
         let inner = Inner {
             options: options.clone(),
             store,
             agents,
+            boards,
             runtimes: Mutex::default(),
             conversations: Arc::default(),
             events,
@@ -85,6 +101,7 @@ impl Corkboard {
             background.push(repeat(&board, interval, |board| async move {
                 // The engine says what went wrong, and tries again the next time.
                 let _ = board.inner.agents.flush().await;
+                let _ = board.inner.boards.flush().await;
             }));
         }
         *board.inner.background.lock() = background;
@@ -94,6 +111,32 @@ impl Corkboard {
     /// An agent's memory. Nothing is read until it is used.
     pub fn agent(&self, agent_id: &str) -> Result<AgentMemory> {
         Ok(AgentMemory::new(self.runtime(agent_id)?, self.inner.options.actor.clone()))
+    }
+
+    /// A board. Nothing is read until it is used, and it need not be there.
+    pub fn board(&self, board_id: &str) -> Result<Board> {
+        let Inner { options, boards, .. } = &*self.inner;
+        let id = BoardId::new(board_id, &options.limits)?;
+        Ok(Board::new(id, options.actor.clone(), boards.clone(), self.inner.clone()))
+    }
+
+    /// Makes a board with an id of its own, which begins with words of its name.
+    pub async fn create_board(&self, board: NewBoard) -> Result<Board> {
+        let made = self.board(&crate::board::new_id(&board.name))?;
+        made.ask(BoardCommand::Create(board)).await?;
+        Ok(made)
+    }
+
+    /// The boards in this store, in the order of their ids, after the given one.
+    pub async fn boards(&self, after: Option<&BoardId>, limit: usize) -> Result<Vec<BoardSummary>> {
+        self.check_open()?;
+        let after = after.map(SpaceId::board);
+        let listed = self.inner.store.list(SpaceKind::Board, after.as_ref(), limit).await?;
+        let boards = listed.into_iter().filter_map(|listed| {
+            let summary = serde_json::from_slice(&listed.summary).unwrap_or_default();
+            Some(BoardSummary { board: listed.space.as_board()?, rev: listed.head.rev, summary })
+        });
+        Ok(boards.collect())
     }
 
     /// What the handles of an agent share.
@@ -162,20 +205,26 @@ impl Corkboard {
         }
         runtimes.iter().for_each(|runtime| runtime.expire_ephemeral());
         drop(runtimes);
+        let agents = self.tick_kind(&self.inner.agents, AgentCommand::Tick).await?;
+        let boards = self.tick_kind(&self.inner.boards, BoardCommand::Tick).await?;
+        Ok(agents + boards)
+    }
+
+    async fn tick_kind<S: Space>(&self, engine: &Arc<Engine<S>>, tick: S::Command) -> Result<usize> {
         let (mut seen, mut ticked) = (HashSet::new(), 0);
         loop {
             // What stays due after its turn, because of an error, must not hide the rest.
             let limit = DUE_PAGE + seen.len();
-            let due = self.inner.store.due(SpaceKind::Agent, self.inner.agents.time(), limit).await?;
+            let due = self.inner.store.due(S::KIND, engine.time(), limit).await?;
             let (full, before) = (due.len() == limit, seen.len());
             for space in due {
                 if !seen.insert(space.clone()) {
                     continue;
                 }
                 ticked += 1;
-                let slot = self.inner.agents.slot(&space);
-                let tick = Asked::Request(Request::new(AgentCommand::Tick));
-                if let Err(error) = self.inner.agents.ask(&slot, Actor::system(), Usage::default(), tick).await {
+                let slot = engine.slot(&space);
+                let tick = Asked::Request(Request::new(tick.clone()));
+                if let Err(error) = engine.ask(&slot, Actor::system(), Usage::default(), tick).await {
                     tracing::warn!(%space, %error, "what is due in this space could not be expired yet");
                 }
             }
@@ -205,9 +254,10 @@ impl Corkboard {
         if self.inner.agents.is_closed() { Err(Error::Closed) } else { Ok(()) }
     }
 
-    /// How many memories are loaded, and about how many bytes they take.
+    /// How many memories and boards are loaded, and about how many bytes they take.
     pub fn resident(&self) -> (usize, u64) {
-        (self.inner.agents.loaded_spaces(), self.inner.agents.resident_bytes())
+        let Inner { agents, boards, .. } = &*self.inner;
+        (agents.loaded_spaces() + boards.loaded_spaces(), agents.resident_bytes() + boards.resident_bytes())
     }
 
     /// Answers what waits, writes what is not yet written, and lets go of the store. Later calls answer
@@ -215,7 +265,8 @@ impl Corkboard {
     pub async fn close(&self) -> Result<()> {
         let background = std::mem::take(&mut *self.inner.background.lock());
         background.iter().for_each(JoinHandle::abort);
-        let flushed = self.inner.agents.close().await;
+        let (agents, boards) = (self.inner.agents.close().await, self.inner.boards.close().await);
+        let flushed = agents.and(boards);
         if flushed.as_ref().is_err_and(Error::is_retryable) {
             // The store stays open, so that closing can be tried again.
             return flushed;

@@ -1,0 +1,312 @@
+//! What can be asked of a board, and what is answered.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ArtifactId, BoardImage, ChoiceId, DecisionId, DiscoveryId, FailurePolicy, ForkedFrom, NewArtifact, NewChoice,
+    NewDecision, NewDiscovery, NewTask, Outcome, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus,
+};
+use crate::AgentId;
+
+/// A command to a board. Whoever sends it is the actor: a worker is told from another by the actor's name.
+///
+/// `epoch` is that of the caller's claim. Without it, the caller is taken for the holder if the names are the same; with it,
+/// a claim that was lost and given to another process of the same name is noticed too.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BoardCommand {
+    /// Makes the board.
+    Create(NewBoard),
+    /// Changes what the board says of itself.
+    Edit {
+        /// What is to change.
+        edit: BoardEdit,
+        /// The version that it must be at.
+        if_version: Option<u64>,
+    },
+    /// Adds tasks that may depend on one another, and choices between them: all of it, or nothing.
+    AddTasks {
+        /// The tasks.
+        tasks: Vec<NewTask>,
+        /// The choices.
+        choices: Vec<NewChoice>,
+    },
+    /// Makes a task wait for another.
+    AddDependency {
+        /// Which task.
+        task: TaskId,
+        /// On what it depends.
+        on: TaskId,
+    },
+    /// Changes what a task says.
+    EditTask {
+        /// Which task.
+        task: TaskId,
+        /// What is to change.
+        edit: TaskEdit,
+        /// The version that it must be at.
+        if_version: Option<u64>,
+    },
+    /// Says who is to do a task.
+    Assign {
+        /// Which task.
+        task: TaskId,
+        /// Who.
+        to: AgentId,
+    },
+    /// Says who is to look at a task.
+    AssignReview {
+        /// Which task.
+        task: TaskId,
+        /// Who.
+        to: AgentId,
+    },
+    /// Says what a task under review is worth.
+    Review {
+        /// Which task.
+        task: TaskId,
+        /// The verdict.
+        verdict: ReviewStatus,
+        /// What else there is to say.
+        comments: Option<String>,
+    },
+    /// Cancels a task.
+    CancelTask {
+        /// Which task.
+        task: TaskId,
+        /// Why.
+        comment: Option<String>,
+    },
+    /// Reopens a failed task, and what was cancelled because of it.
+    Retry {
+        /// Which task.
+        task: TaskId,
+    },
+    /// Reopens all that failed, and what was cancelled because of it.
+    RetryFailed,
+    /// Chooses a branch; the others are cancelled.
+    Choose {
+        /// Which choice.
+        choice: ChoiceId,
+        /// The branch's name.
+        option: String,
+        /// Why.
+        rationale: Option<String>,
+    },
+    /// Takes the orchestrator's role, if nobody has it. Whoever has it renews it.
+    AcquireOrchestrator {
+        /// For how long, if it is not renewed.
+        lease_ms: u64,
+    },
+    /// Keeps the orchestrator's role.
+    RenewOrchestrator {
+        /// The role's epoch.
+        epoch: u64,
+    },
+    /// Gives the orchestrator's role back.
+    ReleaseOrchestrator {
+        /// The role's epoch.
+        epoch: u64,
+    },
+    /// A command of the orchestrator: refused if the role is another's by now.
+    AsOrchestrator {
+        /// The role's epoch.
+        epoch: u64,
+        /// The command.
+        command: Box<BoardCommand>,
+    },
+    /// Ends the board.
+    Complete {
+        /// What else there is to say.
+        comment: Option<String>,
+        /// What becomes of tasks that are not finished.
+        unfinished: Unfinished,
+    },
+    /// Gives the board up: what is unfinished is cancelled.
+    Cancel {
+        /// Why.
+        comment: Option<String>,
+    },
+    /// Takes a task to work on it: a named one, or the next that is ready.
+    Claim {
+        /// Which; none: what is assigned to the caller, then the first by priority and age.
+        task: Option<TaskId>,
+        /// For how long, if the caller is not heard of.
+        lease_ms: u64,
+    },
+    /// Says that the holder still works on it.
+    Heartbeat {
+        /// Which task.
+        task: TaskId,
+        /// The claim's epoch.
+        epoch: Option<u64>,
+    },
+    /// Gives a task back. Whoever is not its holder takes it from them.
+    Release {
+        /// Which task.
+        task: TaskId,
+        /// The claim's epoch.
+        epoch: Option<u64>,
+    },
+    /// Moves a task to another state.
+    SetStatus {
+        /// Which task.
+        task: TaskId,
+        /// Which state.
+        status: TaskStatus,
+        /// Why, where there is something to say: blocked, failed, cancelled.
+        reason: Option<String>,
+        /// The claim's epoch.
+        epoch: Option<u64>,
+        /// For how long, if work begins by it.
+        lease_ms: u64,
+    },
+    /// Says that a task is done. It goes to review if it needs one.
+    CompleteTask {
+        /// Which task.
+        task: TaskId,
+        /// What came of it.
+        result: TaskResult,
+        /// The claim's epoch.
+        epoch: Option<u64>,
+    },
+    /// Says that a task did not work. It is tried again if its retry limit allows.
+    FailTask {
+        /// Which task.
+        task: TaskId,
+        /// Why.
+        reason: String,
+        /// The claim's epoch.
+        epoch: Option<u64>,
+    },
+    /// Records a decision.
+    RecordDecision(NewDecision),
+    /// Records a discovery.
+    RecordDiscovery(NewDiscovery),
+    /// Records an artifact.
+    RecordArtifact(NewArtifact),
+    /// Makes the board what another one was. Claims return to pending.
+    Fork {
+        /// What it was.
+        image: Box<BoardImage>,
+        /// Where it comes from.
+        from: ForkedFrom,
+    },
+    /// Expires what is due, as every command does first.
+    Tick,
+}
+
+/// What becomes of unfinished tasks when a board is completed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unfinished {
+    /// The board is not completed while there are any.
+    #[default]
+    Refuse,
+    /// They are cancelled.
+    Cancel,
+}
+
+/// A board to be made.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NewBoard {
+    /// What it is called.
+    pub name: String,
+    /// What is to be accomplished.
+    pub goal: String,
+    /// Boundaries and requirements.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub constraints: Vec<String>,
+    /// The names of the memory cores that it draws on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub memory_core_refs: Vec<String>,
+    /// What becomes of it when a task fails, where the task does not say.
+    pub on_failure: FailurePolicy,
+}
+
+/// What is to change about a board. What is none stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BoardEdit {
+    /// What it is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What is to be accomplished.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
+    /// Boundaries and requirements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub constraints: Option<Vec<String>>,
+    /// The names of the memory cores that it draws on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_core_refs: Option<Vec<String>>,
+    /// What becomes of it when a task fails, for tasks added from now on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_failure: Option<FailurePolicy>,
+}
+
+/// A task that was claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claimed {
+    /// Which.
+    pub task: TaskId,
+    /// The claim's epoch: to be sent with everything that is done under it.
+    pub epoch: u64,
+    /// Until when it holds, if the holder is not heard of.
+    pub deadline: Timestamp,
+    /// Which attempt it is.
+    pub attempt: u32,
+}
+
+/// The answer to a [`BoardCommand`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BoardReply {
+    /// To `AddTasks`, in the order of the batch.
+    Added {
+        /// The tasks.
+        tasks: Vec<TaskId>,
+        /// The choices.
+        choices: Vec<ChoiceId>,
+    },
+    /// To `Claim`. None: nothing is ready.
+    Claimed(Option<Claimed>),
+    /// To `Heartbeat`, `AcquireOrchestrator` and `RenewOrchestrator`.
+    Held {
+        /// The epoch.
+        epoch: u64,
+        /// Until when it holds.
+        deadline: Timestamp,
+    },
+    /// To everything that moves a task.
+    Moved {
+        /// The state that it is in now.
+        status: TaskStatus,
+    },
+    /// To `RecordDecision`.
+    Decision(DecisionId),
+    /// To `RecordDiscovery`.
+    Discovery(DiscoveryId),
+    /// To `RecordArtifact`.
+    Artifact {
+        /// Its id.
+        id: ArtifactId,
+        /// The how-manieth with its path it is.
+        version: u64,
+    },
+    /// To `Retry`, `RetryFailed` (those that are pending again) and `Choose` (those that were cancelled).
+    Tasks(Vec<TaskId>),
+    /// To `Complete` and `Cancel`.
+    Ended {
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// To everything else.
+    Done,
+}

@@ -1,0 +1,143 @@
+//! What each agent did on a board, folded from its events.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use imbl::OrdSet;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{ArtifactId, BoardEvent, BoardState, DecisionId, DiscoveryId, ReviewStatus, TaskId};
+use crate::Role;
+use crate::space::Stamp;
+
+/// What an agent did on a board, in one role.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "ContributionImage", into = "ContributionImage")]
+pub struct Contribution {
+    /// Who.
+    pub agent_id: Arc<str>,
+    /// In which role.
+    pub agent_role: Role,
+    /// The tasks that were completed.
+    pub tasks_completed: OrdSet<TaskId>,
+    /// The decisions that were made.
+    pub decisions_made: OrdSet<DecisionId>,
+    /// The discoveries that were made.
+    pub discoveries: OrdSet<DiscoveryId>,
+    /// The artifacts that were made.
+    pub artifacts_created: OrdSet<ArtifactId>,
+    /// When the first of it happened.
+    pub first_contribution: Timestamp,
+    /// When the last of it happened.
+    pub last_contribution: Timestamp,
+    /// The revision of the first.
+    pub first_rev: u64,
+    /// The revision of the last: the agent's part of the log lies between.
+    pub last_rev: u64,
+}
+
+/// The same as plain lists: what is stored.
+#[derive(Clone, Serialize, Deserialize)]
+struct ContributionImage {
+    agent_id: Arc<str>,
+    agent_role: Role,
+    tasks_completed: Vec<TaskId>,
+    decisions_made: Vec<DecisionId>,
+    discoveries: Vec<DiscoveryId>,
+    artifacts_created: Vec<ArtifactId>,
+    first_contribution: Timestamp,
+    last_contribution: Timestamp,
+    first_rev: u64,
+    last_rev: u64,
+}
+
+impl From<Contribution> for ContributionImage {
+    fn from(of: Contribution) -> Self {
+        Self {
+            agent_id: of.agent_id,
+            agent_role: of.agent_role,
+            tasks_completed: of.tasks_completed.into_iter().collect(),
+            decisions_made: of.decisions_made.into_iter().collect(),
+            discoveries: of.discoveries.into_iter().collect(),
+            artifacts_created: of.artifacts_created.into_iter().collect(),
+            first_contribution: of.first_contribution,
+            last_contribution: of.last_contribution,
+            first_rev: of.first_rev,
+            last_rev: of.last_rev,
+        }
+    }
+}
+
+impl From<ContributionImage> for Contribution {
+    fn from(of: ContributionImage) -> Self {
+        Self {
+            agent_id: of.agent_id,
+            agent_role: of.agent_role,
+            tasks_completed: of.tasks_completed.into_iter().collect(),
+            decisions_made: of.decisions_made.into_iter().collect(),
+            discoveries: of.discoveries.into_iter().collect(),
+            artifacts_created: of.artifacts_created.into_iter().collect(),
+            first_contribution: of.first_contribution,
+            last_contribution: of.last_contribution,
+            first_rev: of.first_rev,
+            last_rev: of.last_rev,
+        }
+    }
+}
+
+enum Made {
+    Task(TaskId),
+    Decision(DecisionId),
+    Discovery(DiscoveryId),
+    Artifact(ArtifactId),
+}
+
+impl BoardState {
+    /// What agents did, by agent and role.
+    pub fn contributions(&self) -> impl Iterator<Item = &Contribution> {
+        self.contributions.values().map(|contribution| &**contribution)
+    }
+
+    /// Counts an event for whoever made it. Called before it is applied.
+    pub(super) fn count_contribution(&mut self, event: &BoardEvent, stamp: Stamp<'_>) {
+        let (made, agent, role) = match event {
+            BoardEvent::TaskCompleted { task, .. } => (Made::Task(*task), stamp.principal.into(), stamp.role),
+            // The work is the worker's, whoever approved it.
+            BoardEvent::TaskReviewed { task, verdict: ReviewStatus::Approved, .. } => {
+                let worker = self.task(*task).and_then(|task| task.assigned_to.as_ref());
+                let Some(worker) = worker else { return };
+                (Made::Task(*task), worker.shared(), Role::Worker)
+            }
+            BoardEvent::DecisionRecorded { id, .. } => (Made::Decision(*id), stamp.principal.into(), stamp.role),
+            BoardEvent::DiscoveryRecorded { id, .. } => (Made::Discovery(*id), stamp.principal.into(), stamp.role),
+            BoardEvent::ArtifactRecorded { id, .. } => (Made::Artifact(*id), stamp.principal.into(), stamp.role),
+            _ => return,
+        };
+        let key: (Arc<str>, &'static str) = (agent, role.as_str());
+        let mut contribution = match self.contributions.get(&key) {
+            Some(found) => Contribution::clone(found),
+            None => Contribution {
+                agent_id: key.0.clone(),
+                agent_role: role,
+                tasks_completed: OrdSet::new(),
+                decisions_made: OrdSet::new(),
+                discoveries: OrdSet::new(),
+                artifacts_created: OrdSet::new(),
+                first_contribution: stamp.at,
+                last_contribution: stamp.at,
+                first_rev: stamp.rev,
+                last_rev: stamp.rev,
+            },
+        };
+        match made {
+            Made::Task(id) => drop(contribution.tasks_completed.insert(id)),
+            Made::Decision(id) => drop(contribution.decisions_made.insert(id)),
+            Made::Discovery(id) => drop(contribution.discoveries.insert(id)),
+            Made::Artifact(id) => drop(contribution.artifacts_created.insert(id)),
+        }
+        contribution.last_contribution = stamp.at;
+        contribution.last_rev = stamp.rev;
+        self.contributions.insert(key, Arc::new(contribution));
+    }
+}

@@ -1,0 +1,136 @@
+//! The board itself: made, edited, ended, copied; and who orchestrates it.
+
+use alloc::boxed::Box;
+use alloc::string::ToString;
+
+use super::super::{
+    BoardEdit, BoardEvent, BoardImage, BoardReply, BoardStatus, CancelReason, ForkedFrom, Lease, NewBoard, Outcome,
+    TaskStatus, Unfinished,
+};
+use super::{Draft, Reply};
+use crate::Refusal;
+
+impl Draft<'_> {
+    pub(super) fn create(&mut self, board: &NewBoard) -> Reply {
+        if self.state.info().is_some() {
+            return Err(Refusal::BoardExists);
+        }
+        self.check_line("board name", &board.name)?;
+        self.check_length(&board.goal)?;
+        self.check_list("constraint", &board.constraints)?;
+        self.check_list("memory core", &board.memory_core_refs)?;
+        self.push(BoardEvent::Created(Box::new(board.clone())));
+        Ok(BoardReply::Done)
+    }
+
+    pub(super) fn fork(&mut self, image: &BoardImage, from: &ForkedFrom) -> Reply {
+        if self.state.info().is_some() {
+            return Err(Refusal::BoardExists);
+        }
+        if image.info.is_none() {
+            return Err(Refusal::NoBoard);
+        }
+        let image = Box::new(image.clone().without_claims());
+        self.push(BoardEvent::Forked { image, from: from.clone() });
+        Ok(BoardReply::Done)
+    }
+
+    pub(super) fn edit(&mut self, edit: &BoardEdit, if_version: Option<u64>) -> Reply {
+        let info = self.info()?;
+        if let Some(expected) = if_version
+            && expected != info.version
+        {
+            return Err(Refusal::BoardConflict { expected, current: Box::new(info.clone()) });
+        }
+        edit.name.as_ref().map_or(Ok(()), |name| self.check_line("board name", name))?;
+        edit.goal.as_ref().map_or(Ok(()), |goal| self.check_length(goal))?;
+        edit.constraints.as_ref().map_or(Ok(()), |list| self.check_list("constraint", list))?;
+        edit.memory_core_refs.as_ref().map_or(Ok(()), |list| self.check_list("memory core", list))?;
+        let mut edited = info.clone();
+        edited.edit(edit);
+        if edited != *info {
+            self.push(BoardEvent::Edited(Box::new(edit.clone())));
+        }
+        Ok(BoardReply::Done)
+    }
+
+    pub(super) fn complete(&mut self, comment: Option<&str>, unfinished: Unfinished) -> Reply {
+        let open = TaskStatus::ALL.into_iter().filter(|status| !status.is_finished());
+        let open = open.map(|status| self.state.count(status)).sum();
+        if unfinished == Unfinished::Refuse && open > 0 {
+            return Err(Refusal::Unfinished { unfinished: open });
+        }
+        self.end(BoardStatus::Completed, comment)
+    }
+
+    pub(super) fn cancel(&mut self, comment: Option<&str>) -> Reply {
+        self.end(BoardStatus::Cancelled, comment)
+    }
+
+    fn end(&mut self, status: BoardStatus, comment: Option<&str>) -> Reply {
+        comment.map_or(Ok(()), |comment| self.check_length(comment))?;
+        self.cancel_unfinished(CancelReason::BoardEnded, None);
+        let outcome = self.outcome();
+        self.push(BoardEvent::Ended { status, outcome, comment: comment.map(Into::into) });
+        Ok(BoardReply::Ended { outcome })
+    }
+
+    fn outcome(&self) -> Outcome {
+        let is_missing = |task: &&super::Task| match task.status {
+            TaskStatus::Completed => false,
+            TaskStatus::Cancelled => {
+                task.cancellation.as_ref().is_none_or(|cancelled| cancelled.reason != CancelReason::BranchNotTaken)
+            }
+            _ => true,
+        };
+        if !self.state.tasks().any(|task| is_missing(&task)) {
+            Outcome::Success
+        } else if self.state.count(TaskStatus::Completed) > 0 {
+            Outcome::Partial
+        } else {
+            Outcome::Failed
+        }
+    }
+
+    /// Whoever has the role and asks again gets a new epoch: what they did before is fenced.
+    pub(super) fn acquire_orchestrator(&mut self, lease_ms: u64) -> Reply {
+        self.check_lease(lease_ms)?;
+        let by = self.caller()?;
+        if let Some(lease) = self.state.orchestrator()
+            && lease.holder != by
+        {
+            return Err(Refusal::OrchestratorHeld { holder: lease.holder.clone(), until: lease.deadline });
+        }
+        let epoch = self.state.orchestrator_epoch + 1;
+        let deadline = Lease::deadline_from(self.context.now, lease_ms);
+        self.push(BoardEvent::OrchestratorAcquired { by, epoch, deadline, lease_ms });
+        Ok(BoardReply::Held { epoch, deadline })
+    }
+
+    pub(super) fn renew_orchestrator(&mut self, epoch: u64) -> Reply {
+        let lease = self.expect_orchestrator(epoch)?;
+        let (deadline, renewed) = (lease.deadline, lease.renewed(self.context.now));
+        if let Some(deadline) = renewed {
+            self.push(BoardEvent::OrchestratorRenewed { deadline });
+        }
+        Ok(BoardReply::Held { epoch, deadline: renewed.unwrap_or(deadline) })
+    }
+
+    pub(super) fn release_orchestrator(&mut self, epoch: u64) -> Reply {
+        self.expect_orchestrator(epoch)?;
+        self.push(BoardEvent::OrchestratorReleased);
+        Ok(BoardReply::Done)
+    }
+
+    fn expect_orchestrator(&self, epoch: u64) -> Result<&Lease, Refusal> {
+        let caller = &self.context.actor.principal;
+        match self.state.orchestrator() {
+            Some(lease) if lease.epoch == epoch && lease.holder.as_str() == caller => Ok(lease),
+            lease => Err(Refusal::Fenced {
+                what: "orchestrator".to_string(),
+                holder: lease.map(|lease| lease.holder.clone()),
+                epoch: self.state.orchestrator_epoch,
+            }),
+        }
+    }
+}

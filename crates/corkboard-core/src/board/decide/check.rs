@@ -1,0 +1,54 @@
+//! What texts, lists and numbers on a board may be.
+
+use alloc::string::String;
+
+use super::super::{Lease, TaskId};
+use super::Draft;
+use crate::{LimitName, Limits, Refusal};
+
+impl Draft<'_> {
+    /// A line that must say something: a name, a title, a question.
+    pub(super) fn check_line(&self, what: &'static str, text: &str) -> Result<(), Refusal> {
+        if text.trim().is_empty() {
+            return Err(Refusal::Blank { what });
+        }
+        if let Some((at, character)) = text.char_indices().find(|(_, character)| character.is_control()) {
+            return Err(Refusal::ControlCharacter { what, character, at });
+        }
+        Limits::check(LimitName::BoardLineBytes, text.len() as u64, self.limits().board_line_bytes)
+    }
+
+    /// A text that must say something.
+    pub(super) fn check_text(&self, what: &'static str, text: &str) -> Result<(), Refusal> {
+        if text.trim().is_empty() {
+            return Err(Refusal::Blank { what });
+        }
+        self.check_length(text)
+    }
+
+    /// A text that may be empty.
+    pub(super) fn check_length(&self, text: &str) -> Result<(), Refusal> {
+        Limits::check(LimitName::BoardTextBytes, text.len() as u64, self.limits().board_text_bytes)
+    }
+
+    /// A list of texts of which each must say something.
+    pub(super) fn check_list(&self, what: &'static str, texts: &[String]) -> Result<(), Refusal> {
+        self.check_count(texts.len())?;
+        texts.iter().try_for_each(|text| self.check_text(what, text))
+    }
+
+    fn check_count(&self, lines: usize) -> Result<(), Refusal> {
+        Limits::check(LimitName::LinesPerList, lines as u64, self.limits().lines_per_list)
+    }
+
+    /// Tasks that something concerns.
+    pub(super) fn check_tasks(&self, tasks: &[TaskId]) -> Result<(), Refusal> {
+        self.check_count(tasks.len())?;
+        tasks.iter().try_for_each(|task| self.task(*task).map(|_| ()))
+    }
+
+    pub(super) fn check_lease(&self, lease_ms: u64) -> Result<(), Refusal> {
+        let (least, most) = (Lease::LEAST_MS, Lease::MOST_MS);
+        if (least..=most).contains(&lease_ms) { Ok(()) } else { Err(Refusal::LeaseLength { lease_ms, least, most }) }
+    }
+}

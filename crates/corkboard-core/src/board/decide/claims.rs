@@ -1,0 +1,131 @@
+//! Who has a task: claims, heartbeats, releases.
+
+use alloc::string::ToString;
+
+use super::super::{BoardEvent, BoardReply, Claimed, Lease, Task, TaskId, TaskStatus};
+use super::{Draft, Reply};
+use crate::{AgentId, Refusal, Role};
+
+impl Draft<'_> {
+    pub(super) fn claim(&mut self, task: Option<TaskId>, lease_ms: u64) -> Reply {
+        self.check_lease(lease_ms)?;
+        let caller = self.caller()?;
+        let found = match task {
+            Some(task) => Some(self.check_claimable(task, &caller)?),
+            None => self.next_for(&caller),
+        };
+        let Some(task) = found else { return Ok(BoardReply::Claimed(None)) };
+        if self.task(task)?.status == TaskStatus::Pending {
+            self.push(BoardEvent::TaskAssigned { task, to: caller });
+        }
+        let claimed = self.start(task, lease_ms)?;
+        Ok(BoardReply::Claimed(Some(claimed)))
+    }
+
+    /// What is assigned to the caller, or else to nobody: the highest priority first, then the oldest.
+    fn next_for(&self, caller: &AgentId) -> Option<TaskId> {
+        let assigned = self.state.assigned_to(caller).filter(|task| self.state.may_begin(*task));
+        let first = |task: &TaskId| (core::cmp::Reverse(self.state.task(*task).map(|task| task.priority)), *task);
+        assigned.min_by_key(first).or_else(|| self.state.ready().next())
+    }
+
+    fn check_claimable(&self, id: TaskId, caller: &AgentId) -> Result<TaskId, Refusal> {
+        let task = self.task(id)?;
+        let until = task.claim.as_ref().map(|claim| claim.deadline);
+        match (&task.status, &task.assigned_to) {
+            (TaskStatus::Pending, _) => self.check_may_begin(id)?,
+            (TaskStatus::Assigned, Some(to)) if to == caller => self.check_may_begin(id)?,
+            // Even the caller's own: another process may go by the same name.
+            (TaskStatus::Assigned | TaskStatus::InProgress | TaskStatus::Blocked, Some(holder)) => {
+                return Err(Refusal::TaskHeld { task: id, holder: holder.clone(), until });
+            }
+            _ => return Err(refused_move(task, TaskStatus::InProgress)),
+        }
+        Ok(id)
+    }
+
+    fn check_may_begin(&self, task: TaskId) -> Result<(), Refusal> {
+        if self.state.may_begin(task) {
+            return Ok(());
+        }
+        Err(Refusal::NotReady { task, hindrances: self.state.hindrances(task) })
+    }
+
+    /// Work begins on a task that is assigned.
+    pub(super) fn start(&mut self, id: TaskId, lease_ms: u64) -> Result<Claimed, Refusal> {
+        self.check_may_begin(id)?;
+        let task = self.task(id)?;
+        let (epoch, attempt) = (task.epoch + 1, task.attempt + 1);
+        let deadline = Lease::deadline_from(self.context.now, lease_ms);
+        self.push(BoardEvent::TaskStarted { task: id, epoch, deadline, lease_ms });
+        Ok(Claimed { task: id, epoch, deadline, attempt })
+    }
+
+    pub(super) fn heartbeat(&mut self, id: TaskId, epoch: Option<u64>) -> Reply {
+        self.check_holder(id, epoch)?;
+        self.renew(id);
+        match &self.task(id)?.claim {
+            Some(claim) => Ok(BoardReply::Held { epoch: claim.epoch, deadline: claim.deadline }),
+            None => Err(self.fenced(id)),
+        }
+    }
+
+    pub(super) fn release(&mut self, id: TaskId, epoch: Option<u64>) -> Reply {
+        let task = self.task(id)?;
+        match task.status {
+            TaskStatus::Assigned | TaskStatus::InProgress | TaskStatus::Blocked => {}
+            _ => return Err(refused_move(task, TaskStatus::Pending)),
+        }
+        // Those who run the board may take it from whoever has it.
+        let may_take = epoch.is_none() && !matches!(self.context.actor.role, Role::Worker | Role::Reviewer);
+        if !may_take {
+            self.check_holder(id, epoch)?;
+        }
+        self.push(BoardEvent::TaskReleased { task: id });
+        Ok(BoardReply::Moved { status: TaskStatus::Pending })
+    }
+
+    /// Refuses whoever does not have the task, or no longer.
+    pub(super) fn check_holder(&self, id: TaskId, epoch: Option<u64>) -> Result<(), Refusal> {
+        let task = self.task(id)?;
+        let caller = &self.context.actor.principal;
+        let is_held = match (&task.claim, &task.assigned_to) {
+            (Some(claim), _) => claim.holder.as_str() == caller && epoch.is_none_or(|expected| expected == claim.epoch),
+            // Before work begins there is no claim, and so no epoch.
+            (None, Some(to)) => task.status == TaskStatus::Assigned && to.as_str() == caller && epoch.is_none(),
+            (None, None) => false,
+        };
+        if is_held { Ok(()) } else { Err(self.fenced(id)) }
+    }
+
+    fn fenced(&self, id: TaskId) -> Refusal {
+        let task = self.state.task(id);
+        let holder = task.and_then(|task| match (&task.claim, task.status) {
+            (Some(claim), _) => Some(claim.holder.clone()),
+            (None, TaskStatus::Assigned) => task.assigned_to.clone(),
+            _ => None,
+        });
+        Refusal::Fenced { what: id.to_string(), holder, epoch: task.map_or(0, |task| task.epoch) }
+    }
+
+    /// The holder was heard of.
+    pub(super) fn renew(&mut self, task: TaskId) {
+        let claim = self.state.task(task).and_then(|task| task.claim.as_ref());
+        if let Some(deadline) = claim.and_then(|claim| claim.renewed(self.context.now)) {
+            self.push(BoardEvent::LeaseRenewed { task, deadline });
+        }
+    }
+
+    /// The same for all of these that the caller holds.
+    pub(super) fn renew_own(&mut self, tasks: &[TaskId]) {
+        for task in tasks {
+            if self.check_holder(*task, None).is_ok() {
+                self.renew(*task);
+            }
+        }
+    }
+}
+
+pub(super) fn refused_move(task: &Task, to: TaskStatus) -> Refusal {
+    Refusal::TaskMove { task: task.id, from: task.status, to, allowed: task.moves() }
+}

@@ -1,0 +1,181 @@
+//! What a command to a board leads to.
+
+mod boards;
+mod check;
+mod choices;
+mod claims;
+mod consequences;
+mod graph;
+mod moves;
+mod records;
+mod tasks;
+
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::{BoardCommand, BoardEvent, BoardInfo, BoardReply, BoardState, BoardStatus, Task, TaskId};
+use crate::space::{Decision as Decided, Space};
+use crate::{AgentId, Context, LimitName, LimitWarning, Limits, Refusal, Role};
+
+type Reply = Result<BoardReply, Refusal>;
+
+pub(super) fn decide(
+    state: &BoardState,
+    command: &BoardCommand,
+    context: &Context<'_>,
+) -> Result<Decided<BoardEvent, BoardReply>, Refusal> {
+    let mut draft = Draft { state: state.clone(), events: Vec::new(), context };
+    let reply = draft.decide(command)?;
+    let warnings = check_size(state, &draft.state, context.limits)?;
+    Ok(Decided { events: draft.events, reply, warnings })
+}
+
+/// A decision in the making: the events so far, and the state that they lead to.
+struct Draft<'a> {
+    state: BoardState,
+    events: Vec<BoardEvent>,
+    context: &'a Context<'a>,
+}
+
+impl Draft<'_> {
+    fn decide(&mut self, command: &BoardCommand) -> Reply {
+        match command {
+            BoardCommand::Create(board) => return self.create(board),
+            BoardCommand::Fork { image, from } => return self.fork(image, from),
+            BoardCommand::Tick => return Ok(BoardReply::Done),
+            _ => self.check_active()?,
+        }
+        self.check_orchestrator(command)?;
+        match command {
+            BoardCommand::Create(_) | BoardCommand::Fork { .. } | BoardCommand::Tick => Ok(BoardReply::Done),
+            BoardCommand::Edit { edit, if_version } => self.edit(edit, *if_version),
+            BoardCommand::AddTasks { tasks, choices } => self.add_tasks(tasks, choices),
+            BoardCommand::AddDependency { task, on } => self.add_dependency(*task, *on),
+            BoardCommand::EditTask { task, edit, if_version } => self.edit_task(*task, edit, *if_version),
+            BoardCommand::Assign { task, to } => self.assign(*task, to),
+            BoardCommand::AssignReview { task, to } => self.assign_review(*task, to),
+            BoardCommand::Review { task, verdict, comments } => self.review(*task, *verdict, comments.as_deref()),
+            BoardCommand::CancelTask { task, comment } => self.cancel_task(*task, comment.as_deref()),
+            BoardCommand::Retry { task } => self.retry(*task),
+            BoardCommand::RetryFailed => self.retry_failed(),
+            BoardCommand::Choose { choice, option, rationale } => self.choose(*choice, option, rationale.as_deref()),
+            BoardCommand::AcquireOrchestrator { lease_ms } => self.acquire_orchestrator(*lease_ms),
+            BoardCommand::RenewOrchestrator { epoch } => self.renew_orchestrator(*epoch),
+            BoardCommand::ReleaseOrchestrator { epoch } => self.release_orchestrator(*epoch),
+            BoardCommand::AsOrchestrator { epoch, command } => {
+                self.renew_orchestrator(*epoch)?;
+                self.decide(command)
+            }
+            BoardCommand::Complete { comment, unfinished } => self.complete(comment.as_deref(), *unfinished),
+            BoardCommand::Cancel { comment } => self.cancel(comment.as_deref()),
+            BoardCommand::Claim { task, lease_ms } => self.claim(*task, *lease_ms),
+            BoardCommand::Heartbeat { task, epoch } => self.heartbeat(*task, *epoch),
+            BoardCommand::Release { task, epoch } => self.release(*task, *epoch),
+            BoardCommand::SetStatus { task, status, reason, epoch, lease_ms } => {
+                self.set_status(*task, *status, reason.as_deref(), *epoch, *lease_ms)
+            }
+            BoardCommand::CompleteTask { task, result, epoch } => self.complete_task(*task, Some(result), *epoch),
+            BoardCommand::FailTask { task, reason, epoch } => self.fail_task(*task, reason, *epoch),
+            BoardCommand::RecordDecision(decision) => self.record_decision(decision),
+            BoardCommand::RecordDiscovery(discovery) => self.record_discovery(discovery),
+            BoardCommand::RecordArtifact(artifact) => self.record_artifact(artifact),
+        }
+    }
+
+    /// One thing happens. What was decided fits the state that it was decided on.
+    fn push(&mut self, event: BoardEvent) {
+        let applied = self.state.apply(&event, self.context.stamp());
+        debug_assert!(applied.is_ok(), "{event:?}: {applied:?}");
+        if applied.is_ok() {
+            self.events.push(event);
+        }
+    }
+
+    fn limits(&self) -> &Limits {
+        self.context.limits
+    }
+
+    /// Who asks, as the holder of things.
+    fn caller(&self) -> Result<AgentId, Refusal> {
+        AgentId::new(&self.context.actor.principal, self.limits())
+    }
+
+    fn info(&self) -> Result<&BoardInfo, Refusal> {
+        self.state.info().ok_or(Refusal::NoBoard)
+    }
+
+    fn task(&self, id: TaskId) -> Result<&Task, Refusal> {
+        self.state.task(id).ok_or_else(|| not_on_board("task", id))
+    }
+
+    fn check_active(&self) -> Result<(), Refusal> {
+        match self.info()?.status {
+            BoardStatus::Active => Ok(()),
+            status => Err(Refusal::BoardEnded { status }),
+        }
+    }
+
+    /// Whoever calls themselves orchestrator does not steer a board that another orchestrator holds.
+    fn check_orchestrator(&self, command: &BoardCommand) -> Result<(), Refusal> {
+        let Some(lease) = self.state.orchestrator() else { return Ok(()) };
+        let is_other =
+            self.context.actor.role == Role::Orchestrator && lease.holder.as_str() != self.context.actor.principal;
+        if is_other && steers(command) {
+            let (what, holder) = ("orchestrator".to_string(), Some(lease.holder.clone()));
+            return Err(Refusal::Fenced { what, holder, epoch: lease.epoch });
+        }
+        Ok(())
+    }
+}
+
+/// Whether the command is for the one who runs the board.
+fn steers(command: &BoardCommand) -> bool {
+    matches!(
+        command,
+        BoardCommand::Edit { .. }
+            | BoardCommand::AddTasks { .. }
+            | BoardCommand::AddDependency { .. }
+            | BoardCommand::EditTask { .. }
+            | BoardCommand::Assign { .. }
+            | BoardCommand::AssignReview { .. }
+            | BoardCommand::CancelTask { .. }
+            | BoardCommand::Retry { .. }
+            | BoardCommand::RetryFailed
+            | BoardCommand::Choose { .. }
+            | BoardCommand::Complete { .. }
+            | BoardCommand::Cancel { .. }
+    )
+}
+
+fn not_on_board(what: &'static str, id: impl ToString) -> Refusal {
+    Refusal::NotOnBoard { what, id: id.to_string() }
+}
+
+/// Checks the limits for what a board holds in all.
+fn check_size(before: &BoardState, after: &BoardState, limits: &Limits) -> Result<Vec<LimitWarning>, Refusal> {
+    let records = |count: fn(&BoardState) -> usize| (count(before) as u64, count(after) as u64);
+    let sizes = [
+        (LimitName::TasksPerBoard, records(|state| state.nodes.len()), limits.tasks_per_board),
+        (LimitName::DependenciesPerBoard, (before.edges, after.edges), limits.dependencies_per_board),
+        (LimitName::RecordsPerBoard, records(|state| state.decisions.len()), limits.records_per_board),
+        (LimitName::RecordsPerBoard, records(|state| state.discoveries.len()), limits.records_per_board),
+        (LimitName::RecordsPerBoard, records(|state| state.artifacts.len()), limits.records_per_board),
+        (LimitName::RecordsPerBoard, records(|state| state.choices.len()), limits.records_per_board),
+        (LimitName::StateBytes, (before.bytes, after.bytes), limits.state_bytes),
+    ];
+    for (limit, (before, after), allowed) in sizes {
+        // What shrinks or keeps its size is always welcome, even over a limit that was lowered.
+        if after > before {
+            Limits::check(limit, after, allowed)?;
+        }
+    }
+    let warnings =
+        sizes.into_iter().filter_map(|(limit, (before, after), allowed)| Limits::warn(limit, before, after, allowed));
+    Ok(warnings.collect())
+}
+
+/// What stands for a task of a batch that has no key.
+fn place_in_batch(index: usize) -> alloc::string::String {
+    format!("#{}", index + 1)
+}

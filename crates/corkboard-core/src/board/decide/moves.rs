@@ -1,0 +1,187 @@
+//! A task moves from state to state.
+
+use alloc::string::ToString;
+use alloc::sync::Arc;
+
+use super::super::{BoardEvent, BoardReply, CancelReason, ReviewStatus, TaskId, TaskResult, TaskStatus};
+use super::claims::refused_move;
+use super::{Draft, Reply};
+use crate::{AgentId, Refusal};
+
+/// Why a task failed whose worker did not say.
+const NO_REASON: &str = "no reason was given";
+
+impl Draft<'_> {
+    pub(super) fn set_status(
+        &mut self,
+        id: TaskId,
+        to: TaskStatus,
+        reason: Option<&str>,
+        epoch: Option<u64>,
+        lease_ms: u64,
+    ) -> Reply {
+        use TaskStatus::*;
+        let task = self.task(id)?;
+        let from = task.status;
+        match (from, to) {
+            // Nothing moves, but the holder was heard of.
+            (InProgress, InProgress) | (Blocked, Blocked) => {
+                self.check_holder(id, epoch)?;
+                self.renew(id);
+            }
+            (Pending, Assigned) => return self.assign(id, &self.caller()?),
+            (Assigned, InProgress) => {
+                self.check_lease(lease_ms)?;
+                self.check_holder(id, epoch)?;
+                self.start(id, lease_ms)?;
+            }
+            (InProgress, Blocked) => {
+                self.check_holder(id, epoch)?;
+                reason.map_or(Ok(()), |reason| self.check_length(reason))?;
+                self.renew(id);
+                self.push(BoardEvent::TaskBlocked { task: id, reason: reason.map(Into::into) });
+            }
+            (Blocked, InProgress) => {
+                self.check_holder(id, epoch)?;
+                self.renew(id);
+                self.push(BoardEvent::TaskUnblocked { task: id });
+            }
+            (InProgress, Review) if task.needs_review => return self.complete_task(id, None, epoch),
+            (InProgress, Completed) if !task.needs_review => return self.complete_task(id, None, epoch),
+            (Review, Completed) => return self.review(id, ReviewStatus::Approved, reason),
+            (Review, InProgress) if task.claim.is_some() => return self.review(id, ReviewStatus::NeedsRework, reason),
+            (Review, Pending) if task.claim.is_none() => return self.review(id, ReviewStatus::NeedsRework, reason),
+            (Review, Failed) => return self.review(id, ReviewStatus::Rejected, reason),
+            (Assigned | InProgress | Blocked, Pending) => return self.release(id, epoch),
+            (Assigned | InProgress | Blocked, Failed) => return self.fail_task(id, reason.unwrap_or(NO_REASON), epoch),
+            (Failed, Pending) => {
+                self.retry(id)?;
+            }
+            (Cancelled, Pending) if task.is_upstream_failed() => {
+                self.retry(id)?;
+            }
+            (from, Cancelled) if !from.is_finished() => return self.cancel_task(id, reason),
+            _ => return Err(refused_move(task, to)),
+        }
+        self.moved(id)
+    }
+
+    pub(super) fn moved(&self, id: TaskId) -> Reply {
+        Ok(BoardReply::Moved { status: self.task(id)?.status })
+    }
+
+    pub(super) fn assign(&mut self, id: TaskId, to: &AgentId) -> Reply {
+        AgentId::check(to.as_str(), self.limits())?;
+        let task = self.task(id)?;
+        match task.status {
+            TaskStatus::Pending => {}
+            TaskStatus::Assigned if task.assigned_to.as_ref() == Some(to) => return self.moved(id),
+            TaskStatus::Assigned => self.push(BoardEvent::TaskReleased { task: id }),
+            _ => return Err(refused_move(task, TaskStatus::Assigned)),
+        }
+        self.push(BoardEvent::TaskAssigned { task: id, to: to.clone() });
+        self.moved(id)
+    }
+
+    pub(super) fn complete_task(&mut self, id: TaskId, result: Option<&TaskResult>, epoch: Option<u64>) -> Reply {
+        let task = self.task(id)?;
+        let (needs_review, is_begun) = (task.needs_review, task.status == TaskStatus::InProgress);
+        let to = if needs_review { TaskStatus::Review } else { TaskStatus::Completed };
+        // Whoever lost it hears that, not that it moved on without them.
+        self.check_holder(id, epoch)?;
+        if !is_begun {
+            return Err(refused_move(self.task(id)?, to));
+        }
+        if let Some(result) = result {
+            self.check_text("summary", &result.summary)?;
+            self.check_list("next step", &result.next_steps)?;
+        }
+        let result = result.cloned().map(Arc::new);
+        if needs_review {
+            self.renew(id);
+            self.push(BoardEvent::TaskSubmitted { task: id, result });
+        } else {
+            self.push(BoardEvent::TaskCompleted { task: id, result });
+            self.settle_dependents(id);
+        }
+        self.moved(id)
+    }
+
+    pub(super) fn assign_review(&mut self, id: TaskId, to: &AgentId) -> Reply {
+        AgentId::check(to.as_str(), self.limits())?;
+        let task = self.task(id)?;
+        if task.status.is_finished() {
+            return Err(refused_move(task, TaskStatus::Review));
+        }
+        if task.reviewer.as_ref() != Some(to) {
+            self.push(BoardEvent::ReviewAssigned { task: id, to: to.clone() });
+        }
+        Ok(BoardReply::Done)
+    }
+
+    pub(super) fn review(&mut self, id: TaskId, verdict: ReviewStatus, comments: Option<&str>) -> Reply {
+        comments.map_or(Ok(()), |comments| self.check_length(comments))?;
+        let task = self.task(id)?;
+        if task.status != TaskStatus::Review {
+            let to = match verdict {
+                ReviewStatus::Approved => TaskStatus::Completed,
+                ReviewStatus::NeedsRework => TaskStatus::InProgress,
+                ReviewStatus::Rejected => TaskStatus::Failed,
+            };
+            return Err(refused_move(task, to));
+        }
+        self.push(BoardEvent::TaskReviewed { task: id, verdict, comments: comments.map(Into::into) });
+        match verdict {
+            ReviewStatus::Approved => self.settle_dependents(id),
+            ReviewStatus::NeedsRework => {}
+            ReviewStatus::Rejected => self.failed_for_good(id),
+        }
+        self.moved(id)
+    }
+
+    pub(super) fn fail_task(&mut self, id: TaskId, reason: &str, epoch: Option<u64>) -> Reply {
+        let task = self.task(id)?;
+        let may_fail = matches!(task.status, TaskStatus::Assigned | TaskStatus::InProgress | TaskStatus::Blocked);
+        let refused = (!may_fail).then(|| refused_move(task, TaskStatus::Failed));
+        self.check_holder(id, epoch)?;
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
+        self.check_text("reason", reason)?;
+        self.push(BoardEvent::TaskFailed { task: id, reason: reason.into() });
+        self.after_failure(id);
+        self.moved(id)
+    }
+
+    pub(super) fn cancel_task(&mut self, id: TaskId, comment: Option<&str>) -> Reply {
+        comment.map_or(Ok(()), |comment| self.check_length(comment))?;
+        let task = self.task(id)?;
+        if task.status.is_finished() {
+            return Err(refused_move(task, TaskStatus::Cancelled));
+        }
+        let comment = comment.map(Into::into);
+        self.push(BoardEvent::TaskCancelled { task: id, reason: CancelReason::Requested, cause: None, comment });
+        self.settle_dependents(id);
+        self.moved(id)
+    }
+
+    pub(super) fn retry(&mut self, id: TaskId) -> Reply {
+        let task = self.task(id)?;
+        // What was cancelled because of another comes back with that one.
+        let cause = task.cancellation.as_ref().filter(|_| task.is_upstream_failed()).and_then(|it| it.cause);
+        let failed = cause.unwrap_or(id);
+        if self.task(failed)?.status != TaskStatus::Failed {
+            return Err(match cause {
+                Some(cause) => Refusal::CauseNotRetried { task: id, cause: cause.to_string() },
+                None => refused_move(self.task(id)?, TaskStatus::Pending),
+            });
+        }
+        self.reopen(&[failed])
+    }
+
+    pub(super) fn retry_failed(&mut self) -> Reply {
+        let failed = self.state.tasks().filter(|task| task.status == TaskStatus::Failed).map(|task| task.id);
+        let failed: alloc::vec::Vec<TaskId> = failed.collect();
+        self.reopen(&failed)
+    }
+}

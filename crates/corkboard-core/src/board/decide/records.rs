@@ -1,0 +1,60 @@
+//! Decisions, discoveries and artifacts.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+
+use super::super::{BoardEvent, BoardReply, NewArtifact, NewDecision, NewDiscovery};
+use super::{Draft, Reply, not_on_board};
+use crate::{LimitName, Limits, Refusal};
+
+impl Draft<'_> {
+    pub(super) fn record_decision(&mut self, decision: &NewDecision) -> Reply {
+        self.check_text("question", &decision.question)?;
+        self.check_text("choice", &decision.choice)?;
+        self.check_list("alternative", &decision.alternatives)?;
+        self.check_length(&decision.rationale)?;
+        self.check_tasks(&decision.affects_tasks)?;
+        if let Some(id) = decision.supersedes {
+            let old = self.state.decision(id).ok_or_else(|| not_on_board("decision", id))?;
+            if *old.made_by != *self.context.actor.principal {
+                return Err(Refusal::NotAuthor { decision: id, author: String::from(&*old.made_by) });
+            }
+            if let Some(by) = old.superseded_by {
+                return Err(Refusal::Superseded { decision: id, by });
+            }
+        }
+        let id = self.state.decisions.get_max().map(|(id, _)| *id).unwrap_or_default().next();
+        self.push(BoardEvent::DecisionRecorded { id, decision: Box::new(decision.clone()) });
+        self.renew_own(&decision.affects_tasks);
+        Ok(BoardReply::Decision(id))
+    }
+
+    pub(super) fn record_discovery(&mut self, discovery: &NewDiscovery) -> Reply {
+        self.check_text("content", &discovery.content)?;
+        self.check_tasks(&discovery.affects_tasks)?;
+        discovery.promote_to_core.as_ref().map_or(Ok(()), |core| self.check_line("memory core", core))?;
+        let id = self.state.discoveries.get_max().map(|(id, _)| *id).unwrap_or_default().next();
+        self.push(BoardEvent::DiscoveryRecorded { id, discovery: Box::new(discovery.clone()) });
+        self.renew_own(&discovery.affects_tasks);
+        Ok(BoardReply::Discovery(id))
+    }
+
+    pub(super) fn record_artifact(&mut self, artifact: &NewArtifact) -> Reply {
+        self.check_line("path", &artifact.path)?;
+        self.check_length(&artifact.description)?;
+        artifact.associated_task.map_or(Ok(()), |task| self.check_tasks(&[task]))?;
+        let content = artifact.content.as_ref().map_or(0, String::len);
+        Limits::check(LimitName::InlineBytes, content as u64, self.limits().inline_bytes)?;
+        if let Some(text) = &artifact.checksum {
+            let is_sha256 = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if !is_sha256 {
+                return Err(Refusal::Checksum { text: text.chars().take(80).collect() });
+            }
+        }
+        let id = self.state.artifacts.get_max().map(|(id, _)| *id).unwrap_or_default().next();
+        self.push(BoardEvent::ArtifactRecorded { id, artifact: Box::new(artifact.clone()) });
+        self.renew_own(artifact.associated_task.as_slice());
+        let version = self.state.artifact(id).map_or(1, |artifact| artifact.version);
+        Ok(BoardReply::Artifact { id, version })
+    }
+}

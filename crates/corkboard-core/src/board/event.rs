@@ -1,0 +1,243 @@
+//! What can happen to a board. These are stored: a field may be added with a default, never changed or removed.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ArtifactId, BoardEdit, BoardImage, BoardStatus, CancelReason, ChoiceId, DecisionId, DiscoveryId, ForkedFrom,
+    NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery, NewTask, Outcome, ReviewStatus, TaskEdit, TaskId,
+    TaskResult,
+};
+use crate::AgentId;
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BoardEvent {
+    /// The board was made.
+    Created(Box<NewBoard>),
+    /// What the board says of itself changed.
+    Edited(Box<BoardEdit>),
+    /// A task was added.
+    TaskAdded {
+        /// Its id.
+        id: TaskId,
+        /// What was asked for: all that it depends on is named by id, and what the board says was filled in.
+        task: Box<NewTask>,
+    },
+    /// A task waits for another.
+    DependencyAdded {
+        /// Which.
+        task: TaskId,
+        /// On what it depends.
+        on: TaskId,
+    },
+    /// What a task says changed.
+    TaskEdited {
+        /// Which.
+        task: TaskId,
+        /// What changed.
+        edit: Box<TaskEdit>,
+    },
+    /// Somebody is to do a task.
+    TaskAssigned {
+        /// Which.
+        task: TaskId,
+        /// Who.
+        to: AgentId,
+    },
+    /// Somebody began to work on a task that is assigned to them: a new attempt.
+    TaskStarted {
+        /// Which.
+        task: TaskId,
+        /// The claim's epoch.
+        epoch: u64,
+        /// Until when it holds.
+        deadline: Timestamp,
+        /// For how long it was taken.
+        lease_ms: u64,
+    },
+    /// The holder was heard of. This changes no version.
+    LeaseRenewed {
+        /// Which.
+        task: TaskId,
+        /// Until when it holds now.
+        deadline: Timestamp,
+    },
+    /// The holder was not heard of: unless it waits for review, the task is pending again.
+    LeaseExpired {
+        /// Which.
+        task: TaskId,
+    },
+    /// The task was given back.
+    TaskReleased {
+        /// Which.
+        task: TaskId,
+    },
+    /// The holder cannot go on.
+    TaskBlocked {
+        /// Which.
+        task: TaskId,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<Arc<str>>,
+    },
+    /// The holder goes on.
+    TaskUnblocked {
+        /// Which.
+        task: TaskId,
+    },
+    /// The task is done, and waits for review.
+    TaskSubmitted {
+        /// Which.
+        task: TaskId,
+        /// What came of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<Arc<TaskResult>>,
+    },
+    /// The task is done.
+    TaskCompleted {
+        /// Which.
+        task: TaskId,
+        /// What came of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<Arc<TaskResult>>,
+    },
+    /// Somebody is to look at a task.
+    ReviewAssigned {
+        /// Which.
+        task: TaskId,
+        /// Who.
+        to: AgentId,
+    },
+    /// Somebody looked at a task: it is completed, in progress again (pending, if nobody holds it) or failed.
+    TaskReviewed {
+        /// Which.
+        task: TaskId,
+        /// The verdict.
+        verdict: ReviewStatus,
+        /// What else was said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comments: Option<Arc<str>>,
+    },
+    /// The task did not work.
+    TaskFailed {
+        /// Which.
+        task: TaskId,
+        /// Why.
+        reason: Arc<str>,
+    },
+    /// A failed task is pending again.
+    TaskRetried {
+        /// Which.
+        task: TaskId,
+        /// Until when it waits.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        not_before: Option<Timestamp>,
+        /// Whether somebody asked for it, or its retry limit allowed it.
+        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        by_hand: bool,
+    },
+    /// A task's waiting to be tried again is over.
+    RetryDue {
+        /// Which.
+        task: TaskId,
+    },
+    /// A task will not be done.
+    TaskCancelled {
+        /// Which.
+        task: TaskId,
+        /// Why.
+        reason: CancelReason,
+        /// The task in which it began.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<TaskId>,
+        /// What was said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comment: Option<Arc<str>>,
+    },
+    /// A task that was cancelled because of another is pending again: that one is tried again.
+    TaskReopened {
+        /// Which.
+        task: TaskId,
+    },
+    /// A decision was recorded. It replaces the one that it names.
+    DecisionRecorded {
+        /// Its id.
+        id: DecisionId,
+        /// What was recorded.
+        decision: Box<NewDecision>,
+    },
+    /// A discovery was recorded.
+    DiscoveryRecorded {
+        /// Its id.
+        id: DiscoveryId,
+        /// What was recorded.
+        discovery: Box<NewDiscovery>,
+    },
+    /// An artifact was recorded.
+    ArtifactRecorded {
+        /// Its id.
+        id: ArtifactId,
+        /// What was recorded.
+        artifact: Box<NewArtifact>,
+    },
+    /// A choice was added.
+    ChoiceAdded {
+        /// Its id.
+        id: ChoiceId,
+        /// What was asked for, all tasks by id.
+        choice: Box<NewChoice>,
+    },
+    /// A branch was chosen.
+    BranchChosen {
+        /// Of which choice.
+        choice: ChoiceId,
+        /// Its name.
+        option: String,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rationale: Option<String>,
+    },
+    /// Somebody is the orchestrator.
+    OrchestratorAcquired {
+        /// Who.
+        by: AgentId,
+        /// The role's epoch.
+        epoch: u64,
+        /// Until when.
+        deadline: Timestamp,
+        /// For how long it was taken.
+        lease_ms: u64,
+    },
+    /// The orchestrator was heard of.
+    OrchestratorRenewed {
+        /// Until when it holds now.
+        deadline: Timestamp,
+    },
+    /// The orchestrator gave the role back.
+    OrchestratorReleased,
+    /// The orchestrator was not heard of.
+    OrchestratorExpired,
+    /// The board ended.
+    Ended {
+        /// In which way.
+        status: BoardStatus,
+        /// How it ended.
+        outcome: Outcome,
+        /// What else was said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comment: Option<Arc<str>>,
+    },
+    /// The board was made from another.
+    Forked {
+        /// What that was, without claims.
+        image: Box<BoardImage>,
+        /// Where it comes from.
+        from: ForkedFrom,
+    },
+}

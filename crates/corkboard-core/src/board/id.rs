@@ -1,0 +1,135 @@
+//! The short names of what is on a board: `T-7`, `D-3`.
+
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A text that names nothing on a board.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no id of a {what}: they read {example}")]
+pub struct NoBoardId {
+    text: String,
+    what: &'static str,
+    example: &'static str,
+}
+
+macro_rules! numbered {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u64);
+
+        impl $name {
+            /// The one after this.
+            pub(super) fn next(self) -> Self {
+                Self(self.0 + 1)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "{}"), self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NoBoardId;
+
+            fn from_str(text: &str) -> Result<Self, NoBoardId> {
+                let none = || NoBoardId { text: text.into(), what: $what, example: concat!($prefix, "1") };
+                let (prefix, digits) = text.split_at_checked($prefix.len()).ok_or_else(none)?;
+                let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+                if !prefix.eq_ignore_ascii_case($prefix) || !is_number {
+                    return Err(none());
+                }
+                digits.parse().map(Self).map_err(|_| none())
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer)?.parse().map_err(|error| D::Error::custom(format!("{error}")))
+            }
+        }
+    };
+}
+
+numbered!(
+    /// A task of a board.
+    TaskId, "task", "T-"
+);
+numbered!(
+    /// A decision on a board.
+    DecisionId, "decision", "D-"
+);
+numbered!(
+    /// A discovery (a finding) on a board.
+    DiscoveryId, "discovery", "F-"
+);
+numbered!(
+    /// A version of an artifact on a board.
+    ArtifactId, "artifact", "A-"
+);
+numbered!(
+    /// A choice between branches of a board.
+    ChoiceId, "choice", "C-"
+);
+
+/// A task that a batch of new tasks speaks of: one that the board has, or another of the batch by its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskRef {
+    /// `T-7`.
+    Task(TaskId),
+    /// The key of a task in the same batch.
+    Member(String),
+}
+
+impl From<TaskId> for TaskRef {
+    fn from(task: TaskId) -> Self {
+        Self::Task(task)
+    }
+}
+
+impl From<&str> for TaskRef {
+    /// What reads like a task's id is one; everything else is a key.
+    fn from(text: &str) -> Self {
+        text.parse().map_or_else(|_| Self::Member(text.into()), Self::Task)
+    }
+}
+
+impl fmt::Display for TaskRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Task(task) => fmt::Display::fmt(task, f),
+            Self::Member(key) => f.write_str(key),
+        }
+    }
+}
+
+impl Serialize for TaskRef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TaskRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::from(&*String::deserialize(deserializer)?))
+    }
+}

@@ -1,0 +1,140 @@
+//! A board as plain data: what snapshots hold and `Forked` carries.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Artifact, BoardInfo, BoardState, Choice, Contribution, Decision, Discovery, Fate, Lease, Node, Tally, Task,
+    TaskStatus,
+};
+use crate::space::Stamp;
+
+/// All of a board. What follows from it (views, who blocks whom) is not part of it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BoardImage {
+    /// What the board says of itself; none if it was never made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub info: Option<Arc<BoardInfo>>,
+    /// The tasks, in order.
+    pub tasks: Vec<Arc<Task>>,
+    /// The decisions, in order.
+    pub decisions: Vec<Arc<Decision>>,
+    /// The discoveries, in order.
+    pub discoveries: Vec<Arc<Discovery>>,
+    /// The artifacts, in order.
+    pub artifacts: Vec<Arc<Artifact>>,
+    /// The choices, in order.
+    pub choices: Vec<Arc<Choice>>,
+    /// What agents did.
+    pub contributions: Vec<Arc<Contribution>>,
+    /// Who is the orchestrator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub orchestrator: Option<Lease>,
+    /// The last epoch given to an orchestrator.
+    pub orchestrator_epoch: u64,
+}
+
+impl BoardImage {
+    /// The same without anyone's hold on it: what was worked on is pending again.
+    pub fn without_claims(mut self) -> Self {
+        self.orchestrator = None;
+        for task in &mut self.tasks {
+            let is_held = matches!(task.status, TaskStatus::InProgress | TaskStatus::Blocked);
+            if is_held || task.claim.is_some() {
+                let task = Arc::make_mut(task);
+                task.claim = None;
+                if is_held {
+                    task.status = TaskStatus::Pending;
+                    task.assigned_to = None;
+                    task.assigned_at = None;
+                    task.blocked_reason = None;
+                }
+            }
+        }
+        self
+    }
+
+    /// The same with the version of everything that of this revision: versions never repeat.
+    pub(super) fn renewed(&self, stamp: Stamp<'_>) -> Self {
+        let mut image = self.clone();
+        image.tasks.iter_mut().for_each(|task| Arc::make_mut(task).version = stamp.rev);
+        image.decisions.iter_mut().for_each(|decision| Arc::make_mut(decision).version = stamp.rev);
+        image.discoveries.iter_mut().for_each(|discovery| Arc::make_mut(discovery).version = stamp.rev);
+        image.choices.iter_mut().for_each(|choice| Arc::make_mut(choice).version = stamp.rev);
+        image
+    }
+}
+
+impl From<BoardState> for BoardImage {
+    fn from(state: BoardState) -> Self {
+        Self {
+            info: state.info.clone(),
+            tasks: state.nodes.values().map(|node| node.task.clone()).collect(),
+            decisions: state.decisions.values().cloned().collect(),
+            discoveries: state.discoveries.values().cloned().collect(),
+            artifacts: state.artifacts.values().cloned().collect(),
+            choices: state.choices.values().cloned().collect(),
+            contributions: state.contributions.values().cloned().collect(),
+            orchestrator: state.orchestrator.clone(),
+            orchestrator_epoch: state.orchestrator_epoch,
+        }
+    }
+}
+
+impl From<BoardImage> for BoardState {
+    fn from(image: BoardImage) -> Self {
+        let mut state = Self { orchestrator_epoch: image.orchestrator_epoch, ..Self::default() };
+        if let Some(info) = image.info {
+            state.put_info(Arc::unwrap_or_clone(info));
+        }
+        for choice in image.choices {
+            state.put_choice(Arc::unwrap_or_clone(choice));
+        }
+        for task in image.tasks {
+            state.bytes += task.bytes();
+            let node = Node { blocks: Default::default(), tally: Tally::default(), task };
+            state.nodes.insert(node.task.id, node);
+        }
+        state.link_all();
+        for decision in image.decisions {
+            state.put_decision(Arc::unwrap_or_clone(decision));
+        }
+        for discovery in image.discoveries {
+            state.put_discovery(Arc::unwrap_or_clone(discovery));
+        }
+        for artifact in image.artifacts {
+            state.put_artifact(Arc::unwrap_or_clone(artifact));
+        }
+        for contribution in image.contributions {
+            let key = (contribution.agent_id.clone(), contribution.agent_role.as_str());
+            state.contributions.insert(key, contribution);
+        }
+        state.set_orchestrator(image.orchestrator);
+        state
+    }
+}
+
+impl BoardState {
+    /// Works out what follows from the tasks alone.
+    fn link_all(&mut self) {
+        let tasks: Vec<Arc<Task>> = self.nodes.values().map(|node| node.task.clone()).collect();
+        for task in &tasks {
+            task.depends_on.iter().for_each(|on| self.link(task.id, *on));
+        }
+        for task in &tasks {
+            let mut tally = Tally::default();
+            for on in task.depends_on.iter() {
+                tally.add(self.task(*on).map_or(Fate::Open, Fate::of));
+            }
+            if let Some(node) = self.nodes.get_mut(&task.id) {
+                node.tally = tally;
+            }
+            if let Some(node) = self.nodes.get(&task.id).cloned() {
+                self.put_into_views(&node);
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What a board says of itself.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{BoardEdit, FailurePolicy, NewBoard};
+use crate::space::Stamp;
+
+/// Where a board is in its life.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BoardStatus {
+    /// It is worked on.
+    #[default]
+    Active,
+    /// It was brought to its end.
+    Completed,
+    /// It was given up.
+    Cancelled,
+    /// It is kept to be read.
+    Archived,
+}
+
+/// How a board ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every task was completed, or lay on a branch not taken.
+    Success,
+    /// Some were completed, others not.
+    Partial,
+    /// None was completed.
+    Failed,
+}
+
+/// The board and revision that a board was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkedFrom {
+    /// Which board.
+    pub board: String,
+    /// At which revision.
+    pub rev: u64,
+}
+
+/// What a board says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoardInfo {
+    /// What it is called.
+    pub name: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub created_by: Arc<str>,
+    /// Where it is in its life.
+    pub status: BoardStatus,
+    /// What is to be accomplished.
+    pub goal: String,
+    /// Boundaries and requirements.
+    pub constraints: Vec<String>,
+    /// The names of the memory cores that it draws on.
+    pub memory_core_refs: Vec<String>,
+    /// What becomes of it when a task fails, where the task does not say.
+    pub on_failure: FailurePolicy,
+    /// How it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// What was said then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<Arc<str>>,
+    /// The board that it was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
+    /// The revision that last changed any of this.
+    pub version: u64,
+}
+
+impl BoardInfo {
+    pub(super) fn new(board: &NewBoard, stamp: Stamp<'_>) -> Self {
+        let NewBoard { name, goal, constraints, memory_core_refs, on_failure } = board.clone();
+        Self {
+            name,
+            created_at: stamp.at,
+            created_by: stamp.principal.into(),
+            status: BoardStatus::Active,
+            goal,
+            constraints,
+            memory_core_refs,
+            on_failure,
+            outcome: None,
+            ended_at: None,
+            comment: None,
+            forked_from: None,
+            version: stamp.rev,
+        }
+    }
+
+    pub(super) fn edit(&mut self, edit: &BoardEdit) {
+        let BoardEdit { name, goal, constraints, memory_core_refs, on_failure } = edit.clone();
+        self.name = name.unwrap_or_else(|| self.name.clone());
+        self.goal = goal.unwrap_or_else(|| self.goal.clone());
+        self.constraints = constraints.unwrap_or_else(|| self.constraints.clone());
+        self.memory_core_refs = memory_core_refs.unwrap_or_else(|| self.memory_core_refs.clone());
+        self.on_failure = on_failure.unwrap_or(self.on_failure);
+    }
+
+    /// What counts against the size of the board.
+    pub fn bytes(&self) -> u64 {
+        let lists = self.constraints.iter().chain(&self.memory_core_refs).map(String::len).sum::<usize>();
+        (self.name.len() + self.goal.len() + lists) as u64
+    }
+}
+
+impl fmt::Display for BoardStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Active => "active",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+            Self::Archived => "archived",
+        })
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Success => "success",
+            Self::Partial => "partial",
+            Self::Failed => "failed",
+        })
+    }
+}

@@ -1,0 +1,43 @@
+//! Leases: who holds something, and until when.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::AgentId;
+
+/// Something is somebody's until a time. Safety rests on the epoch, which is compared in the commit that writes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// Whose it is.
+    pub holder: AgentId,
+    /// Counts how often it was given away.
+    pub epoch: u64,
+    /// Until when it holds, if it is not renewed.
+    pub deadline: Timestamp,
+    /// For how long it was taken, and is renewed.
+    pub lease_ms: u64,
+}
+
+impl Lease {
+    /// For programs that send heartbeats.
+    pub const PROGRAM_MS: u64 = 30_000;
+    /// For claims made by a tool call or on the command line.
+    pub const TOOL_MS: u64 = 15 * 60_000;
+
+    /// The shortest there is: a shorter one would be over before it is known.
+    pub const LEAST_MS: u64 = 10;
+    /// The longest there is: a week.
+    pub const MOST_MS: u64 = 7 * 24 * 60 * 60_000;
+
+    /// The deadline if it is taken or renewed now.
+    pub fn deadline_from(now: Timestamp, lease_ms: u64) -> Timestamp {
+        let length = SignedDuration::from_millis(i64::try_from(lease_ms).unwrap_or(i64::MAX));
+        now.saturating_add(length).unwrap_or(Timestamp::MAX)
+    }
+
+    /// The new deadline, if less than half of it is left. Renewing earlier would write much and tell nothing.
+    pub fn renewed(&self, now: Timestamp) -> Option<Timestamp> {
+        let half = Self::deadline_from(now, self.lease_ms / 2);
+        (self.deadline < half).then(|| Self::deadline_from(now, self.lease_ms))
+    }
+}

@@ -1,0 +1,286 @@
+//! What is found, decided and made on a board besides its tasks.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{ArtifactId, ChoiceId, DecisionId, DiscoveryId, TaskId, TaskRef};
+
+/// A decision to be recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NewDecision {
+    /// What was decided.
+    pub question: String,
+    /// What was chosen.
+    pub choice: String,
+    /// What was rejected.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<String>,
+    /// Why.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub rationale: String,
+    /// The tasks that it concerns; none: all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub affects_tasks: Vec<TaskId>,
+    /// Whether it can be taken back; none: yes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reversible: Option<bool>,
+    /// The decision of the same author that no longer holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<DecisionId>,
+}
+
+/// A choice that was made during the work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Its name on the board.
+    pub id: DecisionId,
+    /// When.
+    pub made_at: Timestamp,
+    /// By whom.
+    pub made_by: Arc<str>,
+    /// What was decided.
+    pub question: String,
+    /// What was chosen.
+    pub choice: String,
+    /// What was rejected.
+    pub alternatives: Vec<String>,
+    /// Why.
+    pub rationale: String,
+    /// The tasks that it concerns; none: all.
+    pub affects_tasks: Vec<TaskId>,
+    /// Whether it can be taken back.
+    pub reversible: bool,
+    /// The decision that it replaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<DecisionId>,
+    /// The decision that replaced it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<DecisionId>,
+    /// The revision that last changed it.
+    pub version: u64,
+}
+
+/// What kind of thing was learned.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiscoveryType {
+    /// A boundary.
+    Constraint,
+    /// Something that could be used.
+    Opportunity,
+    /// Something that could go wrong.
+    Risk,
+    /// Something to know.
+    #[default]
+    Insight,
+}
+
+/// A discovery to be recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NewDiscovery {
+    /// What was learned.
+    pub content: String,
+    /// What kind of thing it is.
+    #[serde(rename = "type")]
+    pub kind: DiscoveryType,
+    /// The tasks that it concerns; none: all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub affects_tasks: Vec<TaskId>,
+    /// The memory core that should keep it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub promote_to_core: Option<String>,
+}
+
+/// Something that was learned during the work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Discovery {
+    /// Its name on the board.
+    pub id: DiscoveryId,
+    /// When.
+    pub discovered_at: Timestamp,
+    /// By whom.
+    pub discovered_by: Arc<str>,
+    /// What was learned.
+    pub content: String,
+    /// What kind of thing it is.
+    #[serde(rename = "type")]
+    pub kind: DiscoveryType,
+    /// The tasks that it concerns; none: all.
+    pub affects_tasks: Vec<TaskId>,
+    /// The memory core that should keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promote_to_core: Option<String>,
+    /// The revision that it was recorded in.
+    pub version: u64,
+}
+
+/// What kind of thing was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArtifactType {
+    /// Any file.
+    #[default]
+    File,
+    /// Source code.
+    Code,
+    /// Text for people.
+    Document,
+    /// Settings.
+    Config,
+    /// A test.
+    Test,
+}
+
+/// An artifact to be recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NewArtifact {
+    /// What kind of thing it is.
+    #[serde(rename = "type")]
+    pub kind: ArtifactType,
+    /// Where it lives. The same path again is the next version.
+    pub path: String,
+    /// What it is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// The task that it was made for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub associated_task: Option<TaskId>,
+    /// The SHA-256 of its bytes, in hexadecimal digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+    /// How many bytes it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// The thing itself, if it is a short text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+}
+
+/// Something that was made during the work, in one of its versions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// Its name on the board.
+    pub id: ArtifactId,
+    /// When.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub created_by: Arc<str>,
+    /// What kind of thing it is.
+    #[serde(rename = "type")]
+    pub kind: ArtifactType,
+    /// Where it lives.
+    pub path: Arc<str>,
+    /// What it is.
+    pub description: String,
+    /// The task that it was made for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub associated_task: Option<TaskId>,
+    /// The how-manieth with this path it is.
+    pub version: u64,
+    /// The SHA-256 of its bytes, where they could be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+    /// How many bytes it has, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// The thing itself, if it is a short text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Arc<str>>,
+}
+
+/// A choice to be added. Its branches begin with tasks of the board or of the same batch.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewChoice {
+    /// What is to be decided.
+    pub question: String,
+    /// Between what. At least two.
+    pub options: Vec<NewBranch>,
+}
+
+/// A branch of a choice to be added.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewBranch {
+    /// By which it is chosen.
+    pub name: String,
+    /// The tasks that it begins with.
+    pub tasks: Vec<TaskRef>,
+}
+
+/// A choice between branches: until it is made, none of them begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    /// Its name on the board.
+    pub id: ChoiceId,
+    /// What is to be decided.
+    pub question: String,
+    /// Between what.
+    pub options: Vec<Branch>,
+    /// The name of the branch that was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<String>,
+    /// By whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_by: Option<Arc<str>>,
+    /// When.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_at: Option<Timestamp>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rationale: Option<String>,
+    /// The revision that last changed it.
+    pub version: u64,
+}
+
+/// A branch of a choice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Branch {
+    /// By which it is chosen.
+    pub name: String,
+    /// The tasks that it begins with.
+    pub tasks: Vec<TaskId>,
+}
+
+fn texts(texts: &[String]) -> usize {
+    texts.iter().map(String::len).sum()
+}
+
+/// What every record has besides its texts.
+const FIXED: usize = 150;
+
+impl Decision {
+    /// What counts against the size of its board.
+    pub fn bytes(&self) -> u64 {
+        let texts = self.question.len() + self.choice.len() + texts(&self.alternatives) + self.rationale.len();
+        (FIXED + texts + 8 * self.affects_tasks.len()) as u64
+    }
+}
+
+impl Discovery {
+    /// What counts against the size of its board.
+    pub fn bytes(&self) -> u64 {
+        (FIXED + self.content.len() + 8 * self.affects_tasks.len()) as u64
+    }
+}
+
+impl Artifact {
+    /// What counts against the size of its board.
+    pub fn bytes(&self) -> u64 {
+        let content = self.content.as_ref().map_or(0, |content| content.len());
+        (FIXED + self.path.len() + self.description.len() + content) as u64
+    }
+}
+
+impl Choice {
+    /// What counts against the size of its board.
+    pub fn bytes(&self) -> u64 {
+        let options: usize = self.options.iter().map(|option| option.name.len() + 8 * option.tasks.len()).sum();
+        (FIXED + self.question.len() + options + self.rationale.as_ref().map_or(0, String::len)) as u64
+    }
+}

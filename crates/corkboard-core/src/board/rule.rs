@@ -1,0 +1,100 @@
+//! Whether a task may begin, in three values: it may, not yet, or never.
+
+use super::{CancelReason, FailurePolicy, Task, TaskStatus, TriggerRule};
+
+/// What a rule says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may begin.
+    Run,
+    /// That is not decided yet.
+    Wait,
+    /// It can no longer begin, whatever becomes of what is unfinished.
+    Impossible,
+}
+
+/// What became of a task, for those that depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It is not finished.
+    Open,
+    /// It succeeded, or failed and those that depend on it go on all the same.
+    Succeeded,
+    /// It failed, or was cancelled.
+    Failed,
+    /// It lies on a branch not taken.
+    Skipped,
+}
+
+impl Fate {
+    /// What became of this task.
+    pub fn of(task: &Task) -> Self {
+        match task.status {
+            TaskStatus::Completed => Self::Succeeded,
+            TaskStatus::Failed if task.on_failure == FailurePolicy::Continue => Self::Succeeded,
+            TaskStatus::Failed => Self::Failed,
+            TaskStatus::Cancelled => match &task.cancellation {
+                Some(cancelled) if cancelled.reason == CancelReason::BranchNotTaken => Self::Skipped,
+                _ => Self::Failed,
+            },
+            _ => Self::Open,
+        }
+    }
+}
+
+/// How many of those that a task depends on met which fate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Not finished.
+    pub open: u32,
+    /// Succeeded.
+    pub succeeded: u32,
+    /// Failed or cancelled.
+    pub failed: u32,
+    /// On a branch not taken.
+    pub skipped: u32,
+}
+
+impl Tally {
+    fn count(&mut self, fate: Fate) -> &mut u32 {
+        match fate {
+            Fate::Open => &mut self.open,
+            Fate::Succeeded => &mut self.succeeded,
+            Fate::Failed => &mut self.failed,
+            Fate::Skipped => &mut self.skipped,
+        }
+    }
+
+    /// Counts one more.
+    pub fn add(&mut self, fate: Fate) {
+        *self.count(fate) += 1;
+    }
+
+    /// Counts one less.
+    pub fn take(&mut self, fate: Fate) {
+        let count = self.count(fate);
+        *count = count.saturating_sub(1);
+    }
+
+    /// What the rule says.
+    pub fn verdict(self, rule: TriggerRule) -> Verdict {
+        let Self { open, succeeded, failed, skipped } = self;
+        if open + succeeded + failed + skipped == 0 {
+            return Verdict::Run;
+        }
+        // Never: some fate has come that no other can make good. Else: all that must be known is, or not.
+        let (never, now) = match rule {
+            TriggerRule::AllSuccess => (failed > 0 || (open == 0 && succeeded == 0), open == 0),
+            TriggerRule::AllDone => (false, open == 0),
+            TriggerRule::OneSuccess => (open == 0 && succeeded == 0, succeeded > 0),
+            TriggerRule::OneFailed => (open == 0 && failed == 0, failed > 0),
+            TriggerRule::NoneFailed => (failed > 0, open == 0),
+            TriggerRule::NoneFailedMinOneSuccess => (failed > 0 || (open == 0 && succeeded == 0), open == 0),
+        };
+        match (never, now) {
+            (true, _) => Verdict::Impossible,
+            (false, true) => Verdict::Run,
+            (false, false) => Verdict::Wait,
+        }
+    }
+}

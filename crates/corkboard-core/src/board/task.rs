@@ -1,0 +1,414 @@
+//! A task: what is to be done, how far it is, and who has it.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{ChoiceId, Lease, TaskId, TaskRef};
+use crate::AgentId;
+use crate::space::Stamp;
+
+/// How far a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    /// Nobody has it.
+    Pending,
+    /// Somebody is to do it, and has not begun.
+    Assigned,
+    /// Somebody works on it.
+    InProgress,
+    /// Whoever works on it cannot go on.
+    Blocked,
+    /// It is done, and somebody is to look at it.
+    Review,
+    /// It is done.
+    Completed,
+    /// It was tried, and did not work.
+    Failed,
+    /// It will not be done.
+    Cancelled,
+}
+
+impl TaskStatus {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Pending,
+        Self::Assigned,
+        Self::InProgress,
+        Self::Blocked,
+        Self::Review,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+    ];
+
+    /// Whether nothing more is to be done.
+    pub fn is_finished(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Assigned => "assigned",
+            Self::InProgress => "in_progress",
+            Self::Blocked => "blocked",
+            Self::Review => "review",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for TaskStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// When a task may begin, by what became of those it depends on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TriggerRule {
+    /// All succeeded. Branches not taken do not count, unless there is nothing else.
+    #[default]
+    AllSuccess,
+    /// All are finished, however.
+    AllDone,
+    /// One succeeded; the others need not be finished.
+    OneSuccess,
+    /// One failed; the others need not be finished.
+    OneFailed,
+    /// All are finished and none failed.
+    NoneFailed,
+    /// All are finished, none failed and one succeeded.
+    NoneFailedMinOneSuccess,
+}
+
+/// What becomes of a board when a task has failed for good.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailurePolicy {
+    /// Those that can no longer begin because of it are cancelled.
+    #[default]
+    SkipDependents,
+    /// All that is unfinished is cancelled.
+    FailFast,
+    /// Those that depend on it go on as if it had succeeded.
+    Continue,
+}
+
+/// Why a task was cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelReason {
+    /// Somebody asked for it.
+    Requested,
+    /// Another branch was chosen.
+    BranchNotTaken,
+    /// What it depends on failed or was cancelled. It comes back when that is tried again.
+    UpstreamFailed,
+    /// The board ended.
+    BoardEnded,
+}
+
+/// That a task was cancelled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cancellation {
+    /// Why.
+    pub reason: CancelReason,
+    /// The task in which it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<TaskId>,
+    /// What whoever asked for it said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<Arc<str>>,
+}
+
+/// What a reviewer says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewStatus {
+    /// It is done.
+    Approved,
+    /// It is to be done better, in a new attempt.
+    NeedsRework,
+    /// It failed.
+    Rejected,
+}
+
+/// What came of a task.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskResult {
+    /// What was done.
+    pub summary: String,
+    /// What should come next.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next_steps: Vec<String>,
+}
+
+/// A task to be added.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NewTask {
+    /// The name by which others of the same batch depend on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// What is to be done, in a line.
+    pub title: String,
+    /// What is to be done, in full.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// What must be finished first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<TaskRef>,
+    /// When it may begin, by what became of those.
+    #[serde(skip_serializing_if = "is_default")]
+    pub trigger_rule: TriggerRule,
+    /// What becomes of the board if it fails; none: what the board says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_failure: Option<FailurePolicy>,
+    /// Higher ones are claimed first.
+    #[serde(skip_serializing_if = "is_default")]
+    pub priority: i32,
+    /// How many minutes it should take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate_minutes: Option<u32>,
+    /// Whether somebody is to look at it before it is completed.
+    #[serde(skip_serializing_if = "is_default")]
+    pub needs_review: bool,
+    /// How often it is tried again by itself after a failure.
+    #[serde(skip_serializing_if = "is_default")]
+    pub retry_limit: u32,
+    /// How many seconds pass before the first of these; twice as many before each further one.
+    #[serde(skip_serializing_if = "is_default")]
+    pub retry_backoff_s: u32,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl NewTask {
+    /// A task with this title, and the defaults.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..Self::default() }
+    }
+}
+
+/// What is to change about a task. What is none stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TaskEdit {
+    /// What is to be done, in a line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What is to be done, in full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// When it may begin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trigger_rule: Option<TriggerRule>,
+    /// What becomes of the board if it fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_failure: Option<FailurePolicy>,
+    /// Higher ones are claimed first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i32>,
+    /// How many minutes it should take; 0 takes the estimate away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate_minutes: Option<u32>,
+    /// Whether somebody is to look at it before it is completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs_review: Option<bool>,
+    /// How often it is tried again by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_limit: Option<u32>,
+    /// How many seconds pass before the first of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_backoff_s: Option<u32>,
+}
+
+/// A task of a board.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// Its name on the board.
+    pub id: TaskId,
+    /// What is to be done, in a line.
+    pub title: Arc<str>,
+    /// What is to be done, in full.
+    pub description: Arc<str>,
+    /// How far it is.
+    pub status: TaskStatus,
+    /// Who is to do it, does it or did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assigned_to: Option<AgentId>,
+    /// Since when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assigned_at: Option<Timestamp>,
+    /// The tasks that must be finished first.
+    pub depends_on: Arc<[TaskId]>,
+    /// When it may begin, by what became of those.
+    pub trigger_rule: TriggerRule,
+    /// What becomes of the board if it fails.
+    pub on_failure: FailurePolicy,
+    /// Higher ones are claimed first.
+    pub priority: i32,
+    /// How many minutes it should take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate_minutes: Option<u32>,
+    /// How often it is tried again by itself after a failure.
+    pub retry_limit: u32,
+    /// How many seconds pass before the first of these.
+    pub retry_backoff_s: u32,
+    /// Which attempt this is: 0 before the first.
+    pub attempt: u32,
+    /// How often it failed since it was added or last retried by hand.
+    pub failures: u32,
+    /// Until when it waits to be tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
+    /// Who holds it, and until when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Lease>,
+    /// The last epoch given to a claim: whoever comes with an older one is fenced.
+    pub epoch: u64,
+    /// When work on this attempt began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// Why whoever works on it cannot go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_reason: Option<Arc<str>>,
+    /// What came of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Arc<TaskResult>>,
+    /// When it was completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
+    /// Why it failed last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Arc<str>>,
+    /// Why it was cancelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancellation: Option<Cancellation>,
+    /// Whether somebody is to look at it before it is completed.
+    pub needs_review: bool,
+    /// Who is to look at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewer: Option<AgentId>,
+    /// Who looked at it last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewed_by: Option<Arc<str>>,
+    /// What was said then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_status: Option<ReviewStatus>,
+    /// What else was said then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_comments: Option<Arc<str>>,
+    /// The choice of which it begins a branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<ChoiceId>,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub created_by: Arc<str>,
+    /// The revision that last changed it.
+    pub version: u64,
+}
+
+impl Task {
+    pub(super) fn new(id: TaskId, new: &NewTask, depends_on: Arc<[TaskId]>, stamp: Stamp<'_>) -> Self {
+        Self {
+            id,
+            title: new.title.as_str().into(),
+            description: new.description.as_str().into(),
+            status: TaskStatus::Pending,
+            assigned_to: None,
+            assigned_at: None,
+            depends_on,
+            trigger_rule: new.trigger_rule,
+            on_failure: new.on_failure.unwrap_or_default(),
+            priority: new.priority,
+            estimate_minutes: new.estimate_minutes,
+            retry_limit: new.retry_limit,
+            retry_backoff_s: new.retry_backoff_s,
+            attempt: 0,
+            failures: 0,
+            not_before: None,
+            claim: None,
+            epoch: 0,
+            started_at: None,
+            blocked_reason: None,
+            result: None,
+            completed_at: None,
+            failure: None,
+            cancellation: None,
+            needs_review: new.needs_review,
+            reviewer: None,
+            reviewed_by: None,
+            review_status: None,
+            review_comments: None,
+            choice: None,
+            created_at: stamp.at,
+            created_by: stamp.principal.into(),
+            version: stamp.rev,
+        }
+    }
+
+    pub(super) fn edit(&mut self, edit: &TaskEdit) {
+        let TaskEdit { title, description, .. } = edit;
+        self.title = title.as_deref().map_or_else(|| self.title.clone(), Arc::from);
+        self.description = description.as_deref().map_or_else(|| self.description.clone(), Arc::from);
+        self.trigger_rule = edit.trigger_rule.unwrap_or(self.trigger_rule);
+        self.on_failure = edit.on_failure.unwrap_or(self.on_failure);
+        self.priority = edit.priority.unwrap_or(self.priority);
+        self.estimate_minutes =
+            edit.estimate_minutes.map_or(self.estimate_minutes, |minutes| (minutes > 0).then_some(minutes));
+        self.needs_review = edit.needs_review.unwrap_or(self.needs_review);
+        self.retry_limit = edit.retry_limit.unwrap_or(self.retry_limit);
+        self.retry_backoff_s = edit.retry_backoff_s.unwrap_or(self.retry_backoff_s);
+    }
+
+    /// The states that it may move to next.
+    pub fn moves(&self) -> Vec<TaskStatus> {
+        use TaskStatus::*;
+        let moves: &[TaskStatus] = match self.status {
+            Pending => &[Assigned, Cancelled],
+            Assigned => &[Pending, InProgress, Failed, Cancelled],
+            InProgress if self.needs_review => &[Pending, Blocked, Review, Failed, Cancelled],
+            InProgress => &[Pending, Blocked, Completed, Failed, Cancelled],
+            Blocked => &[Pending, InProgress, Failed, Cancelled],
+            Review => &[Pending, InProgress, Completed, Failed, Cancelled],
+            Completed => &[],
+            Failed => &[Pending],
+            Cancelled if self.is_upstream_failed() => &[Pending],
+            Cancelled => &[],
+        };
+        moves.to_vec()
+    }
+
+    /// Whether it was cancelled because of what it depends on.
+    pub fn is_upstream_failed(&self) -> bool {
+        self.cancellation.as_ref().is_some_and(|cancelled| cancelled.reason == CancelReason::UpstreamFailed)
+    }
+
+    /// What counts against the size of its board.
+    pub fn bytes(&self) -> u64 {
+        let result = self
+            .result
+            .as_ref()
+            .map_or(0, |result| result.summary.len() + result.next_steps.iter().map(String::len).sum::<usize>());
+        let said = [&self.blocked_reason, &self.failure, &self.review_comments];
+        let said: usize = said.into_iter().flatten().map(|text| text.len()).sum();
+        // What every task has besides its texts.
+        const FIXED: usize = 400;
+        (FIXED + self.title.len() + self.description.len() + result + said + 8 * self.depends_on.len()) as u64
+    }
+}

@@ -1,0 +1,240 @@
+//! What is ready, blocked, in progress or to be reviewed, kept in step with every change; and what is due when.
+
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use core::fmt;
+
+use imbl::OrdSet;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{BoardEvent, BoardState, ChoiceId, Node, Task, TaskId, TaskStatus, Verdict};
+use crate::AgentId;
+
+/// The views of a board. All of it follows from the tasks.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Views {
+    /// Pending, and nothing hinders them: the highest priority first, then the oldest.
+    ready: OrdSet<(Reverse<i32>, TaskId)>,
+    blocked: OrdSet<TaskId>,
+    in_progress: OrdSet<TaskId>,
+    needs_review: OrdSet<TaskId>,
+    assigned: OrdSet<(AgentId, TaskId)>,
+    due: OrdSet<(Timestamp, Due)>,
+    counts: [u64; TaskStatus::ALL.len()],
+}
+
+/// Something whose time comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Due {
+    Orchestrator,
+    Lease(TaskId),
+    Retry(TaskId),
+}
+
+impl Due {
+    /// What happens when its time has come.
+    pub(super) fn event(self) -> BoardEvent {
+        match self {
+            Self::Orchestrator => BoardEvent::OrchestratorExpired,
+            Self::Lease(task) => BoardEvent::LeaseExpired { task },
+            Self::Retry(task) => BoardEvent::RetryDue { task },
+        }
+    }
+}
+
+/// Why a task cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Hindrance {
+    /// What it depends on is not finished, or not as its rule wants it.
+    Dependencies {
+        /// The unfinished ones.
+        on: Vec<TaskId>,
+    },
+    /// The choice of which it begins a branch was not made.
+    Choice {
+        /// Which.
+        choice: ChoiceId,
+    },
+    /// It waits to be tried again.
+    Backoff {
+        /// Until when.
+        until: Timestamp,
+    },
+    /// Whoever works on it says so.
+    Reported {
+        /// What is said.
+        reason: Option<Arc<str>>,
+    },
+}
+
+impl fmt::Display for Hindrance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// More than these are counted, not named.
+        const NAMED: usize = 5;
+        match self {
+            Self::Dependencies { on } => {
+                let named: Vec<_> = on.iter().take(NAMED).map(ToString::to_string).collect();
+                write!(f, "it waits for {}", named.join(", "))?;
+                if on.len() > NAMED { write!(f, " and {} more", on.len() - NAMED) } else { Ok(()) }
+            }
+            Self::Choice { choice } => write!(f, "{choice} is not decided"),
+            Self::Backoff { until } => write!(f, "it is tried again at {until}"),
+            Self::Reported { reason: Some(reason) } => f.write_str(reason),
+            Self::Reported { reason: None } => f.write_str("whoever works on it cannot go on"),
+        }
+    }
+}
+
+impl Views {
+    pub(super) fn due(&self, now: Timestamp) -> impl Iterator<Item = Due> {
+        self.due.iter().take_while(move |(at, _)| *at <= now).map(|(_, due)| *due)
+    }
+
+    pub(super) fn next_due(&self) -> Option<Timestamp> {
+        self.due.get_min().map(|(at, _)| *at)
+    }
+
+    pub(super) fn set_orchestrator(&mut self, before: Option<Timestamp>, after: Option<Timestamp>) {
+        if let Some(at) = before {
+            self.due.remove(&(at, Due::Orchestrator));
+        }
+        if let Some(at) = after {
+            self.due.insert((at, Due::Orchestrator));
+        }
+    }
+
+    /// Takes a task out of the views, as it was.
+    pub(super) fn take(&mut self, node: &Node, is_undecided: bool) {
+        self.change(node, is_undecided, Change::Take);
+    }
+
+    /// Puts a task into the views, as it is.
+    pub(super) fn put(&mut self, node: &Node, is_undecided: bool) {
+        self.change(node, is_undecided, Change::Put);
+    }
+
+    fn change(&mut self, node: &Node, is_undecided: bool, change: Change) {
+        let task = &*node.task;
+        if let Some(count) = self.counts.get_mut(task.status as usize) {
+            match change {
+                Change::Put => *count += 1,
+                Change::Take => *count = count.saturating_sub(1),
+            }
+        }
+        match task.status {
+            TaskStatus::Pending | TaskStatus::Assigned => {
+                if !is_free(node, is_undecided) {
+                    change.apply(&mut self.blocked, task.id);
+                } else if task.status == TaskStatus::Pending {
+                    change.apply(&mut self.ready, (Reverse(task.priority), task.id));
+                }
+            }
+            TaskStatus::InProgress => change.apply(&mut self.in_progress, task.id),
+            TaskStatus::Blocked => change.apply(&mut self.blocked, task.id),
+            TaskStatus::Review => change.apply(&mut self.needs_review, task.id),
+            TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled => {}
+        }
+        if let (TaskStatus::Assigned, Some(agent)) = (task.status, &task.assigned_to) {
+            change.apply(&mut self.assigned, (agent.clone(), task.id));
+        }
+        if let Some(claim) = &task.claim {
+            change.apply(&mut self.due, (claim.deadline, Due::Lease(task.id)));
+        }
+        if let Some(at) = task.not_before {
+            change.apply(&mut self.due, (at, Due::Retry(task.id)));
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Change {
+    Put,
+    Take,
+}
+
+impl Change {
+    fn apply<T: Ord + Clone>(self, set: &mut OrdSet<T>, item: T) {
+        match self {
+            Self::Put => drop(set.insert(item)),
+            Self::Take => drop(set.remove(&item)),
+        }
+    }
+}
+
+/// Whether nothing but a worker is missing.
+fn is_free(node: &Node, is_undecided: bool) -> bool {
+    let Node { task, tally, .. } = node;
+    !is_undecided && task.not_before.is_none() && tally.verdict(task.trigger_rule) == Verdict::Run
+}
+
+impl BoardState {
+    /// The tasks that may be claimed, the highest priority first, then the oldest.
+    pub fn ready(&self) -> impl ExactSizeIterator<Item = TaskId> {
+        self.views.ready.iter().map(|(_, id)| *id)
+    }
+
+    /// The tasks that something hinders, oldest first.
+    pub fn blocked(&self) -> impl ExactSizeIterator<Item = TaskId> {
+        self.views.blocked.iter().copied()
+    }
+
+    /// The tasks that are worked on, oldest first.
+    pub fn in_progress(&self) -> impl ExactSizeIterator<Item = TaskId> {
+        self.views.in_progress.iter().copied()
+    }
+
+    /// The tasks that wait for review, oldest first.
+    pub fn needs_review(&self) -> impl ExactSizeIterator<Item = TaskId> {
+        self.views.needs_review.iter().copied()
+    }
+
+    /// The tasks assigned to an agent that has not begun, oldest first.
+    pub fn assigned_to(&self, agent: &AgentId) -> impl Iterator<Item = TaskId> {
+        let from = (agent.clone(), TaskId(0));
+        self.views.assigned.range(from..).take_while(move |(to, _)| to == agent).map(|(_, id)| *id)
+    }
+
+    /// How many tasks are in that state.
+    pub fn count(&self, status: TaskStatus) -> u64 {
+        self.views.counts.get(status as usize).copied().unwrap_or_default()
+    }
+
+    /// Whether nothing but a worker is missing for the task to begin.
+    pub fn may_begin(&self, id: TaskId) -> bool {
+        self.nodes.get(&id).is_some_and(|node| is_free(node, self.is_undecided(&node.task)))
+    }
+
+    /// What hinders a task: nothing if it is ready, is worked on or is finished.
+    pub fn hindrances(&self, id: TaskId) -> Vec<Hindrance> {
+        let Some(node) = self.nodes.get(&id) else { return Vec::new() };
+        let task = &node.task;
+        let mut found = Vec::new();
+        match task.status {
+            TaskStatus::Blocked => found.push(Hindrance::Reported { reason: task.blocked_reason.clone() }),
+            TaskStatus::Pending | TaskStatus::Assigned => {
+                if node.tally.verdict(task.trigger_rule) != Verdict::Run {
+                    let open = |id: &&TaskId| self.task(**id).is_some_and(|task| !task.status.is_finished());
+                    found.push(Hindrance::Dependencies { on: task.depends_on.iter().filter(open).copied().collect() });
+                }
+                if let (true, Some(choice)) = (self.is_undecided(task), task.choice) {
+                    found.push(Hindrance::Choice { choice });
+                }
+                if let Some(until) = task.not_before {
+                    found.push(Hindrance::Backoff { until });
+                }
+            }
+            _ => {}
+        }
+        found
+    }
+
+    /// Whether the task begins a branch of a choice that was not made.
+    pub(super) fn is_undecided(&self, task: &Task) -> bool {
+        let choice = task.choice.and_then(|choice| self.choices.get(&choice));
+        choice.is_some_and(|choice| choice.chosen.is_none())
+    }
+}

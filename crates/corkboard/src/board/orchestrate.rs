@@ -1,0 +1,177 @@
+//! What whoever runs a board does.
+
+use std::time::Duration;
+
+use corkboard_core::AgentId;
+use corkboard_core::board::{
+    BoardCommand, BoardEdit, BoardReply, ChoiceId, NewChoice, NewTask, Outcome, ReviewStatus, TaskEdit, TaskId,
+    TaskStatus, Unfinished,
+};
+use jiff::Timestamp;
+
+use super::{Board, unexpected};
+use crate::Result;
+
+impl Board {
+    /// Changes what the board says of itself; with a version, only if it is at that version.
+    pub async fn edit(&self, edit: BoardEdit, if_version: Option<u64>) -> Result<u64> {
+        Ok(self.ask(BoardCommand::Edit { edit, if_version }).await?.rev)
+    }
+
+    /// Adds a task.
+    pub async fn add_task(&self, task: NewTask) -> Result<TaskId> {
+        match self.add_tasks(vec![task], Vec::new()).await?.0.as_slice() {
+            [id] => Ok(*id),
+            _ => Err(unexpected(BoardReply::Done)),
+        }
+    }
+
+    /// Adds tasks that may depend on one another, and choices between them, in one revision: all of it, or nothing.
+    pub async fn add_tasks(
+        &self,
+        tasks: Vec<NewTask>,
+        choices: Vec<NewChoice>,
+    ) -> Result<(Vec<TaskId>, Vec<ChoiceId>)> {
+        match self.ask(BoardCommand::AddTasks { tasks, choices }).await?.reply {
+            BoardReply::Added { tasks, choices } => Ok((tasks, choices)),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Makes a task wait for another. Refused with the way round if they would wait for one another.
+    pub async fn add_dependency(&self, task: TaskId, on: TaskId) -> Result<()> {
+        self.ask(BoardCommand::AddDependency { task, on }).await.map(|_| ())
+    }
+
+    /// Changes what a task says; with a version, only if it is at that version. Returns the task's version.
+    pub async fn edit_task(&self, task: TaskId, edit: TaskEdit, if_version: Option<u64>) -> Result<u64> {
+        Ok(self.ask(BoardCommand::EditTask { task, edit, if_version }).await?.rev)
+    }
+
+    /// Says who is to do a task. There is no lease until work begins.
+    pub async fn assign_task(&self, task: TaskId, to: &str) -> Result<()> {
+        let to = AgentId::new(to, &self.options().limits)?;
+        self.ask(BoardCommand::Assign { task, to }).await.map(|_| ())
+    }
+
+    /// Says who is to look at a task.
+    pub async fn assign_review(&self, task: TaskId, to: &str) -> Result<()> {
+        let to = AgentId::new(to, &self.options().limits)?;
+        self.ask(BoardCommand::AssignReview { task, to }).await.map(|_| ())
+    }
+
+    /// Says what a task under review is worth. Returns the state that it is in then.
+    pub async fn review_task(
+        &self,
+        task: TaskId,
+        verdict: ReviewStatus,
+        comments: Option<String>,
+    ) -> Result<TaskStatus> {
+        self.moved(BoardCommand::Review { task, verdict, comments }).await
+    }
+
+    /// Cancels a task, and those that can no longer begin because of it.
+    pub async fn cancel_task(&self, task: TaskId, comment: Option<String>) -> Result<()> {
+        self.moved(BoardCommand::CancelTask { task, comment }).await.map(|_| ())
+    }
+
+    /// Reopens a failed task, and what was cancelled because of it. Returns what is pending again.
+    pub async fn retry_task(&self, task: TaskId) -> Result<Vec<TaskId>> {
+        self.tasks(BoardCommand::Retry { task }).await
+    }
+
+    /// Reopens all that failed, and what was cancelled because of it. Returns what is pending again.
+    pub async fn retry_failed(&self) -> Result<Vec<TaskId>> {
+        self.tasks(BoardCommand::RetryFailed).await
+    }
+
+    /// Chooses a branch. Returns the tasks of the others, which are cancelled.
+    pub async fn choose(&self, choice: ChoiceId, option: &str, rationale: Option<String>) -> Result<Vec<TaskId>> {
+        self.tasks(BoardCommand::Choose { choice, option: option.into(), rationale }).await
+    }
+
+    /// Ends the board.
+    pub async fn complete(&self, comment: Option<String>, unfinished: Unfinished) -> Result<Outcome> {
+        self.ended(BoardCommand::Complete { comment, unfinished }).await
+    }
+
+    /// Gives the board up: what is unfinished is cancelled.
+    pub async fn cancel(&self, comment: Option<String>) -> Result<Outcome> {
+        self.ended(BoardCommand::Cancel { comment }).await
+    }
+
+    /// Becomes the orchestrator, if nobody else is. Whoever was it by the same name is fenced.
+    pub async fn acquire_orchestrator(&self, lease: Duration) -> Result<Orchestrating> {
+        let command = BoardCommand::AcquireOrchestrator { lease_ms: milliseconds(lease) };
+        match self.ask(command).await?.reply {
+            BoardReply::Held { epoch, deadline } => Ok(Orchestrating { board: self.clone(), epoch, deadline }),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    pub(super) async fn moved(&self, command: BoardCommand) -> Result<TaskStatus> {
+        match self.ask(command).await?.reply {
+            BoardReply::Moved { status } => Ok(status),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    async fn tasks(&self, command: BoardCommand) -> Result<Vec<TaskId>> {
+        match self.ask(command).await?.reply {
+            BoardReply::Tasks(tasks) => Ok(tasks),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    async fn ended(&self, command: BoardCommand) -> Result<Outcome> {
+        match self.ask(command).await?.reply {
+            BoardReply::Ended { outcome } => Ok(outcome),
+            other => Err(unexpected(other)),
+        }
+    }
+}
+
+pub(super) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The orchestrator's role, held. What is done through it is refused as fenced once the role is another's.
+#[derive(Debug, Clone)]
+pub struct Orchestrating {
+    board: Board,
+    epoch: u64,
+    deadline: Timestamp,
+}
+
+impl Orchestrating {
+    /// The role's epoch.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Until when it was held when it was last renewed by hand.
+    pub fn deadline(&self) -> Timestamp {
+        self.deadline
+    }
+
+    /// The board; every command of this handle carries the epoch, and renews the role.
+    pub fn board(&self) -> Board {
+        Board { orchestrator: Some(self.epoch), ..self.board.clone() }
+    }
+
+    /// Keeps the role.
+    pub async fn renew(&mut self) -> Result<Timestamp> {
+        match self.board.ask(BoardCommand::RenewOrchestrator { epoch: self.epoch }).await?.reply {
+            BoardReply::Held { deadline, .. } => {
+                self.deadline = deadline;
+                Ok(deadline)
+            }
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Gives the role back.
+    pub async fn release(self) -> Result<()> {
+        self.board.ask(BoardCommand::ReleaseOrchestrator { epoch: self.epoch }).await.map(|_| ())
+    }
+}

@@ -1,0 +1,80 @@
+//! A board at one revision, to be read.
+
+use corkboard_core::board::{BoardInfo, BoardState, Task, TaskId};
+use corkboard_core::{BoardId, Refusal, Revisioned};
+use jiff::Timestamp;
+
+use crate::Result;
+
+/// A board at one revision and moment: what was due by then has expired.
+#[derive(Debug, Clone)]
+pub struct BoardView {
+    id: BoardId,
+    rev: u64,
+    at: Timestamp,
+    state: BoardState,
+}
+
+impl BoardView {
+    pub(super) fn new(id: BoardId, current: &Revisioned<BoardState>, now: Timestamp) -> Result<Self> {
+        let rev = current.head.rev;
+        let state = current.state.at(now, rev);
+        state.info().ok_or(Refusal::NoBoard)?;
+        Ok(Self { id, rev, at: now, state })
+    }
+
+    /// The board's id.
+    pub fn id(&self) -> &BoardId {
+        &self.id
+    }
+
+    /// The revision that is shown.
+    pub fn rev(&self) -> u64 {
+        self.rev
+    }
+
+    /// The moment that is shown.
+    pub fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    /// All of it.
+    pub fn state(&self) -> &BoardState {
+        &self.state
+    }
+
+    /// What the board says of itself.
+    pub fn info(&self) -> Result<&BoardInfo> {
+        Ok(self.state.info().ok_or(Refusal::NoBoard)?)
+    }
+
+    /// The task with that id.
+    pub fn task(&self, id: TaskId) -> Result<&Task> {
+        Ok(self.state.task(id).ok_or_else(|| Refusal::NotOnBoard { what: "task", id: id.to_string() })?)
+    }
+
+    /// The tasks that may be claimed, the highest priority first, then the oldest.
+    pub fn ready(&self) -> impl ExactSizeIterator<Item = &Task> {
+        self.tasks_of(self.state.ready())
+    }
+
+    /// The tasks that something hinders, oldest first.
+    pub fn blocked(&self) -> impl ExactSizeIterator<Item = &Task> {
+        self.tasks_of(self.state.blocked())
+    }
+
+    /// The tasks that are worked on, oldest first.
+    pub fn in_progress(&self) -> impl ExactSizeIterator<Item = &Task> {
+        self.tasks_of(self.state.in_progress())
+    }
+
+    /// The tasks that wait for review, oldest first.
+    pub fn needs_review(&self) -> impl ExactSizeIterator<Item = &Task> {
+        self.tasks_of(self.state.needs_review())
+    }
+
+    #[expect(clippy::expect_used, reason = "a view names tasks of its own state")]
+    fn tasks_of(&self, ids: impl ExactSizeIterator<Item = TaskId>) -> impl ExactSizeIterator<Item = &Task> {
+        ids.map(|id| self.state.task(id).expect("a view names tasks that are there"))
+    }
+}

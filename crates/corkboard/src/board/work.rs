@@ -1,0 +1,83 @@
+//! What a worker does on a board.
+
+use std::time::Duration;
+
+use corkboard_core::board::{
+    ArtifactId, BoardCommand, BoardReply, Claimed, DecisionId, DiscoveryId, Lease, NewArtifact, NewDecision,
+    NewDiscovery, TaskId, TaskResult, TaskStatus,
+};
+use jiff::Timestamp;
+
+use super::orchestrate::milliseconds;
+use super::{Board, unexpected};
+use crate::Result;
+
+impl Board {
+    /// Takes a task to work on it: a named one, or the next that is ready (what is assigned to the caller first, then by
+    /// priority and age). None if nothing is ready.
+    pub async fn claim_task(&self, task: Option<TaskId>, lease: Duration) -> Result<Option<Claimed>> {
+        match self.ask(BoardCommand::Claim { task, lease_ms: milliseconds(lease) }).await?.reply {
+            BoardReply::Claimed(claimed) => Ok(claimed),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Says that the holder still works on the task. Returns until when it is theirs.
+    pub async fn heartbeat(&self, task: TaskId, epoch: Option<u64>) -> Result<Timestamp> {
+        match self.ask(BoardCommand::Heartbeat { task, epoch }).await?.reply {
+            BoardReply::Held { deadline, .. } => Ok(deadline),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Gives a task back. Whoever runs the board may take it from its holder so.
+    pub async fn release_task(&self, task: TaskId, epoch: Option<u64>) -> Result<()> {
+        self.moved(BoardCommand::Release { task, epoch }).await.map(|_| ())
+    }
+
+    /// Moves a task to another state. Refused with the moves allowed if there is no way there.
+    pub async fn update_task_status(
+        &self,
+        task: TaskId,
+        status: TaskStatus,
+        reason: Option<String>,
+        epoch: Option<u64>,
+    ) -> Result<TaskStatus> {
+        let lease_ms = Lease::TOOL_MS;
+        self.moved(BoardCommand::SetStatus { task, status, reason, epoch, lease_ms }).await
+    }
+
+    /// Says that a task is done. Returns `completed`, or `review` if somebody is to look at it.
+    pub async fn complete_task(&self, task: TaskId, result: TaskResult, epoch: Option<u64>) -> Result<TaskStatus> {
+        self.moved(BoardCommand::CompleteTask { task, result, epoch }).await
+    }
+
+    /// Says that a task did not work. Returns `failed`, or `pending` if it is tried again.
+    pub async fn fail_task(&self, task: TaskId, reason: &str, epoch: Option<u64>) -> Result<TaskStatus> {
+        self.moved(BoardCommand::FailTask { task, reason: reason.into(), epoch }).await
+    }
+
+    /// Records a decision, which may supersede one by the same author.
+    pub async fn record_decision(&self, decision: NewDecision) -> Result<DecisionId> {
+        match self.ask(BoardCommand::RecordDecision(decision)).await?.reply {
+            BoardReply::Decision(id) => Ok(id),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Records a discovery.
+    pub async fn record_discovery(&self, discovery: NewDiscovery) -> Result<DiscoveryId> {
+        match self.ask(BoardCommand::RecordDiscovery(discovery)).await?.reply {
+            BoardReply::Discovery(id) => Ok(id),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Records an artifact. Returns its id, and the how-manieth with its path it is.
+    pub async fn record_artifact(&self, artifact: NewArtifact) -> Result<(ArtifactId, u64)> {
+        match self.ask(BoardCommand::RecordArtifact(artifact)).await?.reply {
+            BoardReply::Artifact { id, version } => Ok((id, version)),
+            other => Err(unexpected(other)),
+        }
+    }
+}
