@@ -127,6 +127,11 @@ impl Draft<'_> {
     }
 }
 
+/// Refuses a move that the task does not make, or not by the command that was sent.
 pub(super) fn refused_move(task: &Task, to: TaskStatus) -> Refusal {
-    Refusal::TaskMove { task: task.id, from: task.status, to, allowed: task.moves() }
+    let (id, from, allowed) = (task.id, task.status, task.moves());
+    if allowed.contains(&to) {
+        return Refusal::NotThisWay { task: id, from, to };
+    }
+    Refusal::TaskMove { task: id, from, to, allowed }
 }
