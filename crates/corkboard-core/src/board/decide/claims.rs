@@ -66,7 +66,8 @@ impl Draft<'_> {
         self.renew(id);
         match &self.task(id)?.claim {
             Some(claim) => Ok(BoardReply::Held { epoch: claim.epoch, deadline: claim.deadline }),
-            None => Err(self.fenced(id)),
+            // Assigned to the caller: there is no lease until work begins.
+            None => Err(refused_move(self.task(id)?, TaskStatus::InProgress)),
         }
     }
 
