@@ -55,7 +55,7 @@ impl Draft<'_> {
     pub(super) fn start(&mut self, id: TaskId, lease_ms: u64) -> Result<Claimed, Refusal> {
         self.check_may_begin(id)?;
         let task = self.task(id)?;
-        let (epoch, attempt) = (task.epoch + 1, task.attempt + 1);
+        let (epoch, attempt) = (task.epoch + 1, task.attempt.saturating_add(1));
         let deadline = Lease::deadline_from(self.context.now, lease_ms);
         self.push(BoardEvent::TaskStarted { task: id, epoch, deadline, lease_ms });
         Ok(Claimed { task: id, epoch, deadline, attempt })
