@@ -1,5 +1,10 @@
 //! What whoever is refused on a board is told.
-#![allow(clippy::unwrap_used, reason = "what does not hold in a test ends the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "what does not hold in a test ends the test"
+)]
 
 mod board_support;
 
