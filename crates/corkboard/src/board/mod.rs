@@ -1,11 +1,18 @@
 //! Boards: a task set's shared memory, for an orchestrator, its workers and the people around them.
 
+mod artifact;
 mod claim;
+mod create;
+mod diff;
+mod document;
+mod fork;
+mod history;
 mod hold;
 mod keep;
 mod observer;
 mod orchestrate;
 mod orchestrator;
+mod sentence;
 mod view;
 mod work;
 
@@ -19,7 +26,12 @@ use crate::engine::{Answer, Asked, Engine, Slot, Watch};
 use crate::options::Options;
 use crate::{Error, Result};
 
+pub use artifact::RecordArtifact;
 pub use claim::{ClaimTask, WorkOn};
+pub use create::CreateBoard;
+pub use diff::{BoardChange, BoardDiff};
+pub use document::{AgentContribution, BoardDocument, Edge, EdgeType, TaskDocument, TaskGraph};
+pub use fork::Fork;
 pub use hold::Claim;
 pub(crate) use observer::BoardObserver;
 pub use orchestrate::Orchestrating;
@@ -145,22 +157,6 @@ impl Board {
         let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
         Ok(Request { command, if_rev: self.if_rev, idempotency })
     }
-}
-
-/// The id of a new board: words of its name that can be typed, and a few random characters.
-pub(crate) fn new_id(name: &str) -> String {
-    const LONGEST: usize = 32;
-    let words = name.split(|character: char| !character.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    let mut id = String::new();
-    for word in words.map(str::to_ascii_lowercase) {
-        if id.len() + word.len() > LONGEST {
-            break;
-        }
-        id.push_str(&word);
-        id.push('-');
-    }
-    let random = uuid::Uuid::new_v4().simple().to_string();
-    format!("{id}{}", random.get(..8).unwrap_or(&random))
 }
 
 /// An answer that does not belong to the question: a defect of ours, said instead of hidden.

@@ -1,8 +1,7 @@
 //! What a worker does on a board.
 
 use corkboard_core::board::{
-    ArtifactId, BoardCommand, BoardReply, DecisionId, DiscoveryId, Lease, NewArtifact, NewDecision, NewDiscovery,
-    TaskId, TaskResult, TaskStatus,
+    BoardCommand, BoardReply, DecisionId, DiscoveryId, Lease, NewDecision, NewDiscovery, TaskId, TaskResult, TaskStatus,
 };
 use jiff::Timestamp;
 
@@ -57,14 +56,6 @@ impl Board {
     pub async fn record_discovery(&self, discovery: NewDiscovery) -> Result<DiscoveryId> {
         match self.ask(BoardCommand::RecordDiscovery(discovery)).await?.reply {
             BoardReply::Discovery(id) => Ok(id),
-            other => Err(unexpected(other)),
-        }
-    }
-
-    /// Records an artifact. Returns its id, and the how-manieth with its path it is.
-    pub async fn record_artifact(&self, artifact: NewArtifact) -> Result<(ArtifactId, u64)> {
-        match self.ask(BoardCommand::RecordArtifact(artifact)).await?.reply {
-            BoardReply::Artifact { id, version } => Ok((id, version)),
             other => Err(unexpected(other)),
         }
     }
