@@ -45,7 +45,7 @@ mod options;
 mod search;
 mod snapshot;
 
-pub use board::{Board, BoardView, BoardWatch, Orchestrating};
+pub use board::{Board, BoardView, BoardWatch, GraphFormat, Orchestrating};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};
 pub use corkboard::{AgentSummary, BoardSummary, Corkboard};

@@ -1,5 +1,6 @@
 //! Boards: a task set's shared memory, for an orchestrator, its workers and the people around them.
 
+mod graph;
 mod observer;
 mod orchestrate;
 mod view;
@@ -15,6 +16,7 @@ use crate::engine::{Answer, Asked, Engine, Slot, Watch};
 use crate::options::Options;
 use crate::{Error, Result};
 
+pub use graph::GraphFormat;
 pub(crate) use observer::BoardObserver;
 pub use orchestrate::Orchestrating;
 pub use view::BoardView;
