@@ -30,11 +30,18 @@ impl BoardArgument {
 
 /// A moment to look at.
 #[derive(Args)]
-pub(crate) struct Moment {}
+pub(crate) struct Moment {
+    /// As it was at this revision
+    #[arg(long, value_name = "REV")]
+    at: Option<u64>,
+}
 
 impl Moment {
     pub(crate) async fn view(&self, board: &Board) -> Result<BoardView, Failure> {
-        Ok(board.view().await?)
+        Ok(match self.at {
+            Some(rev) => board.at(rev).await?,
+            None => board.view().await?,
+        })
     }
 }
 

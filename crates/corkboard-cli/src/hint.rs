@@ -62,6 +62,7 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
             }
             LimitName::NotesPerAgent => "`cork memory note remove` makes room".into(),
             LimitName::ScopesPerAgent => "`cork scope list` shows them; `cork scope dispose` makes room".into(),
+            LimitName::InlineBytes => "record it without --inline: path, size and checksum are kept".into(),
             LimitName::BoardLineBytes => "a line is to be short; the rest belongs into a description".into(),
             LimitName::BoardTextBytes => "keep long texts in a file, and record it: `cork board artifact PATH`".into(),
             _ => return None,

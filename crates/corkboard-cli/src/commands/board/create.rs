@@ -18,7 +18,7 @@ Examples:
   cork board create 'Add login'
   cork board create 'Add login' --goal 'Users sign in with a password' --constraint 'no breaking changes'
   export CORK_BOARD=$(cork board create 'Add login')
-  cork board create 'Nightly checks' --on-failure continue")]
+  cork board create 'Nightly checks' --id nightly-checks --on-failure continue")]
 pub(crate) struct Create {
     /// What it is called
     #[arg(value_parser = text_argument, allow_hyphen_values = true)]
@@ -39,6 +39,14 @@ pub(crate) struct Create {
     /// What becomes of the rest when a task fails, where the task does not say [default: skip_dependents]
     #[arg(long, value_name = "POLICY")]
     on_failure: Option<PolicyName>,
+
+    /// The id it is to have [default: words of its name, and a few random characters]
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+
+    /// A name for this request: sent again within a day, it gives the same board
+    #[arg(long, value_name = "NAME")]
+    idempotency_key: Option<String>,
 }
 
 impl Create {
@@ -48,11 +56,18 @@ impl Create {
             id: &'a str,
             name: &'a str,
         }
-        let Self { name, goal, constraints, cores, on_failure } = self;
+        let Self { name, goal, constraints, cores, on_failure, id, idempotency_key } = self;
         let goal = goal.map(text_or_stdin).transpose()?.unwrap_or_else(|| name.clone());
         let on_failure = on_failure.map(Into::into).unwrap_or_default();
         let new = NewBoard { name: name.clone(), goal, constraints, memory_core_refs: cores, on_failure };
-        let board = session.board.create_board(new).await?;
+        let mut create = session.board.create_board(new);
+        if let Some(id) = id {
+            create = create.id(id);
+        }
+        if let Some(key) = idempotency_key {
+            create = create.idempotency_key(key);
+        }
+        let board = create.await?;
         let id = board.id().as_str();
         session.output.answer(&Answer { id, name: &name }, || id.to_owned())
     }

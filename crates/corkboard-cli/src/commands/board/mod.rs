@@ -5,8 +5,11 @@ mod cancel;
 mod complete;
 mod create;
 mod decide;
+mod delete;
+mod diff;
 mod discover;
 mod edit;
+mod fork;
 mod graph;
 mod list;
 mod show;
@@ -42,6 +45,9 @@ pub(crate) enum BoardCommand {
     Artifact(artifact::Artifact),
     Complete(complete::Complete),
     Cancel(cancel::Cancel),
+    Fork(fork::Fork),
+    Diff(diff::Diff),
+    Delete(delete::Delete),
 }
 
 impl BoardCommand {
@@ -58,6 +64,9 @@ impl BoardCommand {
             Self::Artifact(artifact) => artifact.run(session).await,
             Self::Complete(complete) => complete.run(session).await,
             Self::Cancel(cancel) => cancel.run(session).await,
+            Self::Fork(fork) => fork.run(session).await,
+            Self::Diff(diff) => diff.run(session).await,
+            Self::Delete(delete) => delete.run(session).await,
         }
     }
 }

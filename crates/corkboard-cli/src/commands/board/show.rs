@@ -3,7 +3,6 @@
 use clap::Args;
 use corkboard::BoardView;
 use corkboard::boards::{BoardInfo, BoardState, Choice, Decision};
-use serde::Serialize;
 
 use crate::board::{BoardArgument, Moment, ids, progress, task_table, written};
 use crate::exit::Failure;
@@ -18,6 +17,7 @@ const SHOWN_TASKS: usize = 50;
 #[command(after_help = "\
 Examples:
   cork board show
+  cork board show --at 12    # as it was at revision 12
   cork board show add-login-1a2b3c4d --json")]
 pub(crate) struct Show {
     #[command(flatten)]
@@ -32,14 +32,7 @@ impl Show {
         let view = self.moment.view(&self.board.open(session)?).await?;
         let info = view.info()?;
         if session.output.is_json() {
-            #[derive(Serialize)]
-            struct Answer<'a> {
-                id: &'a str,
-                rev: u64,
-                #[serde(flatten)]
-                state: &'a BoardState,
-            }
-            return session.output.document(&Answer { id: view.id().as_str(), rev: view.rev(), state: view.state() });
+            return session.output.document(&view.document()?);
         }
         let mut parts = vec![head(&view, info)];
         parts.extend(tasks(view.state()));

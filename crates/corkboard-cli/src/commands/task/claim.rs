@@ -25,8 +25,8 @@ pub(crate) struct Claim {
     /// The task [default: the next that is ready]
     task: Option<TaskId>,
 
-    /// Wait so long for one to become ready
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = seconds, conflicts_with = "task")]
+    /// Wait so long for one to become ready, or for the one that is named
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = seconds)]
     wait: f64,
 
     #[command(flatten)]
@@ -39,8 +39,8 @@ pub(crate) struct Claim {
 impl Claim {
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
         let board = self.conditions.open(session)?;
-        let claimed = board.claim_task(self.task, self.lease.duration()).await?;
-        let _wait = Duration::try_from_secs_f64(self.wait).unwrap_or(Duration::MAX);
+        let wait = Duration::try_from_secs_f64(self.wait).unwrap_or(Duration::MAX);
+        let claimed = board.claim_task(self.task, self.lease.duration()).wait(wait).await?;
         match claimed {
             Some(claimed) => session.output.answer(&claimed, || claimed.task.to_string()),
             None => Err(nothing_ready(self.wait)),

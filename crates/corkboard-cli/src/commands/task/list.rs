@@ -1,8 +1,7 @@
 //! `cork task list`.
 
 use clap::{Args, ValueEnum};
-use corkboard::boards::{BoardState, Hindrance, Task, TaskId, TaskStatus};
-use serde::Serialize;
+use corkboard::boards::{Task, TaskStatus};
 
 use crate::board::{Moment, task_table};
 use crate::exit::Failure;
@@ -78,23 +77,6 @@ impl StatusName {
     }
 }
 
-/// A task as programs see it: with what follows from the others.
-#[derive(Serialize)]
-pub(super) struct TaskView<'a> {
-    #[serde(flatten)]
-    task: &'a Task,
-    /// Those that depend on it.
-    blocks: Vec<TaskId>,
-    /// What hinders it.
-    hindrances: Vec<Hindrance>,
-}
-
-impl<'a> TaskView<'a> {
-    pub(super) fn new(state: &BoardState, task: &'a Task) -> Self {
-        Self { task, blocks: state.blocks(task.id).collect(), hindrances: state.hindrances(task.id) }
-    }
-}
-
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
         let view = self.moment.view(&session.open_board()?).await?;
@@ -120,7 +102,7 @@ impl List {
             };
         }
         if session.output.is_json() {
-            let views: Vec<_> = tasks.iter().map(|task| TaskView::new(state, task)).collect();
+            let views: Vec<_> = tasks.iter().map(|task| view.task_document(task)).collect();
             return session.output.document(&views);
         }
         let is_filtered = self.view.is_some() || !self.status.is_empty() || self.assigned_to.is_some();

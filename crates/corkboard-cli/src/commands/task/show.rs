@@ -3,7 +3,6 @@
 use clap::Args;
 use corkboard::boards::{BoardState, FailurePolicy, Task, TaskId, TriggerRule};
 
-use super::list::TaskView;
 use crate::board::{Moment, ids, remark, written};
 use crate::exit::Failure;
 use crate::output::{count, fields, one_line, shown, time};
@@ -27,7 +26,7 @@ impl Show {
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
         let view = self.moment.view(&session.open_board()?).await?;
         let task = view.task(self.task)?;
-        session.output.answer(&TaskView::new(view.state(), task), || text(view.state(), task))
+        session.output.answer(&view.task_document(task), || text(view.state(), task))
     }
 }
 
