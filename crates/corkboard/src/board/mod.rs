@@ -2,6 +2,7 @@
 
 mod observer;
 mod orchestrate;
+mod task_context;
 mod view;
 mod work;
 
