@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use corkboard_core::agent::{AgentCommand, AgentState};
-use corkboard_core::board::{BoardCommand, BoardState, NewBoard};
+use corkboard_core::board::{BoardCommand, BoardState};
 use corkboard_core::{Actor, AgentId, BoardId, Request, Space, SpaceId, SpaceKind, Usage};
 use parking_lot::Mutex;
 use tokio::sync::broadcast;
@@ -118,13 +118,6 @@ impl Corkboard {
         let Inner { options, boards, .. } = &*self.inner;
         let id = BoardId::new(board_id, &options.limits)?;
         Ok(Board::new(id, options.actor.clone(), boards.clone(), self.inner.clone()))
-    }
-
-    /// Makes a board with an id of its own, which begins with words of its name.
-    pub async fn create_board(&self, board: NewBoard) -> Result<Board> {
-        let made = self.board(&crate::board::new_id(&board.name))?;
-        made.ask(BoardCommand::Create(board)).await?;
-        Ok(made)
     }
 
     /// The boards in this store, in the order of their ids, after the given one.

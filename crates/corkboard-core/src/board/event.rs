@@ -241,3 +241,43 @@ pub enum BoardEvent {
         from: ForkedFrom,
     },
 }
+
+impl BoardEvent {
+    /// The task that it happened to.
+    pub fn task(&self) -> Option<TaskId> {
+        match self {
+            Self::TaskAdded { id: task, .. }
+            | Self::DependencyAdded { task, .. }
+            | Self::TaskEdited { task, .. }
+            | Self::TaskAssigned { task, .. }
+            | Self::TaskStarted { task, .. }
+            | Self::LeaseRenewed { task, .. }
+            | Self::LeaseExpired { task }
+            | Self::TaskReleased { task }
+            | Self::TaskBlocked { task, .. }
+            | Self::TaskUnblocked { task }
+            | Self::TaskSubmitted { task, .. }
+            | Self::TaskCompleted { task, .. }
+            | Self::ReviewAssigned { task, .. }
+            | Self::TaskReviewed { task, .. }
+            | Self::TaskFailed { task, .. }
+            | Self::TaskRetried { task, .. }
+            | Self::RetryDue { task }
+            | Self::TaskCancelled { task, .. }
+            | Self::TaskReopened { task } => Some(*task),
+            Self::Created(_)
+            | Self::Edited(_)
+            | Self::DecisionRecorded { .. }
+            | Self::DiscoveryRecorded { .. }
+            | Self::ArtifactRecorded { .. }
+            | Self::ChoiceAdded { .. }
+            | Self::BranchChosen { .. }
+            | Self::OrchestratorAcquired { .. }
+            | Self::OrchestratorRenewed { .. }
+            | Self::OrchestratorReleased
+            | Self::OrchestratorExpired
+            | Self::Ended { .. }
+            | Self::Forked { .. } => None,
+        }
+    }
+}

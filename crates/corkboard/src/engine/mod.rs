@@ -11,6 +11,7 @@ mod history;
 mod lead;
 mod search;
 mod slot;
+mod wait;
 mod watch;
 
 use std::collections::HashMap;
@@ -269,6 +270,15 @@ impl<S: Space> Engine<S> {
         self.observer.resident(usage_before.unwrap_or_default(), usage);
         let weight = usage_before.map_or(0, evict::weight);
         self.resident_bytes.fetch_add(evict::weight(usage) - weight, Ordering::Relaxed);
+        slot.published.notify_waiters();
+    }
+
+    /// Does something in the runtime that the Corkboard was opened in.
+    pub(crate) fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> tokio::task::JoinHandle<T> {
+        self.runtime.spawn(work)
     }
 
     fn touch(&self, slot: &Slot<S>) {

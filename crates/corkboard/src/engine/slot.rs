@@ -35,6 +35,8 @@ pub(crate) struct Slot<S: Space> {
     pub(super) log: LogSize,
     pub(super) usage: LastUsage,
     pub(super) index: IndexPlace,
+    /// Told when another state is the one that readers see.
+    pub(super) published: Arc<tokio::sync::Notify>,
 }
 
 /// Commands that wait, and whether someone works on them.
@@ -61,6 +63,7 @@ impl<S: Space> Slot<S> {
             log: LogSize::default(),
             usage: LastUsage::default(),
             index: IndexPlace::default(),
+            published: Arc::default(),
         }
     }
 

@@ -27,9 +27,8 @@ impl Draft<'_> {
         if self.state.info().is_some() {
             return Err(Refusal::BoardExists);
         }
-        if image.info.is_none() {
-            return Err(Refusal::NoBoard);
-        }
+        let info = image.info.as_ref().ok_or(Refusal::NoBoard)?;
+        self.check_line("board name", &info.name)?;
         let image = Box::new(image.clone().without_claims());
         self.push(BoardEvent::Forked { image, from: from.clone() });
         Ok(BoardReply::Done)
