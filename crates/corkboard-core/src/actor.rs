@@ -46,16 +46,34 @@ pub enum Role {
     Admin,
 }
 
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl ActorKind {
+    /// Its stored name.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Human => "human",
+            Self::Service => "service",
+        }
+    }
+}
+
+impl Role {
+    /// Its stored name.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
             Self::Orchestrator => "orchestrator",
             Self::Worker => "worker",
             Self::Reviewer => "reviewer",
             Self::Observer => "observer",
             Self::Human => "human",
             Self::Admin => "admin",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

@@ -22,6 +22,7 @@ mod context;
 mod entry;
 mod id;
 mod idempotency;
+mod json;
 mod limits;
 mod note;
 mod record;
