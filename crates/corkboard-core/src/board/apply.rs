@@ -155,6 +155,9 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
             })?;
         }
         BoardEvent::Forked { image, from } => {
+            if state.info.is_some() {
+                return Err(misfit("the board was made already"));
+            }
             let mut forked = BoardState::from(image.renewed(stamp));
             forked.change_info(stamp, |info| {
                 info.status = BoardStatus::Active;
