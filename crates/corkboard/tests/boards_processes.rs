@@ -193,7 +193,7 @@ async fn workers_and_orchestrator_killed_at_random_lose_and_repeat_nothing(harne
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut dice = fastrand::Rng::with_seed(seed);
-    let (batches, size, kills) = if is_soak() { (8_u64, 8_u64, 40) } else { (4, 4, 8) };
+    let (batches, size, kills) = if is_soak() { (24_u64, 8_u64, 60) } else { (6, 6, 10) };
     let (_corkboard, board) = new_board(harness, 0).await;
     let lease = Duration::from_secs(1);
     let start = |index: usize| match index {
@@ -205,9 +205,16 @@ async fn workers_and_orchestrator_killed_at_random_lose_and_repeat_nothing(harne
     let mut lines = Vec::new();
     let mut killed = 0;
     while killed < kills && board.view().await.unwrap().info().unwrap().outcome.is_none() {
-        tokio::time::sleep(Duration::from_millis(dice.u64(20..600))).await;
         let index = dice.usize(0..workers.len());
-        let victim = std::mem::replace(&mut workers[index], start(index));
+        let mut victim = std::mem::replace(&mut workers[index], start(index));
+        // Somewhere in its work, unless it has none.
+        for _ in 0..dice.usize(0..8) {
+            match tokio::time::timeout(Duration::from_millis(200), victim.line()).await {
+                Ok(Some(line)) => lines.push(line),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        tokio::time::sleep(Duration::from_micros(dice.u64(0..3000))).await;
         lines.extend(victim.kill().await);
         killed += 1;
     }
@@ -229,6 +236,7 @@ async fn workers_and_orchestrator_killed_at_random_lose_and_repeat_nothing(harne
     assert!(lost.is_empty(), "{lost:?}");
     assert!(acknowledged.len() as u64 >= batches * size / 2, "only {} were acknowledged", acknowledged.len());
     assert!(board.view().await.unwrap().state().orchestrator().is_none());
+    assert!(killed >= kills / 2, "only {killed} were killed before all was done");
     println!("{killed} kills, {} records, revision {}", kept.len(), view.rev());
 }
 
