@@ -14,6 +14,7 @@ mod observer;
 mod orchestrate;
 mod orchestrator;
 mod sentence;
+mod task_context;
 mod view;
 mod work;
 
