@@ -16,7 +16,7 @@ use crate::session::Session;
 #[command(after_help = "\
 Examples:
   cork task context T-1
-  cork --as ada task context T-1 --budget 2000
+  cork task context T-1 --budget 2000 --as ada
   cork task context T-1 --sections")]
 pub(crate) struct Context {
     /// The task

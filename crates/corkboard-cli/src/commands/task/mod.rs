@@ -34,8 +34,8 @@ use crate::session::Session;
 Examples:
   cork task add 'Write the schema'
   cork task add 'Write the routes' --after T-1
-  cork --as ada task claim
-  cork --as ada task complete T-1 'tables and a migration'
+  cork task claim --as ada
+  cork task complete T-1 'tables and a migration' --as ada
   cork task list --view ready")]
 pub(crate) enum TaskCommand {
     Add(Box<add::Add>),
