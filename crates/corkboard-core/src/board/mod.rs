@@ -8,6 +8,7 @@ mod event;
 mod id;
 mod image;
 mod info;
+mod item;
 mod lease;
 mod record;
 mod rule;
@@ -32,6 +33,7 @@ pub use event::BoardEvent;
 pub use id::{ArtifactId, ChoiceId, DecisionId, DiscoveryId, NoBoardId, TaskId, TaskRef};
 pub use image::BoardImage;
 pub use info::{BoardInfo, BoardStatus, ForkedFrom, Outcome};
+pub use item::BoardItem;
 pub use lease::Lease;
 pub use record::{
     Artifact, ArtifactType, Branch, Choice, Decision, Discovery, DiscoveryType, NewArtifact, NewBranch, NewChoice,
