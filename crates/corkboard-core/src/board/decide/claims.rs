@@ -31,15 +31,15 @@ impl Draft<'_> {
 
     fn check_claimable(&self, id: TaskId, caller: &AgentId) -> Result<TaskId, Refusal> {
         let task = self.task(id)?;
-        let until = task.claim.as_ref().map(|claim| claim.deadline);
         match (&task.status, &task.assigned_to) {
             (TaskStatus::Pending, _) => self.check_may_begin(id)?,
             (TaskStatus::Assigned, Some(to)) if to == caller => self.check_may_begin(id)?,
             // Even the caller's own: another process may go by the same name.
             (TaskStatus::Assigned | TaskStatus::InProgress | TaskStatus::Blocked, Some(holder)) => {
+                let until = task.claim.as_ref().map(|claim| claim.deadline);
                 return Err(Refusal::TaskHeld { task: id, holder: holder.clone(), until });
             }
-            _ => return Err(refused_move(task, TaskStatus::InProgress)),
+            _ => return Err(refused_move(task, TaskStatus::Assigned)),
         }
         Ok(id)
     }
@@ -71,18 +71,19 @@ impl Draft<'_> {
     }
 
     pub(super) fn release(&mut self, id: TaskId, epoch: Option<u64>) -> Reply {
+        // Those who run the board may take it from whoever has it.
+        let may_take = epoch.is_none() && !matches!(self.context.actor.role, Role::Worker | Role::Reviewer);
         let task = self.task(id)?;
+        if !may_take {
+            self.check_holder(id, epoch)?;
+        }
         match task.status {
             TaskStatus::Assigned | TaskStatus::InProgress | TaskStatus::Blocked => {}
             _ => return Err(refused_move(task, TaskStatus::Pending)),
         }
-        // Those who run the board may take it from whoever has it.
-        let may_take = epoch.is_none() && !matches!(self.context.actor.role, Role::Worker | Role::Reviewer);
-        if !may_take {
-            self.check_holder(id, epoch)?;
-        }
         self.push(BoardEvent::TaskReleased { task: id });
-        Ok(BoardReply::Moved { status: TaskStatus::Pending })
+        self.settle(alloc::vec![id]);
+        self.moved(id)
     }
 
     /// Refuses whoever does not have the task, or no longer.
