@@ -50,7 +50,10 @@ async fn start(arguments: &[&str]) -> Result<()> {
         ["hold"] => hold(&board, lease).await,
         ["lead", batches, size] => lead(&board, lease, number(batches), number(size)).await,
         ["watch", from, count] => watch(&board, number(from), number(count)).await,
-        _ => Ok(tell("unknown work")),
+        _ => {
+            tell("unknown work");
+            Ok(())
+        }
     };
     done?;
     corkboard.close().await
