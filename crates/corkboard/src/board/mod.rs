@@ -13,6 +13,7 @@ mod keep;
 mod observer;
 mod orchestrate;
 mod orchestrator;
+mod search;
 mod sentence;
 mod task_context;
 mod view;
@@ -39,6 +40,7 @@ pub use hold::Claim;
 pub(crate) use observer::BoardObserver;
 pub use orchestrate::Orchestrating;
 pub use orchestrator::{Orchestrate, Orchestrator};
+pub use search::{BoardHit, BoardSearch};
 pub use view::BoardView;
 
 /// Watches the log of a board.
