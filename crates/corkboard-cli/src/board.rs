@@ -197,7 +197,7 @@ pub(crate) fn remark(state: &BoardState, task: &Task) -> String {
             match hindrances.is_empty() {
                 true if task.status == TaskStatus::Pending => "ready".to_owned(),
                 true => String::new(),
-                false => hindrances.iter().map(hindered).collect::<Vec<_>>().join("; "),
+                false => hindered(&hindrances),
             }
         }
         TaskStatus::InProgress if task.attempt > 1 => format!("attempt {}", task.attempt),
@@ -216,17 +216,24 @@ pub(crate) fn remark(state: &BoardState, task: &Task) -> String {
     one_line(&clip(&text, SHOWN_REMARK))
 }
 
-/// A hindrance in fewer words than an error has.
-fn hindered(hindrance: &Hindrance) -> String {
-    match hindrance {
-        Hindrance::Dependencies { on } if on.len() > 3 => {
-            let first: Vec<TaskId> = on.iter().take(3).copied().collect();
-            format!("waits for {} and {} more", ids(&first), on.len() - first.len())
+/// Hindrances in fewer words than an error has.
+fn hindered(hindrances: &[Hindrance]) -> String {
+    const NAMED: usize = 3;
+    let (mut waits, mut said) = (Vec::new(), Vec::new());
+    for hindrance in hindrances {
+        match hindrance {
+            Hindrance::Dependencies { on } => {
+                waits.extend(on.iter().take(NAMED).map(TaskId::to_string));
+                waits.extend(on.len().checked_sub(NAMED + 1).map(|more| format!("{} more", more + 1)));
+            }
+            Hindrance::Choice { choice } => waits.push(choice.to_string()),
+            other => said.push(other.to_string()),
         }
-        Hindrance::Dependencies { on } => format!("waits for {}", ids(on)),
-        Hindrance::Choice { choice } => format!("waits for {choice}"),
-        other => other.to_string(),
     }
+    if !waits.is_empty() {
+        said.insert(0, format!("waits for {}", waits.join(", ")));
+    }
+    said.join("; ")
 }
 
 /// "3 of 10 tasks done, 2 ready, 1 in progress".

@@ -17,7 +17,7 @@ pub(crate) struct Session {
     /// In whose name tools are called.
     pub(crate) tool_actor: Actor,
     /// The board that the command line or the environment names.
-    board_id: Option<String>,
+    pub(crate) board_id: Option<String>,
 }
 
 impl Session {

@@ -11,7 +11,7 @@ use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
 use crate::board::{Board, BoardObserver};
-use crate::engine::{Asked, Engine, joined};
+use crate::engine::{Asked, Budget, Engine, joined};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent};
 use crate::options::{Options, SavePolicy};
 use crate::store::{self, Store, StoreInfo};
@@ -33,6 +33,7 @@ struct Inner {
     store: Arc<dyn Store>,
     agents: Arc<Engine<AgentState>>,
     boards: Arc<Engine<BoardState>>,
+    budget: Arc<Budget>,
     runtimes: Mutex<HashMap<AgentId, Weak<AgentRuntime>>>,
     conversations: Arc<Conversations>,
     events: broadcast::Sender<MemoryEvent>,
@@ -78,13 +79,15 @@ impl Corkboard {
         let options = Arc::new(options);
         let events = broadcast::channel(EVENT_BUFFER).0;
         let observer = Box::new(AgentObserver::new(events.clone()));
-        let agents = Engine::new(store.clone(), options.clone(), observer);
-        let boards = Engine::new(store.clone(), options.clone(), Box::new(BoardObserver));
+        let budget = Budget::new(options.memory_budget);
+        let agents = Engine::new(store.clone(), options.clone(), observer, &budget);
+        let boards = Engine::new(store.clone(), options.clone(), Box::new(BoardObserver), &budget);
         let inner = Inner {
             options: options.clone(),
             store,
             agents,
             boards,
+            budget,
             runtimes: Mutex::default(),
             conversations: Arc::default(),
             events,
@@ -250,8 +253,8 @@ impl Corkboard {
 
     /// How many memories and boards are loaded, and about how many bytes they take.
     pub fn resident(&self) -> (usize, u64) {
-        let Inner { agents, boards, .. } = &*self.inner;
-        (agents.loaded_spaces() + boards.loaded_spaces(), agents.resident_bytes() + boards.resident_bytes())
+        let Inner { agents, boards, budget, .. } = &*self.inner;
+        (agents.loaded_spaces() + boards.loaded_spaces(), budget.resident_bytes())
     }
 
     /// Answers what waits, writes what is not yet written, and lets go of the store. Later calls answer

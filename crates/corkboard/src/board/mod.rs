@@ -149,6 +149,10 @@ impl Board {
 
     /// The command with the conditions of this handle.
     fn request(&self, command: BoardCommand) -> Result<Request<BoardCommand>> {
+        let limits = &self.engine.options.limits;
+        let key = self.idempotency_key.as_deref();
+        // What is asked is the same under another epoch: whoever comes back after a crash has a new one.
+        let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
         let command = match self.claim {
             Some((task, epoch)) => BoardCommand::UnderClaim { task, epoch, command: Box::new(command) },
             None => command,
@@ -157,9 +161,6 @@ impl Board {
             Some(epoch) => BoardCommand::AsOrchestrator { epoch, command: Box::new(command) },
             None => command,
         };
-        let limits = &self.engine.options.limits;
-        let key = self.idempotency_key.as_deref();
-        let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
         Ok(Request { command, if_rev: self.if_rev, idempotency })
     }
 }

@@ -15,8 +15,8 @@ use crate::session::Session;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork --as ada task block T-1 'the staging server is down'
-  cork --as ada task block T-1 --epoch 1")]
+  cork task block T-1 'the staging server is down' --as ada
+  cork task block T-1 --epoch 1 --as ada")]
 pub(crate) struct Block {
     /// The task
     task: TaskId,

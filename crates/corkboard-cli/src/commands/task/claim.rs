@@ -17,10 +17,10 @@ use crate::session::Session;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork --as ada task claim
-  cork --as ada task claim T-3
-  cork --as ada task claim --wait 60 --lease 30
-  cork --as ada task claim --json")]
+  cork task claim --as ada
+  cork task claim T-3 --as ada
+  cork task claim --wait 60 --lease 30 --as ada
+  cork task claim --json --as ada")]
 pub(crate) struct Claim {
     /// The task [default: the next that is ready]
     task: Option<TaskId>,

@@ -15,9 +15,9 @@ use crate::session::Session;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork --as ada task complete T-1 'tables users and sessions, with a migration'
-  cork --as ada task complete T-1 'token service with RS256' --next 'add middleware' --next 'write tests'
-  git log -1 --format=%B | cork --as ada task complete T-1 - --epoch 1")]
+  cork task complete T-1 'tables users and sessions, with a migration' --as ada
+  cork task complete T-1 'token service with RS256' --next 'add middleware' --next 'write tests' --as ada
+  git log -1 --format=%B | cork task complete T-1 - --epoch 1 --as ada")]
 pub(crate) struct Complete {
     /// The task
     task: TaskId,

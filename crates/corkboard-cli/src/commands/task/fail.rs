@@ -15,8 +15,8 @@ use crate::session::Session;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork --as ada task fail T-1 'the server refuses the key'
-  make 2>&1 | tail -20 | cork --as ada task fail T-1 -")]
+  cork task fail T-1 'the server refuses the key' --as ada
+  make 2>&1 | tail -20 | cork task fail T-1 - --as ada")]
 pub(crate) struct Fail {
     /// The task
     task: TaskId,

@@ -16,7 +16,7 @@ use crate::session::Session;
 #[derive(Args)]
 #[command(after_help = "\
 Example:
-  cork --as ada task heartbeat T-1")]
+  cork task heartbeat T-1 --as ada")]
 pub(crate) struct Heartbeat {
     /// The task
     task: TaskId,

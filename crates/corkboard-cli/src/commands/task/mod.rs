@@ -7,6 +7,7 @@ mod block;
 mod cancel;
 mod claim;
 mod complete;
+mod context;
 mod depend;
 mod edit;
 mod fail;
@@ -33,8 +34,8 @@ use crate::session::Session;
 Examples:
   cork task add 'Write the schema'
   cork task add 'Write the routes' --after T-1
-  cork --as ada task claim
-  cork --as ada task complete T-1 'tables and a migration'
+  cork task claim --as ada
+  cork task complete T-1 'tables and a migration' --as ada
   cork task list --view ready")]
 pub(crate) enum TaskCommand {
     Add(Box<add::Add>),
@@ -52,6 +53,7 @@ pub(crate) enum TaskCommand {
     Fail(fail::Fail),
     Retry(retry::Retry),
     Cancel(cancel::Cancel),
+    Context(context::Context),
     Review(review::Review),
 }
 
@@ -73,6 +75,7 @@ impl TaskCommand {
             Self::Fail(fail) => fail.run(session).await,
             Self::Retry(retry) => retry.run(session).await,
             Self::Cancel(cancel) => cancel.run(session).await,
+            Self::Context(context) => context.run(session).await,
             Self::Review(review) => review.run(session).await,
         }
     }

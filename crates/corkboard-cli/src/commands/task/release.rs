@@ -14,8 +14,8 @@ use crate::session::Session;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork --as ada task release T-1
-  cork --as ada --role worker task release T-1 --epoch 1")]
+  cork task release T-1 --as ada
+  cork task release T-1 --epoch 1 --as ada --role worker")]
 pub(crate) struct Release {
     /// The task
     task: TaskId,

@@ -13,9 +13,9 @@ use crate::session::Session;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork --as grace task review T-1 approve
-  cork --as grace task review T-1 rework 'the error path has no test'
-  cork --as grace task review T-1 reject 'this is not what was asked for'")]
+  cork task review T-1 approve --as grace
+  cork task review T-1 rework 'the error path has no test' --as grace
+  cork task review T-1 reject 'this is not what was asked for' --as grace")]
 pub(crate) struct Review {
     /// The task
     task: TaskId,

@@ -14,8 +14,8 @@ use crate::session::Session;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork --as ada task start T-1
-  cork --as ada task start T-1 --epoch 1")]
+  cork task start T-1 --as ada
+  cork task start T-1 --epoch 1 --as ada")]
 pub(crate) struct Start {
     /// The task
     task: TaskId,

@@ -5,7 +5,7 @@ use corkboard::{Actor, Board, CommitId};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Feed, Until, has_ended, is_over};
+use super::{Feed, Said, Until, has_ended, is_over};
 use crate::exit::Failure;
 use crate::output::{Output, one_line, time};
 use crate::words::words;
@@ -19,11 +19,11 @@ struct Line<'a> {
     events: &'a [BoardEvent],
 }
 
-pub(super) async fn run(board: &Board, output: Output, from: Option<u64>, until: Until) -> Result<(), Failure> {
+pub(super) async fn run(board: &Board, output: Output, from: Option<u64>, until: Until) -> Result<Said, Failure> {
     let view = board.view().await?;
     let from = from.unwrap_or_else(|| view.rev());
     if until == Until::Ended && is_over(view.info()?.status) && from == view.rev() {
-        return Ok(());
+        return Ok(if output.is_json() { Said::Everything } else { Said::Nothing });
     }
     let mut feed = Feed::open(board, from).await?;
     loop {
@@ -40,7 +40,7 @@ pub(super) async fn run(board: &Board, output: Output, from: Option<u64>, until:
             }
         }
         if until == Until::Ended && has_ended(events) {
-            return Ok(());
+            return Ok(Said::Everything);
         }
     }
 }

@@ -58,20 +58,24 @@ impl Watch {
         let is_live = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
         if is_live && !self.plain && !session.output.is_json() {
             live::run(&board, self.from_rev, until).await?;
-        } else {
-            lines::run(&board, session.output, self.from_rev, until).await?;
-        }
-        if session.output.is_json() {
+        } else if lines::run(&board, session.output, self.from_rev, until).await? == Said::Everything {
             return Ok(());
         }
-        // How it stands, for whoever comes back to the terminal.
+        // How it stands, for whoever comes back to the terminal, or comes too late.
         let view = board.view().await?;
         let info = view.info()?;
-        match info.outcome {
-            Some(outcome) => session.output.line(&format!("the board is {}: {outcome}", info.status)),
-            None => session.output.line(&progress(view.state())),
-        }
+        session.output.line(&match info.outcome {
+            Some(outcome) => format!("the board is {}: {outcome}", info.status),
+            None => progress(view.state()),
+        })
     }
+}
+
+/// Whether the lines told how the board ended.
+#[derive(PartialEq, Eq)]
+enum Said {
+    Everything,
+    Nothing,
 }
 
 /// A revision of a board.
