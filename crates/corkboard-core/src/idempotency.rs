@@ -58,7 +58,7 @@ impl<R> Default for Answered<R> {
 
 impl<R: Clone> Answered<R> {
     /// The answer given before, or a refusal when the key came with another body.
-    pub(crate) fn find(
+    pub fn find(
         &self,
         principal: &str,
         request: &IdempotencyKey,

@@ -167,7 +167,7 @@ fn an_event_that_does_not_fit_is_a_misfit() {
         BoardEvent::TaskAdded { id: id(2), task: Box::new(member("x", &["y"])) },
         BoardEvent::DependencyAdded { task, on: nowhere },
         BoardEvent::DependencyAdded { task: nowhere, on: task },
-        BoardEvent::TaskStarted { task, epoch: 1, deadline: at(1), lease_ms: 1 },
+        BoardEvent::TaskStarted { task, by: None, epoch: 1, deadline: at(1), lease_ms: 1 },
         BoardEvent::LeaseRenewed { task, deadline: at(1) },
         BoardEvent::TaskReleased { task: nowhere },
         BoardEvent::TaskCompleted { task: nowhere, result: None },

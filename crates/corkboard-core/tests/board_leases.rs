@@ -74,7 +74,7 @@ fn answer_5_every_command_first_expires_what_is_due() {
     assert_eq!((claimed.epoch, desk.rev()), (2, rev + 1));
     assert!(matches!(
         desk.last_events()[..],
-        [BoardEvent::LeaseExpired { .. }, BoardEvent::TaskAssigned { .. }, BoardEvent::TaskStarted { .. }]
+        [BoardEvent::LeaseExpired { .. }, BoardEvent::TaskStarted { by: Some(_), .. }]
     ));
 }
 

@@ -4,14 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use corkboard_core::agent::{AgentCommand, AgentState};
-use corkboard_core::board::{BoardCommand, BoardState, NewBoard};
+use corkboard_core::board::{BoardCommand, BoardState};
 use corkboard_core::{Actor, AgentId, BoardId, Request, Space, SpaceId, SpaceKind, Usage};
 use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
 use crate::board::{Board, BoardObserver};
-use crate::engine::{Asked, Engine, joined};
+use crate::engine::{Asked, Budget, Engine, joined};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent};
 use crate::options::{Options, SavePolicy};
 use crate::store::{self, Store, StoreInfo};
@@ -33,6 +33,7 @@ struct Inner {
     store: Arc<dyn Store>,
     agents: Arc<Engine<AgentState>>,
     boards: Arc<Engine<BoardState>>,
+    budget: Arc<Budget>,
     runtimes: Mutex<HashMap<AgentId, Weak<AgentRuntime>>>,
     conversations: Arc<Conversations>,
     events: broadcast::Sender<MemoryEvent>,
@@ -78,13 +79,15 @@ impl Corkboard {
         let options = Arc::new(options);
         let events = broadcast::channel(EVENT_BUFFER).0;
         let observer = Box::new(AgentObserver::new(events.clone()));
-        let agents = Engine::new(store.clone(), options.clone(), observer);
-        let boards = Engine::new(store.clone(), options.clone(), Box::new(BoardObserver));
+        let budget = Budget::new(options.memory_budget);
+        let agents = Engine::new(store.clone(), options.clone(), observer, &budget);
+        let boards = Engine::new(store.clone(), options.clone(), Box::new(BoardObserver), &budget);
         let inner = Inner {
             options: options.clone(),
             store,
             agents,
             boards,
+            budget,
             runtimes: Mutex::default(),
             conversations: Arc::default(),
             events,
@@ -120,13 +123,6 @@ impl Corkboard {
         Ok(Board::new(id, options.actor.clone(), boards.clone(), self.inner.clone()))
     }
 
-    /// Makes a board with an id of its own, which begins with words of its name.
-    pub async fn create_board(&self, board: NewBoard) -> Result<Board> {
-        let made = self.board(&crate::board::new_id(&board.name))?;
-        made.ask(BoardCommand::Create(board)).await?;
-        Ok(made)
-    }
-
     /// The boards in this store, in the order of their ids, after the given one.
     pub async fn boards(&self, after: Option<&BoardId>, limit: usize) -> Result<Vec<BoardSummary>> {
         self.check_open()?;
@@ -149,9 +145,10 @@ impl Corkboard {
                 if runtimes.len().is_power_of_two() {
                     runtimes.retain(|_, runtime| runtime.strong_count() > 0);
                 }
-                let Inner { agents, conversations, events, .. } = &*self.inner;
-                let (agents, conversations, events) = (agents.clone(), conversations.clone(), events.clone());
-                let runtime = AgentRuntime::new(id.clone(), agents, conversations, events, self.inner.clone());
+                let Inner { agents, boards, conversations, events, .. } = &*self.inner;
+                let (engines, conversations, events) =
+                    ((agents.clone(), boards.clone()), conversations.clone(), events.clone());
+                let runtime = AgentRuntime::new(id.clone(), engines, conversations, events, self.inner.clone());
                 let runtime = Arc::new(runtime);
                 runtimes.insert(id, Arc::downgrade(&runtime));
                 Ok(runtime)
@@ -256,8 +253,8 @@ impl Corkboard {
 
     /// How many memories and boards are loaded, and about how many bytes they take.
     pub fn resident(&self) -> (usize, u64) {
-        let Inner { agents, boards, .. } = &*self.inner;
-        (agents.loaded_spaces() + boards.loaded_spaces(), agents.resident_bytes() + boards.resident_bytes())
+        let Inner { agents, boards, budget, .. } = &*self.inner;
+        (agents.loaded_spaces() + boards.loaded_spaces(), budget.resident_bytes())
     }
 
     /// Answers what waits, writes what is not yet written, and lets go of the store. Later calls answer

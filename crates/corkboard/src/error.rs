@@ -123,6 +123,34 @@ pub enum Error {
         /// What is wrong, in the order of the lines. There may be warnings among them.
         problems: Vec<Problem>,
     },
+    /// What was said of an artifact is not what its bytes tell. Nothing was recorded.
+    #[error("{path:?} has another {what} than was given: {found}, not {given}")]
+    ArtifactDiffers {
+        /// Where it lives.
+        path: String,
+        /// What differs: `SHA-256` or `size`.
+        what: &'static str,
+        /// What was given.
+        given: String,
+        /// What was found.
+        found: String,
+    },
+    /// An artifact's file is there and cannot be read. Nothing was recorded.
+    #[error("{path:?} cannot be read: {message}")]
+    ArtifactUnreadable {
+        /// Where it lives.
+        path: String,
+        /// Why not.
+        message: String,
+    },
+    /// A difference was asked for between a revision and an earlier one.
+    #[error("revision {from} is later than revision {to}")]
+    Backwards {
+        /// The revision to begin with.
+        from: u64,
+        /// The revision to end with.
+        to: u64,
+    },
     /// The Corkboard was closed.
     #[error("this Corkboard is closed")]
     Closed,
@@ -276,6 +304,9 @@ impl Error {
             Self::Model(error) => (error.code(), error.kind()),
             Self::ContextBudget { .. } => ("context_budget", Invalid),
             Self::NotebookProblems { .. } => ("notebook_problems", Invalid),
+            Self::ArtifactDiffers { .. } => ("artifact_differs", Invalid),
+            Self::ArtifactUnreadable { .. } => ("artifact_unreadable", Invalid),
+            Self::Backwards { .. } => ("backwards", Invalid),
             Self::Closed => ("closed", Unavailable),
         }
     }

@@ -45,7 +45,11 @@ mod options;
 mod search;
 mod snapshot;
 
-pub use board::{Board, BoardView, BoardWatch, Orchestrating};
+pub use board::{
+    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardSearch, BoardView, BoardWatch,
+    Claim, ClaimTask, CreateBoard, Edge, EdgeType, Fork, GraphFormat, Orchestrate, Orchestrating, Orchestrator,
+    RecordArtifact, TaskDocument, TaskGraph, WorkOn,
+};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};
 pub use corkboard::{AgentSummary, BoardSummary, Corkboard};

@@ -1,14 +1,61 @@
 //! Boards, from the outside: an orchestrator, its workers, and what they leave behind.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "in a test, helpers included, a panic is the way to fail"
+)]
+
+mod common;
+
+#[path = "boards/answers.rs"]
+mod answers;
+#[path = "boards/artifacts.rs"]
+mod artifacts;
+#[path = "boards/claims.rs"]
+mod claims;
+#[path = "boards/creation.rs"]
+mod creation;
+#[path = "boards/document.rs"]
+mod document;
+#[path = "boards/history.rs"]
+mod history;
+#[path = "boards/holding.rs"]
+mod holding;
+#[path = "boards/keeping.rs"]
+mod keeping;
+
 use std::time::Duration;
 
 use corkboard::boards::{NewBoard, NewTask, Outcome, TaskResult, TaskStatus, Unfinished};
-use corkboard::{Actor, ActorKind, Corkboard, Role};
+use corkboard::{Actor, ActorKind, Board, Corkboard, Role};
 
 const LEASE: Duration = Duration::from_secs(30);
 
 fn worker(name: &str) -> Actor {
     Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Worker }
+}
+
+fn new_board(name: &str) -> NewBoard {
+    NewBoard { name: name.into(), goal: "to be done".into(), ..NewBoard::default() }
+}
+
+fn done() -> TaskResult {
+    TaskResult { summary: "done".into(), next_steps: vec![] }
+}
+
+/// A board with so many tasks, each of which waits for the one before.
+async fn chain(corkboard: &Corkboard, tasks: usize) -> Board {
+    let board = corkboard.create_board(new_board("chain")).await.unwrap();
+    let task = |index: usize| NewTask {
+        key: Some(format!("task {index}")),
+        depends_on: (0..index).next_back().map(|before| format!("task {before}").as_str().into()).into_iter().collect(),
+        ..NewTask::new(format!("task {index}"))
+    };
+    board.add_tasks((0..tasks).map(task).collect(), vec![]).await.unwrap();
+    board
 }
 
 #[tokio::test]

@@ -121,6 +121,15 @@ pub enum BoardCommand {
         /// The command.
         command: Box<BoardCommand>,
     },
+    /// A command of whoever holds a task: refused if the task is another's by now.
+    UnderClaim {
+        /// Which task.
+        task: TaskId,
+        /// The claim's epoch.
+        epoch: u64,
+        /// The command.
+        command: Box<BoardCommand>,
+    },
     /// Ends the board.
     Complete {
         /// What else there is to say.

@@ -50,10 +50,13 @@ pub enum BoardEvent {
         /// Who.
         to: AgentId,
     },
-    /// Somebody began to work on a task that is assigned to them: a new attempt.
+    /// Somebody began to work on a task: a new attempt.
     TaskStarted {
         /// Which.
         task: TaskId,
+        /// Who, if it was not assigned to them before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<AgentId>,
         /// The claim's epoch.
         epoch: u64,
         /// Until when it holds.
@@ -240,4 +243,44 @@ pub enum BoardEvent {
         /// Where it comes from.
         from: ForkedFrom,
     },
+}
+
+impl BoardEvent {
+    /// The task that it happened to.
+    pub fn task(&self) -> Option<TaskId> {
+        match self {
+            Self::TaskAdded { id: task, .. }
+            | Self::DependencyAdded { task, .. }
+            | Self::TaskEdited { task, .. }
+            | Self::TaskAssigned { task, .. }
+            | Self::TaskStarted { task, .. }
+            | Self::LeaseRenewed { task, .. }
+            | Self::LeaseExpired { task }
+            | Self::TaskReleased { task }
+            | Self::TaskBlocked { task, .. }
+            | Self::TaskUnblocked { task }
+            | Self::TaskSubmitted { task, .. }
+            | Self::TaskCompleted { task, .. }
+            | Self::ReviewAssigned { task, .. }
+            | Self::TaskReviewed { task, .. }
+            | Self::TaskFailed { task, .. }
+            | Self::TaskRetried { task, .. }
+            | Self::RetryDue { task }
+            | Self::TaskCancelled { task, .. }
+            | Self::TaskReopened { task } => Some(*task),
+            Self::Created(_)
+            | Self::Edited(_)
+            | Self::DecisionRecorded { .. }
+            | Self::DiscoveryRecorded { .. }
+            | Self::ArtifactRecorded { .. }
+            | Self::ChoiceAdded { .. }
+            | Self::BranchChosen { .. }
+            | Self::OrchestratorAcquired { .. }
+            | Self::OrchestratorRenewed { .. }
+            | Self::OrchestratorReleased
+            | Self::OrchestratorExpired
+            | Self::Ended { .. }
+            | Self::Forked { .. } => None,
+        }
+    }
 }

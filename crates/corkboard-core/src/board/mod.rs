@@ -9,6 +9,7 @@ mod graph;
 mod id;
 mod image;
 mod info;
+mod item;
 mod kept;
 mod lease;
 mod record;
@@ -35,6 +36,7 @@ pub use event::BoardEvent;
 pub use id::{ArtifactId, ChoiceId, DecisionId, DiscoveryId, NoBoardId, TaskId, TaskRef};
 pub use image::BoardImage;
 pub use info::{BoardInfo, BoardStatus, ForkedFrom, Outcome};
+pub use item::BoardItem;
 pub use lease::Lease;
 pub use record::{
     Artifact, ArtifactType, Branch, Choice, Decision, Discovery, DiscoveryType, NewArtifact, NewBranch, NewChoice,

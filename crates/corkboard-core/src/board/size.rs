@@ -46,7 +46,7 @@ impl BoardCommand {
                 let NewArtifact { path, description, checksum, content, .. } = artifact;
                 path.len() + description.len() + text(checksum) + text(content)
             }
-            Self::AsOrchestrator { command, .. } => return command.bytes(),
+            Self::AsOrchestrator { command, .. } | Self::UnderClaim { command, .. } => return command.bytes(),
             Self::AddDependency { .. }
             | Self::Assign { .. }
             | Self::AssignReview { .. }

@@ -217,6 +217,14 @@ impl BoardState {
         self.views.assigned.range(from..).take_while(move |(to, _)| to == agent).map(|(_, id)| *id)
     }
 
+    /// The tasks that somebody holds, those first whose lease ends first.
+    pub fn held(&self) -> impl Iterator<Item = TaskId> {
+        self.views.due.iter().filter_map(|(_, due)| match due {
+            Due::Lease(task) => Some(*task),
+            Due::Orchestrator | Due::Retry(_) => None,
+        })
+    }
+
     /// How many tasks are in that state.
     pub fn count(&self, status: TaskStatus) -> u64 {
         self.views.counts.get(status as usize).copied().unwrap_or_default()

@@ -1,22 +1,46 @@
 //! Boards: a task set's shared memory, for an orchestrator, its workers and the people around them.
 
+mod artifact;
+mod claim;
+mod create;
+mod diff;
+mod document;
+mod fork;
+mod graph;
+mod history;
+mod hold;
+mod keep;
 mod observer;
 mod orchestrate;
+mod orchestrator;
+mod search;
+mod sentence;
+mod task_context;
 mod view;
 mod work;
 
 use std::any::Any;
 use std::sync::Arc;
 
-use corkboard_core::board::{BoardCommand, BoardReply, BoardState};
+use corkboard_core::board::{BoardCommand, BoardReply, BoardState, TaskId};
 use corkboard_core::{Actor, BoardId, IdempotencyKey, Request, SpaceId, Usage};
 
 use crate::engine::{Answer, Asked, Engine, Slot, Watch};
 use crate::options::Options;
 use crate::{Error, Result};
 
+pub use artifact::RecordArtifact;
+pub use claim::{ClaimTask, WorkOn};
+pub use create::CreateBoard;
+pub use diff::{BoardChange, BoardDiff};
+pub use document::{AgentContribution, BoardDocument, Edge, EdgeType, TaskDocument, TaskGraph};
+pub use fork::Fork;
+pub use graph::GraphFormat;
+pub use hold::Claim;
 pub(crate) use observer::BoardObserver;
 pub use orchestrate::Orchestrating;
+pub use orchestrator::{Orchestrate, Orchestrator};
+pub use search::{BoardHit, BoardSearch};
 pub use view::BoardView;
 
 /// Watches the log of a board.
@@ -33,6 +57,8 @@ pub struct Board {
     idempotency_key: Option<String>,
     /// The epoch of the orchestrator's role that its commands are sent under.
     orchestrator: Option<u64>,
+    /// The task and the epoch of the claim that its commands are sent under.
+    claim: Option<(TaskId, u64)>,
     /// What ticks and flushes goes on for as long as there are handles.
     _corkboard: Arc<dyn Any + Send + Sync>,
 }
@@ -45,7 +71,17 @@ impl Board {
         corkboard: Arc<dyn Any + Send + Sync>,
     ) -> Self {
         let slot = engine.slot(&SpaceId::board(&id));
-        Self { id, actor, engine, slot, if_rev: None, idempotency_key: None, orchestrator: None, _corkboard: corkboard }
+        Self {
+            id,
+            actor,
+            engine,
+            slot,
+            if_rev: None,
+            idempotency_key: None,
+            orchestrator: None,
+            claim: None,
+            _corkboard: corkboard,
+        }
     }
 
     /// The board's id.
@@ -74,6 +110,22 @@ impl Board {
         Self { idempotency_key: Some(key.into()), ..self.clone() }
     }
 
+    /// The same board; what is written by this handle is refused as fenced unless its actor is the orchestrator by this
+    /// epoch.
+    pub fn as_orchestrator(&self, epoch: u64) -> Self {
+        Self { orchestrator: Some(epoch), ..self.clone() }
+    }
+
+    /// The same board; what is written by this handle is refused as fenced unless its actor holds the task by this epoch.
+    pub fn under_claim(&self, task: TaskId, epoch: u64) -> Self {
+        Self { claim: Some((task, epoch)), ..self.clone() }
+    }
+
+    /// The same board, without the conditions of this handle.
+    fn unconditional(&self) -> Self {
+        Self { if_rev: None, idempotency_key: None, orchestrator: None, claim: None, ..self.clone() }
+    }
+
     /// The board as it is now.
     pub async fn view(&self) -> Result<BoardView> {
         let current = self.engine.current(&self.slot).await?;
@@ -91,32 +143,26 @@ impl Board {
 
     /// Sends a command and says what came of it.
     pub(crate) async fn ask(&self, command: BoardCommand) -> Result<Answer<BoardReply>> {
+        let request = self.request(command)?;
+        self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), Asked::Request(request)).await
+    }
+
+    /// The command with the conditions of this handle.
+    fn request(&self, command: BoardCommand) -> Result<Request<BoardCommand>> {
+        let limits = &self.engine.options.limits;
+        let key = self.idempotency_key.as_deref();
+        // What is asked is the same under another epoch: whoever comes back after a crash has a new one.
+        let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
+        let command = match self.claim {
+            Some((task, epoch)) => BoardCommand::UnderClaim { task, epoch, command: Box::new(command) },
+            None => command,
+        };
         let command = match self.orchestrator {
             Some(epoch) => BoardCommand::AsOrchestrator { epoch, command: Box::new(command) },
             None => command,
         };
-        let limits = &self.engine.options.limits;
-        let key = self.idempotency_key.as_deref();
-        let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
-        let asked = Asked::Request(Request { command, if_rev: self.if_rev, idempotency });
-        self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), asked).await
+        Ok(Request { command, if_rev: self.if_rev, idempotency })
     }
-}
-
-/// The id of a new board: words of its name that can be typed, and a few random characters.
-pub(crate) fn new_id(name: &str) -> String {
-    const LONGEST: usize = 32;
-    let words = name.split(|character: char| !character.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    let mut id = String::new();
-    for word in words.map(str::to_ascii_lowercase) {
-        if id.len() + word.len() > LONGEST {
-            break;
-        }
-        id.push_str(&word);
-        id.push('-');
-    }
-    let random = uuid::Uuid::new_v4().simple().to_string();
-    format!("{id}{}", random.get(..8).unwrap_or(&random))
 }
 
 /// An answer that does not belong to the question: a defect of ours, said instead of hidden.

@@ -109,6 +109,19 @@ impl Board {
         }
     }
 
+    /// Keeps the orchestrator's role. Returns until when.
+    pub async fn renew_orchestrator(&self, epoch: u64) -> Result<Timestamp> {
+        match self.ask(BoardCommand::RenewOrchestrator { epoch }).await?.reply {
+            BoardReply::Held { deadline, .. } => Ok(deadline),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Gives the orchestrator's role back.
+    pub async fn release_orchestrator(&self, epoch: u64) -> Result<()> {
+        self.ask(BoardCommand::ReleaseOrchestrator { epoch }).await.map(|_| ())
+    }
+
     pub(super) async fn moved(&self, command: BoardCommand) -> Result<TaskStatus> {
         match self.ask(command).await?.reply {
             BoardReply::Moved { status } => Ok(status),
@@ -156,22 +169,17 @@ impl Orchestrating {
 
     /// The board; every command of this handle carries the epoch, and renews the role.
     pub fn board(&self) -> Board {
-        Board { orchestrator: Some(self.epoch), ..self.board.clone() }
+        self.board.as_orchestrator(self.epoch)
     }
 
     /// Keeps the role.
     pub async fn renew(&mut self) -> Result<Timestamp> {
-        match self.board.ask(BoardCommand::RenewOrchestrator { epoch: self.epoch }).await?.reply {
-            BoardReply::Held { deadline, .. } => {
-                self.deadline = deadline;
-                Ok(deadline)
-            }
-            other => Err(unexpected(other)),
-        }
+        self.deadline = self.board.renew_orchestrator(self.epoch).await?;
+        Ok(self.deadline)
     }
 
     /// Gives the role back.
     pub async fn release(self) -> Result<()> {
-        self.board.ask(BoardCommand::ReleaseOrchestrator { epoch: self.epoch }).await.map(|_| ())
+        self.board.release_orchestrator(self.epoch).await
     }
 }

@@ -18,9 +18,12 @@ pub struct BoardView {
 impl BoardView {
     pub(super) fn new(id: BoardId, current: &Revisioned<BoardState>, now: Timestamp) -> Result<Self> {
         let rev = current.head.rev;
-        let state = current.state.at(now, rev);
+        Self::of(id, rev, now, current.state.at(now, rev))
+    }
+
+    pub(super) fn of(id: BoardId, rev: u64, at: Timestamp, state: BoardState) -> Result<Self> {
         state.info().ok_or(Refusal::NoBoard)?;
-        Ok(Self { id, rev, at: now, state })
+        Ok(Self { id, rev, at, state })
     }
 
     /// The board's id.

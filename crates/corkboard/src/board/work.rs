@@ -1,27 +1,14 @@
 //! What a worker does on a board.
 
-use std::time::Duration;
-
 use corkboard_core::board::{
-    ArtifactId, BoardCommand, BoardReply, Claimed, DecisionId, DiscoveryId, Lease, NewArtifact, NewDecision,
-    NewDiscovery, TaskId, TaskResult, TaskStatus,
+    BoardCommand, BoardReply, DecisionId, DiscoveryId, Lease, NewDecision, NewDiscovery, TaskId, TaskResult, TaskStatus,
 };
 use jiff::Timestamp;
 
-use super::orchestrate::milliseconds;
 use super::{Board, unexpected};
 use crate::Result;
 
 impl Board {
-    /// Takes a task to work on it: a named one, or the next that is ready (what is assigned to the caller first, then by
-    /// priority and age). None if nothing is ready.
-    pub async fn claim_task(&self, task: Option<TaskId>, lease: Duration) -> Result<Option<Claimed>> {
-        match self.ask(BoardCommand::Claim { task, lease_ms: milliseconds(lease) }).await?.reply {
-            BoardReply::Claimed(claimed) => Ok(claimed),
-            other => Err(unexpected(other)),
-        }
-    }
-
     /// Says that the holder still works on the task. Returns until when it is theirs.
     pub async fn heartbeat(&self, task: TaskId, epoch: Option<u64>) -> Result<Timestamp> {
         match self.ask(BoardCommand::Heartbeat { task, epoch }).await?.reply {
@@ -69,14 +56,6 @@ impl Board {
     pub async fn record_discovery(&self, discovery: NewDiscovery) -> Result<DiscoveryId> {
         match self.ask(BoardCommand::RecordDiscovery(discovery)).await?.reply {
             BoardReply::Discovery(id) => Ok(id),
-            other => Err(unexpected(other)),
-        }
-    }
-
-    /// Records an artifact. Returns its id, and the how-manieth with its path it is.
-    pub async fn record_artifact(&self, artifact: NewArtifact) -> Result<(ArtifactId, u64)> {
-        match self.ask(BoardCommand::RecordArtifact(artifact)).await?.reply {
-            BoardReply::Artifact { id, version } => Ok((id, version)),
             other => Err(unexpected(other)),
         }
     }

@@ -1,9 +1,10 @@
 //! States leave memory, least recently used first, when all together take more than the budget.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use corkboard_core::{Space, Usage};
+use parking_lot::Mutex;
 
 use super::{Engine, Slot};
 
@@ -17,36 +18,71 @@ pub(super) fn weight(usage: Usage) -> i64 {
     i64::try_from(PER_SPACE + usage.bytes + usage.entries * PER_ENTRY).unwrap_or(i64::MAX)
 }
 
-impl<S: Space> Engine<S> {
+/// What the engines of one Corkboard may hold in memory together.
+pub(crate) struct Budget {
+    bytes: u64,
     /// About how many bytes the loaded states and their indexes take.
+    pub(super) resident_bytes: Arc<AtomicI64>,
+    /// Counts uses, to know what was least recently used.
+    pub(super) uses: AtomicU64,
+    engines: Mutex<Vec<Weak<dyn Evicts>>>,
+}
+
+/// An engine, whatever its spaces hold.
+pub(super) trait Evicts: Send + Sync {
+    /// The loaded spaces: when each was last used, and how to evict it.
+    fn evictable(self: Arc<Self>) -> Vec<(u64, Evict)>;
+
+    /// Drops what no handle refers to and no state fills.
+    fn forget_unused(&self);
+}
+
+type Evict = Box<dyn FnOnce() + Send>;
+
+impl Budget {
+    pub(crate) fn new(bytes: u64) -> Arc<Self> {
+        let (resident_bytes, uses, engines) = (Arc::default(), AtomicU64::new(0), Mutex::default());
+        Arc::new(Self { bytes, resident_bytes, uses, engines })
+    }
+
+    pub(super) fn join<S: Space>(&self, engine: &Arc<Engine<S>>) {
+        let engine: Weak<Engine<S>> = Arc::downgrade(engine);
+        self.engines.lock().push(engine);
+    }
+
+    /// About how many bytes are used.
     pub(crate) fn resident_bytes(&self) -> u64 {
         u64::try_from(self.resident_bytes.load(Ordering::Relaxed)).unwrap_or(0)
     }
 
+    /// Evicts until a tenth is free, if more than the budget is used.
+    fn keep(&self) {
+        self.uses.fetch_add(1, Ordering::Relaxed);
+        if self.resident_bytes() <= self.bytes {
+            return;
+        }
+        let engines: Vec<_> = self.engines.lock().iter().filter_map(Weak::upgrade).collect();
+        let mut by_use: Vec<_> = engines.iter().flat_map(|engine| engine.clone().evictable()).collect();
+        by_use.sort_by_key(|(used_at, _)| *used_at);
+        for (_, evict) in by_use {
+            if self.resident_bytes() <= self.bytes / 10 * 9 {
+                break;
+            }
+            evict();
+        }
+        engines.iter().for_each(|engine| engine.forget_unused());
+    }
+}
+
+impl<S: Space> Engine<S> {
     /// How many spaces are loaded.
     pub(crate) fn loaded_spaces(&self) -> usize {
         self.slots.lock().values().filter(|slot| slot.state.load().is_some()).count()
     }
 
-    /// Evicts until a tenth of the budget is free, if more than the budget is used.
+    /// Sees to it that all engines together stay within the budget.
     pub(super) fn keep_budget(&self) {
-        self.uses.fetch_add(1, Ordering::Relaxed);
-        let budget = self.options.memory_budget;
-        if self.resident_bytes() <= budget {
-            return;
-        }
-        let mut slots = self.slots.lock();
-        let mut by_use: Vec<Arc<Slot<S>>> =
-            slots.values().filter(|slot| slot.state.load().is_some() || slot.index.is_there()).cloned().collect();
-        by_use.sort_by_key(|slot| slot.used_at.load(Ordering::Relaxed));
-        for slot in by_use {
-            if self.resident_bytes() <= budget / 10 * 9 {
-                break;
-            }
-            self.evict(&slot);
-        }
-        // What no handle refers to and no state fills need not be known.
-        slots.retain(|_, slot| slot.is_in_use());
+        self.budget.keep();
     }
 
     fn evict(&self, slot: &Slot<S>) {
@@ -58,9 +94,26 @@ impl<S: Space> Engine<S> {
         slot.index.discard();
         if let Some(state) = slot.state.swap(None) {
             let usage = state.state.usage();
-            self.resident_bytes.fetch_sub(weight(usage), Ordering::Relaxed);
+            self.budget.resident_bytes.fetch_sub(weight(usage), Ordering::Relaxed);
             self.observer.resident(usage, Usage::default());
             tracing::debug!(space = %slot.id, "space evicted");
         }
+    }
+}
+
+impl<S: Space> Evicts for Engine<S> {
+    fn evictable(self: Arc<Self>) -> Vec<(u64, Evict)> {
+        let slots = self.slots.lock();
+        let loaded = slots.values().filter(|slot| slot.state.load().is_some() || slot.index.is_there());
+        let evictable = loaded.map(|slot| {
+            let (engine, evicted) = (self.clone(), slot.clone());
+            let evict: Evict = Box::new(move || engine.evict(&evicted));
+            (slot.used_at.load(Ordering::Relaxed), evict)
+        });
+        evictable.collect()
+    }
+
+    fn forget_unused(&self) {
+        self.slots.lock().retain(|_, slot| slot.is_in_use());
     }
 }

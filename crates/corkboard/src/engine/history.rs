@@ -18,30 +18,35 @@ pub(crate) struct Step<'a, S: Space> {
 }
 
 impl<S: Space> Engine<S> {
-    /// Goes through the log, from the oldest revision at which the state is known: the beginning, or where retention has
-    /// dropped that, the newest snapshot. `look` sees every revision after it. Returns the state at the oldest, the
-    /// revision it is, and the last revision seen.
+    /// Goes through the log: from its beginning, or from the newest snapshot if what was before `from` is not asked for or,
+    /// by retention, no longer held. `look` sees every revision after that. Returns the space as it was where that begins,
+    /// and the last revision seen.
     pub(crate) async fn retrace(
         self: &Arc<Self>,
         slot: &Arc<Slot<S>>,
+        from: u64,
         mut look: impl FnMut(Step<'_, S>) -> ControlFlow<()> + Send,
-    ) -> Result<(S, u64, u64)> {
+    ) -> Result<(Revisioned<S>, u64)> {
         if self.is_closed() {
             return Err(Error::Closed);
         }
         self.flush_slot(slot, slot.flushing.lock().await).await?;
         let loaded = self.store.load(&slot.id).await?;
         let mut state = Revisioned::<S> { head: loaded.born, ..Revisioned::default() };
-        let first = Cursor { rev: loaded.born.rev, commit: None };
+        let of_snapshot = |body: &[u8]| Revisioned::decode(body).map_err(|error| self.format_error(&slot.id, error));
+        if let Some(snapshot) = loaded.snapshot.as_ref().filter(|snapshot| snapshot.head.rev <= from) {
+            state = of_snapshot(&snapshot.body)?;
+        }
+        let first = Cursor { rev: state.head.rev, commit: None };
         let mut page = match (self.store.read_after(&slot.id, first, PAGE).await, loaded.snapshot) {
             (Err(StoreError::Compacted { .. }), Some(snapshot)) => {
-                state = Revisioned::decode(&snapshot.body).map_err(|error| self.format_error(&slot.id, error))?;
+                state = of_snapshot(&snapshot.body)?;
                 let first = Cursor { rev: state.head.rev, commit: Some(state.head.commit) };
                 self.store.read_after(&slot.id, first, PAGE).await?
             }
             (page, _) => page?,
         };
-        let (oldest, oldest_rev) = (state.state.clone(), state.head.rev);
+        let oldest = state.clone();
         loop {
             for record in &page.records {
                 let commit = self.decode(&slot.id, record)?;
@@ -50,11 +55,11 @@ impl<S: Space> Engine<S> {
                 applied.map_err(|error| self.format_error(&slot.id, error))?;
                 let step = Step { rev: record.rev, commit: &commit, before: &before, after: &state.state };
                 if look(step).is_break() {
-                    return Ok((oldest, oldest_rev, state.head.rev));
+                    return Ok((oldest, state.head.rev));
                 }
             }
             if state.head.rev >= page.head.rev || page.records.is_empty() {
-                return Ok((oldest, oldest_rev, state.head.rev));
+                return Ok((oldest, state.head.rev));
             }
             let next = Cursor { rev: state.head.rev, commit: Some(state.head.commit) };
             page = self.store.read_after(&slot.id, next, PAGE).await?;

@@ -11,11 +11,12 @@ mod history;
 mod lead;
 mod search;
 mod slot;
+mod wait;
 mod watch;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use corkboard_core::{Commit, CommitId, FormatError, Head, Revisioned, Space, SpaceId, Usage};
@@ -28,6 +29,7 @@ use crate::store::{Appended, Cursor, Ownership, Record, Snapshot, Store, StoreEr
 use crate::{Error, Result, ids};
 
 pub(crate) use commit::{Answer, Asked};
+pub(crate) use evict::Budget;
 pub(crate) use history::Step;
 pub(crate) use slot::Slot;
 pub use watch::{Watch, Watched};
@@ -53,10 +55,8 @@ pub(crate) struct Engine<S: Space> {
     runtime: tokio::runtime::Handle,
     ownership: Ownership,
     slots: Mutex<HashMap<SpaceId, Arc<Slot<S>>>>,
-    /// Counts uses, to know what was least recently used.
-    uses: AtomicU64,
-    /// About how many bytes the loaded states and their indexes take.
-    resident_bytes: Arc<AtomicI64>,
+    /// What this engine and others of the same Corkboard may hold in memory.
+    budget: Arc<Budget>,
     began: Instant,
     closed: AtomicBool,
     /// Told when it closes: watchers wait for it.
@@ -64,21 +64,27 @@ pub(crate) struct Engine<S: Space> {
 }
 
 impl<S: Space> Engine<S> {
-    pub(crate) fn new(store: Arc<dyn Store>, options: Arc<Options>, observer: Box<dyn Observer<S>>) -> Arc<Self> {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        options: Arc<Options>,
+        observer: Box<dyn Observer<S>>,
+        budget: &Arc<Budget>,
+    ) -> Arc<Self> {
         let ownership = store.info().ownership;
-        Arc::new(Self {
+        let engine = Arc::new(Self {
             store,
             options,
             observer,
             runtime: tokio::runtime::Handle::current(),
             ownership,
             slots: Mutex::default(),
-            uses: AtomicU64::new(0),
-            resident_bytes: Arc::default(),
+            budget: budget.clone(),
             began: Instant::now(),
             closed: AtomicBool::new(false),
             closing: tokio::sync::Notify::new(),
-        })
+        });
+        budget.join(&engine);
+        engine
     }
 
     /// The place of a space in this process. Nothing is loaded yet.
@@ -107,7 +113,7 @@ impl<S: Space> Engine<S> {
                 return Ok(held);
             }
             // Our own append may have landed, its answer still on its way or just arrived: what it made is known.
-            let in_flight = slot.in_flight.load_full();
+            let in_flight = slot.in_flight.lock().clone();
             let published = slot.state.load_full();
             if let Some(landed) = in_flight.into_iter().chain(published).find(|state| state.head == head) {
                 self.publish(slot, &landed, Publish::IfNewer);
@@ -268,12 +274,21 @@ impl<S: Space> Engine<S> {
         slot.usage.store(usage);
         self.observer.resident(usage_before.unwrap_or_default(), usage);
         let weight = usage_before.map_or(0, evict::weight);
-        self.resident_bytes.fetch_add(evict::weight(usage) - weight, Ordering::Relaxed);
+        self.budget.resident_bytes.fetch_add(evict::weight(usage) - weight, Ordering::Relaxed);
+        slot.published.notify_waiters();
+    }
+
+    /// Does something in the runtime that the Corkboard was opened in.
+    pub(crate) fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> tokio::task::JoinHandle<T> {
+        self.runtime.spawn(work)
     }
 
     fn touch(&self, slot: &Slot<S>) {
         // Approximate on purpose: a read must not contend with others for a counter.
-        slot.used_at.store(self.uses.load(Ordering::Relaxed), Ordering::Relaxed);
+        slot.used_at.store(self.budget.uses.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// The time: by the store's clock if it has one, so that all who share it agree.

@@ -111,7 +111,7 @@ impl<S: Searchable> Engine<S> {
         let shared = slot.index.get_or_insert(|| SpaceIndex {
             of: None,
             index: Index::default(),
-            counted: Counted { total: self.resident_bytes.clone(), bytes: 0 },
+            counted: Counted { total: self.budget.resident_bytes.clone(), bytes: 0 },
         });
         let index = shared.clone().read_owned().await;
         if index.is_of(&state) {

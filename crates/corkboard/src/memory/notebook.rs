@@ -150,8 +150,8 @@ impl AgentNotebook {
             revisions.extend(self.revision(&step));
             ControlFlow::Continue(())
         };
-        let (_, from_rev, _) = self.runtime.engine.retrace(&self.runtime.slot, look).await?;
-        Ok(NotebookHistory { from_rev, revisions })
+        let (oldest, _) = self.runtime.engine.retrace(&self.runtime.slot, 0, look).await?;
+        Ok(NotebookHistory { from_rev: oldest.head.rev, revisions })
     }
 
     /// The notebook as it was at a revision. What is no longer held is a [`StoreError::Compacted`] that names the oldest
@@ -166,14 +166,15 @@ impl AgentNotebook {
             found = step.after.notebook(name).cloned();
             ControlFlow::Continue(())
         };
-        let (oldest, from_rev, last) = self.runtime.engine.retrace(&self.runtime.slot, look).await?;
+        let (oldest, last) = self.runtime.engine.retrace(&self.runtime.slot, rev, look).await?;
+        let from_rev = oldest.head.rev;
         if rev < from_rev {
             return Err(StoreError::Compacted { oldest: from_rev }.into());
         }
         if rev > last {
             return Err(StoreError::Future { asked: rev, head: last }.into());
         }
-        Ok(if rev == from_rev { oldest.notebook(name).cloned() } else { found }.unwrap_or_default())
+        Ok(if rev == from_rev { oldest.state.notebook(name).cloned() } else { found }.unwrap_or_default())
     }
 
     /// What changed from one revision to another.

@@ -124,7 +124,7 @@ impl Harness {
         }
     }
 
-    /// Starts a process that works on the store. See `worker.rs` for what it can do.
+    /// Starts a process that works on the store. See `worker.rs` and `board_worker.rs` for what it can do.
     pub fn spawn(&self, arguments: &[&str]) -> Worker {
         let program = self.worker.as_ref().expect("process cases need a worker program");
         let mut child = Command::new(program)
@@ -222,6 +222,13 @@ impl Worker {
         let rest = self.rest().await;
         let _ = self.child.wait().await;
         rest
+    }
+
+    /// Sends it a signal: `STOP`, `CONT`.
+    pub fn signal(&self, name: &str) {
+        let pid = self.child.id().expect("the worker runs").to_string();
+        let kill = std::process::Command::new("kill").args(["-s", name, &pid]).status().expect("kill can be run");
+        assert!(kill.success(), "the worker could not be sent {name}");
     }
 
     async fn rest(&mut self) -> Vec<String> {

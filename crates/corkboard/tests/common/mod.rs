@@ -37,6 +37,11 @@ impl Home {
         Self { url, clock: clock(), _folder: Some(folder) }
     }
 
+    /// What the clock shows.
+    pub(crate) fn clock_now(&self) -> Timestamp {
+        corkboard::Clock::now(&*self.clock)
+    }
+
     pub(crate) fn url(&self) -> &str {
         &self.url
     }

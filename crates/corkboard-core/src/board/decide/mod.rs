@@ -90,6 +90,11 @@ impl Draft<'_> {
                 self.renew_orchestrator(*epoch)?;
                 self.decide(command)
             }
+            BoardCommand::UnderClaim { task, epoch, command } => {
+                self.check_holder(*task, Some(*epoch))?;
+                self.renew(*task);
+                self.decide(command)
+            }
             BoardCommand::Complete { comment, unfinished } => self.complete(comment.as_deref(), *unfinished),
             BoardCommand::Cancel { comment } => self.cancel(comment.as_deref()),
             BoardCommand::Claim { task, lease_ms } => self.claim(*task, *lease_ms),

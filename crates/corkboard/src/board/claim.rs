@@ -1,0 +1,203 @@
+//! Taking a task, at once or as soon as there is one.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use corkboard_core::board::{BoardCommand, BoardReply, BoardStatus, Claimed, TaskId};
+use corkboard_core::{AgentId, Refusal, Revisioned, Space};
+use tokio::time::Instant;
+
+use super::orchestrate::milliseconds;
+use super::{Board, BoardView, Claim, unexpected};
+use crate::{Error, Result};
+
+/// Longer than anybody waits.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+pub(super) type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
+
+/// Takes a task. Made by [`Board::claim_task`]; answers none if nothing is ready.
+#[must_use = "nothing is claimed until this is awaited"]
+#[derive(Debug, Clone)]
+pub struct ClaimTask {
+    board: Board,
+    task: Option<TaskId>,
+    lease: Duration,
+    wait: Duration,
+}
+
+/// Takes a task and holds on to it. Made by [`Board::work_on`]; answers none if nothing is ready.
+#[must_use = "nothing is claimed until this is awaited"]
+#[derive(Debug, Clone)]
+pub struct WorkOn(ClaimTask);
+
+impl Board {
+    /// Takes a task to work on it: a named one, or the next that is ready (what is assigned to the caller first, then by
+    /// priority and age). Await it: none if nothing is ready.
+    ///
+    /// Whoever stops waiting for the answer gets no task: one that was claimed nevertheless is given back, unless the
+    /// handle has an idempotency key, by which the answer can still be had.
+    pub fn claim_task(&self, task: Option<TaskId>, lease: Duration) -> ClaimTask {
+        ClaimTask { board: self.clone(), task, lease, wait: Duration::ZERO }
+    }
+
+    /// Takes a task as [`Board::claim_task`] does, and holds on to it: for programs. Await it.
+    pub fn work_on(&self, task: Option<TaskId>, lease: Duration) -> WorkOn {
+        WorkOn(self.claim_task(task, lease))
+    }
+}
+
+impl ClaimTask {
+    /// Waits that long for a task to become ready, whoever makes it so: anybody in any process, a lease that expires, a
+    /// pause before another attempt that is over. A named task is waited for while it is not ready or another's.
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    async fn claim(self) -> Result<Option<Claimed>> {
+        let Self { board, task, lease, wait } = self;
+        let command = BoardCommand::Claim { task, lease_ms: milliseconds(lease) };
+        if wait.is_zero() {
+            return Asking::new(&board, command).await;
+        }
+        let until = Instant::now() + wait.min(LONGEST);
+        let mut changes = board.engine.changes(&board.slot);
+        loop {
+            changes.mark();
+            let is_last = Instant::now() >= until;
+            let current = board.engine.current(&board.slot).await?;
+            let view = BoardView::new(board.id.clone(), &current, board.engine.now(&current))?;
+            if is_last {
+                return Asking::new(&board, command).await;
+            }
+            if task.is_some() || is_worth_asking(&board, &command, &current, &view)? {
+                // "Nothing is ready" would be remembered under the key, and be the answer for ever.
+                let asks_once = board.idempotency_key.is_some() && board.if_rev.is_none();
+                let asking = if asks_once { board.if_rev(view.rev()) } else { board.clone() };
+                match Asking::new(&asking, command.clone()).await {
+                    Ok(None) | Err(Error::Refused(Refusal::NotReady { .. } | Refusal::TaskHeld { .. })) => {}
+                    Err(Error::Refused(Refusal::RevConflict { .. })) if asks_once => continue,
+                    answer => return answer,
+                }
+            }
+            changes.wait(until.min(due_at(&view))).await?;
+        }
+    }
+}
+
+/// Whether the answer would be another one than "nothing is ready". Reading is cheaper than asking, and many may wait.
+fn is_worth_asking(
+    board: &Board,
+    command: &BoardCommand,
+    current: &Revisioned<corkboard_core::board::BoardState>,
+    view: &BoardView,
+) -> Result<bool> {
+    let state = view.state();
+    if state.ready().len() > 0 || view.info()?.status != BoardStatus::Active {
+        return Ok(true);
+    }
+    let limits = &board.options().limits;
+    let caller = AgentId::new(&board.actor.principal, limits)?;
+    if state.assigned_to(&caller).any(|task| state.may_begin(task)) {
+        return Ok(true);
+    }
+    // Asked before: the answer is remembered.
+    let Some(key) = board.request(command.clone())?.idempotency else { return Ok(false) };
+    let found = current.answered.find(caller.as_str(), &key, view.at(), limits);
+    Ok(!matches!(found, Ok(None)))
+}
+
+/// When something on the board is due: just after that, it has happened.
+pub(super) fn due_at(view: &BoardView) -> Instant {
+    const MOMENT: Duration = Duration::from_millis(1);
+    let due = view.state().next_due().map(|due| due.duration_since(view.at()));
+    let due = due.map_or(LONGEST, |due| Duration::try_from(due).unwrap_or_default() + MOMENT);
+    Instant::now() + due.min(LONGEST)
+}
+
+impl IntoFuture for ClaimTask {
+    type Output = Result<Option<Claimed>>;
+    type IntoFuture = Future<'static, Option<Claimed>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.claim())
+    }
+}
+
+impl WorkOn {
+    /// Waits that long for a task to become ready, as [`ClaimTask::wait`] does.
+    pub fn wait(self, wait: Duration) -> Self {
+        Self(self.0.wait(wait))
+    }
+}
+
+impl IntoFuture for WorkOn {
+    type Output = Result<Option<Claim>>;
+    type IntoFuture = Future<'static, Option<Claim>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let (board, lease) = (self.0.board.clone(), self.0.lease);
+            Ok(self.0.claim().await?.map(|claimed| Claim::new(&board, claimed, lease)))
+        })
+    }
+}
+
+/// A claim that was sent. Once sent it runs to its end: if its caller is gone by then, the task is given back.
+struct Asking {
+    board: Board,
+    /// None once it is answered.
+    ask: Option<Future<'static, Option<Claimed>>>,
+    is_sent: bool,
+}
+
+impl Asking {
+    fn new(board: &Board, command: BoardCommand) -> Self {
+        let asked = board.clone();
+        let ask = Box::pin(async move {
+            match asked.ask(command).await?.reply {
+                BoardReply::Claimed(claimed) => Ok(claimed),
+                other => Err(unexpected(other)),
+            }
+        });
+        Self { board: board.clone(), ask: Some(ask), is_sent: false }
+    }
+}
+
+impl std::future::Future for Asking {
+    type Output = Result<Option<Claimed>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.is_sent = true;
+        let Some(ask) = &mut self.ask else { return Poll::Ready(Ok(None)) };
+        let polled = ask.as_mut().poll(context);
+        if polled.is_ready() {
+            self.ask = None;
+        }
+        polled
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        let Some(ask) = self.ask.take().filter(|_| self.is_sent && self.board.idempotency_key.is_none()) else {
+            return;
+        };
+        let board = self.board.unconditional();
+        self.board.engine.spawn(async move {
+            if let Ok(Some(claimed)) = ask.await {
+                give_back(&board, claimed).await;
+            }
+        });
+    }
+}
+
+/// Gives a task back that nobody works on. If that fails, its lease ends.
+pub(super) async fn give_back(board: &Board, claimed: Claimed) {
+    let Claimed { task, epoch, .. } = claimed;
+    if let Err(error) = board.release_task(task, Some(epoch)).await {
+        tracing::debug!(board = %board.id, %task, %error, "the task could not be given back; its lease will end");
+    }
+}

@@ -1,0 +1,120 @@
+//! Boards are made and deleted.
+
+use corkboard_core::board::{BoardCommand, NewBoard};
+use corkboard_core::{Actor, BoardId, SpaceId};
+
+use super::Board;
+use super::claim::Future;
+use crate::engine::joined;
+use crate::{Corkboard, Result};
+
+/// Makes a board. Made by [`Corkboard::create_board`].
+#[must_use = "nothing is made until this is awaited"]
+#[derive(Debug, Clone)]
+pub struct CreateBoard {
+    corkboard: Corkboard,
+    board: NewBoard,
+    id: Option<String>,
+    actor: Actor,
+    idempotency_key: Option<String>,
+}
+
+impl Corkboard {
+    /// Makes a board. It gets an id of its own, which begins with words of its name, unless one is asked for. Await it.
+    pub fn create_board(&self, board: NewBoard) -> CreateBoard {
+        let actor = self.options().actor.clone();
+        CreateBoard { corkboard: self.clone(), board, id: None, actor, idempotency_key: None }
+    }
+
+    /// Deletes a board with its log, whatever state it is in. Returns whether there was one.
+    pub async fn delete_board(&self, board_id: &str) -> Result<bool> {
+        let Board { engine, slot, .. } = self.board(board_id)?;
+        // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
+        let deleting = engine.clone();
+        joined(engine.spawn(async move { deleting.delete(&slot).await })).await
+    }
+
+    /// Deletes a board as [`Corkboard::delete_board`] does, and sees to it that nothing of it is left in the store's files,
+    /// tables and keys. It may take long and hold up the store.
+    pub async fn forget_board(&self, board_id: &str) -> Result<bool> {
+        let deleted = self.delete_board(board_id).await?;
+        // Even if there was none: it may have been deleted before, without this.
+        self.board(board_id)?.engine.store.scrub().await?;
+        Ok(deleted)
+    }
+}
+
+impl CreateBoard {
+    /// The id it is to have. `board_exists` if it is taken.
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// In whose name it is made, and the handle works.
+    pub fn acting_as(mut self, actor: Actor) -> Self {
+        self.actor = actor;
+        self
+    }
+
+    /// Names the request: the same again, within a day, gives the same board. Its id follows from the key and from who
+    /// asks, unless one is asked for.
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
+        self.idempotency_key = Some(key.into());
+        self
+    }
+}
+
+impl IntoFuture for CreateBoard {
+    type Output = Result<Board>;
+    type IntoFuture = Future<'static, Board>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let Self { corkboard, board, id, actor, idempotency_key } = self;
+            let id = id.unwrap_or_else(|| new_id(&board.name, &actor, idempotency_key.as_deref()));
+            let made = corkboard.board(&id)?.acting_as(actor);
+            made.make(BoardCommand::Create(board), idempotency_key).await?;
+            Ok(made)
+        })
+    }
+}
+
+impl Board {
+    /// Sends the command that makes this board.
+    pub(super) async fn make(&self, command: BoardCommand, idempotency_key: Option<String>) -> Result<()> {
+        Self { idempotency_key, ..self.unconditional() }.ask(command).await.map(|_| ())
+    }
+
+    /// Another board of the same Corkboard, in the same name.
+    pub(super) fn sibling(&self, id: &str) -> Result<Self> {
+        let id = BoardId::new(id, &self.options().limits)?;
+        let slot = self.engine.slot(&SpaceId::board(&id));
+        Ok(Self { id, slot, ..self.unconditional() })
+    }
+}
+
+/// The id of a new board. It follows from an idempotency key and from who asks; without one, it is words of the board's name
+/// that can be typed, and a few random characters.
+pub(super) fn new_id(name: &str, actor: &Actor, idempotency_key: Option<&str>) -> String {
+    const LONGEST: usize = 32;
+    const DERIVED: usize = 24;
+    if let Some(key) = idempotency_key {
+        let mut hash = blake3::Hasher::new_derive_key("corkboard board id from principal and idempotency key");
+        // With its length, so that no two pairs read the same.
+        hash.update(&(actor.principal.len() as u64).to_le_bytes()).update(actor.principal.as_bytes());
+        let hash = hash.update(key.as_bytes()).finalize().to_hex();
+        return format!("b-{}", hash.get(..DERIVED).unwrap_or(&hash));
+    }
+    let words = name.split(|character: char| !character.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let mut id = String::new();
+    for word in words.map(str::to_ascii_lowercase) {
+        if id.len() + word.len() > LONGEST {
+            break;
+        }
+        id.push_str(&word);
+        id.push('-');
+    }
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    format!("{id}{}", random.get(..8).unwrap_or(&random))
+}

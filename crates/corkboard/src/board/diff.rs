@@ -1,0 +1,344 @@
+//! What changed on a board between two revisions, as values and in plain sentences.
+
+use std::fmt;
+use std::sync::Arc;
+
+use corkboard_core::board::{
+    ArtifactId, BoardInfo, BoardState, BoardStatus, Choice, ChoiceId, DecisionId, DiscoveryId, DiscoveryType, Outcome,
+    ReviewStatus, Task, TaskId, TaskStatus,
+};
+use corkboard_core::{AgentId, BoardId};
+use serde::Serialize;
+
+use super::history::Movers;
+
+/// What changed on a board from one revision to a later one. Written out, it is a sentence per change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BoardDiff {
+    /// Which board.
+    pub board: BoardId,
+    /// The earlier revision.
+    pub from: u64,
+    /// The later one.
+    pub to: u64,
+    /// What is different: the board itself first, then tasks, then what was recorded.
+    pub changes: Vec<BoardChange>,
+}
+
+/// Something that is different. What was changed and changed back is not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum BoardChange {
+    /// The board was made.
+    BoardCreated {
+        /// What it is called.
+        name: String,
+        /// By whom.
+        by: Arc<str>,
+    },
+    /// What the board says of itself changed.
+    BoardEdited {
+        /// Which parts of it.
+        fields: Vec<&'static str>,
+    },
+    /// The board ended.
+    BoardEnded {
+        /// In which way.
+        status: BoardStatus,
+        /// How it ended.
+        outcome: Option<Outcome>,
+    },
+    /// Somebody else is the orchestrator, or nobody.
+    Orchestrator {
+        /// Who was it.
+        from: Option<AgentId>,
+        /// Who is it.
+        to: Option<AgentId>,
+    },
+    /// A task was added.
+    TaskAdded {
+        /// Which.
+        task: TaskId,
+        /// What is to be done.
+        title: Arc<str>,
+        /// How far it is.
+        status: TaskStatus,
+        /// By whom.
+        by: Arc<str>,
+    },
+    /// What a task says changed.
+    TaskEdited {
+        /// Which.
+        task: TaskId,
+        /// Which parts of it.
+        fields: Vec<&'static str>,
+    },
+    /// A task waits for others that it did not wait for.
+    DependenciesAdded {
+        /// Which.
+        task: TaskId,
+        /// For what.
+        on: Vec<TaskId>,
+    },
+    /// A task is in another state.
+    TaskMoved {
+        /// Which.
+        task: TaskId,
+        /// What is to be done.
+        title: Arc<str>,
+        /// The state that it was in.
+        from: TaskStatus,
+        /// The state that it is in.
+        to: TaskStatus,
+        /// Who moved it there.
+        by: Option<Arc<str>>,
+        /// Why, where something was said.
+        reason: Option<String>,
+    },
+    /// A task is another's.
+    TaskHeldBy {
+        /// Which.
+        task: TaskId,
+        /// Whose it was.
+        from: Option<AgentId>,
+        /// Whose it is.
+        to: Option<AgentId>,
+    },
+    /// Somebody looked at a task.
+    TaskReviewed {
+        /// Which.
+        task: TaskId,
+        /// What was said.
+        verdict: ReviewStatus,
+        /// By whom.
+        by: Option<Arc<str>>,
+        /// What else was said.
+        comments: Option<Arc<str>>,
+    },
+    /// A decision was made.
+    DecisionMade {
+        /// Which.
+        decision: DecisionId,
+        /// What was decided.
+        question: String,
+        /// What was chosen.
+        choice: String,
+        /// By whom.
+        by: Arc<str>,
+    },
+    /// A decision no longer holds.
+    DecisionSuperseded {
+        /// Which.
+        decision: DecisionId,
+        /// The one that replaced it.
+        by: DecisionId,
+    },
+    /// Something was learned.
+    DiscoveryMade {
+        /// Which discovery.
+        discovery: DiscoveryId,
+        /// What kind of thing.
+        kind: DiscoveryType,
+        /// What.
+        content: String,
+        /// By whom.
+        by: Arc<str>,
+    },
+    /// Something was made.
+    ArtifactRecorded {
+        /// Which artifact.
+        artifact: ArtifactId,
+        /// Where it lives.
+        path: Arc<str>,
+        /// The how-manieth with this path it is.
+        version: u64,
+        /// By whom.
+        by: Arc<str>,
+    },
+    /// A choice was added.
+    ChoiceAdded {
+        /// Which.
+        choice: ChoiceId,
+        /// What is to be decided.
+        question: String,
+        /// Between what.
+        options: Vec<String>,
+    },
+    /// A branch was chosen.
+    BranchChosen {
+        /// Of which choice.
+        choice: ChoiceId,
+        /// Its name.
+        option: String,
+        /// By whom.
+        by: Option<Arc<str>>,
+    },
+}
+
+type At<'a> = (u64, &'a BoardState);
+
+impl BoardDiff {
+    pub(super) fn new(board: BoardId, (from, before): At<'_>, (to, after): At<'_>, movers: &Movers) -> Self {
+        let mut changes = Vec::new();
+        changes.extend(after.info().into_iter().flat_map(|info| board_changes(before.info(), info)));
+        let orchestrator = |state: &BoardState| state.orchestrator().map(|lease| lease.holder.clone());
+        if orchestrator(before) != orchestrator(after) {
+            changes.push(BoardChange::Orchestrator { from: orchestrator(before), to: orchestrator(after) });
+        }
+        for task in after.tasks() {
+            match before.task(task.id) {
+                Some(was) => changes.extend(task_changes(was, task, movers)),
+                None => changes.push(added(task)),
+            }
+        }
+        changes.extend(record_changes(before, after));
+        Self { board, from, to, changes }
+    }
+
+    /// Whether nothing is different.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+}
+
+fn board_changes(before: Option<&BoardInfo>, info: &BoardInfo) -> Vec<BoardChange> {
+    let mut changes = Vec::new();
+    let Some(before) = before else {
+        return vec![BoardChange::BoardCreated { name: info.name.clone(), by: info.created_by.clone() }];
+    };
+    let fields = changed(&[
+        ("name", before.name != info.name),
+        ("goal", before.goal != info.goal),
+        ("constraints", before.constraints != info.constraints),
+        ("memory_core_refs", before.memory_core_refs != info.memory_core_refs),
+        ("on_failure", before.on_failure != info.on_failure),
+    ]);
+    if !fields.is_empty() {
+        changes.push(BoardChange::BoardEdited { fields });
+    }
+    if before.status != info.status {
+        changes.push(BoardChange::BoardEnded { status: info.status, outcome: info.outcome });
+    }
+    changes
+}
+
+fn changed(fields: &[(&'static str, bool)]) -> Vec<&'static str> {
+    fields.iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| *name).collect()
+}
+
+fn added(task: &Task) -> BoardChange {
+    let (title, by) = (task.title.clone(), task.created_by.clone());
+    BoardChange::TaskAdded { task: task.id, title, status: task.status, by }
+}
+
+fn task_changes(was: &Task, is: &Task, movers: &Movers) -> Vec<BoardChange> {
+    let (mut changes, task) = (Vec::new(), is.id);
+    let fields = changed(&[
+        ("title", was.title != is.title),
+        ("description", was.description != is.description),
+        ("trigger_rule", was.trigger_rule != is.trigger_rule),
+        ("on_failure", was.on_failure != is.on_failure),
+        ("priority", was.priority != is.priority),
+        ("estimate_minutes", was.estimate_minutes != is.estimate_minutes),
+        ("needs_review", was.needs_review != is.needs_review),
+        ("retry_limit", was.retry_limit != is.retry_limit),
+        ("retry_backoff_s", was.retry_backoff_s != is.retry_backoff_s),
+        ("reviewer", was.reviewer != is.reviewer),
+    ]);
+    if !fields.is_empty() {
+        changes.push(BoardChange::TaskEdited { task, fields });
+    }
+    let on: Vec<TaskId> = is.depends_on.iter().filter(|on| !was.depends_on.contains(on)).copied().collect();
+    if !on.is_empty() {
+        changes.push(BoardChange::DependenciesAdded { task, on });
+    }
+    if was.status != is.status {
+        let (from, to, by) = (was.status, is.status, movers.get(&task).cloned());
+        changes.push(BoardChange::TaskMoved { task, title: is.title.clone(), from, to, by, reason: reason(is) });
+    } else if was.epoch != is.epoch && !is.status.is_finished() {
+        // It came back to the same state by another way.
+        let by = movers.get(&task).cloned();
+        let (from, to) = (was.status, is.status);
+        changes.push(BoardChange::TaskMoved { task, title: is.title.clone(), from, to, by, reason: reason(is) });
+    }
+    if was.assigned_to != is.assigned_to {
+        let (from, to) = (was.assigned_to.clone(), is.assigned_to.clone());
+        changes.push(BoardChange::TaskHeldBy { task, from, to });
+    }
+    let review = |task: &Task| (task.review_status, task.reviewed_by.clone(), task.review_comments.clone());
+    if let (true, (Some(verdict), by, comments)) = (review(was) != review(is), review(is)) {
+        changes.push(BoardChange::TaskReviewed { task, verdict, by, comments });
+    }
+    changes
+}
+
+/// What was said of the state that a task is in.
+fn reason(task: &Task) -> Option<String> {
+    match task.status {
+        TaskStatus::Blocked => task.blocked_reason.as_deref().map(Into::into),
+        TaskStatus::Failed => task.failure.as_deref().map(Into::into),
+        TaskStatus::Pending => {
+            task.failure.as_deref().map(|failure| format!("to be tried again, it failed: {failure}"))
+        }
+        TaskStatus::Completed => task.result.as_ref().map(|result| result.summary.clone()),
+        TaskStatus::Cancelled => {
+            let cancelled = task.cancellation.as_ref()?;
+            let reason = serde_json::to_value(cancelled.reason).ok()?.as_str().unwrap_or_default().replace('_', " ");
+            let cause = cancelled.cause.map_or_else(String::new, |cause| format!(" ({cause})"));
+            let comment = cancelled.comment.as_ref().map_or_else(String::new, |comment| format!(": {comment}"));
+            Some(format!("{reason}{cause}{comment}"))
+        }
+        TaskStatus::Assigned | TaskStatus::InProgress | TaskStatus::Review => None,
+    }
+}
+
+fn record_changes(before: &BoardState, after: &BoardState) -> Vec<BoardChange> {
+    let mut changes = Vec::new();
+    for decision in after.decisions() {
+        let was = before.decision(decision.id);
+        if was.is_none() {
+            changes.push(BoardChange::DecisionMade {
+                decision: decision.id,
+                question: decision.question.clone(),
+                choice: decision.choice.clone(),
+                by: decision.made_by.clone(),
+            });
+        }
+        if let (Some(by), None) = (decision.superseded_by, was.and_then(|was| was.superseded_by)) {
+            changes.push(BoardChange::DecisionSuperseded { decision: decision.id, by });
+        }
+    }
+    for found in after.discoveries().filter(|found| before.discovery(found.id).is_none()) {
+        let (kind, content, by) = (found.kind, found.content.clone(), found.discovered_by.clone());
+        changes.push(BoardChange::DiscoveryMade { discovery: found.id, kind, content, by });
+    }
+    for made in after.artifacts().filter(|made| before.artifact(made.id).is_none()) {
+        let (path, version, by) = (made.path.clone(), made.version, made.created_by.clone());
+        changes.push(BoardChange::ArtifactRecorded { artifact: made.id, path, version, by });
+    }
+    for choice in after.choices() {
+        changes.extend(choice_changes(before.choice(choice.id), choice));
+    }
+    changes
+}
+
+fn choice_changes(was: Option<&Choice>, is: &Choice) -> Vec<BoardChange> {
+    let mut changes = Vec::new();
+    if was.is_none() {
+        let options = is.options.iter().map(|option| option.name.clone()).collect();
+        changes.push(BoardChange::ChoiceAdded { choice: is.id, question: is.question.clone(), options });
+    }
+    if let (Some(option), None) = (&is.chosen, was.and_then(|was| was.chosen.as_ref())) {
+        changes.push(BoardChange::BranchChosen { choice: is.id, option: option.clone(), by: is.chosen_by.clone() });
+    }
+    changes
+}
+
+impl fmt::Display for BoardDiff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.changes.is_empty() {
+            return writeln!(f, "Nothing changed from revision {} to {}.", self.from, self.to);
+        }
+        self.changes.iter().try_for_each(|change| writeln!(f, "{change}"))
+    }
+}

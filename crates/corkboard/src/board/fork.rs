@@ -1,0 +1,100 @@
+//! A new board from what another one was.
+
+use std::sync::Arc;
+
+use corkboard_core::Refusal;
+use corkboard_core::board::{BoardCommand, BoardImage, ForkedFrom};
+
+use super::claim::Future;
+use super::create::new_id;
+use super::{Board, BoardView};
+use crate::{Error, Result};
+
+/// Makes a board from what another one was. Made by [`Board::fork`].
+#[must_use = "nothing is made until this is awaited"]
+#[derive(Debug, Clone)]
+pub struct Fork {
+    board: Board,
+    at: Option<u64>,
+    name: Option<String>,
+    id: Option<String>,
+    idempotency_key: Option<String>,
+}
+
+impl Board {
+    /// Makes a new board from this one as it is, or was. It is active, whatever became of this one; what was worked on is
+    /// pending again, and nobody is its orchestrator. Await it.
+    pub fn fork(&self) -> Fork {
+        Fork { board: self.unconditional(), at: None, name: None, id: None, idempotency_key: None }
+    }
+}
+
+impl Fork {
+    /// From what the board was at that revision. Otherwise from what it is.
+    pub fn at(mut self, rev: u64) -> Self {
+        self.at = Some(rev);
+        self
+    }
+
+    /// What the new board is called. Otherwise as this one.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// The id it is to have. `board_exists` if it is taken.
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// Names the request: the same again, within a day, gives the same board. Its id follows from the key and from who
+    /// asks, unless one is asked for.
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
+        self.idempotency_key = Some(key.into());
+        self
+    }
+
+    async fn make(self) -> Result<Board> {
+        let Self { board, at, name, id, idempotency_key } = self;
+        let key = idempotency_key.as_deref();
+        let at = match (at, key) {
+            (None, Some(key)) => made_before(&board, id.as_deref(), key).await?,
+            (at, _) => at,
+        };
+        let view = match at {
+            Some(rev) => board.at(rev).await?,
+            None => board.view().await?,
+        };
+        let mut image = BoardImage::from(view.state().clone());
+        if let (Some(name), Some(info)) = (name, &mut image.info) {
+            Arc::make_mut(info).name = name;
+        }
+        let id = id.unwrap_or_else(|| new_id(image.info.as_ref().map_or("", |info| &info.name), &board.actor, key));
+        let forked = board.sibling(&id)?;
+        let from = ForkedFrom { board: board.id.as_str().into(), rev: view.rev() };
+        forked.make(BoardCommand::Fork { image: Box::new(image), from }, idempotency_key).await?;
+        Ok(forked)
+    }
+}
+
+/// The revision that was forked from when the same was asked before: "as it is" was said of that one.
+async fn made_before(board: &Board, id: Option<&str>, key: &str) -> Result<Option<u64>> {
+    let id = id.map_or_else(|| new_id("", &board.actor, Some(key)), Into::into);
+    let made: BoardView = match board.sibling(&id)?.view().await {
+        Ok(view) => view,
+        Err(Error::Refused(Refusal::NoBoard)) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let from = made.info()?.forked_from.as_ref();
+    Ok(from.filter(|from| from.board == board.id.as_str()).map(|from| from.rev))
+}
+
+impl IntoFuture for Fork {
+    type Output = Result<Board>;
+    type IntoFuture = Future<'static, Board>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.make())
+    }
+}

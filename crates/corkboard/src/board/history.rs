@@ -1,0 +1,90 @@
+//! A board at any revision that is held.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use corkboard_core::Refusal;
+use corkboard_core::board::{BoardState, TaskId};
+use jiff::Timestamp;
+
+use super::{Board, BoardDiff, BoardView};
+use crate::engine::Step;
+use crate::store::StoreError;
+use crate::{Error, Result};
+
+/// The board at a revision.
+struct Moment {
+    rev: u64,
+    at: Timestamp,
+    state: BoardState,
+}
+
+/// Who last moved each task.
+pub(super) type Movers = BTreeMap<TaskId, Arc<str>>;
+
+impl Board {
+    /// The board as it was at a revision. What is no longer held is a [`StoreError::Compacted`] that names the oldest
+    /// revision there is, one that is not there yet a [`StoreError::Future`].
+    pub async fn at(&self, rev: u64) -> Result<BoardView> {
+        let (_, Moment { at, state, .. }, _) = self.retrace(rev, rev).await?;
+        BoardView::of(self.id.clone(), rev, at, state)
+    }
+
+    /// What changed from one revision to a later one; 0 stands for the time before the first.
+    pub async fn diff(&self, from: u64, to: u64) -> Result<BoardDiff> {
+        if from > to {
+            return Err(Error::Backwards { from, to });
+        }
+        let (before, after, movers) = self.retrace(from, to).await?;
+        Ok(BoardDiff::new(self.id.clone(), (before.rev, &before.state), (after.rev, &after.state), &movers))
+    }
+
+    /// The board at two revisions, and who moved its tasks in between.
+    async fn retrace(&self, from: u64, to: u64) -> Result<(Moment, Moment, Movers)> {
+        // A board that never was has no revisions to be asked for.
+        let current = self.engine.current(&self.slot).await?;
+        current.state.info().ok_or(Refusal::NoBoard)?;
+        let (mut before, mut after, mut movers) = (None, None, Movers::new());
+        let look = |step: Step<'_, BoardState>| {
+            let moment = || Some(Moment { rev: step.rev, at: step.commit.at, state: step.after.clone() });
+            if step.rev == from {
+                before = moment();
+            }
+            if step.rev > to {
+                return ControlFlow::Break(());
+            }
+            if step.rev > from {
+                note_movers(&step, &mut movers);
+            }
+            if step.rev == to {
+                after = moment();
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        };
+        let (oldest, last) = self.engine.retrace(&self.slot, from, look).await?;
+        let oldest_rev = oldest.head.rev;
+        let first = || Moment { rev: oldest_rev, at: oldest.last_at, state: oldest.state.clone() };
+        if to > last.max(oldest_rev) {
+            return Err(StoreError::Future { asked: to, head: last.max(oldest_rev) }.into());
+        }
+        let compacted = || {
+            let is_empty = oldest.state.info().is_none();
+            Error::from(StoreError::Compacted { oldest: if is_empty { oldest_rev + 1 } else { oldest_rev } })
+        };
+        let before = before.or_else(|| (from == oldest_rev).then(first)).ok_or_else(compacted)?;
+        let after = after.or_else(|| (to == oldest_rev).then(first)).ok_or_else(compacted)?;
+        Ok((before, after, movers))
+    }
+}
+
+fn note_movers(step: &Step<'_, BoardState>, movers: &mut Movers) {
+    let by: Arc<str> = step.commit.actor.principal.as_str().into();
+    for task in step.commit.events.iter().filter_map(|event| event.task()) {
+        let status = |state: &BoardState| state.task(task).map(|task| task.status);
+        if status(step.before) != status(step.after) {
+            movers.insert(task, by.clone());
+        }
+    }
+}

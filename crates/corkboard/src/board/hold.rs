@@ -1,0 +1,127 @@
+//! A task that a program works on.
+
+use std::time::Duration;
+
+use corkboard_core::board::{
+    ArtifactId, Claimed, DecisionId, DiscoveryId, NewArtifact, NewDecision, NewDiscovery, TaskId, TaskResult,
+    TaskStatus,
+};
+
+use super::Board;
+use super::claim::give_back;
+use super::keep::{Held, Keeper, Standing};
+use crate::Result;
+
+/// A task that this program holds. Heartbeats are sent in the background while this value lives; dropping it gives the task
+/// back, unless it is done.
+///
+/// What is done through it is refused as fenced once the task is another's; [`Claim::lost`] tells a program to stop.
+#[derive(Debug)]
+pub struct Claim {
+    board: Board,
+    claimed: Claimed,
+    keeper: Keeper,
+}
+
+impl Claim {
+    pub(super) fn new(board: &Board, claimed: Claimed, lease: Duration) -> Self {
+        let board = board.unconditional();
+        let held = Held::Task { task: claimed.task, epoch: claimed.epoch };
+        let keeper = Keeper::new(&board, held, lease, claimed.deadline);
+        Self { board, claimed, keeper }
+    }
+
+    /// Which task.
+    pub fn task(&self) -> TaskId {
+        self.claimed.task
+    }
+
+    /// The claim's epoch.
+    pub fn epoch(&self) -> u64 {
+        self.claimed.epoch
+    }
+
+    /// Which attempt it was when it was claimed.
+    pub fn attempt(&self) -> u32 {
+        self.claimed.attempt
+    }
+
+    /// The board; every command of this handle is sent under the claim, and renews it.
+    pub fn board(&self) -> Board {
+        self.board.under_claim(self.claimed.task, self.claimed.epoch)
+    }
+
+    /// Whether it is known that the task is no longer this program's.
+    pub fn is_lost(&self) -> bool {
+        self.keeper.standing() == Standing::Lost
+    }
+
+    /// Waits until the task is no longer this program's: it was not heard of in time, somebody took the task, cancelled
+    /// it or ended the board. Never returns once the task is done or given back through this handle.
+    pub async fn lost(&self) {
+        self.keeper.lost().await;
+    }
+
+    /// Says that the task is done. Returns `completed`, or `review` if somebody is to look at it: while this handle lives it
+    /// stays the holder, who goes on if the task needs rework.
+    pub async fn complete(&self, result: TaskResult) -> Result<TaskStatus> {
+        let status = self.keeper.heard(self.board.complete_task(self.task(), result, Some(self.epoch())).await)?;
+        if status != TaskStatus::Review {
+            self.keeper.end();
+        }
+        Ok(status)
+    }
+
+    /// Says that the task did not work. Returns `failed`, or `pending` if it is tried again.
+    pub async fn fail(&self, reason: &str) -> Result<TaskStatus> {
+        let status = self.keeper.heard(self.board.fail_task(self.task(), reason, Some(self.epoch())).await)?;
+        self.keeper.end();
+        Ok(status)
+    }
+
+    /// Gives the task back.
+    pub async fn release(&self) -> Result<()> {
+        self.keeper.heard(self.board.release_task(self.task(), Some(self.epoch())).await)?;
+        self.keeper.end();
+        Ok(())
+    }
+
+    /// Says that the program cannot go on for now.
+    pub async fn block(&self, reason: Option<String>) -> Result<()> {
+        self.update(TaskStatus::Blocked, reason).await
+    }
+
+    /// Says that the program goes on.
+    pub async fn unblock(&self) -> Result<()> {
+        self.update(TaskStatus::InProgress, None).await
+    }
+
+    async fn update(&self, status: TaskStatus, reason: Option<String>) -> Result<()> {
+        let updated = self.board.update_task_status(self.task(), status, reason, Some(self.epoch())).await;
+        self.keeper.heard(updated).map(|_| ())
+    }
+
+    /// Records a decision.
+    pub async fn record_decision(&self, decision: NewDecision) -> Result<DecisionId> {
+        self.keeper.heard(self.board().record_decision(decision).await)
+    }
+
+    /// Records a discovery.
+    pub async fn record_discovery(&self, discovery: NewDiscovery) -> Result<DiscoveryId> {
+        self.keeper.heard(self.board().record_discovery(discovery).await)
+    }
+
+    /// Records an artifact. Returns its id, and the how-manieth with its path it is.
+    pub async fn record_artifact(&self, artifact: NewArtifact) -> Result<(ArtifactId, u64)> {
+        self.keeper.heard(self.board().record_artifact(artifact).await)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if self.keeper.standing() == Standing::Held {
+            let (board, claimed) = (self.board.clone(), self.claimed);
+            self.board.engine.spawn(async move { give_back(&board, claimed).await });
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Leases that are renewed in the background for as long as a program holds them.
+
+use std::time::Duration;
+
+use corkboard_core::board::TaskId;
+use jiff::Timestamp;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+use super::Board;
+use crate::store::StoreError;
+use crate::{Error, Result};
+
+/// What is held.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Held {
+    Task { task: TaskId, epoch: u64 },
+    Orchestrator { epoch: u64 },
+}
+
+impl Held {
+    async fn renew(self, board: &Board) -> Result<Timestamp> {
+        match self {
+            Self::Task { task, epoch } => board.heartbeat(task, Some(epoch)).await,
+            Self::Orchestrator { epoch } => board.renew_orchestrator(epoch).await,
+        }
+    }
+}
+
+/// How it stands with what is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    Held,
+    /// The program is done with it.
+    Ended,
+    /// It is another's, or nobody's: the program should stop.
+    Lost,
+}
+
+/// Renews a lease every third of its length until it is dropped, ended or lost.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    standing: watch::Sender<Standing>,
+    renewing: AbortHandle,
+}
+
+impl Keeper {
+    pub(super) fn new(board: &Board, held: Held, lease: Duration, deadline: Timestamp) -> Self {
+        let standing = watch::Sender::new(Standing::Held);
+        let (told, board) = (standing.clone(), board.clone());
+        let engine = board.engine.clone();
+        let renewing = engine.spawn(async move {
+            let error = renew_until_lost(&board, held, lease, deadline).await;
+            tracing::debug!(board = %board.id, ?held, %error, "what was held is lost");
+            told.send_if_modified(|standing| replace_held(standing, Standing::Lost));
+        });
+        Self { standing, renewing: renewing.abort_handle() }
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        *self.standing.borrow()
+    }
+
+    /// Waits until it is lost. If the program ends it, that never happens.
+    pub(super) async fn lost(&self) {
+        let mut standing = self.standing.subscribe();
+        if standing.wait_for(|standing| *standing == Standing::Lost).await.is_err() {
+            std::future::pending().await
+        }
+    }
+
+    /// The program is done with it.
+    pub(super) fn end(&self) {
+        self.renewing.abort();
+        self.standing.send_if_modified(|standing| replace_held(standing, Standing::Ended));
+    }
+
+    /// Looks at an answer: whoever hears that he is fenced has lost it.
+    pub(super) fn heard<T>(&self, answer: Result<T>) -> Result<T> {
+        if let Err(Error::Refused(corkboard_core::Refusal::Fenced { .. })) = &answer {
+            self.renewing.abort();
+            self.standing.send_if_modified(|standing| replace_held(standing, Standing::Lost));
+        }
+        answer
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.renewing.abort();
+    }
+}
+
+fn replace_held(standing: &mut Standing, by: Standing) -> bool {
+    let is_held = *standing == Standing::Held;
+    if is_held {
+        *standing = by;
+    }
+    is_held
+}
+
+/// Returns why it could not be kept.
+async fn renew_until_lost(board: &Board, held: Held, lease: Duration, deadline: Timestamp) -> Error {
+    let mut deadline = deadline;
+    let mut pause = lease / 3;
+    loop {
+        tokio::time::sleep(pause).await;
+        let left = Duration::try_from(deadline.duration_since(board.engine.time())).unwrap_or_default();
+        // After the deadline the store says that it is lost, if it can be asked at all.
+        let patience = left.max(lease / 3);
+        match tokio::time::timeout(patience, held.renew(board)).await {
+            Ok(Ok(renewed)) => {
+                deadline = renewed;
+                pause = lease / 3;
+            }
+            Ok(Err(error)) if may_pass(&error) && board.engine.time() < deadline => pause = lease / 20,
+            Ok(Err(error)) => return error,
+            Err(_) => return StoreError::Busy { waited: patience }.into(),
+        }
+    }
+}
+
+/// Whether trying again may help.
+fn may_pass(error: &Error) -> bool {
+    let is_closed = matches!(error, Error::Closed);
+    !is_closed && (error.is_retryable() || matches!(error, Error::Store(StoreError::OutcomeUnknown(_))))
+}

@@ -1,0 +1,121 @@
+//! The orchestrator's role, held by a program.
+
+use std::time::Duration;
+
+use corkboard_core::Refusal;
+use tokio::time::Instant;
+
+use super::claim::{Future, due_at};
+use super::keep::{Held, Keeper, Standing};
+use super::{Board, Orchestrating};
+use crate::{Error, Result};
+
+/// Becomes the orchestrator. Made by [`Board::orchestrate`].
+#[must_use = "nothing is acquired until this is awaited"]
+#[derive(Debug, Clone)]
+pub struct Orchestrate {
+    board: Board,
+    lease: Duration,
+    wait: Duration,
+}
+
+/// The orchestrator's role, held by this program. It is renewed in the background while this value lives; dropping it gives
+/// the role back.
+#[derive(Debug)]
+pub struct Orchestrator {
+    role: Orchestrating,
+    keeper: Keeper,
+}
+
+impl Board {
+    /// Becomes the orchestrator, if nobody else is, and stays it: for programs. Await it.
+    pub fn orchestrate(&self, lease: Duration) -> Orchestrate {
+        Orchestrate { board: self.unconditional(), lease, wait: Duration::ZERO }
+    }
+}
+
+impl Orchestrate {
+    /// Stands by that long for another orchestrator to give the role back, or not to be heard of.
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    async fn acquire(self) -> Result<Orchestrator> {
+        const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+        let Self { board, lease, wait } = self;
+        let until = Instant::now() + wait.min(LONGEST);
+        let mut changes = board.engine.changes(&board.slot);
+        loop {
+            changes.mark();
+            let is_last = wait.is_zero() || Instant::now() >= until;
+            let view = board.view().await?;
+            let own = |lease: &corkboard_core::board::Lease| lease.holder.as_str() == board.actor.principal;
+            if is_last || view.state().orchestrator().is_none_or(own) {
+                match board.acquire_orchestrator(lease).await {
+                    Ok(role) => return Ok(Orchestrator::new(&board, role, lease)),
+                    Err(Error::Refused(Refusal::OrchestratorHeld { .. })) if !is_last => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            changes.wait(until.min(due_at(&view))).await?;
+        }
+    }
+}
+
+impl IntoFuture for Orchestrate {
+    type Output = Result<Orchestrator>;
+    type IntoFuture = Future<'static, Orchestrator>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.acquire())
+    }
+}
+
+impl Orchestrator {
+    fn new(board: &Board, role: Orchestrating, lease: Duration) -> Self {
+        let keeper = Keeper::new(board, Held::Orchestrator { epoch: role.epoch() }, lease, role.deadline());
+        Self { role, keeper }
+    }
+
+    /// The role's epoch.
+    pub fn epoch(&self) -> u64 {
+        self.role.epoch()
+    }
+
+    /// The board; every command of this handle carries the epoch, and renews the role.
+    pub fn board(&self) -> Board {
+        self.role.board()
+    }
+
+    /// Whether it is known that the role is no longer this program's.
+    pub fn is_lost(&self) -> bool {
+        self.keeper.standing() == Standing::Lost
+    }
+
+    /// Waits until the role is no longer this program's. Never returns once it is given back.
+    pub async fn lost(&self) {
+        self.keeper.lost().await;
+    }
+
+    /// Gives the role back.
+    pub async fn release(&self) -> Result<()> {
+        self.keeper.heard(self.role.clone().release().await)?;
+        self.keeper.end();
+        Ok(())
+    }
+}
+
+impl Drop for Orchestrator {
+    fn drop(&mut self) {
+        if self.keeper.standing() == Standing::Held {
+            let role = self.role.clone();
+            let engine = role.board().engine.clone();
+            engine.spawn(async move {
+                if let Err(error) = role.release().await {
+                    tracing::debug!(%error, "the orchestrator's role could not be given back; its lease will end");
+                }
+            });
+        }
+    }
+}

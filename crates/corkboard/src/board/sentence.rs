@@ -1,0 +1,100 @@
+//! A board's changes in plain sentences, one line each.
+
+use std::fmt;
+
+use corkboard_core::board::{ReviewStatus, TaskStatus};
+use serde::Serialize;
+
+use super::BoardChange;
+
+/// More of a text than this is not shown.
+const LONGEST: usize = 160;
+
+impl fmt::Display for BoardChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BoardCreated { name, by } => write!(f, "{by} made the board {}.", quoted(name)),
+            Self::BoardEdited { fields } => write!(f, "The board's {} changed.", listed(fields)),
+            Self::BoardEnded { status, outcome: Some(outcome) } => write!(f, "The board is {status}: {outcome}."),
+            Self::BoardEnded { status, outcome: None } => write!(f, "The board is {status}."),
+            Self::Orchestrator { to: Some(to), .. } => write!(f, "{to} is the orchestrator."),
+            Self::Orchestrator { from: Some(from), .. } => write!(f, "{from} is no longer the orchestrator."),
+            Self::Orchestrator { .. } => write!(f, "Nobody is the orchestrator."),
+            Self::TaskAdded { task, title, status, by } => {
+                write!(f, "{by} added {task} {}", quoted(title))?;
+                if *status == TaskStatus::Pending { write!(f, ".") } else { write!(f, ", which is {status}.") }
+            }
+            Self::TaskEdited { task, fields } => write!(f, "{task}'s {} changed.", listed(fields)),
+            Self::DependenciesAdded { task, on } => {
+                let on: Vec<_> = on.iter().map(ToString::to_string).collect();
+                write!(f, "{task} now waits for {}.", listed(&on))
+            }
+            Self::TaskMoved { task, title, from, to, by, reason } => {
+                let by = by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
+                let reason = reason.as_ref().map_or_else(String::new, |reason| format!(": {}", shortened(reason)));
+                write!(f, "{task} {} went from {from} to {to}{by}{reason}.", quoted(title))
+            }
+            Self::TaskHeldBy { task, to: Some(to), .. } => write!(f, "{task} is {to}'s."),
+            Self::TaskHeldBy { task, from: Some(from), .. } => write!(f, "{task} is no longer {from}'s."),
+            Self::TaskHeldBy { task, .. } => write!(f, "{task} is nobody's."),
+            Self::TaskReviewed { task, verdict, by, comments } => {
+                let verdict = match verdict {
+                    ReviewStatus::Approved => "was approved",
+                    ReviewStatus::NeedsRework => "needs rework",
+                    ReviewStatus::Rejected => "was rejected",
+                };
+                let by = by.as_ref().map_or_else(String::new, |by| format!(", says {by}"));
+                let comments = comments.as_ref().map_or_else(String::new, |said| format!(": {}", shortened(said)));
+                write!(f, "{task} {verdict}{by}{comments}.")
+            }
+            Self::DecisionMade { decision, question, choice, by } => {
+                write!(f, "{by} decided {decision}: {} {}.", shortened(question), quoted(choice))
+            }
+            Self::DecisionSuperseded { decision, by } => write!(f, "{decision} was superseded by {by}."),
+            Self::DiscoveryMade { discovery, kind, content, by } => {
+                write!(f, "{by} found {discovery} ({}): {}.", written(kind), shortened(content))
+            }
+            Self::ArtifactRecorded { artifact, path, version, by } => {
+                write!(f, "{by} recorded {artifact}: {}, version {version}.", quoted(path))
+            }
+            Self::ChoiceAdded { choice, question, options } => {
+                let options: Vec<_> = options.iter().map(|option| quoted(option)).collect();
+                write!(f, "{choice} is to be decided: {} Between {}.", shortened(question), listed(&options))
+            }
+            Self::BranchChosen { choice, option, by } => {
+                let by = by.as_ref().map_or("somebody", |by| by);
+                write!(f, "{by} chose {} in {choice}.", quoted(option))
+            }
+        }
+    }
+}
+
+/// A text in quotation marks, without line ends.
+fn quoted(text: &str) -> String {
+    format!("{:?}", shortened(text))
+}
+
+/// The beginning of a text, on one line, without the full stop that the sentence has itself.
+fn shortened(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.strip_suffix('.').unwrap_or(&line).to_owned(),
+    }
+}
+
+fn listed(items: &[impl AsRef<str>]) -> String {
+    match items {
+        [] => "nothing".into(),
+        [only] => only.as_ref().into(),
+        [most @ .., last] => {
+            let most: Vec<_> = most.iter().map(AsRef::as_ref).collect();
+            format!("{} and {}", most.join(", "), last.as_ref())
+        }
+    }
+}
+
+/// As it is written in JSON.
+fn written(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(Into::into)).unwrap_or_default()
+}

@@ -1,0 +1,52 @@
+//! Waiting for a space to change, whoever changes it.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use corkboard_core::Space;
+use tokio::sync::futures::OwnedNotified;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::{Engine, Slot};
+use crate::{Error, Result};
+
+/// Tells when a space may have changed: by this process, whether that is written yet or not, or by another one.
+pub(crate) struct Changes<S: Space> {
+    engine: Arc<Engine<S>>,
+    slot: Arc<Slot<S>>,
+    stored: watch::Receiver<u64>,
+    published: Pin<Box<OwnedNotified>>,
+}
+
+impl<S: Space> Engine<S> {
+    /// Begins to listen.
+    pub(crate) fn changes(self: &Arc<Self>, slot: &Arc<Slot<S>>) -> Changes<S> {
+        let (engine, slot, stored) = (self.clone(), slot.clone(), self.store.changes(&slot.id));
+        let published = Box::pin(slot.published.clone().notified_owned());
+        Changes { engine, slot, stored, published }
+    }
+}
+
+impl<S: Space> Changes<S> {
+    /// What happens from now on is not missed by the next wait. Call it before looking at the state.
+    pub(crate) fn mark(&mut self) {
+        self.published.set(self.slot.published.clone().notified_owned());
+        self.published.as_mut().enable();
+        self.stored.borrow_and_update();
+    }
+
+    /// Waits until the space may have changed since the mark, or until that time.
+    pub(crate) async fn wait(&mut self, until: Instant) -> Result<()> {
+        let closing = self.engine.closing.notified();
+        if self.engine.is_closed() {
+            return Err(Error::Closed);
+        }
+        tokio::select! {
+            () = &mut self.published => Ok(()),
+            changed = self.stored.changed() => changed.map_err(|_| Error::Closed),
+            () = closing => Err(Error::Closed),
+            () = tokio::time::sleep_until(until) => Ok(()),
+        }
+    }
+}
