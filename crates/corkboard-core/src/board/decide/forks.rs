@@ -18,6 +18,9 @@ use super::{Draft, Reply};
 use crate::id::check_principal;
 use crate::{AgentId, BoardId, Refusal};
 
+/// No epoch gets this far by being counted; a larger one would leave none for those to come.
+const MOST_EPOCHS: u64 = 1 << 53;
+
 impl Draft<'_> {
     pub(super) fn fork(&mut self, image: &BoardImage, from: &ForkedFrom) -> Reply {
         if self.state.info().is_some() {
@@ -43,6 +46,8 @@ impl Draft<'_> {
 
     fn check_image(&self, image: &BoardImage) -> Result<(), Refusal> {
         let BoardImage { info: _, tasks, decisions, discoveries, artifacts, choices, contributions, .. } = image;
+        let epochs = tasks.iter().map(|task| task.epoch).chain([image.orchestrator_epoch]);
+        expect(epochs.max() < Some(MOST_EPOCHS), || "nothing is given away that often".into())?;
         expect_numbered(tasks.iter().map(|task| task.id))?;
         expect_numbered(decisions.iter().map(|decision| decision.id))?;
         expect_numbered(discoveries.iter().map(|discovery| discovery.id))?;
