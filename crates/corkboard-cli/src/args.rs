@@ -16,7 +16,7 @@ const DEFAULT_FILE: &str = "corkboard/corkboard.db";
 /// Working memory for LLM agents and for the people who work with them.
 ///
 /// Every agent remembers entries (a JSON value under a key) and notes (lines of free text). Scopes below them fall back
-/// to what is above. Any number of processes may use one store at a time, and what a command acknowledged is on disk.
+/// to what is above. Boards hold the tasks that several agents work on together. Any number of processes may use one store at a time, and what a command acknowledged is on disk.
 #[derive(Parser)]
 #[command(name = "cork", version, after_help = AFTER_HELP, max_term_width = 110, disable_help_subcommand = true)]
 pub(crate) struct Cli {
@@ -32,6 +32,8 @@ Examples:
   cork memory get user_name
   cork --agent researcher memory list
   cork memory watch --from 0
+  cork board create 'Add login' --goal 'Users sign in with a password'
+  cork --board add-login-1a2b3c4d task list --view ready
 
 Exit codes:
   0  done
@@ -62,6 +64,10 @@ pub(crate) struct Global {
         hide_env_values = true
     )]
     pub(crate) agent: String,
+
+    /// Which board, for commands about boards and tasks
+    #[arg(long, global = true, value_name = "ID", env = "CORK_BOARD", hide_env_values = true)]
+    pub(crate) board: Option<String>,
 
     /// In whose name: entries and the log show it as author [default: $USER]
     #[arg(long = "as", global = true, value_name = "NAME", value_parser = name_argument)]

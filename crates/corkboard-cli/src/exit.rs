@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use corkboard::store::StoreError;
-use corkboard::transfer::TransferError;
-use corkboard::{Error, ErrorKind, LimitName, Refusal, Sealing, SnapshotError};
+use corkboard::boards::{BoardInfo, Hindrance, Task, TaskId, TaskRef, TaskStatus};
+use corkboard::{AgentId, Error, ErrorKind, LimitName, Refusal};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::draw;
+use crate::hint::hint;
 use crate::output::{EntryView, clip, one_line, value_text};
 
 /// The most of a value that an error shows.
@@ -160,11 +161,21 @@ enum Details<'a> {
     RevConflict { expected: u64, current_rev: u64 },
     Limit { limit: LimitName, used: u64, allowed: u64 },
     Notebook { problems: &'a [corkboard::notebook::Problem] },
+    Cycle { path: &'a [TaskRef] },
+    TaskMove { task: TaskId, from: TaskStatus, to: TaskStatus, allowed: &'a [TaskStatus] },
+    NotReady { task: TaskId, hindrances: &'a [Hindrance] },
+    TaskHeld { task: TaskId, holder: &'a AgentId, until: Option<Timestamp> },
+    OrchestratorHeld { holder: &'a AgentId, until: Timestamp },
+    Fenced { what: &'a str, holder: Option<&'a AgentId>, epoch: u64 },
+    TaskConflict { expected: u64, current: &'a Task },
+    BoardConflict { expected: u64, current: &'a BoardInfo },
+    NoBranch { options: &'a [String] },
+    Unfinished { unfinished: u64 },
 }
 
 impl Problem<'_> {
     fn text(&self) -> String {
-        let mut text = format!("error: {}", self.message);
+        let mut text = format!("error: {}", plain(&self.message));
         if let Details::Conflict { current: Some(entry), .. } = &self.details {
             let value = clip(&one_line(&value_text(entry.value)), SHOWN_VALUE);
             text += &format!("\ncurrent value, version {}, by {}: {value}", entry.version, entry.metadata.author);
@@ -173,7 +184,7 @@ impl Problem<'_> {
             text = format!("error: nothing was applied\n{}", draw::problems(problems));
         }
         if let Some(hint) = &self.hint {
-            text += &format!("\nhint: {hint}");
+            text += &format!("\nhint: {}", plain(hint));
         }
         text
     }
@@ -200,122 +211,42 @@ impl Problem<'_> {
     }
 }
 
+/// A message may quote what was remembered: nothing of it reaches the terminal but text and lines.
+fn plain(text: &str) -> String {
+    text.split('\n').map(one_line).collect::<Vec<_>>().join("\n")
+}
+
 fn of_library(error: &Error) -> Problem<'_> {
     let details = match error {
-        Error::Refused(Refusal::Conflict { key, expected, current }) => {
-            let current = current.as_deref().map(|entry| Box::new(EntryView::new(key, entry)));
-            Details::Conflict { key: key.as_str(), expected: *expected, current }
-        }
-        Error::Refused(Refusal::RevConflict { expected, current }) => {
-            Details::RevConflict { expected: *expected, current_rev: *current }
-        }
-        Error::Refused(Refusal::Limit { limit, used, allowed }) => {
-            Details::Limit { limit: *limit, used: *used, allowed: *allowed }
-        }
+        Error::Refused(refusal) => refusal_details(refusal),
         Error::NotebookProblems { problems } => Details::Notebook { problems },
         _ => Details::None {},
     };
     Problem { code: error.code(), message: error.to_string(), hint: hint(error), details }
 }
 
-/// What to do about an error, where that is not plain from what it says.
-fn hint(error: &Error) -> Option<String> {
-    Some(match error {
-        Error::Refused(refusal) => return refusal_hint(refusal),
-        Error::ScopeDisposed { .. } => "`cork scope list` shows the scopes there are".into(),
-        Error::NewerFormat { .. } => "a newer cork can read it".into(),
-        Error::Damaged { .. } => "`cork doctor` looks for damage".into(),
-        Error::Snapshot(error) => return snapshot_hint(error),
-        Error::Store(error) => return store_hint(error),
-        Error::Transfer(error) => return transfer_hint(error),
-        _ => return None,
-    })
-}
-
-fn transfer_hint(error: &TransferError) -> Option<String> {
-    Some(match error {
-        TransferError::Source(error) | TransferError::Target(error) => return store_hint(error),
-        TransferError::NoSuchSpace { .. } => "`cork stats --all` shows the agents there are".into(),
-        TransferError::NewerVersion { .. } => "a newer cork can read it".into(),
-        TransferError::NotAnExport(_) => "`cork export` and `cork snapshot store` write such files".into(),
-        TransferError::Spool(_) => "TMPDIR names the folder for temporary files".into(),
-        _ => return None,
-    })
-}
-
-fn refusal_hint(refusal: &Refusal) -> Option<String> {
-    Some(match refusal {
-        Refusal::Conflict { current: Some(entry), .. } => {
-            format!("look at what is there now, then try again with --if-version {}", entry.version)
+fn refusal_details(refusal: &Refusal) -> Details<'_> {
+    match refusal {
+        Refusal::Conflict { key, expected, current } => {
+            let current = current.as_deref().map(|entry| Box::new(EntryView::new(key, entry)));
+            Details::Conflict { key: key.as_str(), expected: *expected, current }
         }
-        Refusal::Conflict { current: None, .. } => "to create it, use --if-version 0".into(),
         Refusal::RevConflict { expected, current } => {
-            format!("`cork memory watch --from {expected}` shows what changed; then try again with --if-rev {current}")
+            Details::RevConflict { expected: *expected, current_rev: *current }
         }
-        Refusal::NotebookConflict { current, .. } => {
-            format!("`cork notebook history` shows what changed; then try again with --if-version {current}")
+        Refusal::Limit { limit, used, allowed } => Details::Limit { limit: *limit, used: *used, allowed: *allowed },
+        Refusal::Cycle { path } => Details::Cycle { path },
+        Refusal::TaskMove { task, from, to, allowed } => {
+            Details::TaskMove { task: *task, from: *from, to: *to, allowed }
         }
-        Refusal::NotText { key, .. } => format!("`cork memory set {key} …` replaces the value"),
-        Refusal::NoEntry { .. } => "`cork memory list` shows what there is".into(),
-        Refusal::ScopeGone { .. } => "`cork scope list` shows the scopes there are".into(),
-        Refusal::AgentMismatch { found, .. } => format!("to restore it to its own agent, use --agent {found}"),
-        Refusal::IdempotencyMismatch { .. } => "a key names one request; another request needs another key".into(),
-        Refusal::Limit { limit, .. } => match limit {
-            LimitName::EntryBytes | LimitName::CommandBytes => "split the value over several keys".into(),
-            LimitName::NoteBytes => "keep long texts in an entry: `cork memory set KEY -`".into(),
-            LimitName::EntriesPerAgent | LimitName::StateBytes => {
-                "`cork memory list` shows what there is; `cork memory remove` makes room".into()
-            }
-            LimitName::LearningsPerNotebook | LimitName::SnippetsPerNotebook => {
-                "`cork notebook show` shows them; an `ARCHIVE` bullet makes room".into()
-            }
-            LimitName::NotesPerAgent => "`cork memory note remove` makes room".into(),
-            LimitName::ScopesPerAgent => "`cork scope list` shows them; `cork scope dispose` makes room".into(),
-            _ => return None,
-        },
-        _ => return None,
-    })
-}
-
-fn snapshot_hint(error: &SnapshotError) -> Option<String> {
-    Some(match error {
-        SnapshotError::Newer { .. } => "a newer cork can read it".into(),
-        SnapshotError::Damaged(_) => "nothing was changed; another copy of it may be whole".into(),
-        SnapshotError::NeedsKey { sealed_with: Sealing::Passphrase(_) } => {
-            "give it by --passphrase-file, or in CORK_SNAPSHOT_PASSPHRASE".into()
-        }
-        SnapshotError::NeedsKey { .. } => "give it by --key-file".into(),
-        SnapshotError::NotSealed => {
-            "anyone can have written it; if you trust it, try without --passphrase-file, --key-file and \
-             CORK_SNAPSHOT_PASSPHRASE"
-                .into()
-        }
-        _ => return None,
-    })
-}
-
-fn store_hint(error: &StoreError) -> Option<String> {
-    Some(match error {
-        // What is wrong with a server is in the error.
-        StoreError::Url { url, .. } if url.starts_with("redis") || url.starts_with("postgres") => return None,
-        StoreError::Url { url, .. } => match url.contains(':') || url.is_empty() {
-            true => "--store or CORK_STORE takes, for example, sqlite:corkboard.db".into(),
-            false => format!("did you mean --store sqlite:{url}?"),
-        },
-        StoreError::Locked { .. } => "it keeps the store to itself until it ends; wait, or use another --store".into(),
-        StoreError::Busy { .. } => "nothing was written; try again".into(),
-        StoreError::Unavailable(_) => {
-            "nothing was written; check the path and its permissions, or the server, and try again".into()
-        }
-        StoreError::OutcomeUnknown(_) => {
-            "look before you try again; with --idempotency-key, trying again is always safe".into()
-        }
-        StoreError::Failed(_) => "check the disk, then try again; `cork doctor` looks for damage".into(),
-        StoreError::Corrupt(_) => "check the disk; a backup of the file may help".into(),
-        StoreError::NewerFormat { .. } => "a newer cork can read it".into(),
-        StoreError::Compacted { oldest } => format!("start with --from {}", oldest.saturating_sub(1)),
-        StoreError::Future { head, .. } => format!("start with --from {head}"),
-        StoreError::Diverged => "start again with --from 0".into(),
-        StoreError::Closed => return None,
-    })
+        Refusal::NotReady { task, hindrances } => Details::NotReady { task: *task, hindrances },
+        Refusal::TaskHeld { task, holder, until } => Details::TaskHeld { task: *task, holder, until: *until },
+        Refusal::OrchestratorHeld { holder, until } => Details::OrchestratorHeld { holder, until: *until },
+        Refusal::Fenced { what, holder, epoch } => Details::Fenced { what, holder: holder.as_ref(), epoch: *epoch },
+        Refusal::TaskConflict { expected, current } => Details::TaskConflict { expected: *expected, current },
+        Refusal::BoardConflict { expected, current } => Details::BoardConflict { expected: *expected, current },
+        Refusal::NoBranch { options, .. } => Details::NoBranch { options },
+        Refusal::Unfinished { unfinished } => Details::Unfinished { unfinished: *unfinished },
+        _ => Details::None {},
+    }
 }

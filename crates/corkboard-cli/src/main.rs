@@ -1,16 +1,19 @@
 //! `cork`: Corkboard on the command line.
 
 mod args;
+mod board;
 mod commands;
 mod conditions;
 mod draw;
 mod exit;
+mod hint;
 mod input;
 mod output;
 mod place;
 mod progress;
 mod session;
 mod whole_file;
+mod words;
 
 use std::process::ExitCode;
 

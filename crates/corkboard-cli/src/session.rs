@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use corkboard::store::{self, Store, StoreUrl};
-use corkboard::{Actor, AgentMemory, Corkboard, Error, Options, WorkingMemory};
+use corkboard::{Actor, AgentMemory, Board, Corkboard, Error, Options, WorkingMemory};
 
 use crate::args::Global;
 use crate::exit::Failure;
@@ -16,6 +16,8 @@ pub(crate) struct Session {
     pub(crate) output: Output,
     /// In whose name tools are called.
     pub(crate) tool_actor: Actor,
+    /// The board that the command line or the environment names.
+    pub(crate) board_id: Option<String>,
 }
 
 impl Session {
@@ -23,7 +25,12 @@ impl Session {
         let options = Options { actor: global.actor(), ..Options::default() };
         let board = Corkboard::open_with(&global.store_url()?, options).await?;
         match board.agent(&global.agent) {
-            Ok(agent) => Ok(Self { board, agent, output: Output::new(global.json), tool_actor: global.tool_actor() }),
+            Ok(agent) => {
+                let (output, tool_actor) = (Output::new(global.json), global.tool_actor());
+                // A variable that is set to nothing is not set.
+                let board_id = global.board.clone().filter(|id| !id.is_empty());
+                Ok(Self { board, agent, output, tool_actor, board_id })
+            }
             Err(error) => {
                 board.close().await?;
                 Err(error.into())
@@ -33,6 +40,15 @@ impl Session {
 
     pub(crate) fn memory(&self) -> WorkingMemory {
         self.agent.working()
+    }
+
+    /// The board that `--board` or `CORK_BOARD` names.
+    pub(crate) fn open_board(&self) -> Result<Board, Failure> {
+        match &self.board_id {
+            Some(id) => Ok(self.board.board(id)?),
+            None => Err(Failure::invalid("no_board_named", "which board?")
+                .hint("name it by --board, or in CORK_BOARD; `cork board list` shows the boards there are")),
+        }
     }
 
     /// Lets go of the store. What the command met counts more than what closing meets.

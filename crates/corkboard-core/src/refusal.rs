@@ -174,6 +174,12 @@ pub enum Refusal {
         /// The key.
         key: String,
     },
+    /// A task of a batch has a key that would be read as a task's id.
+    #[error("{key:?} cannot be the key of a task: it reads like a task's id")]
+    KeyReadsAsId {
+        /// The key.
+        key: String,
+    },
     /// Tasks would wait for one another. Nothing was added.
     #[error("these tasks would wait for one another: {}", arrows(path))]
     Cycle {
@@ -191,6 +197,17 @@ pub enum Refusal {
         to: TaskStatus,
         /// The states that it can move to.
         allowed: Vec<TaskStatus>,
+    },
+    /// A task moves to that state, but not by this command: what did not fail is not retried, what is under review is not
+    /// failed by its worker.
+    #[error("{task} is {from}: it can become {to}, but not by this")]
+    NotThisWay {
+        /// Which task.
+        task: TaskId,
+        /// The state that it is in.
+        from: TaskStatus,
+        /// The state that was asked for.
+        to: TaskStatus,
     },
     /// A task cannot begin yet.
     #[error("{task} cannot begin yet: {}", because(hindrances))]
@@ -292,6 +309,12 @@ pub enum Refusal {
         /// What is wrong with it.
         reason: String,
     },
+    /// A board to be copied that no sequence of commands leads to.
+    #[error("that is no board: {reason}")]
+    BoardContradicts {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A task that was cancelled because of another comes back only when that one is tried again, and it cannot be.
     #[error("{task} was cancelled because of {cause}, which did not fail and cannot be tried again")]
     CauseNotRetried {
@@ -335,8 +358,17 @@ pub enum Refusal {
 }
 
 fn arrows(path: &[TaskRef]) -> String {
+    use alloc::format;
     use alloc::string::ToString;
-    path.iter().map(ToString::to_string).collect::<Vec<_>>().join(" -> ")
+    /// Of a longer way, only its two ends are shown.
+    const SHOWN: usize = 20;
+    let named: Vec<_> = path.iter().map(ToString::to_string).collect();
+    match (named.get(..SHOWN / 2), named.get(named.len().saturating_sub(SHOWN / 2)..)) {
+        (Some(begin), Some(end)) if named.len() > SHOWN => {
+            format!("{} -> ({} more) -> {}", begin.join(" -> "), named.len() - SHOWN, end.join(" -> "))
+        }
+        _ => named.join(" -> "),
+    }
 }
 
 fn or_nothing(allowed: &[TaskStatus]) -> String {

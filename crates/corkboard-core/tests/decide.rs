@@ -229,6 +229,33 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         Refusal::NotebookConflict { .. } => "notebook conflict",
         Refusal::Unreadable { .. } => "unreadable",
         Refusal::NotebookContradicts { .. } => "notebook contradicts",
+        Refusal::NoBoard
+        | Refusal::BoardExists
+        | Refusal::BoardEnded { .. }
+        | Refusal::NotOnBoard { .. }
+        | Refusal::UnknownMember { .. }
+        | Refusal::DuplicateMember { .. }
+        | Refusal::KeyReadsAsId { .. }
+        | Refusal::Cycle { .. }
+        | Refusal::TaskMove { .. }
+        | Refusal::NotThisWay { .. }
+        | Refusal::NotReady { .. }
+        | Refusal::AlreadyBegun { .. }
+        | Refusal::TaskHeld { .. }
+        | Refusal::OrchestratorHeld { .. }
+        | Refusal::Fenced { .. }
+        | Refusal::TaskConflict { .. }
+        | Refusal::BoardConflict { .. }
+        | Refusal::NotAuthor { .. }
+        | Refusal::Superseded { .. }
+        | Refusal::AlreadyChosen { .. }
+        | Refusal::NoBranch { .. }
+        | Refusal::BadChoice { .. }
+        | Refusal::BoardContradicts { .. }
+        | Refusal::CauseNotRetried { .. }
+        | Refusal::Unfinished { .. }
+        | Refusal::LeaseLength { .. }
+        | Refusal::Checksum { .. } => "a board's: see board_refusals.rs",
     }
 }
 

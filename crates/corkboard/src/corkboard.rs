@@ -145,9 +145,10 @@ impl Corkboard {
                 if runtimes.len().is_power_of_two() {
                     runtimes.retain(|_, runtime| runtime.strong_count() > 0);
                 }
-                let Inner { agents, conversations, events, .. } = &*self.inner;
-                let (agents, conversations, events) = (agents.clone(), conversations.clone(), events.clone());
-                let runtime = AgentRuntime::new(id.clone(), agents, conversations, events, self.inner.clone());
+                let Inner { agents, boards, conversations, events, .. } = &*self.inner;
+                let (engines, conversations, events) =
+                    ((agents.clone(), boards.clone()), conversations.clone(), events.clone());
+                let runtime = AgentRuntime::new(id.clone(), engines, conversations, events, self.inner.clone());
                 let runtime = Arc::new(runtime);
                 runtimes.insert(id, Arc::downgrade(&runtime));
                 Ok(runtime)

@@ -46,9 +46,9 @@ mod search;
 mod snapshot;
 
 pub use board::{
-    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardView, BoardWatch, Claim, ClaimTask,
-    CreateBoard, Edge, EdgeType, Fork, Orchestrate, Orchestrating, Orchestrator, RecordArtifact, TaskDocument,
-    TaskGraph, WorkOn,
+    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardSearch, BoardView, BoardWatch,
+    Claim, ClaimTask, CreateBoard, Edge, EdgeType, Fork, GraphFormat, Orchestrate, Orchestrating, Orchestrator,
+    RecordArtifact, TaskDocument, TaskGraph, WorkOn,
 };
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};

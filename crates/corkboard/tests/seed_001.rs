@@ -10,12 +10,16 @@
 mod common;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use corkboard::boards::{NewBoard, NewBranch, NewChoice, NewTask, TaskResult};
 use corkboard::tools::{
     MemorySearchTool, MemoryWriteTool, ScratchNoteTool, Tool, ToolContext, ToolError, ToolFormat, ToolOutput,
     ToolRegistry, ToolSet, WriteSessionHandoffTool,
 };
-use corkboard::{ContextRequest, Corkboard, EntryMetadata, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
+use corkboard::{
+    Actor, ActorKind, ContextRequest, Corkboard, EntryMetadata, Role, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY,
+};
 use serde_json::{Value, json};
 
 use common::{Home, in_time, on_every_store, start};
@@ -353,15 +357,35 @@ async fn the_contracts_names_hold() {
     assert_eq!((SESSION_HANDOFF_KEY, SCRATCHPAD_KEY), ("session-handoff", "scratchpad"));
 }
 
+/// All tools, and the board that their examples speak of, at the moment at which that tool is called.
+async fn with_a_board(tool: &str) -> ToolRegistry {
+    let corkboard = Home::memory().open().await;
+    let new = NewBoard { name: "Auth".into(), goal: "JWT".into(), ..NewBoard::default() };
+    let worker = Actor { principal: "A".into(), kind: ActorKind::Agent, role: Role::Worker };
+    let board = corkboard.create_board(new).id("auth-1a2b3c4d").await.unwrap().acting_as(worker);
+    let reviewed = NewTask { needs_review: true, ..NewTask::new("Build it") };
+    let tasks = vec![NewTask::new("Design it"), reviewed, NewTask::new("with jose"), NewTask::new("with another")];
+    let branch = |name: &str, task: &str| NewBranch { name: name.into(), tasks: vec![task.into()] };
+    let (ids, _) = board.add_tasks(tasks, vec![]).await.unwrap();
+    let options = vec![branch("jose", "T-3"), branch("another", "T-4")];
+    let choice = NewChoice { question: "Which library?".into(), options };
+    board.add_tasks(vec![], vec![choice]).await.unwrap();
+    board.claim_task(Some(ids[1]), Duration::from_secs(60)).await.unwrap();
+    if tool == "review_task" {
+        let result = TaskResult { summary: "done".into(), next_steps: vec![] };
+        board.complete_task(ids[1], result, None).await.unwrap();
+    }
+    ToolRegistry::with_sets(&corkboard, &ToolSet::ALL)
+}
+
 /// In each provider's form: closed objects, described, with an example that is a correct call.
 #[tokio::test]
 async fn definitions_are_strict_in_every_format_and_their_examples_are_right() {
     let board = Home::memory().open().await;
-    let tools = ToolRegistry::with_sets(&board, &ToolSet::ALL);
-    let context = ToolContext::agent("A").in_conversation("c");
-    for definition in tools.definitions() {
+    let context = ToolContext::agent("A").in_conversation("c").on_board("auth-1a2b3c4d");
+    for definition in ToolRegistry::with_sets(&board, &ToolSet::ALL).definitions() {
         let name = definition.name;
-        tools.call(name, definition.example.clone(), &context).await.unwrap();
+        with_a_board(name).await.call(name, definition.example.clone(), &context).await.unwrap();
         let mut strict = definition.example.clone();
         assert_eq!(definition.schema["additionalProperties"], json!(false), "{name}");
         let openai = definition.in_format(ToolFormat::OpenAi);
@@ -385,7 +409,7 @@ async fn definitions_are_strict_in_every_format_and_their_examples_are_right() {
         for property in properties.keys() {
             strict.as_object_mut().unwrap().entry(property.clone()).or_insert(Value::Null);
         }
-        tools.call(name, strict, &context).await.unwrap();
+        with_a_board(name).await.call(name, strict, &context).await.unwrap();
         let anthropic = definition.in_format(ToolFormat::Anthropic);
         if name == "memory" {
             assert_eq!(anthropic, json!({"type": "memory_20250818", "name": "memory"}));

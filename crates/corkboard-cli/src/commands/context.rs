@@ -1,6 +1,7 @@
 //! `cork context`: what to tell a model of an agent's memory.
 
 use clap::{Args, ValueEnum};
+use corkboard::boards::TaskId;
 use corkboard::context::{LeftOut, SectionReport, Strategy, Why};
 use corkboard::{Composition, ContextRequest};
 
@@ -10,7 +11,7 @@ use crate::session::Session;
 
 /// Compose a prompt from what an agent remembers, within a budget of tokens
 ///
-/// What seldom changes comes first, so that a provider's prompt cache keeps hitting. Tokens are those of OpenAI's o200k_base;
+/// With --board or CORK_BOARD, the board's goal and constraints too. What seldom changes comes first, so that a provider's prompt cache keeps hitting. Tokens are those of OpenAI's o200k_base;
 /// for other vendors' models the count is an estimate.
 #[derive(Args)]
 #[command(after_help = "\
@@ -18,6 +19,7 @@ Examples:
   cork context
   cork context --budget 2000 --query 'deploy to staging'
   cork context --conversation chat-1 --sections
+  cork --board add-login-1a2b3c4d context --task T-1
   cork --json context --strategy compact")]
 pub(crate) struct Context {
     /// How many tokens it may have [default: 8000]
@@ -27,6 +29,10 @@ pub(crate) struct Context {
     /// Show the scratchpad of this conversation too
     #[arg(long, value_name = "ID", env = "CORK_CONVERSATION", hide_env_values = true)]
     conversation: Option<String>,
+
+    /// Show what concerns this task of the board that --board or CORK_BOARD names
+    #[arg(long, value_name = "TASK")]
+    task: Option<TaskId>,
 
     /// Add what is found for this and not shown otherwise
     #[arg(long, value_name = "TEXT")]
@@ -63,6 +69,11 @@ impl Context {
         request.budget = self.budget;
         // A variable that is set to nothing is not set.
         request.conversation = self.conversation.filter(|id| !id.is_empty());
+        request.board = match self.task {
+            Some(_) => Some(session.open_board()?.id().to_string()),
+            None => session.board_id.clone(),
+        };
+        request.task = self.task;
         request.query = self.query;
         #[allow(unused_mut, reason = "without the feature `model` nothing is added")]
         let mut composer = session.agent.context_window();
@@ -84,7 +95,8 @@ impl Context {
     }
 }
 
-fn sections(window: &Composition) -> String {
+/// What each section uses and leaves out.
+pub(super) fn sections(window: &Composition) -> String {
     let total = format!("{} of {} tokens", window.tokens, window.budget);
     if window.sections.is_empty() {
         return total;

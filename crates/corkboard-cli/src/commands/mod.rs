@@ -1,6 +1,8 @@
 //! One file per command: its arguments, its help, what it does.
 
 mod activity;
+mod board;
+mod choose;
 mod completions;
 mod context;
 mod doctor;
@@ -13,6 +15,7 @@ mod notebook;
 mod scope;
 mod snapshot;
 mod stats;
+mod task;
 mod tools;
 
 use std::io::IsTerminal;
@@ -32,6 +35,11 @@ pub(crate) enum Command {
     Scope(scope::ScopeCommand),
     #[command(subcommand)]
     Notebook(notebook::Notebook),
+    #[command(subcommand)]
+    Board(board::BoardCommand),
+    #[command(subcommand)]
+    Task(task::TaskCommand),
+    Choose(choose::Choose),
     Handoff(handoff::Handoff),
     Activity(activity::Activity),
     #[command(subcommand)]
@@ -77,6 +85,9 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Memory(memory) => memory.run(&session).await,
         Command::Scope(scope) => scope.run(&session).await,
         Command::Notebook(notebook) => notebook.run(&session).await,
+        Command::Board(board) => board.run(&session).await,
+        Command::Task(task) => task.run(&session).await,
+        Command::Choose(choose) => choose.run(&session).await,
         Command::Handoff(handoff) => handoff.run(&session).await,
         Command::Activity(activity) => activity.run(&session).await,
         Command::Tools(tools) => tools.run(&session).await,

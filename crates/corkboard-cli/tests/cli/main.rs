@@ -8,6 +8,9 @@
     reason = "in a test, helpers included, a panic is the way to fail"
 )]
 
+mod board;
+mod board_watch;
+mod board_workers;
 mod context;
 mod doctor;
 mod errors;
@@ -28,6 +31,7 @@ mod search;
 mod snapshot;
 mod stats;
 mod support;
+mod task;
 mod tools;
 mod transfer;
 mod values;

@@ -98,7 +98,8 @@ pub enum BoardCommand {
         /// Why.
         rationale: Option<String>,
     },
-    /// Takes the orchestrator's role, if nobody has it. Whoever has it renews it.
+    /// Takes the orchestrator's role, if nobody has it. Whoever has it gets a new epoch: what they began under the old
+    /// one is fenced.
     AcquireOrchestrator {
         /// For how long, if it is not renewed.
         lease_ms: u64,

@@ -105,9 +105,9 @@ impl BoardState {
             BoardEvent::TaskCompleted { task, .. } => (Made::Task(*task), stamp.principal.into(), stamp.role),
             // The work is the worker's, whoever approved it.
             BoardEvent::TaskReviewed { task, verdict: ReviewStatus::Approved, .. } => {
-                let worker = self.task(*task).and_then(|task| task.assigned_to.as_ref());
-                let Some(worker) = worker else { return };
-                (Made::Task(*task), worker.shared(), Role::Worker)
+                let Some(done) = self.task(*task) else { return };
+                let Some(worker) = &done.assigned_to else { return };
+                (Made::Task(*task), worker.shared(), done.worked_as.unwrap_or(Role::Worker))
             }
             BoardEvent::DecisionRecorded { id, .. } => (Made::Decision(*id), stamp.principal.into(), stamp.role),
             BoardEvent::DiscoveryRecorded { id, .. } => (Made::Discovery(*id), stamp.principal.into(), stamp.role),

@@ -5,6 +5,7 @@ use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
+use imbl::OrdMap;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -17,16 +18,30 @@ pub struct NoBoardId {
     example: &'static str,
 }
 
+/// An id that is a number with a prefix.
+pub(super) trait Numbered: Copy + Ord + fmt::Display {
+    fn number(self) -> u64;
+    fn of(number: u64) -> Self;
+}
+
+/// The id after the last: nothing is ever taken off a board, so every number up to it is there.
+pub(super) fn next_id<Id: Numbered, T>(things: &OrdMap<Id, T>) -> Id {
+    Id::of(things.get_max().map_or(0, |(id, _)| id.number()).saturating_add(1))
+}
+
 macro_rules! numbered {
     ($(#[$doc:meta])* $name:ident, $what:literal, $prefix:literal) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub u64);
 
-        impl $name {
-            /// The one after this.
-            pub(super) fn next(self) -> Self {
-                Self(self.0 + 1)
+        impl Numbered for $name {
+            fn number(self) -> u64 {
+                self.0
+            }
+
+            fn of(number: u64) -> Self {
+                Self(number)
             }
         }
 

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Artifact, BoardInfo, BoardState, Choice, Contribution, Decision, Discovery, Fate, Lease, Node, Tally, Task,
-    TaskStatus,
+    Artifact, BoardInfo, BoardState, CancelReason, Choice, Contribution, Decision, Discovery, Fate, Lease, Node, Tally,
+    Task, TaskStatus,
 };
 use crate::space::Stamp;
 
@@ -38,20 +38,19 @@ pub struct BoardImage {
 }
 
 impl BoardImage {
-    /// The same without anyone's hold on it: what was worked on is pending again.
-    pub fn without_claims(mut self) -> Self {
+    /// The same as the beginning of a board of its own: nobody holds anything, what was worked on is pending again, and so
+    /// is what was cancelled only because the board ended.
+    pub(super) fn without_claims(mut self) -> Self {
         self.orchestrator = None;
+        self.orchestrator_epoch = 0;
         for task in &mut self.tasks {
-            let is_held = matches!(task.status, TaskStatus::InProgress | TaskStatus::Blocked);
-            if is_held || task.claim.is_some() {
-                let task = Arc::make_mut(task);
-                task.claim = None;
-                if is_held {
-                    task.status = TaskStatus::Pending;
-                    task.assigned_to = None;
-                    task.assigned_at = None;
-                    task.blocked_reason = None;
-                }
+            let task = Arc::make_mut(task);
+            task.claim = None;
+            // No claim on that board is one on this.
+            task.epoch = 0;
+            let is_ended = task.cancellation.as_ref().is_some_and(|it| it.reason == CancelReason::BoardEnded);
+            if is_ended || matches!(task.status, TaskStatus::InProgress | TaskStatus::Blocked) {
+                task.give_back();
             }
         }
         self
@@ -64,6 +63,10 @@ impl BoardImage {
         image.decisions.iter_mut().for_each(|decision| Arc::make_mut(decision).version = stamp.rev);
         image.discoveries.iter_mut().for_each(|discovery| Arc::make_mut(discovery).version = stamp.rev);
         image.choices.iter_mut().for_each(|choice| Arc::make_mut(choice).version = stamp.rev);
+        for contribution in &mut image.contributions {
+            let contribution = Arc::make_mut(contribution);
+            (contribution.first_rev, contribution.last_rev) = (stamp.rev, stamp.rev);
+        }
         image
     }
 }

@@ -114,7 +114,8 @@ impl BoardInfo {
     /// What counts against the size of the board.
     pub fn bytes(&self) -> u64 {
         let lists = self.constraints.iter().chain(&self.memory_core_refs).map(String::len).sum::<usize>();
-        (self.name.len() + self.goal.len() + lists) as u64
+        let comment = self.comment.as_ref().map_or(0, |comment| comment.len());
+        (self.name.len() + self.goal.len() + lists + comment) as u64
     }
 }
 

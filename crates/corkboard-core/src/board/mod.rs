@@ -5,12 +5,16 @@ mod command;
 mod contribution;
 mod decide;
 mod event;
+mod graph;
 mod id;
 mod image;
 mod info;
+mod item;
+mod kept;
 mod lease;
 mod record;
 mod rule;
+mod size;
 mod task;
 mod views;
 
@@ -32,6 +36,7 @@ pub use event::BoardEvent;
 pub use id::{ArtifactId, ChoiceId, DecisionId, DiscoveryId, NoBoardId, TaskId, TaskRef};
 pub use image::BoardImage;
 pub use info::{BoardInfo, BoardStatus, ForkedFrom, Outcome};
+pub use item::BoardItem;
 pub use lease::Lease;
 pub use record::{
     Artifact, ArtifactType, Branch, Choice, Decision, Discovery, DiscoveryType, NewArtifact, NewBranch, NewChoice,
@@ -112,6 +117,11 @@ impl BoardState {
         self.nodes.get(&id).into_iter().flat_map(|node| node.blocks.iter().copied())
     }
 
+    /// How many tasks depend on this one.
+    pub fn blocks_count(&self, id: TaskId) -> usize {
+        self.nodes.get(&id).map_or(0, |node| node.blocks.len())
+    }
+
     /// What became of those that a task depends on.
     pub fn tally(&self, id: TaskId) -> Tally {
         self.nodes.get(&id).map(|node| node.tally).unwrap_or_default()
@@ -167,10 +177,11 @@ impl BoardState {
         self.orchestrator.as_ref()
     }
 
-    /// The board as it is at that time: what is due by then has expired. The revision is the one it has.
+    /// The board as it is at that time: what is due by then has expired. `rev` is the revision that it has; what expired
+    /// has the version that the next revision will give it, so that whoever read it can build on it.
     pub fn at(&self, now: Timestamp, rev: u64) -> Self {
         let mut state = self.clone();
-        let stamp = Stamp { rev, at: now, principal: "corkboard", role: crate::Role::Admin };
+        let stamp = Stamp { rev: rev + 1, at: now, principal: "corkboard", role: crate::Role::Admin };
         for event in self.expire(now) {
             // The state itself named these events, so they fit it.
             let _ = state.apply(&event, stamp);
@@ -188,7 +199,7 @@ impl Space for BoardState {
     type Forget = core::convert::Infallible;
 
     fn expire(&self, now: Timestamp) -> Vec<BoardEvent> {
-        self.views.due(now).map(views::Due::event).collect()
+        decide::expire(self, now)
     }
 
     fn decide(
@@ -213,8 +224,7 @@ impl Space for BoardState {
 
     fn summary(&self) -> String {
         let Some(info) = &self.info else { return "{}".into() };
-        let name = serde_json::to_string(&shortened(&info.name)).unwrap_or_default();
-        let goal = serde_json::to_string(&shortened(&info.goal)).unwrap_or_default();
+        let (name, goal) = (beginning(&info.name), beginning(&info.goal));
         let outcome = info.outcome.map_or_else(String::new, |outcome| format!(r#","outcome":"{outcome}""#));
         let counts: Vec<String> = TaskStatus::ALL
             .into_iter()
@@ -239,11 +249,21 @@ impl Space for BoardState {
     }
 }
 
-/// The beginning of a text: a summary must stay small.
-fn shortened(text: &str) -> String {
-    const LONGEST: usize = 300;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.into(),
+/// The beginning of a text as JSON, of at most a thousand bytes: a summary stays under 4 KiB whatever is written.
+fn beginning(text: &str) -> String {
+    const MOST: usize = 1000;
+    // No character takes less than a byte.
+    let end = text.char_indices().nth(MOST).map_or(text.len(), |(end, _)| end);
+    let mut shown = text.get(..end).unwrap_or_default();
+    loop {
+        let is_whole = shown.len() == text.len();
+        let json = if is_whole { serde_json::to_string(shown) } else { serde_json::to_string(&format!("{shown}…")) };
+        let json = json.unwrap_or_else(|_| "\"\"".into());
+        if json.len() <= MOST {
+            return json;
+        }
+        // Each step takes a quarter away: a handful of them is enough even for a text of nothing but escapes.
+        let fewer = shown.chars().count() * 3 / 4;
+        shown = shown.char_indices().nth(fewer).and_then(|(end, _)| shown.get(..end)).unwrap_or_default();
     }
 }

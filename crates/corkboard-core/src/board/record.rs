@@ -265,7 +265,8 @@ impl Decision {
 impl Discovery {
     /// What counts against the size of its board.
     pub fn bytes(&self) -> u64 {
-        (FIXED + self.content.len() + 8 * self.affects_tasks.len()) as u64
+        let core = self.promote_to_core.as_ref().map_or(0, String::len);
+        (FIXED + self.content.len() + core + 8 * self.affects_tasks.len()) as u64
     }
 }
 
@@ -281,6 +282,7 @@ impl Choice {
     /// What counts against the size of its board.
     pub fn bytes(&self) -> u64 {
         let options: usize = self.options.iter().map(|option| option.name.len() + 8 * option.tasks.len()).sum();
-        (FIXED + self.question.len() + options + self.rationale.as_ref().map_or(0, String::len)) as u64
+        let said = [&self.chosen, &self.rationale].into_iter().flatten().map(String::len).sum::<usize>();
+        (FIXED + self.question.len() + options + said) as u64
     }
 }

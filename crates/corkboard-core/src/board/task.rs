@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{ChoiceId, Lease, TaskId, TaskRef};
-use crate::AgentId;
 use crate::space::Stamp;
+use crate::{AgentId, Role};
 
 /// How far a task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -280,6 +280,9 @@ pub struct Task {
     pub claim: Option<Lease>,
     /// The last epoch given to a claim: whoever comes with an older one is fenced.
     pub epoch: u64,
+    /// The role in which it was submitted for review: whoever approves it did not do it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worked_as: Option<Role>,
     /// When work on this attempt began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
@@ -344,6 +347,7 @@ impl Task {
             not_before: None,
             claim: None,
             epoch: 0,
+            worked_as: None,
             started_at: None,
             blocked_reason: None,
             result: None,
@@ -376,6 +380,16 @@ impl Task {
         self.retry_backoff_s = edit.retry_backoff_s.unwrap_or(self.retry_backoff_s);
     }
 
+    /// Nobody has it any more, and it is to be done.
+    pub(super) fn give_back(&mut self) {
+        self.status = TaskStatus::Pending;
+        self.assigned_to = None;
+        self.assigned_at = None;
+        self.claim = None;
+        self.blocked_reason = None;
+        self.cancellation = None;
+    }
+
     /// The states that it may move to next.
     pub fn moves(&self) -> Vec<TaskStatus> {
         use TaskStatus::*;
@@ -385,7 +399,9 @@ impl Task {
             InProgress if self.needs_review => &[Pending, Blocked, Review, Failed, Cancelled],
             InProgress => &[Pending, Blocked, Completed, Failed, Cancelled],
             Blocked => &[Pending, InProgress, Failed, Cancelled],
-            Review => &[Pending, InProgress, Completed, Failed, Cancelled],
+            // To be done better: by whoever holds it, or by the next to claim it.
+            Review if self.claim.is_some() => &[InProgress, Completed, Failed, Cancelled],
+            Review => &[Pending, Completed, Failed, Cancelled],
             Completed => &[],
             Failed => &[Pending],
             Cancelled if self.is_upstream_failed() => &[Pending],
@@ -399,13 +415,19 @@ impl Task {
         self.cancellation.as_ref().is_some_and(|cancelled| cancelled.reason == CancelReason::UpstreamFailed)
     }
 
+    /// The task in which it began, if it was cancelled because of what it depends on.
+    pub fn upstream_cause(&self) -> Option<TaskId> {
+        self.cancellation.as_ref().filter(|_| self.is_upstream_failed()).and_then(|cancelled| cancelled.cause)
+    }
+
     /// What counts against the size of its board.
     pub fn bytes(&self) -> u64 {
         let result = self
             .result
             .as_ref()
             .map_or(0, |result| result.summary.len() + result.next_steps.iter().map(String::len).sum::<usize>());
-        let said = [&self.blocked_reason, &self.failure, &self.review_comments];
+        let comment = self.cancellation.as_ref().and_then(|cancelled| cancelled.comment.as_ref());
+        let said = [self.blocked_reason.as_ref(), self.failure.as_ref(), self.review_comments.as_ref(), comment];
         let said: usize = said.into_iter().flatten().map(|text| text.len()).sum();
         // What every task has besides its texts.
         const FIXED: usize = 400;

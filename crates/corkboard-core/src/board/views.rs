@@ -35,6 +35,14 @@ pub(super) enum Due {
 }
 
 impl Due {
+    /// The task that it is about.
+    pub(super) fn task(self) -> Option<TaskId> {
+        match self {
+            Self::Orchestrator => None,
+            Self::Lease(task) | Self::Retry(task) => Some(task),
+        }
+    }
+
     /// What happens when its time has come.
     pub(super) fn event(self) -> BoardEvent {
         match self {
@@ -108,16 +116,16 @@ impl Views {
     }
 
     /// Takes a task out of the views, as it was.
-    pub(super) fn take(&mut self, node: &Node, is_undecided: bool) {
-        self.change(node, is_undecided, Change::Take);
+    pub(super) fn take(&mut self, node: &Node, standing: Standing) {
+        self.change(node, standing, Change::Take);
     }
 
     /// Puts a task into the views, as it is.
-    pub(super) fn put(&mut self, node: &Node, is_undecided: bool) {
-        self.change(node, is_undecided, Change::Put);
+    pub(super) fn put(&mut self, node: &Node, standing: Standing) {
+        self.change(node, standing, Change::Put);
     }
 
-    fn change(&mut self, node: &Node, is_undecided: bool, change: Change) {
+    fn change(&mut self, node: &Node, standing: Standing, change: Change) {
         let task = &*node.task;
         if let Some(count) = self.counts.get_mut(task.status as usize) {
             match change {
@@ -127,7 +135,7 @@ impl Views {
         }
         match task.status {
             TaskStatus::Pending | TaskStatus::Assigned => {
-                if !is_free(node, is_undecided) {
+                if !is_free(node, standing) {
                     change.apply(&mut self.blocked, task.id);
                 } else if task.status == TaskStatus::Pending {
                     change.apply(&mut self.ready, (Reverse(task.priority), task.id));
@@ -165,10 +173,21 @@ impl Change {
     }
 }
 
+/// Where a task stands with the choice of which it begins a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It begins no branch, or the one that was chosen.
+    Free,
+    /// The choice was not made.
+    Undecided,
+    /// Another branch was chosen.
+    NotTaken,
+}
+
 /// Whether nothing but a worker is missing.
-fn is_free(node: &Node, is_undecided: bool) -> bool {
+fn is_free(node: &Node, standing: Standing) -> bool {
     let Node { task, tally, .. } = node;
-    !is_undecided && task.not_before.is_none() && tally.verdict(task.trigger_rule) == Verdict::Run
+    standing == Standing::Free && task.not_before.is_none() && tally.verdict(task.trigger_rule) == Verdict::Run
 }
 
 impl BoardState {
@@ -198,6 +217,14 @@ impl BoardState {
         self.views.assigned.range(from..).take_while(move |(to, _)| to == agent).map(|(_, id)| *id)
     }
 
+    /// The tasks that somebody holds, those first whose lease ends first.
+    pub fn held(&self) -> impl Iterator<Item = TaskId> {
+        self.views.due.iter().filter_map(|(_, due)| match due {
+            Due::Lease(task) => Some(*task),
+            Due::Orchestrator | Due::Retry(_) => None,
+        })
+    }
+
     /// How many tasks are in that state.
     pub fn count(&self, status: TaskStatus) -> u64 {
         self.views.counts.get(status as usize).copied().unwrap_or_default()
@@ -205,7 +232,7 @@ impl BoardState {
 
     /// Whether nothing but a worker is missing for the task to begin.
     pub fn may_begin(&self, id: TaskId) -> bool {
-        self.nodes.get(&id).is_some_and(|node| is_free(node, self.is_undecided(&node.task)))
+        self.nodes.get(&id).is_some_and(|node| is_free(node, self.standing(&node.task)))
     }
 
     /// What hinders a task: nothing if it is ready, is worked on or is finished.
@@ -220,7 +247,7 @@ impl BoardState {
                     let open = |id: &&TaskId| self.task(**id).is_some_and(|task| !task.status.is_finished());
                     found.push(Hindrance::Dependencies { on: task.depends_on.iter().filter(open).copied().collect() });
                 }
-                if let (true, Some(choice)) = (self.is_undecided(task), task.choice) {
+                if let (Standing::Undecided, Some(choice)) = (self.standing(task), task.choice) {
                     found.push(Hindrance::Choice { choice });
                 }
                 if let Some(until) = task.not_before {
@@ -232,9 +259,19 @@ impl BoardState {
         found
     }
 
-    /// Whether the task begins a branch of a choice that was not made.
-    pub(super) fn is_undecided(&self, task: &Task) -> bool {
-        let choice = task.choice.and_then(|choice| self.choices.get(&choice));
-        choice.is_some_and(|choice| choice.chosen.is_none())
+    /// Where the task stands with the choice of which it begins a branch.
+    pub(super) fn standing(&self, task: &Task) -> Standing {
+        let Some(choice) = task.choice.and_then(|choice| self.choices.get(&choice)) else { return Standing::Free };
+        let Some(chosen) = &choice.chosen else { return Standing::Undecided };
+        let is_taken = choice.options.iter().any(|branch| branch.name == *chosen && branch.tasks.contains(&task.id));
+        if is_taken { Standing::Free } else { Standing::NotTaken }
+    }
+
+    /// Whether a task may begin one day, by its rule and by the branch that was chosen.
+    pub(super) fn prospect(&self, task: &Task) -> Verdict {
+        match self.standing(task) {
+            Standing::NotTaken => Verdict::Impossible,
+            Standing::Free | Standing::Undecided => self.tally(task.id).verdict(task.trigger_rule),
+        }
     }
 }

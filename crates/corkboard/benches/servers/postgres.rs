@@ -1,11 +1,12 @@
 //! PostgreSQL: what Corkboard does against what a program would do that appends one row in one transaction.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use corkboard::boards::{NewBoard, NewTask, TaskResult};
 use corkboard::store::{PostgresStore, ServerUrl};
 use corkboard::testing::servers::TestServer;
-use corkboard::{Corkboard, Options, Watched};
+use corkboard::{Actor, ActorKind, Corkboard, Options, Role, Watched};
 use tokio_postgres::{Client, NoTls, Statement};
 use uuid::Uuid;
 
@@ -25,6 +26,7 @@ pub(crate) fn rows() -> Vec<Row> {
         let mut rows = writes(&url).await;
         rows.extend(reads(&url).await);
         rows.push(wakes(&url).await);
+        rows.push(workers(&url).await);
         rows
     })
 }
@@ -217,7 +219,7 @@ async fn wakes(url: &str) -> Row {
     memory.set("key", &0).await.unwrap();
     let mut watch = reader.agent("woken").unwrap().watch(1).await.unwrap();
     // The listening connection is made by the first watcher.
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
     let mut late = Vec::new();
     for index in 0..WAKES {
         let waiting = tokio::spawn(async move {
@@ -233,4 +235,106 @@ async fn wakes(url: &str) -> Row {
     }
     let result = format!("p50 {:.0} µs, p99 {:.0} µs after the answer", median(&late), percentile(&late, 99));
     Row::new("`postgres:` wake-up of a watcher on other connections", "–", result, "report")
+}
+
+/// Tasks that one worker does in a round.
+const TASKS: usize = 25;
+
+/// Workers that claim and complete the tasks of one board, against the same on a plain table.
+async fn workers(url: &str) -> Row {
+    let corkboard = open(url).await;
+    let admin = connect(url).await;
+    admin
+        .batch_execute(
+            "CREATE TABLE raw.tasks (id bigserial PRIMARY KEY, title text NOT NULL, priority int NOT NULL DEFAULT 0,
+                 status text NOT NULL DEFAULT 'pending', worker text, deadline timestamptz, result text);
+             CREATE INDEX ON raw.tasks (priority DESC, id) WHERE status = 'pending'",
+        )
+        .await
+        .unwrap();
+    let mut plain = Vec::new();
+    for _ in 0..CALLERS {
+        plain.push(PlainWorker::new(url).await);
+    }
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        ours.push(on_a_board(&corkboard).await);
+        let fill = "TRUNCATE raw.tasks; INSERT INTO raw.tasks (title)
+                    SELECT 'Task number ' || n || ' of the benchmark' FROM generate_series(1, $) AS n; ANALYZE raw.tasks";
+        admin.batch_execute(&fill.replace('$', &(CALLERS * TASKS).to_string())).await.unwrap();
+        let rate;
+        (rate, plain) = on_a_table(plain).await;
+        theirs.push(rate);
+        let left = admin.query_one("SELECT count(*) FROM raw.tasks WHERE status <> 'completed'", &[]).await.unwrap();
+        assert_eq!(left.get::<_, i64>(0), 0);
+    }
+    let ratios: Vec<f64> = ours.iter().zip(&theirs).map(|(ours, plain)| ours / plain).collect();
+    let result = format!("{:.2}× ({:.0}/s : {:.0}/s)", median(&ratios), median(&ours), median(&theirs));
+    Row::new(
+        "`postgres:` claim + complete, 64 workers on one board",
+        "a plain table with `FOR UPDATE SKIP LOCKED`, 64 connections, same durability",
+        result,
+        "≥ 1×",
+    )
+}
+
+async fn on_a_board(corkboard: &Corkboard) -> f64 {
+    let board = NewBoard { name: "bench".into(), goal: "measure".into(), ..NewBoard::default() };
+    let board = corkboard.create_board(board).await.unwrap();
+    let tasks = (0..CALLERS * TASKS).map(|index| NewTask::new(format!("Task number {index} of the benchmark")));
+    board.add_tasks(tasks.collect(), vec![]).await.unwrap();
+    let started = Instant::now();
+    let workers = (0..CALLERS).map(|index| {
+        let (principal, kind, role) = (format!("worker-{index}"), ActorKind::Agent, Role::Worker);
+        let board = board.acting_as(Actor { principal, kind, role });
+        tokio::spawn(async move {
+            for _ in 0..TASKS {
+                let claimed = board.claim_task(None, Duration::from_secs(30)).await.unwrap().unwrap();
+                let result = TaskResult { summary: "Done as the description says".into(), next_steps: vec![] };
+                board.complete_task(claimed.task, result, Some(claimed.epoch)).await.unwrap();
+            }
+        })
+    });
+    for worker in futures_util::future::join_all(workers).await {
+        worker.unwrap();
+    }
+    (CALLERS * TASKS) as f64 / started.elapsed().as_secs_f64()
+}
+
+/// A worker with a connection of its own.
+struct PlainWorker {
+    client: Client,
+    claim: Statement,
+    complete: Statement,
+}
+
+impl PlainWorker {
+    async fn new(url: &str) -> Self {
+        let client = connect(url).await;
+        let claim = "UPDATE raw.tasks SET status = 'in_progress', worker = $1, deadline = now() + interval '30 s'
+                     WHERE id = (SELECT id FROM raw.tasks WHERE status = 'pending' ORDER BY priority DESC, id
+                                 FOR UPDATE SKIP LOCKED LIMIT 1) RETURNING id";
+        let complete = "UPDATE raw.tasks SET status = 'completed', result = $3
+                        WHERE id = $1 AND worker = $2 AND status = 'in_progress' AND deadline > now()";
+        let (claim, complete) = (client.prepare(claim).await.unwrap(), client.prepare(complete).await.unwrap());
+        Self { client, claim, complete }
+    }
+}
+
+async fn on_a_table(workers: Vec<PlainWorker>) -> (f64, Vec<PlainWorker>) {
+    let started = Instant::now();
+    let workers = workers.into_iter().enumerate().map(|(index, worker)| {
+        tokio::spawn(async move {
+            let name = format!("worker-{index}");
+            for _ in 0..TASKS {
+                let claimed = worker.client.query_one(&worker.claim, &[&name]).await.unwrap();
+                let id: i64 = claimed.get(0);
+                let result = "Done as the description says";
+                assert_eq!(worker.client.execute(&worker.complete, &[&id, &name, &result]).await.unwrap(), 1);
+            }
+            worker
+        })
+    });
+    let workers = futures_util::future::join_all(workers).await.into_iter().map(Result::unwrap).collect();
+    ((CALLERS * TASKS) as f64 / started.elapsed().as_secs_f64(), workers)
 }

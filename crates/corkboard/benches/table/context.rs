@@ -2,7 +2,8 @@
 
 use std::hint::black_box;
 
-use corkboard::{AgentMemory, ContextRequest, Corkboard, EntryMetadata};
+use corkboard::boards::{NewArtifact, NewBoard, NewDecision, NewDiscovery, NewTask, TaskId};
+use corkboard::{AgentMemory, Board, ContextRequest, Corkboard, EntryMetadata};
 
 use crate::cpu::instructions_of;
 use crate::{Row, key, runtime};
@@ -17,7 +18,9 @@ const TOPICS: [&str; 8] = ["deploy", "kitchen", "invoice", "garden", "database",
 
 pub(crate) fn rows() -> Vec<Row> {
     let (compose, count) = (instructions_of("context compose", 10, 20), instructions_of("context count", 10, 20));
-    let cost = format!("{:.2}× ({compose} : {count} instructions)", compose as f64 / count as f64);
+    let times = |ours: u64, bare: u64| format!("{:.2}× ({ours} : {bare} instructions)", ours as f64 / bare as f64);
+    let cost = times(compose, count);
+    let (task, counted) = (instructions_of("task context", 10, 20), instructions_of("task count", 10, 20));
     let row = |what: &str, share: Shares, aim| {
         let result = format!("mean {:.1} %, median {:.1} %, least {:.1} %", share.mean, share.median, share.least);
         Row::new(what, "the new prompt's bytes", result, aim)
@@ -25,6 +28,12 @@ pub(crate) fn rows() -> Vec<Row> {
     let (note, query, entry) = runtime().block_on(async { (notes().await, queries().await, entries().await) });
     vec![
         Row::new("`compose` at 10,000 entries, 8,000 tokens", "tokenising the same output once", cost, "≤ 5×"),
+        Row::new(
+            "`context_for_task` on a board of 10,000 records, 8,000 tokens",
+            "tokenising the same output once",
+            times(task, counted),
+            "≤ 5×",
+        ),
         row("prompt kept from its beginning: after a note", note, "> 90 %"),
         row("the same, after a new query", query, "> 90 %"),
         row("the same, after one entry of 1,000 changed", entry, "report"),
@@ -32,6 +41,17 @@ pub(crate) fn rows() -> Vec<Row> {
 }
 
 pub(crate) async fn work(name: &str, times: usize) -> bool {
+    if name.starts_with("task ") {
+        let (board, last) = filled_board(MANY / 4).await;
+        let text = board.context_for_task(last, Some(BUDGET)).await.unwrap().text;
+        for _ in 0..times {
+            match name {
+                "task context" => drop(black_box(board.context_for_task(last, Some(BUDGET)).await.unwrap())),
+                _ => drop(black_box(bpe_openai::o200k_base().count(text.as_str()))),
+            }
+        }
+        return true;
+    }
     if !name.starts_with("context ") {
         return false;
     }
@@ -123,6 +143,38 @@ async fn filled(count: usize, notes: usize) -> AgentMemory {
         memory.add_note(&note(number)).await.unwrap();
     }
     agent
+}
+
+/// As many tasks, decisions, discoveries and artifacts each, and the last task, which depends on all others.
+async fn filled_board(count: usize) -> (Board, TaskId) {
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let goal = "Bring everything that is known about it into order.".into();
+    let constraints = vec!["No breaking changes.".into(), "Every change is tested.".into()];
+    let new = NewBoard { name: "b".into(), goal, constraints, ..NewBoard::default() };
+    let board = corkboard.create_board(new).await.unwrap();
+    let task = |index: usize| NewTask {
+        key: Some(format!("k{index}")),
+        description: value(index),
+        depends_on: [index.checked_sub(1), index.checked_sub(7)]
+            .into_iter()
+            .flatten()
+            .map(|on| format!("k{on}").as_str().into())
+            .collect(),
+        ..NewTask::new(value(index))
+    };
+    let (tasks, _) = board.add_tasks((0..count).map(task).collect(), vec![]).await.unwrap();
+    for (index, id) in tasks.iter().enumerate() {
+        let affects_tasks = if index % 2 == 0 { vec![*id] } else { vec![] };
+        let (question, choice) = (value(index), format!("the {index}th way"));
+        let decision = NewDecision { question, choice, affects_tasks: affects_tasks.clone(), ..NewDecision::default() };
+        board.record_decision(decision).await.unwrap();
+        let discovery = NewDiscovery { content: value(index), affects_tasks, ..NewDiscovery::default() };
+        board.record_discovery(discovery).await.unwrap();
+        let (path, associated_task) = (key(index), Some(*id).filter(|_| index % 2 == 0));
+        let artifact = NewArtifact { path, description: value(index), associated_task, ..NewArtifact::default() };
+        board.record_artifact(artifact).await.unwrap();
+    }
+    (board, *tasks.last().unwrap())
 }
 
 fn value(index: usize) -> String {

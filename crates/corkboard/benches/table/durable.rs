@@ -31,7 +31,7 @@ async fn board(path: &Path) -> (Corkboard, Arc<SqliteStore>) {
     (Corkboard::with_store(store.clone(), Options::default()), store)
 }
 
-fn raw(path: &Path) -> rusqlite::Connection {
+pub(crate) fn raw(path: &Path) -> rusqlite::Connection {
     let connection = rusqlite::Connection::open(path).unwrap();
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).unwrap();
     connection
@@ -67,7 +67,7 @@ async fn many_callers(folder: &Path) -> Vec<Row> {
     let (mut on_many, mut on_one, mut raws) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         on_many.push(commands / callers(&many, |caller| format!("agent-{caller}")).await.as_secs_f64());
-        raws.push(commands / raw_batches(&mut raw).as_secs_f64());
+        raws.push(commands / raw_batches(&mut raw, BODY, PER_CALLER).as_secs_f64());
         on_one.push(commands / callers(&one, |_| "agent".to_owned()).await.as_secs_f64());
     }
     let total = commands * ROUNDS as f64;
@@ -98,10 +98,11 @@ async fn callers(board: &Corkboard, agent: impl Fn(usize) -> String) -> Duration
     started.elapsed()
 }
 
-fn raw_batches(connection: &mut rusqlite::Connection) -> Duration {
-    let body = vec![b'x'; BODY];
+/// So many batches of 64 rows.
+pub(crate) fn raw_batches(connection: &mut rusqlite::Connection, body: usize, batches: usize) -> Duration {
+    let body = vec![b'x'; body];
     let started = Instant::now();
-    for _ in 0..PER_CALLER {
+    for _ in 0..batches {
         let transaction = connection.transaction().unwrap();
         {
             let mut insert = transaction.prepare_cached("INSERT INTO log (body) VALUES (?1)").unwrap();

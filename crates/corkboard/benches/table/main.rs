@@ -2,7 +2,8 @@
 //!
 //! What is a matter of CPU is counted in instructions (callgrind), which do not vary; what waits for the disk is timed in
 //! interleaved pairs, and the medians are compared. `table work NAME N` is what callgrind runs; `table NAME …` measures only
-//! the parts named (instructions, durable, replay, memory, sharing, context).
+//! the parts named (instructions, durable, replay, memory, sharing, context, workers,
+//! boards).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
 #![allow(
@@ -12,6 +13,7 @@
     reason = "a benchmark may stop at any surprise"
 )]
 
+mod boards;
 mod context;
 mod cpu;
 mod durable;
@@ -67,19 +69,24 @@ fn main() {
         ["work", name, times] => {
             let times = times.parse().expect("a number");
             runtime.block_on(async {
-                if !cpu::work(name, times).await && !context::work(name, times).await {
+                if !cpu::work(name, times).await
+                    && !context::work(name, times).await
+                    && !boards::work(name, times).await
+                {
                     memory::work(name, times).await;
                 }
             });
         }
         ref only => {
-            let parts: [Part; 6] = [
+            let parts: [Part; 8] = [
                 ("instructions", cpu::rows),
                 ("durable", durable::rows),
                 ("replay", replay::rows),
                 ("memory", memory::rows),
                 ("sharing", sharing::rows),
                 ("context", context::rows),
+                ("workers", boards::durable_rows),
+                ("boards", boards::rows),
             ];
             println!("| what | against | measured | aim |\n|---|---|---|---|");
             for (name, rows) in parts.into_iter().filter(|(name, _)| only.is_empty() || only.contains(name)) {

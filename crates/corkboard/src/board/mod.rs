@@ -6,13 +6,16 @@ mod create;
 mod diff;
 mod document;
 mod fork;
+mod graph;
 mod history;
 mod hold;
 mod keep;
 mod observer;
 mod orchestrate;
 mod orchestrator;
+mod search;
 mod sentence;
+mod task_context;
 mod view;
 mod work;
 
@@ -32,10 +35,12 @@ pub use create::CreateBoard;
 pub use diff::{BoardChange, BoardDiff};
 pub use document::{AgentContribution, BoardDocument, Edge, EdgeType, TaskDocument, TaskGraph};
 pub use fork::Fork;
+pub use graph::GraphFormat;
 pub use hold::Claim;
 pub(crate) use observer::BoardObserver;
 pub use orchestrate::Orchestrating;
 pub use orchestrator::{Orchestrate, Orchestrator};
+pub use search::{BoardHit, BoardSearch};
 pub use view::BoardView;
 
 /// Watches the log of a board.

@@ -6,12 +6,13 @@
 
 use std::collections::HashSet;
 
+use super::board::BoardLines;
 use super::item::{self, Body};
 use super::list::{EntryLine, NoteLine, NoteLines, What, fill};
 use super::notebook::{self, NotebookLines};
 use super::section::Section;
 use super::shares::Shares;
-use super::{SectionName, SectionReport, Strategy, Why, compact, tokens};
+use super::{SectionName, SectionReport, Strategy, Why, compact, task, tokens};
 use crate::memory::{SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
 
 /// The first line of every window.
@@ -22,6 +23,7 @@ pub(super) const PREAMBLE: &str =
 #[derive(Default, Clone)]
 pub(super) struct Material<'a> {
     pub(super) handoff: Option<Body<'a>>,
+    pub(super) board: Option<BoardLines<'a>>,
     pub(super) notebooks: NotebookLines<'a>,
     /// By key.
     pub(super) entries: Vec<EntryLine<'a>>,
@@ -111,7 +113,8 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
     if strategy != Strategy::Trim {
         compact::compact(&mut material);
     }
-    let shares = Shares::of(budget);
+    let board = material.board.take().unwrap_or_default();
+    let shares = if board.task.is_some() { Shares::with_task(budget) } else { Shares::of(budget) };
     let share = |name| shares.section(name);
     let mut shown = HashSet::new();
 
@@ -121,6 +124,11 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
     let room = share(SectionName::Handoff).most.min(stable);
     let handoff = single(SectionName::Handoff, material.handoff, room, SESSION_HANDOFF_KEY, &mut shown);
     let stable = stable.saturating_sub(handoff.tokens());
+    let goal = task::goal(&board, share(SectionName::Goal).most.min(stable));
+    let stable = stable.saturating_sub(goal.tokens());
+    let room = share(SectionName::Constraints).most.min(stable);
+    let constraints = task::list(SectionName::Constraints, &board.constraints, room, shares.item());
+    let stable = stable.saturating_sub(constraints.tokens());
     let NotebookLines { learnings, snippets, progress } = &material.notebooks;
     let room = share(SectionName::KeyLearnings).most.min(stable);
     let learnings = notebook::section(SectionName::KeyLearnings, learnings, room, shares.item(), &mut shown);
@@ -135,14 +143,20 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
     let summary = summary(material.summary, kept);
 
     // The tail has the rest, less what is kept for those that come after.
-    let above = [&handoff, &learnings, &snippets, &entries, &notes, &summary];
-    let left = budget.saturating_sub(preamble + above.iter().map(|section| section.tokens()).sum::<u64>());
+    let stable = [handoff, goal, constraints, learnings, snippets, entries, notes, summary];
+    let left = budget.saturating_sub(preamble + stable.iter().map(Section::tokens).sum::<u64>());
     let kept = share(SectionName::Conversation).kept + share(SectionName::Found).kept;
-    let room = left.saturating_sub(kept + share(SectionName::Scratchpad).kept);
+    let below_task = kept + share(SectionName::Scratchpad).kept;
+    let room = left.saturating_sub(below_task + shares.task().kept);
     let room = share(SectionName::Progress).most.min(room);
     let progress = notebook::section(SectionName::Progress, progress, room, shares.item(), &mut shown);
 
     let left = left.saturating_sub(progress.tokens());
+    let room = shares.task().most.min(left.saturating_sub(below_task));
+    let task = board.task.iter().flat_map(|task| task::task_sections(task, &Shares::of(room), 0, shares.item()));
+    let task: Vec<Section> = task.collect();
+
+    let left = left.saturating_sub(task.iter().map(Section::tokens).sum());
     let room = share(SectionName::Scratchpad).most.min(left.saturating_sub(kept));
     let scratchpad = single(SectionName::Scratchpad, material.scratchpad, room, SCRATCHPAD_KEY, &mut shown);
 
@@ -159,8 +173,7 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
     } else {
         Vec::new()
     };
-    let stable = [handoff, learnings, snippets, entries, notes, summary];
-    let tail = [progress, scratchpad, conversation, found];
+    let tail = [progress].into_iter().chain(task).chain([scratchpad, conversation, found]);
     let composed = assemble(stable.into_iter().chain(tail).collect(), budget);
     Composed { shows_all, hidden, ..composed }
 }

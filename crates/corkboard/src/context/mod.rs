@@ -6,6 +6,9 @@
 //! Remembered text is data. It stands between tags, indented and escaped, so that it can neither close its section nor pose
 //! as an instruction.
 
+mod board;
+#[cfg(test)]
+mod board_tests;
 mod compact;
 mod compose;
 pub(crate) mod escape;
@@ -18,19 +21,21 @@ mod section;
 mod shares;
 mod sources;
 mod summary;
+mod task;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tokens;
 
 use std::fmt;
 
+use corkboard_core::board::TaskId;
 use serde::{Deserialize, Serialize};
 
-use self::shares::LEAST_BUDGET;
+pub(crate) use self::shares::LEAST_BUDGET;
 pub use self::summary::{Summarizer, SummaryReport};
 use crate::corkboard::check_tier;
 use crate::options::Tier;
-use crate::{AgentMemory, Error, Result, scratchpad};
+use crate::{AgentMemory, BoardView, Error, Refusal, Result, scratchpad};
 
 /// What a window is to show.
 ///
@@ -52,6 +57,10 @@ pub struct ContextRequest {
     pub budget: Option<u64>,
     /// The conversation whose scratchpad belongs to it.
     pub conversation: Option<String>,
+    /// The board that it is for: its goal and constraints belong to it.
+    pub board: Option<String>,
+    /// The task of that board that it is for: what concerns the task belongs to it.
+    pub task: Option<TaskId>,
     /// What is asked about: what is found and not shown otherwise is added.
     pub query: Option<String>,
     /// What is done about want of room.
@@ -73,6 +82,18 @@ impl ContextRequest {
     /// With the scratchpad of a conversation.
     pub fn conversation(mut self, id: impl Into<String>) -> Self {
         self.conversation = Some(id.into());
+        self
+    }
+
+    /// With the goal and the constraints of a board.
+    pub fn board(mut self, id: impl Into<String>) -> Self {
+        self.board = Some(id.into());
+        self
+    }
+
+    /// With what concerns a task of the board that is named.
+    pub fn task(mut self, task: TaskId) -> Self {
+        self.task = Some(task);
         self
     }
 
@@ -113,6 +134,10 @@ pub enum Strategy {
 pub enum SectionName {
     /// What the last session left: the entry `session-handoff`.
     Handoff,
+    /// What the board is to accomplish.
+    Goal,
+    /// Boundaries and requirements of the board.
+    Constraints,
     /// What was learned, as the notebooks keep it.
     KeyLearnings,
     /// What is needed word for word, as the notebooks keep it.
@@ -125,6 +150,16 @@ pub enum SectionName {
     Summary,
     /// Where the task stands, as the notebooks keep it.
     Progress,
+    /// The decisions that hold and concern the task, in their order.
+    Decisions,
+    /// The discoveries that concern the task, in their order.
+    Discoveries,
+    /// What came of the tasks that it depends on.
+    Results,
+    /// What was made for it and for those.
+    Artifacts,
+    /// The task itself, and how far it is.
+    Task,
     /// The active task's jotting: the entry `scratchpad`.
     Scratchpad,
     /// The conversation's scratchpad.
@@ -137,12 +172,19 @@ impl fmt::Display for SectionName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Handoff => "handoff",
+            Self::Goal => "goal",
+            Self::Constraints => "constraints",
             Self::KeyLearnings => "key_learnings",
             Self::VerbatimContext => "verbatim_context",
             Self::Entries => "entries",
             Self::Notes => "notes",
             Self::Summary => "summary",
             Self::Progress => "progress",
+            Self::Decisions => "decisions",
+            Self::Discoveries => "discoveries",
+            Self::Results => "results",
+            Self::Artifacts => "artifacts",
+            Self::Task => "task",
             Self::Scratchpad => "scratchpad",
             Self::Conversation => "conversation",
             Self::Found => "found",
@@ -159,8 +201,11 @@ pub struct Composition {
     pub tokens: u64,
     /// What it was allowed.
     pub budget: u64,
-    /// The revision of the memory that it shows.
+    /// The revision of the memory that it shows; of the board, if it shows a board alone.
     pub rev: u64,
+    /// The revision of the board that it shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub board_rev: Option<u64>,
     /// What each section shows and leaves out, in the text's order. Empty ones are missing here as they are there.
     pub sections: Vec<SectionReport>,
     /// What came of [`Strategy::Summarize`], if something had to be summarized.
@@ -207,6 +252,17 @@ pub enum Why {
     AlreadyShown,
     /// Another one says the same, and names it.
     Merged,
+}
+
+/// What a board tells whoever works on a task, within a budget of tokens.
+pub(crate) fn for_task(view: &BoardView, task: TaskId, budget: u64) -> Result<Composition> {
+    if budget < LEAST_BUDGET {
+        return Err(Error::ContextBudget { budget, least: LEAST_BUDGET });
+    }
+    view.task(task)?;
+    let lines = board::BoardLines::of(view.state(), Some(task));
+    let compose::Composed { text, tokens, sections, .. } = task::compose(&lines, budget);
+    Ok(Composition { text, tokens, budget, rev: view.rev(), board_rev: Some(view.rev()), sections, summary: None })
 }
 
 /// Remembered text on one line, as it may be shown to a model anywhere.
@@ -257,8 +313,16 @@ impl ContextWindow {
             Some(id) => self.memory.conversation(id)?.contents().await?,
             None => scratchpad::WorkingMemory::default(),
         };
+        let view = match (request.board.as_deref(), request.task) {
+            (Some(id), Some(task)) => Some(self.memory.board(id)?.view_for(task).await?),
+            (Some(id), None) => Some(self.memory.board(id)?.view().await?),
+            // A task is a task of a board.
+            (None, Some(_)) => return Err(Refusal::Blank { what: "board" }.into()),
+            (None, None) => None,
+        };
         let (current, now) = self.memory.current().await?;
         let mut material = sources::remembered(&current.state, now);
+        material.board = view.as_ref().map(|view| board::BoardLines::of(view.state(), request.task));
         material.hits = &hits;
         sources::add_scratchpad(&mut material, &pad);
         let (composed, summary) = match request.strategy {
@@ -266,6 +330,7 @@ impl ContextWindow {
             strategy => (compose::compose(material, budget, strategy), None),
         };
         let compose::Composed { text, tokens, sections, .. } = composed;
-        Ok(Composition { text, tokens, budget, rev: current.head.rev, sections, summary })
+        let (rev, board_rev) = (current.head.rev, view.map(|view| view.rev()));
+        Ok(Composition { text, tokens, budget, rev, board_rev, sections, summary })
     }
 }

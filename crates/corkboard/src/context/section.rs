@@ -14,13 +14,15 @@ pub(super) struct Section {
     room: u64,
     frame: u64,
     items: Vec<Rendered>,
+    /// What is said after the items about those that are not there.
+    mark: Option<Rendered>,
     used: u64,
     left_out: Vec<LeftOut>,
 }
 
 impl Section {
     pub(super) fn new(name: SectionName, room: u64) -> Self {
-        Self { name, room, frame: Self::frame(name), items: Vec::new(), used: 0, left_out: Vec::new() }
+        Self { name, room, frame: Self::frame(name), items: Vec::new(), mark: None, used: 0, left_out: Vec::new() }
     }
 
     /// Tokens of a section's tags.
@@ -54,6 +56,12 @@ impl Section {
                 false
             }
         }
+    }
+
+    /// Says something after the items, for which there must be room. It is not said where there are none.
+    pub(super) fn mark(&mut self, mark: Rendered) {
+        self.used += mark.tokens;
+        self.mark = Some(mark);
     }
 
     /// Takes the last item back.
@@ -94,7 +102,7 @@ impl Section {
             return;
         }
         out.push_str(&opening(self.name));
-        self.items.iter().for_each(|item| out.push_str(&item.text));
+        self.items.iter().chain(&self.mark).for_each(|item| out.push_str(&item.text));
         out.push_str(&closing(self.name));
     }
 

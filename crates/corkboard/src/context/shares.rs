@@ -6,11 +6,13 @@
 use super::SectionName;
 
 /// No budget is smaller: below this, nothing would be left beside the frame.
-pub(super) const LEAST_BUDGET: u64 = 64;
+pub(crate) const LEAST_BUDGET: u64 = 64;
 
 /// Percent of the budget for all that seldom changes: handoff, notebooks, entries, notes. The tail has the rest for certain, and what
 /// the stable part does not use.
 const STABLE: u64 = 75;
+/// Percent of the budget for what concerns a task, where one is named. It is taken from the stable part.
+const TASK: u64 = 25;
 /// Notes are given room in steps of this many percent, so that one more note seldom moves the end of the entries.
 const NOTES_STEP: u64 = 5;
 /// An entry, a note or a hit may have this much of the budget. It keeps one long text from filling a section.
@@ -21,6 +23,7 @@ const LEAST_ITEM: u64 = 32;
 /// The shares of one budget, in tokens.
 pub(super) struct Shares {
     budget: u64,
+    stable: u64,
 }
 
 /// What one section may have.
@@ -33,11 +36,37 @@ pub(super) struct Share {
 
 impl Shares {
     pub(super) fn of(budget: u64) -> Self {
-        Self { budget }
+        Self { budget, stable: STABLE }
+    }
+
+    /// The same, where the tail shows what concerns a task. Whether it does is said in the request: nothing that is remembered
+    /// moves the border.
+    pub(super) fn with_task(budget: u64) -> Self {
+        Self { budget, stable: STABLE - TASK }
     }
 
     pub(super) fn stable(&self) -> u64 {
-        self.percent(STABLE)
+        self.percent(self.stable)
+    }
+
+    /// What all that concerns a task may have in an agent's window.
+    pub(super) fn task(&self) -> Share {
+        let kept = STABLE - self.stable;
+        Share { kept: self.percent(kept), most: self.percent(2 * kept) }
+    }
+
+    /// Where a section of a task's context ends at the latest, counted from the beginning. What one leaves, the next may use;
+    /// the task itself, which comes last, has a quarter for certain.
+    pub(super) fn reach(&self, name: SectionName) -> u64 {
+        self.percent(match name {
+            SectionName::Goal => 12,
+            SectionName::Constraints => 20,
+            SectionName::Decisions => 40,
+            SectionName::Discoveries => 52,
+            SectionName::Results => 67,
+            SectionName::Artifacts => 75,
+            _ => 100,
+        })
     }
 
     pub(super) fn item(&self) -> u64 {
@@ -54,11 +83,13 @@ impl Shares {
         let (kept, most) = match name {
             // One text that a session leaves to the next: about a page at the default budget.
             SectionName::Handoff => (0, 15),
+            // A board says what it is for in a few lines.
+            SectionName::Goal | SectionName::Constraints => (0, 8),
             // What a model keeps of a task: it wrote down little, and meant it to be read.
             SectionName::KeyLearnings | SectionName::VerbatimContext => (0, 15),
             // Entries and notes share the stable part. Notes are kept a quarter of it and more; entries get the rest.
-            SectionName::Entries => (0, STABLE),
-            SectionName::Notes => (20, STABLE),
+            SectionName::Entries => (0, self.stable),
+            SectionName::Notes => (20, self.stable),
             // A few lines for all that is left out.
             SectionName::Summary => (10, 10),
             // A few bullets.
@@ -70,6 +101,12 @@ impl Shares {
             // Snippets, and only of what is not shown above. So little that a new question leaves more than nine
             // tenths of a full window as they were.
             SectionName::Found => (6, 6),
+            // These share what a task has, by `reach`.
+            SectionName::Decisions
+            | SectionName::Discoveries
+            | SectionName::Results
+            | SectionName::Artifacts
+            | SectionName::Task => (0, 2 * (STABLE - self.stable)),
         };
         Share { kept: self.percent(kept), most: self.percent(most) }
     }
@@ -85,10 +122,11 @@ mod tests {
 
     #[test]
     fn what_is_kept_for_the_tail_is_what_the_stable_part_leaves() {
-        let shares = Shares::of(10_000);
         let tail = [SectionName::Progress, SectionName::Scratchpad, SectionName::Conversation, SectionName::Found];
-        let kept: u64 = tail.map(|name| shares.section(name).kept).iter().sum();
-        assert_eq!(shares.stable() + kept, 10_000);
+        for shares in [Shares::of(10_000), Shares::with_task(10_000)] {
+            let kept: u64 = tail.map(|name| shares.section(name).kept).iter().sum();
+            assert_eq!(shares.stable() + shares.task().kept + kept, 10_000);
+        }
     }
 
     #[test]

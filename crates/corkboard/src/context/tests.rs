@@ -11,6 +11,7 @@ use corkboard_core::notebook::{Learning, LearningId, Notebook, Progress, Snippet
 use corkboard_core::{Limits, NotebookName};
 use std::sync::Arc;
 
+use super::board::BoardLines;
 use super::compose::{Composed, Found, Hit, Material, PREAMBLE, assemble, compose};
 use super::item::{self, Body};
 use super::list::{EntryLine, NoteLine};
@@ -18,13 +19,20 @@ use super::notebook::NotebookLines;
 use super::section::Section;
 use super::{SectionName, Strategy, Why, hostile, tokens};
 
-const ORDER: [SectionName; 9] = [
+const ORDER: [SectionName; 16] = [
     SectionName::Handoff,
+    SectionName::Goal,
+    SectionName::Constraints,
     SectionName::KeyLearnings,
     SectionName::VerbatimContext,
     SectionName::Entries,
     SectionName::Notes,
     SectionName::Progress,
+    SectionName::Decisions,
+    SectionName::Discoveries,
+    SectionName::Results,
+    SectionName::Artifacts,
+    SectionName::Task,
     SectionName::Scratchpad,
     SectionName::Conversation,
     SectionName::Found,
@@ -32,7 +40,7 @@ const ORDER: [SectionName; 9] = [
 
 /// A memory to show.
 #[derive(Debug, Clone, Default)]
-struct Memory {
+pub(super) struct Memory {
     handoff: Option<Content>,
     notebook: Option<(NotebookName, Arc<Notebook>)>,
     entries: Vec<(String, Content, f32)>,
@@ -45,6 +53,10 @@ struct Memory {
 
 impl Memory {
     fn compose(&self, budget: u64, strategy: Strategy) -> Composed {
+        self.compose_with(None, budget, strategy)
+    }
+
+    pub(super) fn compose_with(&self, board: Option<BoardLines<'_>>, budget: u64, strategy: Strategy) -> Composed {
         fn noted(notes: &[String]) -> Vec<NoteLine<'_>> {
             (1..).zip(notes).map(|(id, text)| NoteLine::new(id, text)).collect()
         }
@@ -52,6 +64,7 @@ impl Memory {
             self.entries.iter().map(|(key, value, importance)| EntryLine::new(key, Body::Value(value), *importance));
         let material = Material {
             handoff: self.handoff.as_ref().map(Body::Value),
+            board,
             notebooks: NotebookLines::of(self.notebook.iter().map(|(name, notebook)| (name, notebook))),
             entries: entries.collect(),
             notes: noted(&self.notes),
@@ -90,14 +103,14 @@ fn in_scope(hit: Hit) -> Hit {
 }
 
 /// What a section leaves out for a reason, and the names of the first of them.
-fn left_out(composed: &Composed, name: SectionName, why: Why) -> (u64, String) {
+pub(super) fn left_out(composed: &Composed, name: SectionName, why: Why) -> (u64, String) {
     let section = composed.sections.iter().find(|section| section.name == name);
     let group = section.and_then(|section| section.left_out.iter().find(|group| group.why == why));
     group.map_or_else(Default::default, |group| (group.count, group.first.join(" ")))
 }
 
 /// The window is the preamble, then sections in their order, each between its tags, and nothing else begins a line.
-fn check_confined(composed: &Composed) {
+pub(super) fn check_confined(composed: &Composed) {
     let text = &composed.text;
     if text.is_empty() {
         return;
@@ -132,7 +145,7 @@ fn check_confined(composed: &Composed) {
     );
 }
 
-fn check_within(composed: &Composed, budget: u64) {
+pub(super) fn check_within(composed: &Composed, budget: u64) {
     assert_eq!(composed.tokens, tokens::count(&composed.text));
     assert!(composed.tokens <= budget, "{} > {budget}", composed.tokens);
     // Parts add up: else the stable part would have to give way for the tail.
@@ -143,7 +156,7 @@ fn check_within(composed: &Composed, budget: u64) {
     }
 }
 
-fn any_memory() -> impl proptest::strategy::Strategy<Value = Memory> {
+pub(super) fn any_memory() -> impl proptest::strategy::Strategy<Value = Memory> {
     let content = || {
         prop_oneof![4 => hostile::long_text().prop_map(|long| text(&long)),
         1 => hostile::text().prop_map(|item| Content::of(&[item.as_str(), "x"]).unwrap())]

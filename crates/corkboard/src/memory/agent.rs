@@ -4,8 +4,10 @@ use std::any::Any;
 use std::sync::Arc;
 
 use corkboard_core::agent::{Activity, AgentCommand, AgentReply, AgentState, DayActivity, Forget, MemorySnapshot};
+use corkboard_core::board::BoardState;
 use corkboard_core::{
-    Actor, AgentId, ConversationId, FORMAT_VERSION, Key, NoteId, Request, Revisioned, ScopeId, Space, SpaceId, Usage,
+    Actor, AgentId, BoardId, ConversationId, FORMAT_VERSION, Key, NoteId, Request, Revisioned, ScopeId, Space, SpaceId,
+    Usage,
 };
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -22,6 +24,7 @@ use super::search::Search;
 use super::stats::MemoryStats;
 use super::working::WorkingMemory;
 use super::write::unexpected;
+use crate::board::Board;
 use crate::context::ContextRequest;
 use crate::corkboard::check_tier;
 use crate::engine::{Answer, Asked, Engine, Slot, Watch, joined};
@@ -33,6 +36,8 @@ pub(crate) struct AgentRuntime {
     pub(super) id: AgentId,
     pub(super) engine: Arc<Engine<AgentState>>,
     pub(super) slot: Arc<Slot<AgentState>>,
+    /// The boards of the same store.
+    boards: Arc<Engine<BoardState>>,
     pub(super) ephemeral: Ephemeral,
     pub(super) conversations: Arc<Conversations>,
     pub(super) factories: Factories,
@@ -40,21 +45,21 @@ pub(crate) struct AgentRuntime {
     pub(super) events: broadcast::Sender<MemoryEvent>,
     pub(super) meters: Meters,
     /// What ticks and flushes goes on for as long as there are handles.
-    _board: Arc<dyn Any + Send + Sync>,
+    corkboard: Arc<dyn Any + Send + Sync>,
 }
 
 impl AgentRuntime {
     pub(crate) fn new(
         id: AgentId,
-        engine: Arc<Engine<AgentState>>,
+        (engine, boards): (Arc<Engine<AgentState>>, Arc<Engine<BoardState>>),
         conversations: Arc<Conversations>,
         events: broadcast::Sender<MemoryEvent>,
-        board: Arc<dyn Any + Send + Sync>,
+        corkboard: Arc<dyn Any + Send + Sync>,
     ) -> Self {
         let slot = engine.slot(&SpaceId::agent(&id));
         let (ephemeral, factories) = (Ephemeral::default(), Factories::default());
         let (merging, meters) = (Default::default(), Meters::new());
-        Self { id, engine, slot, ephemeral, conversations, factories, merging, events, meters, _board: board }
+        Self { id, engine, slot, boards, ephemeral, conversations, factories, merging, events, meters, corkboard }
     }
 
     pub(crate) fn id(&self) -> &AgentId {
@@ -259,6 +264,13 @@ impl AgentMemory {
     }
 
     /// What a handle to a part of the memory needs.
+    /// A board of the same store, in the name of this handle's actor.
+    pub(crate) fn board(&self, board_id: &str) -> Result<Board> {
+        let AgentRuntime { engine, boards, corkboard, .. } = &*self.runtime;
+        let id = BoardId::new(board_id, &engine.options.limits)?;
+        Ok(Board::new(id, self.actor.clone(), boards.clone(), corkboard.clone()))
+    }
+
     pub(super) fn parts(&self) -> (Arc<AgentRuntime>, Actor) {
         (self.runtime.clone(), self.actor.clone())
     }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use corkboard_core::agent::AgentState;
 use corkboard_core::notebook::ItemId;
 use corkboard_core::{
-    Entry, EntryMetadata, Key, LimitName, Limits, Note, NoteId, NotebookName, Refusal, Revisioned, ScopeId, ScopeName,
-    ScopeState,
+    Entry, EntryMetadata, Key, Note, NoteId, NotebookName, Revisioned, ScopeId, ScopeName, ScopeState,
 };
 use imbl::ordmap::DiffItem;
 use jiff::Timestamp;
@@ -16,7 +15,7 @@ use serde::Serialize;
 use super::agent::AgentRuntime;
 use super::search_notebook;
 use crate::Result;
-use crate::search::{Change, Document, Index, Query, Searchable, snippet, text_of};
+use crate::search::{Change, Document, Index, Query, Searchable, checked_query, snippet, text_of};
 
 /// A search. Made by [`AgentMemory::search`](crate::AgentMemory::search).
 #[must_use = "nothing is looked for until this is awaited"]
@@ -53,12 +52,7 @@ impl<'a> IntoFuture for Search<'a> {
         Box::pin(async move {
             let Self { runtime, query, limit } = self;
             let engine = &runtime.engine;
-            let allowed = engine.options.limits.query_bytes;
-            Limits::check(LimitName::QueryBytes, query.len() as u64, allowed)?;
-            if query.chars().all(|character| character.is_whitespace() || character.is_control()) {
-                return Err(Refusal::Blank { what: "query" }.into());
-            }
-            let query = Query::new(query);
+            let query = checked_query(query, &engine.options.limits)?;
             let time = engine.time();
             engine.search(&runtime.slot, move |state, index| hits(state, index, &query, limit, time)).await
         })

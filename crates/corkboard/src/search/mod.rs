@@ -12,8 +12,19 @@ mod text;
 mod top;
 mod words;
 
+use corkboard_core::{LimitName, Limits, Refusal};
+
 pub(crate) use document::{Change, Document, Searchable};
 pub(crate) use index::Index;
 pub(crate) use snippet::snippet;
 pub(crate) use text::text_of;
 pub(crate) use words::Query;
+
+/// A query that somebody typed, unless it is too long or says nothing.
+pub(crate) fn checked_query(text: &str, limits: &Limits) -> Result<Query, Refusal> {
+    Limits::check(LimitName::QueryBytes, text.len() as u64, limits.query_bytes)?;
+    if text.chars().all(|character| character.is_whitespace() || character.is_control()) {
+        return Err(Refusal::Blank { what: "query" });
+    }
+    Ok(Query::new(text))
+}

@@ -7,6 +7,7 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use super::advice::advised;
 use super::{Tool, ToolContext, ToolError, ToolFuture, ToolOutput};
 use crate::ErrorKind;
 
@@ -91,6 +92,9 @@ fn all_required(schema: &Value) -> Value {
     let required: Vec<String> = strings(object.get("required"));
     let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) else { return schema };
     let names: Vec<String> = properties.keys().cloned().collect();
+    for items in properties.values_mut().filter_map(|property| property.get_mut("items")) {
+        *items = all_required(items);
+    }
     for (name, property) in properties.iter_mut().filter(|(name, _)| !required.contains(name)) {
         let Some(property) = property.as_object_mut() else { continue };
         debug_assert!(property.contains_key("type"), "{name} has no type that could be null");
@@ -109,6 +113,24 @@ fn strings(value: Option<&Value>) -> Vec<String> {
     let items = value.and_then(Value::as_array).into_iter().flatten();
     items.filter_map(Value::as_str).map(str::to_owned).collect()
 }
+
+/// A tool that needs nothing but a Corkboard.
+macro_rules! tool {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        pub struct $name {
+            corkboard: $crate::Corkboard,
+        }
+
+        impl $name {
+            /// The tool on a Corkboard.
+            pub fn new(corkboard: &$crate::Corkboard) -> Self {
+                Self { corkboard: corkboard.clone() }
+            }
+        }
+    };
+}
+pub(super) use tool;
 
 /// A tool with a typed input. The schema follows from the type.
 pub(super) trait TypedTool: Send + Sync {
@@ -164,6 +186,7 @@ impl<T: TypedTool> Tool for T {
                 Err(ToolError::Memory(error)) if error.kind() == ErrorKind::Invalid => {
                     Err(T::invalid(error.to_string()))
                 }
+                Err(ToolError::Memory(error)) => Err(advised(error, context)),
                 answer => answer,
             }
         })
@@ -226,8 +249,9 @@ fn tidy(schema: &mut Value) {
         for word in ["format", "default", "title", "minimum"] {
             property.remove(word);
         }
-        if let Some(items) = property.get_mut("items").and_then(Value::as_object_mut) {
-            items.remove("format");
+        if let Some(items) = property.get_mut("items") {
+            tidy(items);
+            items.as_object_mut().map(|items| items.remove("format"));
         }
         if let Some(Value::Array(kinds)) = property.get_mut("type") {
             kinds.retain(|kind| kind != "null");

@@ -39,6 +39,14 @@ pub enum ToolError {
         /// For the model.
         message: String,
     },
+    /// The memory or the board refused, and there is something that the model can do about it.
+    #[error("{error}. {advice}")]
+    Advised {
+        /// Why it was refused.
+        error: Error,
+        /// What to do next.
+        advice: String,
+    },
     /// The memory refused, or could not be reached.
     #[error(transparent)]
     Memory(#[from] Error),
@@ -52,7 +60,7 @@ impl ToolError {
             Self::UnknownTool { .. } => "unknown_tool",
             Self::MissingContext { .. } => "missing_context",
             Self::Failed { .. } => "tool_failed",
-            Self::Memory(error) => error.code(),
+            Self::Advised { error, .. } | Self::Memory(error) => error.code(),
         }
     }
 
@@ -61,7 +69,7 @@ impl ToolError {
         match self {
             Self::InvalidInput { .. } | Self::MissingContext { .. } | Self::Failed { .. } => ErrorKind::Invalid,
             Self::UnknownTool { .. } => ErrorKind::Gone,
-            Self::Memory(error) => error.kind(),
+            Self::Advised { error, .. } | Self::Memory(error) => error.kind(),
         }
     }
 }

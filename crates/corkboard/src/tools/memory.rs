@@ -4,26 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::definition::TypedTool;
+use super::definition::{TypedTool, tool};
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::context::escaped_line;
-use crate::{Corkboard, FoundItem, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit};
-
-macro_rules! tool {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        pub struct $name {
-            board: Corkboard,
-        }
-
-        impl $name {
-            /// The tool on a Corkboard.
-            pub fn new(board: &Corkboard) -> Self {
-                Self { board: board.clone() }
-            }
-        }
-    };
-}
+use crate::{FoundItem, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit};
 
 tool!(
     /// `search_memory`: finds entries and notes by their words.
@@ -112,7 +96,7 @@ impl TypedTool for MemorySearchTool {
 
     async fn run(&self, input: MemorySearch, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let limit = input.limit.map_or(Search::LIMIT, |limit| usize::try_from(limit).unwrap_or(0));
-        let hits = context.memory(&self.board)?.search(&input.query).limit(limit).await?;
+        let hits = context.memory(&self.corkboard)?.search(&input.query).limit(limit).await?;
         let line = |(place, hit): (usize, &SearchHit)| {
             let what = match &hit.item {
                 FoundItem::Entry { key, .. } => escaped_line(key.as_str()),
@@ -148,7 +132,7 @@ impl TypedTool for MemoryWriteTool {
 
     async fn run(&self, input: MemoryWrite, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let MemoryWrite { key, content, mode } = input;
-        let memory = context.memory(&self.board)?.working();
+        let memory = context.memory(&self.corkboard)?.working();
         let (written, verb) = match mode.unwrap_or_default() {
             WriteMode::Replace => {
                 let written = memory.write_text(&key, content).await?;
@@ -179,7 +163,7 @@ impl TypedTool for WriteSessionHandoffTool {
         if input.content.trim().is_empty() {
             return Err(Self::invalid("content must not be blank"));
         }
-        let written = context.memory(&self.board)?.write_handoff(&input.content).await?;
+        let written = context.memory(&self.corkboard)?.write_handoff(&input.content).await?;
         let data = json!({"key": SESSION_HANDOFF_KEY, "version": written.version});
         Ok(ToolOutput::new("Handoff written: your next session reads it first.", data))
     }
@@ -198,7 +182,7 @@ impl TypedTool for ScratchNoteTool {
 
     async fn run(&self, input: ScratchNote, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let ScratchNote { mode, content } = input;
-        let memory = context.memory(&self.board)?.working();
+        let memory = context.memory(&self.corkboard)?.working();
         let needed = || content.ok_or_else(|| Self::invalid(format!("{} needs content", json!(mode))));
         let (written, text) = match mode {
             ScratchMode::Replace => (memory.write_text(SCRATCHPAD_KEY, needed()?).await?, "Replaced the scratchpad."),

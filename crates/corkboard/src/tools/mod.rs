@@ -1,11 +1,18 @@
 //! Tools: what a model calls. Each has a name, a schema that follows from its input's Rust type, and an answer in words.
 
+mod advice;
+mod board;
 mod definition;
 mod error;
 mod files;
 mod memory;
 mod notebook;
+mod orchestrator;
+mod plan;
+mod record;
 mod scratchpad;
+mod status;
+mod worker;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,7 +29,12 @@ pub use error::ToolError;
 pub use files::{FileAnswer, FilesTool, MemoryCommand, MemoryFiles};
 pub use memory::{MemorySearchTool, MemoryWriteTool, ScratchNoteTool, WriteSessionHandoffTool};
 pub use notebook::{ReadNotebookTool, UpdateNotebookTool};
+pub use orchestrator::{AssignTaskTool, ChooseBranchTool, ReviewTaskTool};
+pub use plan::{AddTasksTool, CreateBoardTool};
+pub use record::{RecordArtifactTool, RecordDecisionTool, RecordDiscoveryTool};
 pub use scratchpad::{ScratchpadReadTool, ScratchpadWriteTool};
+pub use status::BoardStatusTool;
+pub use worker::{BoardContextTool, ClaimTaskTool, CompleteTaskTool, UpdateTaskTool};
 
 use crate::{AgentMemory, Conversation, Corkboard};
 
@@ -67,6 +79,16 @@ impl ToolContext {
     /// The same in a conversation.
     pub fn in_conversation(self, conversation: impl Into<String>) -> Self {
         Self { conversation: Some(conversation.into()), ..self }
+    }
+
+    /// The same on a board.
+    pub fn on_board(self, board: impl Into<String>) -> Self {
+        Self { board: Some(board.into()), ..self }
+    }
+
+    /// The same for a task of that board.
+    pub fn for_task(self, task: impl Into<String>) -> Self {
+        Self { task: Some(task.into()), ..self }
     }
 
     fn memory(&self, board: &Corkboard) -> Result<AgentMemory, ToolError> {
@@ -118,13 +140,20 @@ pub enum ToolSet {
     Memory,
     /// The agent's notebooks: `read_notebook`, `update_notebook`.
     Notebook,
+    /// For whoever works on a board's tasks: `board_context`, `claim_task`, `update_task`, `complete_task`,
+    /// `record_decision`, `record_discovery`, `record_artifact`.
+    Worker,
+    /// For whoever runs a board: `create_board`, `add_tasks`, `assign_task`, `review_task`, `choose_branch`,
+    /// `board_status`.
+    Orchestrator,
     /// Anthropic's memory tool: `memory`, files over the agent's entries.
     Anthropic,
 }
 
 impl ToolSet {
     /// All sets.
-    pub const ALL: [Self; 4] = [Self::Scratchpad, Self::Memory, Self::Notebook, Self::Anthropic];
+    pub const ALL: [Self; 6] =
+        [Self::Scratchpad, Self::Memory, Self::Notebook, Self::Worker, Self::Orchestrator, Self::Anthropic];
     /// The sets that a registry has unless others are asked for.
     pub const DEFAULT: [Self; 2] = [Self::Scratchpad, Self::Memory];
 
@@ -134,6 +163,8 @@ impl ToolSet {
             Self::Scratchpad => "scratchpad",
             Self::Memory => "memory",
             Self::Notebook => "notebook",
+            Self::Worker => "worker",
+            Self::Orchestrator => "orchestrator",
             Self::Anthropic => "anthropic",
         }
     }
@@ -150,6 +181,23 @@ impl ToolSet {
                 Arc::new(ScratchNoteTool::new(board)),
             ],
             Self::Notebook => vec![Arc::new(ReadNotebookTool::new(board)), Arc::new(UpdateNotebookTool::new(board))],
+            Self::Worker => vec![
+                Arc::new(BoardContextTool::new(board)),
+                Arc::new(ClaimTaskTool::new(board)),
+                Arc::new(UpdateTaskTool::new(board)),
+                Arc::new(CompleteTaskTool::new(board)),
+                Arc::new(RecordDecisionTool::new(board)),
+                Arc::new(RecordDiscoveryTool::new(board)),
+                Arc::new(RecordArtifactTool::new(board)),
+            ],
+            Self::Orchestrator => vec![
+                Arc::new(CreateBoardTool::new(board)),
+                Arc::new(AddTasksTool::new(board)),
+                Arc::new(AssignTaskTool::new(board)),
+                Arc::new(ReviewTaskTool::new(board)),
+                Arc::new(ChooseBranchTool::new(board)),
+                Arc::new(BoardStatusTool::new(board)),
+            ],
             Self::Anthropic => vec![Arc::new(FilesTool::new(board))],
         }
     }

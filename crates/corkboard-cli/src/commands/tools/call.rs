@@ -24,11 +24,12 @@ Examples:
   cork tools call write_memory '{\"key\": \"plan\", \"content\": \"ship on Friday\"}'
   cork tools call search_memory '{\"query\": \"when do we ship?\"}' --json
   cork tools call --conversation c-1 --stdin < calls.jsonl
+  cork tools call claim_task --board add-login-1a2b3c4d --agent ada
 
 With --stdin, each line is a call, and each is answered by a line:
   {\"name\": \"memory_write\", \"input\": {\"action\": \"note\", \"value\": \"likes tea\"}}
   {\"name\": \"memory_write\", \"ok\": true, \"text\": \"Added note 1.\", \"data\": {\"note\": 1}}
-A line may have an \"id\", which its answer repeats, and a \"context\" with another agent or conversation.")]
+A line may have an \"id\", which its answer repeats, and a \"context\" with another agent, conversation, board or task.")]
 pub(crate) struct Call {
     /// Which tool
     #[arg(value_name = "TOOL", required_unless_present = "stdin")]
@@ -45,6 +46,10 @@ pub(crate) struct Call {
     /// In which conversation
     #[arg(long, value_name = "ID", env = "CORK_CONVERSATION", hide_env_values = true)]
     conversation: Option<String>,
+
+    /// For which task of the board that --board or CORK_BOARD names
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
 }
 
 /// A line of stdin.
@@ -94,7 +99,8 @@ impl Call {
         let tools = ToolRegistry::with_sets(&session.board, &ToolSet::ALL);
         let agent = session.agent.agent_id().to_string();
         let actor = Some(session.tool_actor.clone());
-        let context = ToolContext { agent, conversation: self.conversation, actor, ..ToolContext::default() };
+        let (conversation, board) = (self.conversation, session.board_id.clone());
+        let context = ToolContext { agent, conversation, board, actor, task: self.task };
         let Some(name) = self.name else { return answer_lines(session, &tools, &context).await };
         let input = text_or_stdin(self.input)?;
         let input = serde_json::from_str(&input)

@@ -1,11 +1,10 @@
-//! The board itself: made, edited, ended, copied; and who orchestrates it.
+//! The board itself: made, edited, ended; and who orchestrates it.
 
 use alloc::boxed::Box;
 use alloc::string::ToString;
 
 use super::super::{
-    BoardEdit, BoardEvent, BoardImage, BoardReply, BoardStatus, CancelReason, ForkedFrom, Lease, NewBoard, Outcome,
-    TaskStatus, Unfinished,
+    BoardEdit, BoardEvent, BoardReply, BoardStatus, CancelReason, Lease, NewBoard, Outcome, TaskStatus, Unfinished,
 };
 use super::{Draft, Reply};
 use crate::Refusal;
@@ -18,19 +17,8 @@ impl Draft<'_> {
         self.check_line("board name", &board.name)?;
         self.check_length(&board.goal)?;
         self.check_list("constraint", &board.constraints)?;
-        self.check_list("memory core", &board.memory_core_refs)?;
+        self.check_names("memory core", &board.memory_core_refs)?;
         self.push(BoardEvent::Created(Box::new(board.clone())));
-        Ok(BoardReply::Done)
-    }
-
-    pub(super) fn fork(&mut self, image: &BoardImage, from: &ForkedFrom) -> Reply {
-        if self.state.info().is_some() {
-            return Err(Refusal::BoardExists);
-        }
-        let info = image.info.as_ref().ok_or(Refusal::NoBoard)?;
-        self.check_line("board name", &info.name)?;
-        let image = Box::new(image.clone().without_claims());
-        self.push(BoardEvent::Forked { image, from: from.clone() });
         Ok(BoardReply::Done)
     }
 
@@ -42,9 +30,9 @@ impl Draft<'_> {
             return Err(Refusal::BoardConflict { expected, current: Box::new(info.clone()) });
         }
         edit.name.as_ref().map_or(Ok(()), |name| self.check_line("board name", name))?;
-        edit.goal.as_ref().map_or(Ok(()), |goal| self.check_length(goal))?;
+        self.check_comment(edit.goal.as_deref())?;
         edit.constraints.as_ref().map_or(Ok(()), |list| self.check_list("constraint", list))?;
-        edit.memory_core_refs.as_ref().map_or(Ok(()), |list| self.check_list("memory core", list))?;
+        edit.memory_core_refs.as_ref().map_or(Ok(()), |list| self.check_names("memory core", list))?;
         let mut edited = info.clone();
         edited.edit(edit);
         if edited != *info {
@@ -67,7 +55,7 @@ impl Draft<'_> {
     }
 
     fn end(&mut self, status: BoardStatus, comment: Option<&str>) -> Reply {
-        comment.map_or(Ok(()), |comment| self.check_length(comment))?;
+        self.check_comment(comment)?;
         self.cancel_unfinished(CancelReason::BoardEnded, None);
         let outcome = self.outcome();
         self.push(BoardEvent::Ended { status, outcome, comment: comment.map(Into::into) });

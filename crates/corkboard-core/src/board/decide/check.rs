@@ -31,13 +31,30 @@ impl Draft<'_> {
         Limits::check(LimitName::BoardTextBytes, text.len() as u64, self.limits().board_text_bytes)
     }
 
-    /// A list of texts of which each must say something.
-    pub(super) fn check_list(&self, what: &'static str, texts: &[String]) -> Result<(), Refusal> {
-        self.check_count(texts.len())?;
-        texts.iter().try_for_each(|text| self.check_text(what, text))
+    /// A text that may be missing.
+    pub(super) fn check_comment(&self, text: Option<&str>) -> Result<(), Refusal> {
+        text.map_or(Ok(()), |text| self.check_length(text))
     }
 
-    fn check_count(&self, lines: usize) -> Result<(), Refusal> {
+    /// A list of short texts of which each must say something.
+    pub(super) fn check_list(&self, what: &'static str, texts: &[String]) -> Result<(), Refusal> {
+        self.check_count(texts.len())?;
+        for text in texts {
+            if text.trim().is_empty() {
+                return Err(Refusal::Blank { what });
+            }
+            Limits::check(LimitName::BoardLineBytes, text.len() as u64, self.limits().board_line_bytes)?;
+        }
+        Ok(())
+    }
+
+    /// A list of names.
+    pub(super) fn check_names(&self, what: &'static str, names: &[String]) -> Result<(), Refusal> {
+        self.check_count(names.len())?;
+        names.iter().try_for_each(|name| self.check_line(what, name))
+    }
+
+    pub(super) fn check_count(&self, lines: usize) -> Result<(), Refusal> {
         Limits::check(LimitName::LinesPerList, lines as u64, self.limits().lines_per_list)
     }
 
@@ -45,6 +62,19 @@ impl Draft<'_> {
     pub(super) fn check_tasks(&self, tasks: &[TaskId]) -> Result<(), Refusal> {
         self.check_count(tasks.len())?;
         tasks.iter().try_for_each(|task| self.task(*task).map(|_| ()))
+    }
+
+    /// Nothing, or a SHA-256.
+    pub(super) fn check_checksum(&self, text: Option<&str>) -> Result<(), Refusal> {
+        let is_sha256 = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match text.filter(|text| !is_sha256(text)) {
+            Some(text) => Err(Refusal::Checksum { text: text.chars().take(80).collect() }),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn check_inline(&self, content: Option<&str>) -> Result<(), Refusal> {
+        Limits::check(LimitName::InlineBytes, content.map_or(0, str::len) as u64, self.limits().inline_bytes)
     }
 
     pub(super) fn check_lease(&self, lease_ms: u64) -> Result<(), Refusal> {

@@ -6,8 +6,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::super::id::next_id;
 use super::super::{
-    BoardEvent, BoardReply, CancelReason, ChoiceId, NewBranch, NewChoice, TaskId, TaskRef, TaskStatus, TriggerRule,
+    BoardEvent, BoardReply, Branch, CancelReason, ChoiceId, NewBranch, NewChoice, Task, TaskId, TaskRef, TaskStatus,
+    TriggerRule,
 };
 use super::{Draft, Reply, not_on_board};
 use crate::Refusal;
@@ -23,6 +25,7 @@ impl Draft<'_> {
         if choice.options.len() < 2 {
             return Err(bad("it needs two branches at least"));
         }
+        self.check_count(choice.options.len())?;
         let (mut names, mut heads) = (BTreeSet::new(), BTreeSet::new());
         let mut options = Vec::new();
         for branch in &choice.options {
@@ -33,6 +36,7 @@ impl Draft<'_> {
             if branch.tasks.is_empty() {
                 return Err(bad(format!("branch {:?} begins with no task", branch.name)));
             }
+            self.check_count(branch.tasks.len())?;
             let mut tasks = Vec::new();
             for task in &branch.tasks {
                 let id = resolve(task)?;
@@ -50,14 +54,14 @@ impl Draft<'_> {
             }
             options.push(NewBranch { name: branch.name.clone(), tasks });
         }
-        let id = self.state.choices.get_max().map(|(id, _)| *id).unwrap_or_default().next();
+        let id = next_id(&self.state.choices);
         let choice = NewChoice { question: choice.question.clone(), options };
         self.push(BoardEvent::ChoiceAdded { id, choice: Box::new(choice) });
         Ok(id)
     }
 
     pub(super) fn choose(&mut self, id: ChoiceId, option: &str, rationale: Option<&str>) -> Reply {
-        rationale.map_or(Ok(()), |rationale| self.check_length(rationale))?;
+        self.check_comment(rationale)?;
         let choice = self.state.choice(id).ok_or_else(|| not_on_board("choice", id))?.clone();
         if let Some(chosen) = choice.chosen {
             return Err(Refusal::AlreadyChosen { choice: id, chosen });
@@ -69,18 +73,24 @@ impl Draft<'_> {
         }
         let rationale = rationale.map(String::from);
         self.push(BoardEvent::BranchChosen { choice: id, option: option.into(), rationale });
-        let taken = self.below(winners.iter().flat_map(|branch| branch.tasks.iter().copied()));
-        let lost = losers.iter().flat_map(|branch| branch.tasks.iter().copied());
-        let cancelled = self.cancel_branches(lost.collect(), &taken);
-        Ok(BoardReply::Tasks(cancelled))
+        let heads = |branches: &[Branch]| branches.iter().flat_map(|branch| branch.tasks.clone()).collect();
+        let lost: BTreeSet<TaskId> = heads(&losers);
+        let taken = self.below(heads(&winners), &lost);
+        let before = self.events.len();
+        self.cancel_branches(&lost, &taken);
+        let cancelled = self.events.iter().skip(before).filter_map(|event| match event {
+            BoardEvent::TaskCancelled { task, .. } => Some(*task),
+            _ => None,
+        });
+        Ok(BoardReply::Tasks(cancelled.collect()))
     }
 
-    /// These tasks, and all that depend on them, directly or not.
-    fn below(&self, heads: impl Iterator<Item = TaskId>) -> BTreeSet<TaskId> {
-        let mut tasks: Vec<TaskId> = heads.collect();
+    /// These tasks, and all that depend on them, directly or not, on ways that lead through none of the others.
+    fn below(&self, heads: BTreeSet<TaskId>, others: &BTreeSet<TaskId>) -> BTreeSet<TaskId> {
+        let mut tasks: Vec<TaskId> = heads.into_iter().collect();
         let mut found = BTreeSet::new();
         while let Some(task) = tasks.pop() {
-            if found.insert(task) {
+            if !others.contains(&task) && found.insert(task) {
                 tasks.extend(self.state.blocks(task));
             }
         }
@@ -89,28 +99,35 @@ impl Draft<'_> {
 
     /// Cancels branches not taken: where they begin, and all below that has no other reason to run. What also lies below
     /// the branch taken is a join, and runs.
-    fn cancel_branches(&mut self, heads: BTreeSet<TaskId>, taken: &BTreeSet<TaskId>) -> Vec<TaskId> {
-        let mut cancelled = Vec::new();
+    fn cancel_branches(&mut self, heads: &BTreeSet<TaskId>, taken: &BTreeSet<TaskId>) {
+        let mut below = Vec::new();
         let mut tasks: Vec<TaskId> = heads.iter().copied().rev().collect();
         while let Some(id) = tasks.pop() {
             let Some(task) = self.state.task(id) else { continue };
-            let waits = matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned);
-            let tally = self.state.tally(id);
-            // One that takes any end of what it depends on still has what is on no branch.
-            let is_cut =
-                task.trigger_rule == TriggerRule::AllSuccess || tally.open + tally.succeeded + tally.failed == 0;
-            if !waits || taken.contains(&id) || !(heads.contains(&id) || is_cut) {
+            // What was cancelled because of others would come back with them, on a branch that is not taken.
+            let waits = matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned) || task.is_upstream_failed();
+            let is_lost = heads.contains(&id) || (!taken.contains(&id) && self.is_cut(task));
+            if waits && is_lost {
+                let reason = CancelReason::BranchNotTaken;
+                self.push(BoardEvent::TaskCancelled { task: id, reason, cause: None, comment: None });
+            } else if !heads.contains(&id) {
+                // Below a head that failed or was cancelled before, the branch goes on all the same.
                 continue;
             }
-            let reason = CancelReason::BranchNotTaken;
-            self.push(BoardEvent::TaskCancelled { task: id, reason, cause: None, comment: None });
-            cancelled.push(id);
-            tasks.extend(self.state.blocks(id));
+            let dependents: Vec<TaskId> = self.state.blocks(id).collect();
+            tasks.extend(&dependents);
+            below.extend(dependents);
         }
-        // A join may have lost its last chance all the same.
-        let below = cancelled.iter().flat_map(|id| self.state.blocks(*id)).collect();
+        // A join that waited for a failure on a branch not taken has a chance again; another may have lost its last.
+        below.extend(self.revive(below.clone()));
         self.settle(below);
-        cancelled
+    }
+
+    /// Whether a task below a branch not taken has no other reason to run. One that takes any end of what it depends on
+    /// still has what is on no branch.
+    fn is_cut(&self, task: &Task) -> bool {
+        let tally = self.state.tally(task.id);
+        task.trigger_rule == TriggerRule::AllSuccess || tally.open + tally.succeeded + tally.failed == 0
     }
 }
 

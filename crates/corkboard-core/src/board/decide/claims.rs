@@ -31,15 +31,15 @@ impl Draft<'_> {
 
     fn check_claimable(&self, id: TaskId, caller: &AgentId) -> Result<TaskId, Refusal> {
         let task = self.task(id)?;
-        let until = task.claim.as_ref().map(|claim| claim.deadline);
         match (&task.status, &task.assigned_to) {
             (TaskStatus::Pending, _) => self.check_may_begin(id)?,
             (TaskStatus::Assigned, Some(to)) if to == caller => self.check_may_begin(id)?,
             // Even the caller's own: another process may go by the same name.
             (TaskStatus::Assigned | TaskStatus::InProgress | TaskStatus::Blocked, Some(holder)) => {
+                let until = task.claim.as_ref().map(|claim| claim.deadline);
                 return Err(Refusal::TaskHeld { task: id, holder: holder.clone(), until });
             }
-            _ => return Err(refused_move(task, TaskStatus::InProgress)),
+            _ => return Err(refused_move(task, TaskStatus::Assigned)),
         }
         Ok(id)
     }
@@ -55,7 +55,7 @@ impl Draft<'_> {
     pub(super) fn start(&mut self, id: TaskId, lease_ms: u64) -> Result<Claimed, Refusal> {
         self.check_may_begin(id)?;
         let task = self.task(id)?;
-        let (epoch, attempt) = (task.epoch + 1, task.attempt + 1);
+        let (epoch, attempt) = (task.epoch + 1, task.attempt.saturating_add(1));
         let deadline = Lease::deadline_from(self.context.now, lease_ms);
         self.push(BoardEvent::TaskStarted { task: id, epoch, deadline, lease_ms });
         Ok(Claimed { task: id, epoch, deadline, attempt })
@@ -66,23 +66,25 @@ impl Draft<'_> {
         self.renew(id);
         match &self.task(id)?.claim {
             Some(claim) => Ok(BoardReply::Held { epoch: claim.epoch, deadline: claim.deadline }),
-            None => Err(self.fenced(id)),
+            // Assigned to the caller: there is no lease until work begins.
+            None => Err(refused_move(self.task(id)?, TaskStatus::InProgress)),
         }
     }
 
     pub(super) fn release(&mut self, id: TaskId, epoch: Option<u64>) -> Reply {
+        // Those who run the board may take it from whoever has it.
+        let may_take = epoch.is_none() && !matches!(self.context.actor.role, Role::Worker | Role::Reviewer);
         let task = self.task(id)?;
+        if !may_take {
+            self.check_holder(id, epoch)?;
+        }
         match task.status {
             TaskStatus::Assigned | TaskStatus::InProgress | TaskStatus::Blocked => {}
             _ => return Err(refused_move(task, TaskStatus::Pending)),
         }
-        // Those who run the board may take it from whoever has it.
-        let may_take = epoch.is_none() && !matches!(self.context.actor.role, Role::Worker | Role::Reviewer);
-        if !may_take {
-            self.check_holder(id, epoch)?;
-        }
         self.push(BoardEvent::TaskReleased { task: id });
-        Ok(BoardReply::Moved { status: TaskStatus::Pending })
+        self.settle(alloc::vec![id]);
+        self.moved(id)
     }
 
     /// Refuses whoever does not have the task, or no longer.
@@ -126,6 +128,11 @@ impl Draft<'_> {
     }
 }
 
+/// Refuses a move that the task does not make, or not by the command that was sent.
 pub(super) fn refused_move(task: &Task, to: TaskStatus) -> Refusal {
-    Refusal::TaskMove { task: task.id, from: task.status, to, allowed: task.moves() }
+    let (id, from, allowed) = (task.id, task.status, task.moves());
+    if allowed.contains(&to) {
+        return Refusal::NotThisWay { task: id, from, to };
+    }
+    Refusal::TaskMove { task: id, from, to, allowed }
 }

@@ -1,9 +1,11 @@
 //! What follows for others when a task fails, is cancelled, or is tried again.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
+use super::super::views::Standing;
 use super::super::{
     BoardEvent, BoardReply, CancelReason, FailurePolicy, Fate, Lease, Task, TaskId, TaskStatus, Verdict,
 };
@@ -19,6 +21,7 @@ impl Draft<'_> {
         if task.failures <= task.retry_limit {
             let not_before = backoff(task, self.context.now);
             self.push(BoardEvent::TaskRetried { task: id, not_before, by_hand: false });
+            self.settle(alloc::vec![id]);
         } else {
             self.failed_for_good(id);
         }
@@ -43,12 +46,13 @@ impl Draft<'_> {
         self.settle(self.state.blocks(id).collect());
     }
 
-    /// Cancels those of these tasks that can no longer begin, then those that depend on them, and so on.
+    /// Cancels those of these tasks that can no longer begin, then those that depend on them, and so on. Whatever makes
+    /// a task pending, or changes what it waits for, ends here: none that waits can never begin.
     pub(super) fn settle(&mut self, mut tasks: Vec<TaskId>) {
         while let Some(id) = tasks.pop() {
             let Some(task) = self.state.task(id) else { continue };
-            let has_begun = !matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned);
-            if has_begun || self.state.tally(id).verdict(task.trigger_rule) != Verdict::Impossible {
+            let waits = matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned);
+            if !waits || self.state.prospect(task) != Verdict::Impossible {
                 continue;
             }
             let cause = self.cause_for(task);
@@ -60,30 +64,55 @@ impl Draft<'_> {
 
     /// The task in which the failure began that hinders this one. None: nothing failed.
     fn cause_for(&self, task: &Task) -> Option<TaskId> {
+        if self.state.standing(task) == Standing::NotTaken {
+            return None;
+        }
         let mut upstream = task.depends_on.iter().filter_map(|on| self.state.task(*on));
         let failed = upstream.find(|task| Fate::of(task) == Fate::Failed)?;
         Some(failed.cancellation.as_ref().and_then(|cancelled| cancelled.cause).unwrap_or(failed.id))
     }
 
     /// Failed tasks, and what was cancelled because of them, are pending again.
-    pub(super) fn reopen(&mut self, failed: &[TaskId]) -> Reply {
-        let mut reopened = failed.to_vec();
+    pub(super) fn reopen(&mut self, failed: &BTreeSet<TaskId>) -> Reply {
         for task in failed {
             self.push(BoardEvent::TaskRetried { task: *task, not_before: None, by_hand: true });
         }
-        let because = |task: &&Task| {
-            let cause = task.cancellation.as_ref().filter(|_| task.is_upstream_failed()).and_then(|it| it.cause);
-            cause.is_some_and(|cause| failed.contains(&cause))
-        };
+        // All at once: with fail_fast they need not depend on what failed.
+        let because = |task: &&Task| task.upstream_cause().is_some_and(|cause| failed.contains(&cause));
         let cancelled: Vec<TaskId> = self.state.tasks().filter(because).map(|task| task.id).collect();
         for task in &cancelled {
             self.push(BoardEvent::TaskReopened { task: *task });
         }
+        let mut returned: Vec<TaskId> = failed.iter().copied().chain(cancelled).collect();
+        // What was cancelled because of several may have a chance again.
+        let below = returned.iter().flat_map(|task| self.state.blocks(*task)).collect();
+        returned.extend(self.revive(below));
         // Something else may hinder them for good.
-        self.settle(cancelled.clone());
-        reopened.extend(cancelled);
-        reopened.retain(|id| self.state.task(*id).is_some_and(|task| task.status == TaskStatus::Pending));
-        Ok(BoardReply::Tasks(reopened))
+        self.settle(returned.clone());
+        returned.retain(|id| self.state.task(*id).is_some_and(|task| task.status == TaskStatus::Pending));
+        Ok(BoardReply::Tasks(returned))
+    }
+
+    /// Those of these tasks that were cancelled because of others, and could begin after all, are pending again; then
+    /// those that depend on them, and so on.
+    pub(super) fn revive(&mut self, mut tasks: Vec<TaskId>) -> Vec<TaskId> {
+        let mut revived = Vec::new();
+        while let Some(id) = tasks.pop() {
+            if self.state.task(id).is_some_and(|task| self.can_return(task)) {
+                self.push(BoardEvent::TaskReopened { task: id });
+                revived.push(id);
+                tasks.extend(self.state.blocks(id));
+            }
+        }
+        revived
+    }
+
+    fn can_return(&self, task: &Task) -> bool {
+        let cause = task.upstream_cause().and_then(|cause| self.state.task(cause));
+        // What stopped the whole board holds until it is tried again itself.
+        let is_stopped = cause
+            .is_some_and(|cause| cause.status == TaskStatus::Failed && cause.on_failure == FailurePolicy::FailFast);
+        task.is_upstream_failed() && !is_stopped && self.state.prospect(task) != Verdict::Impossible
     }
 }
 

@@ -5,18 +5,22 @@ mod check;
 mod choices;
 mod claims;
 mod consequences;
+mod forks;
 mod graph;
 mod moves;
 mod records;
 mod tasks;
 
-use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::views::Due;
 use super::{BoardCommand, BoardEvent, BoardInfo, BoardReply, BoardState, BoardStatus, Task, TaskId};
 use crate::space::{Decision as Decided, Space};
-use crate::{AgentId, Context, LimitName, LimitWarning, Limits, Refusal, Role};
+use crate::{Actor, AgentId, Context, LimitName, LimitWarning, Limits, Refusal, Role};
 
 type Reply = Result<BoardReply, Refusal>;
 
@@ -25,10 +29,29 @@ pub(super) fn decide(
     command: &BoardCommand,
     context: &Context<'_>,
 ) -> Result<Decided<BoardEvent, BoardReply>, Refusal> {
+    // What is taken over as a whole is held to the size of a state instead.
+    if !matches!(command, BoardCommand::Fork { .. }) {
+        Limits::check(LimitName::CommandBytes, command.bytes(), context.limits.command_bytes)?;
+    }
     let mut draft = Draft { state: state.clone(), events: Vec::new(), context };
     let reply = draft.decide(command)?;
     let warnings = check_size(state, &draft.state, context.limits)?;
     Ok(Decided { events: draft.events, reply, warnings })
+}
+
+/// What happens at that time because nobody did anything.
+pub(super) fn expire(state: &BoardState, now: Timestamp) -> Vec<BoardEvent> {
+    let due: Vec<Due> = state.views.due(now).collect();
+    if due.is_empty() {
+        return Vec::new();
+    }
+    let (actor, limits) = (Actor::system(), Limits::default());
+    let context = Context::new(now, &actor, &limits, Uuid::nil());
+    let mut draft = Draft { state: state.clone(), events: Vec::new(), context: &context };
+    due.iter().for_each(|due| draft.push(due.event()));
+    // What is nobody's again may have lost its chance while it was worked on.
+    draft.settle(due.iter().filter_map(|due| due.task()).collect());
+    draft.events
 }
 
 /// A decision in the making: the events so far, and the state that they lead to.
@@ -121,12 +144,12 @@ impl Draft<'_> {
         }
     }
 
-    /// Whoever calls themselves orchestrator does not steer a board that another orchestrator holds.
+    /// Whoever calls themselves orchestrator changes nothing on a board that another orchestrator holds.
     fn check_orchestrator(&self, command: &BoardCommand) -> Result<(), Refusal> {
         let Some(lease) = self.state.orchestrator() else { return Ok(()) };
         let is_other =
             self.context.actor.role == Role::Orchestrator && lease.holder.as_str() != self.context.actor.principal;
-        if is_other && steers(command) {
+        if is_other && !is_about_the_role(command) {
             let (what, holder) = ("orchestrator".to_string(), Some(lease.holder.clone()));
             return Err(Refusal::Fenced { what, holder, epoch: lease.epoch });
         }
@@ -134,22 +157,14 @@ impl Draft<'_> {
     }
 }
 
-/// Whether the command is for the one who runs the board.
-fn steers(command: &BoardCommand) -> bool {
+/// Whether the command is about the orchestrator's role itself, and so looks at who has it.
+fn is_about_the_role(command: &BoardCommand) -> bool {
     matches!(
         command,
-        BoardCommand::Edit { .. }
-            | BoardCommand::AddTasks { .. }
-            | BoardCommand::AddDependency { .. }
-            | BoardCommand::EditTask { .. }
-            | BoardCommand::Assign { .. }
-            | BoardCommand::AssignReview { .. }
-            | BoardCommand::CancelTask { .. }
-            | BoardCommand::Retry { .. }
-            | BoardCommand::RetryFailed
-            | BoardCommand::Choose { .. }
-            | BoardCommand::Complete { .. }
-            | BoardCommand::Cancel { .. }
+        BoardCommand::AcquireOrchestrator { .. }
+            | BoardCommand::RenewOrchestrator { .. }
+            | BoardCommand::ReleaseOrchestrator { .. }
+            | BoardCommand::AsOrchestrator { .. }
     )
 }
 
@@ -178,9 +193,4 @@ fn check_size(before: &BoardState, after: &BoardState, limits: &Limits) -> Resul
     let warnings =
         sizes.into_iter().filter_map(|(limit, (before, after), allowed)| Limits::warn(limit, before, after, allowed));
     Ok(warnings.collect())
-}
-
-/// What stands for a task of a batch that has no key.
-fn place_in_batch(index: usize) -> alloc::string::String {
-    format!("#{}", index + 1)
 }

@@ -1,5 +1,6 @@
 //! A task moves from state to state.
 
+use alloc::collections::BTreeSet;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 
@@ -21,9 +22,12 @@ impl Draft<'_> {
         lease_ms: u64,
     ) -> Reply {
         use TaskStatus::*;
+        // Whoever comes with an epoch had it once, and is told if that is over, whatever else is asked.
+        if epoch.is_some() {
+            self.check_holder(id, epoch)?;
+        }
         let task = self.task(id)?;
-        let from = task.status;
-        match (from, to) {
+        match (task.status, to) {
             // Nothing moves, but the holder was heard of.
             (InProgress, InProgress) | (Blocked, Blocked) => {
                 self.check_holder(id, epoch)?;
@@ -37,7 +41,7 @@ impl Draft<'_> {
             }
             (InProgress, Blocked) => {
                 self.check_holder(id, epoch)?;
-                reason.map_or(Ok(()), |reason| self.check_length(reason))?;
+                self.check_comment(reason)?;
                 self.renew(id);
                 self.push(BoardEvent::TaskBlocked { task: id, reason: reason.map(Into::into) });
             }
@@ -84,13 +88,13 @@ impl Draft<'_> {
     }
 
     pub(super) fn complete_task(&mut self, id: TaskId, result: Option<&TaskResult>, epoch: Option<u64>) -> Reply {
-        let task = self.task(id)?;
-        let (needs_review, is_begun) = (task.needs_review, task.status == TaskStatus::InProgress);
-        let to = if needs_review { TaskStatus::Review } else { TaskStatus::Completed };
         // Whoever lost it hears that, not that it moved on without them.
         self.check_holder(id, epoch)?;
-        if !is_begun {
-            return Err(refused_move(self.task(id)?, to));
+        let task = self.task(id)?;
+        let needs_review = task.needs_review;
+        if task.status != TaskStatus::InProgress {
+            let to = if needs_review { TaskStatus::Review } else { TaskStatus::Completed };
+            return Err(refused_move(task, to));
         }
         if let Some(result) = result {
             self.check_text("summary", &result.summary)?;
@@ -120,7 +124,7 @@ impl Draft<'_> {
     }
 
     pub(super) fn review(&mut self, id: TaskId, verdict: ReviewStatus, comments: Option<&str>) -> Reply {
-        comments.map_or(Ok(()), |comments| self.check_length(comments))?;
+        self.check_comment(comments)?;
         let task = self.task(id)?;
         if task.status != TaskStatus::Review {
             let to = match verdict {
@@ -133,19 +137,17 @@ impl Draft<'_> {
         self.push(BoardEvent::TaskReviewed { task: id, verdict, comments: comments.map(Into::into) });
         match verdict {
             ReviewStatus::Approved => self.settle_dependents(id),
-            ReviewStatus::NeedsRework => {}
+            ReviewStatus::NeedsRework => self.settle(alloc::vec![id]),
             ReviewStatus::Rejected => self.failed_for_good(id),
         }
         self.moved(id)
     }
 
     pub(super) fn fail_task(&mut self, id: TaskId, reason: &str, epoch: Option<u64>) -> Reply {
-        let task = self.task(id)?;
-        let may_fail = matches!(task.status, TaskStatus::Assigned | TaskStatus::InProgress | TaskStatus::Blocked);
-        let refused = (!may_fail).then(|| refused_move(task, TaskStatus::Failed));
         self.check_holder(id, epoch)?;
-        if let Some(refused) = refused {
-            return Err(refused);
+        let task = self.task(id)?;
+        if !matches!(task.status, TaskStatus::Assigned | TaskStatus::InProgress | TaskStatus::Blocked) {
+            return Err(refused_move(task, TaskStatus::Failed));
         }
         self.check_text("reason", reason)?;
         self.push(BoardEvent::TaskFailed { task: id, reason: reason.into() });
@@ -154,7 +156,7 @@ impl Draft<'_> {
     }
 
     pub(super) fn cancel_task(&mut self, id: TaskId, comment: Option<&str>) -> Reply {
-        comment.map_or(Ok(()), |comment| self.check_length(comment))?;
+        self.check_comment(comment)?;
         let task = self.task(id)?;
         if task.status.is_finished() {
             return Err(refused_move(task, TaskStatus::Cancelled));
@@ -168,7 +170,7 @@ impl Draft<'_> {
     pub(super) fn retry(&mut self, id: TaskId) -> Reply {
         let task = self.task(id)?;
         // What was cancelled because of another comes back with that one.
-        let cause = task.cancellation.as_ref().filter(|_| task.is_upstream_failed()).and_then(|it| it.cause);
+        let cause = task.upstream_cause();
         let failed = cause.unwrap_or(id);
         if self.task(failed)?.status != TaskStatus::Failed {
             return Err(match cause {
@@ -176,12 +178,12 @@ impl Draft<'_> {
                 None => refused_move(self.task(id)?, TaskStatus::Pending),
             });
         }
-        self.reopen(&[failed])
+        self.reopen(&BTreeSet::from([failed]))
     }
 
     pub(super) fn retry_failed(&mut self) -> Reply {
         let failed = self.state.tasks().filter(|task| task.status == TaskStatus::Failed).map(|task| task.id);
-        let failed: alloc::vec::Vec<TaskId> = failed.collect();
+        let failed = failed.collect();
         self.reopen(&failed)
     }
 }

@@ -3,9 +3,10 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 
+use super::super::id::next_id;
 use super::super::{BoardEvent, BoardReply, NewArtifact, NewDecision, NewDiscovery};
 use super::{Draft, Reply, not_on_board};
-use crate::{LimitName, Limits, Refusal};
+use crate::Refusal;
 
 impl Draft<'_> {
     pub(super) fn record_decision(&mut self, decision: &NewDecision) -> Reply {
@@ -23,7 +24,7 @@ impl Draft<'_> {
                 return Err(Refusal::Superseded { decision: id, by });
             }
         }
-        let id = self.state.decisions.get_max().map(|(id, _)| *id).unwrap_or_default().next();
+        let id = next_id(&self.state.decisions);
         self.push(BoardEvent::DecisionRecorded { id, decision: Box::new(decision.clone()) });
         self.renew_own(&decision.affects_tasks);
         Ok(BoardReply::Decision(id))
@@ -33,7 +34,7 @@ impl Draft<'_> {
         self.check_text("content", &discovery.content)?;
         self.check_tasks(&discovery.affects_tasks)?;
         discovery.promote_to_core.as_ref().map_or(Ok(()), |core| self.check_line("memory core", core))?;
-        let id = self.state.discoveries.get_max().map(|(id, _)| *id).unwrap_or_default().next();
+        let id = next_id(&self.state.discoveries);
         self.push(BoardEvent::DiscoveryRecorded { id, discovery: Box::new(discovery.clone()) });
         self.renew_own(&discovery.affects_tasks);
         Ok(BoardReply::Discovery(id))
@@ -43,16 +44,13 @@ impl Draft<'_> {
         self.check_line("path", &artifact.path)?;
         self.check_length(&artifact.description)?;
         artifact.associated_task.map_or(Ok(()), |task| self.check_tasks(&[task]))?;
-        let content = artifact.content.as_ref().map_or(0, String::len);
-        Limits::check(LimitName::InlineBytes, content as u64, self.limits().inline_bytes)?;
-        if let Some(text) = &artifact.checksum {
-            let is_sha256 = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-            if !is_sha256 {
-                return Err(Refusal::Checksum { text: text.chars().take(80).collect() });
-            }
-        }
-        let id = self.state.artifacts.get_max().map(|(id, _)| *id).unwrap_or_default().next();
-        self.push(BoardEvent::ArtifactRecorded { id, artifact: Box::new(artifact.clone()) });
+        self.check_inline(artifact.content.as_deref())?;
+        self.check_checksum(artifact.checksum.as_deref())?;
+        let id = next_id(&self.state.artifacts);
+        // Written alike by all, so that two of them can be compared.
+        let checksum = artifact.checksum.as_ref().map(|text| text.to_ascii_lowercase());
+        let recorded = Box::new(NewArtifact { checksum, ..artifact.clone() });
+        self.push(BoardEvent::ArtifactRecorded { id, artifact: recorded });
         self.renew_own(artifact.associated_task.as_slice());
         let version = self.state.artifact(id).map_or(1, |artifact| artifact.version);
         Ok(BoardReply::Artifact { id, version })

@@ -1,89 +1,76 @@
 //! Tasks are added, edited, and made to wait for one another.
 
-use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
+use alloc::format;
 use alloc::vec::Vec;
 
+use super::super::id::next_id;
 use super::super::{BoardEvent, BoardReply, NewChoice, NewTask, TaskEdit, TaskId, TaskRef, TaskStatus};
-use super::graph::{batch_cycle, path_between};
-use super::{Draft, Reply, not_on_board, place_in_batch};
-use crate::Refusal;
+use super::graph::{path_between, upstream_first};
+use super::{Draft, Reply};
+use crate::{LimitName, Limits, Refusal};
 
 impl Draft<'_> {
     pub(super) fn add_tasks(&mut self, tasks: &[NewTask], choices: &[NewChoice]) -> Reply {
-        let first = self.state.nodes.get_max().map(|(id, _)| *id).unwrap_or_default().next();
-        let batch = Batch::new(tasks, first)?;
-        let mut depends_on = Vec::new();
-        for (index, task) in tasks.iter().enumerate() {
+        // Before anything is worked out for so many.
+        let count = (self.state.nodes.len() + tasks.len()) as u64;
+        Limits::check(LimitName::TasksPerBoard, count, self.limits().tasks_per_board)?;
+        let batch = Batch::new(tasks, next_id(&self.state.nodes).0)?;
+        let mut upstream = Vec::with_capacity(tasks.len());
+        for task in tasks {
             self.check_new(task)?;
-            // Once each, in the order given.
-            let (mut seen, mut on) = (BTreeSet::new(), Vec::new());
-            for upstream in &task.depends_on {
-                let upstream = self.resolve(&batch, upstream)?;
-                if upstream == batch.id(index) {
-                    let own = batch.name(upstream);
-                    return Err(Refusal::Cycle { path: alloc::vec![own.clone(), own] });
-                }
-                if seen.insert(upstream) {
-                    on.push(upstream);
-                }
-            }
-            depends_on.push(on);
+            let on: Vec<TaskId> =
+                task.depends_on.iter().map(|on| self.resolve(&batch, on)).collect::<Result<_, _>>()?;
+            upstream.push(once_each(on));
         }
         // What was there before cannot depend on what comes now: a cycle lies in the batch.
-        if let Some(path) = batch_cycle(first, &depends_on) {
-            return Err(Refusal::Cycle { path: path.into_iter().map(|id| batch.name(id)).collect() });
-        }
+        let inside: Vec<Vec<usize>> =
+            upstream.iter().map(|on| on.iter().filter_map(|on| batch.place(*on)).collect()).collect();
+        let order = upstream_first(&inside)
+            .map_err(|round| Refusal::Cycle { path: round.into_iter().map(|place| batch.name(place)).collect() })?;
         let on_failure = self.info()?.on_failure;
-        for (index, task) in tasks.iter().enumerate() {
-            let id = batch.id(index);
-            let on = depends_on.get(index).into_iter().flatten().filter(|on| **on < id);
+        for place in order {
+            let (Some(task), Some(on)) = (tasks.get(place), upstream.get(place)) else { continue };
             let task = NewTask {
                 key: None,
-                depends_on: on.copied().map(TaskRef::Task).collect(),
+                depends_on: on.iter().copied().map(TaskRef::Task).collect(),
                 on_failure: Some(task.on_failure.unwrap_or(on_failure)),
                 ..task.clone()
             };
-            self.push(BoardEvent::TaskAdded { id, task: Box::new(task) });
-        }
-        // What comes later in the batch is there only now.
-        for (index, on) in depends_on.iter().enumerate() {
-            let task = batch.id(index);
-            for on in on.iter().filter(|on| **on > task) {
-                self.push(BoardEvent::DependencyAdded { task, on: *on });
-            }
+            self.push(BoardEvent::TaskAdded { id: batch.id(place), task: Box::new(task) });
         }
         let choices: Vec<_> = choices
             .iter()
-            .map(|choice| {
-                let resolved = batch.clone();
-                self.add_choice(choice, |task| resolved.resolve(task))
-            })
+            .map(|choice| self.add_choice(choice, |task| batch.resolve(task)))
             .collect::<Result<_, _>>()?;
-        let added: Vec<TaskId> = (0..tasks.len()).map(|index| batch.id(index)).collect();
+        let added: Vec<TaskId> = (0..tasks.len()).map(|place| batch.id(place)).collect();
         self.settle(added.clone());
         Ok(BoardReply::Added { tasks: added, choices })
     }
 
     fn check_new(&self, task: &NewTask) -> Result<(), Refusal> {
+        if let Some(key) = &task.key {
+            self.check_line("key", key)?;
+            if key.parse::<TaskId>().is_ok() {
+                return Err(Refusal::KeyReadsAsId { key: key.clone() });
+            }
+        }
         self.check_line("task title", &task.title)?;
         self.check_length(&task.description)
     }
 
-    fn resolve(&self, batch: &Batch, task: &TaskRef) -> Result<TaskId, Refusal> {
-        let id = batch.resolve(task)?;
-        // An id that only this batch will give is nobody's business yet.
+    fn resolve(&self, batch: &Batch<'_>, task: &TaskRef) -> Result<TaskId, Refusal> {
         match task {
+            // An id that only this batch will give is nobody's business yet.
             TaskRef::Task(id) => self.task(*id).map(|task| task.id),
-            TaskRef::Member(_) => Ok(id),
+            TaskRef::Member(_) => batch.resolve(task),
         }
     }
 
     pub(super) fn add_dependency(&mut self, id: TaskId, on: TaskId) -> Reply {
         let task = self.task(id)?;
-        self.state.task(on).ok_or_else(|| not_on_board("task", on))?;
+        self.task(on)?;
         if task.depends_on.contains(&on) {
             return Ok(BoardReply::Done);
         }
@@ -107,55 +94,76 @@ impl Draft<'_> {
             return Err(Refusal::TaskConflict { expected, current: Box::new(task.clone()) });
         }
         edit.title.as_ref().map_or(Ok(()), |title| self.check_line("task title", title))?;
-        edit.description.as_ref().map_or(Ok(()), |description| self.check_length(description))?;
+        self.check_comment(edit.description.as_deref())?;
         let mut edited = task.clone();
         edited.edit(edit);
         if edited != *task {
+            let is_failed = task.status == TaskStatus::Failed;
             self.push(BoardEvent::TaskEdited { task: id, edit: Box::new(edit.clone()) });
+            // Another rule, or another way to fail, may give a chance or take the last one.
             let mut touched = alloc::vec![id];
             touched.extend(self.state.blocks(id));
+            // What it stopped with fail_fast need not depend on it.
+            if is_failed && edit.on_failure.is_some() {
+                let stopped = self.state.tasks().filter(|task| task.upstream_cause() == Some(id));
+                touched.extend(stopped.map(|task| task.id));
+            }
+            touched.extend(self.revive(touched.clone()));
             self.settle(touched);
         }
         Ok(BoardReply::Done)
     }
 }
 
-/// New tasks, the ids that they will have and the keys by which they know one another.
-#[derive(Clone)]
-struct Batch {
-    first: TaskId,
-    keys: BTreeMap<String, TaskId>,
+/// The same tasks without repetitions, in the order given.
+fn once_each(mut tasks: Vec<TaskId>) -> Vec<TaskId> {
+    let mut seen = BTreeSet::new();
+    tasks.retain(|task| seen.insert(*task));
+    tasks
 }
 
-impl Batch {
-    fn new(tasks: &[NewTask], first: TaskId) -> Result<Self, Refusal> {
-        let mut batch = Self { first, keys: BTreeMap::new() };
-        for (index, task) in tasks.iter().enumerate() {
-            let Some(key) = &task.key else { continue };
-            let id = batch.id(index);
-            if batch.keys.insert(key.clone(), id).is_some() {
+/// New tasks, the ids that they will have and the keys by which they know one another.
+struct Batch<'a> {
+    tasks: &'a [NewTask],
+    first: u64,
+    places: BTreeMap<&'a str, usize>,
+}
+
+impl<'a> Batch<'a> {
+    fn new(tasks: &'a [NewTask], first: u64) -> Result<Self, Refusal> {
+        let mut places = BTreeMap::new();
+        for (place, task) in tasks.iter().enumerate() {
+            if let Some(key) = &task.key
+                && places.insert(&**key, place).is_some()
+            {
                 return Err(Refusal::DuplicateMember { key: key.clone() });
             }
         }
-        Ok(batch)
+        Ok(Self { tasks, first, places })
     }
 
-    fn id(&self, index: usize) -> TaskId {
-        TaskId(self.first.0 + index as u64)
+    fn id(&self, place: usize) -> TaskId {
+        TaskId(self.first + place as u64)
+    }
+
+    /// Where in the batch the task stands, if it is one of it.
+    fn place(&self, id: TaskId) -> Option<usize> {
+        id.0.checked_sub(self.first).and_then(|place| usize::try_from(place).ok())
     }
 
     fn resolve(&self, task: &TaskRef) -> Result<TaskId, Refusal> {
         match task {
             TaskRef::Task(id) => Ok(*id),
             TaskRef::Member(key) => {
-                self.keys.get(key).copied().ok_or_else(|| Refusal::UnknownMember { key: key.clone() })
+                let place = self.places.get(&**key).ok_or_else(|| Refusal::UnknownMember { key: key.clone() })?;
+                Ok(self.id(*place))
             }
         }
     }
 
-    /// What whoever sent the batch calls a task.
-    fn name(&self, id: TaskId) -> TaskRef {
-        let key = self.keys.iter().find(|(_, member)| **member == id).map(|(key, _)| key.to_owned());
-        TaskRef::Member(key.unwrap_or_else(|| place_in_batch((id.0.saturating_sub(self.first.0)) as usize)))
+    /// What whoever sent the batch calls a task: by its key, or by its place.
+    fn name(&self, place: usize) -> TaskRef {
+        let key = self.tasks.get(place).and_then(|task| task.key.clone());
+        TaskRef::Member(key.unwrap_or_else(|| format!("#{}", place + 1)))
     }
 }

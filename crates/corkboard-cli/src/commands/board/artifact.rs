@@ -1,0 +1,118 @@
+//! `cork board artifact`.
+
+use std::io::Read;
+
+use clap::{Args, ValueEnum};
+use corkboard::boards::{ArtifactId, ArtifactType, NewArtifact, TaskId};
+use corkboard::{LimitName, Limits, Refusal};
+use serde::Serialize;
+
+use crate::board::BoardConditions;
+use crate::exit::Failure;
+use crate::session::Session;
+
+/// Record something that was made
+///
+/// Prints its id. The same path again is the next version. Size and SHA-256 are recorded if the file lies below the
+/// current folder; the file itself stays where it is, unless --inline keeps it on the board.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork board artifact src/schema.sql --type code --task T-1 --description 'tables users and sessions'
+  cork board artifact notes.md --inline
+  cork board artifact https://example.org/build/17.tar --size 1048576")]
+pub(crate) struct Artifact {
+    /// Where it lives
+    path: String,
+
+    /// What kind of thing it is
+    #[arg(long = "type", value_name = "TYPE", default_value = "file")]
+    kind: TypeName,
+
+    /// What it is
+    #[arg(long, short, value_name = "TEXT")]
+    description: Option<String>,
+
+    /// The task that it was made for
+    #[arg(long, value_name = "TASK")]
+    task: Option<TaskId>,
+
+    /// Keep the text of the file on the board
+    #[arg(long)]
+    inline: bool,
+
+    /// The SHA-256 that it must have: refused if the file has another
+    #[arg(long, value_name = "SHA-256")]
+    checksum: Option<String>,
+
+    /// How many bytes it must have
+    #[arg(long, value_name = "BYTES")]
+    size: Option<u64>,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum TypeName {
+    /// Any file
+    File,
+    /// Source code
+    Code,
+    /// Text for people
+    Document,
+    /// Settings
+    Config,
+    /// A test
+    Test,
+}
+
+impl From<TypeName> for ArtifactType {
+    fn from(name: TypeName) -> Self {
+        match name {
+            TypeName::File => Self::File,
+            TypeName::Code => Self::Code,
+            TypeName::Document => Self::Document,
+            TypeName::Config => Self::Config,
+            TypeName::Test => Self::Test,
+        }
+    }
+}
+
+impl Artifact {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer {
+            id: ArtifactId,
+            version: u64,
+        }
+        let board = self.conditions.open(session)?;
+        let content = self.inline.then(|| read(&self.path)).transpose()?;
+        let artifact = NewArtifact {
+            kind: self.kind.into(),
+            path: self.path,
+            description: self.description.unwrap_or_default(),
+            associated_task: self.task,
+            checksum: self.checksum,
+            size: self.size,
+            content,
+        };
+        let (id, version) = board.record_artifact(artifact).in_folder(".").await?;
+        session.output.answer(&Answer { id, version }, || id.to_string())
+    }
+}
+
+/// The text of a file that may be kept on the board.
+fn read(path: &str) -> Result<String, Failure> {
+    let unreadable = |error| Failure::invalid("unreadable", format!("{path} cannot be read: {error}"));
+    let allowed = Limits::default().inline_bytes;
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    // One more, to notice that it is too much.
+    let used = file.take(allowed + 1).read_to_string(&mut text).map_err(unreadable)? as u64;
+    if used > allowed {
+        let used = std::fs::metadata(path).map_or(used, |file| file.len().max(used));
+        return Err(Failure::Library(Refusal::Limit { limit: LimitName::InlineBytes, used, allowed }.into()));
+    }
+    Ok(text)
+}

@@ -1,0 +1,35 @@
+//! `cork board cancel`.
+
+use clap::Args;
+
+use super::complete::Ended;
+use crate::board::{BoardArgument, BoardConditions};
+use crate::exit::Failure;
+use crate::session::Session;
+
+/// Give a board up: what is unfinished is cancelled
+///
+/// Nothing on it changes after that; `cork board fork` makes a new board of it.
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  cork board cancel --comment 'the customer withdrew it'")]
+pub(crate) struct Cancel {
+    #[command(flatten)]
+    board: BoardArgument,
+
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    comment: Option<String>,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+impl Cancel {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let board = self.conditions.on(self.board.open(session)?);
+        let outcome = board.cancel(self.comment).await?;
+        Ended { board: board.id().as_str(), status: "cancelled", outcome }.tell(session)
+    }
+}

@@ -1,0 +1,74 @@
+//! `cork board create`.
+
+use clap::Args;
+use corkboard::boards::NewBoard;
+use serde::Serialize;
+
+use crate::board::PolicyName;
+use crate::exit::Failure;
+use crate::input::{text_argument, text_or_stdin};
+use crate::session::Session;
+
+/// Make a board
+///
+/// Prints its id, which begins with words of its name.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork board create 'Add login'
+  cork board create 'Add login' --goal 'Users sign in with a password' --constraint 'no breaking changes'
+  export CORK_BOARD=$(cork board create 'Add login')
+  cork board create 'Nightly checks' --id nightly-checks --on-failure continue")]
+pub(crate) struct Create {
+    /// What it is called
+    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
+    name: String,
+
+    /// What is to be accomplished; - reads stdin [default: the name]
+    #[arg(long, value_name = "TEXT")]
+    goal: Option<String>,
+
+    /// A boundary or requirement; may be given many times
+    #[arg(long = "constraint", value_name = "TEXT")]
+    constraints: Vec<String>,
+
+    /// A memory core that it draws on; may be given many times
+    #[arg(long = "core", value_name = "NAME")]
+    cores: Vec<String>,
+
+    /// What becomes of the rest when a task fails, where the task does not say [default: skip_dependents]
+    #[arg(long, value_name = "POLICY")]
+    on_failure: Option<PolicyName>,
+
+    /// The id it is to have [default: words of its name, and a few random characters]
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+
+    /// A name for this request: sent again within a day, it gives the same board
+    #[arg(long, value_name = "NAME")]
+    idempotency_key: Option<String>,
+}
+
+impl Create {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer<'a> {
+            id: &'a str,
+            name: &'a str,
+        }
+        let Self { name, goal, constraints, cores, on_failure, id, idempotency_key } = self;
+        let goal = goal.map(text_or_stdin).transpose()?.unwrap_or_else(|| name.clone());
+        let on_failure = on_failure.map(Into::into).unwrap_or_default();
+        let new = NewBoard { name: name.clone(), goal, constraints, memory_core_refs: cores, on_failure };
+        let mut create = session.board.create_board(new);
+        if let Some(id) = id {
+            create = create.id(id);
+        }
+        if let Some(key) = idempotency_key {
+            create = create.idempotency_key(key);
+        }
+        let board = create.await?;
+        let id = board.id().as_str();
+        session.output.answer(&Answer { id, name: &name }, || id.to_owned())
+    }
+}

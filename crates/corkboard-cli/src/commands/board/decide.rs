@@ -1,0 +1,72 @@
+//! `cork board decide`.
+
+use clap::Args;
+use corkboard::boards::{DecisionId, NewDecision, TaskId};
+use serde::Serialize;
+
+use crate::board::BoardConditions;
+use crate::exit::Failure;
+use crate::input::text_argument;
+use crate::session::Session;
+
+/// Record a decision
+///
+/// Prints its id. Branches of the graph are chosen by `cork choose`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork board decide 'Which hash?' argon2id --over bcrypt --over scrypt --because 'memory-hard' --affects T-1
+  cork board decide 'Which hash?' scrypt --supersedes D-1 --because 'argon2id is not in the standard library'")]
+pub(crate) struct Decide {
+    /// What was decided
+    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
+    question: String,
+
+    /// What was chosen
+    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
+    choice: String,
+
+    /// What was rejected; may be given many times
+    #[arg(long = "over", value_name = "TEXT")]
+    alternatives: Vec<String>,
+
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    because: Option<String>,
+
+    /// The tasks that it concerns [default: all]
+    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    affects: Vec<TaskId>,
+
+    /// It cannot be taken back
+    #[arg(long)]
+    irreversible: bool,
+
+    /// The decision of yours that no longer holds
+    #[arg(long, value_name = "DECISION")]
+    supersedes: Option<DecisionId>,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+impl Decide {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer {
+            id: DecisionId,
+        }
+        let board = self.conditions.open(session)?;
+        let decision = NewDecision {
+            question: self.question,
+            choice: self.choice,
+            alternatives: self.alternatives,
+            rationale: self.because.unwrap_or_default(),
+            affects_tasks: self.affects,
+            reversible: self.irreversible.then_some(false),
+            supersedes: self.supersedes,
+        };
+        let id = board.record_decision(decision).await?;
+        session.output.answer(&Answer { id }, || id.to_string())
+    }
+}

@@ -1,0 +1,49 @@
+//! `cork board delete`.
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::exit::Failure;
+use crate::input::{Consent, confirm};
+use crate::output::one_line;
+use crate::session::Session;
+
+/// Delete a board with its log
+///
+/// To end a board and keep it, complete or cancel it.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork board delete add-login-1a2b3c4d --yes
+  cork board delete add-login-1a2b3c4d --hard --yes    # out of the store's files, too")]
+pub(crate) struct Delete {
+    /// Which board
+    board: String,
+
+    /// See to it that nothing of it is left in the store's files; it may take long
+    #[arg(long)]
+    hard: bool,
+
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+impl Delete {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer<'a> {
+            board: &'a str,
+            deleted: bool,
+        }
+        let board = self.board.as_str();
+        // What is not there is told before anyone is asked.
+        session.board.board(board)?.view().await?;
+        confirm(Consent::from_flag(self.yes), &format!("delete board {} with its history", one_line(board)))?;
+        let deleted = match self.hard {
+            true => session.board.forget_board(board).await?,
+            false => session.board.delete_board(board).await?,
+        };
+        session.output.answer(&Answer { board, deleted }, || format!("deleted board {}", one_line(board)))
+    }
+}

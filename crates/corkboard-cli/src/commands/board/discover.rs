@@ -1,0 +1,74 @@
+//! `cork board discover`.
+
+use clap::{Args, ValueEnum};
+use corkboard::boards::{DiscoveryId, DiscoveryType, NewDiscovery, TaskId};
+use serde::Serialize;
+
+use crate::board::BoardConditions;
+use crate::exit::Failure;
+use crate::input::{text_argument, text_or_stdin};
+use crate::session::Session;
+
+/// Record something that was learned
+///
+/// Prints its id.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork board discover 'the users table has no column for tokens' --type constraint --affects T-1,T-2
+  cork board discover 'tests run twice as fast with two threads' --core ci")]
+pub(crate) struct Discover {
+    /// What was learned; - reads stdin
+    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
+    content: String,
+
+    /// What kind of thing it is
+    #[arg(long = "type", value_name = "TYPE", default_value = "insight")]
+    kind: TypeName,
+
+    /// The tasks that it concerns [default: all]
+    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    affects: Vec<TaskId>,
+
+    /// The memory core that should keep it
+    #[arg(long, value_name = "NAME")]
+    core: Option<String>,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum TypeName {
+    /// A boundary
+    Constraint,
+    /// Something that could be used
+    Opportunity,
+    /// Something that could go wrong
+    Risk,
+    /// Something to know
+    Insight,
+}
+
+impl Discover {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer {
+            id: DiscoveryId,
+        }
+        let board = self.conditions.open(session)?;
+        let discovery = NewDiscovery {
+            content: text_or_stdin(self.content)?,
+            kind: match self.kind {
+                TypeName::Constraint => DiscoveryType::Constraint,
+                TypeName::Opportunity => DiscoveryType::Opportunity,
+                TypeName::Risk => DiscoveryType::Risk,
+                TypeName::Insight => DiscoveryType::Insight,
+            },
+            affects_tasks: self.affects,
+            promote_to_core: self.core,
+        };
+        let id = board.record_discovery(discovery).await?;
+        session.output.answer(&Answer { id }, || id.to_string())
+    }
+}

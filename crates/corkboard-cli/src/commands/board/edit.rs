@@ -1,0 +1,69 @@
+//! `cork board edit`.
+
+use clap::{ArgGroup, Args};
+use corkboard::boards::BoardEdit;
+use serde::Serialize;
+
+use crate::board::{BoardArgument, BoardConditions, PolicyName};
+use crate::exit::Failure;
+use crate::input::text_or_stdin;
+use crate::session::Session;
+
+/// Change what a board says of itself
+#[derive(Args)]
+#[command(group = ArgGroup::new("change").required(true).multiple(true), after_help = "\
+Examples:
+  cork board edit --goal 'Users sign in with a passkey'
+  cork board edit --constraint 'no breaking changes' --constraint 'no new dependency' --if-version 1")]
+pub(crate) struct Edit {
+    #[command(flatten)]
+    board: BoardArgument,
+
+    /// What it is called
+    #[arg(long, value_name = "TEXT", group = "change")]
+    name: Option<String>,
+
+    /// What is to be accomplished; - reads stdin
+    #[arg(long, value_name = "TEXT", group = "change")]
+    goal: Option<String>,
+
+    /// A boundary or requirement, in place of those there are; may be given many times
+    #[arg(long = "constraint", value_name = "TEXT", group = "change")]
+    constraints: Option<Vec<String>>,
+
+    /// A memory core that it draws on, in place of those there are; may be given many times
+    #[arg(long = "core", value_name = "NAME", group = "change")]
+    cores: Option<Vec<String>>,
+
+    /// What becomes of the rest when a task fails, for tasks added from now on
+    #[arg(long, value_name = "POLICY", group = "change")]
+    on_failure: Option<PolicyName>,
+
+    /// Only if the board is at this version
+    #[arg(long, value_name = "VERSION", help_heading = "Conditions")]
+    if_version: Option<u64>,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+impl Edit {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer<'a> {
+            board: &'a str,
+            version: u64,
+        }
+        let board = self.conditions.on(self.board.open(session)?);
+        let edit = BoardEdit {
+            name: self.name,
+            goal: self.goal.map(text_or_stdin).transpose()?,
+            constraints: self.constraints,
+            memory_core_refs: self.cores,
+            on_failure: self.on_failure.map(Into::into),
+        };
+        let version = board.edit(edit, self.if_version).await?;
+        let id = board.id().as_str();
+        session.output.answer(&Answer { board: id, version }, || format!("{id} is at version {version}"))
+    }
+}

@@ -1,0 +1,64 @@
+//! `cork board fork`.
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::board::BoardArgument;
+use crate::exit::Failure;
+use crate::session::Session;
+
+/// Make a new board of what one is, or was
+///
+/// Prints the new board's id. It is active, whatever became of the other; what was worked on is pending again.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork board fork
+  cork board fork --at 12 --name 'Add login, second try'")]
+pub(crate) struct Fork {
+    #[command(flatten)]
+    board: BoardArgument,
+
+    /// Of what it was at this revision
+    #[arg(long, value_name = "REV")]
+    at: Option<u64>,
+
+    /// What the new one is called [default: as the other]
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
+
+    /// The id it is to have [default: words of its name, and a few random characters]
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+
+    /// A name for this request: sent again within a day, it gives the same board
+    #[arg(long, value_name = "NAME")]
+    idempotency_key: Option<String>,
+}
+
+impl Fork {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer<'a> {
+            id: &'a str,
+            forked_from: &'a str,
+        }
+        let board = self.board.open(session)?;
+        let mut fork = board.fork();
+        if let Some(rev) = self.at {
+            fork = fork.at(rev);
+        }
+        if let Some(name) = self.name {
+            fork = fork.name(name);
+        }
+        if let Some(id) = self.id {
+            fork = fork.id(id);
+        }
+        if let Some(key) = self.idempotency_key {
+            fork = fork.idempotency_key(key);
+        }
+        let forked = fork.await?;
+        let id = forked.id().as_str();
+        session.output.answer(&Answer { id, forked_from: board.id().as_str() }, || id.to_owned())
+    }
+}

@@ -1,0 +1,194 @@
+//! `cork board show`.
+
+use clap::Args;
+use corkboard::BoardView;
+use corkboard::boards::{BoardInfo, BoardState, Choice, Decision};
+
+use crate::board::{BoardArgument, Moment, ids, progress, task_table, written};
+use crate::exit::Failure;
+use crate::output::{Room, bytes, fields, one_line, table, time};
+use crate::session::Session;
+
+/// More tasks than these are counted, not shown.
+const SHOWN_TASKS: usize = 50;
+
+/// Show all of a board: goal, tasks, choices, decisions, discoveries, artifacts, and who did what
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork board show
+  cork board show --at 12    # as it was at revision 12
+  cork board show add-login-1a2b3c4d --json")]
+pub(crate) struct Show {
+    #[command(flatten)]
+    board: BoardArgument,
+
+    #[command(flatten)]
+    moment: Moment,
+}
+
+impl Show {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let view = self.moment.view(&self.board.open(session)?).await?;
+        let info = view.info()?;
+        if session.output.is_json() {
+            return session.output.document(&view.document()?);
+        }
+        let mut parts = vec![head(&view, info)];
+        parts.extend(tasks(view.state()));
+        parts.extend(choices(view.state()));
+        parts.extend(decisions(view.state()));
+        parts.extend(discoveries(view.state()));
+        parts.extend(artifacts(view.state()));
+        parts.extend(contributions(view.state()));
+        session.output.line(&parts.join("\n\n"))
+    }
+}
+
+fn head(view: &BoardView, info: &BoardInfo) -> String {
+    let mut rows = vec![("board", one_line(view.id().as_str())), ("name", one_line(&info.name))];
+    if info.goal != info.name {
+        rows.push(("goal", one_line(&info.goal)));
+    }
+    let outcome = info.outcome.map_or_else(String::new, |outcome| format!(": {outcome}"));
+    let comment = info.comment.as_deref().map_or_else(String::new, |comment| format!(" ({})", one_line(comment)));
+    rows.push(("status", format!("{}{outcome}{comment}", info.status)));
+    rows.push(("progress", progress(view.state())));
+    rows.extend(info.constraints.iter().map(|constraint| ("constraint", one_line(constraint))));
+    if !info.memory_core_refs.is_empty() {
+        rows.push(("cores", one_line(&info.memory_core_refs.join(", "))));
+    }
+    if let Some(lease) = view.state().orchestrator() {
+        rows.push(("run by", format!("{} until {}", one_line(lease.holder.as_str()), time(lease.deadline))));
+    }
+    if let Some(from) = &info.forked_from {
+        rows.push(("made from", format!("{} at revision {}", one_line(&from.board), from.rev)));
+    }
+    rows.push(("made", format!("{} by {}", time(info.created_at), one_line(&info.created_by))));
+    rows.push(("revision", view.rev().to_string()));
+    fields(&rows)
+}
+
+fn tasks(state: &BoardState) -> Option<String> {
+    let total = state.task_count();
+    if total == 0 {
+        return None;
+    }
+    let mut text = task_table(state, state.tasks().take(SHOWN_TASKS));
+    if total > SHOWN_TASKS {
+        text += &format!("\n… and {} more: `cork task list` shows them", total - SHOWN_TASKS);
+    }
+    Some(text)
+}
+
+/// Choices, a line each.
+pub(crate) fn choices(state: &BoardState) -> Option<String> {
+    let rows: Vec<_> = state.choices().map(|choice| choice_row(choice)).collect();
+    let header = [
+        ("CHOICE", Room::Whole),
+        ("QUESTION", Room::Rest),
+        ("BRANCHES", Room::Percent(35)),
+        ("CHOSEN", Room::Percent(20)),
+    ];
+    (!rows.is_empty()).then(|| table(header, rows.into_iter()))
+}
+
+fn choice_row(choice: &Choice) -> [String; 4] {
+    let branches = choice.options.iter().map(|option| format!("{}: {}", option.name, ids(&option.tasks)));
+    let chosen = choice.chosen.as_deref().map_or_else(
+        || "open".to_owned(),
+        |chosen| match choice.chosen_by.as_deref() {
+            Some(by) => format!("{chosen} (by {by})"),
+            None => chosen.to_owned(),
+        },
+    );
+    let branches = branches.collect::<Vec<_>>().join("; ");
+    [choice.id.to_string(), one_line(&choice.question), one_line(&branches), one_line(&chosen)]
+}
+
+fn decisions(state: &BoardState) -> Option<String> {
+    let rows: Vec<_> = state.decisions().map(|decision| decision_row(decision)).collect();
+    let header = [
+        ("DECISION", Room::Whole),
+        ("QUESTION", Room::Rest),
+        ("CHOICE", Room::Percent(25)),
+        ("BECAUSE", Room::Percent(30)),
+        ("BY", Room::Percent(12)),
+    ];
+    (!rows.is_empty()).then(|| table(header, rows.into_iter()))
+}
+
+fn decision_row(decision: &Decision) -> [String; 5] {
+    let because = match decision.superseded_by {
+        Some(by) => format!("superseded by {by}"),
+        None => one_line(&decision.rationale),
+    };
+    let (question, choice) = (one_line(&decision.question), one_line(&decision.choice));
+    [decision.id.to_string(), question, choice, because, one_line(&decision.made_by)]
+}
+
+fn discoveries(state: &BoardState) -> Option<String> {
+    let rows = state.discoveries().map(|found| {
+        let affects = ids(&found.affects_tasks);
+        [found.id.to_string(), written(&found.kind), one_line(&found.content), affects, one_line(&found.discovered_by)]
+    });
+    let rows: Vec<_> = rows.collect();
+    let header = [
+        ("FOUND", Room::Whole),
+        ("TYPE", Room::Whole),
+        ("WHAT", Room::Rest),
+        ("AFFECTS", Room::Percent(20)),
+        ("BY", Room::Percent(12)),
+    ];
+    (!rows.is_empty()).then(|| table(header, rows.into_iter()))
+}
+
+/// The newest version of every artifact.
+fn artifacts(state: &BoardState) -> Option<String> {
+    let newest = state.artifacts().filter(|made| state.artifact_at(&made.path).is_some_and(|last| last.id == made.id));
+    let rows = newest.map(|made| {
+        [
+            made.id.to_string(),
+            one_line(&made.path),
+            made.version.to_string(),
+            made.size.map_or_else(String::new, bytes),
+            one_line(&made.description),
+            made.associated_task.map_or_else(String::new, |task| task.to_string()),
+        ]
+    });
+    let rows: Vec<_> = rows.collect();
+    let header = [
+        ("MADE", Room::Whole),
+        ("PATH", Room::Percent(35)),
+        ("VERSION", Room::Whole),
+        ("SIZE", Room::Whole),
+        ("WHAT", Room::Rest),
+        ("TASK", Room::Whole),
+    ];
+    (!rows.is_empty()).then(|| table(header, rows.into_iter()))
+}
+
+fn contributions(state: &BoardState) -> Option<String> {
+    let rows: Vec<_> = state
+        .contributions()
+        .map(|by| {
+            [
+                one_line(&by.agent_id),
+                by.agent_role.as_str().to_owned(),
+                by.tasks_completed.len().to_string(),
+                by.decisions_made.len().to_string(),
+                by.discoveries.len().to_string(),
+                by.artifacts_created.len().to_string(),
+            ]
+        })
+        .collect();
+    let header = [
+        ("WHO", Room::Rest),
+        ("ROLE", Room::Whole),
+        ("TASKS", Room::Whole),
+        ("DECISIONS", Room::Whole),
+        ("DISCOVERIES", Room::Whole),
+        ("ARTIFACTS", Room::Whole),
+    ];
+    (!rows.is_empty()).then(|| table(header, rows.into_iter()))
+}

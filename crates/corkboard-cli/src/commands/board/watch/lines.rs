@@ -1,0 +1,46 @@
+//! A board's events as lines: for pipes, logs and scripts.
+
+use corkboard::boards::BoardEvent;
+use corkboard::{Actor, Board, CommitId};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{Feed, Said, Until, has_ended, is_over};
+use crate::exit::Failure;
+use crate::output::{Output, one_line, time};
+use crate::words::words;
+
+#[derive(Serialize)]
+struct Line<'a> {
+    rev: u64,
+    commit_id: CommitId,
+    at: Timestamp,
+    actor: &'a Actor,
+    events: &'a [BoardEvent],
+}
+
+pub(super) async fn run(board: &Board, output: Output, from: Option<u64>, until: Until) -> Result<Said, Failure> {
+    let view = board.view().await?;
+    let from = from.unwrap_or_else(|| view.rev());
+    if until == Until::Ended && is_over(view.info()?.status) && from == view.rev() {
+        return Ok(if output.is_json() { Said::Everything } else { Said::Nothing });
+    }
+    let mut feed = Feed::open(board, from).await?;
+    loop {
+        let (rev, commit_id, commit) = feed.next().await?;
+        let (at, actor, events) = (commit.at, &commit.actor, commit.events.as_slice());
+        if output.is_json() {
+            output.document(&Line { rev, commit_id, at, actor, events })?;
+        } else {
+            let who = one_line(&actor.principal);
+            let lines = events.iter().map(|event| format!("{rev:>6}  {}  {who}  {}", time(at), words(event)));
+            let lines: Vec<String> = lines.collect();
+            if !lines.is_empty() {
+                output.line(&lines.join("\n"))?;
+            }
+        }
+        if until == Until::Ended && has_ended(events) {
+            return Ok(Said::Everything);
+        }
+    }
+}

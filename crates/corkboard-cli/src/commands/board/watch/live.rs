@@ -1,0 +1,97 @@
+//! The live view: redraws when the board changes, when a key is pressed, and every second for the ages.
+
+use std::time::{Duration, Instant};
+
+use corkboard::{Board, Error, ErrorKind};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::keys::{self, Wish};
+use super::screen::{Screen, Told};
+use super::{Feed, Until, has_ended, is_over};
+use crate::exit::Failure;
+use crate::output::{one_line, time};
+use crate::words::words;
+
+/// How many revisions before the present one are told.
+const HISTORY: u64 = 100;
+/// However much happens, the screen is drawn no more often.
+const FRAME: Duration = Duration::from_millis(100);
+/// However little happens, ages are told anew.
+const AGE: Duration = Duration::from_secs(1);
+
+/// The terminal as a screen; as it was before when this is dropped.
+struct Raw;
+
+impl Raw {
+    fn enter() -> Result<(Self, ratatui::DefaultTerminal), Failure> {
+        let terminal = ratatui::try_init().map_err(Failure::Output)?;
+        Ok((Self, terminal))
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        // If the terminal is gone there is nothing to restore.
+        let _ = ratatui::try_restore();
+    }
+}
+
+pub(super) async fn run(board: &Board, from: Option<u64>, until: Until) -> Result<(), Failure> {
+    let view = board.view().await?;
+    if until == Until::Ended && is_over(view.info()?.status) {
+        return Ok(());
+    }
+    let mut feed = match Feed::open(board, from.unwrap_or_else(|| view.rev().saturating_sub(HISTORY))).await {
+        // What retention dropped is not told.
+        Err(Failure::Library(Error::Store(error)))
+            if from.is_none() && Error::from(error.clone()).kind() == ErrorKind::Gone =>
+        {
+            Feed::open(board, view.rev()).await?
+        }
+        other => other?,
+    };
+    let mut terminated = signal(SignalKind::terminate()).map_err(Failure::Output)?;
+    let mut hung_up = signal(SignalKind::hangup()).map_err(Failure::Output)?;
+    let mut screen = Screen::new(view);
+    let (_raw, mut terminal) = Raw::enter()?;
+    let mut wishes = keys::listen();
+    let mut frames = tokio::time::interval(FRAME);
+    frames.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let (mut is_stale, mut drawn, mut is_ended) = (false, Instant::now(), false);
+    terminal.draw(|frame| screen.draw(frame)).map_err(Failure::Output)?;
+    loop {
+        tokio::select! {
+            revision = feed.next(), if !is_ended => {
+                let (rev, _, commit) = revision?;
+                let who = one_line(&commit.actor.principal);
+                screen.tell(commit.events.iter().map(|event| Told {
+                    rev,
+                    at: time(commit.at),
+                    who: who.clone(),
+                    words: words(event),
+                }));
+                is_stale = true;
+                is_ended = until == Until::Ended && has_ended(&commit.events);
+            }
+            wish = wishes.recv() => match wish {
+                Some(Wish::Leave) | None => return Ok(()),
+                Some(wish) => {
+                    screen.heed(wish);
+                    terminal.draw(|frame| screen.draw(frame)).map_err(Failure::Output)?;
+                }
+            },
+            _ = frames.tick() => {
+                if is_ended {
+                    return Ok(());
+                }
+                if is_stale || drawn.elapsed() >= AGE {
+                    screen.show(board.view().await?);
+                    terminal.draw(|frame| screen.draw(frame)).map_err(Failure::Output)?;
+                    (is_stale, drawn) = (false, Instant::now());
+                }
+            }
+            _ = terminated.recv() => return Ok(()),
+            _ = hung_up.recv() => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! `cork board watch`: a live view on a terminal, lines anywhere else.
+
+mod keys;
+mod lines;
+mod live;
+mod screen;
+mod tree;
+
+use std::io::IsTerminal;
+
+use clap::Args;
+use corkboard::boards::{BoardEvent, BoardStatus};
+use corkboard::{Board, BoardWatch, Commit, Error, Watched};
+
+use crate::board::{BoardArgument, progress};
+use crate::exit::Failure;
+use crate::session::Session;
+
+/// Follow what happens on a board, whoever does it
+///
+/// On a terminal: the tasks with their dependencies, who does what, and the last events; q leaves. Otherwise a line for
+/// each event: revision, time, who, what; with --json an object for each revision. None is left out. Ends when the board
+/// ends.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork board watch
+  cork board watch --from-rev 0 --plain     # from the beginning, a line for each event
+  cork board watch --forever --json > board.jsonl")]
+pub(crate) struct Watch {
+    #[command(flatten)]
+    board: BoardArgument,
+
+    /// Begin after this revision; 0 is the beginning [default: only what comes from now on]
+    #[arg(long, visible_alias = "from", value_name = "REVISION")]
+    from_rev: Option<u64>,
+
+    /// Lines, on a terminal too
+    #[arg(long)]
+    plain: bool,
+
+    /// Go on when the board has ended
+    #[arg(long)]
+    forever: bool,
+}
+
+/// Until when a board is watched.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    Ended,
+    Forever,
+}
+
+impl Watch {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let board = self.board.open(session)?;
+        let until = if self.forever { Until::Forever } else { Until::Ended };
+        let is_live = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+        if is_live && !self.plain && !session.output.is_json() {
+            live::run(&board, self.from_rev, until).await?;
+        } else if lines::run(&board, session.output, self.from_rev, until).await? == Said::Everything {
+            return Ok(());
+        }
+        // How it stands, for whoever comes back to the terminal, or comes too late.
+        let view = board.view().await?;
+        let info = view.info()?;
+        session.output.line(&match info.outcome {
+            Some(outcome) => format!("the board is {}: {outcome}", info.status),
+            None => progress(view.state()),
+        })
+    }
+}
+
+/// Whether the lines told how the board ended.
+#[derive(PartialEq, Eq)]
+enum Said {
+    Everything,
+    Nothing,
+}
+
+/// A revision of a board.
+type Revision = (u64, corkboard::CommitId, Commit<BoardEvent, corkboard::boards::BoardReply>);
+
+/// Every revision, in order; a slow reader is taken up where it was.
+struct Feed<'a> {
+    board: &'a Board,
+    watch: BoardWatch,
+}
+
+impl<'a> Feed<'a> {
+    async fn open(board: &'a Board, from: u64) -> Result<Self, Failure> {
+        Ok(Self { board, watch: board.watch(from).await? })
+    }
+
+    /// Dropping the future loses nothing.
+    async fn next(&mut self) -> Result<Revision, Failure> {
+        loop {
+            match self.watch.next().await {
+                Ok(Watched::Revision { rev, commit_id, commit }) => return Ok((rev, commit_id, commit)),
+                Ok(Watched::Bookmark { .. }) => {}
+                Err(Error::Lagged { resume_from }) => self.watch = self.board.watch(resume_from).await?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// Whether the board ended by these.
+fn has_ended(events: &[BoardEvent]) -> bool {
+    events.iter().any(|event| matches!(event, BoardEvent::Ended { .. }))
+}
+
+fn is_over(status: BoardStatus) -> bool {
+    status != BoardStatus::Active
+}

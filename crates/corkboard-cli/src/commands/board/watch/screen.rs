@@ -1,0 +1,347 @@
+//! What the live view shows: how far the board is, its tasks, who does what, what happened last.
+
+use std::collections::VecDeque;
+
+use corkboard::BoardView;
+use corkboard::boards::{Task, TaskStatus};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Paragraph};
+
+use super::keys::Wish;
+use super::tree::{self, Row};
+use crate::board::{ids, progress, remark};
+use crate::output::one_line;
+
+/// How many events are kept to be scrolled to.
+const KEPT_EVENTS: usize = 1000;
+/// Narrower screens show the tasks without the states beside them.
+const TWO_PANES: u16 = 70;
+
+/// An event in words.
+pub(super) struct Told {
+    pub(super) rev: u64,
+    pub(super) at: String,
+    pub(super) who: String,
+    pub(super) words: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pane {
+    Tasks,
+    States,
+    Events,
+}
+
+/// How far a pane is scrolled, and how far it can be.
+#[derive(Clone, Copy, Default)]
+struct Scroll {
+    first: usize,
+    height: usize,
+    lines: usize,
+}
+
+impl Scroll {
+    fn fit(&mut self, lines: usize, height: usize) {
+        (self.lines, self.height) = (lines, height);
+        self.first = self.first.min(lines.saturating_sub(height));
+    }
+
+    fn heed(&mut self, wish: Wish) {
+        let last = self.lines.saturating_sub(self.height);
+        let page = self.height.saturating_sub(1).max(1);
+        self.first = match wish {
+            Wish::Up => self.first.saturating_sub(1),
+            Wish::Down => (self.first + 1).min(last),
+            Wish::PageUp => self.first.saturating_sub(page),
+            Wish::PageDown => (self.first + page).min(last),
+            Wish::Top => 0,
+            Wish::Bottom => last,
+            Wish::Leave | Wish::NextPane | Wish::Redraw => self.first,
+        };
+    }
+}
+
+pub(super) struct Screen {
+    view: BoardView,
+    rows: Vec<Row>,
+    events: VecDeque<Told>,
+    focus: Pane,
+    tasks: Scroll,
+    states: Scroll,
+    /// Counted from the newest.
+    recent: Scroll,
+    palette: Palette,
+}
+
+impl Screen {
+    pub(super) fn new(view: BoardView) -> Self {
+        let rows = tree::rows(view.state());
+        let (events, focus, palette) = (VecDeque::new(), Pane::Tasks, Palette::from_environment());
+        let (tasks, states, recent) = Default::default();
+        Self { view, rows, events, focus, tasks, states, recent, palette }
+    }
+
+    /// The board as it is now.
+    pub(super) fn show(&mut self, view: BoardView) {
+        if view.rev() != self.view.rev() {
+            self.rows = tree::rows(view.state());
+        }
+        self.view = view;
+    }
+
+    pub(super) fn tell(&mut self, events: impl Iterator<Item = Told>) {
+        for event in events {
+            self.events.push_front(event);
+            // Whoever reads further down goes on reading there.
+            self.recent.first += usize::from(self.recent.first > 0);
+        }
+        self.events.truncate(KEPT_EVENTS);
+    }
+
+    pub(super) fn heed(&mut self, wish: Wish) {
+        if wish == Wish::NextPane {
+            self.focus = match self.focus {
+                Pane::Tasks => Pane::States,
+                Pane::States => Pane::Events,
+                Pane::Events => Pane::Tasks,
+            };
+        }
+        match self.focus {
+            Pane::Tasks => self.tasks.heed(wish),
+            Pane::States => self.states.heed(wish),
+            Pane::Events => self.recent.heed(wish),
+        }
+    }
+
+    pub(super) fn draw(&mut self, frame: &mut Frame<'_>) {
+        let area = frame.area();
+        let events = (area.height / 3).clamp(3, 10);
+        let rows = [Constraint::Length(3), Constraint::Min(3), Constraint::Length(events), Constraint::Length(1)];
+        let [head, middle, events, foot] = Layout::vertical(rows).areas(area);
+        self.draw_head(frame, head);
+        if area.width < TWO_PANES {
+            match self.focus {
+                Pane::States => self.draw_states(frame, middle),
+                _ => self.draw_tasks(frame, middle),
+            }
+        } else {
+            let [left, right] =
+                Layout::horizontal([Constraint::Percentage(58), Constraint::Percentage(42)]).areas(middle);
+            self.draw_tasks(frame, left);
+            self.draw_states(frame, right);
+        }
+        self.draw_events(frame, events);
+        let keys = " q leave   ↑ ↓ PgUp PgDn Home End scroll   Tab next pane";
+        frame.render_widget(Paragraph::new(keys).style(self.palette.faint()), foot);
+    }
+
+    fn draw_head(&self, frame: &mut Frame<'_>, area: Rect) {
+        let Ok(info) = self.view.info() else { return };
+        let state = self.view.state();
+        let right = format!("{}  revision {} ", info.status, self.view.rev());
+        let [left, corner] =
+            Layout::horizontal([Constraint::Min(0), Constraint::Length(to_width(right.len()))]).areas(first(area));
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        frame.render_widget(Line::styled(format!(" {}", one_line(&info.name)), bold), left);
+        frame.render_widget(Line::styled(right, self.palette.faint()), corner);
+        let goal = Line::styled(format!(" {}", one_line(&info.goal)), self.palette.faint());
+        let [_, second, third] = Layout::vertical([Constraint::Length(1); 3]).areas(area);
+        frame.render_widget(goal, second);
+        let finished: u64 = [TaskStatus::Completed, TaskStatus::Failed, TaskStatus::Cancelled]
+            .into_iter()
+            .map(|status| state.count(status))
+            .sum();
+        let width = usize::from(area.width / 4);
+        let full = (finished as usize * width).checked_div(state.task_count()).unwrap_or_default();
+        let bar = Line::from(vec![
+            Span::raw(" "),
+            Span::styled("━".repeat(full), self.palette.of(TaskStatus::Completed)),
+            Span::styled("─".repeat(width.saturating_sub(full)), self.palette.faint()),
+            Span::raw(format!(" {}", progress(state))),
+        ]);
+        frame.render_widget(bar, third);
+    }
+
+    fn block(&self, pane: Pane, title: String, scroll: Scroll) -> Block<'static> {
+        let style = if self.focus == pane { self.palette.focus() } else { self.palette.faint() };
+        let block = Block::bordered().border_style(style).title(format!(" {title} "));
+        let shown = (scroll.first + scroll.height).min(scroll.lines);
+        match scroll.lines > scroll.height {
+            true => block.title_bottom(
+                Line::from(format!(" {}–{shown} of {} ", scroll.first + 1, scroll.lines)).right_aligned(),
+            ),
+            false => block,
+        }
+    }
+
+    fn draw_tasks(&mut self, frame: &mut Frame<'_>, area: Rect) {
+        self.tasks.fit(self.rows.len(), inside(area));
+        let visible = self.rows.iter().skip(self.tasks.first).take(self.tasks.height);
+        let lines: Vec<Line<'_>> = visible.filter_map(|row| self.task_line(row)).collect();
+        let lines = or_nothing(lines, "no tasks yet", self.palette);
+        let block = self.block(Pane::Tasks, "Tasks".into(), self.tasks);
+        frame.render_widget(Paragraph::new(lines).block(block), area);
+    }
+
+    fn task_line(&self, row: &Row) -> Option<Line<'static>> {
+        let state = self.view.state();
+        let task = state.task(row.task)?;
+        let style = self.palette.of(task.status);
+        let mut spans = vec![
+            Span::raw("  ".repeat(row.indent)),
+            Span::styled(format!("{} {}", symbol(task, state.may_begin(task.id)), task.id), style),
+            Span::raw(format!(" {}", one_line(&task.title))),
+        ];
+        if let (false, Some(agent)) = (task.status.is_finished(), &task.assigned_to) {
+            spans.push(Span::styled(format!("  {}", one_line(agent.as_str())), style));
+        }
+        if !row.also_after.is_empty() {
+            spans.push(Span::styled(format!("  also after {}", ids(&row.also_after)), self.palette.faint()));
+        }
+        Some(Line::from(spans))
+    }
+
+    fn draw_states(&mut self, frame: &mut Frame<'_>, area: Rect) {
+        let lines = self.state_lines();
+        self.states.fit(lines.len(), inside(area));
+        let visible: Vec<_> = lines.into_iter().skip(self.states.first).take(self.states.height).collect();
+        let visible = or_nothing(visible, "nothing is to be done", self.palette);
+        let block = self.block(Pane::States, "By state".into(), self.states);
+        frame.render_widget(Paragraph::new(visible).block(block), area);
+    }
+
+    /// The tasks by state: what needs somebody first.
+    fn state_lines(&self) -> Vec<Line<'static>> {
+        let view = &self.view;
+        let mut lines = Vec::new();
+        let with = |status: TaskStatus| view.state().tasks().filter(move |task| task.status == status);
+        let groups: [(&str, TaskStatus, Vec<&Task>); 7] = [
+            ("failed", TaskStatus::Failed, with(TaskStatus::Failed).collect()),
+            ("in review", TaskStatus::Review, view.needs_review().collect()),
+            ("in progress", TaskStatus::InProgress, view.in_progress().collect()),
+            ("ready", TaskStatus::Assigned, view.ready().collect()),
+            ("waiting", TaskStatus::Blocked, view.blocked().collect()),
+            ("completed", TaskStatus::Completed, with(TaskStatus::Completed).collect()),
+            ("cancelled", TaskStatus::Cancelled, with(TaskStatus::Cancelled).collect()),
+        ];
+        for (name, status, tasks) in groups.into_iter().filter(|(_, _, tasks)| !tasks.is_empty()) {
+            lines.push(Line::styled(format!("{name} ({})", tasks.len()), self.palette.of(status)));
+            lines.extend(tasks.into_iter().map(|task| self.state_line(task)));
+        }
+        lines
+    }
+
+    fn state_line(&self, task: &Task) -> Line<'static> {
+        let mut spans = vec![Span::raw(format!("  {}", task.id))];
+        if let Some(agent) = &task.assigned_to {
+            spans.push(Span::raw(format!(" {}", one_line(agent.as_str()))));
+        }
+        if let (TaskStatus::InProgress, Some(since)) = (task.status, task.started_at) {
+            let seconds = (self.view.at().as_second() - since.as_second()).max(0);
+            spans.push(Span::raw(format!(" {}", duration(seconds))));
+        }
+        let remark = remark(self.view.state(), task);
+        if remark != "ready" && !remark.is_empty() {
+            spans.push(Span::styled(format!(" {remark}"), self.palette.faint()));
+        }
+        Line::from(spans)
+    }
+
+    fn draw_events(&mut self, frame: &mut Frame<'_>, area: Rect) {
+        self.recent.fit(self.events.len(), inside(area));
+        let lines: Vec<Line<'_>> = self
+            .events
+            .iter()
+            .skip(self.recent.first)
+            .take(self.recent.height)
+            .map(|told| {
+                let clock = told.at.split_once('T').map_or("", |(_, clock)| clock.trim_end_matches('Z'));
+                Line::from(vec![
+                    Span::styled(format!("{:>5} {clock} ", told.rev), self.palette.faint()),
+                    Span::raw(format!("{} ", told.who)),
+                    Span::raw(told.words.clone()),
+                ])
+            })
+            .collect();
+        let lines = or_nothing(lines, "nothing has happened yet", self.palette);
+        let block = self.block(Pane::Events, "Last events".into(), self.recent);
+        frame.render_widget(Paragraph::new(lines).block(block), area);
+    }
+}
+
+/// Colours, unless they are not wanted.
+#[derive(Clone, Copy)]
+struct Palette {
+    is_coloured: bool,
+}
+
+impl Palette {
+    fn from_environment() -> Self {
+        Self { is_coloured: std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty()) }
+    }
+
+    fn of(self, status: TaskStatus) -> Style {
+        let colour = match status {
+            TaskStatus::Pending => Color::Reset,
+            TaskStatus::Assigned => Color::Cyan,
+            TaskStatus::InProgress => Color::Blue,
+            TaskStatus::Blocked => Color::Yellow,
+            TaskStatus::Review => Color::Magenta,
+            TaskStatus::Completed => Color::Green,
+            TaskStatus::Failed => Color::Red,
+            TaskStatus::Cancelled => Color::DarkGray,
+        };
+        if self.is_coloured { Style::new().fg(colour) } else { Style::new() }
+    }
+
+    fn faint(self) -> Style {
+        if self.is_coloured { Style::new().fg(Color::DarkGray) } else { Style::new() }
+    }
+
+    fn focus(self) -> Style {
+        if self.is_coloured { Style::new().fg(Color::Cyan) } else { Style::new().add_modifier(Modifier::BOLD) }
+    }
+}
+
+fn symbol(task: &Task, may_begin: bool) -> &'static str {
+    match task.status {
+        TaskStatus::Pending if may_begin => "◇",
+        TaskStatus::Pending => "·",
+        TaskStatus::Assigned => "○",
+        TaskStatus::InProgress => "▶",
+        TaskStatus::Blocked => "■",
+        TaskStatus::Review => "?",
+        TaskStatus::Completed => "✓",
+        TaskStatus::Failed => "✗",
+        TaskStatus::Cancelled => "–",
+    }
+}
+
+fn or_nothing<'a>(lines: Vec<Line<'a>>, nothing: &'a str, palette: Palette) -> Vec<Line<'a>> {
+    if lines.is_empty() { vec![Line::styled(nothing, palette.faint())] } else { lines }
+}
+
+/// "12 s", "3 min", "2 h".
+fn duration(seconds: i64) -> String {
+    match seconds {
+        ..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        _ => format!("{} h", seconds / 3600),
+    }
+}
+
+/// The lines between the borders.
+fn inside(area: Rect) -> usize {
+    usize::from(area.height.saturating_sub(2))
+}
+
+fn first(area: Rect) -> Rect {
+    Rect { height: area.height.min(1), ..area }
+}
+
+fn to_width(length: usize) -> u16 {
+    u16::try_from(length).unwrap_or(u16::MAX)
+}

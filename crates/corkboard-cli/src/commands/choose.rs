@@ -1,0 +1,146 @@
+//! `cork choose`: which branch of a board's graph is taken.
+
+use clap::{Args, Subcommand};
+use corkboard::boards::{ChoiceId, NewBranch, NewChoice, TaskId, TaskRef};
+use serde::Serialize;
+
+use super::board::choices;
+use crate::board::{BoardConditions, Moment, ids};
+use crate::exit::Failure;
+use crate::input::text_argument;
+use crate::output::one_line;
+use crate::session::Session;
+
+/// Choose a branch of a board's graph, or add a choice
+///
+/// A choice groups branches, each of which begins with a task. None begins until one is chosen; then the others are
+/// cancelled, with all below them that has no other reason to run.
+#[derive(Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
+Examples:
+  cork choose add 'Which library?' --option jose=T-1 --option hand=T-2,T-3
+  cork choose C-1 jose --because 'it is maintained'
+  cork choose list"
+)]
+pub(crate) struct Choose {
+    #[command(subcommand)]
+    command: Option<ChooseCommand>,
+
+    /// The choice
+    #[arg(required = true)]
+    choice: Option<ChoiceId>,
+
+    /// The branch's name
+    #[arg(required = true)]
+    option: Option<String>,
+
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    because: Option<String>,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+#[derive(Subcommand)]
+enum ChooseCommand {
+    Add(Add),
+    List(List),
+}
+
+/// Add a choice between branches
+///
+/// Prints its id. A batch of new tasks may contain choices too: `cork task add --help`.
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  cork choose add 'Which library?' --option jose=T-1 --option hand=T-2,T-3")]
+struct Add {
+    /// What is to be decided
+    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
+    question: String,
+
+    /// A branch: its name and the tasks that it begins with; at least two are needed
+    #[arg(long = "option", value_name = "NAME=TASK,…", value_parser = branch_argument, required = true)]
+    options: Vec<NewBranch>,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+/// List the choices of a board
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  cork choose list")]
+struct List {
+    #[command(flatten)]
+    moment: Moment,
+}
+
+fn branch_argument(argument: &str) -> Result<NewBranch, String> {
+    // A name may contain the sign; tasks never do.
+    let (name, tasks) = argument.rsplit_once('=').ok_or("it reads NAME=T-1 or NAME=T-1,T-2")?;
+    let tasks: Result<Vec<TaskRef>, _> =
+        tasks.split(',').map(|task| task.trim().parse::<TaskId>().map(TaskRef::Task)).collect();
+    Ok(NewBranch { name: name.to_owned(), tasks: tasks.map_err(|error| error.to_string())? })
+}
+
+impl Choose {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        match self.command {
+            Some(ChooseCommand::Add(add)) => return add.run(session).await,
+            Some(ChooseCommand::List(list)) => return list.run(session).await,
+            None => {}
+        }
+        #[derive(Serialize)]
+        struct Answer<'a> {
+            choice: ChoiceId,
+            chosen: &'a str,
+            cancelled: &'a [TaskId],
+        }
+        // Both are required where there is no subcommand.
+        let (Some(choice), Some(option)) = (self.choice, self.option) else {
+            return Err(Failure::invalid("usage", "which branch of which choice?").hint("`cork choose --help`"));
+        };
+        let board = self.conditions.open(session)?;
+        let cancelled = board.choose(choice, &option, self.because).await?;
+        session.output.answer(&Answer { choice, chosen: &option, cancelled: &cancelled }, || {
+            let chosen = format!("{choice} is decided: {}", one_line(&option));
+            match cancelled.as_slice() {
+                [] => chosen,
+                [one] => format!("{chosen}; {one} is cancelled"),
+                many => format!("{chosen}; {} are cancelled", ids(many)),
+            }
+        })
+    }
+}
+
+impl Add {
+    async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer {
+            id: ChoiceId,
+        }
+        let Self { question, options, conditions } = self;
+        let board = conditions.open(session)?;
+        let (_, added) = board.add_tasks(Vec::new(), vec![NewChoice { question, options }]).await?;
+        match added.as_slice() {
+            [id] => session.output.answer(&Answer { id: *id }, || id.to_string()),
+            _ => Err(Failure::not_found("the choice was not added")),
+        }
+    }
+}
+
+impl List {
+    async fn run(self, session: &Session) -> Result<(), Failure> {
+        let view = self.moment.view(&session.open_board()?).await?;
+        let all: Vec<_> = view.state().choices().collect();
+        session.output.answer(&all, || {
+            choices(view.state()).unwrap_or_else(|| format!("board {} has no choices", one_line(view.id().as_str())))
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! `cork task add`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use corkboard::boards::{ChoiceId, NewTask, TaskId};
+use serde::Serialize;
+
+use super::batch;
+use crate::board::{BoardConditions, PolicyName, RuleName};
+use crate::exit::Failure;
+use crate::input::{text_argument, text_or_stdin};
+use crate::session::Session;
+
+/// Add a task, or many at once
+///
+/// Prints the new ids. A batch is added whole in one revision, or not at all; its tasks may name one another by `key`:
+///
+///   {"key": "schema", "title": "Write the schema"}
+///   {"key": "routes", "title": "Write the routes", "depends_on": ["schema"], "needs_review": true}
+///   {"question": "Which store?", "options": [{"name": "sqlite", "tasks": ["schema"]}, {"name": "redis", "tasks": ["T-4"]}]}
+///
+/// It may also be one array of tasks, or {"tasks": […], "choices": […]}.
+#[derive(Args)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  cork task add 'Write the schema'
+  cork task add 'Write the routes' --after T-1 --review --priority 5
+  cork task add 'Say what went wrong' --after T-1,T-2 --rule one_failed
+  cork task add --from plan.jsonl
+  cork task add 'Ship it' --retries 2 --backoff 30 --idempotency-key ship"
+)]
+pub(crate) struct Add {
+    /// What is to be done, in a line
+    #[arg(required_unless_present = "from", conflicts_with = "from", value_parser = text_argument, allow_hyphen_values = true)]
+    title: Option<String>,
+
+    /// What is to be done, in full; - reads stdin
+    #[arg(long, short, value_name = "TEXT", conflicts_with = "from")]
+    description: Option<String>,
+
+    /// Only after these tasks
+    #[arg(long, value_name = "TASK", value_delimiter = ',', conflicts_with = "from")]
+    after: Vec<TaskId>,
+
+    /// When it may begin, by what became of those [default: all_success]
+    #[arg(long, value_name = "RULE", conflicts_with = "from")]
+    rule: Option<RuleName>,
+
+    /// What becomes of the rest if it fails [default: what the board says]
+    #[arg(long, value_name = "POLICY", conflicts_with = "from")]
+    on_failure: Option<PolicyName>,
+
+    /// Higher ones are claimed first
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, allow_negative_numbers = true, conflicts_with = "from")]
+    priority: i32,
+
+    /// How many minutes it should take
+    #[arg(long, value_name = "MINUTES", conflicts_with = "from")]
+    estimate: Option<u32>,
+
+    /// Somebody is to look at it before it is completed
+    #[arg(long, conflicts_with = "from")]
+    review: bool,
+
+    /// How often it is tried again by itself after a failure
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, conflicts_with = "from")]
+    retries: u32,
+
+    /// How long to wait before the first of these; twice as long before each further one
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, conflicts_with = "from")]
+    backoff: u32,
+
+    /// Read tasks and choices from this file, as JSON or JSON lines; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+impl Add {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let board = self.conditions.open(session)?;
+        match &self.from {
+            Some(file) => {
+                let batch = batch::read(file)?;
+                let (tasks, choices) = board.add_tasks(batch.tasks, batch.choices).await?;
+                #[derive(Serialize)]
+                struct Answer<'a> {
+                    tasks: &'a [TaskId],
+                    choices: &'a [ChoiceId],
+                }
+                session.output.answer(&Answer { tasks: &tasks, choices: &choices }, || {
+                    let ids = tasks.iter().map(ToString::to_string).chain(choices.iter().map(ToString::to_string));
+                    ids.collect::<Vec<_>>().join("\n")
+                })
+            }
+            None => {
+                #[derive(Serialize)]
+                struct Answer {
+                    id: TaskId,
+                }
+                let id = board.add_task(self.into_task()?).await?;
+                session.output.answer(&Answer { id }, || id.to_string())
+            }
+        }
+    }
+
+    fn into_task(self) -> Result<NewTask, Failure> {
+        Ok(NewTask {
+            key: None,
+            title: self.title.unwrap_or_default(),
+            description: self.description.map(text_or_stdin).transpose()?.unwrap_or_default(),
+            depends_on: self.after.into_iter().map(Into::into).collect(),
+            trigger_rule: self.rule.map(Into::into).unwrap_or_default(),
+            on_failure: self.on_failure.map(Into::into),
+            priority: self.priority,
+            estimate_minutes: self.estimate,
+            needs_review: self.review,
+            retry_limit: self.retries,
+            retry_backoff_s: self.backoff,
+        })
+    }
+}

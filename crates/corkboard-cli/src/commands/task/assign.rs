@@ -1,0 +1,57 @@
+//! `cork task assign`.
+
+use clap::Args;
+use corkboard::boards::TaskId;
+use serde::Serialize;
+
+use crate::board::BoardConditions;
+use crate::exit::Failure;
+use crate::output::one_line;
+use crate::session::Session;
+
+/// Say who is to do a task, or to review it
+///
+/// An assigned task waits for that agent: `cork task claim` gives it to them first and to nobody else.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork task assign T-1 ada
+  cork task assign T-1 grace --review")]
+pub(crate) struct Assign {
+    /// The task
+    task: TaskId,
+
+    /// Who
+    #[arg(value_name = "NAME")]
+    to: String,
+
+    /// As its reviewer
+    #[arg(long)]
+    review: bool,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+impl Assign {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer<'a> {
+            task: TaskId,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            assigned_to: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            reviewer: Option<&'a str>,
+        }
+        let board = self.conditions.open(session)?;
+        let (task, to) = (self.task, self.to.as_str());
+        if self.review {
+            board.assign_review(task, to).await?;
+            let answer = Answer { task, assigned_to: None, reviewer: Some(to) };
+            return session.output.answer(&answer, || format!("{} is to review {task}", one_line(to)));
+        }
+        board.assign_task(task, to).await?;
+        let answer = Answer { task, assigned_to: Some(to), reviewer: None };
+        session.output.answer(&answer, || format!("{task} is assigned to {}", one_line(to)))
+    }
+}

@@ -1,0 +1,179 @@
+//! Many tasks and choices from a file: JSON, or JSON lines.
+
+use std::path::Path;
+
+use corkboard::boards::{NewChoice, NewTask};
+use corkboard::{LimitName, Limits, Refusal};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::exit::Failure;
+use crate::input::text_or_stdin;
+use crate::session::is_dash;
+
+/// What a task of a batch may say. A misspelt dependency must not be overlooked.
+const TASK_FIELDS: [&str; 11] = [
+    "key",
+    "title",
+    "description",
+    "depends_on",
+    "trigger_rule",
+    "on_failure",
+    "priority",
+    "estimate_minutes",
+    "needs_review",
+    "retry_limit",
+    "retry_backoff_s",
+];
+const CHOICE_FIELDS: [&str; 2] = ["question", "options"];
+
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Batch {
+    pub(super) tasks: Vec<NewTask>,
+    pub(super) choices: Vec<NewChoice>,
+}
+
+/// What the file holds, or stdin.
+pub(super) fn read(file: &Path) -> Result<Batch, Failure> {
+    let text = match is_dash(file) {
+        true => text_or_stdin("-".into())?,
+        false => {
+            let unreadable =
+                |error| Failure::invalid("unreadable", format!("{} cannot be read: {error}", file.display()));
+            let used = std::fs::metadata(file).map_err(unreadable)?.len();
+            let allowed = Limits::default().command_bytes;
+            if used > allowed {
+                let too_much = Refusal::Limit { limit: LimitName::CommandBytes, used, allowed };
+                return Err(Failure::Library(too_much.into()));
+            }
+            std::fs::read_to_string(file).map_err(unreadable)?
+        }
+    };
+    parse(&text).map_err(|message| {
+        Failure::invalid("bad_batch", message).hint("`cork task add --help` shows what a batch looks like")
+    })
+}
+
+fn parse(text: &str) -> Result<Batch, String> {
+    let mut batch = Batch::default();
+    match serde_json::from_str(text) {
+        Ok(Value::Array(items)) => {
+            for (index, item) in items.into_iter().enumerate() {
+                batch.add(item).map_err(|error| format!("item {}: {error}", index + 1))?;
+            }
+        }
+        Ok(Value::Object(mut object)) if object.contains_key("tasks") || object.contains_key("choices") => {
+            for (name, list) in [("tasks", object.remove("tasks")), ("choices", object.remove("choices"))] {
+                let Some(list) = list else { continue };
+                let Value::Array(items) = list else { return Err(format!("{name:?} is no list")) };
+                for (index, item) in items.into_iter().enumerate() {
+                    batch.add(item).map_err(|error| format!("{name}, item {}: {error}", index + 1))?;
+                }
+            }
+            if let Some(name) = object.keys().next() {
+                return Err(format!("there is no {name:?} in a batch, only tasks and choices"));
+            }
+        }
+        Ok(item) => batch.add(item)?,
+        // Not one document: a document on each line.
+        Err(whole) => {
+            let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+            for (index, line) in lines {
+                let item = serde_json::from_str(line).map_err(|error| match index {
+                    0 => format!("not JSON: {whole}"),
+                    _ => format!("line {}: not JSON: {error}", index + 1),
+                })?;
+                batch.add(item).map_err(|error| format!("line {}: {error}", index + 1))?;
+            }
+        }
+    }
+    if batch.tasks.is_empty() && batch.choices.is_empty() {
+        return Err("there is nothing in it".into());
+    }
+    Ok(batch)
+}
+
+impl Batch {
+    /// A task, or a choice if it has options.
+    fn add(&mut self, item: Value) -> Result<(), String> {
+        let Value::Object(object) = item else { return Err("neither a task nor a choice: they are objects".into()) };
+        if object.contains_key("options") || object.contains_key("question") {
+            self.choices.push(typed(object, "choice", &CHOICE_FIELDS)?);
+        } else {
+            if !object.contains_key("title") {
+                return Err("a task needs a title".into());
+            }
+            self.tasks.push(typed(object, "task", &TASK_FIELDS)?);
+        }
+        Ok(())
+    }
+}
+
+fn typed<T: DeserializeOwned>(object: Map<String, Value>, what: &str, fields: &[&str]) -> Result<T, String> {
+    if let Some(name) = object.keys().find(|name| !fields.contains(&name.as_str())) {
+        return Err(format!("a {what} has no {name:?}, only {}", fields.join(", ")));
+    }
+    serde_json::from_value(Value::Object(object)).map_err(|error| format!("not a {what}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corkboard::boards::{FailurePolicy, TaskRef, TriggerRule};
+
+    #[test]
+    fn every_form_gives_the_same_batch() {
+        let lines = r#"{"key": "a", "title": "A"}
+
+            {"title": "B", "depends_on": ["a", "T-1"]}
+            {"question": "Q", "options": [{"name": "x", "tasks": ["a"]}]}"#;
+        let batch = parse(lines).unwrap();
+        assert_eq!(batch.tasks[1].depends_on, [TaskRef::Member("a".into()), TaskRef::from("T-1")]);
+        assert_eq!(batch.choices[0].question, "Q");
+        let items: Vec<&str> = lines.lines().filter(|line| !line.is_empty()).collect();
+        assert_eq!(parse(&format!("[{}]", items.join(","))).unwrap(), batch);
+        let object = format!(r#"{{"choices": [{}], "tasks": [{}, {}]}}"#, items[2], items[0], items[1]);
+        assert_eq!(parse(&object).unwrap(), batch);
+        assert_eq!(parse(items[0]).unwrap().tasks, batch.tasks[..1]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, said) in [
+            ("", "nothing in it"),
+            ("[]", "nothing in it"),
+            ("7", "they are objects"),
+            ("[{\"title\": \"A\"}, 7]", "item 2"),
+            ("{\"title\": \"A\", \"depend_on\": []}", "has no \"depend_on\", only key, title"),
+            ("{\"titel\": \"A\"}", "needs a title"),
+            ("{\"title\": \"A\"}\n{\"title\": ", "line 2: not JSON"),
+            ("{\"title\": \"A\"}\n{\"title\": 3}", "line 2: not a task"),
+            ("{\"tasks\": 3}", "no list"),
+            ("{\"tasks\": [], \"nudges\": []}", "no \"nudges\""),
+            ("{\"question\": \"Q\", \"options\": [], \"by\": 1}", "a choice has no \"by\""),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_field_of_a_task_is_known() {
+        let full = NewTask {
+            key: Some("k".into()),
+            title: "t".into(),
+            description: "d".into(),
+            depends_on: vec!["T-1".into()],
+            trigger_rule: TriggerRule::AllDone,
+            on_failure: Some(FailurePolicy::Continue),
+            priority: 1,
+            estimate_minutes: Some(1),
+            needs_review: true,
+            retry_limit: 1,
+            retry_backoff_s: 1,
+        };
+        let value = serde_json::to_value(&full).unwrap();
+        assert_eq!(value.as_object().unwrap().len(), TASK_FIELDS.len());
+        assert_eq!(parse(&value.to_string()).unwrap().tasks, [full]);
+    }
+}

@@ -1,0 +1,40 @@
+//! `cork task block`.
+
+use clap::Args;
+use corkboard::boards::{TaskId, TaskStatus};
+
+use super::Moved;
+use crate::board::ClaimConditions;
+use crate::exit::Failure;
+use crate::input::{text_argument, text_or_stdin};
+use crate::session::Session;
+
+/// Say that you cannot go on with a task
+///
+/// It stays yours; `cork task start` goes on with it.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork task block T-1 'the staging server is down' --as ada
+  cork task block T-1 --epoch 1 --as ada")]
+pub(crate) struct Block {
+    /// The task
+    task: TaskId,
+
+    /// Why; - reads stdin
+    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
+    reason: Option<String>,
+
+    #[command(flatten)]
+    conditions: ClaimConditions,
+}
+
+impl Block {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let Self { task, reason, conditions } = self;
+        let board = conditions.board.open(session)?;
+        let reason = reason.map(text_or_stdin).transpose()?;
+        let status = board.update_task_status(task, TaskStatus::Blocked, reason, conditions.epoch).await?;
+        Moved { task, status }.tell(session)
+    }
+}

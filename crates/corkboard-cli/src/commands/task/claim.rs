@@ -1,0 +1,58 @@
+//! `cork task claim`.
+
+use std::time::Duration;
+
+use clap::Args;
+use corkboard::ErrorKind;
+use corkboard::boards::TaskId;
+
+use crate::board::{BoardConditions, LeaseArgument, seconds};
+use crate::exit::Failure;
+use crate::session::Session;
+
+/// Take a task to work on it
+///
+/// Prints its id; with --json also the epoch and until when it is yours. Without a task: what is assigned to you, then
+/// the highest priority, then the oldest. Exit code 3 if nothing is ready, 4 if the board has ended.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork task claim --as ada
+  cork task claim T-3 --as ada
+  cork task claim --wait 60 --lease 30 --as ada
+  cork task claim --json --as ada")]
+pub(crate) struct Claim {
+    /// The task [default: the next that is ready]
+    task: Option<TaskId>,
+
+    /// Wait so long for one to become ready, or for the one that is named
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = seconds)]
+    wait: f64,
+
+    #[command(flatten)]
+    lease: LeaseArgument,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+impl Claim {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let board = self.conditions.open(session)?;
+        let wait = Duration::try_from_secs_f64(self.wait).unwrap_or(Duration::MAX);
+        let claimed = board.claim_task(self.task, self.lease.duration()).wait(wait).await?;
+        match claimed {
+            Some(claimed) => session.output.answer(&claimed, || claimed.task.to_string()),
+            None => Err(nothing_ready(self.wait)),
+        }
+    }
+}
+
+fn nothing_ready(wait: f64) -> Failure {
+    let message = match wait > 0.0 {
+        true => format!("nothing became ready within {wait} s"),
+        false => "nothing is ready".into(),
+    };
+    Failure::Own { code: "nothing_ready", kind: ErrorKind::Gone, message, hint: None }
+        .hint("--wait SECONDS waits; `cork task list --view blocked` shows what hinders the rest")
+}

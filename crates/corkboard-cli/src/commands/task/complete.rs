@@ -1,0 +1,45 @@
+//! `cork task complete`.
+
+use clap::Args;
+use corkboard::boards::{TaskId, TaskResult};
+
+use super::Moved;
+use crate::board::ClaimConditions;
+use crate::exit::Failure;
+use crate::input::{text_argument, text_or_stdin};
+use crate::session::Session;
+
+/// Say that a task is done, and what came of it
+///
+/// A task that needs a review waits for it then; what depends on it begins when it is approved.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork task complete T-1 'tables users and sessions, with a migration' --as ada
+  cork task complete T-1 'token service with RS256' --next 'add middleware' --next 'write tests' --as ada
+  git log -1 --format=%B | cork task complete T-1 - --epoch 1 --as ada")]
+pub(crate) struct Complete {
+    /// The task
+    task: TaskId,
+
+    /// What was done; - reads stdin
+    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
+    summary: String,
+
+    /// What should come next; may be given many times
+    #[arg(long = "next", value_name = "TEXT")]
+    next_steps: Vec<String>,
+
+    #[command(flatten)]
+    conditions: ClaimConditions,
+}
+
+impl Complete {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let Self { task, summary, next_steps, conditions } = self;
+        let board = conditions.board.open(session)?;
+        let result = TaskResult { summary: text_or_stdin(summary)?, next_steps };
+        let status = board.complete_task(task, result, conditions.epoch).await?;
+        Moved { task, status }.tell(session)
+    }
+}

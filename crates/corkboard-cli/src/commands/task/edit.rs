@@ -1,0 +1,90 @@
+//! `cork task edit`.
+
+use clap::{ArgGroup, Args};
+use corkboard::boards::{TaskEdit, TaskId};
+use serde::Serialize;
+
+use crate::board::{BoardConditions, PolicyName, RuleName};
+use crate::exit::Failure;
+use crate::input::text_or_stdin;
+use crate::session::Session;
+
+/// Change what a task says
+#[derive(Args)]
+#[command(group = ArgGroup::new("change").required(true).multiple(true), after_help = "\
+Examples:
+  cork task edit T-1 --title 'Write and test the schema'
+  cork task edit T-1 --priority 10 --if-version 3    # only if nobody changed it meanwhile
+  cork task edit T-1 --review true --estimate 0")]
+pub(crate) struct Edit {
+    /// The task
+    task: TaskId,
+
+    /// What is to be done, in a line
+    #[arg(long, value_name = "TEXT", group = "change")]
+    title: Option<String>,
+
+    /// What is to be done, in full; - reads stdin
+    #[arg(long, short, value_name = "TEXT", group = "change")]
+    description: Option<String>,
+
+    /// When it may begin, by what became of those it depends on
+    #[arg(long, value_name = "RULE", group = "change")]
+    rule: Option<RuleName>,
+
+    /// What becomes of the rest if it fails
+    #[arg(long, value_name = "POLICY", group = "change")]
+    on_failure: Option<PolicyName>,
+
+    /// Higher ones are claimed first
+    #[arg(long, value_name = "NUMBER", group = "change", allow_negative_numbers = true)]
+    priority: Option<i32>,
+
+    /// How many minutes it should take; 0 takes the estimate away
+    #[arg(long, value_name = "MINUTES", group = "change")]
+    estimate: Option<u32>,
+
+    /// Whether somebody is to look at it before it is completed
+    #[arg(long, value_name = "true|false", group = "change")]
+    review: Option<bool>,
+
+    /// How often it is tried again by itself after a failure
+    #[arg(long, value_name = "NUMBER", group = "change")]
+    retries: Option<u32>,
+
+    /// How long to wait before the first of these
+    #[arg(long, value_name = "SECONDS", group = "change")]
+    backoff: Option<u32>,
+
+    /// Only if the task is at this version
+    #[arg(long, value_name = "VERSION", help_heading = "Conditions")]
+    if_version: Option<u64>,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+impl Edit {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer {
+            task: TaskId,
+            version: u64,
+        }
+        let board = self.conditions.open(session)?;
+        let edit = TaskEdit {
+            title: self.title,
+            description: self.description.map(text_or_stdin).transpose()?,
+            trigger_rule: self.rule.map(Into::into),
+            on_failure: self.on_failure.map(Into::into),
+            priority: self.priority,
+            estimate_minutes: self.estimate,
+            needs_review: self.review,
+            retry_limit: self.retries,
+            retry_backoff_s: self.backoff,
+        };
+        let task = self.task;
+        let version = board.edit_task(task, edit, self.if_version).await?;
+        session.output.answer(&Answer { task, version }, || format!("{task} is at version {version}"))
+    }
+}

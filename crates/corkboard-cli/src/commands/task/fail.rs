@@ -1,0 +1,39 @@
+//! `cork task fail`.
+
+use clap::Args;
+use corkboard::boards::TaskId;
+
+use super::Moved;
+use crate::board::ClaimConditions;
+use crate::exit::Failure;
+use crate::input::{text_argument, text_or_stdin};
+use crate::session::Session;
+
+/// Say that a task did not work
+///
+/// It is tried again if its retries allow. If not, its failure policy says what becomes of the rest.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork task fail T-1 'the server refuses the key' --as ada
+  make 2>&1 | tail -20 | cork task fail T-1 - --as ada")]
+pub(crate) struct Fail {
+    /// The task
+    task: TaskId,
+
+    /// Why; - reads stdin
+    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
+    reason: String,
+
+    #[command(flatten)]
+    conditions: ClaimConditions,
+}
+
+impl Fail {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let Self { task, reason, conditions } = self;
+        let board = conditions.board.open(session)?;
+        let status = board.fail_task(task, &text_or_stdin(reason)?, conditions.epoch).await?;
+        Moved { task, status }.tell(session)
+    }
+}

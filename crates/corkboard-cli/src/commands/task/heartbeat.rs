@@ -1,0 +1,39 @@
+//! `cork task heartbeat`.
+
+use clap::Args;
+use corkboard::boards::TaskId;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::board::ClaimConditions;
+use crate::exit::Failure;
+use crate::output::time;
+use crate::session::Session;
+
+/// Say that you still work on a task
+///
+/// Everything that you do to a task keeps it yours; this is for when there is nothing else to do to it.
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  cork task heartbeat T-1 --as ada")]
+pub(crate) struct Heartbeat {
+    /// The task
+    task: TaskId,
+
+    #[command(flatten)]
+    conditions: ClaimConditions,
+}
+
+impl Heartbeat {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer {
+            task: TaskId,
+            deadline: Timestamp,
+        }
+        let Self { task, conditions } = self;
+        let deadline = conditions.board.open(session)?.heartbeat(task, conditions.epoch).await?;
+        session.output.answer(&Answer { task, deadline }, || format!("{task} is yours until {}", time(deadline)))
+    }
+}

@@ -1,0 +1,115 @@
+//! `cork task list`.
+
+use clap::{Args, ValueEnum};
+use corkboard::boards::{Task, TaskStatus};
+
+use crate::board::{Moment, task_table};
+use crate::exit::Failure;
+use crate::session::Session;
+
+/// List the tasks of a board
+///
+/// Views: ready (may be claimed, in the order in which they will be), blocked (something hinders them), in_progress,
+/// needs_review.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork task list
+  cork task list --view ready
+  cork task list --status failed,cancelled
+  cork task list --assigned-to ada --json
+  cork task list --ids --status completed | wc -l")]
+pub(crate) struct List {
+    /// Only those of this view
+    #[arg(long, value_name = "VIEW")]
+    view: Option<ViewName>,
+
+    /// Only those in these states
+    #[arg(long, value_name = "STATUS", value_delimiter = ',')]
+    status: Vec<StatusName>,
+
+    /// Only those that are this agent's
+    #[arg(long, value_name = "NAME")]
+    assigned_to: Option<String>,
+
+    /// Print the ids alone, one on a line
+    #[arg(long)]
+    ids: bool,
+
+    #[command(flatten)]
+    moment: Moment,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum ViewName {
+    Ready,
+    Blocked,
+    InProgress,
+    NeedsReview,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum StatusName {
+    Pending,
+    Assigned,
+    InProgress,
+    Blocked,
+    Review,
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+impl StatusName {
+    fn status(self) -> TaskStatus {
+        match self {
+            Self::Pending => TaskStatus::Pending,
+            Self::Assigned => TaskStatus::Assigned,
+            Self::InProgress => TaskStatus::InProgress,
+            Self::Blocked => TaskStatus::Blocked,
+            Self::Review => TaskStatus::Review,
+            Self::Completed => TaskStatus::Completed,
+            Self::Failed => TaskStatus::Failed,
+            Self::Cancelled => TaskStatus::Cancelled,
+        }
+    }
+}
+
+impl List {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let view = self.moment.view(&session.open_board()?).await?;
+        let state = view.state();
+        let mut tasks: Vec<&Task> = match self.view {
+            None => state.tasks().collect(),
+            Some(ViewName::Ready) => view.ready().collect(),
+            Some(ViewName::Blocked) => view.blocked().collect(),
+            Some(ViewName::InProgress) => view.in_progress().collect(),
+            Some(ViewName::NeedsReview) => view.needs_review().collect(),
+        };
+        if !self.status.is_empty() {
+            tasks.retain(|task| self.status.iter().any(|wanted| wanted.status() == task.status));
+        }
+        if let Some(wanted) = &self.assigned_to {
+            tasks.retain(|task| task.assigned_to.as_ref().is_some_and(|agent| agent.as_str() == wanted));
+        }
+        if self.ids {
+            let ids: Vec<String> = tasks.iter().map(|task| task.id.to_string()).collect();
+            return match session.output.is_json() || !ids.is_empty() {
+                true => session.output.answer(&ids, || ids.join("\n")),
+                false => Ok(()),
+            };
+        }
+        if session.output.is_json() {
+            let views: Vec<_> = tasks.iter().map(|task| view.task_document(task)).collect();
+            return session.output.document(&views);
+        }
+        let is_filtered = self.view.is_some() || !self.status.is_empty() || self.assigned_to.is_some();
+        session.output.line(&match (tasks.is_empty(), is_filtered) {
+            (false, _) => task_table(state, tasks.into_iter()),
+            (true, true) => "no such tasks".into(),
+            (true, false) => format!("board {} has no tasks", view.id()),
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! `cork task`: the tasks of a board.
+
+mod add;
+mod assign;
+mod batch;
+mod block;
+mod cancel;
+mod claim;
+mod complete;
+mod context;
+mod depend;
+mod edit;
+mod fail;
+mod heartbeat;
+mod list;
+mod release;
+mod retry;
+mod review;
+mod show;
+mod start;
+
+use clap::Subcommand;
+use corkboard::boards::{TaskId, TaskStatus};
+use serde::Serialize;
+
+use crate::exit::Failure;
+use crate::session::Session;
+
+/// Add, claim and finish the tasks of a board
+///
+/// --board or CORK_BOARD says which board; --as says who works. docs/boards.md has the states and rules.
+#[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  cork task add 'Write the schema'
+  cork task add 'Write the routes' --after T-1
+  cork task claim --as ada
+  cork task complete T-1 'tables and a migration' --as ada
+  cork task list --view ready")]
+pub(crate) enum TaskCommand {
+    Add(Box<add::Add>),
+    List(list::List),
+    Show(show::Show),
+    Edit(Box<edit::Edit>),
+    Depend(depend::Depend),
+    Assign(assign::Assign),
+    Claim(claim::Claim),
+    Start(start::Start),
+    Block(block::Block),
+    Heartbeat(heartbeat::Heartbeat),
+    Release(release::Release),
+    Complete(complete::Complete),
+    Fail(fail::Fail),
+    Retry(retry::Retry),
+    Cancel(cancel::Cancel),
+    Context(context::Context),
+    Review(review::Review),
+}
+
+impl TaskCommand {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        match self {
+            Self::Add(add) => add.run(session).await,
+            Self::List(list) => list.run(session).await,
+            Self::Show(show) => show.run(session).await,
+            Self::Edit(edit) => edit.run(session).await,
+            Self::Depend(depend) => depend.run(session).await,
+            Self::Assign(assign) => assign.run(session).await,
+            Self::Claim(claim) => claim.run(session).await,
+            Self::Start(start) => start.run(session).await,
+            Self::Block(block) => block.run(session).await,
+            Self::Heartbeat(heartbeat) => heartbeat.run(session).await,
+            Self::Release(release) => release.run(session).await,
+            Self::Complete(complete) => complete.run(session).await,
+            Self::Fail(fail) => fail.run(session).await,
+            Self::Retry(retry) => retry.run(session).await,
+            Self::Cancel(cancel) => cancel.run(session).await,
+            Self::Context(context) => context.run(session).await,
+            Self::Review(review) => review.run(session).await,
+        }
+    }
+}
+
+/// A task, and the state that it is in now.
+#[derive(Serialize)]
+struct Moved {
+    task: TaskId,
+    status: TaskStatus,
+}
+
+impl Moved {
+    fn tell(self, session: &Session) -> Result<(), Failure> {
+        session.output.answer(&self, || format!("{} is {}", self.task, self.status))
+    }
+}

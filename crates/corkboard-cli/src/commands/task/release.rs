@@ -1,0 +1,33 @@
+//! `cork task release`.
+
+use clap::Args;
+use corkboard::boards::{TaskId, TaskStatus};
+
+use super::Moved;
+use crate::board::ClaimConditions;
+use crate::exit::Failure;
+use crate::session::Session;
+
+/// Give a task back, so that another can take it
+///
+/// Without --epoch, whoever runs the board (any role but worker and reviewer) takes it from its holder so.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork task release T-1 --as ada
+  cork task release T-1 --epoch 1 --as ada --role worker")]
+pub(crate) struct Release {
+    /// The task
+    task: TaskId,
+
+    #[command(flatten)]
+    conditions: ClaimConditions,
+}
+
+impl Release {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let Self { task, conditions } = self;
+        conditions.board.open(session)?.release_task(task, conditions.epoch).await?;
+        Moved { task, status: TaskStatus::Pending }.tell(session)
+    }
+}

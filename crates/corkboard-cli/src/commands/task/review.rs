@@ -1,0 +1,59 @@
+//! `cork task review`.
+
+use clap::{Args, ValueEnum};
+use corkboard::boards::{ReviewStatus, TaskId};
+
+use super::Moved;
+use crate::board::BoardConditions;
+use crate::exit::Failure;
+use crate::input::{text_argument, text_or_stdin};
+use crate::session::Session;
+
+/// Say what a task under review is worth
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork task review T-1 approve --as grace
+  cork task review T-1 rework 'the error path has no test' --as grace
+  cork task review T-1 reject 'this is not what was asked for' --as grace")]
+pub(crate) struct Review {
+    /// The task
+    task: TaskId,
+
+    /// The verdict
+    verdict: Verdict,
+
+    /// What else there is to say; - reads stdin
+    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
+    comments: Option<String>,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Verdict {
+    /// It is completed
+    #[value(alias = "approved")]
+    Approve,
+    /// It is to be done better: its holder goes on with it, or it is pending again
+    #[value(alias = "needs_rework")]
+    Rework,
+    /// It failed
+    #[value(alias = "rejected")]
+    Reject,
+}
+
+impl Review {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let Self { task, verdict, comments, conditions } = self;
+        let board = conditions.open(session)?;
+        let verdict = match verdict {
+            Verdict::Approve => ReviewStatus::Approved,
+            Verdict::Rework => ReviewStatus::NeedsRework,
+            Verdict::Reject => ReviewStatus::Rejected,
+        };
+        let status = board.review_task(task, verdict, comments.map(text_or_stdin).transpose()?).await?;
+        Moved { task, status }.tell(session)
+    }
+}

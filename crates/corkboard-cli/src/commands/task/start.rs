@@ -1,0 +1,34 @@
+//! `cork task start`.
+
+use clap::Args;
+use corkboard::boards::{TaskId, TaskStatus};
+
+use super::Moved;
+use crate::board::ClaimConditions;
+use crate::exit::Failure;
+use crate::session::Session;
+
+/// Begin a task that is assigned to you, or go on with one that was blocked
+///
+/// What nobody was assigned is begun by `cork task claim`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork task start T-1 --as ada
+  cork task start T-1 --epoch 1 --as ada")]
+pub(crate) struct Start {
+    /// The task
+    task: TaskId,
+
+    #[command(flatten)]
+    conditions: ClaimConditions,
+}
+
+impl Start {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let Self { task, conditions } = self;
+        let board = conditions.board.open(session)?;
+        let status = board.update_task_status(task, TaskStatus::InProgress, None, conditions.epoch).await?;
+        Moved { task, status }.tell(session)
+    }
+}

@@ -1,0 +1,157 @@
+//! What to do about an error.
+
+use corkboard::store::StoreError;
+use corkboard::transfer::TransferError;
+use corkboard::{Error, LimitName, Refusal, Sealing, SnapshotError};
+
+use crate::output::time;
+
+/// What to do about an error, where that is not plain from what it says.
+pub(crate) fn hint(error: &Error) -> Option<String> {
+    Some(match error {
+        Error::Refused(refusal) => return refusal_hint(refusal),
+        Error::ScopeDisposed { .. } => "`cork scope list` shows the scopes there are".into(),
+        Error::NewerFormat { .. } => "a newer cork can read it".into(),
+        Error::Damaged { .. } => "`cork doctor` looks for damage".into(),
+        Error::Snapshot(error) => return snapshot_hint(error),
+        Error::Store(error) => return store_hint(error),
+        Error::Transfer(error) => return transfer_hint(error),
+        _ => return None,
+    })
+}
+
+fn transfer_hint(error: &TransferError) -> Option<String> {
+    Some(match error {
+        TransferError::Source(error) | TransferError::Target(error) => return store_hint(error),
+        TransferError::NoSuchSpace { .. } => "`cork stats --all` shows the agents there are".into(),
+        TransferError::NewerVersion { .. } => "a newer cork can read it".into(),
+        TransferError::NotAnExport(_) => "`cork export` and `cork snapshot store` write such files".into(),
+        TransferError::Spool(_) => "TMPDIR names the folder for temporary files".into(),
+        _ => return None,
+    })
+}
+
+fn refusal_hint(refusal: &Refusal) -> Option<String> {
+    Some(match refusal {
+        Refusal::Conflict { current: Some(entry), .. } => {
+            format!("look at what is there now, then try again with --if-version {}", entry.version)
+        }
+        Refusal::Conflict { current: None, .. } => "to create it, use --if-version 0".into(),
+        Refusal::RevConflict { expected, current } => {
+            format!(
+                "`cork memory watch` or `cork board watch` with --from {expected} shows what changed; then try again \
+                 with --if-rev {current}"
+            )
+        }
+        Refusal::NotebookConflict { current, .. } => {
+            format!("`cork notebook history` shows what changed; then try again with --if-version {current}")
+        }
+        Refusal::NotText { key, .. } => format!("`cork memory set {key} …` replaces the value"),
+        Refusal::NoEntry { .. } => "`cork memory list` shows what there is".into(),
+        Refusal::ScopeGone { .. } => "`cork scope list` shows the scopes there are".into(),
+        Refusal::AgentMismatch { found, .. } => format!("to restore it to its own agent, use --agent {found}"),
+        Refusal::IdempotencyMismatch { .. } => "a key names one request; another request needs another key".into(),
+        Refusal::Limit { limit, .. } => match limit {
+            LimitName::EntryBytes | LimitName::CommandBytes => "split the value over several keys".into(),
+            LimitName::NoteBytes => "keep long texts in an entry: `cork memory set KEY -`".into(),
+            LimitName::EntriesPerAgent | LimitName::StateBytes => {
+                "`cork memory list` shows what there is; `cork memory remove` makes room".into()
+            }
+            LimitName::LearningsPerNotebook | LimitName::SnippetsPerNotebook => {
+                "`cork notebook show` shows them; an `ARCHIVE` bullet makes room".into()
+            }
+            LimitName::NotesPerAgent => "`cork memory note remove` makes room".into(),
+            LimitName::ScopesPerAgent => "`cork scope list` shows them; `cork scope dispose` makes room".into(),
+            LimitName::InlineBytes => "record it without --inline: path, size and checksum are kept".into(),
+            LimitName::BoardLineBytes => "a line is to be short; the rest belongs into a description".into(),
+            LimitName::BoardTextBytes => "keep long texts in a file, and record it: `cork board artifact PATH`".into(),
+            _ => return None,
+        },
+        refusal => return board_hint(refusal),
+    })
+}
+
+fn board_hint(refusal: &Refusal) -> Option<String> {
+    Some(match refusal {
+        Refusal::NoBoard => "`cork board list` shows the boards there are".into(),
+        Refusal::BoardEnded { .. } => "to go on from here, `cork board fork` makes a new board of it".into(),
+        Refusal::NotOnBoard { what: "task", .. } => "`cork task list` shows the tasks there are".into(),
+        Refusal::NotOnBoard { what: "choice", .. } => "`cork choose list` shows the choices there are".into(),
+        Refusal::NotOnBoard { .. } => "`cork board show` shows what there is".into(),
+        Refusal::Cycle { .. } => "leave out one of these dependencies; to do a task again, review or retry it".into(),
+        Refusal::NotReady { task, .. } => {
+            format!("`cork task show {task}` shows it; `cork task claim` without a task takes one that is ready")
+        }
+        Refusal::TaskHeld { task, until: Some(until), .. } => {
+            format!("it is free by {} if its holder is not heard of; `cork task release {task}` takes it", time(*until))
+        }
+        Refusal::TaskHeld { task, until: None, .. } => {
+            format!("`cork task assign {task} NAME` gives it to another; `cork task release {task}` to anyone")
+        }
+        Refusal::OrchestratorHeld { .. } => "wait until the role is given back, or expires".into(),
+        Refusal::Fenced { what, .. } if what == "orchestrator" => {
+            "nothing was written; leave the board to whoever runs it now".into()
+        }
+        Refusal::Fenced { what, .. } => {
+            format!("nothing was written, and the work may be another's now: `cork task show {what}`, or claim again")
+        }
+        Refusal::TaskConflict { current, .. } => {
+            let (task, version) = (current.id, current.version);
+            format!("`cork task show {task}` shows what is there; then try again with --if-version {version}")
+        }
+        Refusal::BoardConflict { current, .. } => {
+            format!("`cork board show` shows what is there; then try again with --if-version {}", current.version)
+        }
+        Refusal::Unfinished { .. } => {
+            "`cork task list` shows them; --cancel-unfinished cancels them, `cork board cancel` gives all up".into()
+        }
+        Refusal::NotAuthor { .. } => "record a decision of your own".into(),
+        Refusal::Superseded { by, .. } => format!("supersede {by} instead"),
+        Refusal::CauseNotRetried { .. } => "add a new task in its place".into(),
+        Refusal::AlreadyBegun { task, .. } => format!("`cork task release {task}` first gives it back"),
+        _ => return None,
+    })
+}
+
+fn snapshot_hint(error: &SnapshotError) -> Option<String> {
+    Some(match error {
+        SnapshotError::Newer { .. } => "a newer cork can read it".into(),
+        SnapshotError::Damaged(_) => "nothing was changed; another copy of it may be whole".into(),
+        SnapshotError::NeedsKey { sealed_with: Sealing::Passphrase(_) } => {
+            "give it by --passphrase-file, or in CORK_SNAPSHOT_PASSPHRASE".into()
+        }
+        SnapshotError::NeedsKey { .. } => "give it by --key-file".into(),
+        SnapshotError::NotSealed => {
+            "anyone can have written it; if you trust it, try without --passphrase-file, --key-file and \
+             CORK_SNAPSHOT_PASSPHRASE"
+                .into()
+        }
+        _ => return None,
+    })
+}
+
+fn store_hint(error: &StoreError) -> Option<String> {
+    Some(match error {
+        // What is wrong with a server is in the error.
+        StoreError::Url { url, .. } if url.starts_with("redis") || url.starts_with("postgres") => return None,
+        StoreError::Url { url, .. } => match url.contains(':') || url.is_empty() {
+            true => "--store or CORK_STORE takes, for example, sqlite:corkboard.db".into(),
+            false => format!("did you mean --store sqlite:{url}?"),
+        },
+        StoreError::Locked { .. } => "it keeps the store to itself until it ends; wait, or use another --store".into(),
+        StoreError::Busy { .. } => "nothing was written; try again".into(),
+        StoreError::Unavailable(_) => {
+            "nothing was written; check the path and its permissions, or the server, and try again".into()
+        }
+        StoreError::OutcomeUnknown(_) => {
+            "look before you try again; with --idempotency-key, trying again is always safe".into()
+        }
+        StoreError::Failed(_) => "check the disk, then try again; `cork doctor` looks for damage".into(),
+        StoreError::Corrupt(_) => "check the disk; a backup of the file may help".into(),
+        StoreError::NewerFormat { .. } => "a newer cork can read it".into(),
+        StoreError::Compacted { oldest } => format!("start with --from {}", oldest.saturating_sub(1)),
+        StoreError::Future { head, .. } => format!("start with --from {head}"),
+        StoreError::Diverged => "start again with --from 0".into(),
+        StoreError::Closed => return None,
+    })
+}

@@ -1,0 +1,100 @@
+//! What happened on a board, in words.
+
+use corkboard::boards::{BoardEvent, CancelReason, ReviewStatus};
+
+use crate::board::written;
+use crate::output::{clip, count, one_line, time};
+
+/// The most of a remembered text that a line tells.
+const SHOWN_TEXT: usize = 60;
+
+/// One event in words. Nothing of it can harm a terminal.
+pub(crate) fn words(event: &BoardEvent) -> String {
+    match event {
+        BoardEvent::Created(board) => format!("made the board {}", short(&board.name)),
+        BoardEvent::Edited(_) => "edited the board".into(),
+        BoardEvent::TaskAdded { id, task } if task.depends_on.is_empty() => {
+            format!("added {id} {}", short(&task.title))
+        }
+        BoardEvent::TaskAdded { id, task } => {
+            let after: Vec<String> = task.depends_on.iter().map(ToString::to_string).collect();
+            format!("added {id} {} after {}", short(&task.title), clip(&after.join(", "), SHOWN_TEXT))
+        }
+        BoardEvent::DependencyAdded { task, on } => format!("{task} waits for {on}"),
+        BoardEvent::TaskEdited { task, .. } => format!("edited {task}"),
+        BoardEvent::TaskAssigned { task, to } => format!("{task} is assigned to {}", one_line(to.as_str())),
+        BoardEvent::TaskStarted { task, .. } => format!("began {task}"),
+        BoardEvent::LeaseRenewed { task, deadline } => format!("still works on {task}, until {}", time(*deadline)),
+        BoardEvent::LeaseExpired { task } => format!("{task} lost its worker, who was not heard of in time"),
+        BoardEvent::TaskReleased { task } => format!("gave {task} back"),
+        BoardEvent::TaskBlocked { task, reason } => format!("cannot go on with {task}{}", because(reason.as_deref())),
+        BoardEvent::TaskUnblocked { task } => format!("goes on with {task}"),
+        BoardEvent::TaskSubmitted { task, result } => {
+            format!("finished {task} for review{}", because(result.as_ref().map(|result| result.summary.as_str())))
+        }
+        BoardEvent::TaskCompleted { task, result } => {
+            format!("completed {task}{}", because(result.as_ref().map(|result| result.summary.as_str())))
+        }
+        BoardEvent::ReviewAssigned { task, to } => format!("{} is to review {task}", one_line(to.as_str())),
+        BoardEvent::TaskReviewed { task, verdict, comments } => {
+            let verb = match verdict {
+                ReviewStatus::Approved => "approved",
+                ReviewStatus::NeedsRework => "wants rework of",
+                ReviewStatus::Rejected => "rejected",
+            };
+            format!("{verb} {task}{}", because(comments.as_deref()))
+        }
+        BoardEvent::TaskFailed { task, reason } => format!("{task} failed{}", because(Some(reason))),
+        BoardEvent::TaskRetried { task, not_before: Some(until), .. } => {
+            format!("{task} is tried again at {}", time(*until))
+        }
+        BoardEvent::TaskRetried { task, .. } => format!("{task} is to be tried again"),
+        BoardEvent::RetryDue { task } => format!("{task} may be tried again"),
+        BoardEvent::TaskCancelled { task, reason, cause, comment } => {
+            let why = match (reason, cause) {
+                (CancelReason::Requested, _) => String::new(),
+                (CancelReason::BranchNotTaken, _) => ", its branch was not taken".into(),
+                (CancelReason::UpstreamFailed, Some(cause)) => format!(" because of {cause}"),
+                (CancelReason::UpstreamFailed, None) => " because of what it depends on".into(),
+                (CancelReason::BoardEnded, _) => " with the board".into(),
+            };
+            format!("{task} is cancelled{why}{}", because(comment.as_deref()))
+        }
+        BoardEvent::TaskReopened { task } => format!("{task} is pending again"),
+        BoardEvent::DecisionRecorded { id, decision } => {
+            let instead = decision.supersedes.map_or_else(String::new, |old| format!(" (instead of {old})"));
+            format!("decided {id}{instead} {}: {}", short(&decision.question), short(&decision.choice))
+        }
+        BoardEvent::DiscoveryRecorded { id, discovery } => {
+            format!("found {id} ({}) {}", written(&discovery.kind), short(&discovery.content))
+        }
+        BoardEvent::ArtifactRecorded { id, artifact } => format!("made {id} {}", short(&artifact.path)),
+        BoardEvent::ChoiceAdded { id, choice } => {
+            let options: Vec<&str> = choice.options.iter().map(|option| option.name.as_str()).collect();
+            format!("asked {id} {}: {}", short(&choice.question), short(&options.join(" or ")))
+        }
+        BoardEvent::BranchChosen { choice, option, rationale } => {
+            format!("chose {} for {choice}{}", short(option), because(rationale.as_deref()))
+        }
+        BoardEvent::OrchestratorAcquired { by, .. } => format!("{} is the orchestrator", one_line(by.as_str())),
+        BoardEvent::OrchestratorRenewed { .. } => "still is the orchestrator".into(),
+        BoardEvent::OrchestratorReleased => "is no longer the orchestrator".into(),
+        BoardEvent::OrchestratorExpired => "the orchestrator was not heard of in time".into(),
+        BoardEvent::Ended { status, outcome, comment } => {
+            format!("the board is {status}: {outcome}{}", because(comment.as_deref()))
+        }
+        BoardEvent::Forked { image, from } => {
+            let tasks = count(image.tasks.len() as u64, "task", "tasks");
+            format!("made the board of {} at revision {}, with {tasks}", one_line(&from.board), from.rev)
+        }
+    }
+}
+
+/// ": the text", if there is one.
+fn because(text: Option<&str>) -> String {
+    text.map_or_else(String::new, |text| format!(": {}", short(text)))
+}
+
+fn short(text: &str) -> String {
+    one_line(&clip(text, SHOWN_TEXT))
+}

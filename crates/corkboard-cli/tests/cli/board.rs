@@ -1,0 +1,249 @@
+//! `cork board`: made, shown, recorded on, drawn, ended, forked, deleted.
+
+use serde_json::{Value, json};
+
+use crate::support::{Ran, Sandbox, run};
+
+/// A sandbox with a board, which every command works on.
+pub(crate) struct Desk {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) board: String,
+}
+
+impl Desk {
+    pub(crate) fn new(name: &str) -> Self {
+        let sandbox = Sandbox::new();
+        let board = sandbox.ok(&["board", "create", name]);
+        Self { sandbox, board }
+    }
+
+    fn arguments<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
+        [&["--board", &self.board], arguments].concat()
+    }
+
+    pub(crate) fn ok(&self, arguments: &[&str]) -> String {
+        self.sandbox.ok(&self.arguments(arguments))
+    }
+
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        self.sandbox.json(&self.arguments(arguments))
+    }
+
+    pub(crate) fn fails(&self, arguments: &[&str], code: i32, said: &str) -> Value {
+        self.sandbox.fails(&self.arguments(arguments), code, said)
+    }
+
+    pub(crate) fn with_stdin(&self, arguments: &[&str], stdin: &str) -> Ran {
+        self.sandbox.cork_with_stdin(&self.arguments(arguments), stdin.as_bytes())
+    }
+}
+
+#[test]
+fn a_board_is_made_listed_and_shown() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.ok(&["board", "list"]), "there are no boards yet; `cork board create NAME` makes one");
+    assert_eq!(sandbox.json(&["board", "list"]), json!([]));
+    let made = sandbox.json(&["board", "create", "Add login", "--goal", "Users sign in", "--constraint", "no JWT"]);
+    let id = made["id"].as_str().unwrap();
+    assert!(id.starts_with("add-login-"), "{made}");
+    assert_eq!(made["name"], "Add login");
+    let listed = sandbox.json(&["board", "list"]);
+    assert_eq!((&listed[0]["board"], &listed[0]["summary"]["status"]), (&json!(id), &json!("active")));
+    assert!(sandbox.ok(&["board", "list", "--status", "active"]).contains("Add login"));
+    assert_eq!(sandbox.ok(&["board", "list", "--status", "completed"]), "no such boards");
+    let text = sandbox.ok(&["board", "show", id]);
+    for said in ["Add login", "Users sign in", "no JWT", "no tasks", "by tester"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    // By the environment, too; an argument counts more.
+    let mut command = sandbox.command(crate::support::CORK);
+    command.args(["board", "show", "--json"]).env("CORK_BOARD", id);
+    let shown: Value = serde_json::from_str(&run(command, b"").stdout).unwrap();
+    assert_eq!((&shown["id"], &shown["goal"], &shown["rev"]), (&json!(id), &json!("Users sign in"), &json!(1)));
+    assert_eq!(shown["constraints"], json!(["no JWT"]));
+    for list in ["tasks", "decisions", "discoveries", "artifacts", "choices", "agent_contributions"] {
+        assert_eq!(shown[list], json!([]), "{list}");
+    }
+}
+
+#[test]
+fn which_board_must_be_said() {
+    let sandbox = Sandbox::new();
+    let error = sandbox.fails(&["task", "list"], 2, "which board?");
+    assert_eq!(error["code"], "no_board_named");
+    assert!(error["hint"].as_str().unwrap().contains("CORK_BOARD"));
+    let error = sandbox.fails(&["--board", "nowhere", "task", "list"], 3, "no such board");
+    assert_eq!(error["code"], "no_board");
+    sandbox.fails(&["--board", "nowhere", "task", "add", "x"], 3, "no such board");
+    assert_eq!(sandbox.json(&["board", "list"]), json!([]), "nothing was made by that");
+}
+
+#[test]
+fn the_same_request_makes_one_board() {
+    let sandbox = Sandbox::new();
+    let create = ["board", "create", "Once", "--idempotency-key", "k"];
+    let id = sandbox.ok(&create);
+    assert_eq!(sandbox.ok(&create), id);
+    assert_eq!(sandbox.json(&["board", "list"]).as_array().unwrap().len(), 1);
+    let error = sandbox.fails(&["board", "create", "Other", "--idempotency-key", "k"], 4, "another body");
+    assert_eq!(error["code"], "idempotency_mismatch");
+    assert_eq!(sandbox.ok(&["board", "create", "Named", "--id", "mine"]), "mine");
+    sandbox.fails(&["board", "create", "Named again", "--id", "mine"], 4, "exists already");
+}
+
+#[test]
+fn a_board_is_edited_if_nobody_was_first() {
+    let desk = Desk::new("Plan");
+    assert_eq!(desk.json(&["board", "edit", "--goal", "better", "--if-version", "1"])["version"], 2);
+    let error = desk.fails(&["board", "edit", "--name", "N", "--if-version", "1"], 4, "at version 2, not 1");
+    assert_eq!((&error["code"], &error["current"]["goal"]), (&json!("conflict"), &json!("better")));
+    let error = desk.fails(&["board", "edit", "--name", "N", "--if-rev", "1"], 4, "at revision 2");
+    assert_eq!((&error["code"], &error["current_rev"]), (&json!("rev_conflict"), &json!(2)));
+    let nothing = desk.sandbox.cork(&["--board", &desk.board, "board", "edit"]);
+    assert_eq!(nothing.code, 2, "{nothing:?}");
+    desk.ok(&["board", "edit", "--constraint", "a", "--constraint", "b", "--on-failure", "fail_fast"]);
+    let shown = desk.json(&["board", "show"]);
+    assert_eq!((&shown["constraints"], &shown["on_failure"]), (&json!(["a", "b"]), &json!("fail_fast")));
+}
+
+#[test]
+fn what_comes_up_is_recorded_and_shown() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "Write the schema"]);
+    let decide = ["--as", "ada", "board", "decide", "Which hash?", "argon2id", "--over", "bcrypt", "--affects", "t-1"];
+    assert_eq!(desk.ok(&[&decide[..], &["--because", "memory-hard", "--irreversible"]].concat()), "D-1");
+    let again = ["board", "decide", "Which hash?", "scrypt", "--supersedes", "D-1"];
+    let error = desk.fails(&again, 6, "ada, who alone may supersede it");
+    assert_eq!(error["code"], "not_author");
+    assert_eq!(desk.ok(&[&["--as", "ada"], &again[..]].concat()), "D-2");
+    assert_eq!(desk.json(&["board", "discover", "no column", "--type", "constraint", "--affects", "T-1"])["id"], "F-1");
+    desk.fails(&["board", "discover", "x", "--affects", "T-9"], 3, "no task T-9");
+
+    std::fs::write(desk.sandbox.path().join("schema.sql"), "create table users;").unwrap();
+    assert_eq!(desk.ok(&["board", "artifact", "schema.sql", "--type", "code", "--task", "T-1", "--inline"]), "A-1");
+    let second = desk.json(&["board", "artifact", "schema.sql", "-d", "again"]);
+    assert_eq!(second, json!({"id": "A-2", "version": 2}));
+    desk.fails(&["board", "artifact", "schema.sql", "--size", "3"], 2, "another size");
+    desk.fails(&["board", "artifact", "nothing.txt", "--inline"], 2, "cannot be read");
+    std::fs::write(desk.sandbox.path().join("large"), vec![b'x'; 65 * 1024]).unwrap();
+    assert_eq!(desk.fails(&["board", "artifact", "large", "--inline"], 5, "inline bytes")["used"], 65 * 1024);
+
+    let shown = desk.json(&["board", "show"]);
+    assert_eq!(
+        (&shown["decisions"][0]["superseded_by"], &shown["decisions"][0]["reversible"]),
+        (&json!("D-2"), &json!(false))
+    );
+    assert_eq!(shown["discoveries"][0]["type"], "constraint");
+    assert_eq!(
+        (&shown["artifacts"][0]["size"], &shown["artifacts"][0]["content"]),
+        (&json!(19), &json!("create table users;"))
+    );
+    let mut sum = desk.sandbox.command("sha256sum");
+    sum.arg("schema.sql");
+    assert!(run(sum, b"").stdout.starts_with(shown["artifacts"][1]["checksum"].as_str().unwrap()), "{shown}");
+    let by = &shown["agent_contributions"];
+    assert_eq!((&by[0]["agent_id"], &by[0]["decisions_made"]), (&json!("ada"), &json!(["D-1", "D-2"])));
+    let text = desk.ok(&["board", "show"]);
+    for said in ["superseded by D-2", "scrypt", "no column", "schema.sql", "19 bytes", "DECISIONS"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert_eq!(text.matches("schema.sql").count(), 1, "the newest version alone: {text}");
+}
+
+#[test]
+fn a_board_is_drawn() {
+    let desk = Desk::new("Plan");
+    assert_eq!(desk.ok(&["board", "graph"]), "flowchart TD");
+    desk.ok(&["task", "add", "Say \"hi\" <b>"]);
+    desk.ok(&["task", "add", "Then", "--after", "T-1"]);
+    desk.ok(&["task", "add", "Or", "--after", "T-1"]);
+    desk.ok(&["choose", "add", "Which?", "--option", "a=T-2", "--option", "b=T-3"]);
+    desk.ok(&["choose", "C-1", "a"]);
+    let mermaid = "\
+flowchart TD
+  T1[\"T-1 Say #34;hi#34; #60;b#62;\"]:::pending
+  T2[\"T-2 Then\"]:::pending
+  T3[\"T-3 Or\"]:::cancelled
+  C1{\"C-1 Which?\"}:::choice
+  T1 --> T2
+  T1 --> T3
+  C1 ==>|\"a\"| T2
+  C1 -.->|\"b\"| T3
+  classDef pending fill:#f3f4f6,stroke:#9ca3af,color:#111827
+  classDef cancelled fill:#fafafa,stroke:#d4d4d8,color:#111827,stroke-dasharray:4 3
+  classDef choice fill:#fff7ed,stroke:#ea580c,color:#111827";
+    assert_eq!(desk.ok(&["board", "graph"]), mermaid);
+    let dot = desk.json(&["board", "graph", "--format", "dot"]);
+    assert_eq!((&dot["format"], &dot["rev"]), (&json!("dot"), &json!(6)));
+    let graph = dot["graph"].as_str().unwrap();
+    for line in [
+        "digraph board {\n",
+        "  \"T-1\" [label=\"T-1 Say \\\"hi\\\" <b>\", class=\"pending\"",
+        "  \"T-1\" -> \"T-2\";\n",
+        "  \"C-1\" -> \"T-2\" [label=\"a\", style=bold];\n",
+        "  \"C-1\" -> \"T-3\" [label=\"b\", style=dotted];\n}\n",
+    ] {
+        assert!(graph.contains(line), "{line}: {graph}");
+    }
+    assert!(!desk.ok(&["board", "graph", "--at", "2"]).contains("T-2"), "as it was");
+}
+
+#[test]
+fn a_board_ends_once_and_says_how() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "One"]);
+    desk.ok(&["task", "add", "Two"]);
+    let error = desk.fails(&["board", "complete"], 4, "2 tasks are not finished");
+    assert_eq!((&error["code"], &error["unfinished"]), (&json!("unfinished"), &json!(2)));
+    desk.ok(&["--as", "ada", "task", "claim"]);
+    desk.ok(&["--as", "ada", "task", "complete", "T-1", "done"]);
+    let ended = desk.json(&["board", "complete", "--cancel-unfinished", "--comment", "enough"]);
+    assert_eq!(ended, json!({"board": desk.board, "status": "completed", "outcome": "partial"}));
+    for command in
+        [&["task", "add", "Three"][..], &["board", "complete"], &["task", "claim"], &["task", "claim", "--wait", "9"]]
+    {
+        assert_eq!(desk.fails(command, 4, "nothing on it changes any more")["code"], "board_ended", "{command:?}");
+    }
+    assert!(desk.ok(&["board", "show"]).contains("completed: partial (enough)"));
+    assert!(desk.ok(&["board", "list"]).contains("completed: partial"));
+    let other = Desk::new("Other");
+    other.ok(&["task", "add", "One"]);
+    assert_eq!(other.ok(&["board", "cancel"]), format!("{} is cancelled: failed", other.board));
+}
+
+#[test]
+fn the_past_is_shown_compared_and_forked() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "One"]);
+    desk.ok(&["--as", "ada", "task", "claim"]);
+    desk.ok(&["board", "cancel"]);
+    assert_eq!(desk.json(&["board", "show", "--at", "2"])["tasks"][0]["status"], "pending");
+    assert_eq!(desk.json(&["task", "list", "--at", "3"])[0]["status"], "in_progress");
+    assert_eq!(desk.json(&["task", "show", "T-1", "--at", "3"])["assigned_to"], "ada");
+    assert_eq!(desk.fails(&["board", "show", "--at", "9"], 2, "revision")["code"], "future_revision");
+    let diff = desk.ok(&["board", "diff", "2", "3"]);
+    assert!(diff.contains("T-1 \"One\" went from pending to in_progress by ada"), "{diff}");
+    let diff = desk.json(&["board", "diff", "0"]);
+    assert_eq!((&diff["from"], &diff["to"]), (&json!(0), &json!(4)));
+    assert_eq!(diff["changes"][0]["change"], "board_created");
+    desk.fails(&["board", "diff", "3", "2"], 2, "3");
+
+    let fork = desk.ok(&["board", "fork", "--at", "3", "--name", "Second try"]);
+    assert!(fork.starts_with("second-try-"), "{fork}");
+    let shown = desk.sandbox.json(&["board", "show", &fork]);
+    assert_eq!((&shown["status"], &shown["tasks"][0]["status"]), (&json!("active"), &json!("pending")));
+    assert_eq!(shown["forked_from"], json!({"board": desk.board, "rev": 3}));
+    let once = ["board", "fork", "--idempotency-key", "k"];
+    assert_eq!(desk.ok(&once), desk.ok(&once));
+}
+
+#[test]
+fn a_board_is_deleted_when_that_is_meant() {
+    let desk = Desk::new("Secret plan");
+    desk.sandbox.fails(&["board", "delete", &desk.board], 2, "add --yes");
+    desk.sandbox.fails(&["board", "delete", "nowhere", "--yes"], 3, "no such board");
+    desk.ok(&["board", "discover", "the password is swordfish"]);
+    assert_eq!(desk.sandbox.json(&["board", "delete", &desk.board, "--hard", "--yes"])["deleted"], true);
+    desk.fails(&["board", "show"], 3, "no such board");
+    assert!(!desk.sandbox.files_contain("swordfish"));
+}

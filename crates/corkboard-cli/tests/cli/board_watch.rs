@@ -1,0 +1,225 @@
+//! `cork board watch`: lines in a pipe, a screen in a terminal.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+
+use serde_json::{Value, json};
+
+use crate::board::Desk;
+use crate::support::{CORK, DEADLINE, finish, run};
+
+struct Watcher {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Watcher {
+    fn start(desk: &Desk, arguments: &[&str]) -> Self {
+        let mut command = desk.sandbox.command(CORK);
+        command.args(["board", "watch", &desk.board]).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stdout = child.stdout.take().unwrap();
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            BufReader::new(stdout).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        Self { child, lines }
+    }
+
+    fn line(&self) -> String {
+        self.lines.recv_timeout(DEADLINE).expect("a line")
+    }
+
+    /// All that is left; the process has ended by itself.
+    fn rest(self) -> Vec<String> {
+        let ran = finish(self.child);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+        self.lines.iter().collect()
+    }
+}
+
+#[test]
+fn other_processes_are_seen_until_the_board_ends() {
+    let desk = Desk::new("Plan");
+    let watcher = Watcher::start(&desk, &["--from-rev", "0"]);
+    assert!(watcher.line().ends_with("tester  made the board Plan"));
+    desk.ok(&["task", "add", "One"]);
+    // Each is told before the next is done.
+    assert!(watcher.line().ends_with("tester  added T-1 One"));
+    desk.ok(&["--as", "ada", "task", "claim"]);
+    assert!(watcher.line().ends_with("ada  T-1 is assigned to ada"));
+    assert!(watcher.line().ends_with("ada  began T-1"));
+    desk.ok(&["--as", "ada", "task", "complete", "T-1", "all\u{1b}[31m of it"]);
+    let line = watcher.line();
+    assert!(line.starts_with("     4  20") && line.ends_with("ada  completed T-1: all\\u{1b}[31m of it"), "{line}");
+    desk.ok(&["board", "complete"]);
+    assert!(watcher.line().ends_with("the board is completed: success"));
+    assert_eq!(watcher.rest(), [] as [&str; 0], "and it ends by itself");
+
+    // Whoever comes too late is told how it ended.
+    assert_eq!(Watcher::start(&desk, &[]).rest(), ["the board is completed: success"]);
+    let again = Watcher::start(&desk, &["--from-rev", "3"]).rest();
+    assert_eq!(again.len(), 2, "{again:?}");
+}
+
+#[test]
+fn programs_get_an_object_for_each_revision() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "One"]);
+    desk.ok(&["board", "cancel"]);
+    let revisions = Watcher::start(&desk, &["--from", "1", "--json"]).rest();
+    let revisions: Vec<Value> = revisions.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(revisions.len(), 2);
+    assert_eq!((&revisions[0]["rev"], &revisions[0]["actor"]["principal"]), (&json!(2), &json!("tester")));
+    assert_eq!(revisions[0]["events"][0]["task_added"]["id"], "T-1");
+    assert_eq!(revisions[1]["events"].as_array().unwrap().len(), 2, "a revision is never split");
+    for field in ["commit_id", "at"] {
+        assert!(revisions[1][field].is_string(), "{field}");
+    }
+    assert_eq!(Watcher::start(&desk, &["--json"]).rest(), [] as [&str; 0]);
+    desk.sandbox.fails(&["board", "watch", &desk.board, "--from-rev", "99"], 2, "99");
+    desk.sandbox.fails(&["board", "watch", "nowhere"], 3, "no such board");
+}
+
+#[test]
+fn who_wants_more_than_the_end_goes_on() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["board", "cancel"]);
+    let mut watcher = Watcher::start(&desk, &["--forever", "--from-rev", "0"]);
+    assert!(watcher.line().contains("made the board"));
+    assert!(watcher.line().contains("is cancelled"));
+    assert!(watcher.child.try_wait().unwrap().is_none(), "it waits for more");
+    watcher.child.kill().unwrap();
+    watcher.child.wait().unwrap();
+}
+
+#[test]
+fn every_kind_of_event_has_words() {
+    let desk = Desk::new("Plan");
+    for title in ["One", "Two", "Three"] {
+        desk.ok(&["task", "add", title, "--review"]);
+    }
+    desk.ok(&["board", "edit", "--goal", "better"]);
+    desk.ok(&["task", "edit", "T-1", "--priority", "2"]);
+    desk.ok(&["task", "add", "Four", "--after", "T-1,T-2"]);
+    desk.ok(&["task", "depend", "T-4", "--on", "T-3"]);
+    desk.ok(&["choose", "add", "Which?", "--option", "a=T-2", "--option", "b=T-3"]);
+    desk.ok(&["choose", "C-1", "a", "--because", "shorter"]);
+    desk.ok(&["task", "assign", "T-1", "grace", "--review"]);
+    desk.ok(&["--as", "ada", "task", "claim", "T-1", "--lease", "0.01"]);
+    desk.ok(&["--as", "ada", "task", "claim", "T-1", "--wait", "20"]);
+    desk.ok(&["--as", "ada", "task", "block", "T-1", "no access"]);
+    desk.ok(&["--as", "ada", "task", "start", "T-1"]);
+    desk.ok(&["--as", "ada", "task", "release", "T-1"]);
+    desk.ok(&["--as", "ada", "task", "claim", "T-1"]);
+    desk.ok(&["--as", "ada", "task", "complete", "T-1", "done"]);
+    desk.ok(&["--as", "grace", "task", "review", "T-1", "rework", "again"]);
+    desk.ok(&["--as", "ada", "task", "fail", "T-1", "no network"]);
+    desk.ok(&["task", "retry"]);
+    desk.ok(&["board", "decide", "Which hash?", "argon2id"]);
+    desk.ok(&["board", "discover", "no column", "--type", "risk"]);
+    desk.ok(&["board", "artifact", "src/schema.sql"]);
+    desk.ok(&["task", "cancel", "T-1", "not needed"]);
+    desk.ok(&["board", "cancel", "--comment", "enough"]);
+    let text = Watcher::start(&desk, &["--from-rev", "0"]).rest().join("\n");
+    for said in [
+        "edited the board",
+        "edited T-1",
+        "added T-4 Four after T-1, T-2",
+        "T-4 waits for T-3",
+        "asked C-1 Which?: a or b",
+        "chose a for C-1: shorter",
+        "T-3 is cancelled, its branch was not taken",
+        "grace is to review T-1",
+        "T-1 lost its worker, who was not heard of in time",
+        "cannot go on with T-1: no access",
+        "goes on with T-1",
+        "gave T-1 back",
+        "finished T-1 for review: done",
+        "wants rework of T-1: again",
+        "T-1 failed: no network",
+        "T-4 is cancelled because of T-1",
+        "T-1 is to be tried again",
+        "T-4 is pending again",
+        "decided D-1 Which hash?: argon2id",
+        "found F-1 (risk) no column",
+        "made A-1 src/schema.sql",
+        "T-1 is cancelled: not needed",
+        "the board is cancelled: failed: enough",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let fork = desk.ok(&["board", "fork", "--id", "fork"]);
+    desk.sandbox.ok(&["board", "cancel", &fork]);
+    let told = desk.sandbox.ok(&["board", "watch", &fork, "--from-rev", "0"]);
+    assert!(told.contains(&format!("made the board of {} at revision", desk.board)), "{told}");
+}
+
+/// What a terminal of that size was sent by the live view, and what became of it.
+fn on_a_terminal(desk: &Desk, (columns, rows): (u16, u16), steps: &Value) -> Value {
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/terminal.py");
+    let mut command = desk.sandbox.command("python3");
+    command.args([program, &columns.to_string(), &rows.to_string(), &steps.to_string()]);
+    command.args([CORK, "board", "watch", &desk.board]);
+    let ran = run(command, b"");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+/// The screen is left, the cursor is back, the terminal reads lines again.
+fn assert_restored(seen: &Value) {
+    let written = seen["written"].as_str().unwrap();
+    let (entered, left) = (written.rfind("\u{1b}[?1049h").unwrap(), written.rfind("\u{1b}[?1049l").unwrap());
+    assert!(entered < left && written.rfind("\u{1b}[?25h") > written.rfind("\u{1b}[?25l"), "{written:?}");
+    assert_eq!((&seen["code"], &seen["restored"]), (&json!(0), &json!(true)), "{seen}");
+}
+
+#[test]
+fn a_terminal_shows_the_board_live_and_is_restored() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "Write the schema"]);
+    desk.ok(&["task", "add", "Write the routes", "--after", "T-1"]);
+    let seen = on_a_terminal(
+        &desk,
+        (100, 30),
+        &json!([
+            ["expect", "Plan"],
+            ["expect", "0 of 2 tasks done, 1 ready, 1 waiting"],
+            ["expect", "Write the schema"],
+            ["expect", "Last events"],
+            // Another process.
+            ["run", [CORK, "--board", desk.board, "--as", "ada", "task", "claim"]],
+            ["expect", "1 in progress, 1 waiting"],
+            ["expect", "▶ T-1 Write the schema  ada"],
+            ["expect", "ada began T-1"],
+            ["size", 60, 20],
+            ["expect", "ada began T-1"],
+            ["send", "\t"],
+            ["expect", "By state"],
+            ["send", "q"],
+        ]),
+    );
+    assert_restored(&seen);
+    assert!(seen["written"].as_str().unwrap().trim_end().ends_with("0 of 2 tasks done, 1 in progress, 1 waiting"));
+    // The board is no worse for it.
+    desk.ok(&["--as", "ada", "task", "complete", "T-1", "done"]);
+    for last in [json!(["send", "\u{3}"]), json!(["run", [CORK, "board", "cancel", desk.board]])] {
+        let seen = on_a_terminal(&desk, (80, 24), &json!([["expect", "Last events"], last]));
+        assert_restored(&seen);
+    }
+    let seen = on_a_terminal(&desk, (80, 24), &json!([]));
+    assert_eq!(seen["written"], "the board is cancelled: partial\r\n");
+}
+
+#[test]
+fn the_smallest_terminal_is_large_enough() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "Write the schema"]);
+    let seen = on_a_terminal(
+        &desk,
+        (1, 1),
+        &json!([["expect", "┌"], ["size", 20, 5], ["size", 200, 60], ["expect", "Tasks"], ["send", "q"]]),
+    );
+    assert_restored(&seen);
+}

@@ -1,0 +1,229 @@
+//! An orchestrator and four workers, all of them shell loops around `cork`, work a graph; some are killed on the way.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::board::Desk;
+use crate::support::{CORK, Sandbox};
+
+const WORKERS: usize = 4;
+const TASKS: usize = 200;
+/// Whoever is not heard of for so long has lost the task.
+const LEASE_SECONDS: &str = "2";
+
+/// Claims, works, completes, until the board has ended (exit code 4). A slow task takes for ever at the first attempt, a
+/// flaky one fails.
+const WORKER: &str = r#"
+while :; do
+  claim=$("$CORK" --as "$NAME" --role worker task claim --wait 30 --lease "$LEASE" --json 2>/dev/null)
+  case $? in
+    0) ;;
+    4) exit 0 ;;
+    *) continue ;;
+  esac
+  task=${claim#*'"task":"'} task=${task%%'"'*}
+  epoch=${claim#*'"epoch":'} epoch=${epoch%%,*}
+  attempt=${claim#*'"attempt":'} attempt=${attempt%%'}'*}
+  number=${task#T-}
+  if [ "$attempt" = 1 ] && [ $((number % 50)) = 7 ]; then sleep 1000; fi
+  if [ "$attempt" = 1 ] && [ $((number % 50)) = 11 ]; then
+    "$CORK" --as "$NAME" --role worker task fail "$task" "not yet" --epoch "$epoch" >/dev/null 2>&1
+  else
+    "$CORK" --as "$NAME" --role worker task complete "$task" "by $NAME" --epoch "$epoch" >/dev/null 2>&1
+  fi
+done
+"#;
+
+/// Decides what is asked, approves what is submitted, and ends the board when its last task is done. It knows nothing but
+/// what the board tells, so it can be started anew at any time.
+const ORCHESTRATOR: &str = r#"
+approve() {
+  for task in $("$CORK" task list --view needs_review --ids); do
+    "$CORK" --as lead --role reviewer task review "$task" approve >/dev/null 2>&1
+  done
+}
+"$CORK" --as lead task add --from plan.jsonl --idempotency-key plan >/dev/null || exit 1
+"$CORK" --as lead choose C-1 left >/dev/null 2>&1
+approve
+"$CORK" board watch --from-rev 0 --json | while read -r revision; do
+  case $revision in *task_submitted*) approve ;; esac
+  case $revision in *'"task_completed":{"task":"T-200"'*) "$CORK" --as lead board complete >/dev/null 2>&1 ;; esac
+done
+"#;
+
+/// Layers of ten; every task waits for two or three of the layer before, the last for all that nobody waits for. Every
+/// tenth needs a review. Two tasks of the third layer begin the branches of a choice.
+fn plan() -> String {
+    let mut lines = Vec::new();
+    let mut awaited = HashSet::new();
+    for number in 1..TASKS {
+        let layer = (number - 1) / 10;
+        let before = |step: usize| (layer - 1) * 10 + (number + step) % 10 + 1;
+        let depends_on: Vec<String> = match layer {
+            0 => Vec::new(),
+            _ => [0, 3, 7].into_iter().take(2 + number % 2).map(|step| format!("k{}", before(step))).collect(),
+        };
+        awaited.extend(depends_on.iter().cloned());
+        lines.push(json!({
+            "key": format!("k{number}"),
+            "title": format!("Task {number}"),
+            "depends_on": depends_on,
+            "needs_review": number % 10 == 0,
+            "retry_limit": 3,
+        }));
+    }
+    let loose: Vec<String> =
+        (1..TASKS).map(|number| format!("k{number}")).filter(|key| !awaited.contains(key)).collect();
+    lines.push(json!({"key": "last", "title": "Ship it", "depends_on": loose, "trigger_rule": "none_failed"}));
+    lines.push(json!({"question": "Left or right?", "options": [
+        {"name": "left", "tasks": ["k21"]},
+        {"name": "right", "tasks": ["k22"]},
+    ]}));
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// A shell in a process group of its own.
+struct Loop {
+    name: &'static str,
+    child: Child,
+}
+
+impl Loop {
+    fn start(desk: &Desk, name: &'static str) -> Self {
+        let script = if name == "lead" { ORCHESTRATOR } else { WORKER };
+        let mut command = desk.sandbox.command("bash");
+        command.args(["-c", script]).env("CORK_BOARD", &desk.board).env("NAME", name).env("LEASE", LEASE_SECONDS);
+        let child = command.process_group(0).stdin(Stdio::null()).spawn().unwrap();
+        Self { name, child }
+    }
+
+    /// Kills the shell and what it runs, without a word.
+    fn kill(&mut self) {
+        let group = format!("-{}", self.child.id());
+        // It may have ended by itself.
+        let _ = Command::new("bash").args(["-c", "kill -KILL -- \"$0\" 2>/dev/null", &group]).status();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Every revision of the board, as another process tells it.
+fn revisions(sandbox: &Sandbox, board: &str) -> (Child, impl Iterator<Item = Value>) {
+    let mut command = sandbox.command(CORK);
+    command.args(["board", "watch", board, "--from-rev", "0", "--json"]).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    (child, lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()))
+}
+
+fn body<'a>(event: &'a Value, name: &str) -> Option<&'a Value> {
+    event.get(name)
+}
+
+fn task(body: &Value) -> String {
+    body["task"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn workers_and_their_orchestrator_are_killed_and_the_board_ends_right() {
+    const NAMES: [&str; WORKERS] = ["ada", "bob", "cid", "dan"];
+    let seed = std::env::var("CORK_TEST_SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
+    println!("CORK_TEST_SEED={seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let desk = Desk::new("Two hundred tasks");
+    std::fs::write(desk.sandbox.path().join("plan.jsonl"), plan()).unwrap();
+    let mut lead = Loop::start(&desk, "lead");
+    let mut workers: Vec<Loop> = NAMES.into_iter().map(|name| Loop::start(&desk, name)).collect();
+
+    let (mut watcher, revisions) = revisions(&desk.sandbox, &desk.board);
+    let (mut kills, mut log) = (0, Vec::new());
+    for revision in revisions {
+        let slow = revision["events"].as_array().unwrap().iter().any(|event| {
+            body(event, "task_started")
+                .is_some_and(|started| task(started)[2..].parse::<usize>().unwrap() % 50 == 7 && started["epoch"] == 1)
+        });
+        let by = revision["actor"]["principal"].as_str().unwrap().to_owned();
+        log.push(revision);
+        // Whoever sits on a slow task dies on it; others at random.
+        let victim = match slow {
+            true => workers.iter().position(|worker| worker.name == by),
+            false if random.u8(..) < 8 => Some(random.usize(..WORKERS)),
+            false => None,
+        };
+        if let Some(victim) = victim {
+            // At any moment of what it does.
+            std::thread::sleep(Duration::from_micros(random.u64(..20_000)));
+            workers[victim].kill();
+            workers[victim] = Loop::start(&desk, workers[victim].name);
+            kills += 1;
+        }
+        if random.u8(..) < 3 {
+            lead.kill();
+            lead = Loop::start(&desk, "lead");
+        }
+    }
+    assert!(watcher.wait().unwrap().success());
+    // Whoever still waits hears that the board has ended.
+    for worker in &mut workers {
+        assert!(worker.child.wait().unwrap().success());
+    }
+    assert!(kills >= 4, "every slow task cost a worker: {kills}");
+    check(&desk, &log);
+}
+
+/// What must hold, whoever died when.
+fn check(desk: &Desk, log: &[Value]) {
+    let shown = desk.json(&["board", "show"]);
+    assert_eq!((&shown["status"], &shown["outcome"]), (&json!("completed"), &json!("success")));
+    let tasks = shown["tasks"].as_array().unwrap();
+    assert_eq!(tasks.len(), TASKS, "the plan was added once");
+    let depends_on: HashMap<&str, Vec<&str>> = tasks
+        .iter()
+        .map(|task| {
+            let on = task["depends_on"].as_array().unwrap().iter().map(|on| on.as_str().unwrap());
+            (task["id"].as_str().unwrap(), on.collect())
+        })
+        .collect();
+    let (mut holders, mut done, mut expired) = (HashMap::new(), HashMap::new(), 0);
+    for revision in log {
+        let by = revision["actor"]["principal"].as_str().unwrap();
+        for event in revision["events"].as_array().unwrap() {
+            if let Some(started) = body(event, "task_started") {
+                let id = task(started);
+                for on in &depends_on[&*id] {
+                    assert!(done.contains_key(*on), "{id} began before {on} was finished");
+                }
+                assert!(holders.insert(id, by.to_owned()).is_none(), "two at once: {started}");
+            }
+            for name in ["lease_expired", "task_failed", "task_released"] {
+                if let Some(lost) = body(event, name) {
+                    holders.remove(&task(lost));
+                    expired += usize::from(name == "lease_expired");
+                }
+            }
+            for name in ["task_completed", "task_submitted"] {
+                if let Some(finished) = body(event, name) {
+                    let id = task(finished);
+                    assert_eq!(holders.remove(&id).as_deref(), Some(by), "only its holder finishes {id}");
+                    assert!(done.insert(id, by.to_owned()).is_none(), "{finished} twice");
+                }
+            }
+            if let Some(cancelled) = body(event, "task_cancelled") {
+                assert_eq!(cancelled["reason"], "branch_not_taken");
+                assert!(done.insert(task(cancelled), by.to_owned()).is_none());
+            }
+        }
+    }
+    assert_eq!(done.len(), TASKS);
+    assert!(expired >= 4, "what the dead held came back: {expired}");
+}

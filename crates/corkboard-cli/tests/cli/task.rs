@@ -1,0 +1,266 @@
+//! `cork task` and `cork choose`: every verb, every refusal that a worker meets.
+
+use serde_json::{Value, json};
+
+use crate::board::Desk;
+
+/// What a shell tells of one task.
+fn status(desk: &Desk, task: &str) -> String {
+    desk.json(&["task", "show", task])["status"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_task_goes_from_hand_to_hand() {
+    let desk = Desk::new("Plan");
+    assert_eq!(desk.json(&["task", "add", "Write the schema", "-d", "all tables", "--review"]), json!({"id": "T-1"}));
+    assert_eq!(desk.ok(&["task", "add", "Write the routes", "--after", "T-1"]), "T-2");
+    assert_eq!(desk.ok(&["task", "assign", "T-1", "ada"]), "T-1 is assigned to ada");
+    assert_eq!(desk.ok(&["--as", "ada", "task", "start", "T-1"]), "T-1 is in_progress");
+    assert_eq!(desk.ok(&["--as", "ada", "task", "block", "T-1", "no access"]), "T-1 is blocked");
+    assert!(desk.ok(&["task", "list", "--view", "blocked"]).contains("no access"));
+    assert_eq!(desk.ok(&["--as", "ada", "task", "start", "T-1"]), "T-1 is in_progress");
+    assert!(desk.ok(&["--as", "ada", "task", "heartbeat", "T-1"]).starts_with("T-1 is yours until 20"));
+    assert_eq!(desk.ok(&["--as", "ada", "task", "release", "T-1"]), "T-1 is pending");
+    let claim = desk.json(&["--as", "bob", "task", "claim", "--lease", "60"]);
+    assert_eq!((&claim["task"], &claim["epoch"], &claim["attempt"]), (&json!("T-1"), &json!(2), &json!(2)));
+    assert!(claim["deadline"].is_string());
+    let done = ["--as", "bob", "task", "complete", "T-1", "four tables", "--next", "index them", "--epoch", "2"];
+    assert_eq!(desk.json(&done), json!({"task": "T-1", "status": "review"}));
+    assert_eq!(desk.ok(&["task", "list", "--view", "needs_review", "--ids"]), "T-1");
+    assert_eq!(desk.ok(&["task", "assign", "T-1", "grace", "--review"]), "grace is to review T-1");
+    let rework = ["--as", "grace", "task", "review", "T-1", "rework", "one is missing"];
+    assert_eq!(desk.ok(&rework), "T-1 is in_progress");
+    desk.ok(&["--as", "bob", "task", "complete", "T-1", "five tables"]);
+    assert_eq!(desk.ok(&["--as", "grace", "task", "review", "T-1", "approve"]), "T-1 is completed");
+    assert_eq!(desk.ok(&["task", "list", "--view", "ready", "--ids"]), "T-2");
+
+    let shown = desk.json(&["task", "show", "t-1"]);
+    assert_eq!((&shown["result"]["summary"], &shown["blocks"]), (&json!("five tables"), &json!(["T-2"])));
+    let text = desk.ok(&["task", "show", "T-1"]);
+    for said in ["Write the schema", "completed", "approved by grace", "five tables", "all tables", "blocks"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert_eq!(desk.json(&["task", "list", "--assigned-to", "bob"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn failures_are_retried_and_reach_what_depends_on_them() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "Flaky", "--retries", "1"]);
+    desk.ok(&["task", "add", "Below", "--after", "T-1"]);
+    desk.ok(&["task", "add", "Clean up", "--after", "T-1", "--rule", "all_done"]);
+    desk.ok(&["--as", "ada", "task", "claim", "T-1"]);
+    assert_eq!(
+        desk.ok(&["--as", "ada", "task", "fail", "T-1", "no network"]),
+        "T-1 is pending",
+        "tried again by itself"
+    );
+    desk.ok(&["--as", "ada", "task", "claim", "T-1"]);
+    assert_eq!(desk.ok(&["--as", "ada", "task", "fail", "T-1", "no network"]), "T-1 is failed");
+    assert_eq!(status(&desk, "T-2"), "cancelled");
+    assert_eq!(desk.ok(&["task", "list", "--view", "ready", "--ids"]), "T-3");
+    let listed = desk.ok(&["task", "list", "--status", "failed,cancelled"]);
+    assert!(listed.contains("no network") && listed.contains("upstream failed (T-1)"), "{listed}");
+    assert_eq!(desk.json(&["task", "retry", "T-1"]), json!({"pending": ["T-1", "T-2"]}));
+    assert_eq!(desk.ok(&["task", "retry"]), "nothing has failed");
+    assert_eq!(desk.ok(&["task", "cancel", "T-3", "not needed"]), "T-3 is cancelled");
+    assert!(desk.ok(&["task", "list"]).contains("not needed"));
+}
+
+#[test]
+fn whoever_comes_too_late_is_told() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "One"]);
+    desk.ok(&["task", "add", "Two", "--after", "T-1"]);
+    desk.ok(&["--as", "ada", "task", "claim"]);
+    let held = desk.fails(&["--as", "bob", "task", "claim", "T-1"], 4, "T-1 is ada's");
+    assert_eq!((&held["code"], &held["holder"]), (&json!("task_held"), &json!("ada")));
+    let ready = desk.fails(&["--as", "bob", "task", "claim", "T-2"], 4, "it waits for T-1");
+    assert_eq!((&ready["code"], &ready["hindrances"][0]["on"]), (&json!("not_ready"), &json!(["T-1"])));
+    let fenced = desk.fails(&["--as", "bob", "task", "complete", "T-1", "mine"], 4, "T-1 is ada's now");
+    assert_eq!((&fenced["code"], &fenced["epoch"]), (&json!("fenced"), &json!(1)));
+    desk.fails(&["--as", "ada", "task", "complete", "T-1", "mine", "--epoch", "7"], 4, "fenced");
+    let nothing = desk.fails(&["--as", "bob", "task", "claim"], 3, "nothing is ready");
+    assert_eq!(nothing["code"], "nothing_ready");
+    desk.fails(&["--as", "bob", "task", "claim", "--wait", "0.1"], 3, "within 0.1 s");
+    let moved = desk.fails(&["task", "review", "T-1", "approve"], 4, "cannot become completed");
+    assert_eq!((&moved["code"], &moved["from"]), (&json!("task_move"), &json!("in_progress")));
+    let cycle = desk.fails(&["task", "depend", "T-1", "--on", "T-2"], 4, "only what was not begun");
+    assert_eq!(cycle["code"], "already_begun");
+    desk.ok(&["task", "release", "T-1"]);
+    let cycle = desk.fails(&["task", "depend", "T-1", "--on", "T-2"], 2, "T-1 -> T-2 -> T-1");
+    assert_eq!((&cycle["code"], &cycle["path"]), (&json!("cycle"), &json!(["T-1", "T-2", "T-1"])));
+    assert_eq!(desk.fails(&["task", "show", "T-9"], 3, "no task T-9")["code"], "not_on_board");
+    desk.fails(&["task", "claim", "--lease", "0"], 2, "a lease of 0 ms");
+    desk.fails(&["--role", "observer", "task", "add", "x"], 6, "may not change anything");
+    for wrong in
+        [&["task", "show", "D-1"][..], &["task", "show", "7"], &["task", "claim", "--wait", "-1"], &["task", "add"]]
+    {
+        let ran = desk.sandbox.cork(&[&["--board", &desk.board], wrong].concat());
+        assert_eq!(ran.code, 2, "{wrong:?} {ran:?}");
+    }
+}
+
+#[test]
+fn changes_are_conditional_and_requests_have_names() {
+    let desk = Desk::new("Plan");
+    let add = ["task", "add", "Once", "--idempotency-key", "k"];
+    assert_eq!((desk.ok(&add), desk.ok(&add)), ("T-1".into(), "T-1".into()));
+    assert_eq!(desk.json(&["task", "list"]).as_array().unwrap().len(), 1);
+    assert_eq!(desk.json(&["task", "edit", "T-1", "--priority", "-3", "--if-version", "2"])["version"], 3);
+    let error =
+        desk.fails(&["task", "edit", "T-1", "--title", "No", "--if-version", "2"], 4, "T-1 is at version 3, not 2");
+    assert_eq!((&error["code"], &error["current"]["priority"]), (&json!("conflict"), &json!(-3)));
+    desk.fails(&["task", "add", "No", "--if-rev", "1"], 4, "at revision 3");
+    desk.ok(&["task", "edit", "T-1", "--title", "New", "--review", "true", "--rule", "none_failed", "--estimate", "5"]);
+    let shown = desk.json(&["task", "show", "T-1"]);
+    assert_eq!((&shown["title"], &shown["needs_review"]), (&json!("New"), &json!(true)));
+    assert_eq!((&shown["trigger_rule"], &shown["estimate_minutes"]), (&json!("none_failed"), &json!(5)));
+    let claim = ["--as", "ada", "task", "claim", "--idempotency-key", "c"];
+    assert_eq!((desk.ok(&claim), desk.ok(&claim)), ("T-1".into(), "T-1".into()), "an answer that was lost comes again");
+}
+
+#[test]
+fn a_batch_is_added_whole_or_not_at_all() {
+    let desk = Desk::new("Plan");
+    let batch = r#"{"key": "schema", "title": "Write the schema", "priority": 1}
+{"key": "a", "title": "With jose", "depends_on": ["schema"]}
+{"key": "b", "title": "By hand", "depends_on": ["schema"]}
+{"title": "Join", "depends_on": ["a", "b"], "needs_review": true}
+{"question": "Which library?", "options": [{"name": "jose", "tasks": ["a"]}, {"name": "hand", "tasks": ["b"]}]}
+"#;
+    let added = desk.with_stdin(&["task", "add", "--from", "-"], batch);
+    assert_eq!((added.code, added.stdout.as_str()), (0, "T-1\nT-2\nT-3\nT-4\nC-1\n"), "{added:?}");
+    std::fs::write(desk.sandbox.path().join("more.json"), r#"[{"title": "After all", "depends_on": ["T-4"]}]"#)
+        .unwrap();
+    assert_eq!(desk.json(&["task", "add", "--from", "more.json"]), json!({"tasks": ["T-5"], "choices": []}));
+    for (batch, code, said) in [
+        (
+            r#"[{"title": "A", "key": "a", "depends_on": ["b"]}, {"title": "B", "key": "b", "depends_on": ["a"]}]"#,
+            "cycle",
+            "a -> b -> a",
+        ),
+        (r#"[{"title": "A"}, {"title": "B", "depends_on": ["nobody"]}]"#, "unknown_member", "nobody"),
+        (r#"[{"title": "A", "key": "x"}, {"title": "B", "key": "x"}]"#, "duplicate_member", "\"x\""),
+        (r#"[{"title": "A"}, {"title": "B", "dependson": []}]"#, "bad_batch", "item 2: a task has no \"dependson\""),
+        (r#"[{"title": "A"}, {"title": " "}]"#, "blank", "blank"),
+        ("{\"title\": \"A\"}\n{", "bad_batch", "line 2: not JSON"),
+    ] {
+        let ran = desk.with_stdin(&["task", "add", "--from", "-", "--json"], batch);
+        let error: Value = serde_json::from_str(&ran.stderr).unwrap();
+        assert_eq!((ran.code, &error["error"]["code"]), (2, &json!(code)), "{batch}: {error}");
+        assert!(error["error"]["message"].as_str().unwrap().contains(said), "{error}");
+    }
+    desk.fails(&["task", "add", "--from", "missing.json"], 2, "missing.json cannot be read");
+    assert_eq!(desk.json(&["board", "show"])["rev"], 3, "nothing of these was added");
+}
+
+#[test]
+fn a_branch_is_chosen() {
+    let desk = Desk::new("Plan");
+    assert_eq!(desk.ok(&["choose", "list"]), format!("board {} has no choices", desk.board));
+    for title in ["With jose", "By hand", "Its tests"] {
+        desk.ok(&["task", "add", title]);
+    }
+    desk.ok(&["task", "depend", "T-3", "--on", "T-2"]);
+    let added = desk.json(&["choose", "add", "Which library?", "--option", "jose=T-1", "--option", "hand=T-2"]);
+    assert_eq!(added, json!({"id": "C-1"}));
+    assert_eq!(desk.json(&["task", "list", "--view", "ready"]), json!([]), "nothing begins before that");
+    assert!(desk.ok(&["task", "list"]).contains("waits for C-1"));
+    let error = desk.fails(&["choose", "C-1", "joes"], 2, "has no branch \"joes\", only jose, hand");
+    assert_eq!((&error["code"], &error["options"]), (&json!("no_branch"), &json!(["jose", "hand"])));
+    let chosen = desk.json(&["--as", "grace", "choose", "C-1", "jose", "--because", "maintained"]);
+    assert_eq!(chosen, json!({"choice": "C-1", "chosen": "jose", "cancelled": ["T-2", "T-3"]}));
+    assert_eq!(desk.fails(&["choose", "C-1", "hand"], 4, "C-1 was decided: jose")["code"], "already_chosen");
+    assert_eq!(desk.json(&["choose", "list"])[0]["chosen_by"], "grace");
+    assert!(desk.ok(&["choose", "list"]).contains("jose (by grace)"));
+    assert_eq!(desk.ok(&["task", "list", "--view", "ready", "--ids"]), "T-1");
+    desk.fails(&["choose", "C-7", "x"], 3, "no choice C-7");
+    desk.fails(&["choose", "add", "One?", "--option", "a=T-1"], 2, "choice");
+    for wrong in [&["choose"][..], &["choose", "C-1"], &["choose", "add", "Q", "--option", "a"]] {
+        let ran = desk.sandbox.cork(&[&["--board", &desk.board], wrong].concat());
+        assert_eq!(ran.code, 2, "{wrong:?} {ran:?}");
+    }
+}
+
+#[test]
+fn whoever_works_is_told_what_concerns_the_task() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["board", "edit", "--goal", "Users sign in", "--constraint", "no JWT"]);
+    desk.ok(&["task", "add", "Write the schema"]);
+    desk.ok(&["task", "add", "Write the routes", "--after", "T-1"]);
+    desk.ok(&["--as", "ada", "task", "claim"]);
+    desk.ok(&["--as", "ada", "task", "complete", "T-1", "tables users and sessions"]);
+    desk.ok(&["board", "decide", "Which hash?", "argon2id"]);
+    let text = desk.ok(&["task", "context", "T-2", "--budget", "2000"]);
+    for said in ["Users sign in", "no JWT", "Write the routes", "tables users and sessions", "argon2id"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let window = desk.json(&["task", "context", "T-2", "--budget", "2000"]);
+    assert!(window["tokens"].as_u64().unwrap() <= 2000, "{window}");
+    assert!(desk.ok(&["task", "context", "T-2", "--sections"]).contains("SECTION"));
+    desk.fails(&["task", "context", "T-9"], 3, "no task T-9");
+    desk.fails(&["task", "context", "T-2", "--budget", "1"], 2, "too small");
+    // In an agent's own window, too.
+    assert!(desk.ok(&["context", "--task", "T-2"]).contains("tables users and sessions"));
+    assert!(desk.ok(&["context"]).contains("Users sign in"));
+    desk.sandbox.fails(&["context", "--task", "T-2"], 2, "which board?");
+}
+
+#[test]
+fn models_work_on_the_board_that_is_named() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "Write the schema"]);
+    desk.ok(&["--agent", "ada", "tools", "call", "claim_task"]);
+    assert_eq!(desk.json(&["task", "show", "T-1"])["assigned_to"], "ada");
+    let done = ["--agent", "ada", "tools", "call", "complete_task", r#"{"summary": "four tables"}"#, "--task", "T-1"];
+    desk.ok(&done);
+    assert_eq!(desk.json(&["task", "show", "T-1"])["result"]["summary"], "four tables");
+    assert!(desk.sandbox.ok(&["tools", "list", "--set", "worker"]).contains("claim_task (worker)"));
+    let found = desk.json(&["board", "search", "which tables are there?"]);
+    assert_eq!(found["hits"][0]["id"], "T-1", "{found}");
+    assert!(desk.ok(&["board", "search", "schema"]).contains("Write the schema"));
+    assert_eq!(desk.ok(&["board", "search", "zebra"]), "nothing was found");
+}
+
+#[test]
+fn remembered_text_cannot_harm_a_terminal() {
+    let desk = Desk::new("Plan");
+    let hostile = "red \u{1b}[31m bell \u{7} line\nbreak \u{202e}turned";
+    desk.fails(&["task", "add", hostile], 2, "control characters");
+    desk.ok(&["task", "add", "Harmless", "-d", hostile]);
+    desk.ok(&["task", "add", "Turned \u{202e}around"]);
+    desk.ok(&["--as", "ada", "task", "claim", "T-1"]);
+    desk.ok(&["--as", "ada", "task", "block", "T-1", hostile]);
+    desk.ok(&["board", "discover", hostile]);
+    for command in [
+        &["task", "list"][..],
+        &["board", "show"],
+        &["board", "graph"],
+        &["board", "graph", "--format", "dot"],
+        &["board", "diff", "0"],
+    ] {
+        let text = desk.ok(command);
+        let harm = |character: char| (character.is_control() && character != '\n') || character == '\u{202e}';
+        assert!(!text.contains(harm), "{command:?}: {text:?}");
+    }
+    // A refusal that quotes it is no less careful.
+    desk.ok(&["board", "cancel", "--comment", hostile]);
+    let shown = desk.ok(&["board", "show"]);
+    assert!(shown.contains("\\u{1b}[31m") && !shown.contains('\u{1b}'), "{shown}");
+}
+
+#[test]
+fn lists_are_short_and_fit_the_terminal() {
+    let desk = Desk::new("Plan");
+    let long = "a very long title that does not fit ".repeat(10);
+    let batch: String = (0..60).map(|number| format!("{{\"title\": \"{number} {}\"}}\n", long.trim())).collect();
+    assert_eq!(desk.with_stdin(&["task", "add", "--from", "-"], &batch).code, 0);
+    let mut command = desk.sandbox.command(crate::support::CORK);
+    command.args(["--board", &desk.board, "task", "list"]).env("COLUMNS", "80");
+    let listed = crate::support::run(command, b"").stdout;
+    assert_eq!(listed.lines().count(), 61);
+    assert!(listed.lines().all(|line| line.chars().count() <= 80), "{listed}");
+    let shown = desk.ok(&["board", "show"]);
+    assert!(shown.contains("… and 10 more: `cork task list` shows them"), "{shown}");
+}

@@ -1,0 +1,240 @@
+//! A board made from another one. What it is made from comes from outside, and is held to all that its content was once
+//! held to.
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::super::id::Numbered;
+use super::super::{
+    BoardEvent, BoardImage, BoardInfo, BoardReply, Choice, ChoiceId, Contribution, Decision, ForkedFrom, Task, TaskId,
+    TaskStatus,
+};
+use super::graph::upstream_first;
+use super::{Draft, Reply};
+use crate::id::check_principal;
+use crate::{AgentId, BoardId, Refusal};
+
+impl Draft<'_> {
+    pub(super) fn fork(&mut self, image: &BoardImage, from: &ForkedFrom) -> Reply {
+        if self.state.info().is_some() {
+            return Err(Refusal::BoardExists);
+        }
+        let Some(info) = &image.info else { return Err(Refusal::NoBoard) };
+        BoardId::check(&from.board, self.limits())?;
+        self.check_info(info)?;
+        let image = image.clone().without_claims();
+        self.check_image(&image)?;
+        self.push(BoardEvent::Forked { image: Box::new(image), from: from.clone() });
+        let tasks = self.state.nodes.keys().copied().collect();
+        self.settle(tasks);
+        Ok(BoardReply::Done)
+    }
+
+    fn check_info(&self, info: &BoardInfo) -> Result<(), Refusal> {
+        self.check_line("board name", &info.name)?;
+        self.check_length(&info.goal)?;
+        self.check_list("constraint", &info.constraints)?;
+        self.check_names("memory core", &info.memory_core_refs)
+    }
+
+    fn check_image(&self, image: &BoardImage) -> Result<(), Refusal> {
+        let BoardImage { info: _, tasks, decisions, discoveries, artifacts, choices, contributions, .. } = image;
+        expect_numbered(tasks.iter().map(|task| task.id))?;
+        expect_numbered(decisions.iter().map(|decision| decision.id))?;
+        expect_numbered(discoveries.iter().map(|discovery| discovery.id))?;
+        expect_numbered(artifacts.iter().map(|artifact| artifact.id))?;
+        expect_numbered(choices.iter().map(|choice| choice.id))?;
+        let known = Known { tasks, choices };
+        tasks.iter().try_for_each(|task| self.check_task(task, known))?;
+        let places = |task: &Arc<Task>| task.depends_on.iter().filter_map(|on| place(*on)).collect();
+        upstream_first(&tasks.iter().map(places).collect::<Vec<_>>())
+            .map_err(|round| contradicts(format!("T-{} waits for itself", round.first().map_or(0, |at| at + 1))))?;
+        choices.iter().try_for_each(|choice| self.check_choice(choice, known))?;
+        for decision in decisions {
+            self.check_decision(decision, known)?;
+            expect_superseded(decision, decisions)?;
+        }
+        for discovery in discoveries {
+            self.check_text("content", &discovery.content)?;
+            check_principal("author", &discovery.discovered_by, self.limits())?;
+            self.check_known_tasks(&discovery.affects_tasks, known)?;
+            discovery.promote_to_core.as_ref().map_or(Ok(()), |core| self.check_line("memory core", core))?;
+        }
+        let mut versions = BTreeMap::new();
+        for artifact in artifacts {
+            self.check_line("path", &artifact.path)?;
+            self.check_length(&artifact.description)?;
+            check_principal("author", &artifact.created_by, self.limits())?;
+            self.check_known_tasks(artifact.associated_task.as_slice(), known)?;
+            self.check_inline(artifact.content.as_deref())?;
+            self.check_checksum(artifact.checksum.as_deref())?;
+            let version = versions.entry(&*artifact.path).or_insert(0);
+            *version += 1;
+            expect(artifact.version == *version, || format!("{} is not version {version} of its path", artifact.id))?;
+        }
+        self.check_contributions(contributions, image)
+    }
+
+    fn check_task(&self, task: &Task, known: Known<'_>) -> Result<(), Refusal> {
+        let id = task.id;
+        self.check_line("task title", &task.title)?;
+        self.check_length(&task.description)?;
+        let comment = task.cancellation.as_ref().and_then(|cancelled| cancelled.comment.as_ref());
+        let said = [task.blocked_reason.as_ref(), task.failure.as_ref(), task.review_comments.as_ref(), comment];
+        said.into_iter().try_for_each(|text| self.check_comment(text.map(|text| &**text)))?;
+        if let Some(result) = &task.result {
+            self.check_text("summary", &result.summary)?;
+            self.check_list("next step", &result.next_steps)?;
+        }
+        let mut agents = [&task.assigned_to, &task.reviewer].into_iter().flatten();
+        agents.try_for_each(|agent| AgentId::check(agent.as_str(), self.limits()))?;
+        check_principal("author", &task.created_by, self.limits())?;
+        task.reviewed_by.as_ref().map_or(Ok(()), |by| check_principal("reviewer", by, self.limits()))?;
+
+        let has_worker = task.assigned_to.is_some();
+        let fits = match task.status {
+            TaskStatus::Pending => !has_worker,
+            TaskStatus::Assigned | TaskStatus::Review | TaskStatus::Completed => has_worker,
+            TaskStatus::Failed | TaskStatus::Cancelled => true,
+            TaskStatus::InProgress | TaskStatus::Blocked => false,
+        };
+        expect(fits, || format!("{id} is {} and has the wrong worker", task.status))?;
+        let may_wait = matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned);
+        expect(task.not_before.is_none() || may_wait, || format!("{id} is {} and to be tried again", task.status))?;
+        let is_cancelled = task.status == TaskStatus::Cancelled;
+        expect(task.cancellation.is_some() == is_cancelled, || format!("{id} is {}, or is not", task.status))?;
+        let cause = task.cancellation.as_ref().and_then(|cancelled| cancelled.cause);
+        expect(cause.is_some() == task.is_upstream_failed(), || format!("{id} was cancelled without a cause"))?;
+        expect(cause != Some(id), || format!("{id} was cancelled because of itself"))?;
+        self.check_known(cause.as_slice(), known)?;
+        self.check_known(&task.depends_on, known)?;
+        let once: BTreeSet<_> = task.depends_on.iter().collect();
+        expect(once.len() == task.depends_on.len(), || format!("{id} depends twice on the same"))?;
+        let begins = |choice: &Choice| choice.options.iter().any(|branch| branch.tasks.contains(&id));
+        let choice = task.choice.map(|choice| known.choice(choice).is_some_and(begins));
+        expect(choice != Some(false), || format!("{id} begins no branch of its choice"))
+    }
+
+    fn check_choice(&self, choice: &Choice, known: Known<'_>) -> Result<(), Refusal> {
+        let id = choice.id;
+        self.check_text("question", &choice.question)?;
+        self.check_comment(choice.rationale.as_deref())?;
+        self.check_count(choice.options.len())?;
+        expect(choice.options.len() >= 2, || format!("{id} has fewer than two branches"))?;
+        let mut names = BTreeSet::new();
+        for branch in &choice.options {
+            self.check_line("branch", &branch.name)?;
+            self.check_known_tasks(&branch.tasks, known)?;
+            expect(!branch.tasks.is_empty() && names.insert(&branch.name), || format!("{id} has an idle branch"))?;
+        }
+        let heads: Vec<TaskId> = choice.options.iter().flat_map(|branch| branch.tasks.iter().copied()).collect();
+        let is_own = |head: &TaskId| known.task(*head).is_some_and(|task| task.choice == Some(id));
+        let once: BTreeSet<_> = heads.iter().collect();
+        expect(once.len() == heads.len() && heads.iter().all(is_own), || format!("{id} begins with others' tasks"))?;
+        let is_there = choice.chosen.as_ref().is_none_or(|chosen| names.contains(chosen));
+        expect(is_there, || format!("{id} was decided for a branch that it has not"))
+    }
+
+    fn check_decision(&self, decision: &Decision, known: Known<'_>) -> Result<(), Refusal> {
+        self.check_text("question", &decision.question)?;
+        self.check_text("choice", &decision.choice)?;
+        self.check_list("alternative", &decision.alternatives)?;
+        self.check_length(&decision.rationale)?;
+        check_principal("author", &decision.made_by, self.limits())?;
+        self.check_known_tasks(&decision.affects_tasks, known)
+    }
+
+    /// Everything that is counted for somebody is there, and is theirs.
+    fn check_contributions(&self, contributions: &[Arc<Contribution>], image: &BoardImage) -> Result<(), Refusal> {
+        let mut seen = BTreeSet::new();
+        for contribution in contributions {
+            let Contribution { tasks_completed, decisions_made, discoveries, artifacts_created, .. } = &**contribution;
+            let agent = &*contribution.agent_id;
+            let is_done = |task: &Arc<Task>| {
+                let worker = task.assigned_to.as_ref().map(AgentId::as_str);
+                task.status == TaskStatus::Completed && worker == Some(agent)
+            };
+            let are_theirs = tasks_completed.iter().all(|id| at(&image.tasks, *id).is_some_and(is_done))
+                && decisions_made.iter().all(|id| at(&image.decisions, *id).is_some_and(|it| *it.made_by == *agent))
+                && discoveries
+                    .iter()
+                    .all(|id| at(&image.discoveries, *id).is_some_and(|it| *it.discovered_by == *agent))
+                && artifacts_created
+                    .iter()
+                    .all(|id| at(&image.artifacts, *id).is_some_and(|it| *it.created_by == *agent));
+            let things = tasks_completed.len() + decisions_made.len() + discoveries.len() + artifacts_created.len();
+            let is_new = seen.insert((agent, contribution.agent_role.as_str()));
+            expect(are_theirs && is_new && things > 0, || format!("{agent} is said to have done what was not theirs"))?;
+        }
+        Ok(())
+    }
+
+    fn check_known_tasks(&self, tasks: &[TaskId], known: Known<'_>) -> Result<(), Refusal> {
+        self.check_count(tasks.len())?;
+        self.check_known(tasks, known)
+    }
+
+    fn check_known(&self, tasks: &[TaskId], known: Known<'_>) -> Result<(), Refusal> {
+        match tasks.iter().find(|task| known.task(**task).is_none()) {
+            Some(missing) => Err(super::not_on_board("task", missing)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What others of an image may speak of.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    tasks: &'a [Arc<Task>],
+    choices: &'a [Arc<Choice>],
+}
+
+impl Known<'_> {
+    fn task(&self, id: TaskId) -> Option<&Task> {
+        at(self.tasks, id).map(|task| &**task)
+    }
+
+    fn choice(&self, id: ChoiceId) -> Option<&Choice> {
+        at(self.choices, id).map(|choice| &**choice)
+    }
+}
+
+/// Where in a list of numbered things this one stands.
+fn place(id: impl Numbered) -> Option<usize> {
+    usize::try_from(id.number().checked_sub(1)?).ok()
+}
+
+fn at<T>(things: &[T], id: impl Numbered) -> Option<&T> {
+    things.get(place(id)?)
+}
+
+/// Nothing is ever taken off a board: what it has is numbered from one, without gaps.
+fn expect_numbered<Id: Numbered>(ids: impl Iterator<Item = Id>) -> Result<(), Refusal> {
+    for (expected, id) in (1..).zip(ids) {
+        expect(id.number() == expected, || format!("{id} stands where {} should", Id::of(expected)))?;
+    }
+    Ok(())
+}
+
+/// Of two decisions, each names the other, the newer is by the same author.
+fn expect_superseded(decision: &Decision, decisions: &[Arc<Decision>]) -> Result<(), Refusal> {
+    let id = decision.id;
+    let replaces =
+        |old: &Arc<Decision>| old.superseded_by == Some(id) && old.id < id && old.made_by == decision.made_by;
+    let is_old_right = decision.supersedes.is_none_or(|old| at(decisions, old).is_some_and(replaces));
+    let is_new_right =
+        decision.superseded_by.is_none_or(|new| at(decisions, new).is_some_and(|new| new.supersedes == Some(id)));
+    expect(is_old_right && is_new_right, || format!("{id} does not fit the one that it replaces, or is replaced by"))
+}
+
+fn expect(holds: bool, reason: impl FnOnce() -> String) -> Result<(), Refusal> {
+    if holds { Ok(()) } else { Err(contradicts(reason())) }
+}
+
+fn contradicts(reason: String) -> Refusal {
+    Refusal::BoardContradicts { reason }
+}

@@ -1,0 +1,102 @@
+//! The task graph keeps itself in step: whatever changes a task changes its tallies, views and sizes too.
+
+use alloc::format;
+use alloc::sync::Arc;
+
+use imbl::OrdSet;
+
+use super::{BoardState, Fate, Node, Tally, Task, TaskId};
+use crate::FormatError;
+use crate::space::{Stamp, misfit};
+
+impl BoardState {
+    pub(super) fn expect(&self, id: TaskId) -> Result<&Task, FormatError> {
+        self.task(id).ok_or_else(|| misfit(format!("there is no {id}")))
+    }
+
+    /// Changes a task, and everything that follows from it.
+    pub(super) fn change(
+        &mut self,
+        id: TaskId,
+        stamp: Stamp<'_>,
+        change: impl FnOnce(&mut Task),
+    ) -> Result<(), FormatError> {
+        let before = self.nodes.get(&id).cloned().ok_or_else(|| misfit(format!("there is no {id}")))?;
+        let mut task = Task::clone(&before.task);
+        change(&mut task);
+        task.version = stamp.rev;
+        self.bytes = self.bytes + task.bytes() - before.task.bytes();
+        let (was, is) = (Fate::of(&before.task), Fate::of(&task));
+        let blocks = before.blocks.clone();
+        let after = Node { task: Arc::new(task), ..before.clone() };
+        self.replace(&before, after);
+        if was != is {
+            for dependent in blocks {
+                self.retally(dependent, |tally| {
+                    tally.take(was);
+                    tally.add(is);
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, before: &Node, after: Node) {
+        self.take_from_views(before);
+        self.put_into_views(&after);
+        self.nodes.insert(after.task.id, after);
+    }
+
+    pub(super) fn take_from_views(&mut self, node: &Node) {
+        let standing = self.standing(&node.task);
+        self.views.take(node, standing);
+    }
+
+    pub(super) fn put_into_views(&mut self, node: &Node) {
+        let standing = self.standing(&node.task);
+        self.views.put(node, standing);
+    }
+
+    fn retally(&mut self, id: TaskId, change: impl FnOnce(&mut Tally)) {
+        let Some(before) = self.nodes.get(&id).cloned() else { return };
+        let mut after = before.clone();
+        change(&mut after.tally);
+        self.replace(&before, after);
+    }
+
+    pub(super) fn add_task(&mut self, task: Task) -> Result<(), FormatError> {
+        let id = task.id;
+        if self.nodes.contains_key(&id) {
+            return Err(misfit(format!("{id} is there already")));
+        }
+        let mut tally = Tally::default();
+        for on in task.depends_on.iter() {
+            tally.add(Fate::of(self.expect(*on)?));
+        }
+        self.bytes += task.bytes();
+        let depends_on = task.depends_on.clone();
+        let node = Node { task: Arc::new(task), blocks: OrdSet::new(), tally };
+        self.put_into_views(&node);
+        self.nodes.insert(id, node);
+        depends_on.iter().for_each(|on| self.link(id, *on));
+        Ok(())
+    }
+
+    pub(super) fn link(&mut self, task: TaskId, on: TaskId) {
+        self.edges += 1;
+        if on > task {
+            self.forward_edges += 1;
+        }
+        if let Some(node) = self.nodes.get_mut(&on) {
+            node.blocks.insert(task);
+        }
+    }
+
+    pub(super) fn add_dependency(&mut self, task: TaskId, on: TaskId, stamp: Stamp<'_>) -> Result<(), FormatError> {
+        let fate = Fate::of(self.expect(on)?);
+        self.change(task, stamp, |task| task.depends_on = task.depends_on.iter().copied().chain([on]).collect())?;
+        self.retally(task, |tally| tally.add(fate));
+        self.link(task, on);
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+//! Anything on a board by its name, and what differs between two boards.
+
+use core::fmt;
+use core::str::FromStr;
+
+use imbl::OrdMap;
+use imbl::ordmap::DiffItem;
+use serde::{Serialize, Serializer};
+
+use super::{ArtifactId, BoardState, ChoiceId, DecisionId, DiscoveryId, NoBoardId, TaskId};
+
+/// Anything on a board, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BoardItem {
+    /// `T-7`.
+    Task(TaskId),
+    /// `D-3`.
+    Decision(DecisionId),
+    /// `F-2`.
+    Discovery(DiscoveryId),
+    /// `A-4`.
+    Artifact(ArtifactId),
+    /// `C-1`.
+    Choice(ChoiceId),
+}
+
+impl BoardItem {
+    /// What kind of thing it is, in a word.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Task(_) => "task",
+            Self::Decision(_) => "decision",
+            Self::Discovery(_) => "discovery",
+            Self::Artifact(_) => "artifact",
+            Self::Choice(_) => "choice",
+        }
+    }
+}
+
+impl fmt::Display for BoardItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Task(id) => id.fmt(f),
+            Self::Decision(id) => id.fmt(f),
+            Self::Discovery(id) => id.fmt(f),
+            Self::Artifact(id) => id.fmt(f),
+            Self::Choice(id) => id.fmt(f),
+        }
+    }
+}
+
+impl FromStr for BoardItem {
+    type Err = NoBoardId;
+
+    fn from_str(text: &str) -> Result<Self, NoBoardId> {
+        let others = || text.parse().map(Self::Discovery).or_else(|_| text.parse().map(Self::Artifact));
+        let others = || others().or_else(|_: NoBoardId| text.parse().map(Self::Choice));
+        let found = text.parse().map(Self::Decision).or_else(|_: NoBoardId| others());
+        // What is none of them is most likely meant for a task.
+        found.or_else(|_| text.parse().map(Self::Task))
+    }
+}
+
+impl Serialize for BoardItem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl BoardState {
+    /// Calls `each` with everything that is on one of two boards and not the same on the other, once, in time proportional to
+    /// what differs if one came from the other.
+    pub fn each_difference(&self, other: &Self, mut each: impl FnMut(BoardItem)) {
+        differences(&self.nodes, &other.nodes, |id| each(BoardItem::Task(id)));
+        differences(&self.decisions, &other.decisions, |id| each(BoardItem::Decision(id)));
+        differences(&self.discoveries, &other.discoveries, |id| each(BoardItem::Discovery(id)));
+        differences(&self.artifacts, &other.artifacts, |id| each(BoardItem::Artifact(id)));
+        differences(&self.choices, &other.choices, |id| each(BoardItem::Choice(id)));
+    }
+}
+
+/// Parts that both maps share are not looked at.
+fn differences<K: Ord + Copy, V: PartialEq>(one: &OrdMap<K, V>, other: &OrdMap<K, V>, mut each: impl FnMut(K)) {
+    for difference in one.diff(other) {
+        match difference {
+            DiffItem::Add(id, _) | DiffItem::Remove(id, _) | DiffItem::Update { new: (id, _), .. } => each(*id),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for name in ["T-7", "D-3", "F-2", "A-4", "C-1"] {
+            assert_eq!(name.parse::<BoardItem>().unwrap().to_string(), name);
+        }
+        assert_eq!("f-2".parse(), Ok(BoardItem::Discovery(DiscoveryId(2))));
+        assert!("X-1".parse::<BoardItem>().unwrap_err().to_string().contains("is no id of a task"));
+    }
+}

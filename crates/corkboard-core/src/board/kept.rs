@@ -1,0 +1,201 @@
+//! What a board keeps besides its tasks: what it says of itself, records, choices, and who orchestrates it.
+
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use imbl::OrdMap;
+
+use super::id::{Numbered, next_id};
+use super::{
+    Artifact, ArtifactId, BoardInfo, BoardState, Branch, Choice, ChoiceId, Decision, DecisionId, Discovery,
+    DiscoveryId, Lease, NewArtifact, NewChoice, NewDecision, NewDiscovery, Node, TaskId, TaskRef,
+};
+use crate::FormatError;
+use crate::space::{Stamp, misfit};
+
+impl BoardState {
+    pub(super) fn put_info(&mut self, info: BoardInfo) {
+        self.bytes += info.bytes();
+        if let Some(old) = self.info.replace(Arc::new(info)) {
+            self.bytes -= old.bytes();
+        }
+    }
+
+    pub(super) fn change_info(
+        &mut self,
+        stamp: Stamp<'_>,
+        change: impl FnOnce(&mut BoardInfo),
+    ) -> Result<(), FormatError> {
+        let mut info = self.info.as_deref().cloned().ok_or_else(|| misfit("the board was never made"))?;
+        change(&mut info);
+        info.version = stamp.rev;
+        self.put_info(info);
+        Ok(())
+    }
+
+    pub(super) fn add_decision(
+        &mut self,
+        id: DecisionId,
+        new: &NewDecision,
+        stamp: Stamp<'_>,
+    ) -> Result<(), FormatError> {
+        let NewDecision { question, choice, alternatives, rationale, affects_tasks, reversible, supersedes } =
+            new.clone();
+        expect_next(id, &self.decisions)?;
+        if let Some(old) = supersedes {
+            let old = self.decisions.get(&old).ok_or_else(|| misfit(format!("there is no {old} to supersede")))?;
+            let replaced = Decision { superseded_by: Some(id), version: stamp.rev, ..Decision::clone(old) };
+            self.put_decision(replaced);
+        }
+        self.put_decision(Decision {
+            id,
+            made_at: stamp.at,
+            made_by: stamp.principal.into(),
+            question,
+            choice,
+            alternatives,
+            rationale,
+            affects_tasks,
+            reversible: reversible.unwrap_or(true),
+            supersedes,
+            superseded_by: None,
+            version: stamp.rev,
+        });
+        Ok(())
+    }
+
+    pub(super) fn put_decision(&mut self, decision: Decision) {
+        self.bytes += decision.bytes();
+        if let Some(old) = self.decisions.insert(decision.id, Arc::new(decision)) {
+            self.bytes -= old.bytes();
+        }
+    }
+
+    pub(super) fn add_discovery(
+        &mut self,
+        id: DiscoveryId,
+        new: &NewDiscovery,
+        stamp: Stamp<'_>,
+    ) -> Result<(), FormatError> {
+        expect_next(id, &self.discoveries)?;
+        let NewDiscovery { content, kind, affects_tasks, promote_to_core } = new.clone();
+        let (discovered_at, discovered_by) = (stamp.at, stamp.principal.into());
+        let version = stamp.rev;
+        self.put_discovery(Discovery {
+            id,
+            discovered_at,
+            discovered_by,
+            content,
+            kind,
+            affects_tasks,
+            promote_to_core,
+            version,
+        });
+        Ok(())
+    }
+
+    pub(super) fn put_discovery(&mut self, discovery: Discovery) {
+        self.bytes += discovery.bytes();
+        self.discoveries.insert(discovery.id, Arc::new(discovery));
+    }
+
+    pub(super) fn add_artifact(
+        &mut self,
+        id: ArtifactId,
+        new: &NewArtifact,
+        stamp: Stamp<'_>,
+    ) -> Result<(), FormatError> {
+        expect_next(id, &self.artifacts)?;
+        let NewArtifact { kind, path, description, associated_task, checksum, size, content } = new.clone();
+        let version = self.artifact_at(&path).map_or(1, |before| before.version + 1);
+        self.put_artifact(Artifact {
+            id,
+            created_at: stamp.at,
+            created_by: stamp.principal.into(),
+            kind,
+            path: path.into(),
+            description,
+            associated_task,
+            version,
+            checksum,
+            size,
+            content: content.map(Arc::from),
+        });
+        Ok(())
+    }
+
+    pub(super) fn put_artifact(&mut self, artifact: Artifact) {
+        self.bytes += artifact.bytes();
+        self.paths.insert(artifact.path.clone(), artifact.id);
+        self.artifacts.insert(artifact.id, Arc::new(artifact));
+    }
+
+    pub(super) fn add_choice(&mut self, id: ChoiceId, new: &NewChoice, stamp: Stamp<'_>) -> Result<(), FormatError> {
+        expect_next(id, &self.choices)?;
+        let mut options = Vec::new();
+        for branch in &new.options {
+            let mut tasks = Vec::new();
+            for task in &branch.tasks {
+                let TaskRef::Task(task) = task else { return Err(misfit(format!("{id} begins with what has no id"))) };
+                tasks.push(*task);
+            }
+            options.push(Branch { name: branch.name.clone(), tasks });
+        }
+        let heads: Vec<TaskId> = options.iter().flat_map(|branch| branch.tasks.iter().copied()).collect();
+        let question = new.question.clone();
+        self.put_choice(Choice {
+            id,
+            question,
+            options,
+            chosen: None,
+            chosen_by: None,
+            chosen_at: None,
+            rationale: None,
+            version: stamp.rev,
+        });
+        for head in heads {
+            self.change(head, stamp, |task| task.choice = Some(id))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn put_choice(&mut self, choice: Choice) {
+        self.bytes += choice.bytes();
+        if let Some(old) = self.choices.insert(choice.id, Arc::new(choice)) {
+            self.bytes -= old.bytes();
+        }
+    }
+
+    /// Changes a choice. The tasks that its branches begin with may be hindered by it no longer.
+    pub(super) fn change_choice(&mut self, id: ChoiceId, change: impl FnOnce(&mut Choice)) -> Result<(), FormatError> {
+        let mut choice = self
+            .choices
+            .get(&id)
+            .map(|choice| Choice::clone(choice))
+            .ok_or_else(|| misfit(format!("there is no {id}")))?;
+        let heads: Vec<Node> = choice
+            .options
+            .iter()
+            .flat_map(|branch| &branch.tasks)
+            .filter_map(|task| self.nodes.get(task).cloned())
+            .collect();
+        heads.iter().for_each(|head| self.take_from_views(head));
+        change(&mut choice);
+        self.put_choice(choice);
+        heads.iter().for_each(|head| self.put_into_views(head));
+        Ok(())
+    }
+
+    pub(super) fn set_orchestrator(&mut self, lease: Option<Lease>) {
+        let deadline = |lease: &Option<Lease>| lease.as_ref().map(|lease| lease.deadline);
+        self.views.set_orchestrator(deadline(&self.orchestrator), deadline(&lease));
+        self.orchestrator = lease;
+    }
+}
+
+/// What is recorded has the id after the last: none is lost, and none is written over.
+fn expect_next<Id: Numbered, T>(id: Id, things: &OrdMap<Id, T>) -> Result<(), FormatError> {
+    let next = next_id(things);
+    if id == next { Ok(()) } else { Err(misfit(format!("{id} comes where {next} should"))) }
+}

@@ -1,0 +1,91 @@
+//! How large a command is: its texts, and a little for every task that it names.
+
+use alloc::string::String;
+
+use super::{BoardCommand, BoardEdit, NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery, NewTask, TaskRef};
+
+/// What naming a task costs.
+const NAMED: usize = 8;
+
+impl BoardCommand {
+    /// What counts against the size that a command may have. An image is no command's text: it is held to the size of a
+    /// state.
+    pub(super) fn bytes(&self) -> u64 {
+        let bytes = match self {
+            Self::Create(board) => {
+                let NewBoard { name, goal, constraints, memory_core_refs, on_failure: _ } = board;
+                name.len() + goal.len() + all(constraints) + all(memory_core_refs)
+            }
+            Self::Edit { edit, .. } => {
+                let BoardEdit { name, goal, constraints, memory_core_refs, on_failure: _ } = edit;
+                let lists = [constraints, memory_core_refs].into_iter().flatten().map(|list| all(list)).sum::<usize>();
+                text(name) + text(goal) + lists
+            }
+            Self::AddTasks { tasks, choices } => {
+                tasks.iter().map(task_bytes).sum::<usize>() + choices.iter().map(choice_bytes).sum::<usize>()
+            }
+            Self::EditTask { edit, .. } => text(&edit.title) + text(&edit.description),
+            Self::Review { comments: comment, .. }
+            | Self::CancelTask { comment, .. }
+            | Self::Complete { comment, .. }
+            | Self::Cancel { comment }
+            | Self::SetStatus { reason: comment, .. } => text(comment),
+            Self::Choose { option, rationale, .. } => option.len() + text(rationale),
+            Self::CompleteTask { result, .. } => result.summary.len() + all(&result.next_steps),
+            Self::FailTask { reason, .. } => reason.len(),
+            Self::RecordDecision(decision) => {
+                let NewDecision { question, choice, alternatives, rationale, affects_tasks, .. } = decision;
+                let named = NAMED * affects_tasks.len();
+                question.len() + choice.len() + all(alternatives) + rationale.len() + named
+            }
+            Self::RecordDiscovery(discovery) => {
+                let NewDiscovery { content, affects_tasks, promote_to_core, kind: _ } = discovery;
+                content.len() + text(promote_to_core) + NAMED * affects_tasks.len()
+            }
+            Self::RecordArtifact(artifact) => {
+                let NewArtifact { path, description, checksum, content, .. } = artifact;
+                path.len() + description.len() + text(checksum) + text(content)
+            }
+            Self::AsOrchestrator { command, .. } | Self::UnderClaim { command, .. } => return command.bytes(),
+            Self::AddDependency { .. }
+            | Self::Assign { .. }
+            | Self::AssignReview { .. }
+            | Self::Retry { .. }
+            | Self::RetryFailed
+            | Self::AcquireOrchestrator { .. }
+            | Self::RenewOrchestrator { .. }
+            | Self::ReleaseOrchestrator { .. }
+            | Self::Claim { .. }
+            | Self::Heartbeat { .. }
+            | Self::Release { .. }
+            | Self::Fork { .. }
+            | Self::Tick => 0,
+        };
+        bytes as u64
+    }
+}
+
+fn text(text: &Option<String>) -> usize {
+    text.as_ref().map_or(0, String::len)
+}
+
+fn all(texts: &[String]) -> usize {
+    texts.iter().map(String::len).sum()
+}
+
+fn task_bytes(task: &NewTask) -> usize {
+    text(&task.key) + task.title.len() + task.description.len() + named(&task.depends_on)
+}
+
+fn choice_bytes(choice: &NewChoice) -> usize {
+    let options = choice.options.iter().map(|branch| branch.name.len() + named(&branch.tasks));
+    choice.question.len() + options.sum::<usize>()
+}
+
+fn named(tasks: &[TaskRef]) -> usize {
+    let bytes = tasks.iter().map(|task| match task {
+        TaskRef::Task(_) => NAMED,
+        TaskRef::Member(key) => key.len(),
+    });
+    bytes.sum()
+}

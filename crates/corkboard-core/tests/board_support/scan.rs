@@ -1,0 +1,190 @@
+//! What must hold of every board, worked out from its tasks alone, as simply as it can be said.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use corkboard_core::Space;
+use corkboard_core::board::{
+    BoardState, CancelReason, FailurePolicy, Fate, Hindrance, Tally, Task, TaskId, TaskStatus, TriggerRule, Verdict,
+};
+
+/// Larger boards would take too long.
+const MOST: usize = 500;
+
+/// Holds a board against a scan of its tasks.
+pub(crate) fn check(state: &BoardState) {
+    if state.task_count() > MOST {
+        return;
+    }
+    let tasks: Vec<&Task> = state.tasks().collect();
+    let numbers: Vec<u64> = tasks.iter().map(|task| task.id.0).collect();
+    assert_eq!(numbers, (1..=tasks.len() as u64).collect::<Vec<_>>(), "ids have gaps");
+    check_graph(state, &tasks);
+    check_views(state, &tasks);
+    tasks.iter().for_each(|task| check_task(state, task));
+    for (expected, found) in [
+        (state.decisions().count(), state.decisions().map(|it| it.id.0).max()),
+        (state.discoveries().count(), state.discoveries().map(|it| it.id.0).max()),
+        (state.artifacts().count(), state.artifacts().map(|it| it.id.0).max()),
+        (state.choices().count(), state.choices().map(|it| it.id.0).max()),
+    ] {
+        assert_eq!(expected as u64, found.unwrap_or(0), "ids of records have gaps");
+    }
+    let bytes = tasks.iter().map(|it| it.bytes()).sum::<u64>()
+        + state.info().map_or(0, |it| it.bytes())
+        + state.decisions().map(|it| it.bytes()).sum::<u64>()
+        + state.discoveries().map(|it| it.bytes()).sum::<u64>()
+        + state.artifacts().map(|it| it.bytes()).sum::<u64>()
+        + state.choices().map(|it| it.bytes()).sum::<u64>();
+    assert_eq!(state.usage().bytes, bytes);
+    assert!(state.summary().len() < 4096, "{}", state.summary());
+}
+
+fn check_graph(state: &BoardState, tasks: &[&Task]) {
+    let mut blocks = BTreeMap::<TaskId, Vec<TaskId>>::new();
+    let mut edges = 0;
+    for task in tasks {
+        for on in task.depends_on.iter() {
+            edges += 1;
+            blocks.entry(*on).or_default().push(task.id);
+        }
+    }
+    assert_eq!(state.edge_count(), edges);
+    for task in tasks {
+        let expected = blocks.remove(&task.id).unwrap_or_default();
+        assert_eq!(state.blocks(task.id).collect::<Vec<_>>(), expected, "blocks of {}", task.id);
+        assert_eq!(state.blocks_count(task.id), expected.len());
+        let mut tally = Tally::default();
+        fates(state, task).into_iter().for_each(|fate| tally.add(fate));
+        assert_eq!(state.tally(task.id), tally, "tally of {}", task.id);
+    }
+    // Whoever has nothing unknown before it is known: with a cycle, some never are.
+    let mut known: Vec<TaskId> = Vec::new();
+    loop {
+        let is_new = |task: &&&Task| !known.contains(&task.id) && task.depends_on.iter().all(|on| known.contains(on));
+        let next: Vec<TaskId> = tasks.iter().filter(is_new).map(|task| task.id).collect();
+        if next.is_empty() {
+            break;
+        }
+        known.extend(next);
+    }
+    assert_eq!(known.len(), tasks.len(), "there is a cycle");
+}
+
+fn check_views(state: &BoardState, tasks: &[&Task]) {
+    let of = |holds: &dyn Fn(&Task) -> bool| -> Vec<TaskId> {
+        tasks.iter().filter(|task| holds(task)).map(|task| task.id).collect()
+    };
+    let waits = |task: &Task| matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned);
+    let mut ready = of(&|task| task.status == TaskStatus::Pending && may_begin(state, task));
+    ready.sort_by_key(|id| (Reverse(state.task(*id).unwrap().priority), *id));
+    assert_eq!(state.ready().collect::<Vec<_>>(), ready, "ready");
+    let blocked = of(&|task| task.status == TaskStatus::Blocked || (waits(task) && !may_begin(state, task)));
+    assert_eq!(state.blocked().collect::<Vec<_>>(), blocked, "blocked");
+    assert_eq!(state.in_progress().collect::<Vec<_>>(), of(&|task| task.status == TaskStatus::InProgress));
+    assert_eq!(state.needs_review().collect::<Vec<_>>(), of(&|task| task.status == TaskStatus::Review));
+    for status in TaskStatus::ALL {
+        assert_eq!(state.count(status), of(&|task| task.status == status).len() as u64);
+    }
+    for agent in tasks.iter().filter_map(|task| task.assigned_to.as_ref()) {
+        let assigned = of(&|task| task.status == TaskStatus::Assigned && task.assigned_to.as_ref() == Some(agent));
+        assert_eq!(state.assigned_to(agent).collect::<Vec<_>>(), assigned);
+    }
+    let leases = tasks.iter().filter_map(|task| task.claim.as_ref()).chain(state.orchestrator());
+    let due = leases.map(|lease| lease.deadline).chain(tasks.iter().filter_map(|task| task.not_before)).min();
+    assert_eq!(state.next_due(), due);
+}
+
+fn check_task(state: &BoardState, task: &Task) {
+    use TaskStatus::*;
+    let id = task.id;
+    let has_claim = task.claim.is_some();
+    match task.status {
+        InProgress | Blocked => assert!(has_claim, "{id} is worked on by nobody"),
+        Review => {}
+        _ => assert!(!has_claim, "{id} is {} and held", task.status),
+    }
+    if let Some(claim) = &task.claim {
+        assert_eq!((Some(&claim.holder), claim.epoch), (task.assigned_to.as_ref(), task.epoch));
+    }
+    assert_eq!(task.status == Cancelled, task.cancellation.is_some());
+    assert!(task.not_before.is_none() || matches!(task.status, Pending | Assigned), "{id} is tried again and begun");
+    let verdict = verdict(state, task);
+    if matches!(task.status, Pending | Assigned) {
+        assert_ne!(verdict, Verdict::Impossible, "{id} waits for what can never be");
+    }
+    let why = state.hindrances(id);
+    assert_eq!(why.is_empty(), !state.blocked().any(|blocked| blocked == id), "{id}: {why:?}");
+    assert!(!why.iter().any(|why| matches!(why, Hindrance::Dependencies { on } if on.is_empty())));
+    if let Some(cancelled) = &task.cancellation
+        && cancelled.reason == CancelReason::UpstreamFailed
+    {
+        let cause = state.task(cancelled.cause.unwrap()).unwrap();
+        assert!(matches!(cause.status, Failed | Cancelled), "{id} was cancelled because of {}", cause.id);
+        let stopped = cause.status == Failed && cause.on_failure == FailurePolicy::FailFast;
+        assert!(stopped || verdict == Verdict::Impossible, "{id} is cancelled, and could still begin");
+    }
+}
+
+pub(crate) fn fates(state: &BoardState, task: &Task) -> Vec<Fate> {
+    task.depends_on.iter().map(|on| Fate::of(state.task(*on).unwrap())).collect()
+}
+
+/// Whether a task may begin now.
+pub(crate) fn may_begin(state: &BoardState, task: &Task) -> bool {
+    let choice = task.choice.map(|choice| state.choice(choice).unwrap());
+    let is_taken = choice.is_none_or(|choice| {
+        let branch = choice.options.iter().find(|branch| branch.tasks.contains(&task.id)).unwrap();
+        choice.chosen.as_ref() == Some(&branch.name)
+    });
+    is_taken && task.not_before.is_none() && verdict(state, task) == Verdict::Run
+}
+
+fn verdict(state: &BoardState, task: &Task) -> Verdict {
+    by_brute_force(task.trigger_rule, &fates(state, task))
+}
+
+/// What a rule says, by trying every way in which the open ones can end.
+pub(crate) fn by_brute_force(rule: TriggerRule, fates: &[Fate]) -> Verdict {
+    let ends = endings(fates);
+    let needs_all = !matches!(rule, TriggerRule::OneSuccess | TriggerRule::OneFailed);
+    let is_open = fates.contains(&Fate::Open);
+    if !ends.iter().any(|end| satisfies(rule, end)) {
+        Verdict::Impossible
+    } else if ends.iter().all(|end| satisfies(rule, end)) && !(needs_all && is_open) {
+        Verdict::Run
+    } else {
+        Verdict::Wait
+    }
+}
+
+/// Every list in which the open ones have come to some end. At most three of many are tried out: more say nothing new.
+fn endings(fates: &[Fate]) -> Vec<Vec<Fate>> {
+    let mut open = 0;
+    let mut ends = vec![Vec::new()];
+    for fate in fates {
+        let mut choices = vec![*fate];
+        if *fate == Fate::Open {
+            open += 1;
+            choices = if open <= 3 { vec![Fate::Succeeded, Fate::Failed, Fate::Skipped] } else { continue };
+        }
+        ends = ends.iter().flat_map(|end| choices.iter().map(|fate| [&end[..], &[*fate]].concat())).collect();
+    }
+    ends
+}
+
+/// Whether a rule is content with how everything ended.
+fn satisfies(rule: TriggerRule, ends: &[Fate]) -> bool {
+    let count = |fate: Fate| ends.iter().filter(|end| **end == fate).count();
+    let (succeeded, failed, skipped) = (count(Fate::Succeeded), count(Fate::Failed), count(Fate::Skipped));
+    let is_all_skipped = skipped == ends.len();
+    ends.is_empty()
+        || match rule {
+            TriggerRule::AllSuccess => failed == 0 && !is_all_skipped,
+            TriggerRule::AllDone => true,
+            TriggerRule::OneSuccess => succeeded > 0,
+            TriggerRule::OneFailed => failed > 0,
+            TriggerRule::NoneFailed => failed == 0,
+            TriggerRule::NoneFailedMinOneSuccess => failed == 0 && succeeded > 0,
+        }
+}

@@ -1,0 +1,155 @@
+//! Boards: workers that claim and complete tasks, and what a larger board costs.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use corkboard::boards::{NewBoard, NewTask, TaskId, TaskResult};
+use corkboard::{Actor, ActorKind, Board, Corkboard, Role};
+
+use crate::cpu::instructions_of;
+use crate::{Row, median, runtime};
+
+/// About what the revisions of one claim and one completion take in the log, on average.
+const BODY: usize = 290;
+const WORKERS: usize = 64;
+const ROUNDS: usize = 9;
+const PER_WORKER: usize = 50;
+const LEASE: Duration = Duration::from_secs(30);
+/// Tasks that may be claimed on a board on which all others wait for them.
+const READY: usize = 10;
+
+/// What waits for the disk.
+pub(crate) fn durable_rows() -> Vec<Row> {
+    let folder = tempfile::tempdir().unwrap();
+    vec![runtime().block_on(workers(folder.path()))]
+}
+
+/// What is counted in instructions.
+pub(crate) fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    let sizes = ["10", "1000", "100000"].map(|size| instructions_of(&format!("board ready {size}"), 200, 1200));
+    let listed = sizes.map(|count| count.to_string()).join(" / ");
+    let what = "`view` and `ready` of 10 tasks, on boards of 10 / 1,000 / 100,000";
+    rows.push(Row::new(what, "–", format!("{listed} instructions"), "flat"));
+    let sizes = ["1000", "10000", "100000"].map(|size| instructions_of(&format!("board claim {size}"), 100, 900));
+    let listed = sizes.map(|count| count.to_string()).join(" / ");
+    let what = "claim + complete on `memory:`, boards of 1,000 / 10,000 / 100,000 tasks";
+    rows.push(Row::new(what, "–", format!("{listed} instructions"), "report"));
+    for (order, name) in [("an older task", "back"), ("a newer task", "forward")] {
+        let count = instructions_of(&format!("board depend {name}"), 100, 900);
+        let what = format!("a dependency on {order}, board of 10,000 tasks");
+        rows.push(Row::new(what, "–", format!("{count} instructions"), "report"));
+    }
+    rows
+}
+
+async fn new_board(corkboard: &Corkboard, tasks: usize) -> Board {
+    let board = NewBoard { name: "bench".into(), goal: "measure".into(), ..NewBoard::default() };
+    let board = corkboard.create_board(board).await.unwrap();
+    add(&board, tasks, |_| Vec::new()).await;
+    board
+}
+
+async fn add(board: &Board, tasks: usize, depends_on: impl Fn(usize) -> Vec<TaskId>) {
+    for from in (0..tasks).step_by(5000) {
+        let some = (from..tasks.min(from + 5000)).map(|index| NewTask {
+            depends_on: depends_on(index).into_iter().map(Into::into).collect(),
+            ..NewTask::new(format!("Task number {index} of the benchmark"))
+        });
+        board.add_tasks(some.collect(), vec![]).await.unwrap();
+    }
+}
+
+fn worker(index: usize) -> Actor {
+    Actor { principal: format!("worker-{index}"), kind: ActorKind::Agent, role: Role::Worker }
+}
+
+async fn claim_and_complete(board: &Board) {
+    let claimed = board.claim_task(None, LEASE).await.unwrap().unwrap();
+    let result = TaskResult { summary: "Done as the description says".into(), next_steps: vec![] };
+    board.complete_task(claimed.task, result, Some(claimed.epoch)).await.unwrap();
+}
+
+async fn workers(folder: &Path) -> Row {
+    let corkboard = Corkboard::open(&format!("sqlite:{}/boards.db", folder.display())).await.unwrap();
+    let mut raw = crate::durable::raw(&folder.join("raw-boards.db"));
+    let pairs = (WORKERS * PER_WORKER) as f64;
+    let (mut ours, mut raws) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let board = new_board(&corkboard, WORKERS * PER_WORKER).await;
+        ours.push(pairs / by_workers(&board).await.as_secs_f64());
+        // A claim and a completion are two rows.
+        let first = crate::durable::raw_batches(&mut raw, BODY, 2 * PER_WORKER);
+        raws.push(pairs / first.as_secs_f64());
+    }
+    let ratio = median(ours.iter().zip(&raws).map(|(ours, raw)| ours / raw).collect());
+    let result = format!("{ratio:.2}× ({:.0}/s : {:.0}/s)", median(ours), median(raws));
+    let what = "claim + complete, 64 workers on one board, SQLite";
+    Row::new(what, "raw SQLite, one writer, the same commits in batches of 64", result, "≥ 0.5×")
+}
+
+async fn by_workers(board: &Board) -> Duration {
+    let started = Instant::now();
+    let tasks = (0..WORKERS).map(|index| {
+        let board = board.acting_as(worker(index));
+        tokio::spawn(async move {
+            for _ in 0..PER_WORKER {
+                claim_and_complete(&board).await;
+            }
+        })
+    });
+    for task in futures_util::future::join_all(tasks).await {
+        task.unwrap();
+    }
+    started.elapsed()
+}
+
+/// A piece of work that callgrind counts.
+pub(crate) async fn work(name: &str, times: usize) -> bool {
+    let Some(name) = name.strip_prefix("board ") else { return false };
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let board = match name.split_once(' ').unwrap() {
+        ("ready" | "claim", size) => {
+            let size: usize = size.parse().unwrap();
+            let ready = if name.starts_with("claim") { size } else { READY };
+            let board = new_board(&corkboard, ready).await;
+            // All others wait for one of the ready ones.
+            add(&board, size - ready, |index| vec![TaskId((index % READY + 1) as u64)]).await;
+            board
+        }
+        _ => {
+            // Each waits for one of those added before it, all for the first.
+            let board = new_board(&corkboard, 1).await;
+            add(&board, 9_999, |index| vec![TaskId(index.saturating_sub(4_999).max(1) as u64)]).await;
+            board
+        }
+    };
+    match name {
+        "depend back" => {
+            for index in 0..times {
+                board.add_dependency(TaskId(9_000 - index as u64), TaskId(3)).await.unwrap();
+            }
+        }
+        "depend forward" => {
+            for index in 0..times {
+                // None on which the other waits.
+                let task = TaskId(2 + 10 * index as u64);
+                board.add_dependency(task, TaskId(9_990)).await.unwrap();
+            }
+        }
+        _ if name.starts_with("ready") => {
+            for _ in 0..times {
+                let view = board.view().await.unwrap();
+                black_box(view.ready().map(|task| task.id).collect::<Vec<_>>());
+            }
+        }
+        _ => {
+            let board = board.acting_as(worker(0));
+            for _ in 0..times {
+                claim_and_complete(&board).await;
+            }
+        }
+    }
+    true
+}

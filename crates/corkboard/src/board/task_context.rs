@@ -1,0 +1,34 @@
+//! What whoever works on a task is told.
+
+use corkboard_core::board::TaskId;
+
+use super::{Board, BoardView};
+use crate::context::{self, Composition, LEAST_BUDGET};
+use crate::{Error, Result};
+
+impl Board {
+    /// What to tell whoever works on a task, within a budget of tokens (nothing said:
+    /// [`Options::context_tokens`](crate::Options::context_tokens)): the board's goal and constraints, the decisions that hold
+    /// and the discoveries that concern it, what came of those it depends on, what was made for them, and how far it is.
+    ///
+    /// The same content gives the same bytes, and what seldom changes comes first. When the holder of the task reads it, the
+    /// claim is renewed if less than half of its lease is left.
+    pub async fn context_for_task(&self, task: TaskId, budget: Option<u64>) -> Result<Composition> {
+        let budget = budget.unwrap_or(self.options().context_tokens.max(LEAST_BUDGET));
+        context::for_task(&self.view_for(task).await?, task, budget)
+    }
+
+    /// The board as whoever works on a task sees it: the holder was heard of.
+    pub(crate) async fn view_for(&self, id: TaskId) -> Result<BoardView> {
+        let view = self.view().await?;
+        let claim = view.task(id)?.claim.as_ref().filter(|claim| claim.holder.as_str() == self.actor.principal);
+        if claim.is_none_or(|claim| claim.renewed(view.at()).is_none()) {
+            return Ok(view);
+        }
+        match self.heartbeat(id, None).await {
+            // Whoever has lost it meanwhile, or works on a board that has ended, reads all the same.
+            Ok(_) | Err(Error::Refused(_)) => self.view().await,
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! What a board shows: its goal and constraints, and what concerns one of its tasks.
+//!
+//! Only references are gathered here. A thing becomes text when there is room for it, so that what is not shown costs no more
+//! than to be passed over.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+
+use corkboard_core::board::{Artifact, BoardState, BoardStatus, Decision, Discovery, Task, TaskId, TaskStatus};
+
+use super::item::{self, Body, Rendered};
+
+/// What a board has to show.
+#[derive(Clone, Default)]
+pub(super) struct BoardLines<'a> {
+    pub(super) goal: &'a str,
+    pub(super) constraints: Vec<BoardLine<'a>>,
+    /// For a task, if one is asked about.
+    pub(super) task: Option<TaskLines<'a>>,
+}
+
+/// What concerns a task. Of every list the best comes first: what is left out for want of room is at its end.
+#[derive(Clone)]
+pub(super) struct TaskLines<'a> {
+    pub(super) decisions: Vec<BoardLine<'a>>,
+    pub(super) discoveries: Vec<BoardLine<'a>>,
+    pub(super) results: Vec<BoardLine<'a>>,
+    pub(super) artifacts: Vec<BoardLine<'a>>,
+    pub(super) task: &'a Task,
+    /// How far the task is, and what else changes while it is worked on.
+    pub(super) state: Vec<StateLine<'a>>,
+}
+
+/// Something on a board.
+#[derive(Clone, Copy)]
+pub(super) enum BoardLine<'a> {
+    Constraint(u64, &'a str),
+    Decision(&'a Decision),
+    Discovery(&'a Discovery),
+    /// What came of a task that this one depends on.
+    Result(&'a Task),
+    /// The newest version of it stands for all.
+    Artifact(&'a Artifact, &'a BoardState),
+}
+
+/// A line about a task.
+#[derive(Clone)]
+pub(super) struct StateLine<'a> {
+    pub(super) label: &'static str,
+    pub(super) text: Cow<'a, str>,
+}
+
+impl<'a> BoardLines<'a> {
+    pub(super) fn of(state: &'a BoardState, task: Option<TaskId>) -> Self {
+        let Some(info) = state.info() else { return Self::default() };
+        let constraints = (1..).zip(&info.constraints).map(|(number, text)| BoardLine::Constraint(number, text));
+        let task = task.and_then(|id| state.task(id)).map(|task| TaskLines::of(state, task));
+        Self { goal: &info.goal, constraints: constraints.collect(), task }
+    }
+}
+
+impl<'a> TaskLines<'a> {
+    fn of(state: &'a BoardState, task: &'a Task) -> Self {
+        let concern = Concern { task: task.id, above: above(state, task) };
+        let holding = state.decisions().rev().filter(|decision| decision.superseded_by.is_none());
+        let decisions = holding.map(|decision| (&*decision.affects_tasks, BoardLine::Decision(decision)));
+        let discoveries = state.discoveries().rev();
+        let discoveries = discoveries.map(|discovery| (&*discovery.affects_tasks, BoardLine::Discovery(discovery)));
+        let finished = task.depends_on.iter().rev().filter_map(|id| state.task(*id));
+        let finished = finished.filter(|task| task.status.is_finished());
+        Self {
+            decisions: concern.best_first(decisions),
+            discoveries: concern.best_first(discoveries),
+            results: finished.map(BoardLine::Result).collect(),
+            artifacts: artifacts(state, task),
+            task,
+            state: state_lines(state, task),
+        }
+    }
+}
+
+/// Whom something must affect to be shown for a task.
+struct Concern {
+    task: TaskId,
+    above: HashSet<TaskId>,
+}
+
+impl Concern {
+    /// What affects the task itself, then what affects those it depends on, then what affects everything; of each the newest
+    /// first, as they come. The rest is left away.
+    fn best_first<'a>(&self, lines: impl Iterator<Item = (&'a [TaskId], BoardLine<'a>)>) -> Vec<BoardLine<'a>> {
+        let (mut own, mut above, mut all) = (Vec::new(), Vec::new(), Vec::new());
+        for (affected, line) in lines {
+            if affected.is_empty() {
+                all.push(line);
+            } else if affected.contains(&self.task) {
+                own.push(line);
+            } else if affected.iter().any(|task| self.above.contains(task)) {
+                above.push(line);
+            }
+        }
+        own.append(&mut above);
+        own.append(&mut all);
+        own
+    }
+}
+
+/// All that a task depends on, directly or not.
+fn above(state: &BoardState, task: &Task) -> HashSet<TaskId> {
+    let mut found = HashSet::new();
+    let mut tasks: Vec<TaskId> = task.depends_on.to_vec();
+    while let Some(id) = tasks.pop() {
+        if found.insert(id) {
+            tasks.extend(state.task(id).into_iter().flat_map(|task| task.depends_on.iter()));
+        }
+    }
+    found
+}
+
+/// What was made for the task, for those it depends on, or for no task in particular: each path once, the newest first.
+fn artifacts<'a>(state: &'a BoardState, task: &Task) -> Vec<BoardLine<'a>> {
+    let near: HashSet<TaskId> = task.depends_on.iter().copied().chain([task.id]).collect();
+    let mut paths = HashSet::new();
+    let related =
+        state.artifacts().rev().filter(|artifact| artifact.associated_task.is_none_or(|id| near.contains(&id)));
+    let once = related.filter(|artifact| paths.insert(&*artifact.path));
+    once.map(|artifact| BoardLine::Artifact(artifact, state)).collect()
+}
+
+fn state_lines<'a>(state: &BoardState, task: &'a Task) -> Vec<StateLine<'a>> {
+    let mut lines = Vec::new();
+    let mut say = |label, text: Cow<'a, str>| lines.push(StateLine { label, text });
+    if task.needs_review {
+        let by = task.reviewer.as_ref().map_or_else(String::new, |agent| format!(" by {agent}"));
+        say("before it is completed: ", format!("it is reviewed{by}").into());
+    }
+    if let Some(result) = &task.result {
+        say("result: ", result_text(result).into());
+    }
+    if let Some(failure) = &task.failure {
+        say("failed: ", (&**failure).into());
+    }
+    if let Some(verdict) = task.review_status {
+        let by = task.reviewed_by.as_deref().unwrap_or("nobody");
+        let comments = task.review_comments.as_deref().map_or_else(String::new, |comments| format!(": {comments}"));
+        say("review: ", format!("{} by {by}{comments}", name_of(&verdict)).into());
+    }
+    let mut status = task.status.to_string();
+    if let Some(agent) = &task.assigned_to {
+        status.push_str(&format!(", {agent}'s"));
+    }
+    if task.attempt > 1 {
+        status.push_str(&format!(", attempt {}", task.attempt));
+    }
+    if let Some(cancelled) = &task.cancellation {
+        let cause = cancelled.cause.map_or_else(String::new, |cause| format!(" ({cause})"));
+        status.push_str(&format!(", {}{cause}", name_of(&cancelled.reason)));
+    }
+    say("status: ", status.into());
+    for hindrance in state.hindrances(task.id) {
+        say("cannot go on: ", hindrance.to_string().into());
+    }
+    if let Some(ended) = state.info().map(|info| info.status).filter(|status| *status != BoardStatus::Active) {
+        say("board: ", ended.to_string().into());
+    }
+    lines
+}
+
+/// A word of the board's language, as it is stored.
+fn name_of(word: &impl serde::Serialize) -> String {
+    serde_json::to_value(word).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn result_text(result: &corkboard_core::board::TaskResult) -> String {
+    let next = result.next_steps.iter().map(|step| format!("\nnext: {step}"));
+    [result.summary.clone()].into_iter().chain(next).collect()
+}
+
+impl BoardLine<'_> {
+    /// By which it is ordered among its like.
+    pub(super) fn number(&self) -> u64 {
+        match self {
+            Self::Constraint(number, _) => *number,
+            Self::Decision(decision) => decision.id.0,
+            Self::Discovery(discovery) => discovery.id.0,
+            Self::Result(task) => task.id.0,
+            Self::Artifact(artifact, _) => artifact.id.0,
+        }
+    }
+
+    /// Written out, if any of it fits.
+    pub(super) fn render(&self, most: u64) -> Option<Rendered> {
+        match self {
+            Self::Constraint(_, text) => item::listed("", Body::Text(text), most),
+            Self::Decision(decision) => {
+                let Decision { question, choice, alternatives, rationale, .. } = decision;
+                let mut text = format!("{question} -> {choice}");
+                if !rationale.trim().is_empty() {
+                    text.push_str(&format!("\nbecause: {rationale}"));
+                }
+                if !alternatives.is_empty() {
+                    text.push_str(&format!("\ninstead of: {}", alternatives.join("; ")));
+                }
+                if !decision.reversible {
+                    text.push_str("\ncannot be taken back");
+                }
+                let label = said_by(&decision.id.to_string(), &decision.made_by);
+                item::listed(&label, Body::Text(&text), most)
+            }
+            Self::Discovery(discovery) => {
+                let what = format!("{} {}", discovery.id, name_of(&discovery.kind));
+                item::listed(&said_by(&what, &discovery.discovered_by), Body::Text(&discovery.content), most)
+            }
+            Self::Result(task) => {
+                let mut text = task.title.to_string();
+                match (task.status, &task.result, &task.failure) {
+                    (TaskStatus::Failed, _, Some(failure)) => text.push_str(&format!("\n{failure}")),
+                    (_, Some(result), _) => text.push_str(&format!("\n{}", result_text(result))),
+                    _ => {}
+                }
+                item::listed(&format!("{} {}: ", task.id, task.status), Body::Text(&text), most)
+            }
+            Self::Artifact(artifact, state) => {
+                let newest = state.artifact_at(&artifact.path).unwrap_or(artifact);
+                let mut label = format!("{} {} ", newest.id, name_of(&newest.kind));
+                item::push_key(&mut label, &newest.path);
+                if newest.version > 1 {
+                    label.push_str(&format!(" version {}", newest.version));
+                }
+                if let Some(task) = newest.associated_task {
+                    label.push_str(&format!(" of {task}"));
+                }
+                label.push_str(": ");
+                let mut text = newest.description.clone();
+                if let Some(content) = &newest.content {
+                    text.push_str(&format!("\n{content}"));
+                }
+                item::listed(&label, Body::Text(&text), most)
+            }
+        }
+    }
+}
+
+impl fmt::Display for BoardLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Constraint(number, _) => write!(f, "constraint {number}"),
+            Self::Decision(decision) => decision.id.fmt(f),
+            Self::Discovery(discovery) => discovery.id.fmt(f),
+            Self::Result(task) => task.id.fmt(f),
+            Self::Artifact(artifact, _) => f.write_str(&artifact.path),
+        }
+    }
+}
+
+fn said_by(what: &str, who: &str) -> String {
+    let mut label = format!("{what} by ");
+    item::push_key(&mut label, who);
+    label.push_str(": ");
+    label
+}

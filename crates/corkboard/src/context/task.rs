@@ -1,0 +1,117 @@
+//! The sections of a board: its goal and constraints, and what concerns a task.
+
+use super::SectionName;
+use super::board::{BoardLine, BoardLines, TaskLines};
+use super::compose::{Composed, PREAMBLE, assemble};
+use super::item::{self, Body, Rendered};
+use super::section::Section;
+use super::shares::Shares;
+use super::tokens;
+
+/// A board's goal and constraints, and what concerns a task, within a budget. Nothing here waits, reads a clock or draws a
+/// number.
+pub(super) fn compose(lines: &BoardLines<'_>, budget: u64) -> Composed {
+    let shares = Shares::of(budget);
+    let mut used = tokens::count(PREAMBLE);
+    let goal = goal(lines, shares.reach(SectionName::Goal).saturating_sub(used));
+    used += goal.tokens();
+    let room = shares.reach(SectionName::Constraints).saturating_sub(used);
+    let constraints = list(SectionName::Constraints, &lines.constraints, room, shares.item());
+    used += constraints.tokens();
+    let mut sections = vec![goal, constraints];
+    if let Some(task) = &lines.task {
+        sections.extend(task_sections(task, &shares, used, shares.item()));
+    }
+    assemble(sections, budget)
+}
+
+/// The board's goal.
+pub(super) fn goal(lines: &BoardLines<'_>, room: u64) -> Section {
+    let mut section = Section::new(SectionName::Goal, room);
+    if !lines.goal.trim().is_empty() {
+        let rendered = item::block(Body::Text(lines.goal), section.left());
+        section.push("the goal", rendered, 0);
+    }
+    section
+}
+
+/// What concerns a task, in room of which some is used already. What a section leaves goes to those after it, never to those
+/// before it: what changes late in the text moves nothing above it.
+pub(super) fn task_sections(lines: &TaskLines<'_>, shares: &Shares, mut used: u64, most: u64) -> Vec<Section> {
+    let lists = [
+        (SectionName::Decisions, &lines.decisions),
+        (SectionName::Discoveries, &lines.discoveries),
+        (SectionName::Results, &lines.results),
+        (SectionName::Artifacts, &lines.artifacts),
+    ];
+    let mut sections = Vec::new();
+    for (name, lines) in lists {
+        let section = list(name, lines, shares.reach(name).saturating_sub(used), most);
+        used += section.tokens();
+        sections.push(section);
+    }
+    sections.push(task(lines, shares.reach(SectionName::Task).saturating_sub(used), most));
+    sections
+}
+
+/// As many lines as fit, the best first taken, shown in the order of their numbers; then how many there are, if that is not
+/// all.
+pub(super) fn list(name: SectionName, lines: &[BoardLine<'_>], room: u64, most: u64) -> Section {
+    let mut section = Section::new(name, room);
+    let (mut taken, mut tokens) = (Vec::new(), 0);
+    for line in lines {
+        match line.render(most) {
+            Some(rendered) if tokens + rendered.tokens <= section.left() => {
+                tokens += rendered.tokens;
+                taken.push((*line, rendered));
+            }
+            _ => break,
+        }
+    }
+    while taken.len() < lines.len()
+        && let Some(mark) = shown_of(taken.len(), lines.len())
+    {
+        if tokens + mark.tokens <= section.left() {
+            section.mark(mark);
+            break;
+        }
+        let Some((_, last)) = taken.pop() else { break };
+        tokens -= last.tokens;
+    }
+    let rest = lines.get(taken.len()..).unwrap_or_default();
+    taken.sort_by_key(|(line, _)| line.number());
+    for (line, rendered) in taken {
+        section.push(line, Some(rendered), 0);
+    }
+    section.leave_out_rest(rest.len(), rest.iter());
+    section
+}
+
+/// The line that says that not all is shown.
+fn shown_of(shown: usize, all: usize) -> Option<Rendered> {
+    item::listed(&format!("[{shown} of {all} shown]"), Body::Text(""), u64::MAX)
+}
+
+/// The task itself: what is to be done, then how far it is. Long descriptions give way to how far it is.
+fn task(lines: &TaskLines<'_>, room: u64, most: u64) -> Section {
+    let mut section = Section::new(SectionName::Task, room);
+    let task = lines.task;
+    let title = item::listed(&format!("{}: ", task.id), Body::Text(&task.title), most);
+    section.push(task.id, title, 0);
+    let mut state = Vec::new();
+    let mut kept = 0;
+    for line in &lines.state {
+        let rendered = item::listed(line.label, Body::Text(&line.text), most);
+        kept += rendered.as_ref().map_or(0, |rendered| rendered.tokens);
+        state.push((line.label, rendered));
+    }
+    if !task.description.trim().is_empty() {
+        let left = section.left().saturating_sub(kept);
+        let description = item::listed("description: ", Body::Text(&task.description), left);
+        section.push("the description", description, 0);
+    }
+    for (label, rendered) in state {
+        section.push(label.trim_end_matches(": "), rendered, 0);
+    }
+    section
+}

@@ -1,0 +1,57 @@
+//! What a model is told to do next when a board refuses what it asked for.
+
+use corkboard_core::Refusal;
+use corkboard_core::board::TaskStatus;
+
+use super::{ToolContext, ToolError};
+use crate::Error;
+
+/// The error, with what to do next where that is known.
+pub(super) fn advised(error: Error, context: &ToolContext) -> ToolError {
+    let advice = match &error {
+        Error::Refused(refusal) => advice(refusal, context),
+        _ => None,
+    };
+    match advice {
+        Some(advice) => ToolError::Advised { error, advice },
+        None => ToolError::Memory(error),
+    }
+}
+
+fn advice(refusal: &Refusal, context: &ToolContext) -> Option<String> {
+    const NEXT: &str = "Call claim_task without a task to get one that is ready";
+    let own = context.actor.as_ref().map_or(context.agent.as_str(), |actor| actor.principal.as_str());
+    Some(match refusal {
+        Refusal::NoBoard => "Check the board's id, or make one by create_board".into(),
+        Refusal::BoardEnded { .. } => "Stop: there is nothing more to do on it".into(),
+        Refusal::NotOnBoard { what, .. } => format!("Use the id of a {what} as board_status and board_context show it"),
+        Refusal::TaskMove { task, from, .. } => match from {
+            TaskStatus::Pending | TaskStatus::Assigned => {
+                format!(r#"Claim it first: claim_task {{"task":"{task}"}}"#)
+            }
+            TaskStatus::Blocked => format!(r#"Go on first: update_task {{"task":"{task}","status":"in_progress"}}"#),
+            TaskStatus::Review => "Wait until it was reviewed, or do something else meanwhile".into(),
+            TaskStatus::InProgress => "Wait until whoever works on it is done".into(),
+            TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled => {
+                format!("It is finished: leave it. {NEXT}")
+            }
+        },
+        Refusal::NotReady { .. } => format!("Wait until that is done. {NEXT}"),
+        Refusal::TaskHeld { task, holder, .. } if holder.as_str() == own => {
+            format!(r#"You have it already: go on with it, beginning with board_context {{"task":"{task}"}}"#)
+        }
+        Refusal::TaskHeld { .. } => format!("Leave it to them. {NEXT}"),
+        Refusal::Fenced { what, holder: Some(holder), .. } if what == "orchestrator" => {
+            format!("{holder} runs this board: stop, or work on a task of it")
+        }
+        Refusal::Fenced { holder: Some(_), .. } => format!("It was given to another: stop working on it. {NEXT}"),
+        Refusal::Fenced { what, holder: None, .. } => {
+            format!(r#"Claim it before you go on: claim_task {{"task":"{what}"}}"#)
+        }
+        Refusal::AlreadyBegun { .. } => "Add a new task instead".into(),
+        Refusal::NotAuthor { .. } => "Record your own decision without supersedes".into(),
+        Refusal::Superseded { by, .. } => format!("Look at {by}, which holds now"),
+        Refusal::AlreadyChosen { .. } => "Go on with that branch".into(),
+        _ => return None,
+    })
+}

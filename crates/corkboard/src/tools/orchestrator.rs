@@ -1,0 +1,140 @@
+//! Seed 002's tools for whoever runs a board: who does what, what it is worth, and which way to go.
+
+use corkboard_core::Role;
+use corkboard_core::board::{ChoiceId, ReviewStatus, TaskId, TaskStatus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::board::ready;
+use super::definition::{TypedTool, tool};
+use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
+use crate::context::escaped_line;
+
+tool!(
+    /// `assign_task`: says who is to do a task, or to review it.
+    AssignTaskTool
+);
+tool!(
+    /// `review_task`: says what a task under review is worth.
+    ReviewTaskTool
+);
+tool!(
+    /// `choose_branch`: decides between branches.
+    ChooseBranchTool
+);
+
+/// What `assign_task` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AssignTask {
+    board: Option<String>,
+    #[schemars(with = "String")]
+    task: TaskId,
+    agent: String,
+    /// To review it, not to do it.
+    review: Option<bool>,
+}
+
+/// What `review_task` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReviewTask {
+    board: Option<String>,
+    #[schemars(with = "String")]
+    task: TaskId,
+    #[schemars(with = "Verdict")]
+    status: ReviewStatus,
+    comments: Option<String>,
+}
+
+/// [`ReviewStatus`], for its schema.
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum Verdict {
+    Approved,
+    NeedsRework,
+    Rejected,
+}
+
+/// What `choose_branch` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ChooseBranch {
+    board: Option<String>,
+    #[schemars(with = "String")]
+    choice: ChoiceId,
+    option: String,
+    rationale: Option<String>,
+}
+
+impl TypedTool for AssignTaskTool {
+    type Input = AssignTask;
+    const NAME: &'static str = "assign_task";
+    const DESCRIPTION: &'static str = "Say which agent is to do a task.";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+
+    fn example() -> Value {
+        json!({"task": "T-1", "agent": "dev-1"})
+    }
+
+    async fn run(&self, input: AssignTask, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let AssignTask { board, task, agent, review } = input;
+        let board = context.board(&self.corkboard, Self::NAME, board.as_deref(), Role::Orchestrator)?;
+        let shown = escaped_line(&agent);
+        let text = if review == Some(true) {
+            board.assign_review(task, &agent).await?;
+            format!("{shown} is to review {task}.")
+        } else {
+            board.assign_task(task, &agent).await?;
+            format!("{shown} is to do {task}: claim_task gives it to them.")
+        };
+        Ok(ToolOutput::new(text, json!({"task": task, "agent": agent})))
+    }
+}
+
+impl TypedTool for ReviewTaskTool {
+    type Input = ReviewTask;
+    const NAME: &'static str = "review_task";
+    const DESCRIPTION: &'static str = "Say what a task in review is worth. rejected means that it failed.";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+
+    fn example() -> Value {
+        json!({"task": "T-2", "status": "needs_rework", "comments": "Tests are missing"})
+    }
+
+    async fn run(&self, input: ReviewTask, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let ReviewTask { board, task, status, comments } = input;
+        let board = context.board(&self.corkboard, Self::NAME, board.as_deref(), Role::Orchestrator)?;
+        let now = board.review_task(task, status, comments).await?;
+        let view = board.view().await?;
+        let text = match (now, &view.task(task)?.assigned_to) {
+            (TaskStatus::InProgress, Some(agent)) => format!("{task} is {agent}'s to do better."),
+            _ => format!("{task} is {now}. {}", ready(&view)),
+        };
+        Ok(ToolOutput::new(text, json!({"task": task, "status": now})))
+    }
+}
+
+impl TypedTool for ChooseBranchTool {
+    type Input = ChooseBranch;
+    const NAME: &'static str = "choose_branch";
+    const DESCRIPTION: &'static str = "Decide a choice; the other branches are cancelled.";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+
+    fn example() -> Value {
+        json!({"choice": "C-1", "option": "jose", "rationale": "maintained"})
+    }
+
+    async fn run(&self, input: ChooseBranch, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let ChooseBranch { board, choice, option, rationale } = input;
+        let board = context.board(&self.corkboard, Self::NAME, board.as_deref(), Role::Orchestrator)?;
+        let cancelled = board.choose(choice, &option, rationale).await?;
+        let names: Vec<String> = cancelled.iter().map(ToString::to_string).collect();
+        let losers = if names.is_empty() { String::new() } else { format!(" Cancelled: {}.", names.join(", ")) };
+        let text = format!("{choice} is decided: {}.{losers} {}", escaped_line(&option), ready(&board.view().await?));
+        Ok(ToolOutput::new(text, json!({"choice": choice, "option": option, "cancelled": cancelled})))
+    }
+}

@@ -1,0 +1,187 @@
+//! Seed 002's tools for planning: a board, and tasks that depend on one another.
+
+use corkboard_core::Role;
+use corkboard_core::board::{FailurePolicy, NewBoard, NewBranch, NewChoice, NewTask, TriggerRule};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::definition::{TypedTool, tool};
+use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
+use crate::context::escaped_line;
+
+tool!(
+    /// `create_board`: begins a set of tasks.
+    CreateBoardTool
+);
+tool!(
+    /// `add_tasks`: adds tasks and choices, all of them or none.
+    AddTasksTool
+);
+
+/// What `create_board` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CreateBoard {
+    name: String,
+    goal: String,
+    constraints: Option<Vec<String>>,
+    memory_cores: Option<Vec<String>>,
+}
+
+/// What `add_tasks` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AddTasks {
+    board: Option<String>,
+    tasks: Vec<PlannedTask>,
+    choices: Option<Vec<PlannedChoice>>,
+}
+
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct PlannedTask {
+    /// Others here depend on it by this.
+    key: Option<String>,
+    title: String,
+    description: Option<String>,
+    /// Keys or ids.
+    depends_on: Option<Vec<String>>,
+    needs_review: Option<bool>,
+    /// Higher first.
+    priority: Option<i32>,
+    retry_limit: Option<u32>,
+    #[schemars(with = "Option<Begin>")]
+    trigger_rule: Option<TriggerRule>,
+    #[schemars(with = "Option<OnFailure>")]
+    on_failure: Option<FailurePolicy>,
+}
+
+/// [`TriggerRule`], for its schema.
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum Begin {
+    AllSuccess,
+    AllDone,
+    OneSuccess,
+    OneFailed,
+    NoneFailed,
+    NoneFailedMinOneSuccess,
+}
+
+/// [`FailurePolicy`], for its schema.
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum OnFailure {
+    SkipDependents,
+    FailFast,
+    Continue,
+}
+
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct PlannedChoice {
+    question: String,
+    options: Vec<PlannedBranch>,
+}
+
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct PlannedBranch {
+    name: String,
+    /// With which it begins.
+    tasks: Vec<String>,
+}
+
+impl TypedTool for CreateBoardTool {
+    type Input = CreateBoard;
+    const NAME: &'static str = "create_board";
+    const DESCRIPTION: &'static str = "Begin a board: the shared memory of tasks that several agents work on.";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+
+    fn example() -> Value {
+        json!({"name": "Auth", "goal": "Add JWT to the API", "constraints": ["No breaking changes"]})
+    }
+
+    async fn run(&self, input: CreateBoard, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let new = NewBoard {
+            name: input.name,
+            goal: input.goal,
+            constraints: input.constraints.unwrap_or_default(),
+            memory_core_refs: input.memory_cores.unwrap_or_default(),
+            ..NewBoard::default()
+        };
+        let actor = context.board_actor(Role::Orchestrator);
+        let board = self.corkboard.create_board(new).acting_as(actor).await?;
+        let text = format!("Made board {}. Name it in the calls that follow; add_tasks is next.", board.id());
+        Ok(ToolOutput::new(text, json!({"board": board.id()})))
+    }
+}
+
+impl TypedTool for AddTasksTool {
+    type Input = AddTasks;
+    const NAME: &'static str = "add_tasks";
+    const DESCRIPTION: &'static str = "Add tasks, and choices between branches of them, all or none. A branch begins when \
+        choose_branch has chosen it.";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+
+    fn example() -> Value {
+        json!({"tasks": [{"key": "design", "title": "Design the schema"},
+            {"title": "Build it", "depends_on": ["design"], "needs_review": true}]})
+    }
+
+    async fn run(&self, input: AddTasks, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let AddTasks { board, tasks, choices } = input;
+        let choices = choices.unwrap_or_default();
+        if tasks.is_empty() && choices.is_empty() {
+            return Err(Self::invalid("there are no tasks in it"));
+        }
+        let board = context.board(&self.corkboard, Self::NAME, board.as_deref(), Role::Orchestrator)?;
+        let keys: Vec<Option<String>> = tasks.iter().map(|task| task.key.clone()).collect();
+        let new = tasks.into_iter().map(PlannedTask::into_new).collect();
+        let (tasks, choices) = board.add_tasks(new, choices.into_iter().map(PlannedChoice::into_new).collect()).await?;
+        let named = tasks.iter().zip(&keys).map(|(id, key)| match key {
+            Some(key) => format!("{id} ({})", escaped_line(key)),
+            None => id.to_string(),
+        });
+        let all: Vec<String> = named.chain(choices.iter().map(ToString::to_string)).collect();
+        let by_key: Map<String, Value> =
+            tasks.iter().zip(keys).filter_map(|(id, key)| Some((key?, json!(id)))).collect();
+        let data = json!({"tasks": tasks, "keys": by_key, "choices": choices});
+        Ok(ToolOutput::new(format!("Added {}.", all.join(", ")), data))
+    }
+}
+
+impl PlannedTask {
+    fn into_new(self) -> NewTask {
+        NewTask {
+            key: self.key,
+            title: self.title,
+            description: self.description.unwrap_or_default(),
+            depends_on: self.depends_on.unwrap_or_default().iter().map(|on| on.as_str().into()).collect(),
+            trigger_rule: self.trigger_rule.unwrap_or_default(),
+            on_failure: self.on_failure,
+            priority: self.priority.unwrap_or_default(),
+            needs_review: self.needs_review.unwrap_or_default(),
+            retry_limit: self.retry_limit.unwrap_or_default(),
+            ..NewTask::default()
+        }
+    }
+}
+
+impl PlannedChoice {
+    fn into_new(self) -> NewChoice {
+        let branch = |branch: PlannedBranch| NewBranch {
+            name: branch.name,
+            tasks: branch.tasks.iter().map(|task| task.as_str().into()).collect(),
+        };
+        NewChoice { question: self.question, options: self.options.into_iter().map(branch).collect() }
+    }
+}

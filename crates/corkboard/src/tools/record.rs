@@ -1,0 +1,191 @@
+//! Seed 002's tools for what workers find out: decisions, discoveries, artifacts.
+
+use corkboard_core::Role;
+use corkboard_core::board::{ArtifactType, DecisionId, DiscoveryType, NewArtifact, NewDecision, NewDiscovery, TaskId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::board::heard;
+use super::definition::{TypedTool, tool};
+use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
+use crate::Board;
+
+tool!(
+    /// `record_decision`: a choice that others must know of.
+    RecordDecisionTool
+);
+tool!(
+    /// `record_discovery`: something that others must know.
+    RecordDiscoveryTool
+);
+tool!(
+    /// `record_artifact`: something that was made.
+    RecordArtifactTool
+);
+
+/// What `record_decision` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RecordDecision {
+    question: String,
+    choice: String,
+    rationale: Option<String>,
+    alternatives: Option<Vec<String>>,
+    /// All if left out.
+    #[schemars(with = "Option<Vec<String>>")]
+    affects_tasks: Option<Vec<TaskId>>,
+    reversible: Option<bool>,
+    /// Your decision that no longer holds.
+    #[schemars(with = "Option<String>")]
+    supersedes: Option<DecisionId>,
+}
+
+/// What `record_discovery` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RecordDiscovery {
+    content: String,
+    #[serde(rename = "type")]
+    #[schemars(with = "Option<Discovered>")]
+    kind: Option<DiscoveryType>,
+    /// All if left out.
+    #[schemars(with = "Option<Vec<String>>")]
+    affects_tasks: Option<Vec<TaskId>>,
+    /// The memory core that should keep it.
+    promote_to_core: Option<String>,
+}
+
+/// [`DiscoveryType`], for its schema.
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum Discovered {
+    Constraint,
+    Opportunity,
+    Risk,
+    Insight,
+}
+
+/// What `record_artifact` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RecordArtifact {
+    path: String,
+    #[serde(rename = "type")]
+    #[schemars(with = "Option<Made>")]
+    kind: Option<ArtifactType>,
+    description: Option<String>,
+    /// Yours if left out.
+    #[schemars(with = "Option<String>")]
+    task: Option<TaskId>,
+    /// The text itself, if it is short.
+    content: Option<String>,
+}
+
+/// [`ArtifactType`], for its schema.
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum Made {
+    File,
+    Code,
+    Document,
+    Config,
+    Test,
+}
+
+impl TypedTool for RecordDecisionTool {
+    type Input = RecordDecision;
+    const NAME: &'static str = "record_decision";
+    const DESCRIPTION: &'static str = "Tell all workers of a choice you made, and why.";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+
+    fn example() -> Value {
+        json!({"question": "Which JWT library?", "choice": "jose", "alternatives": ["jsonwebtoken"],
+            "rationale": "maintained", "affects_tasks": ["T-2"]})
+    }
+
+    async fn run(&self, input: RecordDecision, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
+        let supersedes = input.supersedes;
+        let decision = NewDecision {
+            question: input.question,
+            choice: input.choice,
+            alternatives: input.alternatives.unwrap_or_default(),
+            rationale: input.rationale.unwrap_or_default(),
+            affects_tasks: input.affects_tasks.unwrap_or_default(),
+            reversible: input.reversible,
+            supersedes,
+        };
+        let id = board.record_decision(decision).await?;
+        heard(&board).await?;
+        let instead = supersedes.map_or_else(String::new, |old| format!(" instead of {old}"));
+        Ok(ToolOutput::new(format!("Recorded {id}{instead}."), json!({"id": id})))
+    }
+}
+
+impl TypedTool for RecordDiscoveryTool {
+    type Input = RecordDiscovery;
+    const NAME: &'static str = "record_discovery";
+    const DESCRIPTION: &'static str = "Tell all workers of something you found out.";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+
+    fn example() -> Value {
+        json!({"content": "users has no refresh_token column", "type": "constraint", "affects_tasks": ["T-2"]})
+    }
+
+    async fn run(&self, input: RecordDiscovery, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
+        let discovery = NewDiscovery {
+            content: input.content,
+            kind: input.kind.unwrap_or_default(),
+            affects_tasks: input.affects_tasks.unwrap_or_default(),
+            promote_to_core: input.promote_to_core,
+        };
+        let id = board.record_discovery(discovery).await?;
+        heard(&board).await?;
+        Ok(ToolOutput::new(format!("Recorded {id}."), json!({"id": id})))
+    }
+}
+
+impl TypedTool for RecordArtifactTool {
+    type Input = RecordArtifact;
+    const NAME: &'static str = "record_artifact";
+    const DESCRIPTION: &'static str =
+        "Tell all workers of a file you made or changed. The same path again is its next version.";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+
+    fn example() -> Value {
+        json!({"path": "src/token.rs", "type": "code", "description": "Token service"})
+    }
+
+    async fn run(&self, input: RecordArtifact, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
+        let view = heard(&board).await?;
+        let task = match input.task {
+            Some(task) => Some(task),
+            // What is made by one who holds no task, or several, belongs to the board.
+            None => context.task(&view, None).ok(),
+        };
+        let artifact = NewArtifact {
+            kind: input.kind.unwrap_or_default(),
+            path: input.path,
+            description: input.description.unwrap_or_default(),
+            associated_task: task,
+            content: input.content,
+            ..NewArtifact::default()
+        };
+        record(&board, artifact).await
+    }
+}
+
+async fn record(board: &Board, artifact: NewArtifact) -> Result<ToolOutput, ToolError> {
+    let task = artifact.associated_task;
+    let (id, version) = board.record_artifact(artifact).await?;
+    let of = task.map_or_else(String::new, |task| format!(" of {task}"));
+    let text = format!("Recorded {id}{of}, version {version}.");
+    Ok(ToolOutput::new(text, json!({"id": id, "version": version, "task": task})))
+}

@@ -1,0 +1,116 @@
+//! Seed 002's `board_status`: how far a board is, in a page at most.
+
+use corkboard_core::Role;
+use corkboard_core::board::{Choice, Task, TaskStatus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::board::{counts, mentioned};
+use super::definition::{TypedTool, tool};
+use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
+use crate::BoardView;
+
+/// How many of each are named.
+const NAMED: usize = 10;
+
+tool!(
+    /// `board_status`: how far a board is.
+    BoardStatusTool
+);
+
+/// What `board_status` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BoardStatus {
+    board: Option<String>,
+}
+
+impl TypedTool for BoardStatusTool {
+    type Input = BoardStatus;
+    const NAME: &'static str = "board_status";
+    const DESCRIPTION: &'static str =
+        "See how far a board is: tasks ready, in progress, blocked, in review or failed, and choices to be made.";
+    const EFFECT: ToolEffect = ToolEffect::Reads;
+
+    fn example() -> Value {
+        json!({"board": "auth-1a2b3c4d"})
+    }
+
+    async fn run(&self, input: BoardStatus, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let board = context.board(&self.corkboard, Self::NAME, input.board.as_deref(), Role::Orchestrator)?;
+        let view = board.view().await?;
+        let state = view.state();
+        let ids = |tasks: Vec<&Task>| tasks.into_iter().map(|task| task.id.to_string()).collect::<Vec<_>>();
+        let open: Vec<String> = open_choices(&view).map(|choice| choice.id.to_string()).collect();
+        let failed = state.tasks().filter(|task| task.status == TaskStatus::Failed).collect();
+        let data = json!({
+            "board": board.id(), "rev": view.rev(), "status": view.info()?.status, "outcome": view.info()?.outcome,
+            "tasks": state.task_count(),
+            "by_status": TaskStatus::ALL.map(|status| (status.as_str(), state.count(status))).into_iter()
+                .filter(|(_, count)| *count > 0).collect::<std::collections::BTreeMap<_, _>>(),
+            "ready": ids(view.ready().collect()), "in_progress": ids(view.in_progress().collect()),
+            "blocked": ids(view.blocked().collect()), "needs_review": ids(view.needs_review().collect()),
+            "failed": ids(failed), "open_choices": open,
+        });
+        Ok(ToolOutput::new(page(&view)?, data))
+    }
+}
+
+fn open_choices(view: &BoardView) -> impl Iterator<Item = &Choice> {
+    view.state().choices().map(|choice| &**choice).filter(|choice| choice.chosen.is_none())
+}
+
+fn page(view: &BoardView) -> Result<String, ToolError> {
+    let (info, state) = (view.info()?, view.state());
+    let mut text = format!("{} ({}): {}\n", mentioned(&info.name), info.status, mentioned(&info.goal));
+    text.push_str(&match state.task_count() {
+        0 => "No tasks yet: add_tasks.\n".into(),
+        count => format!("{count} tasks: {}\n", counts(view)),
+    });
+    let plain = |task: &Task| format!("{} {}", task.id, mentioned(&task.title));
+    let said_by = |task: &Task| match &task.assigned_to {
+        Some(agent) => format!("{} ({agent})", plain(task)),
+        None => plain(task),
+    };
+    section(&mut text, "Ready", view.ready(), plain);
+    let assigned = state.tasks().filter(|task| task.status == TaskStatus::Assigned && state.may_begin(task.id));
+    section(&mut text, "Assigned", assigned.collect::<Vec<_>>().into_iter(), said_by);
+    section(&mut text, "In progress", view.in_progress(), said_by);
+    section(&mut text, "Blocked", view.blocked(), |task| {
+        let why: Vec<String> = state.hindrances(task.id).iter().map(ToString::to_string).collect();
+        format!("{}: {}", said_by(task), mentioned(&why.join("; ")))
+    });
+    section(&mut text, "In review", view.needs_review(), |task| {
+        let summary = task.result.as_ref().map_or("", |result| &result.summary);
+        format!("{}: {}", said_by(task), mentioned(summary))
+    });
+    let failed: Vec<&Task> = state.tasks().filter(|task| task.status == TaskStatus::Failed).collect();
+    section(&mut text, "Failed", failed.into_iter(), |task| {
+        format!("{}: {}", said_by(task), mentioned(task.failure.as_deref().unwrap_or_default()))
+    });
+    let open: Vec<&Choice> = open_choices(view).collect();
+    section(&mut text, "To decide", open.into_iter(), |choice| {
+        let options: Vec<String> = choice.options.iter().take(NAMED).map(|branch| mentioned(&branch.name)).collect();
+        format!("{} {}: {}", choice.id, mentioned(&choice.question), options.join(" | "))
+    });
+    let is_done = state.task_count() > 0 && state.tasks().all(|task| task.status.is_finished());
+    if is_done {
+        text.push_str("Everything is finished.\n");
+    }
+    text.truncate(text.trim_end().len());
+    Ok(text)
+}
+
+/// The first of many, a line each.
+fn section<T>(text: &mut String, name: &str, mut items: impl ExactSizeIterator<Item = T>, line: impl Fn(T) -> String) {
+    let count = items.len();
+    if count == 0 {
+        return;
+    }
+    text.push_str(&format!("{name}:\n"));
+    items.by_ref().take(NAMED).for_each(|item| text.push_str(&format!("  {}\n", line(item))));
+    if count > NAMED {
+        text.push_str(&format!("  and {} more\n", count - NAMED));
+    }
+}

@@ -1,0 +1,205 @@
+//! Seed 002's tools for workers: what to know of a task, taking it, and saying what came of it.
+
+use std::time::Duration;
+
+use corkboard_core::Role;
+use corkboard_core::board::{Lease, TaskId, TaskResult, TaskStatus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::board::{counts, heard, mentioned, ready};
+use super::definition::{TypedTool, tool};
+use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
+
+tool!(
+    /// `board_context`: what whoever works on a task needs to know.
+    BoardContextTool
+);
+tool!(
+    /// `claim_task`: takes a task to work on it.
+    ClaimTaskTool
+);
+tool!(
+    /// `update_task`: says how it goes.
+    UpdateTaskTool
+);
+tool!(
+    /// `complete_task`: says that a task is done.
+    CompleteTaskTool
+);
+
+/// What `board_context` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BoardContext {
+    /// Yours if left out.
+    #[schemars(with = "Option<String>")]
+    task: Option<TaskId>,
+    /// Tokens.
+    budget: Option<u64>,
+}
+
+/// What `claim_task` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ClaimTask {
+    /// The next one if left out.
+    #[schemars(with = "Option<String>")]
+    task: Option<TaskId>,
+}
+
+/// What `update_task` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UpdateTask {
+    #[schemars(with = "Option<String>")]
+    task: Option<TaskId>,
+    status: Update,
+    /// For blocked and failed.
+    reason: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Update {
+    InProgress,
+    Blocked,
+    Pending,
+    Failed,
+}
+
+impl From<Update> for TaskStatus {
+    fn from(update: Update) -> Self {
+        match update {
+            Update::InProgress => Self::InProgress,
+            Update::Blocked => Self::Blocked,
+            Update::Pending => Self::Pending,
+            Update::Failed => Self::Failed,
+        }
+    }
+}
+
+/// What `complete_task` takes.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CompleteTask {
+    #[schemars(with = "Option<String>")]
+    task: Option<TaskId>,
+    /// What was done, for those who build on it.
+    summary: String,
+    next_steps: Option<Vec<String>>,
+}
+
+impl TypedTool for BoardContextTool {
+    type Input = BoardContext;
+    const NAME: &'static str = "board_context";
+    const DESCRIPTION: &'static str = "Read what you need for a task: goal, constraints, decisions, discoveries, results of \
+        earlier tasks, artifacts, and the task itself. Read it after claiming and whenever you come back.";
+    const EFFECT: ToolEffect = ToolEffect::Reads;
+
+    fn example() -> Value {
+        json!({"task": "T-2"})
+    }
+
+    async fn run(&self, input: BoardContext, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
+        let task = context.task(&heard(&board).await?, input.task)?;
+        let shown = board.context_for_task(task, input.budget).await?;
+        let data = json!({
+            "task": task, "tokens": shown.tokens, "budget": shown.budget, "rev": shown.rev, "sections": shown.sections
+        });
+        Ok(ToolOutput::new(shown.text, data))
+    }
+}
+
+impl TypedTool for ClaimTaskTool {
+    type Input = ClaimTask;
+    const NAME: &'static str = "claim_task";
+    const DESCRIPTION: &'static str = "Take a task to work on it. It is yours for 15 minutes after your last call.";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+
+    fn example() -> Value {
+        json!({})
+    }
+
+    async fn run(&self, input: ClaimTask, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
+        let asked = context.task.as_deref().filter(|task| !task.is_empty()).map(str::parse).transpose();
+        let asked = input.task.or(asked.map_err(|error| ToolError::Failed { message: format!("{error}") })?);
+        let claimed = board.claim_task(asked, Duration::from_millis(Lease::TOOL_MS)).await?;
+        let view = heard(&board).await?;
+        let Some(claimed) = claimed else {
+            let finished = view.state().tasks().all(|task| task.status.is_finished());
+            let what = if finished { "nothing is left to do" } else { "try again later" };
+            let text = format!("Nothing is ready: {what}. Tasks: {}.", counts(&view));
+            return Ok(ToolOutput::new(text, json!({"task": null})));
+        };
+        let task = view.task(claimed.task)?;
+        let text = format!(
+            "{} is yours: {}. Read board_context now; end with complete_task, or with update_task if you cannot.",
+            task.id,
+            mentioned(&task.title)
+        );
+        let data = json!({
+            "task": task.id, "title": task.title, "attempt": claimed.attempt, "epoch": claimed.epoch,
+            "deadline": claimed.deadline
+        });
+        Ok(ToolOutput::new(text, data))
+    }
+}
+
+impl TypedTool for UpdateTaskTool {
+    type Input = UpdateTask;
+    const NAME: &'static str = "update_task";
+    const DESCRIPTION: &'static str = "Say how your task goes: in_progress (you work on it), blocked (you cannot go on for \
+        now), pending (you give it back), failed (it does not work).";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+
+    fn example() -> Value {
+        json!({"status": "blocked", "reason": "the database is down"})
+    }
+
+    async fn run(&self, input: UpdateTask, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let UpdateTask { task, status, reason } = input;
+        if matches!(status, Update::Blocked | Update::Failed) && reason.as_deref().unwrap_or_default().trim().is_empty()
+        {
+            return Err(Self::invalid(format!("{} needs a reason", json!(status))));
+        }
+        let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
+        let task = context.task(&heard(&board).await?, task)?;
+        let now = board.update_task_status(task, status.into(), reason, None).await?;
+        let text = match (status, now) {
+            (Update::Pending, _) => format!("{task} is given back: stop working on it."),
+            (Update::Failed, TaskStatus::Pending) => format!("{task} failed, and will be tried again."),
+            _ => format!("{task} is {now}."),
+        };
+        Ok(ToolOutput::new(text, json!({"task": task, "status": now})))
+    }
+}
+
+impl TypedTool for CompleteTaskTool {
+    type Input = CompleteTask;
+    const NAME: &'static str = "complete_task";
+    const DESCRIPTION: &'static str = "Say that your task is done.";
+    const EFFECT: ToolEffect = ToolEffect::Writes;
+
+    fn example() -> Value {
+        json!({"summary": "Token service with RS256", "next_steps": ["Add middleware"]})
+    }
+
+    async fn run(&self, input: CompleteTask, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let CompleteTask { task, summary, next_steps } = input;
+        let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
+        let task = context.task(&heard(&board).await?, task)?;
+        let result = TaskResult { summary, next_steps: next_steps.unwrap_or_default() };
+        let now = board.complete_task(task, result, None).await?;
+        let done = match now {
+            TaskStatus::Review => "waits for review".into(),
+            other => format!("is {other}"),
+        };
+        let text = format!("{task} {done}. {}", ready(&board.view().await?));
+        Ok(ToolOutput::new(text, json!({"task": task, "status": now})))
+    }
+}
