@@ -15,7 +15,7 @@ Examples:
   cork tools list --set memory
   cork tools list --format openai > tools.json")]
 pub(crate) struct List {
-    /// Only these sets: scratchpad, memory, anthropic [default: scratchpad and memory]
+    /// Only these sets: scratchpad, memory, notebook, worker, orchestrator, anthropic [default: scratchpad and memory]
     #[arg(long = "set", value_name = "SET", value_parser = set_argument)]
     sets: Vec<ToolSet>,
 
