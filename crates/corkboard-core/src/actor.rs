@@ -46,6 +46,17 @@ pub enum Role {
     Admin,
 }
 
+impl ActorKind {
+    /// Its stored name.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Human => "human",
+            Self::Service => "service",
+        }
+    }
+}
+
 impl Role {
     /// As it is written.
     pub fn as_str(self) -> &'static str {

@@ -241,6 +241,13 @@ pub struct EntryData {
 }
 
 impl EntryData {
+    /// Whether nothing is stored of it but the fields that every entry has.
+    pub(crate) fn has_only_what_all_have(&self) -> bool {
+        let Self { kind, importance, tags, custom, expires_at, session, .. } = self;
+        let nothing = tags.is_empty() && custom.is_none() && expires_at.is_none() && session.is_none();
+        nothing && kind.is_default() && is_half(importance)
+    }
+
     /// The bytes that count against the limits.
     pub fn bytes(&self) -> u64 {
         let tags: usize = self.tags.iter().map(|tag| tag.len()).sum();

@@ -1,6 +1,5 @@
 //! Validated names and ids.
 
-use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::borrow::Borrow;
@@ -274,7 +273,7 @@ impl SpaceId {
 
     /// The agent whose memory this is.
     pub fn as_agent(&self) -> Option<AgentId> {
-        matches!(self.kind(), Some(SpaceKind::Agent)).then(|| AgentId(Arc::from(self.name().to_owned())))
+        matches!(self.kind(), Some(SpaceKind::Agent)).then(|| AgentId(Arc::from(self.name())))
     }
 }
 

@@ -23,6 +23,7 @@ mod context;
 mod entry;
 mod id;
 mod idempotency;
+mod json;
 mod limits;
 mod note;
 mod record;

@@ -37,6 +37,11 @@ impl<E, R> Commit<E, R> {
     pub fn new(at: Timestamp, actor: Actor, answered: Option<(IdempotencyKey, R)>, events: Vec<E>) -> Self {
         Self { v: FORMAT_VERSION, at, actor, answered, events }
     }
+
+    /// The format that it was made in.
+    pub(crate) fn version(&self) -> u32 {
+        self.v
+    }
 }
 
 impl<E: Serialize + DeserializeOwned, R: Serialize + DeserializeOwned> Commit<E, R> {

@@ -198,6 +198,17 @@ pub enum Refusal {
         /// The states that it can move to.
         allowed: Vec<TaskStatus>,
     },
+    /// A task moves to that state, but not by this command: what did not fail is not retried, what is under review is not
+    /// failed by its worker.
+    #[error("{task} is {from}: it can become {to}, but not by this")]
+    NotThisWay {
+        /// Which task.
+        task: TaskId,
+        /// The state that it is in.
+        from: TaskStatus,
+        /// The state that was asked for.
+        to: TaskStatus,
+    },
     /// A task cannot begin yet.
     #[error("{task} cannot begin yet: {}", because(hindrances))]
     NotReady {

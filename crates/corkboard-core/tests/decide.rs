@@ -238,6 +238,7 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         | Refusal::KeyReadsAsId { .. }
         | Refusal::Cycle { .. }
         | Refusal::TaskMove { .. }
+        | Refusal::NotThisWay { .. }
         | Refusal::NotReady { .. }
         | Refusal::AlreadyBegun { .. }
         | Refusal::TaskHeld { .. }

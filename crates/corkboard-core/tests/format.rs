@@ -31,7 +31,7 @@ use corkboard_core::notebook::{
 };
 use corkboard_core::{
     Actor, ActorKind, Content, EntryData, EntryId, EntryMetadata, FORMAT_VERSION, FormatError, IdempotencyKey, Limits,
-    MemoryKind, Note, NoteId, Revisioned, Role, ScopeId,
+    MemoryKind, Note, NoteId, Revisioned, Role, ScopeId, Space,
 };
 use serde_json::Value;
 use uuid::Uuid;
@@ -60,7 +60,9 @@ fn the_log_of_every_version_folds_to_its_snapshot() {
 fn the_current_version_is_still_written_byte_for_byte() {
     let fixture = Fixture::read(FORMAT_VERSION);
     for line in &fixture.log {
-        let again = AgentCommit::decode(line).unwrap().encode().unwrap();
+        let commit = AgentCommit::decode(line).unwrap();
+        let again = commit.encode().unwrap();
+        assert_eq!(text(&AgentState::encode(&commit).unwrap()), text(&again));
         assert_eq!(text(&again), text(line), "the format has changed: see the top of this file");
     }
     let snapshot = Revisioned::<AgentState>::decode(&fixture.snapshot).unwrap();

@@ -245,6 +245,7 @@ impl Error {
                 Refusal::KeyReadsAsId { .. } => ("key_reads_as_id", Invalid),
                 Refusal::Cycle { .. } => ("cycle", Invalid),
                 Refusal::TaskMove { .. } => ("task_move", Conflict),
+                Refusal::NotThisWay { .. } => ("not_this_way", Conflict),
                 Refusal::NotReady { .. } => ("not_ready", Conflict),
                 Refusal::AlreadyBegun { .. } => ("already_begun", Conflict),
                 Refusal::TaskHeld { .. } => ("task_held", Conflict),

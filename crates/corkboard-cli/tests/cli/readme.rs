@@ -1,8 +1,9 @@
 //! What the documents say can be done, and where things are, is so.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::support::{CORK, Sandbox, run};
+use crate::support::{CORK, Ran, Sandbox, run};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -12,18 +13,26 @@ fn document(name: &str) -> String {
     std::fs::read_to_string(root().join(name)).unwrap()
 }
 
-#[test]
-fn the_readmes_shell_examples_run_as_they_stand() {
-    let readme = document("README.md");
-    let blocks = readme.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-    let script: String = blocks.collect();
-    assert!(script.contains("cork memory set"), "the README has shell examples");
-    let sandbox = Sandbox::new();
+/// The shell examples of a document, or of a part of it, as one script.
+fn shell_examples(text: &str) -> String {
+    text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+/// Runs a script in an empty folder. It must succeed, and complain of nothing.
+fn run_script(sandbox: &Sandbox, script: &str) -> Ran {
     let mut command = sandbox.command("bash");
     let path = format!("{}:{}", Path::new(CORK).parent().unwrap().display(), std::env::var("PATH").unwrap());
-    command.args(["-euc", &script]).env("PATH", path);
+    command.args(["-euc", script]).env("PATH", path);
     let ran = run(command, b"");
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    ran
+}
+
+#[test]
+fn the_readmes_shell_examples_run_as_they_stand() {
+    let script = shell_examples(&document("README.md"));
+    assert!(script.contains("cork memory set"), "the README has shell examples");
+    let ran = run_script(&Sandbox::new(), &script);
     for said in ["saved agent ada", r#"{"goal":"add login","steps":["schema","routes"]}"#, "no damage was found"] {
         assert!(ran.stdout.contains(said), "{said}: {ran:?}");
     }
@@ -33,6 +42,71 @@ fn the_readmes_shell_examples_run_as_they_stand() {
     // The first line says what the sections are; the first section is the handoff.
     let prompt = after.split_once("<").map_or("", |(_, sections)| sections);
     assert!(prompt.starts_with("handoff>\n  Login routes half done; next: their tests\n</handoff>\n"), "{after}");
+}
+
+/// A newcomer may begin here: nothing of what stands above is needed.
+#[test]
+fn the_readmes_board_runs_in_an_empty_folder() {
+    let readme = document("README.md");
+    let section = readme.split("\n## ").find(|section| section.starts_with("Boards\n")).unwrap();
+    let ran = run_script(&Sandbox::new(), &shell_examples(section));
+    for said in ["completed: success", "branch not taken", "done by", "D-1", "went from", "add-login-second-try-"] {
+        assert!(ran.stdout.contains(said), "{said}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn the_shell_examples_of_boards_run_as_they_stand() {
+    let sandbox = Sandbox::new();
+    let ran = run_script(&sandbox, &shell_examples(&document("docs/boards.md")));
+    for said in ["T-2 is completed", "C-1 is decided: cookie; T-5 is cancelled", "T-7 is failed", "completed: partial"]
+    {
+        assert!(ran.stdout.contains(said), "{said}: {}", ran.stdout);
+    }
+    let drawn = std::fs::read_to_string(sandbox.path().join("board.dot")).unwrap();
+    assert!(drawn.starts_with("digraph board {"), "{drawn}");
+}
+
+/// Names of commands in running text: what is a group must be followed by one of its commands.
+#[test]
+fn every_command_that_the_documents_name_exists() {
+    let sandbox = Sandbox::new();
+    let mut known: HashMap<Vec<String>, Option<String>> = HashMap::new();
+    let mut help = |words: &[&str]| {
+        let key = words.iter().map(|word| word.to_string()).collect();
+        known
+            .entry(key)
+            .or_insert_with(|| {
+                let ran = sandbox.cork(&[words, &["--help"]].concat());
+                (ran.code == 0).then_some(ran.stdout)
+            })
+            .clone()
+    };
+    let mut checked = 0;
+    for name in [
+        "README.md",
+        "CHANGELOG.md",
+        "docs/boards.md",
+        "docs/models.md",
+        "docs/notebook.md",
+        "docs/stores.md",
+        "docs/tools.md",
+    ] {
+        for quoted in document(name).split('`').skip(1).step_by(2) {
+            let is_word = |word: &&str| word.chars().all(|letter| letter.is_ascii_lowercase());
+            let words: Vec<&str> = match quoted.strip_prefix("cork ") {
+                Some(command) => command.split_whitespace().take_while(is_word).take(2).collect(),
+                None => continue,
+            };
+            let [first, rest @ ..] = words.as_slice() else { continue };
+            let group = help(&[first]).unwrap_or_else(|| panic!("{name} names {quoted}"));
+            if let ([second, ..], true) = (rest, group.contains("\nCommands:\n")) {
+                assert!(help(&[first, second]).is_some(), "{name} names {quoted}");
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 40, "only {checked} were found");
 }
 
 #[test]

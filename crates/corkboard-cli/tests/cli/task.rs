@@ -208,6 +208,22 @@ fn whoever_works_is_told_what_concerns_the_task() {
 }
 
 #[test]
+fn models_work_on_the_board_that_is_named() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "Write the schema"]);
+    desk.ok(&["--agent", "ada", "tools", "call", "claim_task"]);
+    assert_eq!(desk.json(&["task", "show", "T-1"])["assigned_to"], "ada");
+    let done = ["--agent", "ada", "tools", "call", "complete_task", r#"{"summary": "four tables"}"#, "--task", "T-1"];
+    desk.ok(&done);
+    assert_eq!(desk.json(&["task", "show", "T-1"])["result"]["summary"], "four tables");
+    assert!(desk.sandbox.ok(&["tools", "list", "--set", "worker"]).contains("claim_task (worker)"));
+    let found = desk.json(&["board", "search", "which tables are there?"]);
+    assert_eq!(found["hits"][0]["id"], "T-1", "{found}");
+    assert!(desk.ok(&["board", "search", "schema"]).contains("Write the schema"));
+    assert_eq!(desk.ok(&["board", "search", "zebra"]), "nothing was found");
+}
+
+#[test]
 fn remembered_text_cannot_harm_a_terminal() {
     let desk = Desk::new("Plan");
     let hostile = "red \u{1b}[31m bell \u{7} line\nbreak \u{202e}turned";

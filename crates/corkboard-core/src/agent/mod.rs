@@ -4,6 +4,7 @@ mod activity;
 mod apply;
 mod command;
 mod decide;
+mod encode;
 mod entries;
 mod event;
 mod forget;
@@ -11,7 +12,6 @@ mod forget_notebook;
 mod image;
 mod notebooks;
 
-use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -20,10 +20,11 @@ use imbl::{OrdMap, OrdSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::json::JsonText;
 use crate::notebook::Notebook;
 use crate::space::{Decision, Space, Stamp};
 use crate::{
-    Context, FormatError, Key, NoteId, NotebookName, Refusal, ScopeId, ScopeName, ScopeState, SpaceKind, Usage,
+    Commit, Context, FormatError, Key, NoteId, NotebookName, Refusal, ScopeId, ScopeName, ScopeState, SpaceKind, Usage,
 };
 
 pub use activity::{Activity, ActivityLine, DayActivity, Deed};
@@ -136,6 +137,10 @@ impl Space for AgentState {
         apply::apply(self, event, stamp)
     }
 
+    fn encode(commit: &Commit<AgentEvent, AgentReply>) -> Result<Vec<u8>, FormatError> {
+        encode::encode(commit).map_or_else(|| commit.encode(), Ok)
+    }
+
     fn begin_redaction(forget: &mut Forget) {
         forget.begin();
     }
@@ -149,14 +154,22 @@ impl Space for AgentState {
     }
 
     fn summary(&self) -> String {
-        let Self { entries, notes, bytes, .. } = self;
-        // Written with every append; a few numbers need no serialiser.
-        let scopes = self.scopes.len();
-        let notebooks = match self.notebooks().count() {
-            0 => String::new(),
-            count => format!(r#","notebooks":{count}"#),
-        };
-        format!(r#"{{"entries":{entries},"notes":{notes},"scopes":{scopes}{notebooks},"bytes":{bytes}}}"#)
+        // Written with every append.
+        let notebooks = self.notebooks().count();
+        let counts = [
+            ("{\"entries\":", Some(self.entries)),
+            (",\"notes\":", Some(self.notes)),
+            (",\"scopes\":", Some(self.scopes.len() as u64)),
+            (",\"notebooks\":", (notebooks > 0).then_some(notebooks as u64)),
+            (",\"bytes\":", Some(self.bytes)),
+        ];
+        let mut json = JsonText::with_capacity(96);
+        for (name, count) in counts.into_iter().filter_map(|(name, count)| Some((name, count?))) {
+            json.raw(name);
+            json.number(count);
+        }
+        json.raw("}");
+        json.into_text()
     }
 
     fn usage(&self) -> Usage {

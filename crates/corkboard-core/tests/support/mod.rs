@@ -7,7 +7,7 @@ use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, AgentState, Ke
 use corkboard_core::notebook::{UnknownIds, parse};
 use corkboard_core::{
     Actor, ActorKind, Commit, CommitId, Content, Context, Entry, EntryMetadata, Key, Limits, NotebookName, Outcome,
-    Refusal, Request, Revisioned, Role, ScopeId, ScopeName, Usage,
+    Refusal, Request, Revisioned, Role, ScopeId, ScopeName, Space, Usage,
 };
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -62,7 +62,9 @@ impl Memory {
         if let Outcome::Commit { commit, .. } = &outcome {
             let rev = self.live.head.rev + 1;
             self.live.apply(commit, commit_id(rev), &self.limits).unwrap();
-            self.log.push(commit.encode().unwrap().into());
+            let stored = commit.encode().unwrap();
+            assert_eq!(AgentState::encode(commit).unwrap(), stored, "the short way leads elsewhere");
+            self.log.push(stored.into());
         }
         Ok(outcome)
     }

@@ -1,15 +1,17 @@
 //! Commands become revisions: decided in order, appended together, each answered.
 
 use std::borrow::Cow;
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use corkboard_core::{Actor, Commit, CommitId, Context, FormatError, Head, Outcome, Request, Revisioned, Space, Usage};
-use futures_util::future::{Either, select};
 use jiff::Timestamp;
-use tokio::sync::oneshot;
+use tokio::sync::oneshot::{self, error::TryRecvError};
 use uuid::Uuid;
 
 use super::{CaughtUp, Collect, Engine, Landed, Ownership, Publish, Slot};
@@ -91,7 +93,7 @@ impl<S: Space> Draft<S> {
             return Ok(std::mem::take(&mut self.records));
         }
         let again = (after.rev + 1..).zip(&self.commits).map(|(rev, (commit, content))| {
-            let body = content.encode().map_err(malformed)?;
+            let body = S::encode(content).map_err(malformed)?;
             Ok(Record { rev, commit: *commit, at: content.at, body })
         });
         again.collect()
@@ -111,18 +113,26 @@ impl<S: Space> Engine<S> {
         outside: Usage,
         asked: Asked<S>,
     ) -> Result<Answer<S::Reply>> {
-        let (answer, answered) = oneshot::channel();
+        let (answer, mut answered) = oneshot::channel();
         let (commit, first_id) = (ids::commit(), ids::at(self.time()));
         let proposal = Proposal { commit, first_id, actor, outside, asked, answer, drafted: None };
-        let led = self.enqueue(slot, proposal)?;
-        let lost = |_| lost_answer("the committing task ended before it answered");
-        match led {
-            Some(led) => match select(led, answered).await {
-                Either::Left(((), answered)) => answered.await.map_err(lost)?,
-                Either::Right((answer, _)) => answer.map_err(lost)?,
-            },
-            None => answered.await.map_err(lost)?,
-        }
+        let mut led = self.enqueue(slot, proposal)?;
+        let lost = || lost_answer("the committing task ended before it answered");
+        let answer = poll_fn(|context| {
+            if let Some(leading) = &mut led
+                && Pin::new(leading).poll(context).is_pending()
+            {
+                // Who leads gives himself his answer. To be woken for it as well would be to be woken twice.
+                return match answered.try_recv() {
+                    Err(TryRecvError::Empty) => Poll::Pending,
+                    Err(TryRecvError::Closed) => Poll::Ready(None),
+                    Ok(answer) => Poll::Ready(Some(answer)),
+                };
+            }
+            led = None;
+            Pin::new(&mut answered).poll(context).map(Result::ok)
+        });
+        answer.await.ok_or_else(lost)?
     }
 
     /// Commits a batch and answers it.
@@ -175,16 +185,16 @@ impl<S: Space> Engine<S> {
                 return Ok(());
             }
             let asked_at = self.clock();
-            slot.in_flight.store(Some(draft.state.clone()));
+            *slot.in_flight.lock() = Some(draft.state.clone());
             let appended = self.store.append(append).await;
             if appended == Ok(Appended::Committed) {
                 self.committed(slot, batch, draft, &state);
                 slot.current_at.fetch_max(asked_at, Ordering::Relaxed);
                 // After the new state is published: a reader finds it here or there.
-                slot.in_flight.store(None);
+                *slot.in_flight.lock() = None;
                 return Ok(());
             }
-            slot.in_flight.store(None);
+            *slot.in_flight.lock() = None;
             let waited = started.elapsed();
             match appended {
                 Ok(_) if !sent_before => {
@@ -261,7 +271,7 @@ impl<S: Space> Engine<S> {
             Outcome::Commit { commit, reply, warnings } => (commit, reply, warnings),
         };
         let rev = state.head.rev + 1;
-        let body = commit.encode().map_err(malformed)?;
+        let body = S::encode(&commit).map_err(malformed)?;
         // In place: only what the batch's first change touches is copied. What was decided fits; if it did not, the draft
         // would be worth nothing.
         if let Err(error) = state.apply(&commit, proposal.commit, &self.options.limits) {

@@ -5,7 +5,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use corkboard_core::Space;
@@ -36,22 +36,25 @@ struct Held {
     polling: bool,
     /// Someone came to depend on it while it was polled.
     wanted: bool,
+    /// Whoever polled it last: told when it becomes a task's.
+    leader: Option<Waker>,
 }
 
 impl Handle {
     fn new(work: Work) -> Self {
-        Self(Mutex::new(Held { work: Some(work), polling: false, wanted: false }))
+        Self(Mutex::new(Held { work: Some(work), polling: false, wanted: false, leader: None }))
     }
 
     /// Leaves the work to a task; if it is being polled, as soon as that is over.
     fn hand_to_task(&self, runtime: &tokio::runtime::Handle) {
-        let work = {
+        let (work, leader) = {
             let mut held = self.0.lock();
             held.wanted |= held.polling;
-            held.work.take()
+            (held.work.take(), held.leader.take())
         };
         if let Some(work) = work {
             runtime.spawn(work);
+            leader.into_iter().for_each(Waker::wake);
         }
     }
 
@@ -68,6 +71,7 @@ impl Handle {
         held.polling = false;
         if polled.is_pending() && !held.wanted {
             held.work = Some(work);
+            held.leader = Some(context.waker().clone());
             return Poll::Pending;
         }
         drop(held);

@@ -113,7 +113,7 @@ impl<S: Space> Engine<S> {
                 return Ok(held);
             }
             // Our own append may have landed, its answer still on its way or just arrived: what it made is known.
-            let in_flight = slot.in_flight.load_full();
+            let in_flight = slot.in_flight.lock().clone();
             let published = slot.state.load_full();
             if let Some(landed) = in_flight.into_iter().chain(published).find(|state| state.head == head) {
                 self.publish(slot, &landed, Publish::IfNewer);

@@ -17,8 +17,9 @@ pub(crate) struct Slot<S: Space> {
     pub(crate) id: SpaceId,
     /// The state that readers see. None: not loaded, or evicted.
     pub(super) state: ArcSwapOption<Revisioned<S>>,
-    /// The state that an append on its way will make current.
-    pub(super) in_flight: ArcSwapOption<Revisioned<S>>,
+    /// The state that an append on its way will make current. Every append writes it twice and few readers ask for it, so it
+    /// lies behind a lock that is held for a moment: swapping would ask all threads what they hold.
+    pub(super) in_flight: Mutex<Option<Arc<Revisioned<S>>>>,
     /// Held while the state is read from the store, so that it is read once.
     pub(super) loading: tokio::sync::Mutex<()>,
     /// Held while the state is replaced, so that it only moves forward.
@@ -50,7 +51,7 @@ impl<S: Space> Slot<S> {
         Self {
             id,
             state: ArcSwapOption::empty(),
-            in_flight: ArcSwapOption::empty(),
+            in_flight: Mutex::default(),
             loading: tokio::sync::Mutex::default(),
             publishing: Mutex::default(),
             queue: Mutex::new(Queue { waiting: Vec::new(), led: false }),

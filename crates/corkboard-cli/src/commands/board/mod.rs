@@ -12,6 +12,7 @@ mod edit;
 mod fork;
 mod graph;
 mod list;
+mod search;
 mod show;
 mod watch;
 
@@ -37,6 +38,7 @@ pub(crate) enum BoardCommand {
     Create(create::Create),
     List(list::List),
     Show(show::Show),
+    Search(search::Search),
     Graph(graph::Graph),
     Watch(watch::Watch),
     Edit(edit::Edit),
@@ -56,6 +58,7 @@ impl BoardCommand {
             Self::Create(create) => create.run(session).await,
             Self::List(list) => list.run(session).await,
             Self::Show(show) => show.run(session).await,
+            Self::Search(search) => search.run(session).await,
             Self::Graph(graph) => graph.run(session).await,
             Self::Watch(watch) => watch.run(session).await,
             Self::Edit(edit) => edit.run(session).await,

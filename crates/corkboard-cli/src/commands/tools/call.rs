@@ -24,6 +24,7 @@ Examples:
   cork tools call write_memory '{\"key\": \"plan\", \"content\": \"ship on Friday\"}'
   cork tools call search_memory '{\"query\": \"when do we ship?\"}' --json
   cork tools call --conversation c-1 --stdin < calls.jsonl
+  cork tools call claim_task --board add-login-1a2b3c4d --agent ada
 
 With --stdin, each line is a call, and each is answered by a line:
   {\"name\": \"memory_write\", \"input\": {\"action\": \"note\", \"value\": \"likes tea\"}}

@@ -107,11 +107,13 @@ impl Draft<'_> {
             // What was cancelled because of others would come back with them, on a branch that is not taken.
             let waits = matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned) || task.is_upstream_failed();
             let is_lost = heads.contains(&id) || (!taken.contains(&id) && self.is_cut(task));
-            if !waits || !is_lost {
+            if waits && is_lost {
+                let reason = CancelReason::BranchNotTaken;
+                self.push(BoardEvent::TaskCancelled { task: id, reason, cause: None, comment: None });
+            } else if !heads.contains(&id) {
+                // Below a head that failed or was cancelled before, the branch goes on all the same.
                 continue;
             }
-            let reason = CancelReason::BranchNotTaken;
-            self.push(BoardEvent::TaskCancelled { task: id, reason, cause: None, comment: None });
             let dependents: Vec<TaskId> = self.state.blocks(id).collect();
             tasks.extend(&dependents);
             below.extend(dependents);

@@ -98,10 +98,16 @@ impl Draft<'_> {
         let mut edited = task.clone();
         edited.edit(edit);
         if edited != *task {
+            let is_failed = task.status == TaskStatus::Failed;
             self.push(BoardEvent::TaskEdited { task: id, edit: Box::new(edit.clone()) });
             // Another rule, or another way to fail, may give a chance or take the last one.
             let mut touched = alloc::vec![id];
             touched.extend(self.state.blocks(id));
+            // What it stopped with fail_fast need not depend on it.
+            if is_failed && edit.on_failure.is_some() {
+                let stopped = self.state.tasks().filter(|task| task.upstream_cause() == Some(id));
+                touched.extend(stopped.map(|task| task.id));
+            }
             touched.extend(self.revive(touched.clone()));
             self.settle(touched);
         }

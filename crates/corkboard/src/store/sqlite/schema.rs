@@ -58,7 +58,7 @@ CREATE TABLE parts (
 
 /// Every record knows the one before it in its space, and the heads lie close together: an append writes at the end of the
 /// log and in one of few pages, however many spaces it is for. An index over all records, which this replaces, had a page
-/// of its own for every space. Every 64th revision has a mark, so that no reader goes far along the chain.
+/// of its own for every space. Every 64th revision has a mark (later: every 256th), so that no reader goes far along the chain.
 const CHAINS: &str = "
 CREATE TABLE heads (
     space       INTEGER PRIMARY KEY,
@@ -95,7 +95,7 @@ ALTER TABLE chained RENAME TO log;
 ";
 
 /// How many revisions lie between two marks.
-pub(super) const MARK: u64 = 64;
+pub(super) const MARK: u64 = 256;
 
 /// Whether a file may become, or may be, a Corkboard database: it is missing, empty, or looks like SQLite's.
 pub(super) fn is_ours_to_open(path: &Path) -> bool {

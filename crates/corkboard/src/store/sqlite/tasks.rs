@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use corkboard_core::{CommitId, Head, SpaceId};
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{CachedStatement, OptionalExtension, Transaction, params};
 
 use super::reader::{SpaceRow, data_version, positions, space_row};
 use super::schema::{MARK, error};
@@ -56,15 +56,42 @@ impl KnownRows {
     }
 }
 
+/// What every append runs, looked up once for a whole batch.
+pub(super) struct Statements<'a> {
+    insert_record: CachedStatement<'a>,
+    insert_head: CachedStatement<'a>,
+    move_head: CachedStatement<'a>,
+}
+
+impl<'a> Statements<'a> {
+    pub(super) fn of(transaction: &'a Transaction<'_>) -> Result<Self> {
+        let prepare = |sql| transaction.prepare_cached(sql).map_err(error);
+        Ok(Self {
+            insert_record: prepare(
+                "INSERT INTO log (space, rev, previous, commit_id, at, summary, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            )?,
+            insert_head: prepare(
+                "INSERT INTO heads (space, rev, commit_id, position, oldest) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?,
+            move_head: prepare("UPDATE heads SET rev = ?2, commit_id = ?3, position = ?4 WHERE space = ?1")?,
+        })
+    }
+}
+
 /// Does one task inside a transaction.
-pub(super) fn perform(transaction: &Transaction<'_>, known: &mut KnownRows, task: &Task) -> Result<Done> {
+pub(super) fn perform(
+    transaction: &Transaction<'_>,
+    statements: &mut Statements<'_>,
+    known: &mut KnownRows,
+    task: &Task,
+) -> Result<Done> {
     match task {
-        Task::Append(append) => perform_append(transaction, known, append).map(Done::Appended),
+        Task::Append(append) => perform_append(transaction, statements, known, append).map(Done::Appended),
         Task::Delete { space, expected, tombstone } => {
             known.rows.remove(space);
             perform_delete(transaction, space, *expected, *tombstone).map(Done::Appended)
         }
-        Task::Import(import) => perform_import(transaction, import).map(Done::Appended),
+        Task::Import(import) => perform_import(transaction, statements, import).map(Done::Appended),
         Task::Rewrite(rewrite) => perform_rewrite(transaction, rewrite).map(Done::Appended),
         Task::Snapshot { space, snapshot } => perform_snapshot(transaction, space, snapshot).map(|()| Done::Kept),
         Task::Trim { space, trim } => {
@@ -74,9 +101,15 @@ pub(super) fn perform(transaction: &Transaction<'_>, known: &mut KnownRows, task
     }
 }
 
-fn perform_append(transaction: &Transaction<'_>, known: &mut KnownRows, append: &Append) -> Result<Appended> {
-    let row = match known.rows.get(&append.space) {
-        Some(row) => Some(*row),
+fn perform_append(
+    transaction: &Transaction<'_>,
+    statements: &mut Statements<'_>,
+    known: &mut KnownRows,
+    append: &Append,
+) -> Result<Appended> {
+    let mut known_row = known.rows.get_mut(&append.space);
+    let row = match &known_row {
+        Some(row) => Some(**row),
         None => space_row(transaction, &append.space)?,
     };
     let head = row.map_or(Head::EMPTY, |row| row.head);
@@ -89,11 +122,15 @@ fn perform_append(transaction: &Transaction<'_>, known: &mut KnownRows, append: 
         None => new_row(insert_space(transaction, &append.space, Head::EMPTY)?, Head::EMPTY),
     };
     let due_before = row.next_due;
-    let row = insert_records(transaction, row, &append.records, &append.summary)?;
+    let row = insert_records(transaction, statements, row, &append.records, &append.summary)?;
     if due_before != next_due {
         set_due(transaction, row.id, next_due)?;
     }
-    known.rows.insert(append.space.clone(), SpaceRow { next_due, ..row });
+    let row = SpaceRow { next_due, ..row };
+    match &mut known_row {
+        Some(known_row) => **known_row = row,
+        None => drop(known.rows.insert(append.space.clone(), row)),
+    }
     Ok(Appended::Committed)
 }
 
@@ -104,16 +141,13 @@ fn new_row(id: i64, born: Head) -> SpaceRow {
 /// Puts records at the end of the log, each behind the one before it in its space. Returns how the space is then.
 fn insert_records(
     transaction: &Transaction<'_>,
+    statements: &mut Statements<'_>,
     row: SpaceRow,
     records: &[Record],
     summary: &[u8],
 ) -> Result<SpaceRow> {
     let (Some(first), Some(last)) = (records.first(), records.last()) else { return Ok(row) };
-    let mut insert = transaction
-        .prepare_cached(
-            "INSERT INTO log (space, rev, previous, commit_id, at, summary, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )
-        .map_err(error)?;
+    let Statements { insert_record, insert_head, move_head } = statements;
     let mut previous = row.last;
     for record in records {
         // Only the last one is ever asked for its summary.
@@ -121,7 +155,7 @@ fn insert_records(
         let (commit, at) = (record.commit.0.as_bytes(), record.at.as_millisecond());
         let body = record.parts().next();
         let position =
-            insert.insert(params![row.id, record.rev, previous, commit, at, summary, body]).map_err(error)?;
+            insert_record.insert(params![row.id, record.rev, previous, commit, at, summary, body]).map_err(error)?;
         insert_parts(transaction, row.id, record)?;
         if record.rev % MARK == 0 {
             transaction
@@ -131,16 +165,16 @@ fn insert_records(
         }
         previous = Some(position);
     }
-    // The first record of a copied log may be any.
-    let oldest = if row.last.is_none() { first.rev } else { row.oldest };
-    let row = SpaceRow { head: Head { rev: last.rev, commit: last.commit }, last: previous, oldest, ..row };
-    transaction
-        .prepare_cached(
-            "INSERT OR REPLACE INTO heads (space, rev, commit_id, position, oldest) VALUES (?1, ?2, ?3, ?4, ?5)",
-        )
-        .and_then(|mut put| put.execute(params![row.id, row.head.rev, last.commit.0.as_bytes(), previous, oldest]))
-        .map_err(error)?;
-    Ok(row)
+    let (id, head, commit) = (row.id, Head { rev: last.rev, commit: last.commit }, last.commit.0.as_bytes());
+    let (oldest, written) = match row.last {
+        Some(_) => (row.oldest, move_head.execute(params![id, head.rev, commit, previous])),
+        // The first record of a copied log may be any.
+        None => (first.rev, insert_head.execute(params![id, head.rev, commit, previous, first.rev])),
+    };
+    match written.map_err(error)? {
+        1 => Ok(SpaceRow { head, last: previous, oldest, ..row }),
+        _ => Err(StoreError::Corrupt(format!("the space {id} has lost its head"))),
+    }
 }
 
 /// What a row of the log does not hold of a long body.
@@ -154,12 +188,12 @@ fn insert_parts(transaction: &Transaction<'_>, id: i64, record: &Record) -> Resu
     Ok(())
 }
 
-fn perform_import(transaction: &Transaction<'_>, import: &Import) -> Result<Appended> {
+fn perform_import(transaction: &Transaction<'_>, statements: &mut Statements<'_>, import: &Import) -> Result<Appended> {
     if let Some(row) = space_row(transaction, &import.space)? {
         return Ok(Appended::Conflict { head: row.head });
     }
     let id = insert_space(transaction, &import.space, import.born)?;
-    insert_records(transaction, new_row(id, import.born), &import.records, &import.summary)?;
+    insert_records(transaction, statements, new_row(id, import.born), &import.records, &import.summary)?;
     set_due(transaction, id, import.next_due.map(|at| at.as_millisecond()))?;
     if let Some(snapshot) = &import.snapshot {
         put_snapshot(transaction, id, snapshot)?;

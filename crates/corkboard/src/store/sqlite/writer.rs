@@ -11,7 +11,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
 
 use super::schema::{error, retry};
-use super::tasks::{Done, KnownRows, Task, perform};
+use super::tasks::{Done, KnownRows, Statements, Task, perform};
 use crate::store::{Append, Appended, Import, Rewrite, Snapshot, StoreError, Trim, Wakes};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -207,7 +207,8 @@ impl<'a> Gathering<'a> {
                 self.last = Instant::now();
                 return true;
             }
-            if self.just_answered < 2 || before == BATCH || self.last.elapsed() > GATHER {
+            let all_are_back = before >= self.just_answered;
+            if all_are_back || before == BATCH || self.last.elapsed() > GATHER {
                 return false;
             }
             std::thread::yield_now();
@@ -267,10 +268,11 @@ fn perform_all(
     batch: &mut Vec<Job>,
     gathering: &mut Gathering<'_>,
 ) -> Result<Vec<Done>> {
+    let mut statements = Statements::of(transaction)?;
     let mut answers = Vec::with_capacity(batch.len());
     loop {
         for job in batch.iter().skip(answers.len()) {
-            answers.push(perform(transaction, known, &job.task)?);
+            answers.push(perform(transaction, &mut statements, known, &job.task)?);
         }
         if !gathering.more(batch) {
             return Ok(answers);

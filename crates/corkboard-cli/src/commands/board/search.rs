@@ -1,0 +1,63 @@
+//! `cork board search`.
+
+use clap::Args;
+use corkboard::BoardHit;
+use serde::Serialize;
+
+use crate::exit::Failure;
+use crate::output::{Room, age, now, one_line, table};
+use crate::session::Session;
+
+/// Find tasks, decisions, discoveries, artifacts and choices by words, best first
+///
+/// Any of the words may be there; the more telling ones count more. Endings do not matter.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork board search 'which hash do we use?'
+  cork board search schema --limit 3 --json")]
+pub(crate) struct Search {
+    /// What to look for
+    #[arg(allow_hyphen_values = true)]
+    query: String,
+
+    /// How many hits at most, up to 50
+    #[arg(long, value_name = "N", default_value_t = corkboard::Search::LIMIT)]
+    limit: usize,
+}
+
+impl Search {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer<'a> {
+            hits: &'a [BoardHit],
+        }
+        let board = session.open_board()?;
+        let hits = board.search(&self.query).limit(self.limit).await?;
+        session.output.answer(&Answer { hits: &hits }, || match hits.is_empty() {
+            true => "nothing was found".into(),
+            false => hit_table(&hits),
+        })
+    }
+}
+
+fn hit_table(hits: &[BoardHit]) -> String {
+    let now = now();
+    let rows = hits.iter().map(|hit| {
+        [
+            hit.id.to_string(),
+            one_line(&hit.title),
+            one_line(&hit.snippet),
+            format!("{:.2}", hit.score),
+            age(hit.timestamp, now),
+        ]
+    });
+    let header = [
+        ("FOUND", Room::Whole),
+        ("TITLE", Room::Percent(35)),
+        ("SNIPPET", Room::Rest),
+        ("SCORE", Room::Whole),
+        ("WRITTEN", Room::Whole),
+    ];
+    table(header, rows)
+}

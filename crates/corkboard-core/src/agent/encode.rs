@@ -1,0 +1,47 @@
+//! The stored form of what is written most, one entry that was set, by a short way to the same bytes.
+
+use alloc::vec::Vec;
+
+use super::{AgentEvent, AgentReply};
+use crate::json::JsonText;
+use crate::{Commit, EntryData};
+
+/// About what the fields take besides the texts in them.
+const FIELDS: usize = 320;
+
+/// None: serde must do it.
+pub(super) fn encode(commit: &Commit<AgentEvent, AgentReply>) -> Option<Vec<u8>> {
+    let [AgentEvent::EntrySet { scope, key, updated, entry }] = commit.events.as_slice() else { return None };
+    let EntryData { id, value, type_name, timestamp, author, .. } = &**entry;
+    if commit.answered.is_some() || !scope.is_root() || !entry.has_only_what_all_have() {
+        return None;
+    }
+    let actor = &commit.actor;
+    let texts = [key.as_str(), value.as_json(), type_name, author, &actor.principal];
+    let mut json = JsonText::with_capacity(FIELDS + texts.into_iter().map(str::len).sum::<usize>());
+    json.raw("{\"v\":");
+    json.number(commit.version().into());
+    json.raw(",\"at\":");
+    json.time(commit.at);
+    json.raw(",\"actor\":{\"principal\":");
+    json.text(&actor.principal);
+    json.raw(",\"kind\":\"");
+    json.raw(actor.kind.as_str());
+    json.raw("\",\"role\":\"");
+    json.raw(actor.role.as_str());
+    json.raw("\"},\"events\":[{\"entry_set\":{\"key\":");
+    json.text(key.as_str());
+    json.raw(if *updated { ",\"updated\":true" } else { "" });
+    json.raw(",\"entry\":{\"id\":");
+    json.id(id.0);
+    json.raw(",\"value\":");
+    json.raw(value.as_json());
+    json.raw(",\"type_name\":");
+    json.text(type_name);
+    json.raw(",\"timestamp\":");
+    json.time(*timestamp);
+    json.raw(",\"author\":");
+    json.text(author);
+    json.raw("}}}]}");
+    Some(json.into_bytes())
+}

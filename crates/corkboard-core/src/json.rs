@@ -1,0 +1,140 @@
+//! JSON by hand, for the few texts that every write makes: the very bytes that serde would give, in fewer instructions.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use jiff::Timestamp;
+use jiff::tz::Offset;
+use uuid::Uuid;
+
+/// JSON that is being written.
+pub(crate) struct JsonText(Vec<u8>);
+
+impl JsonText {
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        Self(Vec::with_capacity(bytes))
+    }
+
+    /// Adds what is JSON already: names, brackets, commas, whole values.
+    #[inline]
+    pub(crate) fn raw(&mut self, json: &str) {
+        self.0.extend_from_slice(json.as_bytes());
+    }
+
+    pub(crate) fn number(&mut self, number: u64) {
+        let (mut digits, mut rest, mut count) = ([b'0'; 20], number, 0);
+        for digit in digits.iter_mut().rev() {
+            *digit += (rest % 10) as u8;
+            (rest, count) = (rest / 10, count + 1);
+            if rest == 0 {
+                break;
+            }
+        }
+        self.0.extend_from_slice(digits.get(digits.len() - count..).unwrap_or_default());
+    }
+
+    pub(crate) fn text(&mut self, text: &str) {
+        let needs_escape = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+        if text.bytes().fold(false, |found, byte| found | needs_escape(byte)) {
+            self.0.extend(serde_json::to_vec(text).unwrap_or_default());
+            return;
+        }
+        self.0.push(b'"');
+        self.0.extend_from_slice(text.as_bytes());
+        self.0.push(b'"');
+    }
+
+    pub(crate) fn id(&mut self, id: Uuid) {
+        let mut quoted = [b'"'; 38];
+        if let Some(text) = quoted.get_mut(1..37) {
+            id.hyphenated().encode_lower(text);
+        }
+        self.0.extend_from_slice(&quoted);
+    }
+
+    /// Seconds, and as many digits after them as it takes.
+    pub(crate) fn time(&mut self, at: Timestamp) {
+        let civil = Offset::UTC.to_datetime(at);
+        let Ok(year) = u16::try_from(civil.year()) else {
+            // Before our era: nobody waits for it.
+            self.0.extend(serde_json::to_vec(&at).unwrap_or_default());
+            return;
+        };
+        let two_digits = |number: i8| [b'0' + number as u8 / 10, b'0' + number as u8 % 10];
+        let [century, year, month, day] =
+            [(year / 100) as i8, (year % 100) as i8, civil.month(), civil.day()].map(two_digits);
+        let [hour, minute, second] = [civil.hour(), civil.minute(), civil.second()].map(two_digits);
+        let date = [b'"', century[0], century[1], year[0], year[1], b'-', month[0], month[1], b'-', day[0], day[1]];
+        let time = [b'T', hour[0], hour[1], b':', minute[0], minute[1], b':', second[0], second[1]];
+        self.0.extend_from_slice(&date);
+        self.0.extend_from_slice(&time);
+        let mut fraction = *b".000000000";
+        let mut rest = civil.subsec_nanosecond() as u32;
+        for digit in fraction.iter_mut().rev().take(9) {
+            *digit += (rest % 10) as u8;
+            rest /= 10;
+        }
+        let zeros = fraction.iter().rev().take_while(|digit| **digit == b'0').count();
+        // Without the dot if nothing stands behind it.
+        let fraction = fraction.split_at(if zeros == 9 { 0 } else { 10 - zeros }).0;
+        self.0.extend_from_slice(fraction);
+        self.raw("Z\"");
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        String::from_utf8(self.0).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn written(write: impl FnOnce(&mut JsonText)) -> String {
+        let mut json = JsonText::with_capacity(0);
+        write(&mut json);
+        json.into_text()
+    }
+
+    #[test]
+    fn times_are_written_as_serde_writes_them() {
+        let nanoseconds: [i128; 9] = [
+            0,
+            1,
+            999,
+            1_000_000,
+            100_000_000,
+            1_792_158_000_000_000_000,
+            1_792_158_000_120_003_400,
+            -1,
+            -1_000_000_000,
+        ];
+        let ends = [Timestamp::MIN, Timestamp::MAX, "0000-01-01T00:00:00Z".parse().unwrap()];
+        let times = nanoseconds.into_iter().map(|at| Timestamp::from_nanosecond(at).unwrap());
+        for at in times.chain(ends) {
+            assert_eq!(written(|json| json.time(at)), serde_json::to_string(&at).unwrap());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn everything_is_written_as_serde_writes_it(
+            number: u64, small in 0_u64..1000, text: String, plain in "[ -~é]*", bytes: [u8; 16],
+            at in -9_000_000_000_000_000_000_i128..9_000_000_000_000_000_000, zeros in 0_u32..10,
+        ) {
+            let id = Uuid::from_bytes(bytes);
+            let at = Timestamp::from_nanosecond(at / 10_i128.pow(zeros) * 10_i128.pow(zeros)).unwrap();
+            prop_assert_eq!(written(|json| json.number(number)), serde_json::to_string(&number).unwrap());
+            prop_assert_eq!(written(|json| json.number(small)), serde_json::to_string(&small).unwrap());
+            prop_assert_eq!(written(|json| json.text(&text)), serde_json::to_string(&text).unwrap());
+            prop_assert_eq!(written(|json| json.text(&plain)), serde_json::to_string(&plain).unwrap());
+            prop_assert_eq!(written(|json| json.id(id)), serde_json::to_string(&id).unwrap());
+            prop_assert_eq!(written(|json| json.time(at)), serde_json::to_string(&at).unwrap());
+        }
+    }
+}

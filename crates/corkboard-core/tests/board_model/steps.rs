@@ -1,0 +1,330 @@
+//! Random commands of several actors to one board, with a clock that moves.
+
+use std::ops::Range;
+
+use corkboard_core::board::{
+    BoardCommand, BoardEdit, BoardState, ChoiceId, DecisionId, FailurePolicy, NewArtifact, NewDecision, NewDiscovery,
+    NewTask, ReviewStatus, Task, TaskEdit, TaskId, TaskRef, TaskResult, TaskStatus, TriggerRule, Unfinished,
+};
+use corkboard_core::{Actor, Role};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+use crate::board_support::{agent, choice, named};
+
+/// One command of somebody, some time after the last.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    pub pass_ms: i64,
+    pub actor: Actor,
+    /// Whether whoever holds the task sends it instead.
+    pub by_holder: bool,
+    pub action: Action,
+}
+
+/// What is asked. Tasks, choices and epochs are picked from what there is when its turn comes.
+#[derive(Debug, Clone)]
+pub(crate) enum Action {
+    AddTasks(Vec<(NewTask, Vec<Index>)>),
+    AddChoice([Index; 3]),
+    AddDependency([Index; 2]),
+    EditTask(Index, TaskEdit),
+    Assign(Index, &'static str),
+    Claim(Option<Index>, u64),
+    Heartbeat(Index, Epoch),
+    Release(Index, Epoch),
+    SetStatus(Index, TaskStatus, Epoch),
+    Complete(Index, Epoch),
+    Fail(Index, Epoch),
+    Review(Index, ReviewStatus),
+    CancelTask(Index),
+    Retry(Index),
+    RetryFailed,
+    Choose(Index, bool),
+    Decision(Option<Index>),
+    Discovery(Index),
+    Artifact(&'static str),
+    Acquire,
+    Renew(Index),
+    AsOrchestrator(Index, Index),
+    Edit,
+    Tick,
+    End,
+}
+
+/// Which epoch is sent along.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Epoch {
+    None,
+    Current,
+    Old,
+}
+
+pub(crate) const AGENTS: [&str; 3] = ["ann", "bob", "cat"];
+
+pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let begin =
+        batch(2..7).prop_map(|action| Step { pass_ms: 0, actor: named("hugo", Role::Human), by_holder: false, action });
+    (begin, prop::collection::vec(step(), 1..60)).prop_map(|(begin, rest)| [vec![begin], rest].concat())
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let actor = prop_oneof![
+        6 => select(&AGENTS[..]).prop_map(|name| named(name, Role::Worker)),
+        2 => Just(named("hugo", Role::Human)),
+        1 => select(&AGENTS[..]).prop_map(|name| named(name, Role::Orchestrator)),
+        1 => Just(named("rita", Role::Reviewer)),
+    ];
+    let pass = prop_oneof![6 => Just(0), 4 => 1..2_000i64, 2 => 2_000..20_000i64, 1 => 20_000..90_000i64];
+    let step = (pass, actor, prop::bool::weighted(0.8), action());
+    step.prop_map(|(pass_ms, actor, by_holder, action)| Step { pass_ms, actor, by_holder, action })
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    let index = any::<Index>;
+    let of_tasks = prop_oneof![
+        6 => batch(1..4),
+        3 => any::<[Index; 3]>().prop_map(Action::AddChoice),
+        3 => any::<[Index; 2]>().prop_map(Action::AddDependency),
+        2 => (index(), task_edit()).prop_map(|(task, edit)| Action::EditTask(task, edit)),
+        2 => (index(), select(&AGENTS[..])).prop_map(|(task, to)| Action::Assign(task, to)),
+        2 => index().prop_map(Action::CancelTask),
+        2 => index().prop_map(Action::Retry),
+        1 => Just(Action::RetryFailed),
+        3 => (index(), any::<bool>()).prop_map(|(choice, first)| Action::Choose(choice, first)),
+    ];
+    let of_work = prop_oneof![
+        8 => (prop::option::weighted(0.3, index()), select(&[30_000u64, 5_000, 900_000][..]))
+            .prop_map(|(task, lease)| Action::Claim(task, lease)),
+        2 => (index(), epoch()).prop_map(|(task, epoch)| Action::Heartbeat(task, epoch)),
+        1 => (index(), epoch()).prop_map(|(task, epoch)| Action::Release(task, epoch)),
+        6 => (index(), status(), epoch()).prop_map(|(task, to, epoch)| {
+            Action::SetStatus(task, to, epoch)
+        }),
+        6 => (index(), epoch()).prop_map(|(task, epoch)| Action::Complete(task, epoch)),
+        5 => (index(), epoch()).prop_map(|(task, epoch)| Action::Fail(task, epoch)),
+        4 => (index(), select(&[ReviewStatus::Approved, ReviewStatus::NeedsRework, ReviewStatus::Rejected][..]))
+            .prop_map(|(task, verdict)| Action::Review(task, verdict)),
+        1 => prop::option::of(index()).prop_map(Action::Decision),
+        1 => index().prop_map(Action::Discovery),
+        1 => select(&["a.rs", "b.rs"][..]).prop_map(Action::Artifact),
+    ];
+    let of_boards = prop_oneof![
+        4 => Just(Action::Acquire),
+        2 => index().prop_map(Action::Renew),
+        3 => (index(), index()).prop_map(|(epoch, task)| Action::AsOrchestrator(epoch, task)),
+        2 => Just(Action::Edit),
+        2 => Just(Action::Tick),
+        1 => prop::bool::weighted(0.3).prop_map(|ends| if ends { Action::End } else { Action::Tick }),
+    ];
+    prop_oneof![10 => of_tasks, 16 => of_work, 2 => of_boards]
+}
+
+fn batch(size: Range<usize>) -> impl Strategy<Value = Action> {
+    let task = (new_task(), prop::collection::vec(any::<Index>(), 0..3));
+    prop::collection::vec(task, size).prop_map(Action::AddTasks)
+}
+
+fn status() -> impl Strategy<Value = TaskStatus> {
+    let any = select(&TaskStatus::ALL[..]);
+    prop_oneof![2 => any, 1 => Just(TaskStatus::InProgress), 1 => Just(TaskStatus::Blocked)]
+}
+
+fn epoch() -> impl Strategy<Value = Epoch> {
+    prop_oneof![2 => Just(Epoch::None), 5 => Just(Epoch::Current), 1 => Just(Epoch::Old)]
+}
+
+fn rule() -> impl Strategy<Value = TriggerRule> {
+    prop_oneof![
+        4 => Just(TriggerRule::AllSuccess),
+        1 => Just(TriggerRule::AllDone),
+        1 => Just(TriggerRule::OneSuccess),
+        1 => Just(TriggerRule::OneFailed),
+        1 => Just(TriggerRule::NoneFailed),
+        1 => Just(TriggerRule::NoneFailedMinOneSuccess),
+    ]
+}
+
+fn policy() -> impl Strategy<Value = FailurePolicy> {
+    prop_oneof![
+        3 => Just(FailurePolicy::SkipDependents),
+        1 => Just(FailurePolicy::FailFast),
+        1 => Just(FailurePolicy::Continue),
+    ]
+}
+
+fn new_task() -> impl Strategy<Value = NewTask> {
+    (rule(), prop::option::of(policy()), -1..2i32, any::<bool>(), 0..2u32, select(&[0u32, 1, 30][..])).prop_map(
+        |(trigger_rule, on_failure, priority, needs_review, retry_limit, retry_backoff_s)| NewTask {
+            trigger_rule,
+            on_failure,
+            priority,
+            needs_review,
+            retry_limit,
+            retry_backoff_s,
+            ..NewTask::new("task")
+        },
+    )
+}
+
+fn task_edit() -> impl Strategy<Value = TaskEdit> {
+    (prop::option::of(rule()), prop::option::of(policy()), prop::option::of(-1..2i32), prop::option::of(any::<bool>()))
+        .prop_map(|(trigger_rule, on_failure, priority, needs_review)| TaskEdit {
+            trigger_rule,
+            on_failure,
+            priority,
+            needs_review,
+            ..TaskEdit::default()
+        })
+}
+
+impl Step {
+    /// Who sends the command.
+    pub(crate) fn sender(&self, command: &BoardCommand, state: &BoardState) -> Actor {
+        if let BoardCommand::RenewOrchestrator { .. } | BoardCommand::AsOrchestrator { .. } = command {
+            let holder = state.orchestrator().filter(|_| self.by_holder);
+            return holder.map_or(self.actor.clone(), |lease| named(lease.holder.as_str(), Role::Orchestrator));
+        }
+        let (BoardCommand::Heartbeat { task, .. }
+        | BoardCommand::Release { task, .. }
+        | BoardCommand::SetStatus { task, .. }
+        | BoardCommand::CompleteTask { task, .. }
+        | BoardCommand::FailTask { task, .. }) = command
+        else {
+            return self.actor.clone();
+        };
+        match state.task(*task).and_then(|task| task.assigned_to.as_ref()) {
+            Some(holder) if self.by_holder => named(holder.as_str(), Role::Worker),
+            _ => self.actor.clone(),
+        }
+    }
+}
+
+impl Action {
+    /// The command, picked from what the board has now.
+    pub(crate) fn command(&self, state: &BoardState) -> BoardCommand {
+        let count = state.task_count();
+        // One more than there are: what is not there is asked for too.
+        let pick = |index: &Index| TaskId(index.index(count + 1) as u64 + u64::from(count == 0) + 1).min(TaskId(99));
+        // Mostly one of those that it is about, so that much of it is accepted.
+        let of = |index: &Index, is_meant: &dyn Fn(&Task) -> bool| {
+            let meant: Vec<TaskId> = state.tasks().filter(|task| is_meant(task)).map(|task| task.id).collect();
+            if meant.is_empty() || index.index(7) == 0 { pick(index) } else { meant[index.index(meant.len())] }
+        };
+        let held = |index: &Index| of(index, &|task| task.claim.is_some() || task.status == TaskStatus::Assigned);
+        let waiting = |index: &Index| of(index, &|task| task.status == TaskStatus::Pending && task.choice.is_none());
+        let failed = |index: &Index| of(index, &|task| task.status == TaskStatus::Failed || task.is_upstream_failed());
+        let epoch_of = |task: TaskId, epoch: &Epoch| {
+            let last = state.task(task).map_or(0, |task| task.epoch);
+            match epoch {
+                Epoch::None => None,
+                Epoch::Current => Some(last),
+                Epoch::Old => Some(last.saturating_sub(1)),
+            }
+        };
+        let pick_choice = |index: &Index| {
+            let open: Vec<ChoiceId> = state.choices().filter(|it| it.chosen.is_none()).map(|it| it.id).collect();
+            let any = ChoiceId(index.index(state.choices().count() + 1) as u64 + 1);
+            if open.is_empty() || index.index(5) == 0 { any } else { open[index.index(open.len())] }
+        };
+        let orchestrator_epoch = |index: &Index| match state.orchestrator() {
+            Some(lease) => lease.epoch.saturating_sub(u64::from(index.index(4) == 0)),
+            None => index.index(3) as u64,
+        };
+        match self {
+            Self::AddTasks(tasks) => BoardCommand::AddTasks {
+                tasks: tasks
+                    .iter()
+                    .enumerate()
+                    .map(|(place, task)| batch_member(task, place, tasks.len(), count))
+                    .collect(),
+                choices: Vec::new(),
+            },
+            Self::AddChoice([one, two, three]) => {
+                let (one, two, three) = (waiting(one), waiting(two), waiting(three));
+                let options: [(&str, &[TaskId]); 2] = [("one", &[one]), ("two", &[two, three])];
+                let short: [(&str, &[TaskId]); 2] = [("one", &[one]), ("two", &[two])];
+                let options = choice(if two == three || one == three { &short } else { &options });
+                BoardCommand::AddTasks { tasks: Vec::new(), choices: vec![options] }
+            }
+            Self::AddDependency([task, on]) => BoardCommand::AddDependency { task: waiting(task), on: waiting(on) },
+            Self::EditTask(task, edit) => {
+                BoardCommand::EditTask { task: pick(task), edit: edit.clone(), if_version: None }
+            }
+            Self::Assign(task, to) => BoardCommand::Assign { task: pick(task), to: agent(to) },
+            Self::Claim(task, lease_ms) => BoardCommand::Claim { task: task.as_ref().map(pick), lease_ms: *lease_ms },
+            Self::Heartbeat(task, epoch) => {
+                BoardCommand::Heartbeat { task: held(task), epoch: epoch_of(held(task), epoch) }
+            }
+            Self::Release(task, epoch) => {
+                BoardCommand::Release { task: held(task), epoch: epoch_of(held(task), epoch) }
+            }
+            Self::SetStatus(task, status, epoch) => BoardCommand::SetStatus {
+                task: held(task),
+                status: *status,
+                reason: None,
+                epoch: epoch_of(held(task), epoch),
+                lease_ms: 30_000,
+            },
+            Self::Complete(task, epoch) => BoardCommand::CompleteTask {
+                task: held(task),
+                result: TaskResult { summary: "done".into(), next_steps: Vec::new() },
+                epoch: epoch_of(held(task), epoch),
+            },
+            Self::Fail(task, epoch) => {
+                BoardCommand::FailTask { task: held(task), reason: "broken".into(), epoch: epoch_of(held(task), epoch) }
+            }
+            Self::Review(task, verdict) => BoardCommand::Review {
+                task: of(task, &|task| task.status == TaskStatus::Review),
+                verdict: *verdict,
+                comments: None,
+            },
+            Self::CancelTask(task) => BoardCommand::CancelTask { task: pick(task), comment: None },
+            Self::Retry(task) => BoardCommand::Retry { task: failed(task) },
+            Self::RetryFailed => BoardCommand::RetryFailed,
+            Self::Choose(choice, first) => BoardCommand::Choose {
+                choice: pick_choice(choice),
+                option: if *first { "one".into() } else { "two".into() },
+                rationale: None,
+            },
+            Self::Decision(old) => BoardCommand::RecordDecision(NewDecision {
+                question: "q".into(),
+                choice: "c".into(),
+                supersedes: old.map(|old| DecisionId(old.index(state.decisions().count() + 1) as u64 + 1)),
+                ..NewDecision::default()
+            }),
+            Self::Discovery(task) => BoardCommand::RecordDiscovery(NewDiscovery {
+                content: "found".into(),
+                affects_tasks: vec![pick(task)],
+                ..NewDiscovery::default()
+            }),
+            Self::Artifact(path) => {
+                BoardCommand::RecordArtifact(NewArtifact { path: (*path).into(), ..NewArtifact::default() })
+            }
+            Self::Acquire => BoardCommand::AcquireOrchestrator { lease_ms: 20_000 },
+            Self::Renew(index) => BoardCommand::RenewOrchestrator { epoch: orchestrator_epoch(index) },
+            Self::AsOrchestrator(epoch, task) => BoardCommand::AsOrchestrator {
+                epoch: orchestrator_epoch(epoch),
+                command: Box::new(BoardCommand::Assign { task: pick(task), to: agent("ann") }),
+            },
+            Self::Edit => BoardCommand::Edit {
+                edit: BoardEdit { goal: Some(format!("goal {count}")), ..BoardEdit::default() },
+                if_version: None,
+            },
+            Self::Tick => BoardCommand::Tick,
+            Self::End => BoardCommand::Complete { comment: None, unfinished: Unfinished::Cancel },
+        }
+    }
+}
+
+/// A task of a batch that may depend on what is there and on the others, those that come later included.
+fn batch_member(task: &(NewTask, Vec<Index>), place: usize, members: usize, count: usize) -> NewTask {
+    let (task, on) = task;
+    // Mostly on what comes before it: more would be refused than accepted.
+    let reach = |on: &Index| if on.index(8) == 0 { count + members } else { count + place };
+    let on = on.iter().filter(|on| reach(on) > 0).map(|on| match on.index(reach(on)) {
+        old if old < count => TaskRef::Task(TaskId(old as u64 + 1)),
+        new => TaskRef::Member(format!("m{}", new - count)),
+    });
+    NewTask { key: Some(format!("m{place}")), depends_on: on.collect(), ..task.clone() }
+}
