@@ -202,7 +202,10 @@ async fn lines_that_nobody_exported_are_told_with_their_number() {
         (vec![long_word], "line 2: unknown variant `yyyy"),
         (vec![HEADER.into()], "line 2: a header does not belong here"),
         (vec![record(1)], "line 2: a line of a space that did not begin does not belong here"),
-        (vec![space("galaxy/a", &head(9))], "line 2: space \"galaxy/a\" is of a kind that this Corkboard does not know"),
+        (
+            vec![space("galaxy/a", &head(9))],
+            "line 2: space \"galaxy/a\" is of a kind that this Corkboard does not know",
+        ),
         (vec![space("a", &head(9))], "line 2: space \"a\" is of a kind"),
         (vec![space("agent/", &head(9))], "line 2: no space can be called \"agent/\""),
         (vec![space("agent/a\\nb", &head(9))], "line 2: no space can be called \"agent/a\\nb\""),
