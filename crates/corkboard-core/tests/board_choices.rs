@@ -95,9 +95,11 @@ fn a_loser_that_hangs_on_the_winner_is_cancelled_all_the_same() {
     let first = desk.add(NewTask::new("quick way"));
     let second = desk.add(after("thorough way, on top of the quick one", &[first]));
     let below = desk.add(after("below the thorough way", &[second]));
+    let outside = desk.add(NewTask::new("on no branch"));
+    let both = desk.add(after("below the thorough way and that", &[second, outside]));
     let choice = desk.add_choice(&[("quick", &[first]), ("thorough", &[second])]);
-    assert_eq!(desk.choose(choice, "quick"), [second, below]);
-    assert_eq!(desk.ready(), [first]);
+    assert_eq!(desk.choose(choice, "quick"), [second, both, below], "what leads through a loser is no join");
+    assert_eq!(desk.ready(), [first, outside]);
 }
 
 #[test]

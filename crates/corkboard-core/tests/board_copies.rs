@@ -78,7 +78,8 @@ fn a_copy_is_active_and_nobody_holds_anything_on_it() {
     assert_eq!(copy.ready(), ids(&[2, 7]));
     // Both go on, each by itself.
     let claimed = copy.claim(&worker("bob"), id(2));
-    assert_eq!((claimed.epoch, claimed.attempt), (1, 2), "a claim on the source is none on the copy");
+    assert_eq!((claimed.epoch, claimed.attempt), (2, 2), "a claim on the source is none on the copy");
+    assert!(matches!(copy.refused_to(&worker("bob"), heartbeat(id(2), Some(1))), Refusal::Fenced { .. }));
     source.ask(&worker("bob"), heartbeat(id(2), Some(1))).unwrap();
     copy.tell(review(id(3), ReviewStatus::Approved));
     let ann = copy.state().contributions().next().unwrap();
@@ -171,6 +172,8 @@ fn an_image_that_contradicts_itself_is_refused() {
         |it| discovery(it).id.0 = 2,
         |it| artifact(it, 1).id = ArtifactId(2),
         |it| the_choice(it).id = ChoiceId(2),
+        |it| task(it, 2).epoch = u64::MAX,
+        |it| it.orchestrator_epoch = u64::MAX,
         // Edges.
         |it| task(it, 1).depends_on = ids(&[1]).into(),
         |it| task(it, 1).depends_on = ids(&[2]).into(),
@@ -247,15 +250,14 @@ fn an_image_may_have_what_a_copy_does_not_keep() {
     let mut image = image(&rich());
     let lease = Lease { holder: agent("eve"), epoch: u64::MAX, deadline: at(1), lease_ms: u64::MAX };
     task(&mut image, 2).claim = Some(lease.clone());
-    task(&mut image, 2).epoch = u64::MAX;
     task(&mut image, 2).attempt = u32::MAX;
     task(&mut image, 2).version = u64::MAX;
-    (image.orchestrator, image.orchestrator_epoch) = (Some(lease), u64::MAX);
+    image.orchestrator = Some(lease);
     let mut copy = Desk::empty(Limits::default());
     copy.tell(fork(image));
-    assert_eq!(copy.claim(&worker("bob"), id(2)).epoch, 1);
+    assert_eq!(copy.claim(&worker("bob"), id(2)).epoch, 2);
     copy.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
-    assert_eq!(copy.state().orchestrator().unwrap().epoch, 1);
+    assert_eq!(copy.state().orchestrator().unwrap().epoch, 2);
     // A task that says it waits for what can never be is cancelled with the copy.
     let mut lost = BoardImage::from(rich().state().clone());
     let upstream = task(&mut lost, 5);

@@ -221,7 +221,8 @@ fn a_failure_handler_runs_on_failure_and_is_skipped_on_success() {
 
 #[test]
 fn what_lost_its_chance_while_it_was_worked_on_is_cancelled_when_it_is_given_back() {
-    let give_back: [(&str, fn(&mut Desk, TaskId)); 4] = [
+    type GiveBack = fn(&mut Desk, TaskId);
+    let give_back: [(&str, GiveBack); 4] = [
         ("released", |desk, task| drop(desk.tell(release(task, None)))),
         ("expired", |desk, _| {
             desk.pass(LEASE_MS as i64);

@@ -121,6 +121,7 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
     let edit =
         "title description trigger_rule on_failure priority estimate_minutes needs_review retry_limit retry_backoff_s";
     check(&inner("task_edited", "edit"), edit);
+    check(&events("task_started"), "by");
     check(&events("task_blocked"), "reason");
     check(&events("task_submitted"), "result");
     check(&events("task_completed"), "result");
@@ -167,7 +168,7 @@ fn an_event_that_does_not_fit_is_a_misfit() {
         BoardEvent::TaskAdded { id: id(2), task: Box::new(member("x", &["y"])) },
         BoardEvent::DependencyAdded { task, on: nowhere },
         BoardEvent::DependencyAdded { task: nowhere, on: task },
-        BoardEvent::TaskStarted { task, epoch: 1, deadline: at(1), lease_ms: 1 },
+        BoardEvent::TaskStarted { task, by: None, epoch: 1, deadline: at(1), lease_ms: 1 },
         BoardEvent::LeaseRenewed { task, deadline: at(1) },
         BoardEvent::TaskReleased { task: nowhere },
         BoardEvent::TaskCompleted { task: nowhere, result: None },
@@ -346,6 +347,7 @@ fn history() -> Desk {
     desk.pass(LEASE_MS as i64 - 5_000);
     desk.ask(&ann, heartbeat(id(1), Some(1))).unwrap();
     keyed(&mut desk, &ann, complete_task(id(1), Some(1)));
+    desk.tell(assign(id(9), "bob"));
     desk.claim(&bob, id(9));
     desk.pass(LEASE_MS as i64);
     desk.claim(&bob, id(9));

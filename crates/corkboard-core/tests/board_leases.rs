@@ -74,7 +74,7 @@ fn answer_5_every_command_first_expires_what_is_due() {
     assert_eq!((claimed.epoch, desk.rev()), (2, rev + 1));
     assert!(matches!(
         desk.last_events()[..],
-        [BoardEvent::LeaseExpired { .. }, BoardEvent::TaskAssigned { .. }, BoardEvent::TaskStarted { .. }]
+        [BoardEvent::LeaseExpired { .. }, BoardEvent::TaskStarted { by: Some(_), .. }]
     ));
 }
 
@@ -205,6 +205,29 @@ fn answer_5_every_call_of_the_holder_about_his_task_renews() {
     desk.pass(HALF + 1);
     desk.ask(&worker("bob"), BoardCommand::RecordDiscovery(discovery)).unwrap();
     assert_eq!(desk.task(TASK).claim.as_ref().unwrap().deadline, claimed.deadline);
+}
+
+#[test]
+fn answer_5_what_is_sent_under_a_claim_is_fenced_with_it_and_renews_it() {
+    let (ann, bob) = (worker("ann"), worker("bob"));
+    let found = NewDiscovery { content: "found".into(), ..NewDiscovery::default() };
+    let under = |epoch, command| BoardCommand::UnderClaim { task: TASK, epoch, command: Box::new(command) };
+    let record = |epoch| under(epoch, BoardCommand::RecordDiscovery(found.clone()));
+    let mut desk = one_task();
+    desk.claim(&ann, TASK);
+    desk.pass(HALF + 1);
+    desk.ask(&ann, record(1)).unwrap();
+    assert_eq!(desk.task(TASK).claim.as_ref().unwrap().deadline, Lease::deadline_from(desk.now, LEASE_MS));
+    assert_eq!(desk.refused_to(&bob, record(1)), fenced(Some("ann"), 1));
+    assert_eq!(desk.refused_to(&ann, record(2)), fenced(Some("ann"), 1));
+    desk.pass(LEASE_MS as i64);
+    assert_eq!(desk.refused_to(&ann, record(1)), fenced(None, 1));
+    desk.claim(&ann, TASK);
+    assert_eq!(desk.refused_to(&ann, record(1)), fenced(Some("ann"), 2));
+    assert_eq!(desk.state().discoveries().count(), 1);
+    // What is refused inside is refused whole: the claim is not renewed by it.
+    desk.pass(HALF + 1);
+    assert_eq!(desk.refused_to(&ann, under(2, claim(id(9)))), Refusal::NotOnBoard { what: "task", id: "T-9".into() });
 }
 
 #[test]

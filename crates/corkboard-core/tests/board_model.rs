@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use board_support::{BoardCommit, Desk, replay, scan, ticked};
 use corkboard_core::board::{
-    BoardCommand, BoardImage, BoardReply, BoardState, ForkedFrom, NewBoard, Task, TaskId, TaskStatus,
+    BoardCommand, BoardEvent, BoardImage, BoardReply, BoardState, ForkedFrom, NewBoard, Task, TaskId, TaskStatus,
 };
 use corkboard_core::{Actor, Limits, Refusal, Request, Revisioned, Space, Stamp};
 use proptest::prelude::*;
@@ -72,7 +72,8 @@ proptest! {
                 | BoardCommand::Release { task, epoch: Some(epoch) }
                 | BoardCommand::CompleteTask { task, epoch: Some(epoch), .. }
                 | BoardCommand::FailTask { task, epoch: Some(epoch), .. }
-                | BoardCommand::SetStatus { task, epoch: Some(epoch), .. } => (*task, *epoch),
+                | BoardCommand::SetStatus { task, epoch: Some(epoch), .. }
+                | BoardCommand::UnderClaim { task, epoch, .. } => (*task, *epoch),
                 _ => return,
             };
             let before = turn.swept();
@@ -150,7 +151,11 @@ proptest! {
                     if let Some(was) = before.task(task.id)
                         && was.status != task.status
                     {
-                        assert!(is_arrow(was, task), "{} -> {} by {event:?}", was.status, task.status);
+                        // A claim is both in one event: assigned, and begun.
+                        let is_claim = matches!(&event, BoardEvent::TaskStarted { by: Some(_), .. });
+                        let is_begun = (was.status, task.status) == (TaskStatus::Pending, TaskStatus::InProgress);
+                        let follows = is_arrow(was, task) || (is_claim && is_begun);
+                        assert!(follows, "{} -> {} by {event:?}", was.status, task.status);
                     }
                 }
             }
@@ -272,7 +277,7 @@ fn is_arrow(was: &Task, is: &Task) -> bool {
 fn the_histories_reach_what_they_are_meant_to() {
     let mut runner = TestRunner::deterministic();
     let (mut events, mut refusals) = (BTreeMap::<String, u32>::new(), BTreeMap::<String, u32>::new());
-    for _ in 0..150 {
+    for _ in 0..400 {
         let steps = steps().new_tree(&mut runner).unwrap().current();
         let desk = each_step(&steps, |turn, _| {
             if let Err(refusal) = &turn.answer {

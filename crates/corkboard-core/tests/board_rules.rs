@@ -38,7 +38,7 @@ fn tally(fates: &[Fate]) -> Tally {
 }
 
 #[test]
-fn every_rule_says_what_trying_every_ending_says() {
+fn answer_8_a_rule_says_run_wait_or_impossible_as_trying_every_ending_does() {
     assert_eq!(lists().len(), 1 + 4 + 16 + 64);
     for rule in RULES {
         for fates in lists() {
@@ -49,7 +49,7 @@ fn every_rule_says_what_trying_every_ending_says() {
 }
 
 #[test]
-fn a_rule_never_says_impossible_while_an_upstream_could_still_satisfy_it() {
+fn answer_8_a_rule_never_says_impossible_while_an_upstream_could_still_satisfy_it() {
     for rule in RULES {
         for fates in lists() {
             let Some(open) = fates.iter().position(|fate| *fate == Fate::Open) else { continue };

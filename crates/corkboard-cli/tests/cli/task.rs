@@ -83,7 +83,7 @@ fn whoever_comes_too_late_is_told() {
     let nothing = desk.fails(&["--as", "bob", "task", "claim"], 3, "nothing is ready");
     assert_eq!(nothing["code"], "nothing_ready");
     desk.fails(&["--as", "bob", "task", "claim", "--wait", "0.1"], 3, "within 0.1 s");
-    let moved = desk.fails(&["task", "review", "T-1", "approve"], 4, "cannot become completed");
+    let moved = desk.fails(&["task", "review", "T-1", "approve"], 4, "T-1 is in_progress");
     assert_eq!((&moved["code"], &moved["from"]), (&json!("task_move"), &json!("in_progress")));
     let cycle = desk.fails(&["task", "depend", "T-1", "--on", "T-2"], 4, "only what was not begun");
     assert_eq!(cycle["code"], "already_begun");

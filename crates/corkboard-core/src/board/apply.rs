@@ -40,10 +40,14 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
             task.assigned_to = Some(to.clone());
             task.assigned_at = Some(stamp.at);
         })?,
-        BoardEvent::TaskStarted { task, epoch, deadline, lease_ms } => {
-            let holder = state.expect(*task)?.assigned_to.clone();
+        BoardEvent::TaskStarted { task, by, epoch, deadline, lease_ms } => {
+            let holder = by.clone().or_else(|| state.task(*task)?.assigned_to.clone());
             let holder = holder.ok_or_else(|| misfit(format!("{task} is nobody's")))?;
             state.change(*task, stamp, |task| {
+                if by.is_some() {
+                    task.assigned_to = Some(holder.clone());
+                    task.assigned_at = Some(stamp.at);
+                }
                 task.status = TaskStatus::InProgress;
                 task.claim = Some(Lease { holder, epoch: *epoch, deadline: *deadline, lease_ms: *lease_ms });
                 task.epoch = *epoch;

@@ -50,10 +50,13 @@ pub enum BoardEvent {
         /// Who.
         to: AgentId,
     },
-    /// Somebody began to work on a task that is assigned to them: a new attempt.
+    /// Somebody began to work on a task: a new attempt.
     TaskStarted {
         /// Which.
         task: TaskId,
+        /// Who, if it was not assigned to them before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<AgentId>,
         /// The claim's epoch.
         epoch: u64,
         /// Until when it holds.

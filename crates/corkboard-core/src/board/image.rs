@@ -39,15 +39,13 @@ pub struct BoardImage {
 
 impl BoardImage {
     /// The same as the beginning of a board of its own: nobody holds anything, what was worked on is pending again, and so
-    /// is what was cancelled only because the board ended.
+    /// is what was cancelled only because the board ended. Epochs go on: whoever held something on the other board is fenced
+    /// on this one.
     pub(super) fn without_claims(mut self) -> Self {
         self.orchestrator = None;
-        self.orchestrator_epoch = 0;
         for task in &mut self.tasks {
             let task = Arc::make_mut(task);
             task.claim = None;
-            // No claim on that board is one on this.
-            task.epoch = 0;
             let is_ended = task.cancellation.as_ref().is_some_and(|it| it.reason == CancelReason::BoardEnded);
             if is_ended || matches!(task.status, TaskStatus::InProgress | TaskStatus::Blocked) {
                 task.give_back();

@@ -43,6 +43,7 @@ pub(crate) enum Action {
     Choose(Index, bool),
     Decision(Option<Index>),
     Discovery(Index),
+    UnderClaim(Index, Epoch),
     Artifact(&'static str),
     Acquire,
     Renew(Index),
@@ -107,6 +108,7 @@ fn action() -> impl Strategy<Value = Action> {
             .prop_map(|(task, verdict)| Action::Review(task, verdict)),
         1 => prop::option::of(index()).prop_map(Action::Decision),
         1 => index().prop_map(Action::Discovery),
+        1 => (index(), epoch()).prop_map(|(task, epoch)| Action::UnderClaim(task, epoch)),
         1 => select(&["a.rs", "b.rs"][..]).prop_map(Action::Artifact),
     ];
     let of_boards = prop_oneof![
@@ -117,7 +119,7 @@ fn action() -> impl Strategy<Value = Action> {
         2 => Just(Action::Tick),
         1 => prop::bool::weighted(0.3).prop_map(|ends| if ends { Action::End } else { Action::Tick }),
     ];
-    prop_oneof![10 => of_tasks, 16 => of_work, 2 => of_boards]
+    prop_oneof![10 => of_tasks, 16 => of_work, 3 => of_boards]
 }
 
 fn batch(size: Range<usize>) -> impl Strategy<Value = Action> {
@@ -189,7 +191,8 @@ impl Step {
         | BoardCommand::Release { task, .. }
         | BoardCommand::SetStatus { task, .. }
         | BoardCommand::CompleteTask { task, .. }
-        | BoardCommand::FailTask { task, .. }) = command
+        | BoardCommand::FailTask { task, .. }
+        | BoardCommand::UnderClaim { task, .. }) = command
         else {
             return self.actor.clone();
         };
@@ -298,6 +301,14 @@ impl Action {
                 affects_tasks: vec![pick(task)],
                 ..NewDiscovery::default()
             }),
+            Self::UnderClaim(task, epoch) => BoardCommand::UnderClaim {
+                task: held(task),
+                epoch: epoch_of(held(task), epoch).unwrap_or(0),
+                command: Box::new(BoardCommand::RecordDiscovery(NewDiscovery {
+                    content: "found".into(),
+                    ..NewDiscovery::default()
+                })),
+            },
             Self::Artifact(path) => {
                 BoardCommand::RecordArtifact(NewArtifact { path: (*path).into(), ..NewArtifact::default() })
             }

@@ -48,7 +48,7 @@ impl Sketch {
     fn start(&mut self, task: TaskId, agent: &str) {
         let to = AgentId::new(agent, &Limits::default()).unwrap();
         self.happens(BoardEvent::TaskAssigned { task, to });
-        self.happens(BoardEvent::TaskStarted { task, epoch: 1, deadline: Timestamp::MAX, lease_ms: 1000 });
+        self.happens(BoardEvent::TaskStarted { task, by: None, epoch: 1, deadline: Timestamp::MAX, lease_ms: 1000 });
     }
 
     fn complete(&mut self, task: TaskId, summary: &str, next: &[&str]) {

@@ -15,10 +15,8 @@ impl Draft<'_> {
             None => self.next_for(&caller),
         };
         let Some(task) = found else { return Ok(BoardReply::Claimed(None)) };
-        if self.task(task)?.status == TaskStatus::Pending {
-            self.push(BoardEvent::TaskAssigned { task, to: caller });
-        }
-        let claimed = self.start(task, lease_ms)?;
+        let by = (self.task(task)?.status == TaskStatus::Pending).then_some(caller);
+        let claimed = self.start(task, by, lease_ms)?;
         Ok(BoardReply::Claimed(Some(claimed)))
     }
 
@@ -51,13 +49,13 @@ impl Draft<'_> {
         Err(Refusal::NotReady { task, hindrances: self.state.hindrances(task) })
     }
 
-    /// Work begins on a task that is assigned.
-    pub(super) fn start(&mut self, id: TaskId, lease_ms: u64) -> Result<Claimed, Refusal> {
+    /// Work begins on a task: by whoever it is assigned to, or by that one.
+    pub(super) fn start(&mut self, id: TaskId, by: Option<AgentId>, lease_ms: u64) -> Result<Claimed, Refusal> {
         self.check_may_begin(id)?;
         let task = self.task(id)?;
         let (epoch, attempt) = (task.epoch + 1, task.attempt.saturating_add(1));
         let deadline = Lease::deadline_from(self.context.now, lease_ms);
-        self.push(BoardEvent::TaskStarted { task: id, epoch, deadline, lease_ms });
+        self.push(BoardEvent::TaskStarted { task: id, by, epoch, deadline, lease_ms });
         Ok(Claimed { task: id, epoch, deadline, attempt })
     }
 

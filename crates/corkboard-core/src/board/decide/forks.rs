@@ -18,6 +18,9 @@ use super::{Draft, Reply};
 use crate::id::check_principal;
 use crate::{AgentId, BoardId, Refusal};
 
+/// No epoch gets this far by being counted; a larger one would leave none for those to come.
+const MOST_EPOCHS: u64 = 1 << 53;
+
 impl Draft<'_> {
     pub(super) fn fork(&mut self, image: &BoardImage, from: &ForkedFrom) -> Reply {
         if self.state.info().is_some() {
@@ -43,12 +46,18 @@ impl Draft<'_> {
 
     fn check_image(&self, image: &BoardImage) -> Result<(), Refusal> {
         let BoardImage { info: _, tasks, decisions, discoveries, artifacts, choices, contributions, .. } = image;
+        let epochs = tasks.iter().map(|task| task.epoch).chain([image.orchestrator_epoch]);
+        expect(epochs.max() < Some(MOST_EPOCHS), || "nothing is given away that often".into())?;
         expect_numbered(tasks.iter().map(|task| task.id))?;
         expect_numbered(decisions.iter().map(|decision| decision.id))?;
         expect_numbered(discoveries.iter().map(|discovery| discovery.id))?;
         expect_numbered(artifacts.iter().map(|artifact| artifact.id))?;
         expect_numbered(choices.iter().map(|choice| choice.id))?;
-        let known = Known { tasks, choices };
+        let mut heads = BTreeMap::new();
+        for choice in tasks.iter().filter_map(|task| task.choice) {
+            *heads.entry(choice).or_insert(0) += 1;
+        }
+        let known = Known { tasks, choices, heads: &heads };
         tasks.iter().try_for_each(|task| self.check_task(task, known))?;
         let places = |task: &Arc<Task>| task.depends_on.iter().filter_map(|on| place(*on)).collect();
         upstream_first(&tasks.iter().map(places).collect::<Vec<_>>())
@@ -114,9 +123,8 @@ impl Draft<'_> {
         self.check_known(&task.depends_on, known)?;
         let once: BTreeSet<_> = task.depends_on.iter().collect();
         expect(once.len() == task.depends_on.len(), || format!("{id} depends twice on the same"))?;
-        let begins = |choice: &Choice| choice.options.iter().any(|branch| branch.tasks.contains(&id));
-        let choice = task.choice.map(|choice| known.choice(choice).is_some_and(begins));
-        expect(choice != Some(false), || format!("{id} begins no branch of its choice"))
+        let is_there = task.choice.is_none_or(|choice| at(known.choices, choice).is_some());
+        expect(is_there, || format!("{id} begins a branch of a choice that is not there"))
     }
 
     fn check_choice(&self, choice: &Choice, known: Known<'_>) -> Result<(), Refusal> {
@@ -134,7 +142,8 @@ impl Draft<'_> {
         let heads: Vec<TaskId> = choice.options.iter().flat_map(|branch| branch.tasks.iter().copied()).collect();
         let is_own = |head: &TaskId| known.task(*head).is_some_and(|task| task.choice == Some(id));
         let once: BTreeSet<_> = heads.iter().collect();
-        expect(once.len() == heads.len() && heads.iter().all(is_own), || format!("{id} begins with others' tasks"))?;
+        let is_whole = once.len() == heads.len() && heads.len() == known.heads.get(&id).copied().unwrap_or(0);
+        expect(is_whole && heads.iter().all(is_own), || format!("{id} begins with others' tasks"))?;
         let is_there = choice.chosen.as_ref().is_none_or(|chosen| names.contains(chosen));
         expect(is_there, || format!("{id} was decided for a branch that it has not"))
     }
@@ -191,15 +200,13 @@ impl Draft<'_> {
 struct Known<'a> {
     tasks: &'a [Arc<Task>],
     choices: &'a [Arc<Choice>],
+    /// How many tasks say that they begin a branch of a choice.
+    heads: &'a BTreeMap<ChoiceId, usize>,
 }
 
 impl Known<'_> {
     fn task(&self, id: TaskId) -> Option<&Task> {
         at(self.tasks, id).map(|task| &**task)
-    }
-
-    fn choice(&self, id: ChoiceId) -> Option<&Choice> {
-        at(self.choices, id).map(|choice| &**choice)
     }
 }
 

@@ -19,19 +19,21 @@ pub(super) fn path_between(state: &BoardState, from: TaskId, to: TaskId) -> Opti
         return None;
     }
     let (mut down, mut up) = (Side::new(from), Side::new(to));
+    let meeting = search(state, &mut down, &mut up)?;
+    Some(joined(&down, &up, meeting))
+}
+
+/// Where the two sides meet.
+fn search(state: &BoardState, down: &mut Side, up: &mut Side) -> Option<TaskId> {
     loop {
         // One side is all known: the other's end is not on it.
         let (lower, upper) = (*down.open.last()?, *up.open.last()?);
         let depends_on = state.task(lower).map(|task| &*task.depends_on).unwrap_or_default();
         let is_down = down.cost + depends_on.len() <= up.cost + state.blocks_count(upper);
-        let (side, other) = if is_down { (&mut down, &up) } else { (&mut up, &down) };
-        let meeting = if is_down {
-            side.follow(depends_on.iter().copied(), other)
-        } else {
-            side.follow(state.blocks(upper), other)
-        };
-        if let Some(meeting) = meeting {
-            return Some(joined(&down, &up, meeting));
+        let meeting =
+            if is_down { down.follow(depends_on.iter().copied(), up) } else { up.follow(state.blocks(upper), down) };
+        if meeting.is_some() {
+            return meeting;
         }
     }
 }
@@ -122,4 +124,64 @@ pub(super) fn upstream_first(depends_on: &[Vec<usize>]) -> Result<Vec<usize>, Ve
         }
     }
     Ok(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::boxed::Box;
+
+    use super::super::super::{BoardEvent, NewTask, TaskRef};
+    use super::*;
+    use crate::Role;
+    use crate::space::{Space, Stamp};
+
+    /// Tasks that depend on these, by number.
+    fn board(tasks: u64, on: impl Fn(u64) -> Vec<u64>) -> BoardState {
+        let mut state = BoardState::default();
+        let stamp = Stamp { rev: 1, at: jiff::Timestamp::UNIX_EPOCH, principal: "ann", role: Role::Worker };
+        for id in 1..=tasks {
+            let depends_on = on(id).into_iter().map(|on| TaskRef::Task(TaskId(on))).collect();
+            let task = Box::new(NewTask { depends_on, ..NewTask::new("task") });
+            state.apply(&BoardEvent::TaskAdded { id: TaskId(id), task }, stamp).unwrap();
+        }
+        state
+    }
+
+    /// How many edges are looked at, and whether there is a way.
+    fn cost(state: &BoardState, from: u64, to: u64) -> (usize, bool) {
+        let (mut down, mut up) = (Side::new(TaskId(from)), Side::new(TaskId(to)));
+        let meeting = search(state, &mut down, &mut up);
+        (down.cost + up.cost, meeting.is_some())
+    }
+
+    #[test]
+    fn a_search_costs_about_twice_its_cheaper_side() {
+        // All depend on the first, and the last but one on all of them.
+        const MANY: u64 = 2_000;
+        let state = board(MANY, |id| match id {
+            1 | MANY => Vec::new(),
+            id if id == MANY - 1 => (2..id).collect(),
+            _ => alloc::vec![1],
+        });
+        // Nothing depends on the lone one, and it on nothing: whatever is on the other side is not looked at.
+        assert_eq!(cost(&state, 1, MANY), (0, false));
+        assert_eq!(cost(&state, MANY - 1, MANY), (0, false));
+        assert_eq!(cost(&state, MANY, 1), (0, false));
+        assert_eq!(cost(&state, MANY, MANY - 1), (0, false));
+        // A task between two hubs has two edges, and neither hub's thousands are touched to find that it is not below.
+        assert_eq!(cost(&state, 2, 3), (1, false));
+        let (looked_at, is_found) = cost(&state, MANY - 1, 2);
+        assert!(is_found && looked_at <= 3, "{looked_at}");
+    }
+
+    #[test]
+    fn a_way_is_whole() {
+        let state = board(50, |id| (id.saturating_sub(3).max(1)..id).collect());
+        let path = path_between(&state, TaskId(50), TaskId(1)).unwrap();
+        assert_eq!((path.first(), path.last()), (Some(&TaskId(50)), Some(&TaskId(1))));
+        for (from, to) in path.iter().zip(path.iter().skip(1)) {
+            assert!(state.task(*from).unwrap().depends_on.contains(to), "{from} does not depend on {to}");
+        }
+        assert_eq!(path_between(&state, TaskId(1), TaskId(50)), None);
+    }
 }

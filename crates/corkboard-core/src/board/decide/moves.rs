@@ -37,7 +37,7 @@ impl Draft<'_> {
             (Assigned, InProgress) => {
                 self.check_lease(lease_ms)?;
                 self.check_holder(id, epoch)?;
-                self.start(id, lease_ms)?;
+                self.start(id, None, lease_ms)?;
             }
             (InProgress, Blocked) => {
                 self.check_holder(id, epoch)?;

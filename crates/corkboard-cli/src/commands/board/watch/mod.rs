@@ -3,6 +3,7 @@
 mod keys;
 mod lines;
 mod live;
+mod palette;
 mod screen;
 mod tree;
 

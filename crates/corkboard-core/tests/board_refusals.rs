@@ -1,0 +1,95 @@
+//! What whoever is refused on a board is told.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "what does not hold in a test ends the test"
+)]
+
+mod board_support;
+
+use board_support::{Desk, agent, at, id};
+use corkboard_core::board::{BoardStatus, ChoiceId, DecisionId, Hindrance, NewTask, TaskRef, TaskStatus};
+use corkboard_core::{LimitName, Refusal};
+
+#[test]
+fn every_refusal_says_what_is_wrong_and_what_there_is() {
+    let mut desk = Desk::new();
+    desk.add(NewTask::new("task"));
+    let (task, from, to) = (id(1), TaskStatus::Pending, TaskStatus::Completed);
+    let member = |key: &str| TaskRef::Member(key.into());
+    let hindrances = vec![
+        Hindrance::Dependencies { on: (1..9).map(id).collect() },
+        Hindrance::Choice { choice: ChoiceId(1) },
+        Hindrance::Backoff { until: at(0) },
+        Hindrance::Reported { reason: Some("no answer".into()) },
+        Hindrance::Reported { reason: None },
+    ];
+    let refusals = [
+        Refusal::NoBoard,
+        Refusal::BoardExists,
+        Refusal::BoardEnded { status: BoardStatus::Cancelled },
+        Refusal::NotOnBoard { what: "task", id: "T-9".into() },
+        Refusal::UnknownMember { key: "x".into() },
+        Refusal::DuplicateMember { key: "x".into() },
+        Refusal::KeyReadsAsId { key: "T-1".into() },
+        Refusal::Cycle { path: vec![member("a"), TaskRef::Task(task), member("a")] },
+        Refusal::Cycle { path: (0..30).map(|at| TaskRef::Task(id(at))).collect() },
+        Refusal::TaskMove { task, from, to, allowed: vec![TaskStatus::Assigned, TaskStatus::Cancelled] },
+        Refusal::TaskMove { task, from: to, to: from, allowed: vec![] },
+        Refusal::NotThisWay { task, from: TaskStatus::InProgress, to: from },
+        Refusal::NotReady { task, hindrances },
+        Refusal::AlreadyBegun { task, status: TaskStatus::Review },
+        Refusal::TaskHeld { task, holder: agent("ann"), until: None },
+        Refusal::OrchestratorHeld { holder: agent("olga"), until: at(0) },
+        Refusal::Fenced { what: "T-1".into(), holder: Some(agent("bob")), epoch: 2 },
+        Refusal::Fenced { what: "orchestrator".into(), holder: None, epoch: 2 },
+        Refusal::TaskConflict { expected: 1, current: Box::new(desk.task(task).clone()) },
+        Refusal::BoardConflict { expected: 2, current: Box::new(desk.state().info().unwrap().clone()) },
+        Refusal::NotAuthor { decision: DecisionId(1), author: "ann".into() },
+        Refusal::Superseded { decision: DecisionId(1), by: DecisionId(2) },
+        Refusal::AlreadyChosen { choice: ChoiceId(1), chosen: "A".into() },
+        Refusal::NoBranch { choice: ChoiceId(1), option: "C".into(), options: vec!["A".into(), "B".into()] },
+        Refusal::BadChoice { reason: "it needs two branches at least".into() },
+        Refusal::BoardContradicts { reason: "T-1 waits for itself".into() },
+        Refusal::CauseNotRetried { task, cause: "T-2".into() },
+        Refusal::Unfinished { unfinished: 3 },
+        Refusal::LeaseLength { lease_ms: 1, least: 10, most: 100 },
+        Refusal::Checksum { text: "abc".into() },
+        Refusal::Limit { limit: LimitName::TasksPerBoard, used: 6, allowed: 5 },
+    ];
+    let messages: Vec<_> = refusals.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(messages.join("\n"), @r#"
+    there is no such board
+    the board exists already
+    the board is cancelled: nothing on it changes any more
+    there is no task T-9 on this board
+    "x" is neither a task's id (T-1) nor the key of a task in this batch
+    two tasks of this batch have the key "x"
+    "T-1" cannot be the key of a task: it reads like a task's id
+    these tasks would wait for one another: a -> T-1 -> a
+    these tasks would wait for one another: T-0 -> T-1 -> T-2 -> T-3 -> T-4 -> T-5 -> T-6 -> T-7 -> T-8 -> T-9 -> (10 more) -> T-20 -> T-21 -> T-22 -> T-23 -> T-24 -> T-25 -> T-26 -> T-27 -> T-28 -> T-29
+    T-1 is pending and cannot become completed; it can become assigned, cancelled
+    T-1 is completed and cannot become pending; it can become nothing else
+    T-1 is in_progress: it can become pending, but not by this
+    T-1 cannot begin yet: it waits for T-1, T-2, T-3, T-4, T-5 and 3 more; C-1 is not decided; it is tried again at 1970-01-01T00:00:00Z; no answer; whoever works on it cannot go on
+    T-1 is review: only what was not begun can wait for something more
+    T-1 is ann's
+    olga is the orchestrator until 1970-01-01T00:00:00Z
+    fenced: T-1 is bob's now (epoch 2)
+    fenced: nobody holds the orchestrator's role now; whoever did was not heard of in time, or gave it back
+    T-1 is at version 2, not 1
+    the board is at version 1, not 2
+    D-1 was made by ann, who alone may supersede it
+    D-1 was superseded by D-2
+    C-1 was decided: A
+    C-1 has no branch "C", only A, B
+    a choice cannot be like that: it needs two branches at least
+    that is no board: T-1 waits for itself
+    T-1 was cancelled because of T-2, which did not fail and cannot be tried again
+    3 tasks are not finished
+    a lease of 1 ms is refused: it must be from 10 to 100
+    "abc" is no SHA-256: that is 64 hexadecimal digits
+    limit reached: tasks per board would be 6, allowed are 5
+    "#);
+}
