@@ -113,17 +113,21 @@ async fn what_was_written_is_found_by_the_next_search_of_anybody() {
 #[tokio::test]
 async fn a_board_that_is_made_anew_has_nothing_of_the_old_one() {
     let home = Home::sqlite();
-    let corkboard = home.open().await;
-    let board = a_board(&corkboard).await;
-    board.add_tasks(vec![NewTask::new("old apples"), NewTask::new("old pears")], vec![]).await.unwrap();
-    assert_eq!(found(&board, "old").await.len(), 2);
-    assert!(corkboard.delete_board(board.id().as_str()).await.unwrap());
-    assert_eq!(board.search("old").await.unwrap_err().code(), "no_board");
+    let (mine, theirs) = (home.open().await, home.open().await);
+    let board = a_board(&mine).await;
+    board.add_tasks(vec![NewTask::new("old apples"), NewTask::new("plums, plums")], vec![]).await.unwrap();
+    assert_eq!(found(&board, "apples plums").await.len(), 2);
+    assert!(theirs.delete_board(board.id().as_str()).await.unwrap());
     let new = NewBoard { name: "b".into(), goal: "g".into(), ..NewBoard::default() };
-    let board = corkboard.create_board(new).id(board.id().as_str()).await.unwrap();
-    board.add_task(NewTask::new("new plums")).await.unwrap();
-    assert_eq!(found(&board, "pears").await, [""; 0]);
-    assert_eq!(found(&board, "plums").await, ["T-1"]);
+    let again = theirs.create_board(new).id(board.id().as_str()).await.unwrap();
+    let description = "Nothing else. ".repeat(500);
+    again.add_task(NewTask { description, ..NewTask::new("what is known of new plums") }).await.unwrap();
+    assert_eq!(found(&board, "apples").await, [""; 0]);
+    // Nothing that is gone stands in the way of what is there.
+    let best = board.search("plums").limit(1).await.unwrap();
+    assert_eq!(best.first().map(|hit| hit.id.to_string()).as_deref(), Some("T-1"));
+    assert!(theirs.delete_board(board.id().as_str()).await.unwrap());
+    assert_eq!(board.search("plums").await.unwrap_err().code(), "no_board");
 }
 
 #[tokio::test]

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use corkboard::store::StoreInfo;
-use corkboard::{Corkboard, Error, ErrorKind};
+use corkboard::{Corkboard, Error, ErrorKind, Refusal};
 use serde::Serialize;
 
+use super::board::every_board;
 use super::stats::every_agent;
 use crate::args::Global;
 use crate::exit::{Failure, say};
@@ -73,6 +74,7 @@ async fn examine(session: &Session, report: &mut Report, opening: Duration) -> R
         },
     )?;
     load_agents(board, report).await?;
+    load_boards(board, report).await?;
     report.finish(Some(&info))
 }
 
@@ -124,6 +126,34 @@ async fn load_agents(board: &Corkboard, report: &mut Report) -> Result<(), Failu
     }
     let text = count(loaded, "agent loads", "agents load");
     if loaded == agents.len() as u64 { report.add("agents", Ok(text)) } else { Ok(()) }
+}
+
+async fn load_boards(corkboard: &Corkboard, report: &mut Report) -> Result<(), Failure> {
+    let boards = match every_board(corkboard).await {
+        Ok(boards) => boards,
+        Err(Failure::Library(error)) => return report.add("boards", Err(format!("boards cannot be listed: {error}"))),
+        Err(failure) => return Err(failure),
+    };
+    let mut said = Instant::now();
+    let mut loaded: u64 = 0;
+    for board in &boards {
+        if said.elapsed() > PATIENCE {
+            said = Instant::now();
+            report.progress(&format!("loaded {loaded} of {} boards", boards.len()));
+        }
+        let id = board.board.as_str();
+        let view = match corkboard.board(id) {
+            Ok(board) => board.view().await.map(|_| ()),
+            Err(error) => Err(error),
+        };
+        match view {
+            // What was deleted meanwhile, or never made, is no damage.
+            Ok(()) | Err(Error::Refused(Refusal::NoBoard)) => loaded += 1,
+            Err(error) => report.add("boards", Err(format!("board {} cannot be loaded: {error}", one_line(id))))?,
+        }
+    }
+    let text = count(loaded, "board loads", "boards load");
+    if loaded == boards.len() as u64 { report.add("boards", Ok(text)) } else { Ok(()) }
 }
 
 /// Says every now and then that it takes long.

@@ -4,12 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::board::Desk;
-use crate::support::{CORK, Sandbox};
+use crate::support::{CORK, DEADLINE};
 
 const WORKERS: usize = 4;
 const TASKS: usize = 200;
@@ -118,12 +119,43 @@ impl Drop for Loop {
 }
 
 /// Every revision of the board, as another process tells it.
-fn revisions(sandbox: &Sandbox, board: &str) -> (Child, impl Iterator<Item = Value>) {
-    let mut command = sandbox.command(CORK);
-    command.args(["board", "watch", board, "--from-rev", "0", "--json"]).stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    (child, lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()))
+struct Revisions {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Revisions {
+    fn start(desk: &Desk) -> Self {
+        let mut command = desk.sandbox.command(CORK);
+        command.args(["board", "watch", &desk.board, "--from-rev", "0", "--json"]).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stdout = child.stdout.take().unwrap();
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            BufReader::new(stdout).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        Self { child, lines }
+    }
+
+    /// The next one; none when the board has ended.
+    fn next(&mut self) -> Option<Value> {
+        match self.lines.recv_timeout(DEADLINE) {
+            Ok(line) => Some(serde_json::from_str(&line).unwrap()),
+            Err(RecvTimeoutError::Disconnected) => {
+                assert!(self.child.wait().unwrap().success());
+                None
+            }
+            Err(RecvTimeoutError::Timeout) => panic!("nothing happens on the board any more"),
+        }
+    }
+}
+
+impl Drop for Revisions {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 fn body<'a>(event: &'a Value, name: &str) -> Option<&'a Value> {
@@ -145,9 +177,9 @@ fn workers_and_their_orchestrator_are_killed_and_the_board_ends_right() {
     let mut lead = Loop::start(&desk, "lead");
     let mut workers: Vec<Loop> = NAMES.into_iter().map(|name| Loop::start(&desk, name)).collect();
 
-    let (mut watcher, revisions) = revisions(&desk.sandbox, &desk.board);
+    let mut revisions = Revisions::start(&desk);
     let (mut kills, mut log) = (0, Vec::new());
-    for revision in revisions {
+    while let Some(revision) = revisions.next() {
         let slow = revision["events"].as_array().unwrap().iter().any(|event| {
             body(event, "task_started")
                 .is_some_and(|started| task(started)[2..].parse::<usize>().unwrap() % 50 == 7 && started["epoch"] == 1)
@@ -172,7 +204,6 @@ fn workers_and_their_orchestrator_are_killed_and_the_board_ends_right() {
             lead = Loop::start(&desk, "lead");
         }
     }
-    assert!(watcher.wait().unwrap().success());
     // Whoever still waits hears that the board has ended.
     for worker in &mut workers {
         assert!(worker.child.wait().unwrap().success());

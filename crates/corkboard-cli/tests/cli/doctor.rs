@@ -8,9 +8,17 @@ use crate::support::Sandbox;
 fn good_health() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "a", "1"]);
+    sandbox.ok(&["board", "create", "Plan"]);
     let text = sandbox.ok(&["doctor"]);
     assert!(text.lines().all(|line| line.starts_with("✓ ") || line.starts_with("  ")), "{text}");
-    for part in ["✓ the sqlite store opens", "location: ", "a durable write takes", "no damage", "1 agent loads"] {
+    for part in [
+        "✓ the sqlite store opens",
+        "location: ",
+        "a durable write takes",
+        "no damage",
+        "1 agent loads",
+        "1 board loads",
+    ] {
         assert!(text.contains(part), "{part} in {text}");
     }
     let report = sandbox.json(&["doctor"]);
@@ -36,6 +44,21 @@ fn warnings_are_shown() {
     }
     assert_eq!(sandbox.json(&[&memory[..], &["stats"]].concat())["warnings"], warnings);
     assert_eq!(sandbox.json(&["stats"])["warnings"], json!([]), "nothing is lost by the default settings");
+}
+
+#[test]
+fn a_damaged_board_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["board", "create", "Whole"]);
+    sandbox.ok(&["board", "create", "Broken", "--id", "broken"]);
+    let database = rusqlite::Connection::open(sandbox.database()).unwrap();
+    let damage = "UPDATE log SET body = x'7b' WHERE space = (SELECT id FROM spaces WHERE name = 'board/broken')";
+    assert_eq!(database.execute(damage, []).unwrap(), 1);
+    drop(database);
+    let ran = sandbox.cork(&["doctor"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""), "{ran:?}");
+    assert!(ran.stdout.contains("✗ board broken cannot be loaded: space board/broken is damaged: "), "{ran:?}");
+    assert!(sandbox.ok(&["board", "list"]).contains("Whole"), "the others are not affected");
 }
 
 #[test]

@@ -9,6 +9,7 @@
 )]
 
 mod board;
+mod board_tools;
 mod board_watch;
 mod board_workers;
 mod context;

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use corkboard_core::board::{BoardCommand, BoardReply, BoardStatus, Claimed, TaskId};
+use corkboard_core::board::{BoardCommand, BoardReply, BoardState, BoardStatus, Claimed, TaskId};
 use corkboard_core::{AgentId, Refusal, Revisioned, Space};
 use tokio::time::Instant;
 
@@ -13,7 +13,7 @@ use super::{Board, BoardView, Claim, unexpected};
 use crate::{Error, Result};
 
 /// Longer than anybody waits.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+pub(super) const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub(super) type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
 
@@ -66,12 +66,11 @@ impl ClaimTask {
         let mut changes = board.engine.changes(&board.slot);
         loop {
             changes.mark();
-            let is_last = Instant::now() >= until;
-            let current = board.engine.current(&board.slot).await?;
-            let view = BoardView::new(board.id.clone(), &current, board.engine.now(&current))?;
-            if is_last {
+            if Instant::now() >= until {
                 return Asking::new(&board, command).await;
             }
+            let current = board.engine.current(&board.slot).await?;
+            let view = BoardView::new(board.id.clone(), &current, board.engine.now(&current))?;
             if task.is_some() || is_worth_asking(&board, &command, &current, &view)? {
                 // "Nothing is ready" would be remembered under the key, and be the answer for ever.
                 let asks_once = board.idempotency_key.is_some() && board.if_rev.is_none();
@@ -91,7 +90,7 @@ impl ClaimTask {
 fn is_worth_asking(
     board: &Board,
     command: &BoardCommand,
-    current: &Revisioned<corkboard_core::board::BoardState>,
+    current: &Revisioned<BoardState>,
     view: &BoardView,
 ) -> Result<bool> {
     let state = view.state();

@@ -224,6 +224,44 @@ mod tests {
         }
     }
 
+    /// What Mermaid makes of a label: it reads the codes, and nothing else in it means anything.
+    fn read_by_mermaid(label: &str) -> String {
+        let (mut text, mut rest) = (String::new(), label);
+        while let Some((before, code)) = rest.split_once('#') {
+            assert!(
+                before
+                    .chars()
+                    .all(|letter| !letter.is_ascii() || letter.is_ascii_alphanumeric() || " -,()?!'".contains(letter))
+            );
+            let (number, after) = code.split_once(';').unwrap();
+            text = text + before + &char::from_u32(number.parse().unwrap()).unwrap().to_string();
+            rest = after;
+        }
+        text + rest
+    }
+
+    /// What Graphviz makes of one.
+    fn read_by_graphviz(label: &str) -> String {
+        let (mut text, mut characters) = (String::new(), label.chars());
+        while let Some(character) = characters.next() {
+            assert_ne!(character, '"', "the label would end here: {label}");
+            text.push(if character == '\\' { characters.next().unwrap() } else { character });
+        }
+        assert!(!text.replace("&amp;", "").contains('&'), "{label}");
+        text.replace("&amp;", "&")
+    }
+
+    #[test]
+    fn every_character_comes_back() {
+        let all: Vec<char> = (' '..='\u{17f}').filter(|character| !character.is_control()).collect();
+        for pair in all.iter().flat_map(|first| ['"', '\\', '#', ';', '&', 'a', '-'].map(|second| [*first, second])) {
+            for text in [String::from_iter(pair), String::from_iter([pair[1], pair[0], 'x'])] {
+                assert_eq!(read_by_mermaid(&mermaid_label(&text)), text);
+                assert_eq!(read_by_graphviz(&dot_label(&text)), text);
+            }
+        }
+    }
+
     #[test]
     fn titles_fit_a_line() {
         assert_eq!(cut("a\nb\u{1b}[31m\u{202e}"), "a b\u{fffd}[31m\u{fffd}");

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use corkboard_core::Refusal;
+use corkboard_core::board::Lease;
 use tokio::time::Instant;
 
-use super::claim::{Future, due_at};
+use super::claim::{Future, LONGEST, due_at};
 use super::keep::{Held, Keeper, Standing};
 use super::{Board, Orchestrating};
+use crate::engine::joined;
 use crate::{Error, Result};
 
 /// Becomes the orchestrator. Made by [`Board::orchestrate`].
@@ -42,25 +44,33 @@ impl Orchestrate {
     }
 
     async fn acquire(self) -> Result<Orchestrator> {
-        const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
         let Self { board, lease, wait } = self;
         let until = Instant::now() + wait.min(LONGEST);
         let mut changes = board.engine.changes(&board.slot);
         loop {
             changes.mark();
-            let is_last = wait.is_zero() || Instant::now() >= until;
+            let is_last = Instant::now() >= until;
             let view = board.view().await?;
-            let own = |lease: &corkboard_core::board::Lease| lease.holder.as_str() == board.actor.principal;
-            if is_last || view.state().orchestrator().is_none_or(own) {
-                match board.acquire_orchestrator(lease).await {
-                    Ok(role) => return Ok(Orchestrator::new(&board, role, lease)),
+            let is_own = |lease: &Lease| lease.holder.as_str() == board.actor.principal;
+            if is_last || view.state().orchestrator().is_none_or(is_own) {
+                match acquire(board.clone(), lease).await {
                     Err(Error::Refused(Refusal::OrchestratorHeld { .. })) if !is_last => {}
-                    Err(error) => return Err(error),
+                    answer => return answer,
                 }
             }
             changes.wait(until.min(due_at(&view))).await?;
         }
     }
+}
+
+/// In a task: if whoever asked is gone by the time of the answer, the role is dropped there, and so given back.
+async fn acquire(board: Board, lease: Duration) -> Result<Orchestrator> {
+    let engine = board.engine.clone();
+    let acquiring = engine.spawn(async move {
+        let role = board.acquire_orchestrator(lease).await?;
+        Ok(Orchestrator::new(&board, role, lease))
+    });
+    joined(acquiring).await
 }
 
 impl IntoFuture for Orchestrate {

@@ -16,6 +16,7 @@ mod worker;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -65,6 +66,9 @@ pub struct ToolContext {
     pub board: Option<String>,
     /// For which task.
     pub task: Option<String>,
+    /// The folder in which the files are that artifacts' paths name; if nothing is said, they are not looked at.
+    #[serde(skip)]
+    pub folder: Option<PathBuf>,
     /// In whose name; the agent's own if nothing is said.
     #[serde(skip)]
     pub actor: Option<Actor>,

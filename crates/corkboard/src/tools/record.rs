@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::board::heard;
 use super::definition::{TypedTool, tool};
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
-use crate::Board;
 
 tool!(
     /// `record_decision`: a choice that others must know of.
@@ -178,14 +177,13 @@ impl TypedTool for RecordArtifactTool {
             content: input.content,
             ..NewArtifact::default()
         };
-        record(&board, artifact).await
+        let mut recording = board.record_artifact(artifact);
+        if let Some(folder) = &context.folder {
+            recording = recording.in_folder(folder);
+        }
+        let (id, version) = recording.await?;
+        let of = task.map_or_else(String::new, |task| format!(" of {task}"));
+        let text = format!("Recorded {id}{of}, version {version}.");
+        Ok(ToolOutput::new(text, json!({"id": id, "version": version, "task": task})))
     }
-}
-
-async fn record(board: &Board, artifact: NewArtifact) -> Result<ToolOutput, ToolError> {
-    let task = artifact.associated_task;
-    let (id, version) = board.record_artifact(artifact).await?;
-    let of = task.map_or_else(String::new, |task| format!(" of {task}"));
-    let text = format!("Recorded {id}{of}, version {version}.");
-    Ok(ToolOutput::new(text, json!({"id": id, "version": version, "task": task})))
 }

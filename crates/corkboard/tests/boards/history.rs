@@ -227,14 +227,16 @@ async fn a_fork_is_a_new_board_from_what_another_was() {
         let task = view.task(TaskId(1)).unwrap();
         assert_eq!((task.status, &task.claim, &task.assigned_to), (TaskStatus::Pending, &None, &None));
         assert_eq!(view.ready().len(), 1);
-        // The old holder is fenced, and the epoch goes on.
-        let late = fork.acting_as(worker("ann")).complete_task(TaskId(1), done(), Some(1)).await.unwrap_err();
-        assert_eq!(late.code(), "fenced");
+        // The old holder has nothing here, neither before somebody else does nor after.
+        let late = async || fork.acting_as(worker("ann")).complete_task(TaskId(1), done(), Some(1)).await.unwrap_err();
+        assert_eq!(late().await.code(), "fenced");
         assert_eq!(fork.claim_task(None, LEASE).await.unwrap().unwrap().epoch, 2);
-        // From its end: what is done stays done.
+        assert_eq!(late().await.code(), "fenced");
+        // From its end: what is done stays done, and what the end cancelled is to be done.
         let whole = board.fork().await.unwrap();
         let view = whole.view().await.unwrap();
         assert_eq!((&*view.info().unwrap().name, view.state().count(TaskStatus::Completed)), ("chain", 1));
+        assert!(view.ready().map(|task| task.id).eq([TaskId(2)]));
         assert_eq!(board.view().await.unwrap().info().unwrap().status, BoardStatus::Completed, "it is left as it was");
         let taken = board.fork().id("second").await.unwrap_err();
         assert_eq!(taken.code(), "board_exists");

@@ -202,3 +202,30 @@ async fn the_role_of_an_orchestrator_that_died_is_free_when_its_lease_ends() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_role_whose_caller_is_gone_is_given_back() {
+    on_every_store(async |home| {
+        let corkboard = home.open().await;
+        let board = chain(&corkboard, 1).await;
+        let asked = tokio::spawn(board.acting_as(chief("gone")).orchestrate(LEASE).into_future());
+        let mut watch = board.watch(2).await.unwrap();
+        loop {
+            tokio::task::yield_now().await;
+            if board.view().await.unwrap().rev() > 2 || asked.is_finished() {
+                break;
+            }
+        }
+        // Whether the answer was on its way or had come, nobody took it.
+        asked.abort();
+        drop(asked);
+        for expected in ["orchestrator_acquired", "orchestrator_released"] {
+            let Watched::Revision { commit, .. } = in_time(watch.next()).await.unwrap() else { panic!("a bookmark") };
+            let event = serde_json::to_value(&commit.events[0]).unwrap();
+            let name = event.as_str().map(str::to_owned);
+            let name = name.or_else(|| event.as_object().and_then(|event| event.keys().next().cloned()));
+            assert_eq!(name.as_deref(), Some(expected));
+        }
+    })
+    .await;
+}

@@ -1,7 +1,7 @@
 //! `cork board list`.
 
 use clap::{Args, ValueEnum};
-use corkboard::BoardSummary;
+use corkboard::{BoardSummary, Corkboard};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -46,16 +46,7 @@ impl StatusName {
 
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
-        let mut boards: Vec<BoardSummary> = Vec::new();
-        loop {
-            let after = boards.last().map(|board| board.board.clone());
-            let page = session.board.boards(after.as_ref(), PAGE).await?;
-            let is_last = page.len() < PAGE;
-            boards.extend(page);
-            if is_last {
-                break;
-            }
-        }
+        let mut boards = every_board(&session.board).await?;
         // A board that was never made leaves no more than its name.
         boards.retain(|board| board.summary.get("name").is_some());
         if let Some(status) = self.status {
@@ -66,6 +57,20 @@ impl List {
             (true, Some(_)) => "no such boards".into(),
             (true, None) => "there are no boards yet; `cork board create NAME` makes one".into(),
         })
+    }
+}
+
+/// All boards in the store, by id.
+pub(crate) async fn every_board(corkboard: &Corkboard) -> Result<Vec<BoardSummary>, Failure> {
+    let mut boards: Vec<BoardSummary> = Vec::new();
+    loop {
+        let after = boards.last().map(|board| board.board.clone());
+        let page = corkboard.boards(after.as_ref(), PAGE).await?;
+        let is_last = page.len() < PAGE;
+        boards.extend(page);
+        if is_last {
+            return Ok(boards);
+        }
     }
 }
 

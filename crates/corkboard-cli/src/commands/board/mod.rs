@@ -21,6 +21,7 @@ use clap::Subcommand;
 use crate::exit::Failure;
 use crate::session::Session;
 
+pub(super) use list::every_board;
 pub(super) use show::choices;
 
 /// Make, show, watch and end boards, and record what comes up on them

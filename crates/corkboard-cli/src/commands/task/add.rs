@@ -18,7 +18,7 @@ use crate::session::Session;
 ///
 ///   {"key": "schema", "title": "Write the schema"}
 ///   {"key": "routes", "title": "Write the routes", "depends_on": ["schema"], "needs_review": true}
-///   {"question": "Which store?", "options": [{"name": "sqlite", "tasks": ["schema"]}, {"name": "redis", "tasks": ["T-4"]}]}
+///   {"question": "Which?", "options": [{"name": "a", "tasks": ["schema"]}, {"name": "b", "tasks": ["T-4"]}]}
 ///
 /// It may also be one array of tasks, or {"tasks": […], "choices": […]}.
 #[derive(Args)]

@@ -100,7 +100,8 @@ impl Call {
         let agent = session.agent.agent_id().to_string();
         let actor = Some(session.tool_actor.clone());
         let (conversation, board) = (self.conversation, session.board_id.clone());
-        let context = ToolContext { agent, conversation, board, actor, task: self.task };
+        let folder = Some(".".into());
+        let context = ToolContext { agent, conversation, board, actor, folder, task: self.task };
         let Some(name) = self.name else { return answer_lines(session, &tools, &context).await };
         let input = text_or_stdin(self.input)?;
         let input = serde_json::from_str(&input)
@@ -183,6 +184,7 @@ impl LineContext {
             conversation: self.conversation.or_else(|| context.conversation.clone()),
             board: self.board.or_else(|| context.board.clone()),
             task: self.task.or_else(|| context.task.clone()),
+            folder: context.folder.clone(),
             actor,
         }
     }

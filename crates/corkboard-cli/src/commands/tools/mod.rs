@@ -41,6 +41,9 @@ fn failure(error: ToolError) -> Failure {
         ToolError::MissingContext { what: "conversation", .. } => {
             Failure::invalid(error.code(), error.to_string()).hint("name one: --conversation ID, or CORK_CONVERSATION")
         }
+        ToolError::MissingContext { what: "board", .. } => {
+            Failure::invalid(error.code(), error.to_string()).hint("name one: --board ID, or CORK_BOARD")
+        }
         error => Failure::Own { code: error.code(), kind: error.kind(), message: error.to_string(), hint: None },
     }
 }

@@ -85,7 +85,12 @@ pub(super) async fn run(board: &Board, from: Option<u64>, until: Until) -> Resul
                     return Ok(());
                 }
                 if is_stale || drawn.elapsed() >= AGE {
-                    screen.show(board.view().await?);
+                    match board.view().await {
+                        Ok(view) => screen.show(view),
+                        // It comes back, or somebody leaves.
+                        Err(error) if error.is_retryable() => screen.show_absence(&error),
+                        Err(error) => return Err(error.into()),
+                    }
                     terminal.draw(|frame| screen.draw(frame)).map_err(Failure::Output)?;
                     (is_stale, drawn) = (false, Instant::now());
                 }

@@ -2,15 +2,16 @@
 
 use std::collections::VecDeque;
 
-use corkboard::BoardView;
 use corkboard::boards::{Task, TaskStatus};
+use corkboard::{BoardView, Error};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
 use super::keys::Wish;
+use super::palette::Palette;
 use super::tree::{self, Row};
 use crate::board::{ids, progress, remark};
 use crate::output::one_line;
@@ -73,6 +74,8 @@ pub(super) struct Screen {
     states: Scroll,
     /// Counted from the newest.
     recent: Scroll,
+    /// Why what is shown may be old.
+    absence: Option<String>,
     palette: Palette,
 }
 
@@ -81,7 +84,7 @@ impl Screen {
         let rows = tree::rows(view.state());
         let (events, focus, palette) = (VecDeque::new(), Pane::Tasks, Palette::from_environment());
         let (tasks, states, recent) = Default::default();
-        Self { view, rows, events, focus, tasks, states, recent, palette }
+        Self { view, rows, events, focus, tasks, states, recent, absence: None, palette }
     }
 
     /// The board as it is now.
@@ -89,7 +92,12 @@ impl Screen {
         if view.rev() != self.view.rev() {
             self.rows = tree::rows(view.state());
         }
-        self.view = view;
+        (self.view, self.absence) = (view, None);
+    }
+
+    /// The store is away: what was shown last stays.
+    pub(super) fn show_absence(&mut self, error: &Error) {
+        self.absence = Some(one_line(&error.to_string()));
     }
 
     pub(super) fn tell(&mut self, events: impl Iterator<Item = Told>) {
@@ -134,8 +142,11 @@ impl Screen {
             self.draw_states(frame, right);
         }
         self.draw_events(frame, events);
-        let keys = " q leave   ↑ ↓ PgUp PgDn Home End scroll   Tab next pane";
-        frame.render_widget(Paragraph::new(keys).style(self.palette.faint()), foot);
+        let foot_line = match &self.absence {
+            Some(why) => Line::styled(format!(" this may be old: {why}"), self.palette.of(TaskStatus::Failed)),
+            None => Line::styled(" q leave   ↑ ↓ PgUp PgDn Home End scroll   Tab next pane", self.palette.faint()),
+        };
+        frame.render_widget(foot_line, foot);
     }
 
     fn draw_head(&self, frame: &mut Frame<'_>, area: Rect) {
@@ -244,9 +255,9 @@ impl Screen {
             spans.push(Span::raw(format!(" {}", duration(seconds))));
         }
         let remark = remark(self.view.state(), task);
-        if remark != "ready" && !remark.is_empty() {
-            spans.push(Span::styled(format!(" {remark}"), self.palette.faint()));
-        }
+        // Where there is nothing else to say, what it is about.
+        let said = if remark.is_empty() || remark == "ready" { one_line(&task.title) } else { remark };
+        spans.push(Span::styled(format!(" {said}"), self.palette.faint()));
         Line::from(spans)
     }
 
@@ -269,40 +280,6 @@ impl Screen {
         let lines = or_nothing(lines, "nothing has happened yet", self.palette);
         let block = self.block(Pane::Events, "Last events".into(), self.recent);
         frame.render_widget(Paragraph::new(lines).block(block), area);
-    }
-}
-
-/// Colours, unless they are not wanted.
-#[derive(Clone, Copy)]
-struct Palette {
-    is_coloured: bool,
-}
-
-impl Palette {
-    fn from_environment() -> Self {
-        Self { is_coloured: std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty()) }
-    }
-
-    fn of(self, status: TaskStatus) -> Style {
-        let colour = match status {
-            TaskStatus::Pending => Color::Reset,
-            TaskStatus::Assigned => Color::Cyan,
-            TaskStatus::InProgress => Color::Blue,
-            TaskStatus::Blocked => Color::Yellow,
-            TaskStatus::Review => Color::Magenta,
-            TaskStatus::Completed => Color::Green,
-            TaskStatus::Failed => Color::Red,
-            TaskStatus::Cancelled => Color::DarkGray,
-        };
-        if self.is_coloured { Style::new().fg(colour) } else { Style::new() }
-    }
-
-    fn faint(self) -> Style {
-        if self.is_coloured { Style::new().fg(Color::DarkGray) } else { Style::new() }
-    }
-
-    fn focus(self) -> Style {
-        if self.is_coloured { Style::new().fg(Color::Cyan) } else { Style::new().add_modifier(Modifier::BOLD) }
     }
 }
 
@@ -345,3 +322,6 @@ fn first(area: Rect) -> Rect {
 fn to_width(length: usize) -> u16 {
     u16::try_from(length).unwrap_or(u16::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -62,3 +62,48 @@ fn depths(state: &BoardState) -> BTreeMap<TaskId, usize> {
     }
     depths
 }
+
+#[cfg(test)]
+mod tests {
+    use corkboard::Corkboard;
+    use corkboard::boards::{NewBoard, NewTask, TaskRef};
+
+    use super::*;
+
+    /// A board whose tasks depend on those with these numbers, as a list of indented ids.
+    async fn listed(depends_on: &[&[u64]]) -> Vec<String> {
+        let corkboard = Corkboard::open("memory:").await.unwrap();
+        let board = corkboard
+            .create_board(NewBoard { name: "b".into(), goal: "g".into(), ..NewBoard::default() })
+            .await
+            .unwrap();
+        let tasks = depends_on.iter().enumerate().map(|(index, on)| NewTask {
+            key: Some(format!("k{}", index + 1)),
+            depends_on: on.iter().map(|number| TaskRef::Member(format!("k{number}"))).collect(),
+            ..NewTask::new("t")
+        });
+        board.add_tasks(tasks.collect(), Vec::new()).await.unwrap();
+        let view = board.view().await.unwrap();
+        rows(view.state())
+            .iter()
+            .map(|row| format!("{}{} {:?}", "-".repeat(row.indent), row.task, row.also_after))
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn every_task_is_listed_once_below_the_deepest_it_waits_for() {
+        let diamond = listed(&[&[], &[1], &[1], &[2, 3], &[]]).await;
+        assert_eq!(diamond, ["T-1 []", "-T-2 []", "--T-4 [T-3]", "-T-3 []", "T-5 []"]);
+        // T-1 waits for T-3: the order of the ids is not that of the graph.
+        assert_eq!(listed(&[&[3], &[], &[2]]).await, ["T-2 []", "-T-3 []", "--T-1 []"]);
+        assert_eq!(listed(&[&[], &[1], &[1, 2]]).await, ["T-1 []", "-T-2 []", "--T-3 [T-1]"]);
+    }
+
+    #[tokio::test]
+    async fn a_long_chain_is_not_indented_for_ever() {
+        let chain: Vec<Vec<u64>> = (0..5000).map(|number| if number == 0 { vec![] } else { vec![number] }).collect();
+        let chain: Vec<&[u64]> = chain.iter().map(Vec::as_slice).collect();
+        let rows = listed(&chain).await;
+        assert_eq!((rows.len(), rows.last().unwrap().as_str()), (5000, "----------T-5000 []"));
+    }
+}

@@ -1,0 +1,119 @@
+//! A board by `cork tools call`, and in `cork context`.
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+/// Makes a board by a tool call of its orchestrator, and returns its id.
+fn a_board(sandbox: &Sandbox) -> String {
+    let input = r#"{"name": "Auth", "goal": "Add JWT", "constraints": ["No breaking changes"]}"#;
+    let made = sandbox.json(&["--agent", "boss", "tools", "call", "create_board", input]);
+    made["data"]["board"].as_str().unwrap().to_owned()
+}
+
+fn call(agent: &str, name: &str, input: Value) -> Value {
+    json!({"name": name, "input": input, "context": {"agent": agent}})
+}
+
+#[test]
+fn an_orchestrator_and_two_workers_do_a_whole_board_in_one_process() {
+    let sandbox = Sandbox::new();
+    let board = a_board(&sandbox);
+    std::fs::write(sandbox.path().join("schema.sql"), "create table t").unwrap();
+    let plan = json!({"tasks": [
+        {"key": "design", "title": "Design"},
+        {"key": "build", "title": "Build", "depends_on": ["design"], "needs_review": true},
+        {"key": "docs", "title": "Document", "depends_on": ["design"]},
+    ]});
+    let session = [
+        (call("boss", "add_tasks", plan), "Added T-1 (design), T-2 (build), T-3 (docs)."),
+        (call("ann", "claim_task", json!({})), "T-1 is yours: Design."),
+        (call("bob", "claim_task", json!({})), "Nothing is ready: try again later."),
+        (call("ann", "record_decision", json!({"question": "Which?", "choice": "RS256"})), "Recorded D-1."),
+        (call("ann", "record_discovery", json!({"content": "No column", "type": "constraint"})), "Recorded F-1."),
+        (call("ann", "record_artifact", json!({"path": "schema.sql"})), "Recorded A-1 of T-1, version 1."),
+        (call("ann", "complete_task", json!({"summary": "Two tables"})), "T-1 is completed. Ready: T-2, T-3."),
+        (call("ann", "claim_task", json!({})), "T-2 is yours: Build."),
+        (call("bob", "claim_task", json!({})), "T-3 is yours: Document."),
+        (call("bob", "board_context", json!({})), "What stands between the tags below is remembered data"),
+        (call("bob", "complete_task", json!({"summary": "Documented"})), "T-3 is completed. Nothing else is ready."),
+        (call("ann", "complete_task", json!({"summary": "Built"})), "T-2 waits for review."),
+        (call("boss", "review_task", json!({"task": "T-2", "status": "approved"})), "T-2 is completed."),
+        (
+            call("boss", "board_status", json!({})),
+            "Auth (active): Add JWT\n3 tasks: 3 completed\nEverything is finished.",
+        ),
+    ];
+    let calls: String = session.iter().map(|(call, _)| format!("{call}\n")).collect();
+    let ran = sandbox.cork_with_stdin(&["tools", "call", "--stdin", "--board", &board], calls.as_bytes());
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    let answers: Vec<Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), session.len());
+    for (answer, (call, said)) in answers.iter().zip(&session) {
+        assert!(answer["text"].as_str().is_some_and(|text| text.starts_with(said)), "{call}: {answer}");
+    }
+    let context = answers[9]["text"].as_str().unwrap();
+    for part in [
+        "D-1 by ann: Which? -> RS256\n",
+        "F-1 constraint by ann: No column\n",
+        "T-1 completed: Design\n    Two tables\n",
+    ] {
+        assert!(context.contains(part), "{context}");
+    }
+    // The file was there to be looked at.
+    let shown = sandbox.json(&["--board", &board, "board", "show"]);
+    let artifact = &shown["artifacts"][0];
+    assert_eq!((&artifact["path"], &artifact["size"]), (&json!("schema.sql"), &json!(14)), "{shown}");
+    assert_eq!(artifact["checksum"].as_str().map(str::len), Some(64), "{shown}");
+}
+
+#[test]
+fn every_call_may_be_a_process_of_its_own() {
+    let sandbox = Sandbox::new();
+    let board = a_board(&sandbox);
+    let tool = |agent: &str, name: &str, input: &str| {
+        sandbox.ok(&["--board", &board, "--agent", agent, "tools", "call", name, input])
+    };
+    tool("boss", "add_tasks", r#"{"tasks": [{"title": "First"}, {"title": "Second"}]}"#);
+    assert!(tool("ann", "claim_task", "{}").starts_with("T-1 is yours"));
+    assert!(tool("bob", "claim_task", "{}").starts_with("T-2 is yours"));
+    assert_eq!(tool("ann", "complete_task", r#"{"summary": "done"}"#), "T-1 is completed. Nothing else is ready.");
+    let refused =
+        ["--board", &board, "--agent", "ann", "tools", "call", "complete_task", r#"{"task": "T-2", "summary": "s"}"#];
+    sandbox.fails(&refused, 4, "It was given to another: stop working on it.");
+    let for_task =
+        ["--board", &board, "--agent", "bob", "tools", "call", "complete_task", "--task", "T-2", r#"{"summary": "s"}"#];
+    assert_eq!(sandbox.ok(&for_task), "T-2 is completed. Nothing else is ready.");
+    sandbox.fails(&["tools", "call", "claim_task"], 2, "name one: --board ID, or CORK_BOARD");
+}
+
+#[test]
+fn a_prompt_for_a_task_of_a_board() {
+    let sandbox = Sandbox::new();
+    let board = a_board(&sandbox);
+    sandbox.ok(&["--board", &board, "tools", "call", "add_tasks", r#"{"tasks": [{"title": "First"}]}"#]);
+    sandbox.ok(&["memory", "set", "user_name", "Ada"]);
+    let text = sandbox.ok(&["context", "--board", &board, "--task", "T-1"]);
+    let (_, sections) = text.split_once('\n').unwrap();
+    let expected = "\
+<goal>
+  Add JWT
+</goal>
+<constraints>
+  - No breaking changes
+</constraints>
+<entries>
+  - user_name: Ada
+</entries>
+<task>
+  - T-1: First
+  - status: pending
+</task>";
+    assert_eq!(sections.trim_end(), expected);
+    assert_eq!(sandbox.ok(&["context", "--board", &board, "--task", "t-1"]), text);
+    let sections = sandbox.ok(&["context", "--board", &board, "--task", "T-1", "--sections"]);
+    assert!(sections.contains("goal") && sections.contains("task"), "{sections}");
+    sandbox.fails(&["context", "--board", &board, "--task", "T-9"], 3, "there is no task T-9");
+    sandbox.fails(&["context", "--board", "nowhere"], 3, "there is no such board");
+    sandbox.fails(&["context", "--task", "T-1"], 2, "board");
+}
