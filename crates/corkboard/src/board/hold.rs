@@ -16,6 +16,32 @@ use crate::Result;
 /// back, unless it is done.
 ///
 /// What is done through it is refused as fenced once the task is another's; [`Claim::lost`] tells a program to stop.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
+/// use std::time::Duration;
+///
+/// use corkboard::Corkboard;
+/// use corkboard::boards::{NewBoard, NewTask, TaskResult, TaskStatus};
+///
+/// let corkboard = Corkboard::open("memory:").await?;
+/// let board = corkboard.create_board(NewBoard { name: "Release".into(), ..NewBoard::default() }).await?;
+/// board.add_task(NewTask::new("Write the notes")).await?;
+///
+/// // Waits for a task to become ready, if none is.
+/// let claim = board.work_on(None, Duration::from_secs(30)).wait(Duration::from_secs(60)).await?;
+/// let Some(claim) = claim else { return Ok(()) };
+/// let work = async { "three pages" };
+/// tokio::select! {
+///     () = claim.lost() => println!("somebody else does it"),
+///     result = work => {
+///         let result = TaskResult { summary: result.into(), next_steps: vec![] };
+///         assert_eq!(claim.complete(result).await?, TaskStatus::Completed);
+///     }
+/// }
+/// corkboard.close().await
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Claim {
     board: Board,

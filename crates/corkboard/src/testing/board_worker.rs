@@ -1,7 +1,7 @@
 //! `board-worker URL BOARD NAME LEASE_MS WORK …`: another process on the same board, for tests that rest on several.
 //!
 //! - `work`: takes one task after the other, records a discovery on each and completes it, until the board has ended
-//! - `hold`: takes a task and records discoveries on it until it is told that the task is no longer its own
+//! - `hold`: takes a task, waits for a line on its standard input, and goes on as if nothing had happened meanwhile
 //! - `lead BATCHES SIZE`: is the orchestrator: adds batches of tasks, approves what is done, and completes the board
 //! - `watch FROM COUNT`: prints so many revisions
 //!
@@ -98,15 +98,15 @@ fn discovery(claim: &Claim, index: u64) -> NewDiscovery {
 async fn hold(board: &Board, lease: Duration) -> Result<()> {
     let Some(claim) = board.work_on(None, lease).wait(WAIT).await? else { return Ok(()) };
     tell(&format!("claimed {} {}", claim.task(), claim.epoch()));
-    for index in 0.. {
-        match claim.record_discovery(discovery(&claim, index)).await {
-            Ok(found) => tell(&format!("recorded {found}")),
-            Err(error) => {
-                tell(&format!("refused {}", error.code()));
-                break;
-            }
-        }
+    let found = claim.record_discovery(discovery(&claim, 0)).await?;
+    tell(&format!("recorded {found}"));
+    // Idle, so that whoever stops it does not stop it in a write: SQLite's lock would be stopped with it.
+    let told = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
+    if told.await.is_err() {
+        return Ok(());
     }
+    let late = claim.record_discovery(discovery(&claim, 1)).await;
+    tell(&format!("refused {}", late.err().map_or("nothing", |error| error.code())));
     claim.lost().await;
     tell("lost");
     let late = claim.complete(TaskResult { summary: "too late".into(), next_steps: vec![] }).await;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
 use super::servers::{POSTGRES_URL, RedisPrefix, shared};
@@ -130,6 +130,7 @@ impl Harness {
         let mut child = Command::new(program)
             .arg(self.url())
             .args(arguments)
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
@@ -222,6 +223,12 @@ impl Worker {
         let rest = self.rest().await;
         let _ = self.child.wait().await;
         rest
+    }
+
+    /// Writes a line to its standard input.
+    pub async fn tell(&mut self, line: &str) {
+        let stdin = self.child.stdin.as_mut().expect("stdin is piped");
+        stdin.write_all(format!("{line}\n").as_bytes()).await.expect("the worker reads");
     }
 
     /// Sends it a signal: `STOP`, `CONT`.

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use corkboard::boards::{NewTask, TaskStatus, Unfinished};
-use corkboard::store::Store;
+use corkboard::store::{Append, Record, Store};
 use corkboard::transfer::{ImportMode, MigrateOptions, Spaces, export, import, migrate};
-use corkboard::{Board, BoardView, Options, SavePolicy, SnapshotPolicy};
+use corkboard::{Board, BoardView, CommitId, Options, SavePolicy, SnapshotPolicy, SpaceId};
 
 use super::common::{Home, in_time};
 use super::{LEASE, chain, done, new_board, worker};
@@ -127,4 +127,28 @@ async fn boards_and_agents_share_one_memory_budget() {
         board.complete(None, Unfinished::Refuse).await.unwrap();
     }
     assert!(corkboard.agent("agent-1").unwrap().working().get::<String>("large").await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_damaged_board_is_told_and_leaves_the_others_alone() {
+    let home = Home::sqlite();
+    let (board, _) = busy(&home).await;
+    let store = open_store(&home).await;
+    let space = SpaceId::board(board.id());
+    let expected = store.head(&space).await.unwrap();
+    let nonsense = Record {
+        rev: expected.rev + 1,
+        commit: CommitId(uuid::Uuid::new_v4()),
+        at: home.clock_now(),
+        body: b"nonsense".to_vec(),
+    };
+    let (next_due, summary) = (None, b"{}".to_vec());
+    store.append(Append { space, expected, records: vec![nonsense], next_due, summary }).await.unwrap();
+    store.close().await.unwrap();
+    let corkboard = home.open().await;
+    let damaged = corkboard.board(board.id().as_str()).unwrap();
+    assert_eq!(damaged.view().await.unwrap_err().code(), "damaged");
+    assert_eq!(damaged.claim_task(None, LEASE).wait(NEVER).await.unwrap_err().code(), "damaged");
+    let other = chain(&corkboard, 1).await;
+    assert!(other.claim_task(None, LEASE).await.unwrap().is_some());
 }
