@@ -206,7 +206,9 @@ fn a_terminal_shows_the_board_live_and_is_restored() {
     assert!(seen["written"].as_str().unwrap().trim_end().ends_with("0 of 2 tasks done, 1 in progress, 1 waiting"));
     // The board is no worse for it.
     desk.ok(&["--as", "ada", "task", "complete", "T-1", "done"]);
-    for last in [json!(["send", "\u{3}"]), json!(["run", [CORK, "board", "cancel", desk.board]])] {
+    // Ctrl-C, SIGTERM, the end of the board.
+    let cancel = json!(["run", [CORK, "board", "cancel", desk.board]]);
+    for last in [json!(["send", "\u{3}"]), json!(["signal", 15]), cancel] {
         let seen = on_a_terminal(&desk, (80, 24), &json!([["expect", "Last events"], last]));
         assert_restored(&seen);
     }

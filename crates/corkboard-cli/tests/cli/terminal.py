@@ -1,8 +1,8 @@
 """Runs a command in a pseudo-terminal and says what came of it.
 
 Arguments: columns, rows, a JSON list of steps, the command. Steps: ["expect", text] waits until a line of the screen has
-it, ["send", text], ["size", columns, rows], ["run", command]. Prints a JSON object: what the command wrote, how it ended,
-whether the terminal is as it was.
+it, ["send", text], ["size", columns, rows], ["run", command], ["signal", number]. Prints a JSON object: what the command
+wrote, how it ended, whether the terminal is as it was.
 """
 
 import fcntl
@@ -81,6 +81,8 @@ def main():
             os.write(master, arguments[0].encode())
         elif step == "size":
             size(*arguments)
+        elif step == "signal":
+            os.kill(child, arguments[0])
         elif step == "run":
             subprocess.run(arguments[0], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use corkboard::{Board, Error, ErrorKind};
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::keys::{self, Wish};
 use super::screen::{Screen, Told};
@@ -50,8 +49,7 @@ pub(super) async fn run(board: &Board, from: Option<u64>, until: Until) -> Resul
         }
         other => other?,
     };
-    let mut terminated = signal(SignalKind::terminate()).map_err(Failure::Output)?;
-    let mut hung_up = signal(SignalKind::hangup()).map_err(Failure::Output)?;
+    let mut end = std::pin::pin!(asked_to_end().map_err(Failure::Output)?);
     let mut screen = Screen::new(view);
     let (_raw, mut terminal) = Raw::enter()?;
     let mut wishes = keys::listen();
@@ -95,8 +93,25 @@ pub(super) async fn run(board: &Board, from: Option<u64>, until: Until) -> Resul
                     (is_stale, drawn) = (false, Instant::now());
                 }
             }
-            _ = terminated.recv() => return Ok(()),
-            _ = hung_up.recv() => return Ok(()),
+            () = &mut end => return Ok(()),
         }
     }
+}
+
+/// Ready when somebody ends the process, or closes its terminal. The terminal is restored before that happens.
+#[cfg(unix)]
+fn asked_to_end() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut terminated, mut hung_up) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
+    Ok(async move {
+        tokio::select! {
+            _ = terminated.recv() => {}
+            _ = hung_up.recv() => {}
+        }
+    })
+}
+
+#[cfg(not(unix))]
+fn asked_to_end() -> std::io::Result<impl Future<Output = ()>> {
+    Ok(std::future::pending())
 }
