@@ -163,6 +163,7 @@ enum Details<'a> {
     Notebook { problems: &'a [corkboard::notebook::Problem] },
     Cycle { path: &'a [TaskRef] },
     TaskMove { task: TaskId, from: TaskStatus, to: TaskStatus, allowed: &'a [TaskStatus] },
+    NotThisWay { task: TaskId, from: TaskStatus, to: TaskStatus },
     NotReady { task: TaskId, hindrances: &'a [Hindrance] },
     TaskHeld { task: TaskId, holder: &'a AgentId, until: Option<Timestamp> },
     OrchestratorHeld { holder: &'a AgentId, until: Timestamp },
@@ -239,6 +240,7 @@ fn refusal_details(refusal: &Refusal) -> Details<'_> {
         Refusal::TaskMove { task, from, to, allowed } => {
             Details::TaskMove { task: *task, from: *from, to: *to, allowed }
         }
+        Refusal::NotThisWay { task, from, to } => Details::NotThisWay { task: *task, from: *from, to: *to },
         Refusal::NotReady { task, hindrances } => Details::NotReady { task: *task, hindrances },
         Refusal::TaskHeld { task, holder, until } => Details::TaskHeld { task: *task, holder, until: *until },
         Refusal::OrchestratorHeld { holder, until } => Details::OrchestratorHeld { holder, until: *until },

@@ -1,5 +1,6 @@
 //! What to do about an error.
 
+use corkboard::boards::TaskStatus;
 use corkboard::store::StoreError;
 use corkboard::transfer::TransferError;
 use corkboard::{Error, LimitName, Refusal, Sealing, SnapshotError};
@@ -79,6 +80,12 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
         Refusal::NotOnBoard { what: "choice", .. } => "`cork choose list` shows the choices there are".into(),
         Refusal::NotOnBoard { .. } => "`cork board show` shows what there is".into(),
         Refusal::Cycle { .. } => "leave out one of these dependencies; to do a task again, review or retry it".into(),
+        Refusal::NotThisWay { task, from: TaskStatus::Review, .. } => {
+            format!("`cork task review {task} approve|rework|reject` says what it is worth")
+        }
+        Refusal::NotThisWay { task, from: TaskStatus::InProgress, to: TaskStatus::Completed } => {
+            format!("it is not under review; its holder completes it: `cork task complete {task} SUMMARY`")
+        }
         Refusal::NotReady { task, .. } => {
             format!("`cork task show {task}` shows it; `cork task claim` without a task takes one that is ready")
         }

@@ -61,6 +61,25 @@ fn answer_12_fail_fast_cancels_all_that_is_unfinished() {
 }
 
 #[test]
+fn what_fail_fast_stopped_comes_back_with_it_and_not_before() {
+    let mut desk = Desk::new();
+    let other = desk.add(policy(FailurePolicy::Continue, NewTask::new("other")));
+    let stopped = desk.add(after("stopped", &[other]));
+    let stopper = desk.add(policy(FailurePolicy::FailFast, NewTask::new("stopper")));
+    desk.fail(other);
+    desk.fail(stopper);
+    assert_eq!(desk.cancelled(stopped), upstream_failed(stopper));
+    assert_eq!(tasks_of(&desk.tell(BoardCommand::Retry { task: other })), [other]);
+    assert_eq!(desk.cancelled(stopped), upstream_failed(stopper), "what it waits for is not what stopped it");
+    // By a retry, or when its failure no longer stops everything.
+    let mut edited = desk.clone();
+    assert_eq!(tasks_of(&desk.tell(BoardCommand::Retry { task: stopper })), [stopper, stopped]);
+    let edit = TaskEdit { on_failure: Some(FailurePolicy::SkipDependents), ..TaskEdit::default() };
+    edited.tell(BoardCommand::EditTask { task: stopper, edit, if_version: None });
+    assert_eq!(edited.status(stopped), TaskStatus::Pending);
+}
+
+#[test]
 fn answer_12_continue_lets_dependents_run_anyway() {
     let mut desk = chain(FailurePolicy::Continue);
     desk.fail(id(1));

@@ -287,6 +287,12 @@ fn answer_1_a_state_and_a_command_have_their_bytes() {
         add_tasks(vec![after("x", &[id(1); 13])]),
         edit(|edit| (edit.name, edit.goal, edit.constraints) = (Some(long()), Some(long()), Some(vec!["c".into()]))),
         new_decision(|decision| (decision.rationale, decision.alternatives) = (long(), vec![long()])),
+        new_decision(|decision| decision.affects_tasks = vec![id(1); 13]),
+        BoardCommand::RecordDiscovery(NewDiscovery {
+            content: "c".into(),
+            affects_tasks: vec![id(1); 13],
+            ..NewDiscovery::default()
+        }),
         result(long(), vec![long(), "x".into()]),
         question("x".repeat(99), "x"),
         BoardCommand::RecordDiscovery(NewDiscovery { content: "x".repeat(101), ..NewDiscovery::default() }),

@@ -83,8 +83,11 @@ fn whoever_comes_too_late_is_told() {
     let nothing = desk.fails(&["--as", "bob", "task", "claim"], 3, "nothing is ready");
     assert_eq!(nothing["code"], "nothing_ready");
     desk.fails(&["--as", "bob", "task", "claim", "--wait", "0.1"], 3, "within 0.1 s");
-    let moved = desk.fails(&["task", "review", "T-1", "approve"], 4, "T-1 is in_progress");
-    assert_eq!((&moved["code"], &moved["from"]), (&json!("task_move"), &json!("in_progress")));
+    let moved = desk.fails(&["task", "review", "T-1", "approve"], 4, "T-1 is in_progress: it can become completed");
+    assert_eq!((&moved["code"], &moved["to"]), (&json!("not_this_way"), &json!("completed")));
+    assert!(moved["hint"].as_str().unwrap().contains("cork task complete T-1"), "{moved}");
+    let moved = desk.fails(&["task", "review", "T-2", "approve"], 4, "T-2 is pending and cannot become completed");
+    assert_eq!((&moved["code"], &moved["allowed"]), (&json!("task_move"), &json!(["assigned", "cancelled"])));
     let cycle = desk.fails(&["task", "depend", "T-1", "--on", "T-2"], 4, "only what was not begun");
     assert_eq!(cycle["code"], "already_begun");
     desk.ok(&["task", "release", "T-1"]);

@@ -12,9 +12,11 @@ mod info;
 mod item;
 mod kept;
 mod lease;
+mod new_task;
 mod record;
 mod rule;
 mod size;
+mod status;
 mod task;
 mod views;
 
@@ -38,15 +40,14 @@ pub use image::BoardImage;
 pub use info::{BoardInfo, BoardStatus, ForkedFrom, Outcome};
 pub use item::BoardItem;
 pub use lease::Lease;
+pub use new_task::{NewTask, TaskEdit};
 pub use record::{
     Artifact, ArtifactType, Branch, Choice, Decision, Discovery, DiscoveryType, NewArtifact, NewBranch, NewChoice,
     NewDecision, NewDiscovery,
 };
 pub use rule::{Fate, Tally, Verdict};
-pub use task::{
-    CancelReason, Cancellation, FailurePolicy, NewTask, ReviewStatus, Task, TaskEdit, TaskResult, TaskStatus,
-    TriggerRule,
-};
+pub use status::{CancelReason, Cancellation, FailurePolicy, ReviewStatus, TaskStatus, TriggerRule};
+pub use task::{Task, TaskResult};
 pub use views::Hindrance;
 
 use views::Views;

@@ -3,146 +3,16 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{ChoiceId, Lease, TaskId, TaskRef};
+use super::{
+    CancelReason, Cancellation, ChoiceId, FailurePolicy, Lease, NewTask, ReviewStatus, TaskEdit, TaskId, TaskStatus,
+    TriggerRule,
+};
 use crate::space::Stamp;
 use crate::{AgentId, Role};
-
-/// How far a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TaskStatus {
-    /// Nobody has it.
-    Pending,
-    /// Somebody is to do it, and has not begun.
-    Assigned,
-    /// Somebody works on it.
-    InProgress,
-    /// Whoever works on it cannot go on.
-    Blocked,
-    /// It is done, and somebody is to look at it.
-    Review,
-    /// It is done.
-    Completed,
-    /// It was tried, and did not work.
-    Failed,
-    /// It will not be done.
-    Cancelled,
-}
-
-impl TaskStatus {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Pending,
-        Self::Assigned,
-        Self::InProgress,
-        Self::Blocked,
-        Self::Review,
-        Self::Completed,
-        Self::Failed,
-        Self::Cancelled,
-    ];
-
-    /// Whether nothing more is to be done.
-    pub fn is_finished(self) -> bool {
-        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
-    }
-
-    /// As it is written.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Assigned => "assigned",
-            Self::InProgress => "in_progress",
-            Self::Blocked => "blocked",
-            Self::Review => "review",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
-
-impl fmt::Display for TaskStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// When a task may begin, by what became of those it depends on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TriggerRule {
-    /// All succeeded. Branches not taken do not count, unless there is nothing else.
-    #[default]
-    AllSuccess,
-    /// All are finished, however.
-    AllDone,
-    /// One succeeded; the others need not be finished.
-    OneSuccess,
-    /// One failed; the others need not be finished.
-    OneFailed,
-    /// All are finished and none failed.
-    NoneFailed,
-    /// All are finished, none failed and one succeeded.
-    NoneFailedMinOneSuccess,
-}
-
-/// What becomes of a board when a task has failed for good.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FailurePolicy {
-    /// Those that can no longer begin because of it are cancelled.
-    #[default]
-    SkipDependents,
-    /// All that is unfinished is cancelled.
-    FailFast,
-    /// Those that depend on it go on as if it had succeeded.
-    Continue,
-}
-
-/// Why a task was cancelled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CancelReason {
-    /// Somebody asked for it.
-    Requested,
-    /// Another branch was chosen.
-    BranchNotTaken,
-    /// What it depends on failed or was cancelled. It comes back when that is tried again.
-    UpstreamFailed,
-    /// The board ended.
-    BoardEnded,
-}
-
-/// That a task was cancelled.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cancellation {
-    /// Why.
-    pub reason: CancelReason,
-    /// The task in which it began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cause: Option<TaskId>,
-    /// What whoever asked for it said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comment: Option<Arc<str>>,
-}
-
-/// What a reviewer says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReviewStatus {
-    /// It is done.
-    Approved,
-    /// It is to be done better, in a new attempt.
-    NeedsRework,
-    /// It failed.
-    Rejected,
-}
 
 /// What came of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,88 +22,6 @@ pub struct TaskResult {
     /// What should come next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_steps: Vec<String>,
-}
-
-/// A task to be added.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NewTask {
-    /// The name by which others of the same batch depend on it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    /// What is to be done, in a line.
-    pub title: String,
-    /// What is to be done, in full.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub description: String,
-    /// What must be finished first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub depends_on: Vec<TaskRef>,
-    /// When it may begin, by what became of those.
-    #[serde(skip_serializing_if = "is_default")]
-    pub trigger_rule: TriggerRule,
-    /// What becomes of the board if it fails; none: what the board says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub on_failure: Option<FailurePolicy>,
-    /// Higher ones are claimed first.
-    #[serde(skip_serializing_if = "is_default")]
-    pub priority: i32,
-    /// How many minutes it should take.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub estimate_minutes: Option<u32>,
-    /// Whether somebody is to look at it before it is completed.
-    #[serde(skip_serializing_if = "is_default")]
-    pub needs_review: bool,
-    /// How often it is tried again by itself after a failure.
-    #[serde(skip_serializing_if = "is_default")]
-    pub retry_limit: u32,
-    /// How many seconds pass before the first of these; twice as many before each further one.
-    #[serde(skip_serializing_if = "is_default")]
-    pub retry_backoff_s: u32,
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
-impl NewTask {
-    /// A task with this title, and the defaults.
-    pub fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), ..Self::default() }
-    }
-}
-
-/// What is to change about a task. What is none stays.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TaskEdit {
-    /// What is to be done, in a line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// What is to be done, in full.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// When it may begin.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trigger_rule: Option<TriggerRule>,
-    /// What becomes of the board if it fails.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub on_failure: Option<FailurePolicy>,
-    /// Higher ones are claimed first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub priority: Option<i32>,
-    /// How many minutes it should take; 0 takes the estimate away.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub estimate_minutes: Option<u32>,
-    /// Whether somebody is to look at it before it is completed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub needs_review: Option<bool>,
-    /// How often it is tried again by itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retry_limit: Option<u32>,
-    /// How many seconds pass before the first of these.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retry_backoff_s: Option<u32>,
 }
 
 /// A task of a board.

@@ -87,8 +87,8 @@ pub(crate) fn choices(state: &BoardState) -> Option<String> {
     let header = [
         ("CHOICE", Room::Whole),
         ("QUESTION", Room::Rest),
-        ("BRANCHES", Room::Percent(35)),
-        ("CHOSEN", Room::Percent(20)),
+        ("BRANCHES", Room::Percent(30)),
+        ("CHOSEN", Room::Percent(25)),
     ];
     (!rows.is_empty()).then(|| table(header, rows.into_iter()))
 }

@@ -56,7 +56,9 @@ impl Watch {
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
         let board = self.board.open(session)?;
         let until = if self.forever { Until::Forever } else { Until::Ended };
-        let is_live = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+        // Keys are read from stdin; a dumb terminal has no cursor to move.
+        let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+        let is_live = std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && !is_dumb;
         if is_live && !self.plain && !session.output.is_json() {
             live::run(&board, self.from_rev, until).await?;
         } else if lines::run(&board, session.output, self.from_rev, until).await? == Said::Everything {

@@ -255,9 +255,9 @@ impl Screen {
             spans.push(Span::raw(format!(" {}", duration(seconds))));
         }
         let remark = remark(self.view.state(), task);
-        if remark != "ready" && !remark.is_empty() {
-            spans.push(Span::styled(format!(" {remark}"), self.palette.faint()));
-        }
+        // Where there is nothing else to say, what it is about.
+        let said = if remark.is_empty() || remark == "ready" { one_line(&task.title) } else { remark };
+        spans.push(Span::styled(format!(" {said}"), self.palette.faint()));
         Line::from(spans)
     }
 

@@ -1,0 +1,90 @@
+//! A task to be added, and what is to change about one.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::{FailurePolicy, TaskRef, TriggerRule};
+
+/// A task to be added.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NewTask {
+    /// The name by which others of the same batch depend on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// What is to be done, in a line.
+    pub title: String,
+    /// What is to be done, in full.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// What must be finished first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<TaskRef>,
+    /// When it may begin, by what became of those.
+    #[serde(skip_serializing_if = "is_default")]
+    pub trigger_rule: TriggerRule,
+    /// What becomes of the board if it fails; none: what the board says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_failure: Option<FailurePolicy>,
+    /// Higher ones are claimed first.
+    #[serde(skip_serializing_if = "is_default")]
+    pub priority: i32,
+    /// How many minutes it should take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate_minutes: Option<u32>,
+    /// Whether somebody is to look at it before it is completed.
+    #[serde(skip_serializing_if = "is_default")]
+    pub needs_review: bool,
+    /// How often it is tried again by itself after a failure.
+    #[serde(skip_serializing_if = "is_default")]
+    pub retry_limit: u32,
+    /// How many seconds pass before the first of these; twice as many before each further one.
+    #[serde(skip_serializing_if = "is_default")]
+    pub retry_backoff_s: u32,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl NewTask {
+    /// A task with this title, and the defaults.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..Self::default() }
+    }
+}
+
+/// What is to change about a task. What is none stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TaskEdit {
+    /// What is to be done, in a line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What is to be done, in full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// When it may begin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trigger_rule: Option<TriggerRule>,
+    /// What becomes of the board if it fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_failure: Option<FailurePolicy>,
+    /// Higher ones are claimed first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i32>,
+    /// How many minutes it should take; 0 takes the estimate away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate_minutes: Option<u32>,
+    /// Whether somebody is to look at it before it is completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs_review: Option<bool>,
+    /// How often it is tried again by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_limit: Option<u32>,
+    /// How many seconds pass before the first of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_backoff_s: Option<u32>,
+}

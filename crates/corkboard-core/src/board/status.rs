@@ -1,0 +1,140 @@
+//! How far a task is, when it may begin, and what becomes of others when it fails.
+
+use alloc::sync::Arc;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::TaskId;
+
+/// How far a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    /// Nobody has it.
+    Pending,
+    /// Somebody is to do it, and has not begun.
+    Assigned,
+    /// Somebody works on it.
+    InProgress,
+    /// Whoever works on it cannot go on.
+    Blocked,
+    /// It is done, and somebody is to look at it.
+    Review,
+    /// It is done.
+    Completed,
+    /// It was tried, and did not work.
+    Failed,
+    /// It will not be done.
+    Cancelled,
+}
+
+impl TaskStatus {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Pending,
+        Self::Assigned,
+        Self::InProgress,
+        Self::Blocked,
+        Self::Review,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+    ];
+
+    /// Whether nothing more is to be done.
+    pub fn is_finished(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Assigned => "assigned",
+            Self::InProgress => "in_progress",
+            Self::Blocked => "blocked",
+            Self::Review => "review",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for TaskStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// When a task may begin, by what became of those it depends on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TriggerRule {
+    /// All succeeded. Branches not taken do not count, unless there is nothing else.
+    #[default]
+    AllSuccess,
+    /// All are finished, however.
+    AllDone,
+    /// One succeeded; the others need not be finished.
+    OneSuccess,
+    /// One failed; the others need not be finished.
+    OneFailed,
+    /// All are finished and none failed.
+    NoneFailed,
+    /// All are finished, none failed and one succeeded.
+    NoneFailedMinOneSuccess,
+}
+
+/// What becomes of a board when a task has failed for good.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailurePolicy {
+    /// Those that can no longer begin because of it are cancelled.
+    #[default]
+    SkipDependents,
+    /// All that is unfinished is cancelled.
+    FailFast,
+    /// Those that depend on it go on as if it had succeeded.
+    Continue,
+}
+
+/// Why a task was cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelReason {
+    /// Somebody asked for it.
+    Requested,
+    /// Another branch was chosen.
+    BranchNotTaken,
+    /// What it depends on failed or was cancelled. It comes back when that is tried again.
+    UpstreamFailed,
+    /// The board ended.
+    BoardEnded,
+}
+
+/// That a task was cancelled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cancellation {
+    /// Why.
+    pub reason: CancelReason,
+    /// The task in which it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<TaskId>,
+    /// What whoever asked for it said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<Arc<str>>,
+}
+
+/// What a reviewer says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewStatus {
+    /// It is done.
+    Approved,
+    /// It is to be done better, in a new attempt.
+    NeedsRework,
+    /// It failed.
+    Rejected,
+}
