@@ -95,6 +95,15 @@ pub enum BoardChange {
         /// Why, where something was said.
         reason: Option<String>,
     },
+    /// A task came back to the state that it was in, by another attempt.
+    TaskBegunAgain {
+        /// Which.
+        task: TaskId,
+        /// The state.
+        status: TaskStatus,
+        /// The last attempt there was.
+        attempt: u32,
+    },
     /// A task is another's.
     TaskHeldBy {
         /// Which.
@@ -255,11 +264,8 @@ fn task_changes(was: &Task, is: &Task, movers: &Movers) -> Vec<BoardChange> {
     if was.status != is.status {
         let (from, to, by) = (was.status, is.status, movers.get(&task).cloned());
         changes.push(BoardChange::TaskMoved { task, title: is.title.clone(), from, to, by, reason: reason(is) });
-    } else if was.epoch != is.epoch && !is.status.is_finished() {
-        // It came back to the same state by another way.
-        let by = movers.get(&task).cloned();
-        let (from, to) = (was.status, is.status);
-        changes.push(BoardChange::TaskMoved { task, title: is.title.clone(), from, to, by, reason: reason(is) });
+    } else if was.attempt != is.attempt {
+        changes.push(BoardChange::TaskBegunAgain { task, status: is.status, attempt: is.attempt });
     }
     if was.assigned_to != is.assigned_to {
         let (from, to) = (was.assigned_to.clone(), is.assigned_to.clone());

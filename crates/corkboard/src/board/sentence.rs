@@ -34,6 +34,9 @@ impl fmt::Display for BoardChange {
                 let reason = reason.as_ref().map_or_else(String::new, |reason| format!(": {}", shortened(reason)));
                 write!(f, "{task} {} went from {from} to {to}{by}{reason}.", quoted(title))
             }
+            Self::TaskBegunAgain { task, status, attempt } => {
+                write!(f, "{task} is {status} again, after attempt {attempt} was begun.")
+            }
             Self::TaskHeldBy { task, to: Some(to), .. } => write!(f, "{task} is {to}'s."),
             Self::TaskHeldBy { task, from: Some(from), .. } => write!(f, "{task} is no longer {from}'s."),
             Self::TaskHeldBy { task, .. } => write!(f, "{task} is nobody's."),

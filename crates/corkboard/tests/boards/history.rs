@@ -193,6 +193,9 @@ async fn a_difference_tells_of_leases_and_ends() {
          T-1 \"task 0\" went from in_progress to pending by corkboard.\n\
          T-1 is no longer ann's.\n"
     );
+    // There and back: only that it was tried is left of it.
+    let again = board.diff(held - 2, held + 1).await.unwrap().to_string();
+    assert_eq!(again, "T-1 is pending again, after attempt 1 was begun.\n");
     board.complete(Some("enough".into()), Unfinished::Cancel).await.unwrap();
     let ended = board.diff(held + 1, held + 2).await.unwrap();
     assert_eq!(ended.changes[0].to_string(), "The board is completed: failed.");

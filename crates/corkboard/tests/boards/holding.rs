@@ -40,13 +40,13 @@ async fn in_real_time() -> (Corkboard, Board) {
 #[tokio::test]
 async fn a_held_task_is_kept_by_heartbeats_for_longer_than_its_lease() {
     let (_corkboard, board) = in_real_time().await;
-    let lease = Duration::from_millis(600);
+    let lease = Duration::from_millis(1500);
     let claim = board.acting_as(worker("ann")).work_on(None, lease).await.unwrap().unwrap();
     assert_eq!((claim.task(), claim.epoch(), claim.attempt()), (FIRST, 1, 1));
     let deadline = async || board.view().await.unwrap().task(FIRST).unwrap().claim.clone().map(|held| held.deadline);
     let first = deadline().await;
     let mut watch = board.watch(board.view().await.unwrap().rev()).await.unwrap();
-    for _ in 0..3 {
+    for _ in 0..2 {
         let Watched::Revision { commit, .. } = in_time(watch.next()).await.unwrap() else { panic!("a bookmark") };
         assert!(matches!(commit.events[..], [BoardEvent::LeaseRenewed { task: FIRST, .. }]), "{commit:?}");
     }
@@ -164,7 +164,7 @@ async fn a_task_that_needs_rework_comes_back_to_whoever_still_holds_it() {
 #[tokio::test]
 async fn an_orchestrator_is_kept_and_a_standby_takes_over() {
     let (_corkboard, board) = in_real_time().await;
-    let first = board.acting_as(chief("first")).orchestrate(Duration::from_millis(600)).await.unwrap();
+    let first = board.acting_as(chief("first")).orchestrate(Duration::from_millis(1500)).await.unwrap();
     let refused = board.acting_as(chief("second")).orchestrate(LEASE).await.unwrap_err();
     assert_eq!(refused.code(), "orchestrator_held");
     until(&board, |event| matches!(event, BoardEvent::OrchestratorRenewed { .. })).await;
