@@ -63,7 +63,7 @@ impl<'a> BoardLines<'a> {
 impl<'a> TaskLines<'a> {
     fn of(state: &'a BoardState, task: &'a Task) -> Self {
         let concern = Concern { task: task.id, above: above(state, task) };
-        let holding = state.decisions().rev().filter(|decision| decision.superseded_by.is_none());
+        let holding = state.decisions().rev().filter(|decision| decision.holds() || decision.is_undecided());
         let decisions = holding.map(|decision| (&*decision.affects_tasks, BoardLine::Decision(decision)));
         let discoveries = state.discoveries().rev();
         let discoveries = discoveries.map(|discovery| (&*discovery.affects_tasks, BoardLine::Discovery(discovery)));
