@@ -55,6 +55,13 @@ fn the_table_is_the_one_that_is_meant() {
     }
 }
 
+#[test]
+fn the_documentation_shows_the_table() {
+    let documented = include_str!("../../../docs/boards.md");
+    let table = BoardAction::table();
+    assert!(documented.contains(&table), "docs/boards.md should have\n{table}");
+}
+
 /// A board on which there is something for every command, all of it "eve"'s who sends them.
 fn desk() -> Desk {
     let mut desk = Desk::new();
