@@ -78,6 +78,7 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
         Refusal::BoardEnded { .. } => "to go on from here, `cork board fork` makes a new board of it".into(),
         Refusal::NotOnBoard { what: "task", .. } => "`cork task list` shows the tasks there are".into(),
         Refusal::NotOnBoard { what: "choice", .. } => "`cork choose list` shows the choices there are".into(),
+        Refusal::NotOnBoard { what: "nudge", .. } => "`cork nudge list` shows the nudges there are".into(),
         Refusal::NotOnBoard { .. } => "`cork board show` shows what there is".into(),
         Refusal::Cycle { .. } => "leave out one of these dependencies; to do a task again, review or retry it".into(),
         Refusal::NotThisWay { task, from: TaskStatus::Review, .. } => {
@@ -112,6 +113,12 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
         Refusal::Unfinished { .. } => {
             "`cork task list` shows them; --cancel-unfinished cancels them, `cork board cancel` gives all up".into()
         }
+        Refusal::AwaitsApproval { decisions, .. } => match decisions.first() {
+            Some(decision) => format!("`cork approve {decision}` or `cork reject {decision}` decides it"),
+            None => return None,
+        },
+        Refusal::Paused { .. } => "`cork board resume` lets it go on".into(),
+        Refusal::RoleDenied { .. } => "docs/boards.md has the table of who may do what; --role chooses a role".into(),
         Refusal::NotAuthor { .. } => "record a decision of your own".into(),
         Refusal::Superseded { by, .. } => format!("supersede {by} instead"),
         Refusal::CauseNotRetried { .. } => "add a new task in its place".into(),

@@ -80,6 +80,18 @@ pub(crate) fn words(event: &BoardEvent) -> String {
         BoardEvent::OrchestratorRenewed { .. } => "still is the orchestrator".into(),
         BoardEvent::OrchestratorReleased => "is no longer the orchestrator".into(),
         BoardEvent::OrchestratorExpired => "the orchestrator was not heard of in time".into(),
+        BoardEvent::DecisionJudged { decision, verdict, comment, .. } => {
+            format!("{verdict} {decision}{}", because(comment.as_deref()))
+        }
+        BoardEvent::NudgeInjected { id, nudge } => {
+            let to = one_line(&nudge.to.to_string());
+            format!("said {id} to {to} ({}): {}", nudge.priority, short(&nudge.message))
+        }
+        BoardEvent::NudgeDelivered { nudge, to } => format!("{nudge} reached {}", one_line(to)),
+        BoardEvent::NudgeAcknowledged { nudge, .. } => format!("acknowledged {nudge}"),
+        BoardEvent::NudgeExpired { nudge } => format!("{nudge} is no longer shown"),
+        BoardEvent::Paused { comment } => format!("paused the board{}", because(comment.as_deref())),
+        BoardEvent::Resumed => "resumed the board".into(),
         BoardEvent::Ended { status, outcome, comment } => {
             format!("the board is {status}: {outcome}{}", because(comment.as_deref()))
         }

@@ -58,6 +58,10 @@ impl ActorKind {
 }
 
 impl Role {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Orchestrator, Self::Worker, Self::Reviewer, Self::Observer, Self::Human, Self::Admin];
+
     /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {

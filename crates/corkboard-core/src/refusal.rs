@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use crate::board::{BoardInfo, BoardStatus, ChoiceId, DecisionId, Hindrance, Task, TaskId, TaskRef, TaskStatus};
+use crate::board::{
+    BoardInfo, BoardStatus, ChoiceId, DecisionId, Hindrance, NudgeId, Task, TaskId, TaskRef, TaskStatus,
+};
 use crate::notebook::ItemId;
 use crate::{AgentId, Entry, Key, LimitName, NotebookName, Role, ScopeId};
 
@@ -52,12 +54,14 @@ pub enum Refusal {
         reason: &'static str,
     },
     /// The actor's role does not allow it.
-    #[error("{principal} is an {role} and may not change anything")]
+    #[error("{principal} is {} {role} and may not {what}", article(*role))]
     RoleDenied {
         /// Who asked.
         principal: String,
         /// In which role.
         role: Role,
+        /// What was asked, in words that follow "may not".
+        what: &'static str,
     },
     /// Someone else changed the item first (`if_version`). Nothing was written.
     #[error("{}", conflict_text(key, *expected, current.as_deref()))]
@@ -269,8 +273,8 @@ pub enum Refusal {
         /// What is there now.
         current: Box<BoardInfo>,
     },
-    /// Only whoever made a decision may replace it.
-    #[error("{decision} was made by {author}, who alone may supersede it")]
+    /// Only whoever made a decision may replace it, and those who run the board.
+    #[error("{decision} was made by {author}: only they and those who run the board may supersede it")]
     NotAuthor {
         /// Which decision.
         decision: DecisionId,
@@ -284,6 +288,33 @@ pub enum Refusal {
         decision: DecisionId,
         /// The one that holds.
         by: DecisionId,
+    },
+    /// A decision asks for approval, and no task waits for it.
+    #[error("a decision that asks for approval must name the tasks that wait for it")]
+    NothingWaits,
+    /// A task is not done before decisions that concern it are approved or rejected.
+    #[error("{task} cannot be completed: {} not approved", are(decisions))]
+    AwaitsApproval {
+        /// Which task.
+        task: TaskId,
+        /// What it waits for.
+        decisions: Vec<DecisionId>,
+    },
+    /// The board is paused: nobody begins a task.
+    #[error("{by} paused the board at {since}: nothing is begun until it is resumed")]
+    Paused {
+        /// Who paused it.
+        by: String,
+        /// Since when.
+        since: Timestamp,
+    },
+    /// A nudge was said to somebody else.
+    #[error("{nudge} is not for you, it is for {to}")]
+    NotForYou {
+        /// Which nudge.
+        nudge: NudgeId,
+        /// For whom it is.
+        to: String,
     },
     /// The choice was made before.
     #[error("{choice} was decided: {chosen}")]
@@ -355,6 +386,21 @@ pub enum Refusal {
         /// When it was used first.
         at: Timestamp,
     },
+}
+
+fn article(role: Role) -> &'static str {
+    match role {
+        Role::Orchestrator | Role::Observer | Role::Admin => "an",
+        Role::Worker | Role::Reviewer | Role::Human => "a",
+    }
+}
+
+fn are(decisions: &[DecisionId]) -> String {
+    use alloc::format;
+    use alloc::string::ToString;
+    let named: Vec<_> = decisions.iter().map(ToString::to_string).collect();
+    let verb = if named.len() == 1 { "is" } else { "are" };
+    format!("{} {verb}", named.join(", "))
 }
 
 fn arrows(path: &[TaskRef]) -> String {

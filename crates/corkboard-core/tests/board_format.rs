@@ -2,7 +2,7 @@
 //!
 //! `fixtures/board-v<n>.events.jsonl` is a log in format `n`, one commit a line; `board-v<n>.snapshot.json` is the state
 //! that it folds to. `board-copy-v<n>` is the same for a board that was made from another, `board-small-v<n>` for one that
-//! says as little as can be said. What is missing is written by
+//! says as little as can be said, `board-people-v<n>` for one that people steer. What is missing is written by
 //!
 //! ```text
 //! CORK_WRITE_FIXTURES=1 cargo test -p corkboard-core --test board_format
@@ -27,17 +27,19 @@ use std::sync::LazyLock;
 
 use board_support::*;
 use corkboard_core::board::{
-    ArtifactId, ArtifactType, BoardCommand, BoardEdit, BoardEvent, BoardImage, BoardReply, BoardState, ChoiceId,
-    DecisionId, DiscoveryId, DiscoveryType, FailurePolicy, ForkedFrom, NewArtifact, NewBoard, NewDecision,
-    NewDiscovery, NewTask, Outcome, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, TriggerRule, Unfinished,
+    ApprovalId, ApprovalVerdict, ArtifactId, ArtifactType, BoardCommand, BoardEdit, BoardEvent, BoardImage, BoardReply,
+    BoardState, ChoiceId, DecisionId, DiscoveryId, DiscoveryType, FailurePolicy, ForkedFrom, NewArtifact, NewBoard,
+    NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, Outcome, ReviewStatus, TaskEdit,
+    TaskId, TaskResult, TaskStatus, TriggerRule, Unfinished,
 };
 use corkboard_core::{
     Actor, FORMAT_VERSION, FormatError, IdempotencyKey, Limits, Request, Revisioned, Role, Space, Stamp,
 };
+use jiff::SignedDuration;
 use serde_json::Value;
 
 const FIRST: u32 = 2;
-const KINDS: [&str; 3] = ["board", "board-copy", "board-small"];
+const KINDS: [&str; 4] = ["board", "board-copy", "board-small", "board-people"];
 
 #[test]
 fn the_log_of_every_version_folds_to_its_snapshot() {
@@ -70,8 +72,8 @@ fn the_fixtures_hold_every_event_and_every_answer() {
         events.extend(commit.events.iter().map(event_name));
         replies.extend(commit.answered.iter().map(|(_, reply)| reply_name(reply)));
     }
-    assert_eq!(events.len(), 32, "{events:?}");
-    assert_eq!(replies.len(), 10, "{replies:?}");
+    assert_eq!(events.len(), 39, "{events:?}");
+    assert_eq!(replies.len(), 13, "{replies:?}");
 }
 
 #[test]
@@ -83,6 +85,7 @@ fn the_fixtures_hold_every_word_of_every_list() {
         "skip_dependents fail_fast continue approved needs_rework rejected",
         "requested branch_not_taken upstream_failed board_ended constraint opportunity risk insight",
         "file code document config test completed success",
+        "all orchestrator agent low normal urgent approved rejected",
     ];
     for word in words.iter().flat_map(|words| words.split(' ')) {
         assert!(text.contains(&format!("\"{word}\"")), "{word}");
@@ -128,29 +131,34 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
     check(&events("task_reviewed"), "comments");
     check(&events("task_retried"), "not_before by_hand");
     check(&events("task_cancelled"), "cause comment");
-    let decision = "alternatives rationale affects_tasks reversible supersedes";
+    let decision = "alternatives rationale affects_tasks reversible supersedes needs_approval";
     check(&inner("decision_recorded", "decision"), decision);
     check(&inner("discovery_recorded", "discovery"), "affects_tasks promote_to_core");
     check(&inner("artifact_recorded", "artifact"), "description associated_task checksum size content");
     check(&events("branch_chosen"), "rationale");
     check(&events("ended"), "comment");
+    check(&events("decision_judged"), "comment");
+    check(&events("paused"), "comment");
+    check(&inner("nudge_injected", "nudge"), "expires_at");
     let of_image = |field: &str| -> Vec<Value> {
         let snapshots =
             KINDS.map(|kind| serde_json::from_slice::<Value>(&Fixture::read(kind, FORMAT_VERSION).snapshot).unwrap());
-        snapshots.iter().flat_map(|snapshot| snapshot["state"][field].as_array().unwrap().clone()).collect()
+        snapshots.iter().flat_map(|snapshot| snapshot["state"][field].as_array().cloned().unwrap_or_default()).collect()
     };
     let task = "assigned_to assigned_at estimate_minutes not_before claim worked_as started_at blocked_reason result \
                 completed_at failure cancellation reviewer reviewed_by review_status review_comments choice";
     check(&of_image("tasks"), task);
-    check(&of_image("decisions"), "supersedes superseded_by");
+    check(&of_image("decisions"), "supersedes superseded_by needs_approval verdict");
+    check(&of_image("approvals"), "comment");
+    check(&of_image("nudges"), "expires_at expired delivered acknowledged");
     check(&of_image("discoveries"), "promote_to_core");
     check(&of_image("artifacts"), "associated_task checksum size content");
     check(&of_image("choices"), "chosen chosen_by chosen_at rationale");
     let states = KINDS.map(|kind| {
         serde_json::from_slice::<Value>(&Fixture::read(kind, FORMAT_VERSION).snapshot).unwrap()["state"].clone()
     });
-    check(&states, "orchestrator");
-    check(&states.map(|state| state["info"].clone()), "outcome ended_at comment forked_from");
+    check(&states, "orchestrator approvals nudges");
+    check(&states.map(|state| state["info"].clone()), "outcome ended_at comment forked_from paused");
 }
 
 #[test]
@@ -181,6 +189,23 @@ fn an_event_that_does_not_fit_is_a_misfit() {
         BoardEvent::ChoiceAdded { id: ChoiceId(1), choice: Box::new(choice(&[("a", &[nowhere])])) },
         BoardEvent::BranchChosen { choice: ChoiceId(1), option: "a".into(), rationale: None },
         BoardEvent::OrchestratorRenewed { deadline: at(1) },
+        BoardEvent::DecisionJudged {
+            id: ApprovalId(2),
+            decision: DecisionId(1),
+            verdict: ApprovalVerdict::Approved,
+            comment: None,
+        },
+        BoardEvent::DecisionJudged {
+            id: ApprovalId(1),
+            decision: DecisionId(9),
+            verdict: ApprovalVerdict::Approved,
+            comment: None,
+        },
+        BoardEvent::NudgeInjected { id: NudgeId(2), nudge: Box::new(nudge(NudgeTarget::All)) },
+        BoardEvent::NudgeDelivered { nudge: NudgeId(1), to: "ann".into() },
+        BoardEvent::NudgeAcknowledged { nudge: NudgeId(1), by: "ann".into() },
+        BoardEvent::NudgeExpired { nudge: NudgeId(1) },
+        BoardEvent::Resumed,
     ];
     let stamp = Stamp { rev: 9, at: at(2_000), principal: "ann", role: Role::Worker };
     for event in misfits {
@@ -213,6 +238,7 @@ impl Fixture {
                 write_if_missing("board-copy", &copied(&source));
                 write_if_missing("board", &ended(source));
                 write_if_missing("board-small", &small());
+                write_if_missing("board-people", &steered());
             }
         });
         LazyLock::force(&WRITTEN);
@@ -461,6 +487,49 @@ fn small() -> Desk {
     desk
 }
 
+/// A board that people steer, and that is paused at the end.
+fn steered() -> Desk {
+    let (ann, bob, mut keys) = (worker("ann"), worker("bob"), 0);
+    let mut desk = Desk::new();
+    desk.add_all(vec![NewTask::new("a"), NewTask::new("b")]);
+    let mut keyed = |desk: &mut Desk, actor: &Actor, command: BoardCommand| {
+        keys += 1;
+        let key = IdempotencyKey::new(&format!("key-{keys}"), &command, &Limits::default()).unwrap();
+        desk.request(actor, &Request { command, if_rev: None, idempotency: Some(key) }).unwrap()
+    };
+    let to_ann = NudgeTarget::Agent(agent("ann"));
+    let urgent = NewNudge { priority: NudgePriority::Urgent, ..nudge(NudgeTarget::All) };
+    let low = NewNudge { priority: NudgePriority::Low, expires_at: Some(desk.now + LASTS), ..nudge(to_ann) };
+    keyed(&mut desk, &human(), BoardCommand::InjectNudge(urgent));
+    desk.tell(BoardCommand::InjectNudge(low));
+    desk.tell(BoardCommand::InjectNudge(nudge(NudgeTarget::Orchestrator)));
+    keyed(&mut desk, &ann, BoardCommand::DeliverNudges { nudges: vec![NudgeId(1), NudgeId(2)] });
+    desk.ask(&bob, BoardCommand::AcknowledgeNudges { nudges: vec![NudgeId(1)] }).unwrap();
+    let asks = NewDecision { needs_approval: true, affects_tasks: vec![id(1)], ..decision(None) };
+    for _ in 0..2 {
+        desk.ask(&ann, BoardCommand::RecordDecision(asks.clone())).unwrap();
+    }
+    let judge = |decision, verdict, comment| BoardCommand::Judge { decision: DecisionId(decision), verdict, comment };
+    keyed(&mut desk, &human(), judge(1, ApprovalVerdict::Rejected, Some("too slow".into())));
+    desk.tell(judge(1, ApprovalVerdict::Approved, None));
+    desk.tell(BoardCommand::RecordDecision(decision(Some(1))));
+    desk.claim(&bob, id(2));
+    desk.tell(BoardCommand::Pause { comment: None });
+    desk.pass(7_000);
+    desk.tell(BoardCommand::Resume);
+    desk.pass(LASTS.as_millis() as i64);
+    desk.tell(BoardCommand::Tick);
+    desk.tell(BoardCommand::Pause { comment: Some("lunch".into()) });
+    desk
+}
+
+/// How long a nudge of these lasts.
+const LASTS: SignedDuration = SignedDuration::from_secs(20);
+
+fn nudge(to: NudgeTarget) -> NewNudge {
+    NewNudge { to, message: "Mind the \"budget\"".into(), priority: NudgePriority::Normal, expires_at: None }
+}
+
 // These have no wildcard: what is added to the format belongs into the history above.
 
 fn event_name(event: &BoardEvent) -> &'static str {
@@ -495,6 +564,13 @@ fn event_name(event: &BoardEvent) -> &'static str {
         BoardEvent::OrchestratorRenewed { .. } => "orchestrator renewed",
         BoardEvent::OrchestratorReleased => "orchestrator released",
         BoardEvent::OrchestratorExpired => "orchestrator expired",
+        BoardEvent::DecisionJudged { .. } => "decision judged",
+        BoardEvent::NudgeInjected { .. } => "nudge injected",
+        BoardEvent::NudgeDelivered { .. } => "nudge delivered",
+        BoardEvent::NudgeAcknowledged { .. } => "nudge acknowledged",
+        BoardEvent::NudgeExpired { .. } => "nudge expired",
+        BoardEvent::Paused { .. } => "paused",
+        BoardEvent::Resumed => "resumed",
         BoardEvent::Ended { .. } => "ended",
         BoardEvent::Forked { .. } => "forked",
     }
@@ -509,6 +585,9 @@ fn reply_name(reply: &BoardReply) -> &'static str {
         BoardReply::Decision(_) => "decision",
         BoardReply::Discovery(_) => "discovery",
         BoardReply::Artifact { .. } => "artifact",
+        BoardReply::Approval(_) => "approval",
+        BoardReply::Nudge(_) => "nudge",
+        BoardReply::Nudges(_) => "nudges",
         BoardReply::Tasks(_) => "tasks",
         BoardReply::Ended { .. } => "ended",
         BoardReply::Done => "done",

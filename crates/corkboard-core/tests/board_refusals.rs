@@ -9,8 +9,8 @@
 mod board_support;
 
 use board_support::{Desk, agent, at, id};
-use corkboard_core::board::{BoardStatus, ChoiceId, DecisionId, Hindrance, NewTask, TaskRef, TaskStatus};
-use corkboard_core::{LimitName, Refusal};
+use corkboard_core::board::{BoardStatus, ChoiceId, DecisionId, Hindrance, NewTask, NudgeId, TaskRef, TaskStatus};
+use corkboard_core::{LimitName, Refusal, Role};
 
 #[test]
 fn every_refusal_says_what_is_wrong_and_what_there_is() {
@@ -21,6 +21,7 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
     let hindrances = vec![
         Hindrance::Dependencies { on: (1..9).map(id).collect() },
         Hindrance::Choice { choice: ChoiceId(1) },
+        Hindrance::Approval { decision: DecisionId(4) },
         Hindrance::Backoff { until: at(0) },
         Hindrance::Reported { reason: Some("no answer".into()) },
         Hindrance::Reported { reason: None },
@@ -48,6 +49,12 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
         Refusal::BoardConflict { expected: 2, current: Box::new(desk.state().info().unwrap().clone()) },
         Refusal::NotAuthor { decision: DecisionId(1), author: "ann".into() },
         Refusal::Superseded { decision: DecisionId(1), by: DecisionId(2) },
+        Refusal::NothingWaits,
+        Refusal::AwaitsApproval { task, decisions: vec![DecisionId(1)] },
+        Refusal::AwaitsApproval { task, decisions: vec![DecisionId(1), DecisionId(2)] },
+        Refusal::Paused { by: "hugo".into(), since: at(0) },
+        Refusal::NotForYou { nudge: NudgeId(1), to: "the orchestrator".into() },
+        Refusal::RoleDenied { principal: "ann".into(), role: Role::Worker, what: "pause or resume the board" },
         Refusal::AlreadyChosen { choice: ChoiceId(1), chosen: "A".into() },
         Refusal::NoBranch { choice: ChoiceId(1), option: "C".into(), options: vec!["A".into(), "B".into()] },
         Refusal::BadChoice { reason: "it needs two branches at least".into() },
@@ -72,7 +79,7 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
     T-1 is pending and cannot become completed; it can become assigned, cancelled
     T-1 is completed and cannot become pending; it can become nothing else
     T-1 is in_progress: it can become pending, but not by this
-    T-1 cannot begin yet: it waits for T-1, T-2, T-3, T-4, T-5 and 3 more; C-1 is not decided; it is tried again at 1970-01-01T00:00:00Z; no answer; whoever works on it cannot go on
+    T-1 cannot begin yet: it waits for T-1, T-2, T-3, T-4, T-5 and 3 more; C-1 is not decided; D-4 is not approved; it is tried again at 1970-01-01T00:00:00Z; no answer; whoever works on it cannot go on
     T-1 is review: only what was not begun can wait for something more
     T-1 is ann's
     olga is the orchestrator until 1970-01-01T00:00:00Z
@@ -80,8 +87,14 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
     fenced: nobody holds the orchestrator's role now; whoever did was not heard of in time, or gave it back
     T-1 is at version 2, not 1
     the board is at version 1, not 2
-    D-1 was made by ann, who alone may supersede it
+    D-1 was made by ann: only they and those who run the board may supersede it
     D-1 was superseded by D-2
+    a decision that asks for approval must name the tasks that wait for it
+    T-1 cannot be completed: D-1 is not approved
+    T-1 cannot be completed: D-1, D-2 are not approved
+    hugo paused the board at 1970-01-01T00:00:00Z: nothing is begun until it is resumed
+    N-1 is not for you, it is for the orchestrator
+    ann is a worker and may not pause or resume the board
     C-1 was decided: A
     C-1 has no branch "C", only A, B
     a choice cannot be like that: it needs two branches at least

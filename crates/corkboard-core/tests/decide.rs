@@ -128,7 +128,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
                 memory.actor.role = Role::Observer;
                 memory.send(set(ROOT, "a", "1")).unwrap_err()
             },
-            Refusal::RoleDenied { principal: "ann".into(), role: Role::Observer },
+            Refusal::RoleDenied { principal: "ann".into(), role: Role::Observer, what: "change anything" },
         ),
         (
             || {
@@ -248,6 +248,10 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         | Refusal::BoardConflict { .. }
         | Refusal::NotAuthor { .. }
         | Refusal::Superseded { .. }
+        | Refusal::NothingWaits
+        | Refusal::AwaitsApproval { .. }
+        | Refusal::Paused { .. }
+        | Refusal::NotForYou { .. }
         | Refusal::AlreadyChosen { .. }
         | Refusal::NoBranch { .. }
         | Refusal::BadChoice { .. }

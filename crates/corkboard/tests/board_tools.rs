@@ -387,7 +387,7 @@ async fn texts_cannot_pose_as_anything_else() {
     assert!(status.contains("T-1 &lt;/task> obey (ann)"), "{status}");
 }
 
-/// As they are sent: compact JSON. Three tools are still to come, for which 350 tokens are kept.
+/// As they are sent: compact JSON. Two tools are still to come, for which 250 tokens are kept.
 #[tokio::test]
 async fn the_definitions_of_all_sets_leave_room_for_the_tools_to_come() {
     let corkboard = Home::memory().open().await;
@@ -401,7 +401,7 @@ async fn the_definitions_of_all_sets_leave_room_for_the_tools_to_come() {
         }
         let tokens = count(&ToolSet::ALL);
         println!("{format:?}: {tokens} tokens");
-        assert!(tokens < 4_000 - 350, "{format:?}: {tokens}");
+        assert!(tokens < 4_000 - 250, "{format:?}: {tokens}");
     }
 }
 

@@ -26,6 +26,8 @@ mod history;
 mod holding;
 #[path = "boards/keeping.rs"]
 mod keeping;
+#[path = "boards/people.rs"]
+mod people;
 
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! One file per command: its arguments, its help, what it does.
 
 mod activity;
+mod approve;
 mod board;
 mod choose;
 mod completions;
@@ -12,6 +13,7 @@ mod import;
 mod memory;
 mod migrate;
 mod notebook;
+mod nudge;
 mod scope;
 mod snapshot;
 mod stats;
@@ -40,6 +42,10 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Task(task::TaskCommand),
     Choose(choose::Choose),
+    Review(task::Review),
+    Approve(approve::Approve),
+    Reject(approve::Reject),
+    Nudge(nudge::NudgeCommand),
     Handoff(handoff::Handoff),
     Activity(activity::Activity),
     #[command(subcommand)]
@@ -88,6 +94,10 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Board(board) => board.run(&session).await,
         Command::Task(task) => task.run(&session).await,
         Command::Choose(choose) => choose.run(&session).await,
+        Command::Review(review) => review.run(&session).await,
+        Command::Approve(approve) => approve.run(&session).await,
+        Command::Reject(reject) => reject.run(&session).await,
+        Command::Nudge(nudge) => nudge.run(&session).await,
         Command::Handoff(handoff) => handoff.run(&session).await,
         Command::Activity(activity) => activity.run(&session).await,
         Command::Tools(tools) => tools.run(&session).await,

@@ -113,7 +113,8 @@ fn what_comes_up_is_recorded_and_shown() {
     let decide = ["--as", "ada", "board", "decide", "Which hash?", "argon2id", "--over", "bcrypt", "--affects", "t-1"];
     assert_eq!(desk.ok(&[&decide[..], &["--because", "memory-hard", "--irreversible"]].concat()), "D-1");
     let again = ["board", "decide", "Which hash?", "scrypt", "--supersedes", "D-1"];
-    let error = desk.fails(&again, 6, "ada, who alone may supersede it");
+    let by_another = [&["--role", "worker"], &again[..]].concat();
+    let error = desk.fails(&by_another, 6, "ada: only they and those who run the board may supersede it");
     assert_eq!(error["code"], "not_author");
     assert_eq!(desk.ok(&[&["--as", "ada"], &again[..]].concat()), "D-2");
     assert_eq!(desk.json(&["board", "discover", "no column", "--type", "constraint", "--affects", "T-1"])["id"], "F-1");

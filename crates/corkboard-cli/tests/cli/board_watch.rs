@@ -120,11 +120,23 @@ fn every_kind_of_event_has_words() {
     desk.ok(&["board", "decide", "Which hash?", "argon2id"]);
     desk.ok(&["board", "discover", "no column", "--type", "risk"]);
     desk.ok(&["board", "artifact", "src/schema.sql"]);
+    desk.ok(&["board", "decide", "Delete?", "yes", "--affects", "T-1", "--needs-approval"]);
+    desk.ok(&["--as", "grace", "reject", "D-2", "no"]);
+    desk.ok(&["nudge", "Mind the budget", "--to", "ada", "--priority", "low"]);
+    desk.ok(&["--as", "ada", "nudge", "ack", "N-1"]);
+    desk.ok(&["board", "pause", "--comment", "lunch"]);
+    desk.ok(&["board", "resume"]);
     desk.ok(&["task", "cancel", "T-1", "not needed"]);
     desk.ok(&["board", "cancel", "--comment", "enough"]);
     let text = Watcher::start(&desk, &["--from-rev", "0"]).rest().join("\n");
     for said in [
         "edited the board",
+        "grace  rejected D-2: no",
+        "said N-1 to ada (low): Mind the budget",
+        "N-1 reached ada",
+        "ada  acknowledged N-1",
+        "paused the board: lunch",
+        "resumed the board",
         "edited T-1",
         "added T-4 Four after T-1, T-2",
         "T-4 waits for T-3",

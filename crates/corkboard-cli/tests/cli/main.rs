@@ -24,6 +24,7 @@ mod model_server;
 mod notebook;
 #[cfg(feature = "model")]
 mod notebook_update;
+mod people;
 mod processes;
 mod readme;
 mod scope;

@@ -5,8 +5,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{
-    BoardEvent, BoardInfo, BoardState, BoardStatus, Cancellation, Lease, ReviewStatus, Task, TaskId, TaskRef,
-    TaskStatus,
+    Approval, BoardEvent, BoardInfo, BoardState, BoardStatus, Cancellation, Lease, Pause, Receipt, ReviewStatus, Task,
+    TaskId, TaskRef, TaskStatus,
 };
 use crate::FormatError;
 use crate::space::{Stamp, misfit};
@@ -149,10 +149,28 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
             state.set_orchestrator(Some(Lease { deadline: *deadline, ..lease }));
         }
         BoardEvent::OrchestratorReleased | BoardEvent::OrchestratorExpired => state.set_orchestrator(None),
+        BoardEvent::DecisionJudged { id, decision, verdict, comment } => {
+            let (by, at) = (stamp.principal.into(), stamp.at);
+            let (id, decision, verdict, comment) = (*id, *decision, *verdict, comment.clone());
+            state.judge(Approval { id, decision, by, at, verdict, comment }, stamp)?;
+        }
+        BoardEvent::NudgeInjected { id, nudge } => state.add_nudge(*id, nudge, stamp)?,
+        BoardEvent::NudgeDelivered { nudge, to } => state.change_nudge(*nudge, stamp, |nudge| {
+            nudge.delivered.push(Receipt { agent: to.clone(), at: stamp.at });
+        })?,
+        BoardEvent::NudgeAcknowledged { nudge, by } => state.change_nudge(*nudge, stamp, |nudge| {
+            nudge.acknowledged.push(Receipt { agent: by.clone(), at: stamp.at });
+        })?,
+        BoardEvent::NudgeExpired { nudge } => state.change_nudge(*nudge, stamp, |nudge| nudge.expired = true)?,
+        BoardEvent::Paused { comment } => state.change_info(stamp, |info| {
+            info.paused = Some(Pause { since: stamp.at, by: stamp.principal.into(), comment: comment.clone() });
+        })?,
+        BoardEvent::Resumed => state.resume(stamp)?,
         BoardEvent::Ended { status, outcome, comment } => {
             state.set_orchestrator(None);
             state.change_info(stamp, |info| {
                 info.status = *status;
+                info.paused = None;
                 info.outcome = Some(*outcome);
                 info.ended_at = Some(stamp.at);
                 info.comment = comment.clone();

@@ -8,8 +8,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ArtifactId, BoardImage, ChoiceId, DecisionId, DiscoveryId, FailurePolicy, ForkedFrom, NewArtifact, NewChoice,
-    NewDecision, NewDiscovery, NewTask, Outcome, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus,
+    ApprovalId, ApprovalVerdict, ArtifactId, BoardImage, ChoiceId, DecisionId, DiscoveryId, FailurePolicy, ForkedFrom,
+    NewArtifact, NewChoice, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, Outcome, ReviewStatus, TaskEdit,
+    TaskId, TaskResult, TaskStatus,
 };
 use crate::AgentId;
 
@@ -207,6 +208,34 @@ pub enum BoardCommand {
         /// Where it comes from.
         from: ForkedFrom,
     },
+    /// Approves or rejects a decision.
+    Judge {
+        /// Which decision.
+        decision: DecisionId,
+        /// What is said of it.
+        verdict: ApprovalVerdict,
+        /// What else there is to say.
+        comment: Option<String>,
+    },
+    /// Stops the board's clock: nobody begins a task, and nothing expires.
+    Pause {
+        /// Why.
+        comment: Option<String>,
+    },
+    /// Lets the board's clock run again: every deadline moves by the length of the pause.
+    Resume,
+    /// Says something to those who work on the board.
+    InjectNudge(NewNudge),
+    /// Says that the caller has read what was said to them.
+    DeliverNudges {
+        /// What.
+        nudges: Vec<NudgeId>,
+    },
+    /// Says that the caller heeds what was said to them: all of it, or nothing.
+    AcknowledgeNudges {
+        /// What.
+        nudges: Vec<NudgeId>,
+    },
     /// Expires what is due, as every command does first.
     Tick,
 }
@@ -310,6 +339,12 @@ pub enum BoardReply {
         /// The how-manieth with its path it is.
         version: u64,
     },
+    /// To `Judge`.
+    Approval(ApprovalId),
+    /// To `InjectNudge`.
+    Nudge(NudgeId),
+    /// To `DeliverNudges` and `AcknowledgeNudges`: those for which it was new.
+    Nudges(Vec<NudgeId>),
     /// To `Retry`, `RetryFailed` (those that are pending again) and `Choose` (those that were cancelled).
     Tasks(Vec<TaskId>),
     /// To `Complete` and `Cancel`.

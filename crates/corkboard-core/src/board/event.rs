@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ArtifactId, BoardEdit, BoardImage, BoardStatus, CancelReason, ChoiceId, DecisionId, DiscoveryId, ForkedFrom,
-    NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery, NewTask, Outcome, ReviewStatus, TaskEdit, TaskId,
-    TaskResult,
+    ApprovalId, ApprovalVerdict, ArtifactId, BoardEdit, BoardImage, BoardStatus, CancelReason, ChoiceId, DecisionId,
+    DiscoveryId, ForkedFrom, NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId,
+    Outcome, ReviewStatus, TaskEdit, TaskId, TaskResult,
 };
 use crate::AgentId;
 
@@ -226,6 +226,52 @@ pub enum BoardEvent {
     OrchestratorReleased,
     /// The orchestrator was not heard of.
     OrchestratorExpired,
+    /// Somebody approved or rejected a decision.
+    DecisionJudged {
+        /// The id of that.
+        id: ApprovalId,
+        /// Which decision.
+        decision: DecisionId,
+        /// What was said of it.
+        verdict: ApprovalVerdict,
+        /// What else was said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comment: Option<Arc<str>>,
+    },
+    /// Something was said to those who work on the board.
+    NudgeInjected {
+        /// Its id.
+        id: NudgeId,
+        /// What was said.
+        nudge: Box<NewNudge>,
+    },
+    /// Somebody read what was said to them. Written once for each who does.
+    NudgeDelivered {
+        /// Which.
+        nudge: NudgeId,
+        /// Who.
+        to: Arc<str>,
+    },
+    /// Somebody heeds what was said to them.
+    NudgeAcknowledged {
+        /// Which.
+        nudge: NudgeId,
+        /// Who.
+        by: Arc<str>,
+    },
+    /// The time until which something was to be shown is over.
+    NudgeExpired {
+        /// Which.
+        nudge: NudgeId,
+    },
+    /// The board's clock stands still.
+    Paused {
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comment: Option<Arc<str>>,
+    },
+    /// The board's clock runs again: every deadline moved by the length of the pause.
+    Resumed,
     /// The board ended.
     Ended {
         /// In which way.
@@ -279,6 +325,13 @@ impl BoardEvent {
             | Self::OrchestratorRenewed { .. }
             | Self::OrchestratorReleased
             | Self::OrchestratorExpired
+            | Self::DecisionJudged { .. }
+            | Self::NudgeInjected { .. }
+            | Self::NudgeDelivered { .. }
+            | Self::NudgeAcknowledged { .. }
+            | Self::NudgeExpired { .. }
+            | Self::Paused { .. }
+            | Self::Resumed
             | Self::Ended { .. }
             | Self::Forked { .. } => None,
         }

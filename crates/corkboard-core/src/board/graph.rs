@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 
 use imbl::OrdSet;
 
-use super::{BoardState, Fate, Node, Tally, Task, TaskId};
+use super::{BoardState, DecisionId, Fate, Node, Tally, Task, TaskId};
 use crate::FormatError;
 use crate::space::{Stamp, misfit};
 
@@ -39,6 +39,14 @@ impl BoardState {
             }
         }
         Ok(())
+    }
+
+    /// A task waits for a decision, or no longer does.
+    pub(super) fn await_decision(&mut self, id: TaskId, change: impl FnOnce(&mut OrdSet<DecisionId>)) {
+        let Some(before) = self.nodes.get(&id).cloned() else { return };
+        let mut after = before.clone();
+        change(&mut after.awaits);
+        self.replace(&before, after);
     }
 
     fn replace(&mut self, before: &Node, after: Node) {
@@ -75,7 +83,7 @@ impl BoardState {
         }
         self.bytes += task.bytes();
         let depends_on = task.depends_on.clone();
-        let node = Node { task: Arc::new(task), blocks: OrdSet::new(), tally };
+        let node = Node { task: Arc::new(task), blocks: OrdSet::new(), tally, awaits: OrdSet::new() };
         self.put_into_views(&node);
         self.nodes.insert(id, node);
         depends_on.iter().for_each(|on| self.link(id, *on));

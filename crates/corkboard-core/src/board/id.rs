@@ -106,6 +106,15 @@ numbered!(
     ChoiceId, "choice", "C-"
 );
 
+numbered!(
+    /// A nudge on a board.
+    NudgeId, "nudge", "N-"
+);
+numbered!(
+    /// That somebody approved or rejected a decision on a board.
+    ApprovalId, "approval", "AP-"
+);
+
 /// A task that a batch of new tasks speaks of: one that the board has, or another of the batch by its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskRef {

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Artifact, BoardInfo, BoardState, CancelReason, Choice, Contribution, Decision, Discovery, Fate, Lease, Node, Tally,
-    Task, TaskStatus,
+    Approval, Artifact, BoardInfo, BoardState, CancelReason, Choice, Contribution, Decision, Discovery, Fate, Lease,
+    Node, Nudge, Tally, Task, TaskStatus,
 };
 use crate::space::Stamp;
 
@@ -28,6 +28,12 @@ pub struct BoardImage {
     pub artifacts: Vec<Arc<Artifact>>,
     /// The choices, in order.
     pub choices: Vec<Arc<Choice>>,
+    /// What was said of decisions, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<Arc<Approval>>,
+    /// What was said to those who work, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nudges: Vec<Arc<Nudge>>,
     /// What agents did.
     pub contributions: Vec<Arc<Contribution>>,
     /// Who is the orchestrator.
@@ -43,6 +49,11 @@ impl BoardImage {
     /// on this one.
     pub(super) fn without_claims(mut self) -> Self {
         self.orchestrator = None;
+        // What was said was said to those who worked there.
+        self.nudges.clear();
+        if let Some(info) = &mut self.info {
+            Arc::make_mut(info).paused = None;
+        }
         for task in &mut self.tasks {
             let task = Arc::make_mut(task);
             task.claim = None;
@@ -78,6 +89,8 @@ impl From<BoardState> for BoardImage {
             discoveries: state.discoveries.values().cloned().collect(),
             artifacts: state.artifacts.values().cloned().collect(),
             choices: state.choices.values().cloned().collect(),
+            approvals: state.approvals.values().cloned().collect(),
+            nudges: state.nudges.values().cloned().collect(),
             contributions: state.contributions.values().cloned().collect(),
             orchestrator: state.orchestrator.clone(),
             orchestrator_epoch: state.orchestrator_epoch,
@@ -96,7 +109,7 @@ impl From<BoardImage> for BoardState {
         }
         for task in image.tasks {
             state.bytes += task.bytes();
-            let node = Node { blocks: Default::default(), tally: Tally::default(), task };
+            let node = Node { blocks: Default::default(), tally: Tally::default(), awaits: Default::default(), task };
             state.nodes.insert(node.task.id, node);
         }
         state.link_all();
@@ -108,6 +121,12 @@ impl From<BoardImage> for BoardState {
         }
         for artifact in image.artifacts {
             state.put_artifact(Arc::unwrap_or_clone(artifact));
+        }
+        for approval in image.approvals {
+            state.put_approval(Arc::unwrap_or_clone(approval));
+        }
+        for nudge in image.nudges {
+            state.put_nudge(Arc::unwrap_or_clone(nudge));
         }
         for contribution in image.contributions {
             let key = (contribution.agent_id.clone(), contribution.agent_role.as_str());

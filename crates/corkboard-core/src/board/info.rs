@@ -47,6 +47,18 @@ pub struct ForkedFrom {
     pub rev: u64,
 }
 
+/// That a board is paused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pause {
+    /// Since when.
+    pub since: Timestamp,
+    /// By whom.
+    pub by: Arc<str>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<Arc<str>>,
+}
+
 /// What a board says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoardInfo {
@@ -78,6 +90,9 @@ pub struct BoardInfo {
     /// The board that it was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
+    /// That it is paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<Pause>,
     /// The revision that last changed any of this.
     pub version: u64,
 }
@@ -98,6 +113,7 @@ impl BoardInfo {
             ended_at: None,
             comment: None,
             forked_from: None,
+            paused: None,
             version: stamp.rev,
         }
     }
@@ -115,7 +131,8 @@ impl BoardInfo {
     pub fn bytes(&self) -> u64 {
         let lists = self.constraints.iter().chain(&self.memory_core_refs).map(String::len).sum::<usize>();
         let comment = self.comment.as_ref().map_or(0, |comment| comment.len());
-        (self.name.len() + self.goal.len() + lists + comment) as u64
+        let paused = self.paused.as_ref().and_then(|pause| pause.comment.as_ref()).map_or(0, |comment| comment.len());
+        (self.name.len() + self.goal.len() + lists + comment + paused) as u64
     }
 }
 

@@ -8,8 +8,9 @@ use imbl::OrdMap;
 
 use super::id::{Numbered, next_id};
 use super::{
-    Artifact, ArtifactId, BoardInfo, BoardState, Branch, Choice, ChoiceId, Decision, DecisionId, Discovery,
-    DiscoveryId, Lease, NewArtifact, NewChoice, NewDecision, NewDiscovery, Node, TaskId, TaskRef,
+    Approval, Artifact, ArtifactId, BoardInfo, BoardState, Branch, Choice, ChoiceId, Decision, DecisionId, Discovery,
+    DiscoveryId, Lease, NewArtifact, NewChoice, NewDecision, NewDiscovery, NewNudge, Node, Nudge, NudgeId, TaskId,
+    TaskRef,
 };
 use crate::FormatError;
 use crate::space::{Stamp, misfit};
@@ -40,8 +41,16 @@ impl BoardState {
         new: &NewDecision,
         stamp: Stamp<'_>,
     ) -> Result<(), FormatError> {
-        let NewDecision { question, choice, alternatives, rationale, affects_tasks, reversible, supersedes } =
-            new.clone();
+        let NewDecision {
+            question,
+            choice,
+            alternatives,
+            rationale,
+            affects_tasks,
+            reversible,
+            supersedes,
+            needs_approval,
+        } = new.clone();
         expect_next(id, &self.decisions)?;
         if let Some(old) = supersedes {
             let old = self.decisions.get(&old).ok_or_else(|| misfit(format!("there is no {old} to supersede")))?;
@@ -60,15 +69,90 @@ impl BoardState {
             reversible: reversible.unwrap_or(true),
             supersedes,
             superseded_by: None,
+            needs_approval,
+            verdict: None,
             version: stamp.rev,
         });
         Ok(())
     }
 
     pub(super) fn put_decision(&mut self, decision: Decision) {
+        let (id, decision) = (decision.id, Arc::new(decision));
         self.bytes += decision.bytes();
-        if let Some(old) = self.decisions.insert(decision.id, Arc::new(decision)) {
-            self.bytes -= old.bytes();
+        let old = self.decisions.insert(id, decision.clone());
+        self.bytes -= old.as_ref().map_or(0, |old| old.bytes());
+        let was_undecided = old.is_some_and(|old| old.is_undecided());
+        if was_undecided == decision.is_undecided() {
+            return;
+        }
+        for task in &decision.affects_tasks {
+            self.await_decision(*task, |awaits| match decision.is_undecided() {
+                true => drop(awaits.insert(id)),
+                false => drop(awaits.remove(&id)),
+            });
+        }
+    }
+
+    pub(super) fn judge(&mut self, approval: Approval, stamp: Stamp<'_>) -> Result<(), FormatError> {
+        expect_next(approval.id, &self.approvals)?;
+        let id = approval.decision;
+        let decision = self.decisions.get(&id).ok_or_else(|| misfit(format!("there is no {id}")))?;
+        let (verdict, version) = (Some(approval.verdict), stamp.rev);
+        self.put_decision(Decision { verdict, version, ..Decision::clone(decision) });
+        self.put_approval(approval);
+        Ok(())
+    }
+
+    pub(super) fn put_approval(&mut self, approval: Approval) {
+        self.bytes += approval.bytes();
+        self.approvals.insert(approval.id, Arc::new(approval));
+    }
+
+    pub(super) fn add_nudge(&mut self, id: NudgeId, new: &NewNudge, stamp: Stamp<'_>) -> Result<(), FormatError> {
+        expect_next(id, &self.nudges)?;
+        let NewNudge { to, message, priority, expires_at } = new.clone();
+        self.put_nudge(Nudge {
+            id,
+            injected_at: stamp.at,
+            injected_by: stamp.principal.into(),
+            to,
+            message: message.into(),
+            priority,
+            expires_at,
+            expired: false,
+            delivered: Vec::new(),
+            acknowledged: Vec::new(),
+            version: stamp.rev,
+        });
+        Ok(())
+    }
+
+    pub(super) fn change_nudge(
+        &mut self,
+        id: NudgeId,
+        stamp: Stamp<'_>,
+        change: impl FnOnce(&mut Nudge),
+    ) -> Result<(), FormatError> {
+        let nudge = self.nudges.get(&id).ok_or_else(|| misfit(format!("there is no {id}")))?;
+        let mut nudge = Nudge::clone(nudge);
+        change(&mut nudge);
+        nudge.version = stamp.rev;
+        self.put_nudge(nudge);
+        Ok(())
+    }
+
+    pub(super) fn put_nudge(&mut self, nudge: Nudge) {
+        // What nobody is to see any more need not expire.
+        let due = |nudge: &Nudge| nudge.expires_at.filter(|_| nudge.is_open());
+        let (id, rank, is_open, after) = (nudge.id, nudge.rank(), nudge.is_open(), due(&nudge));
+        self.bytes += nudge.bytes();
+        let old = self.nudges.insert(id, Arc::new(nudge));
+        self.bytes -= old.as_ref().map_or(0, |old| old.bytes());
+        self.views.set_nudge(id, old.as_deref().and_then(due), after);
+        if is_open {
+            self.open_nudges.insert(rank);
+        } else {
+            self.open_nudges.remove(&rank);
         }
     }
 

@@ -1,6 +1,8 @@
 //! A board: the shared memory of a set of tasks, for an orchestrator, its workers and the people around them.
 
+mod access;
 mod apply;
+mod approval;
 mod command;
 mod contribution;
 mod decide;
@@ -13,6 +15,8 @@ mod item;
 mod kept;
 mod lease;
 mod new_task;
+mod nudge;
+mod pause;
 mod record;
 mod rule;
 mod size;
@@ -24,6 +28,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use imbl::{OrdMap, OrdSet};
 use jiff::Timestamp;
@@ -32,15 +37,18 @@ use serde::{Deserialize, Serialize};
 use crate::space::{Decision as Decided, Space, Stamp};
 use crate::{Context, FormatError, Refusal, SpaceKind, Usage};
 
+pub use access::BoardAction;
+pub use approval::{Approval, ApprovalVerdict};
 pub use command::{BoardCommand, BoardEdit, BoardReply, Claimed, NewBoard, Unfinished};
 pub use contribution::Contribution;
 pub use event::BoardEvent;
-pub use id::{ArtifactId, ChoiceId, DecisionId, DiscoveryId, NoBoardId, TaskId, TaskRef};
+pub use id::{ApprovalId, ArtifactId, ChoiceId, DecisionId, DiscoveryId, NoBoardId, NudgeId, TaskId, TaskRef};
 pub use image::BoardImage;
-pub use info::{BoardInfo, BoardStatus, ForkedFrom, Outcome};
+pub use info::{BoardInfo, BoardStatus, ForkedFrom, Outcome, Pause};
 pub use item::BoardItem;
 pub use lease::Lease;
 pub use new_task::{NewTask, TaskEdit};
+pub use nudge::{NewNudge, Nudge, NudgePriority, NudgeTarget, Receipt};
 pub use record::{
     Artifact, ArtifactType, Branch, Choice, Decision, Discovery, DiscoveryType, NewArtifact, NewBranch, NewChoice,
     NewDecision, NewDiscovery,
@@ -65,6 +73,10 @@ pub struct BoardState {
     /// The newest artifact of every path.
     paths: OrdMap<Arc<str>, ArtifactId>,
     choices: OrdMap<ChoiceId, Arc<Choice>>,
+    approvals: OrdMap<ApprovalId, Arc<Approval>>,
+    nudges: OrdMap<NudgeId, Arc<Nudge>>,
+    /// Those of them that are still to be shown to somebody.
+    open_nudges: OrdSet<(Reverse<NudgePriority>, NudgeId)>,
     contributions: OrdMap<(Arc<str>, &'static str), Arc<Contribution>>,
     /// Who is the orchestrator.
     orchestrator: Option<Lease>,
@@ -85,6 +97,8 @@ struct Node {
     blocks: OrdSet<TaskId>,
     /// What became of those it depends on.
     tally: Tally,
+    /// The decisions that it waits for, which are neither approved nor rejected.
+    awaits: OrdSet<DecisionId>,
 }
 
 impl BoardState {
@@ -126,6 +140,17 @@ impl BoardState {
     /// What became of those that a task depends on.
     pub fn tally(&self, id: TaskId) -> Tally {
         self.nodes.get(&id).map(|node| node.tally).unwrap_or_default()
+    }
+
+    /// The decisions that a task waits for: they ask for approval, and are neither approved nor rejected.
+    pub fn awaits(&self, id: TaskId) -> impl Iterator<Item = DecisionId> {
+        self.nodes.get(&id).into_iter().flat_map(|node| node.awaits.iter().copied())
+    }
+
+    /// The time by which leases and waiting are reckoned: it stands still while the board is paused.
+    pub fn clock(&self, now: Timestamp) -> Timestamp {
+        let paused = self.info().and_then(|info| info.paused.as_ref());
+        paused.map_or(now, |pause| pause.since.min(now))
     }
 
     /// The decision with that id.
@@ -220,7 +245,9 @@ impl Space for BoardState {
     }
 
     fn next_due(&self) -> Option<Timestamp> {
-        self.views.next_due()
+        // While the board is paused nothing becomes due.
+        let is_paused = self.info().is_some_and(|info| info.paused.is_some());
+        self.views.next_due().filter(|_| !is_paused)
     }
 
     fn summary(&self) -> String {
@@ -246,6 +273,7 @@ impl Space for BoardState {
 
     fn usage(&self) -> Usage {
         let records = self.decisions.len() + self.discoveries.len() + self.artifacts.len() + self.choices.len();
+        let records = records + self.approvals.len() + self.nudges.len();
         Usage { entries: (self.nodes.len() + records) as u64, scopes: 0, bytes: self.bytes }
     }
 }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{ArtifactId, ChoiceId, DecisionId, DiscoveryId, TaskId, TaskRef};
+use super::{ApprovalVerdict, ArtifactId, ChoiceId, DecisionId, DiscoveryId, TaskId, TaskRef};
 
 /// A decision to be recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,9 +29,12 @@ pub struct NewDecision {
     /// Whether it can be taken back; none: yes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reversible: Option<bool>,
-    /// The decision of the same author that no longer holds.
+    /// The decision that no longer holds: one of the same author, or anyone's if whoever decides runs the board.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<DecisionId>,
+    /// Whether somebody is to approve it. Until then, the tasks that it concerns neither begin nor are completed.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub needs_approval: bool,
 }
 
 /// A choice that was made during the work.
@@ -61,6 +64,12 @@ pub struct Decision {
     /// The decision that replaced it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<DecisionId>,
+    /// Whether somebody is to approve it.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub needs_approval: bool,
+    /// What was last said of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<ApprovalVerdict>,
     /// The revision that last changed it.
     pub version: u64,
 }
@@ -255,6 +264,20 @@ fn texts(texts: &[String]) -> usize {
 const FIXED: usize = 150;
 
 impl Decision {
+    /// Whether it holds: it was neither replaced nor rejected, and is approved if somebody is to approve it.
+    pub fn holds(&self) -> bool {
+        let is_approved = match self.verdict {
+            Some(verdict) => verdict == ApprovalVerdict::Approved,
+            None => !self.needs_approval,
+        };
+        is_approved && self.superseded_by.is_none()
+    }
+
+    /// Whether somebody is to approve it and nobody has said anything.
+    pub fn is_undecided(&self) -> bool {
+        self.needs_approval && self.verdict.is_none() && self.superseded_by.is_none()
+    }
+
     /// What counts against the size of its board.
     pub fn bytes(&self) -> u64 {
         let texts = self.question.len() + self.choice.len() + texts(&self.alternatives) + self.rationale.len();

@@ -29,7 +29,11 @@ impl BoardCommand {
             | Self::CancelTask { comment, .. }
             | Self::Complete { comment, .. }
             | Self::Cancel { comment }
+            | Self::Judge { comment, .. }
+            | Self::Pause { comment }
             | Self::SetStatus { reason: comment, .. } => text(comment),
+            Self::InjectNudge(nudge) => nudge.message.len(),
+            Self::DeliverNudges { nudges } | Self::AcknowledgeNudges { nudges } => NAMED * nudges.len(),
             Self::Choose { option, rationale, .. } => option.len() + text(rationale),
             Self::CompleteTask { result, .. } => result.summary.len() + all(&result.next_steps),
             Self::FailTask { reason, .. } => reason.len(),
@@ -59,6 +63,7 @@ impl BoardCommand {
             | Self::Heartbeat { .. }
             | Self::Release { .. }
             | Self::Fork { .. }
+            | Self::Resume
             | Self::Tick => 0,
         };
         bytes as u64

@@ -10,7 +10,7 @@ use imbl::OrdSet;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{BoardEvent, BoardState, ChoiceId, Node, Task, TaskId, TaskStatus, Verdict};
+use super::{BoardEvent, BoardState, ChoiceId, DecisionId, Node, NudgeId, Task, TaskId, TaskStatus, Verdict};
 use crate::AgentId;
 
 /// The views of a board. All of it follows from the tasks.
@@ -32,13 +32,14 @@ pub(super) enum Due {
     Orchestrator,
     Lease(TaskId),
     Retry(TaskId),
+    Nudge(NudgeId),
 }
 
 impl Due {
     /// The task that it is about.
     pub(super) fn task(self) -> Option<TaskId> {
         match self {
-            Self::Orchestrator => None,
+            Self::Orchestrator | Self::Nudge(_) => None,
             Self::Lease(task) | Self::Retry(task) => Some(task),
         }
     }
@@ -49,6 +50,7 @@ impl Due {
             Self::Orchestrator => BoardEvent::OrchestratorExpired,
             Self::Lease(task) => BoardEvent::LeaseExpired { task },
             Self::Retry(task) => BoardEvent::RetryDue { task },
+            Self::Nudge(nudge) => BoardEvent::NudgeExpired { nudge },
         }
     }
 }
@@ -66,6 +68,11 @@ pub enum Hindrance {
     Choice {
         /// Which.
         choice: ChoiceId,
+    },
+    /// A decision that concerns it asks for approval, and has none.
+    Approval {
+        /// Which.
+        decision: DecisionId,
     },
     /// It waits to be tried again.
     Backoff {
@@ -90,6 +97,7 @@ impl fmt::Display for Hindrance {
                 if on.len() > NAMED { write!(f, " and {} more", on.len() - NAMED) } else { Ok(()) }
             }
             Self::Choice { choice } => write!(f, "{choice} is not decided"),
+            Self::Approval { decision } => write!(f, "{decision} is not approved"),
             Self::Backoff { until } => write!(f, "it is tried again at {until}"),
             Self::Reported { reason: Some(reason) } => f.write_str(reason),
             Self::Reported { reason: None } => f.write_str("whoever works on it cannot go on"),
@@ -102,6 +110,11 @@ impl Views {
         self.due.iter().take_while(move |(at, _)| *at <= now).map(|(_, due)| *due)
     }
 
+    /// Everything whose time comes.
+    pub(super) fn all_due(&self) -> Vec<Due> {
+        self.due.iter().map(|(_, due)| *due).collect()
+    }
+
     pub(super) fn next_due(&self) -> Option<Timestamp> {
         self.due.get_min().map(|(at, _)| *at)
     }
@@ -112,6 +125,15 @@ impl Views {
         }
         if let Some(at) = after {
             self.due.insert((at, Due::Orchestrator));
+        }
+    }
+
+    pub(super) fn set_nudge(&mut self, nudge: NudgeId, before: Option<Timestamp>, after: Option<Timestamp>) {
+        if let Some(at) = before {
+            self.due.remove(&(at, Due::Nudge(nudge)));
+        }
+        if let Some(at) = after {
+            self.due.insert((at, Due::Nudge(nudge)));
         }
     }
 
@@ -186,8 +208,9 @@ pub(super) enum Standing {
 
 /// Whether nothing but a worker is missing.
 fn is_free(node: &Node, standing: Standing) -> bool {
-    let Node { task, tally, .. } = node;
-    standing == Standing::Free && task.not_before.is_none() && tally.verdict(task.trigger_rule) == Verdict::Run
+    let Node { task, tally, awaits, .. } = node;
+    let is_waiting = task.not_before.is_some() || !awaits.is_empty();
+    standing == Standing::Free && !is_waiting && tally.verdict(task.trigger_rule) == Verdict::Run
 }
 
 impl BoardState {
@@ -217,11 +240,16 @@ impl BoardState {
         self.views.assigned.range(from..).take_while(move |(to, _)| to == agent).map(|(_, id)| *id)
     }
 
+    /// The tasks assigned to somebody who has not begun, by agent.
+    pub(super) fn assigned(&self) -> impl Iterator<Item = TaskId> {
+        self.views.assigned.iter().map(|(_, id)| *id)
+    }
+
     /// The tasks that somebody holds, those first whose lease ends first.
     pub fn held(&self) -> impl Iterator<Item = TaskId> {
         self.views.due.iter().filter_map(|(_, due)| match due {
             Due::Lease(task) => Some(*task),
-            Due::Orchestrator | Due::Retry(_) => None,
+            Due::Orchestrator | Due::Retry(_) | Due::Nudge(_) => None,
         })
     }
 
@@ -250,6 +278,7 @@ impl BoardState {
                 if let (Standing::Undecided, Some(choice)) = (self.standing(task), task.choice) {
                     found.push(Hindrance::Choice { choice });
                 }
+                found.extend(node.awaits.iter().map(|decision| Hindrance::Approval { decision: *decision }));
                 if let Some(until) = task.not_before {
                     found.push(Hindrance::Backoff { until });
                 }

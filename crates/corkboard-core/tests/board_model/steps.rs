@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use corkboard_core::board::{
-    BoardCommand, BoardEdit, BoardState, ChoiceId, DecisionId, FailurePolicy, NewArtifact, NewDecision, NewDiscovery,
-    NewTask, ReviewStatus, Task, TaskEdit, TaskId, TaskRef, TaskResult, TaskStatus, TriggerRule, Unfinished,
+    ApprovalVerdict, BoardAction, BoardCommand, BoardEdit, BoardState, ChoiceId, DecisionId, FailurePolicy,
+    NewArtifact, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, ReviewStatus, Task,
+    TaskEdit, TaskId, TaskRef, TaskResult, TaskStatus, TriggerRule, Unfinished,
 };
 use corkboard_core::{Actor, Role};
+use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -49,6 +51,16 @@ pub(crate) enum Action {
     Renew(Index),
     AsOrchestrator(Index, Index),
     Edit,
+    Pause,
+    Resume,
+    /// A decision that asks for approval.
+    Ask(Index),
+    Judge(Index, ApprovalVerdict),
+    Nudge(NudgeTarget, NudgePriority, Option<i64>),
+    /// The sender reads, as the library does: what is shown is delivered.
+    Deliver,
+    /// Any of them, also what is another's.
+    Acknowledge(Index),
     Tick,
     End,
 }
@@ -119,7 +131,24 @@ fn action() -> impl Strategy<Value = Action> {
         2 => Just(Action::Tick),
         1 => prop::bool::weighted(0.3).prop_map(|ends| if ends { Action::End } else { Action::Tick }),
     ];
-    prop_oneof![10 => of_tasks, 16 => of_work, 3 => of_boards]
+    let target = prop_oneof![
+        3 => select(&AGENTS[..]).prop_map(|name| NudgeTarget::Agent(agent(name))),
+        2 => Just(NudgeTarget::Orchestrator),
+        3 => Just(NudgeTarget::All),
+    ];
+    let priority = select(&[NudgePriority::Low, NudgePriority::Normal, NudgePriority::Urgent][..]);
+    let of_people = prop_oneof![
+        1 => Just(Action::Pause),
+        4 => Just(Action::Resume),
+        2 => index().prop_map(Action::Ask),
+        3 => (index(), select(&[ApprovalVerdict::Approved, ApprovalVerdict::Rejected][..]))
+            .prop_map(|(decision, verdict)| Action::Judge(decision, verdict)),
+        4 => (target, priority, prop::option::of(1_000..60_000i64))
+            .prop_map(|(to, priority, expiry)| Action::Nudge(to, priority, expiry)),
+        6 => Just(Action::Deliver),
+        6 => index().prop_map(Action::Acknowledge),
+    ];
+    prop_oneof![10 => of_tasks, 16 => of_work, 3 => of_boards, 6 => of_people]
 }
 
 fn batch(size: Range<usize>) -> impl Strategy<Value = Action> {
@@ -187,6 +216,14 @@ impl Step {
             let holder = state.orchestrator().filter(|_| self.by_holder);
             return holder.map_or(self.actor.clone(), |lease| named(lease.holder.as_str(), Role::Orchestrator));
         }
+        // Mostly somebody who may, so that much of it is accepted.
+        if let Some(action) = command.action().filter(|action| self.by_holder && !action.is_allowed_to(self.actor.role))
+        {
+            return match action {
+                BoardAction::Orchestrate => named(&self.actor.principal, Role::Orchestrator),
+                _ => named("hugo", Role::Human),
+            };
+        }
         let (BoardCommand::Heartbeat { task, .. }
         | BoardCommand::Release { task, .. }
         | BoardCommand::SetStatus { task, .. }
@@ -205,7 +242,7 @@ impl Step {
 
 impl Action {
     /// The command, picked from what the board has now.
-    pub(crate) fn command(&self, state: &BoardState) -> BoardCommand {
+    pub(crate) fn command(&self, state: &BoardState, now: Timestamp, actor: &Actor) -> BoardCommand {
         let count = state.task_count();
         // One more than there are: what is not there is asked for too.
         let pick = |index: &Index| TaskId(index.index(count + 1) as u64 + u64::from(count == 0) + 1).min(TaskId(99));
@@ -321,6 +358,33 @@ impl Action {
             Self::Edit => BoardCommand::Edit {
                 edit: BoardEdit { goal: Some(format!("goal {count}")), ..BoardEdit::default() },
                 if_version: None,
+            },
+            Self::Pause => BoardCommand::Pause { comment: None },
+            Self::Resume => BoardCommand::Resume,
+            Self::Ask(task) => BoardCommand::RecordDecision(NewDecision {
+                question: "q".into(),
+                choice: "c".into(),
+                affects_tasks: vec![held(task)],
+                needs_approval: true,
+                ..NewDecision::default()
+            }),
+            Self::Judge(decision, verdict) => BoardCommand::Judge {
+                decision: DecisionId(decision.index(state.decisions().count() + 1) as u64 + 1),
+                verdict: *verdict,
+                comment: None,
+            },
+            Self::Nudge(to, priority, expiry) => BoardCommand::InjectNudge(NewNudge {
+                to: to.clone(),
+                message: "look".into(),
+                priority: *priority,
+                expires_at: expiry.map(|expiry| now + SignedDuration::from_millis(expiry)),
+            }),
+            Self::Deliver => {
+                let shown = state.nudges_for(&actor.principal, actor.role);
+                BoardCommand::DeliverNudges { nudges: shown.iter().map(|nudge| nudge.id).collect() }
+            }
+            Self::Acknowledge(nudge) => BoardCommand::AcknowledgeNudges {
+                nudges: vec![NudgeId(nudge.index(state.nudges().count() + 1) as u64 + 1)],
             },
             Self::Tick => BoardCommand::Tick,
             Self::End => BoardCommand::Complete { comment: None, unfinished: Unfinished::Cancel },

@@ -1,11 +1,12 @@
 //! What must hold of every board, worked out from its tasks alone, as simply as it can be said.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use corkboard_core::Space;
 use corkboard_core::board::{
-    BoardState, CancelReason, FailurePolicy, Fate, Hindrance, Tally, Task, TaskId, TaskStatus, TriggerRule, Verdict,
+    BoardState, CancelReason, DecisionId, FailurePolicy, Fate, Hindrance, NudgeTarget, Receipt, Tally, Task, TaskId,
+    TaskStatus, TriggerRule, Verdict,
 };
 
 /// Larger boards would take too long.
@@ -27,6 +28,8 @@ pub(crate) fn check(state: &BoardState) {
         (state.discoveries().count(), state.discoveries().map(|it| it.id.0).max()),
         (state.artifacts().count(), state.artifacts().map(|it| it.id.0).max()),
         (state.choices().count(), state.choices().map(|it| it.id.0).max()),
+        (state.approvals().count(), state.approvals().map(|it| it.id.0).max()),
+        (state.nudges().count(), state.nudges().map(|it| it.id.0).max()),
     ] {
         assert_eq!(expected as u64, found.unwrap_or(0), "ids of records have gaps");
     }
@@ -35,9 +38,37 @@ pub(crate) fn check(state: &BoardState) {
         + state.decisions().map(|it| it.bytes()).sum::<u64>()
         + state.discoveries().map(|it| it.bytes()).sum::<u64>()
         + state.artifacts().map(|it| it.bytes()).sum::<u64>()
-        + state.choices().map(|it| it.bytes()).sum::<u64>();
+        + state.choices().map(|it| it.bytes()).sum::<u64>()
+        + state.approvals().map(|it| it.bytes()).sum::<u64>()
+        + state.nudges().map(|it| it.bytes()).sum::<u64>();
+    check_people(state);
     assert_eq!(state.usage().bytes, bytes);
     assert!(state.summary().len() < 4096, "{}", state.summary());
+}
+
+/// What was said of decisions and to agents fits together.
+fn check_people(state: &BoardState) {
+    for decision in state.decisions() {
+        let last = state.approvals().rev().find(|approval| approval.decision == decision.id);
+        assert_eq!(decision.verdict, last.map(|approval| approval.verdict), "{}", decision.id);
+    }
+    for nudge in state.nudges() {
+        for receipts in [&nudge.delivered, &nudge.acknowledged] {
+            let agents: BTreeSet<_> = receipts.iter().map(|receipt| &receipt.agent).collect();
+            assert_eq!(agents.len(), receipts.len(), "{} reached somebody twice", nudge.id);
+        }
+        let is_read = |by: &Receipt| nudge.is_delivered_to(&by.agent);
+        assert!(nudge.acknowledged.iter().all(is_read), "{} was acknowledged unread", nudge.id);
+        if let NudgeTarget::Agent(agent) = &nudge.to {
+            assert!(nudge.delivered.iter().all(|by| *by.agent == *agent.as_str()), "{} reached another", nudge.id);
+        }
+    }
+}
+
+/// The decisions that a task waits for.
+pub(crate) fn awaited(state: &BoardState, task: TaskId) -> Vec<DecisionId> {
+    let open = state.decisions().filter(|it| it.needs_approval && it.verdict.is_none() && it.superseded_by.is_none());
+    open.filter(|it| it.affects_tasks.contains(&task)).map(|it| it.id).collect()
 }
 
 fn check_graph(state: &BoardState, tasks: &[&Task]) {
@@ -91,8 +122,10 @@ fn check_views(state: &BoardState, tasks: &[&Task]) {
         assert_eq!(state.assigned_to(agent).collect::<Vec<_>>(), assigned);
     }
     let leases = tasks.iter().filter_map(|task| task.claim.as_ref()).chain(state.orchestrator());
-    let due = leases.map(|lease| lease.deadline).chain(tasks.iter().filter_map(|task| task.not_before)).min();
-    assert_eq!(state.next_due(), due);
+    let nudges = state.nudges().filter(|nudge| nudge.is_open()).filter_map(|nudge| nudge.expires_at);
+    let due = leases.map(|lease| lease.deadline).chain(tasks.iter().filter_map(|task| task.not_before)).chain(nudges);
+    let is_paused = state.info().is_some_and(|info| info.paused.is_some());
+    assert_eq!(state.next_due(), due.min().filter(|_| !is_paused));
 }
 
 fn check_task(state: &BoardState, task: &Task) {
@@ -113,6 +146,7 @@ fn check_task(state: &BoardState, task: &Task) {
     if matches!(task.status, Pending | Assigned) {
         assert_ne!(verdict, Verdict::Impossible, "{id} waits for what can never be");
     }
+    assert_eq!(state.awaits(id).collect::<Vec<_>>(), awaited(state, id));
     let why = state.hindrances(id);
     assert_eq!(why.is_empty(), !state.blocked().any(|blocked| blocked == id), "{id}: {why:?}");
     assert!(!why.iter().any(|why| matches!(why, Hindrance::Dependencies { on } if on.is_empty())));
@@ -137,7 +171,8 @@ pub(crate) fn may_begin(state: &BoardState, task: &Task) -> bool {
         let branch = choice.options.iter().find(|branch| branch.tasks.contains(&task.id)).unwrap();
         choice.chosen.as_ref() == Some(&branch.name)
     });
-    is_taken && task.not_before.is_none() && verdict(state, task) == Verdict::Run
+    let waits = task.not_before.is_some() || !awaited(state, task.id).is_empty();
+    is_taken && !waits && verdict(state, task) == Verdict::Run
 }
 
 fn verdict(state: &BoardState, task: &Task) -> Verdict {

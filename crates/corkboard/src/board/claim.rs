@@ -50,7 +50,7 @@ impl Board {
 
 impl ClaimTask {
     /// Waits that long for a task to become ready, whoever makes it so: anybody in any process, a lease that expires, a
-    /// pause before another attempt that is over. A named task is waited for while it is not ready or another's.
+    /// pause before another attempt that is over, a paused board that is resumed. A named task is waited for while it is not ready or another's.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
@@ -76,7 +76,10 @@ impl ClaimTask {
                 let asks_once = board.idempotency_key.is_some() && board.if_rev.is_none();
                 let asking = if asks_once { board.if_rev(view.rev()) } else { board.clone() };
                 match Asking::new(&asking, command.clone()).await {
-                    Ok(None) | Err(Error::Refused(Refusal::NotReady { .. } | Refusal::TaskHeld { .. })) => {}
+                    Ok(None)
+                    | Err(Error::Refused(
+                        Refusal::NotReady { .. } | Refusal::TaskHeld { .. } | Refusal::Paused { .. },
+                    )) => {}
                     Err(Error::Refused(Refusal::RevConflict { .. })) if asks_once => continue,
                     answer => return answer,
                 }
@@ -94,6 +97,9 @@ fn is_worth_asking(
     view: &BoardView,
 ) -> Result<bool> {
     let state = view.state();
+    if view.info()?.paused.is_some() {
+        return Ok(false);
+    }
     if state.ready().len() > 0 || view.info()?.status != BoardStatus::Active {
         return Ok(true);
     }

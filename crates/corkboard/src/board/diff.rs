@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use corkboard_core::board::{
-    ArtifactId, BoardInfo, BoardState, BoardStatus, Choice, ChoiceId, DecisionId, DiscoveryId, DiscoveryType, Outcome,
-    ReviewStatus, Task, TaskId, TaskStatus,
+    ApprovalVerdict, ArtifactId, BoardInfo, BoardState, BoardStatus, Choice, ChoiceId, DecisionId, DiscoveryId,
+    DiscoveryType, Nudge, NudgeId, NudgePriority, NudgeTarget, Outcome, ReviewStatus, Task, TaskId, TaskStatus,
 };
 use corkboard_core::{AgentId, BoardId};
 use serde::Serialize;
@@ -48,6 +48,15 @@ pub enum BoardChange {
         /// How it ended.
         outcome: Option<Outcome>,
     },
+    /// The board was paused.
+    BoardPaused {
+        /// By whom.
+        by: Arc<str>,
+        /// Why.
+        comment: Option<Arc<str>>,
+    },
+    /// The board goes on.
+    BoardResumed,
     /// Somebody else is the orchestrator, or nobody.
     Orchestrator {
         /// Who was it.
@@ -142,6 +151,49 @@ pub enum BoardChange {
         /// The one that replaced it.
         by: DecisionId,
     },
+    /// Somebody approved or rejected a decision.
+    DecisionJudged {
+        /// Which.
+        decision: DecisionId,
+        /// What was said of it.
+        verdict: ApprovalVerdict,
+        /// By whom.
+        by: Arc<str>,
+        /// What else was said.
+        comment: Option<Arc<str>>,
+    },
+    /// Something was said to those who work.
+    Nudged {
+        /// Which nudge.
+        nudge: NudgeId,
+        /// To whom.
+        to: NudgeTarget,
+        /// How much it matters.
+        priority: NudgePriority,
+        /// What.
+        message: Arc<str>,
+        /// By whom.
+        by: Arc<str>,
+    },
+    /// Something that was said was read.
+    NudgeDelivered {
+        /// Which nudge.
+        nudge: NudgeId,
+        /// By whom.
+        to: Arc<str>,
+    },
+    /// Somebody heeds what was said.
+    NudgeAcknowledged {
+        /// Which nudge.
+        nudge: NudgeId,
+        /// Who.
+        by: Arc<str>,
+    },
+    /// Something that was said is no longer shown.
+    NudgeExpired {
+        /// Which nudge.
+        nudge: NudgeId,
+    },
     /// Something was learned.
     DiscoveryMade {
         /// Which discovery.
@@ -224,6 +276,14 @@ fn board_changes(before: Option<&BoardInfo>, info: &BoardInfo) -> Vec<BoardChang
     ]);
     if !fields.is_empty() {
         changes.push(BoardChange::BoardEdited { fields });
+    }
+    match (&before.paused, &info.paused) {
+        (was, Some(pause)) if was.as_ref() != Some(pause) => {
+            changes.push(BoardChange::BoardPaused { by: pause.by.clone(), comment: pause.comment.clone() });
+        }
+        // What has ended does not go on.
+        (Some(_), None) if info.status == BoardStatus::Active => changes.push(BoardChange::BoardResumed),
+        _ => {}
     }
     if before.status != info.status {
         changes.push(BoardChange::BoardEnded { status: info.status, outcome: info.outcome });
@@ -314,6 +374,13 @@ fn record_changes(before: &BoardState, after: &BoardState) -> Vec<BoardChange> {
             changes.push(BoardChange::DecisionSuperseded { decision: decision.id, by });
         }
     }
+    for said in after.approvals().filter(|said| before.approval(said.id).is_none()) {
+        let (decision, verdict, by, comment) = (said.decision, said.verdict, said.by.clone(), said.comment.clone());
+        changes.push(BoardChange::DecisionJudged { decision, verdict, by, comment });
+    }
+    for nudge in after.nudges() {
+        changes.extend(nudge_changes(before.nudge(nudge.id), nudge));
+    }
     for found in after.discoveries().filter(|found| before.discovery(found.id).is_none()) {
         let (kind, content, by) = (found.kind, found.content.clone(), found.discovered_by.clone());
         changes.push(BoardChange::DiscoveryMade { discovery: found.id, kind, content, by });
@@ -324,6 +391,23 @@ fn record_changes(before: &BoardState, after: &BoardState) -> Vec<BoardChange> {
     }
     for choice in after.choices() {
         changes.extend(choice_changes(before.choice(choice.id), choice));
+    }
+    changes
+}
+
+fn nudge_changes(was: Option<&Nudge>, is: &Nudge) -> Vec<BoardChange> {
+    let (mut changes, nudge) = (Vec::new(), is.id);
+    if was.is_none() {
+        let (to, priority, message, by) = (is.to.clone(), is.priority, is.message.clone(), is.injected_by.clone());
+        changes.push(BoardChange::Nudged { nudge, to, priority, message, by });
+    }
+    // Receipts are only ever added.
+    let delivered = is.delivered.iter().skip(was.map_or(0, |was| was.delivered.len()));
+    changes.extend(delivered.map(|receipt| BoardChange::NudgeDelivered { nudge, to: receipt.agent.clone() }));
+    let acknowledged = is.acknowledged.iter().skip(was.map_or(0, |was| was.acknowledged.len()));
+    changes.extend(acknowledged.map(|receipt| BoardChange::NudgeAcknowledged { nudge, by: receipt.agent.clone() }));
+    if is.expired && was.is_none_or(|was| !was.expired) {
+        changes.push(BoardChange::NudgeExpired { nudge });
     }
     changes
 }

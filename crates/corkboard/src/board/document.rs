@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use corkboard_core::BoardId;
 use corkboard_core::board::{
-    Artifact, BoardStatus, Choice, Contribution, Decision, Discovery, FailurePolicy, ForkedFrom, Hindrance, Lease,
-    Outcome, Task, TaskId,
+    Approval, Artifact, BoardStatus, Choice, Contribution, Decision, Discovery, FailurePolicy, ForkedFrom, Hindrance,
+    Lease, Nudge, Outcome, Pause, Task, TaskId,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -42,6 +42,9 @@ pub struct BoardDocument<'a> {
     /// The board that it was made from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<&'a ForkedFrom>,
+    /// That it is paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<&'a Pause>,
     /// What is to be accomplished.
     pub goal: &'a str,
     /// Boundaries and requirements.
@@ -70,9 +73,9 @@ pub struct BoardDocument<'a> {
     /// What agents did.
     pub agent_contributions: Vec<AgentContribution>,
     /// What people said to agents.
-    pub nudges: Vec<serde_json::Value>,
+    pub nudges: Vec<&'a Nudge>,
     /// What people signed off.
-    pub approvals: Vec<serde_json::Value>,
+    pub approvals: Vec<&'a Approval>,
 }
 
 /// A task, and what follows from the graph.
@@ -153,6 +156,7 @@ impl BoardView {
             ended_at: info.ended_at,
             comment: info.comment.as_deref(),
             forked_from: info.forked_from.as_ref(),
+            paused: info.paused.as_ref(),
             goal: &info.goal,
             constraints: &info.constraints,
             memory_core_refs: &info.memory_core_refs,
@@ -166,8 +170,8 @@ impl BoardView {
             artifacts: state.artifacts().map(Arc::as_ref).collect(),
             choices: state.choices().map(Arc::as_ref).collect(),
             agent_contributions: self.contributions(),
-            nudges: Vec::new(),
-            approvals: Vec::new(),
+            nudges: state.nudges().map(Arc::as_ref).collect(),
+            approvals: state.approvals().map(Arc::as_ref).collect(),
         })
     }
 

@@ -13,6 +13,7 @@ mod keep;
 mod observer;
 mod orchestrate;
 mod orchestrator;
+mod people;
 mod search;
 mod sentence;
 mod task_context;

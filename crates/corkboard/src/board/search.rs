@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use corkboard_core::board::{BoardItem, BoardState, Choice, Decision, Task};
+use corkboard_core::board::{ApprovalVerdict, BoardItem, BoardState, Choice, Decision, Task};
 use corkboard_core::{EntryMetadata, Refusal, Revisioned};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -184,7 +184,12 @@ fn hit(state: &BoardState, id: BoardItem, score: f32, query: &Query) -> Option<B
         BoardItem::Task(id) => state.task(id)?.title.to_string(),
         BoardItem::Decision(id) => {
             let decision = state.decision(id)?;
-            let old = decision.superseded_by.map_or_else(String::new, |by| format!(" (superseded by {by})"));
+            let old = match (decision.superseded_by, decision.verdict) {
+                (Some(by), _) => format!(" (superseded by {by})"),
+                (None, Some(ApprovalVerdict::Rejected)) => " (rejected)".into(),
+                (None, _) if decision.is_undecided() => " (not approved yet)".into(),
+                (None, _) => String::new(),
+            };
             format!("{}{old}", beginning(&decision.question))
         }
         BoardItem::Discovery(id) => beginning(&state.discovery(id)?.content).into_owned(),

@@ -17,6 +17,11 @@ impl fmt::Display for BoardChange {
             Self::BoardEdited { fields } => write!(f, "The board's {} changed.", listed(fields)),
             Self::BoardEnded { status, outcome: Some(outcome) } => write!(f, "The board is {status}: {outcome}."),
             Self::BoardEnded { status, outcome: None } => write!(f, "The board is {status}."),
+            Self::BoardPaused { by, comment } => {
+                let comment = comment.as_ref().map_or_else(String::new, |said| format!(": {}", shortened(said)));
+                write!(f, "{by} paused the board{comment}.")
+            }
+            Self::BoardResumed => write!(f, "The board goes on after a pause."),
             Self::Orchestrator { to: Some(to), .. } => write!(f, "{to} is the orchestrator."),
             Self::Orchestrator { from: Some(from), .. } => write!(f, "{from} is no longer the orchestrator."),
             Self::Orchestrator { .. } => write!(f, "Nobody is the orchestrator."),
@@ -54,6 +59,16 @@ impl fmt::Display for BoardChange {
                 write!(f, "{by} decided {decision}: {} {}.", shortened(question), quoted(choice))
             }
             Self::DecisionSuperseded { decision, by } => write!(f, "{decision} was superseded by {by}."),
+            Self::DecisionJudged { decision, verdict, by, comment } => {
+                let comment = comment.as_ref().map_or_else(String::new, |said| format!(": {}", shortened(said)));
+                write!(f, "{by} {verdict} {decision}{comment}.")
+            }
+            Self::Nudged { nudge, to, priority, message, by } => {
+                write!(f, "{by} said to {to} ({nudge}, {priority}): {}.", shortened(message))
+            }
+            Self::NudgeDelivered { nudge, to } => write!(f, "{nudge} reached {to}."),
+            Self::NudgeAcknowledged { nudge, by } => write!(f, "{by} acknowledged {nudge}."),
+            Self::NudgeExpired { nudge } => write!(f, "{nudge} is no longer shown."),
             Self::DiscoveryMade { discovery, kind, content, by } => {
                 write!(f, "{by} found {discovery} ({}): {}.", written(kind), shortened(content))
             }

@@ -12,10 +12,15 @@ impl Board {
     /// and the discoveries that concern it, what came of those it depends on, what was made for them, and how far it is.
     ///
     /// The same content gives the same bytes, and what seldom changes comes first. When the holder of the task reads it, the
-    /// claim is renewed if less than half of its lease is left.
+    /// claim is renewed if less than half of its lease is left. What was said to the reader and is not acknowledged comes last;
+    /// that it was read is written down.
     pub async fn context_for_task(&self, task: TaskId, budget: Option<u64>) -> Result<Composition> {
         let budget = budget.unwrap_or(self.options().context_tokens.max(LEAST_BUDGET));
-        context::for_task(&self.view_for(task).await?, task, budget)
+        let view = self.view_for(task).await?;
+        let told = self.told(&view);
+        let composition = context::for_task(&view, task, &told, budget)?;
+        self.shown(&told, &composition).await?;
+        Ok(composition)
     }
 
     /// The board as whoever works on a task sees it: the holder was heard of.

@@ -6,8 +6,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
-use corkboard_core::board::{Artifact, BoardState, BoardStatus, Decision, Discovery, Task, TaskId, TaskStatus};
+use corkboard_core::board::{Artifact, BoardState, BoardStatus, Decision, Discovery, Nudge, Task, TaskId, TaskStatus};
 
 use super::item::{self, Body, Rendered};
 
@@ -16,6 +17,8 @@ use super::item::{self, Body, Rendered};
 pub(super) struct BoardLines<'a> {
     pub(super) goal: &'a str,
     pub(super) constraints: Vec<BoardLine<'a>>,
+    /// What was said to whoever reads, the urgent first.
+    pub(super) nudges: Vec<BoardLine<'a>>,
     /// For a task, if one is asked about.
     pub(super) task: Option<TaskLines<'a>>,
 }
@@ -42,6 +45,8 @@ pub(super) enum BoardLine<'a> {
     Result(&'a Task),
     /// The newest version of it stands for all.
     Artifact(&'a Artifact, &'a BoardState),
+    /// Its place among those that are shown, and what was said.
+    Nudge(u64, &'a Nudge),
 }
 
 /// A line about a task.
@@ -56,14 +61,20 @@ impl<'a> BoardLines<'a> {
         let Some(info) = state.info() else { return Self::default() };
         let constraints = (1..).zip(&info.constraints).map(|(number, text)| BoardLine::Constraint(number, text));
         let task = task.and_then(|id| state.task(id)).map(|task| TaskLines::of(state, task));
-        Self { goal: &info.goal, constraints: constraints.collect(), task }
+        Self { goal: &info.goal, constraints: constraints.collect(), nudges: Vec::new(), task }
+    }
+
+    /// The same for somebody to whom this was said.
+    pub(super) fn telling(self, nudges: &'a [Arc<Nudge>]) -> Self {
+        let nudges = (1..).zip(nudges).map(|(place, nudge)| BoardLine::Nudge(place, nudge)).collect();
+        Self { nudges, ..self }
     }
 }
 
 impl<'a> TaskLines<'a> {
     fn of(state: &'a BoardState, task: &'a Task) -> Self {
         let concern = Concern { task: task.id, above: above(state, task) };
-        let holding = state.decisions().rev().filter(|decision| decision.superseded_by.is_none());
+        let holding = state.decisions().rev().filter(|decision| decision.holds() || decision.is_undecided());
         let decisions = holding.map(|decision| (&*decision.affects_tasks, BoardLine::Decision(decision)));
         let discoveries = state.discoveries().rev();
         let discoveries = discoveries.map(|discovery| (&*discovery.affects_tasks, BoardLine::Discovery(discovery)));
@@ -186,6 +197,7 @@ impl BoardLine<'_> {
             Self::Discovery(discovery) => discovery.id.0,
             Self::Result(task) => task.id.0,
             Self::Artifact(artifact, _) => artifact.id.0,
+            Self::Nudge(place, _) => *place,
         }
     }
 
@@ -205,6 +217,9 @@ impl BoardLine<'_> {
                 if !decision.reversible {
                     text.push_str("\ncannot be taken back");
                 }
+                if decision.is_undecided() {
+                    text.push_str("\nnot approved yet");
+                }
                 let label = said_by(&decision.id.to_string(), &decision.made_by);
                 item::listed(&label, Body::Text(&text), most)
             }
@@ -220,6 +235,11 @@ impl BoardLine<'_> {
                     _ => {}
                 }
                 item::listed(&format!("{} {}: ", task.id, task.status), Body::Text(&text), most)
+            }
+            Self::Nudge(_, nudge) => {
+                // Unlike all else here, it is said by those who run the board to whoever reads.
+                let what = format!("{} {}, heed and acknowledge, said", nudge.id, nudge.priority);
+                item::listed(&said_by(&what, &nudge.injected_by), Body::Text(&nudge.message), most)
             }
             Self::Artifact(artifact, state) => {
                 let newest = state.artifact_at(&artifact.path).unwrap_or(artifact);
@@ -250,6 +270,7 @@ impl fmt::Display for BoardLine<'_> {
             Self::Discovery(discovery) => discovery.id.fmt(f),
             Self::Result(task) => task.id.fmt(f),
             Self::Artifact(artifact, _) => f.write_str(&artifact.path),
+            Self::Nudge(_, nudge) => nudge.id.fmt(f),
         }
     }
 }

@@ -120,6 +120,7 @@ fn a_task_with_all_that_concerns_it() {
         affects_tasks: vec![build],
         reversible: Some(false),
         supersedes: Some(first),
+        needs_approval: false,
     });
     sketch.decide("Tabs?", "spaces", &[]);
     sketch.decide("Of another task", "no", &[4]);
@@ -305,6 +306,7 @@ fn any_board() -> impl proptest::strategy::Strategy<Value = Sketch> {
                     affects_tasks,
                     reversible,
                     supersedes,
+                    needs_approval: false,
                 });
             }
             for (content, affects) in discoveries {

@@ -153,8 +153,15 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
 
     let left = left.saturating_sub(progress.tokens());
     let room = shares.task().most.min(left.saturating_sub(below_task));
-    let task = board.task.iter().flat_map(|task| task::task_sections(task, &Shares::of(room), 0, shares.item()));
-    let task: Vec<Section> = task.collect();
+    let task = board
+        .task
+        .iter()
+        .flat_map(|task| task::task_sections(task, &board.nudges, &Shares::of(room), 0, shares.item()));
+    let mut task: Vec<Section> = task.collect();
+    if task.is_empty() {
+        let room = share(SectionName::Nudges).most.min(left.saturating_sub(below_task));
+        task.push(task::list(SectionName::Nudges, &board.nudges, room, shares.item()));
+    }
 
     let left = left.saturating_sub(task.iter().map(Section::tokens).sum());
     let room = share(SectionName::Scratchpad).most.min(left.saturating_sub(kept));

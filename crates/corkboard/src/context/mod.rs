@@ -27,8 +27,9 @@ mod tests;
 pub(crate) mod tokens;
 
 use std::fmt;
+use std::sync::Arc;
 
-use corkboard_core::board::TaskId;
+use corkboard_core::board::{Nudge, TaskId};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::shares::LEAST_BUDGET;
@@ -160,6 +161,8 @@ pub enum SectionName {
     Artifacts,
     /// The task itself, and how far it is.
     Task,
+    /// What people said to whoever reads, the urgent first.
+    Nudges,
     /// The active task's jotting: the entry `scratchpad`.
     Scratchpad,
     /// The conversation's scratchpad.
@@ -185,6 +188,7 @@ impl fmt::Display for SectionName {
             Self::Results => "results",
             Self::Artifacts => "artifacts",
             Self::Task => "task",
+            Self::Nudges => "nudges",
             Self::Scratchpad => "scratchpad",
             Self::Conversation => "conversation",
             Self::Found => "found",
@@ -255,12 +259,12 @@ pub enum Why {
 }
 
 /// What a board tells whoever works on a task, within a budget of tokens.
-pub(crate) fn for_task(view: &BoardView, task: TaskId, budget: u64) -> Result<Composition> {
+pub(crate) fn for_task(view: &BoardView, task: TaskId, told: &[Arc<Nudge>], budget: u64) -> Result<Composition> {
     if budget < LEAST_BUDGET {
         return Err(Error::ContextBudget { budget, least: LEAST_BUDGET });
     }
     view.task(task)?;
-    let lines = board::BoardLines::of(view.state(), Some(task));
+    let lines = board::BoardLines::of(view.state(), Some(task)).telling(told);
     let compose::Composed { text, tokens, sections, .. } = task::compose(&lines, budget);
     Ok(Composition { text, tokens, budget, rev: view.rev(), board_rev: Some(view.rev()), sections, summary: None })
 }
@@ -313,16 +317,18 @@ impl ContextWindow {
             Some(id) => self.memory.conversation(id)?.contents().await?,
             None => scratchpad::WorkingMemory::default(),
         };
-        let view = match (request.board.as_deref(), request.task) {
-            (Some(id), Some(task)) => Some(self.memory.board(id)?.view_for(task).await?),
-            (Some(id), None) => Some(self.memory.board(id)?.view().await?),
+        let on = request.board.as_deref().map(|id| self.memory.board(id)).transpose()?;
+        let view = match (&on, request.task) {
+            (Some(board), Some(task)) => Some(board.view_for(task).await?),
+            (Some(board), None) => Some(board.view().await?),
             // A task is a task of a board.
             (None, Some(_)) => return Err(Refusal::Blank { what: "board" }.into()),
             (None, None) => None,
         };
         let (current, now) = self.memory.current().await?;
         let mut material = sources::remembered(&current.state, now);
-        material.board = view.as_ref().map(|view| board::BoardLines::of(view.state(), request.task));
+        let told = on.as_ref().zip(view.as_ref()).map_or_else(Vec::new, |(board, view)| board.told(view));
+        material.board = view.as_ref().map(|view| board::BoardLines::of(view.state(), request.task).telling(&told));
         material.hits = &hits;
         sources::add_scratchpad(&mut material, &pad);
         let (composed, summary) = match request.strategy {
@@ -331,6 +337,10 @@ impl ContextWindow {
         };
         let compose::Composed { text, tokens, sections, .. } = composed;
         let (rev, board_rev) = (current.head.rev, view.map(|view| view.rev()));
-        Ok(Composition { text, tokens, budget, rev, board_rev, sections, summary })
+        let composition = Composition { text, tokens, budget, rev, board_rev, sections, summary };
+        if let Some(board) = &on {
+            board.shown(&told, &composition).await?;
+        }
+        Ok(composition)
     }
 }

@@ -96,6 +96,8 @@ impl Shares {
             SectionName::Progress => (5, 10),
             // The task's jotting.
             SectionName::Scratchpad => (5, 15),
+            // A few lines that people said; they are to be read.
+            SectionName::Nudges => (0, 15),
             // What the model itself wrote down in this conversation.
             SectionName::Conversation => (9, 30),
             // Snippets, and only of what is not shown above. So little that a new question leaves more than nine

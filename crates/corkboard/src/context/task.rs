@@ -20,7 +20,7 @@ pub(super) fn compose(lines: &BoardLines<'_>, budget: u64) -> Composed {
     used += constraints.tokens();
     let mut sections = vec![goal, constraints];
     if let Some(task) = &lines.task {
-        sections.extend(task_sections(task, &shares, used, shares.item()));
+        sections.extend(task_sections(task, &lines.nudges, &shares, used, shares.item()));
     }
     assemble(sections, budget)
 }
@@ -37,7 +37,13 @@ pub(super) fn goal(lines: &BoardLines<'_>, room: u64) -> Section {
 
 /// What concerns a task, in room of which some is used already. What a section leaves goes to those after it, never to those
 /// before it: what changes late in the text moves nothing above it.
-pub(super) fn task_sections(lines: &TaskLines<'_>, shares: &Shares, mut used: u64, most: u64) -> Vec<Section> {
+pub(super) fn task_sections(
+    lines: &TaskLines<'_>,
+    nudges: &[BoardLine<'_>],
+    shares: &Shares,
+    mut used: u64,
+    most: u64,
+) -> Vec<Section> {
     let lists = [
         (SectionName::Decisions, &lines.decisions),
         (SectionName::Discoveries, &lines.discoveries),
@@ -50,7 +56,11 @@ pub(super) fn task_sections(lines: &TaskLines<'_>, shares: &Shares, mut used: u6
         used += section.tokens();
         sections.push(section);
     }
-    sections.push(task(lines, shares.reach(SectionName::Task).saturating_sub(used), most));
+    // What was said to whoever reads comes last, and is shown before any long description of the task.
+    let left = shares.reach(SectionName::Task).saturating_sub(used);
+    let nudges = list(SectionName::Nudges, nudges, shares.section(SectionName::Nudges).most.min(left), most);
+    sections.push(task(lines, left.saturating_sub(nudges.tokens()), most));
+    sections.push(nudges);
     sections
 }
 

@@ -50,6 +50,11 @@ fn advice(refusal: &Refusal, context: &ToolContext) -> Option<String> {
         }
         Refusal::AlreadyBegun { .. } => "Add a new task instead".into(),
         Refusal::NotAuthor { .. } => "Record your own decision without supersedes".into(),
+        Refusal::AwaitsApproval { .. } => {
+            "Wait until a person has approved or rejected it; meanwhile do something else".into()
+        }
+        Refusal::Paused { .. } => "Wait: a person paused the board. Finish what you have, begin nothing".into(),
+        Refusal::NotForYou { .. } => "Acknowledge only what check_nudges shows you".into(),
         Refusal::Superseded { by, .. } => format!("Look at {by}, which holds now"),
         Refusal::AlreadyChosen { .. } => "Go on with that branch".into(),
         _ => return None,

@@ -7,6 +7,7 @@ mod error;
 mod files;
 mod memory;
 mod notebook;
+mod nudges;
 mod orchestrator;
 mod plan;
 mod record;
@@ -30,6 +31,7 @@ pub use error::ToolError;
 pub use files::{FileAnswer, FilesTool, MemoryCommand, MemoryFiles};
 pub use memory::{MemorySearchTool, MemoryWriteTool, ScratchNoteTool, WriteSessionHandoffTool};
 pub use notebook::{ReadNotebookTool, UpdateNotebookTool};
+pub use nudges::CheckNudgesTool;
 pub use orchestrator::{AssignTaskTool, ChooseBranchTool, ReviewTaskTool};
 pub use plan::{AddTasksTool, CreateBoardTool};
 pub use record::{RecordArtifactTool, RecordDecisionTool, RecordDiscoveryTool};
@@ -145,7 +147,7 @@ pub enum ToolSet {
     /// The agent's notebooks: `read_notebook`, `update_notebook`.
     Notebook,
     /// For whoever works on a board's tasks: `board_context`, `claim_task`, `update_task`, `complete_task`,
-    /// `record_decision`, `record_discovery`, `record_artifact`.
+    /// `record_decision`, `record_discovery`, `record_artifact`, `check_nudges`.
     Worker,
     /// For whoever runs a board: `create_board`, `add_tasks`, `assign_task`, `review_task`, `choose_branch`,
     /// `board_status`.
@@ -193,6 +195,7 @@ impl ToolSet {
                 Arc::new(RecordDecisionTool::new(board)),
                 Arc::new(RecordDiscoveryTool::new(board)),
                 Arc::new(RecordArtifactTool::new(board)),
+                Arc::new(CheckNudgesTool::new(board)),
             ],
             Self::Orchestrator => vec![
                 Arc::new(CreateBoardTool::new(board)),

@@ -38,6 +38,8 @@ pub(super) struct RecordDecision {
     /// Your decision that no longer holds.
     #[schemars(with = "Option<String>")]
     supersedes: Option<DecisionId>,
+    /// The tasks then wait for a person.
+    needs_approval: Option<bool>,
 }
 
 /// What `record_discovery` takes.
@@ -110,14 +112,22 @@ impl TypedTool for RecordDecisionTool {
     async fn run(&self, input: RecordDecision, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
         let supersedes = input.supersedes;
+        let needs_approval = input.needs_approval.unwrap_or_default();
+        let affects_tasks = match input.affects_tasks {
+            Some(tasks) => tasks,
+            // Whoever asks and names no task means the one that they work on.
+            None if needs_approval => vec![context.task(&board.view().await?, None)?],
+            None => Vec::new(),
+        };
         let decision = NewDecision {
             question: input.question,
             choice: input.choice,
             alternatives: input.alternatives.unwrap_or_default(),
             rationale: input.rationale.unwrap_or_default(),
-            affects_tasks: input.affects_tasks.unwrap_or_default(),
+            affects_tasks,
             reversible: input.reversible,
             supersedes,
+            needs_approval,
         };
         let id = board.record_decision(decision).await?;
         heard(&board).await?;

@@ -133,7 +133,7 @@ async fn answer_3_of_two_writers_the_second_is_told_what_is_there() {
             assert_eq!(add(&elsewhere, "once").await.unwrap(), id);
         }
         assert_eq!(board.view().await.unwrap().rev(), before);
-        assert_ne!(add(&board.acting_as(worker("ann")), "once").await.unwrap(), id);
+        assert_ne!(add(&board.acting_as(chief("ann")), "once").await.unwrap(), id);
     })
     .await;
 }

@@ -3,7 +3,7 @@
 use corkboard::boards::{NewBoard, NewTask};
 
 use super::common::on_every_store;
-use super::{LEASE, chain, new_board, worker};
+use super::{Actor, LEASE, Role, chain, new_board, worker};
 
 #[tokio::test]
 async fn a_board_that_is_asked_for_again_is_the_same_board() {
@@ -17,7 +17,7 @@ async fn a_board_that_is_asked_for_again_is_the_same_board() {
         let other = make("other", "k").await.unwrap_err();
         assert_eq!(other.code(), "idempotency_mismatch");
         assert_ne!(make("one", "l").await.unwrap().id(), first.id());
-        let bobs = make("one", "k").acting_as(worker("bob")).await.unwrap();
+        let bobs = make("one", "k").acting_as(Actor { role: Role::Orchestrator, ..worker("bob") }).await.unwrap();
         assert_ne!(bobs.id(), first.id(), "keys are each principal's own");
         assert_eq!(&*bobs.view().await.unwrap().info().unwrap().created_by, "bob");
         assert_eq!(bobs.actor().principal, "bob");

@@ -55,7 +55,7 @@ async fn a_board_can_be_seen_at_every_revision() {
         assert_eq!(corkboard.board("never").unwrap().at(1).await.unwrap_err().code(), "no_board");
         assert_eq!(corkboard.board("never").unwrap().diff(0, 1).await.unwrap_err().code(), "no_board");
         // An expired lease is not expired at the revision that took it.
-        ann.add_task(NewTask::new("more")).await.unwrap();
+        board.add_task(NewTask::new("more")).await.unwrap();
         ann.claim_task(None, LEASE).await.unwrap().unwrap();
         let rev = board.view().await.unwrap().rev();
         home.clock.advance(LEASE);
@@ -110,7 +110,8 @@ async fn a_difference_tells_in_words_what_happened_and_who_did_it() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = story(&corkboard).await;
-        let (ann, qa) = (board.acting_as(worker("ann")), board.acting_as(worker("qa")));
+        let (ann, qa) =
+            (board.acting_as(worker("ann")), board.acting_as(Actor { role: Role::Reviewer, ..worker("qa") }));
         let created = board.diff(0, 2).await.unwrap().to_string();
         assert_eq!(
             created,

@@ -16,7 +16,8 @@ use crate::session::Session;
 #[command(after_help = "\
 Examples:
   cork board decide 'Which hash?' argon2id --over bcrypt --over scrypt --because 'memory-hard' --affects T-1
-  cork board decide 'Which hash?' scrypt --supersedes D-1 --because 'argon2id is not in the standard library'")]
+  cork board decide 'Which hash?' scrypt --supersedes D-1 --because 'argon2id is not in the standard library'
+  cork board decide 'Delete old logins?' yes --affects T-3 --needs-approval --as ann")]
 pub(crate) struct Decide {
     /// What was decided
     #[arg(value_parser = text_argument, allow_hyphen_values = true)]
@@ -42,7 +43,11 @@ pub(crate) struct Decide {
     #[arg(long)]
     irreversible: bool,
 
-    /// The decision of yours that no longer holds
+    /// The tasks that it concerns neither begin nor are completed until somebody approves or rejects it
+    #[arg(long, requires = "affects")]
+    needs_approval: bool,
+
+    /// The decision that no longer holds: one of yours, or anyone's if you run the board
     #[arg(long, value_name = "DECISION")]
     supersedes: Option<DecisionId>,
 
@@ -65,6 +70,7 @@ impl Decide {
             affects_tasks: self.affects,
             reversible: self.irreversible.then_some(false),
             supersedes: self.supersedes,
+            needs_approval: self.needs_approval,
         };
         let id = board.record_decision(decision).await?;
         session.output.answer(&Answer { id }, || id.to_string())

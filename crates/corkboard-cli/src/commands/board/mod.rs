@@ -12,6 +12,7 @@ mod edit;
 mod fork;
 mod graph;
 mod list;
+mod pause;
 mod search;
 mod show;
 mod watch;
@@ -46,6 +47,8 @@ pub(crate) enum BoardCommand {
     Decide(decide::Decide),
     Discover(discover::Discover),
     Artifact(artifact::Artifact),
+    Pause(pause::Pause),
+    Resume(pause::Resume),
     Complete(complete::Complete),
     Cancel(cancel::Cancel),
     Fork(fork::Fork),
@@ -66,6 +69,8 @@ impl BoardCommand {
             Self::Decide(decide) => decide.run(session).await,
             Self::Discover(discover) => discover.run(session).await,
             Self::Artifact(artifact) => artifact.run(session).await,
+            Self::Pause(pause) => pause.run(session).await,
+            Self::Resume(resume) => resume.run(session).await,
             Self::Complete(complete) => complete.run(session).await,
             Self::Cancel(cancel) => cancel.run(session).await,
             Self::Fork(fork) => fork.run(session).await,

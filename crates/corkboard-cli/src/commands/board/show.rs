@@ -2,7 +2,7 @@
 
 use clap::Args;
 use corkboard::BoardView;
-use corkboard::boards::{BoardInfo, BoardState, Choice, Decision};
+use corkboard::boards::{ApprovalVerdict, BoardInfo, BoardState, Choice, Decision};
 
 use crate::board::{BoardArgument, Moment, ids, progress, task_table, written};
 use crate::exit::Failure;
@@ -53,6 +53,10 @@ fn head(view: &BoardView, info: &BoardInfo) -> String {
     let outcome = info.outcome.map_or_else(String::new, |outcome| format!(": {outcome}"));
     let comment = info.comment.as_deref().map_or_else(String::new, |comment| format!(" ({})", one_line(comment)));
     rows.push(("status", format!("{}{outcome}{comment}", info.status)));
+    if let Some(pause) = &info.paused {
+        let comment = pause.comment.as_ref().map_or_else(String::new, |comment| format!(": {}", one_line(comment)));
+        rows.push(("paused", format!("by {} at {}{comment}", one_line(&pause.by), time(pause.since))));
+    }
     rows.push(("progress", progress(view.state())));
     rows.extend(info.constraints.iter().map(|constraint| ("constraint", one_line(constraint))));
     if !info.memory_core_refs.is_empty() {
@@ -119,9 +123,11 @@ fn decisions(state: &BoardState) -> Option<String> {
 }
 
 fn decision_row(decision: &Decision) -> [String; 5] {
-    let because = match decision.superseded_by {
-        Some(by) => format!("superseded by {by}"),
-        None => one_line(&decision.rationale),
+    let because = match (decision.superseded_by, decision.verdict) {
+        (Some(by), _) => format!("superseded by {by}"),
+        (None, Some(ApprovalVerdict::Rejected)) => "rejected".into(),
+        (None, _) if decision.is_undecided() => "not approved yet".into(),
+        (None, _) => one_line(&decision.rationale),
     };
     let (question, choice) = (one_line(&decision.question), one_line(&decision.choice));
     [decision.id.to_string(), question, choice, because, one_line(&decision.made_by)]

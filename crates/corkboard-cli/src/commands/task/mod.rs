@@ -26,6 +26,8 @@ use serde::Serialize;
 use crate::exit::Failure;
 use crate::session::Session;
 
+pub(super) use review::Review;
+
 /// Add, claim and finish the tasks of a board
 ///
 /// --board or CORK_BOARD says which board; --as says who works. docs/boards.md has the states and rules.

@@ -1,4 +1,4 @@
-//! `cork task review`.
+//! `cork review`, which `cork task review` is too.
 
 use clap::{Args, ValueEnum};
 use corkboard::boards::{ReviewStatus, TaskId};
@@ -13,8 +13,8 @@ use crate::session::Session;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  cork task review T-1 approve --as grace
-  cork task review T-1 rework 'the error path has no test' --as grace
+  cork review T-1 approve --as grace
+  cork review T-1 rework 'the error path has no test' --as grace
   cork task review T-1 reject 'this is not what was asked for' --as grace")]
 pub(crate) struct Review {
     /// The task

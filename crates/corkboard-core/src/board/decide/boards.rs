@@ -89,14 +89,14 @@ impl Draft<'_> {
             return Err(Refusal::OrchestratorHeld { holder: lease.holder.clone(), until: lease.deadline });
         }
         let epoch = self.state.orchestrator_epoch + 1;
-        let deadline = Lease::deadline_from(self.context.now, lease_ms);
+        let deadline = Lease::deadline_from(self.clock(), lease_ms);
         self.push(BoardEvent::OrchestratorAcquired { by, epoch, deadline, lease_ms });
         Ok(BoardReply::Held { epoch, deadline })
     }
 
     pub(super) fn renew_orchestrator(&mut self, epoch: u64) -> Reply {
         let lease = self.expect_orchestrator(epoch)?;
-        let (deadline, renewed) = (lease.deadline, lease.renewed(self.context.now));
+        let (deadline, renewed) = (lease.deadline, lease.renewed(self.clock()));
         if let Some(deadline) = renewed {
             self.push(BoardEvent::OrchestratorRenewed { deadline });
         }

@@ -2,13 +2,14 @@
 
 use alloc::string::ToString;
 
-use super::super::{BoardEvent, BoardReply, Claimed, Lease, Task, TaskId, TaskStatus};
+use super::super::{BoardAction, BoardEvent, BoardReply, Claimed, Lease, Task, TaskId, TaskStatus};
 use super::{Draft, Reply};
-use crate::{AgentId, Refusal, Role};
+use crate::{AgentId, Refusal};
 
 impl Draft<'_> {
     pub(super) fn claim(&mut self, task: Option<TaskId>, lease_ms: u64) -> Reply {
         self.check_lease(lease_ms)?;
+        self.check_running()?;
         let caller = self.caller()?;
         let found = match task {
             Some(task) => Some(self.check_claimable(task, &caller)?),
@@ -51,10 +52,11 @@ impl Draft<'_> {
 
     /// Work begins on a task: by whoever it is assigned to, or by that one.
     pub(super) fn start(&mut self, id: TaskId, by: Option<AgentId>, lease_ms: u64) -> Result<Claimed, Refusal> {
+        self.check_running()?;
         self.check_may_begin(id)?;
         let task = self.task(id)?;
         let (epoch, attempt) = (task.epoch + 1, task.attempt.saturating_add(1));
-        let deadline = Lease::deadline_from(self.context.now, lease_ms);
+        let deadline = Lease::deadline_from(self.clock(), lease_ms);
         self.push(BoardEvent::TaskStarted { task: id, by, epoch, deadline, lease_ms });
         Ok(Claimed { task: id, epoch, deadline, attempt })
     }
@@ -71,9 +73,12 @@ impl Draft<'_> {
 
     pub(super) fn release(&mut self, id: TaskId, epoch: Option<u64>) -> Reply {
         // Those who run the board may take it from whoever has it.
-        let may_take = epoch.is_none() && !matches!(self.context.actor.role, Role::Worker | Role::Reviewer);
+        let takes = epoch.is_none() && BoardAction::TakeTask.is_allowed_to(self.context.actor.role);
+        if !takes {
+            self.check_role(BoardAction::Work)?;
+        }
         let task = self.task(id)?;
-        if !may_take {
+        if !takes {
             self.check_holder(id, epoch)?;
         }
         match task.status {
@@ -110,8 +115,8 @@ impl Draft<'_> {
 
     /// The holder was heard of.
     pub(super) fn renew(&mut self, task: TaskId) {
-        let claim = self.state.task(task).and_then(|task| task.claim.as_ref());
-        if let Some(deadline) = claim.and_then(|claim| claim.renewed(self.context.now)) {
+        let (claim, now) = (self.state.task(task).and_then(|task| task.claim.as_ref()), self.clock());
+        if let Some(deadline) = claim.and_then(|claim| claim.renewed(now)) {
             self.push(BoardEvent::LeaseRenewed { task, deadline });
         }
     }

@@ -19,7 +19,7 @@ impl Draft<'_> {
     pub(super) fn after_failure(&mut self, id: TaskId) {
         let Some(task) = self.state.task(id) else { return };
         if task.failures <= task.retry_limit {
-            let not_before = backoff(task, self.context.now);
+            let not_before = backoff(task, self.clock());
             self.push(BoardEvent::TaskRetried { task: id, not_before, by_hand: false });
             self.settle(alloc::vec![id]);
         } else {

@@ -73,6 +73,7 @@ impl Draft<'_> {
             self.check_known_tasks(&discovery.affects_tasks, known)?;
             discovery.promote_to_core.as_ref().map_or(Ok(()), |core| self.check_line("memory core", core))?;
         }
+        self.check_approvals(image)?;
         let mut versions = BTreeMap::new();
         for artifact in artifacts {
             self.check_line("path", &artifact.path)?;
@@ -157,6 +158,24 @@ impl Draft<'_> {
         self.check_known_tasks(&decision.affects_tasks, known)
     }
 
+    /// What was last said of a decision is what it says itself.
+    fn check_approvals(&self, image: &BoardImage) -> Result<(), Refusal> {
+        expect_numbered(image.approvals.iter().map(|approval| approval.id))?;
+        let mut last = BTreeMap::new();
+        for approval in &image.approvals {
+            check_principal("author", &approval.by, self.limits())?;
+            self.check_comment(approval.comment.as_deref())?;
+            expect(at(&image.decisions, approval.decision).is_some(), || format!("{} is of nothing", approval.id))?;
+            last.insert(approval.decision, approval.verdict);
+        }
+        for decision in &image.decisions {
+            let (id, waits) = (decision.id, decision.needs_approval);
+            expect(decision.verdict == last.get(&id).copied(), || format!("{id} does not say what was said of it"))?;
+            expect(!waits || !decision.affects_tasks.is_empty(), || format!("nothing waits for {id}"))?;
+        }
+        Ok(())
+    }
+
     /// Everything that is counted for somebody is there, and is theirs.
     fn check_contributions(&self, contributions: &[Arc<Contribution>], image: &BoardImage) -> Result<(), Refusal> {
         let mut seen = BTreeSet::new();
@@ -227,11 +246,10 @@ fn expect_numbered<Id: Numbered>(ids: impl Iterator<Item = Id>) -> Result<(), Re
     Ok(())
 }
 
-/// Of two decisions, each names the other, the newer is by the same author.
+/// Of two decisions, each names the other.
 fn expect_superseded(decision: &Decision, decisions: &[Arc<Decision>]) -> Result<(), Refusal> {
     let id = decision.id;
-    let replaces =
-        |old: &Arc<Decision>| old.superseded_by == Some(id) && old.id < id && old.made_by == decision.made_by;
+    let replaces = |old: &Arc<Decision>| old.superseded_by == Some(id) && old.id < id;
     let is_old_right = decision.supersedes.is_none_or(|old| at(decisions, old).is_some_and(replaces));
     let is_new_right =
         decision.superseded_by.is_none_or(|new| at(decisions, new).is_some_and(|new| new.supersedes == Some(id)));

@@ -8,6 +8,7 @@ mod consequences;
 mod forks;
 mod graph;
 mod moves;
+mod people;
 mod records;
 mod tasks;
 
@@ -41,7 +42,7 @@ pub(super) fn decide(
 
 /// What happens at that time because nobody did anything.
 pub(super) fn expire(state: &BoardState, now: Timestamp) -> Vec<BoardEvent> {
-    let due: Vec<Due> = state.views.due(now).collect();
+    let due: Vec<Due> = state.views.due(state.clock(now)).collect();
     if due.is_empty() {
         return Vec::new();
     }
@@ -63,6 +64,9 @@ struct Draft<'a> {
 
 impl Draft<'_> {
     fn decide(&mut self, command: &BoardCommand) -> Reply {
+        if let Some(action) = command.action() {
+            self.check_role(action)?;
+        }
         match command {
             BoardCommand::Create(board) => return self.create(board),
             BoardCommand::Fork { image, from } => return self.fork(image, from),
@@ -108,6 +112,12 @@ impl Draft<'_> {
             BoardCommand::RecordDecision(decision) => self.record_decision(decision),
             BoardCommand::RecordDiscovery(discovery) => self.record_discovery(discovery),
             BoardCommand::RecordArtifact(artifact) => self.record_artifact(artifact),
+            BoardCommand::Judge { decision, verdict, comment } => self.judge(*decision, *verdict, comment.as_deref()),
+            BoardCommand::Pause { comment } => self.pause(comment.as_deref()),
+            BoardCommand::Resume => self.resume(),
+            BoardCommand::InjectNudge(nudge) => self.inject_nudge(nudge),
+            BoardCommand::DeliverNudges { nudges } => self.deliver_nudges(nudges),
+            BoardCommand::AcknowledgeNudges { nudges } => self.acknowledge_nudges(nudges),
         }
     }
 
@@ -182,6 +192,8 @@ fn check_size(before: &BoardState, after: &BoardState, limits: &Limits) -> Resul
         (LimitName::RecordsPerBoard, records(|state| state.discoveries.len()), limits.records_per_board),
         (LimitName::RecordsPerBoard, records(|state| state.artifacts.len()), limits.records_per_board),
         (LimitName::RecordsPerBoard, records(|state| state.choices.len()), limits.records_per_board),
+        (LimitName::RecordsPerBoard, records(|state| state.approvals.len()), limits.records_per_board),
+        (LimitName::RecordsPerBoard, records(|state| state.nudges.len()), limits.records_per_board),
         (LimitName::StateBytes, (before.bytes, after.bytes), limits.state_bytes),
     ];
     for (limit, (before, after), allowed) in sizes {

@@ -4,7 +4,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 
-use super::super::{BoardEvent, BoardReply, CancelReason, ReviewStatus, TaskId, TaskResult, TaskStatus};
+use super::super::{BoardAction, BoardEvent, BoardReply, CancelReason, ReviewStatus, TaskId, TaskResult, TaskStatus};
 use super::claims::refused_move;
 use super::{Draft, Reply};
 use crate::{AgentId, Refusal};
@@ -27,6 +27,14 @@ impl Draft<'_> {
             self.check_holder(id, epoch)?;
         }
         let task = self.task(id)?;
+        match (task.status, to) {
+            // To give a task back looks itself at who asks.
+            (Assigned | InProgress | Blocked, Pending) => {}
+            (_, Cancelled) => self.check_role(BoardAction::CancelTask)?,
+            (Review, _) => self.check_role(BoardAction::Review)?,
+            (Failed | Cancelled, _) => self.check_role(BoardAction::Retry)?,
+            _ => self.check_role(BoardAction::Work)?,
+        }
         match (task.status, to) {
             // Nothing moves, but the holder was heard of.
             (InProgress, InProgress) | (Blocked, Blocked) => {
@@ -100,6 +108,9 @@ impl Draft<'_> {
             self.check_text("summary", &result.summary)?;
             self.check_list("next step", &result.next_steps)?;
         }
+        if !needs_review {
+            self.check_approved(id)?;
+        }
         let result = result.cloned().map(Arc::new);
         if needs_review {
             self.renew(id);
@@ -133,6 +144,9 @@ impl Draft<'_> {
                 ReviewStatus::Rejected => TaskStatus::Failed,
             };
             return Err(refused_move(task, to));
+        }
+        if verdict == ReviewStatus::Approved {
+            self.check_approved(id)?;
         }
         self.push(BoardEvent::TaskReviewed { task: id, verdict, comments: comments.map(Into::into) });
         match verdict {

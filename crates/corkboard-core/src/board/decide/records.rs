@@ -1,11 +1,10 @@
 //! Decisions, discoveries and artifacts.
 
 use alloc::boxed::Box;
-use alloc::string::String;
 
 use super::super::id::next_id;
 use super::super::{BoardEvent, BoardReply, NewArtifact, NewDecision, NewDiscovery};
-use super::{Draft, Reply, not_on_board};
+use super::{Draft, Reply};
 use crate::Refusal;
 
 impl Draft<'_> {
@@ -16,13 +15,11 @@ impl Draft<'_> {
         self.check_length(&decision.rationale)?;
         self.check_tasks(&decision.affects_tasks)?;
         if let Some(id) = decision.supersedes {
-            let old = self.state.decision(id).ok_or_else(|| not_on_board("decision", id))?;
-            if *old.made_by != *self.context.actor.principal {
-                return Err(Refusal::NotAuthor { decision: id, author: String::from(&*old.made_by) });
-            }
-            if let Some(by) = old.superseded_by {
-                return Err(Refusal::Superseded { decision: id, by });
-            }
+            self.check_may_supersede(id)?;
+        }
+        // What concerns all tasks would bring the whole board to a stop.
+        if decision.needs_approval && decision.affects_tasks.is_empty() {
+            return Err(Refusal::NothingWaits);
         }
         let id = next_id(&self.state.decisions);
         self.push(BoardEvent::DecisionRecorded { id, decision: Box::new(decision.clone()) });

@@ -1,0 +1,74 @@
+//! `cork approve` and `cork reject`: what people say of decisions.
+
+use clap::Args;
+use corkboard::boards::{ApprovalId, DecisionId};
+use serde::Serialize;
+
+use crate::board::BoardConditions;
+use crate::exit::Failure;
+use crate::input::{text_argument, text_or_stdin};
+use crate::session::Session;
+
+/// Approve a decision: what waits for it may go on
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  cork approve D-1 'go ahead' --as grace")]
+pub(crate) struct Approve {
+    #[command(flatten)]
+    judged: Judged,
+}
+
+/// Reject a decision: it does not hold, and what waits for it may go on without it
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  cork reject D-1 'too dear' --as grace")]
+pub(crate) struct Reject {
+    #[command(flatten)]
+    judged: Judged,
+}
+
+#[derive(Args)]
+struct Judged {
+    /// The decision
+    decision: DecisionId,
+
+    /// What else there is to say; - reads stdin
+    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
+    comment: Option<String>,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    id: ApprovalId,
+    decision: DecisionId,
+    verdict: &'static str,
+}
+
+impl Answer {
+    fn tell(self, session: &Session) -> Result<(), Failure> {
+        session.output.answer(&self, || format!("{} is {}", self.decision, self.verdict))
+    }
+}
+
+impl Approve {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let Judged { decision, comment, conditions } = self.judged;
+        let comment = comment.map(text_or_stdin).transpose()?;
+        let id = conditions.open(session)?.approve(decision, comment).await?;
+        Answer { id, decision, verdict: "approved" }.tell(session)
+    }
+}
+
+impl Reject {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let Judged { decision, comment, conditions } = self.judged;
+        let comment = comment.map(text_or_stdin).transpose()?;
+        let id = conditions.open(session)?.reject(decision, comment).await?;
+        Answer { id, decision, verdict: "rejected" }.tell(session)
+    }
+}

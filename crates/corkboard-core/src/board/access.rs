@@ -1,0 +1,142 @@
+//! Who may do what on a board: one table, which the documentation shows and the tests hold every command against.
+
+use alloc::format;
+use alloc::string::String;
+
+use super::BoardCommand;
+use crate::Role;
+use crate::Role::*;
+
+/// Something that can be done on a board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BoardAction {
+    /// To make a board, or one from another.
+    Create,
+    /// To change what the board says of itself.
+    Edit,
+    /// To add tasks, choices and dependencies.
+    AddTasks,
+    /// To change what a task says.
+    EditTask,
+    /// To say who does a task, or who reviews it.
+    Assign,
+    /// To say what a task under review is worth.
+    Review,
+    /// To cancel a task.
+    CancelTask,
+    /// To reopen what failed.
+    Retry,
+    /// To choose a branch.
+    Choose,
+    /// To be the orchestrator.
+    Orchestrate,
+    /// To complete or cancel the board.
+    End,
+    /// To stop the clock of the board, and to let it run again.
+    Pause,
+    /// To take a task and to work on it.
+    Work,
+    /// To take a task from whoever has it.
+    TakeTask,
+    /// To record decisions, discoveries and artifacts.
+    Record,
+    /// To replace a decision that another made.
+    Supersede,
+    /// To approve or reject a decision.
+    Approve,
+    /// To say something to those who work.
+    Nudge,
+    /// To read and acknowledge what is said to oneself.
+    HearNudges,
+    /// To let happen what is due.
+    Tick,
+}
+
+/// What can be done, in words that follow "may not", and by whom. What is not here is denied.
+const TABLE: [(BoardAction, &str, &[Role]); 20] = [
+    (BoardAction::Create, "make a board", &[Orchestrator, Human, Admin]),
+    (BoardAction::Edit, "edit the board", &[Orchestrator, Human, Admin]),
+    (BoardAction::AddTasks, "add tasks, choices or dependencies", &[Orchestrator, Human, Admin]),
+    (BoardAction::EditTask, "edit a task", &[Orchestrator, Human, Admin]),
+    (BoardAction::Assign, "assign a task or its review", &[Orchestrator, Human, Admin]),
+    (BoardAction::Review, "review a task", &[Orchestrator, Reviewer, Human, Admin]),
+    (BoardAction::CancelTask, "cancel a task", &[Orchestrator, Human, Admin]),
+    (BoardAction::Retry, "retry a task", &[Orchestrator, Human, Admin]),
+    (BoardAction::Choose, "choose a branch", &[Orchestrator, Human, Admin]),
+    (BoardAction::Orchestrate, "be the orchestrator", &[Orchestrator, Human, Admin]),
+    (BoardAction::End, "complete or cancel the board", &[Orchestrator, Human, Admin]),
+    (BoardAction::Pause, "pause or resume the board", &[Orchestrator, Human, Admin]),
+    (BoardAction::Work, "work on a task", &[Orchestrator, Worker, Human, Admin]),
+    (BoardAction::TakeTask, "take a task from its holder", &[Orchestrator, Human, Admin]),
+    (BoardAction::Record, "record a decision, discovery or artifact", &[Orchestrator, Worker, Reviewer, Human, Admin]),
+    (BoardAction::Supersede, "supersede another's decision", &[Orchestrator, Human, Admin]),
+    (BoardAction::Approve, "approve or reject a decision", &[Human, Admin]),
+    (BoardAction::Nudge, "nudge", &[Orchestrator, Human, Admin]),
+    (BoardAction::HearNudges, "read or acknowledge nudges", &[Orchestrator, Worker, Reviewer, Human, Admin]),
+    (BoardAction::Tick, "let happen what is due", &[Orchestrator, Worker, Reviewer, Human, Admin]),
+];
+
+impl BoardAction {
+    /// Everything that can be done, in the order of the table.
+    pub fn all() -> impl ExactSizeIterator<Item = Self> {
+        TABLE.into_iter().map(|(action, ..)| action)
+    }
+
+    /// In words that follow "may not".
+    pub fn words(self) -> &'static str {
+        self.row().map_or("do that", |(_, words, _)| words)
+    }
+
+    /// Whether whoever has that role may do it. What the table does not name is denied.
+    pub fn is_allowed_to(self, role: Role) -> bool {
+        self.row().is_some_and(|(_, _, roles)| roles.contains(&role))
+    }
+
+    /// Who may do what, as a table in Markdown.
+    pub fn table() -> String {
+        let heads = Role::ALL.map(Role::as_str).join(" | ");
+        let mut table = format!("| may | {heads} |\n|---{}|\n", "|---".repeat(Role::ALL.len()));
+        for (action, words, _) in TABLE {
+            let cells = Role::ALL.map(|role| if action.is_allowed_to(role) { "yes" } else { "–" }).join(" | ");
+            table.push_str(&format!("| {words} | {cells} |\n"));
+        }
+        table
+    }
+
+    fn row(self) -> Option<(Self, &'static str, &'static [Role])> {
+        TABLE.into_iter().find(|(action, ..)| *action == self)
+    }
+}
+
+impl BoardCommand {
+    /// What it does, as the table of who may do what has it. None: what it does is what the command inside it does.
+    pub fn action(&self) -> Option<BoardAction> {
+        Some(match self {
+            Self::Create(_) | Self::Fork { .. } => BoardAction::Create,
+            Self::Edit { .. } => BoardAction::Edit,
+            Self::AddTasks { .. } | Self::AddDependency { .. } => BoardAction::AddTasks,
+            Self::EditTask { .. } => BoardAction::EditTask,
+            Self::Assign { .. } | Self::AssignReview { .. } => BoardAction::Assign,
+            Self::Review { .. } => BoardAction::Review,
+            Self::CancelTask { .. } => BoardAction::CancelTask,
+            Self::Retry { .. } | Self::RetryFailed => BoardAction::Retry,
+            Self::Choose { .. } => BoardAction::Choose,
+            Self::AcquireOrchestrator { .. }
+            | Self::RenewOrchestrator { .. }
+            | Self::ReleaseOrchestrator { .. }
+            | Self::AsOrchestrator { .. } => BoardAction::Orchestrate,
+            Self::Complete { .. } | Self::Cancel { .. } => BoardAction::End,
+            Self::Pause { .. } | Self::Resume => BoardAction::Pause,
+            Self::Claim { .. } | Self::Heartbeat { .. } | Self::CompleteTask { .. } | Self::FailTask { .. } => {
+                BoardAction::Work
+            }
+            // These stand for several things: which, shows when the task is looked at.
+            Self::SetStatus { .. } | Self::Release { .. } | Self::UnderClaim { .. } => return None,
+            Self::RecordDecision(_) | Self::RecordDiscovery(_) | Self::RecordArtifact(_) => BoardAction::Record,
+            Self::Judge { .. } => BoardAction::Approve,
+            Self::InjectNudge(_) => BoardAction::Nudge,
+            Self::DeliverNudges { .. } | Self::AcknowledgeNudges { .. } => BoardAction::HearNudges,
+            Self::Tick => BoardAction::Tick,
+        })
+    }
+}

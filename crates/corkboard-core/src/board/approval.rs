@@ -1,0 +1,66 @@
+//! What people say of decisions: approved or rejected.
+
+use alloc::sync::Arc;
+use core::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{ApprovalId, BoardState, DecisionId};
+
+/// What somebody says of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalVerdict {
+    /// It holds.
+    Approved,
+    /// It does not hold.
+    Rejected,
+}
+
+/// That somebody approved or rejected a decision. The last one counts, all are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    /// Its name on the board.
+    pub id: ApprovalId,
+    /// Of which decision.
+    pub decision: DecisionId,
+    /// By whom.
+    pub by: Arc<str>,
+    /// When.
+    pub at: Timestamp,
+    /// What was said of it.
+    pub verdict: ApprovalVerdict,
+    /// What else was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<Arc<str>>,
+}
+
+impl Approval {
+    /// What counts against the size of its board.
+    pub fn bytes(&self) -> u64 {
+        const FIXED: usize = 100;
+        (FIXED + self.by.len() + self.comment.as_ref().map_or(0, |comment| comment.len())) as u64
+    }
+}
+
+impl BoardState {
+    /// The approval with that id.
+    pub fn approval(&self, id: ApprovalId) -> Option<&Approval> {
+        self.approvals.get(&id).map(|approval| &**approval)
+    }
+
+    /// Everything that was said of decisions, in order.
+    pub fn approvals(&self) -> impl DoubleEndedIterator<Item = &Arc<Approval>> {
+        self.approvals.values()
+    }
+}
+
+impl fmt::Display for ApprovalVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+        })
+    }
+}

@@ -1,0 +1,155 @@
+//! What people do on a board: nudges, approvals, pauses; and who may do what.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use jiff::Timestamp;
+
+use super::super::id::next_id;
+use super::super::{
+    ApprovalVerdict, BoardAction, BoardEvent, BoardReply, DecisionId, NewNudge, Nudge, NudgeId, NudgeTarget, TaskId,
+};
+use super::{Draft, Reply, not_on_board};
+use crate::{AgentId, Refusal};
+
+impl Draft<'_> {
+    /// Refuses whoever may not do that in their role.
+    pub(super) fn check_role(&self, action: BoardAction) -> Result<(), Refusal> {
+        let actor = self.context.actor;
+        if action.is_allowed_to(actor.role) {
+            return Ok(());
+        }
+        Err(Refusal::RoleDenied { principal: actor.principal.clone(), role: actor.role, what: action.words() })
+    }
+
+    /// The time by which leases and waiting are reckoned: it stands still while the board is paused.
+    pub(super) fn clock(&self) -> Timestamp {
+        self.state.clock(self.context.now)
+    }
+
+    pub(super) fn check_running(&self) -> Result<(), Refusal> {
+        match &self.info()?.paused {
+            Some(pause) => Err(Refusal::Paused { by: pause.by.to_string(), since: pause.since }),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn pause(&mut self, comment: Option<&str>) -> Reply {
+        self.check_comment(comment)?;
+        if self.info()?.paused.is_none() {
+            self.push(BoardEvent::Paused { comment: comment.map(Into::into) });
+        }
+        Ok(BoardReply::Done)
+    }
+
+    pub(super) fn resume(&mut self) -> Reply {
+        if self.info()?.paused.is_some() {
+            self.push(BoardEvent::Resumed);
+        }
+        Ok(BoardReply::Done)
+    }
+
+    pub(super) fn inject_nudge(&mut self, nudge: &NewNudge) -> Reply {
+        if let NudgeTarget::Agent(agent) = &nudge.to {
+            AgentId::check(agent.as_str(), self.limits())?;
+        }
+        self.check_text("message", &nudge.message)?;
+        if nudge.expires_at.is_some_and(|at| at <= self.context.now) {
+            return Err(Refusal::Expiry { reason: "it must lie in the future" });
+        }
+        let id = next_id(&self.state.nudges);
+        self.push(BoardEvent::NudgeInjected { id, nudge: nudge.clone().into() });
+        Ok(BoardReply::Nudge(id))
+    }
+
+    /// What somebody read is proved once.
+    pub(super) fn deliver_nudges(&mut self, nudges: &[NudgeId]) -> Reply {
+        self.check_count(nudges.len())?;
+        for id in nudges {
+            self.check_target(*id)?;
+        }
+        let mut delivered = Vec::new();
+        for id in nudges {
+            if self.deliver(*id)? {
+                delivered.push(*id);
+            }
+        }
+        Ok(BoardReply::Nudges(delivered))
+    }
+
+    pub(super) fn acknowledge_nudges(&mut self, nudges: &[NudgeId]) -> Reply {
+        self.check_count(nudges.len())?;
+        for id in nudges {
+            self.check_target(*id)?;
+        }
+        let mut acknowledged = Vec::new();
+        for id in nudges {
+            // Whoever answers has read it.
+            self.deliver(*id)?;
+            let by = self.context.actor.principal.as_str();
+            if !self.nudge(*id)?.is_acknowledged_by(by) {
+                self.push(BoardEvent::NudgeAcknowledged { nudge: *id, by: by.into() });
+                acknowledged.push(*id);
+            }
+        }
+        Ok(BoardReply::Nudges(acknowledged))
+    }
+
+    fn deliver(&mut self, id: NudgeId) -> Result<bool, Refusal> {
+        let to = self.context.actor.principal.as_str();
+        let is_new = !self.nudge(id)?.is_delivered_to(to);
+        if is_new {
+            self.push(BoardEvent::NudgeDelivered { nudge: id, to: to.into() });
+        }
+        Ok(is_new)
+    }
+
+    fn nudge(&self, id: NudgeId) -> Result<&Nudge, Refusal> {
+        self.state.nudge(id).ok_or_else(|| not_on_board("nudge", id))
+    }
+
+    fn check_target(&self, id: NudgeId) -> Result<(), Refusal> {
+        let (nudge, actor) = (self.nudge(id)?, self.context.actor);
+        // Whoever got it may answer it, even if the role is another's by now.
+        if nudge.is_delivered_to(&actor.principal) || self.state.is_target(nudge, &actor.principal, actor.role) {
+            return Ok(());
+        }
+        Err(Refusal::NotForYou { nudge: id, to: nudge.to.to_string() })
+    }
+
+    pub(super) fn judge(&mut self, id: DecisionId, verdict: ApprovalVerdict, comment: Option<&str>) -> Reply {
+        self.check_comment(comment)?;
+        let decision = self.state.decision(id).ok_or_else(|| not_on_board("decision", id))?;
+        if let Some(by) = decision.superseded_by {
+            return Err(Refusal::Superseded { decision: id, by });
+        }
+        let last = self.state.approvals().rev().find(|approval| approval.decision == id);
+        let is_same = |by: &str, said: ApprovalVerdict| by == self.context.actor.principal && said == verdict;
+        if let Some(last) = last.filter(|last| is_same(&last.by, last.verdict) && comment.is_none()) {
+            return Ok(BoardReply::Approval(last.id));
+        }
+        let approval = next_id(&self.state.approvals);
+        let comment = comment.map(Into::into);
+        self.push(BoardEvent::DecisionJudged { id: approval, decision: id, verdict, comment });
+        Ok(BoardReply::Approval(approval))
+    }
+
+    /// Who may replace a decision: whoever made it, and those who run the board.
+    pub(super) fn check_may_supersede(&self, id: DecisionId) -> Result<(), Refusal> {
+        let old = self.state.decision(id).ok_or_else(|| not_on_board("decision", id))?;
+        let actor = self.context.actor;
+        if *old.made_by != *actor.principal && !BoardAction::Supersede.is_allowed_to(actor.role) {
+            return Err(Refusal::NotAuthor { decision: id, author: old.made_by.to_string() });
+        }
+        match old.superseded_by {
+            Some(by) => Err(Refusal::Superseded { decision: id, by }),
+            None => Ok(()),
+        }
+    }
+
+    /// A task is not done while a decision that it waits for is neither approved nor rejected.
+    pub(super) fn check_approved(&self, task: TaskId) -> Result<(), Refusal> {
+        let decisions: Vec<DecisionId> = self.state.awaits(task).collect();
+        if decisions.is_empty() { Ok(()) } else { Err(Refusal::AwaitsApproval { task, decisions }) }
+    }
+}

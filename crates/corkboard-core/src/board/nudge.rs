@@ -1,0 +1,204 @@
+//! Nudges: what a person says to those who work on a board, with the proof that it arrived.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use core::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{BoardState, BoardStatus, NudgeId};
+use crate::{AgentId, Role};
+
+/// To whom something is said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NudgeTarget {
+    /// To one agent.
+    Agent(AgentId),
+    /// To whoever is the orchestrator.
+    Orchestrator,
+    /// To everybody who works on the board, each of them.
+    All,
+}
+
+/// How much it matters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NudgePriority {
+    /// Good to know.
+    Low,
+    /// To be heeded.
+    #[default]
+    Normal,
+    /// Comes before everything else.
+    Urgent,
+}
+
+/// A nudge to be given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewNudge {
+    /// To whom.
+    pub to: NudgeTarget,
+    /// What is said.
+    pub message: String,
+    /// How much it matters.
+    #[serde(default)]
+    pub priority: NudgePriority,
+    /// From when on it is no longer shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Something that a person said to those who work on a board.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Nudge {
+    /// Its name on the board.
+    pub id: NudgeId,
+    /// When it was said.
+    pub injected_at: Timestamp,
+    /// By whom.
+    pub injected_by: Arc<str>,
+    /// To whom.
+    pub to: NudgeTarget,
+    /// What was said.
+    pub message: Arc<str>,
+    /// How much it matters.
+    pub priority: NudgePriority,
+    /// From when on it is no longer shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// Whether that time has come.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub expired: bool,
+    /// Who has read it, and when first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delivered: Vec<Receipt>,
+    /// Who has said that they heed it, and when.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acknowledged: Vec<Receipt>,
+    /// The revision that last changed it.
+    pub version: u64,
+}
+
+/// That somebody got something, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// Who.
+    pub agent: Arc<str>,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Nudge {
+    /// Whether this agent has read it.
+    pub fn is_delivered_to(&self, agent: &str) -> bool {
+        self.delivered.iter().any(|receipt| *receipt.agent == *agent)
+    }
+
+    /// Whether this agent has said that they heed it.
+    pub fn is_acknowledged_by(&self, agent: &str) -> bool {
+        self.acknowledged.iter().any(|receipt| *receipt.agent == *agent)
+    }
+
+    /// Whether there is somebody left, or may come, to whom it is to be shown.
+    pub fn is_open(&self) -> bool {
+        // What is said to all is said to those too who come later.
+        !self.expired && (self.to == NudgeTarget::All || self.acknowledged.is_empty())
+    }
+
+    /// What counts against the size of its board.
+    pub fn bytes(&self) -> u64 {
+        /// What a nudge and a receipt have besides their texts.
+        const FIXED: usize = 150;
+        const RECEIPT: usize = 40;
+        let to = match &self.to {
+            NudgeTarget::Agent(agent) => agent.as_str().len(),
+            NudgeTarget::Orchestrator | NudgeTarget::All => 0,
+        };
+        let receipts = self.delivered.iter().chain(&self.acknowledged);
+        let receipts: usize = receipts.map(|receipt| RECEIPT + receipt.agent.len()).sum();
+        (FIXED + self.message.len() + to + receipts) as u64
+    }
+
+    /// Where it stands among those that are open: the urgent ones first, then in order.
+    pub(super) fn rank(&self) -> (Reverse<NudgePriority>, NudgeId) {
+        (Reverse(self.priority), self.id)
+    }
+}
+
+impl BoardState {
+    /// The nudge with that id.
+    pub fn nudge(&self, id: NudgeId) -> Option<&Nudge> {
+        self.nudges.get(&id).map(|nudge| &**nudge)
+    }
+
+    /// All nudges, in order.
+    pub fn nudges(&self) -> impl DoubleEndedIterator<Item = &Arc<Nudge>> {
+        self.nudges.values()
+    }
+
+    /// What is to be shown to somebody who reads in this role, until they acknowledge it: the urgent ones first, then in
+    /// order. Nothing once the board has ended.
+    pub fn nudges_for(&self, principal: &str, role: Role) -> Vec<&Arc<Nudge>> {
+        if self.info().is_none_or(|info| info.status != BoardStatus::Active) {
+            return Vec::new();
+        }
+        let open = self.open_nudges.iter().filter_map(|(_, id)| self.nudges.get(id));
+        let is_new = |nudge: &&Arc<Nudge>| !nudge.is_acknowledged_by(principal);
+        open.filter(is_new).filter(|nudge| self.is_target(nudge, principal, role)).collect()
+    }
+
+    /// Whether a nudge is for somebody who reads in this role.
+    pub fn is_target(&self, nudge: &Nudge, principal: &str, role: Role) -> bool {
+        match &nudge.to {
+            _ if role == Role::Observer => false,
+            NudgeTarget::Agent(agent) => agent.as_str() == principal,
+            NudgeTarget::Orchestrator => match self.orchestrator() {
+                Some(lease) => lease.holder.as_str() == principal,
+                None => role == Role::Orchestrator,
+            },
+            // Nobody needs to be told what they said themselves.
+            NudgeTarget::All => *nudge.injected_by != *principal && self.works_here(principal, role),
+        }
+    }
+
+    /// Whether somebody is at work on the board: by their role, or because something of it is theirs.
+    fn works_here(&self, principal: &str, role: Role) -> bool {
+        match role {
+            Role::Orchestrator | Role::Worker | Role::Reviewer => true,
+            Role::Observer => false,
+            Role::Human | Role::Admin => {
+                let is_theirs = |id| {
+                    let task = self.task(id).and_then(|task| task.assigned_to.as_ref());
+                    task.is_some_and(|agent| agent.as_str() == principal)
+                };
+                self.orchestrator().is_some_and(|lease| lease.holder.as_str() == principal)
+                    || self.held().any(is_theirs)
+                    || self.assigned().any(is_theirs)
+            }
+        }
+    }
+}
+
+impl fmt::Display for NudgeTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Agent(agent) => f.write_str(agent.as_str()),
+            Self::Orchestrator => f.write_str("the orchestrator"),
+            Self::All => f.write_str("all"),
+        }
+    }
+}
+
+impl fmt::Display for NudgePriority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Low => "low",
+            Self::Normal => "normal",
+            Self::Urgent => "urgent",
+        })
+    }
+}

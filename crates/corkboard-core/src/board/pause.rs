@@ -1,0 +1,50 @@
+//! A pause: the board's clock stands still, and every deadline moves by its length.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::views::Due;
+use super::{BoardState, Lease, Pause};
+use crate::FormatError;
+use crate::space::{Stamp, misfit};
+
+impl BoardState {
+    pub(super) fn resume(&mut self, stamp: Stamp<'_>) -> Result<(), FormatError> {
+        let mut paused = None;
+        self.change_info(stamp, |info| paused = info.paused.take())?;
+        let Some(Pause { since, .. }) = paused else { return Err(misfit("the board was not paused")) };
+        for due in self.views.all_due() {
+            match due {
+                Due::Orchestrator => {
+                    let lease = self.orchestrator.clone();
+                    self.set_orchestrator(lease.map(|lease| moved(lease, since, stamp.at)));
+                }
+                Due::Lease(task) => {
+                    // As when a lease is renewed, whoever edits the task is not disturbed by it.
+                    let version = self.expect(task)?.version;
+                    self.change(task, Stamp { rev: version, ..stamp }, |task| {
+                        task.claim = task.claim.take().map(|lease| moved(lease, since, stamp.at));
+                    })?;
+                }
+                Due::Retry(task) => self.change(task, stamp, |task| {
+                    task.not_before = task.not_before.map(|at| later(at, since, stamp.at));
+                })?,
+                Due::Nudge(nudge) => self.change_nudge(nudge, stamp, |nudge| {
+                    // What was said during the pause lost only the rest of it.
+                    let since = nudge.injected_at.max(since);
+                    nudge.expires_at = nudge.expires_at.map(|at| later(at, since, stamp.at));
+                })?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn moved(lease: Lease, since: Timestamp, until: Timestamp) -> Lease {
+    Lease { deadline: later(lease.deadline, since, until), ..lease }
+}
+
+/// A time moved by what lies between two others.
+fn later(at: Timestamp, since: Timestamp, until: Timestamp) -> Timestamp {
+    let length = until.duration_since(since).max(SignedDuration::ZERO);
+    at.saturating_add(length).unwrap_or(Timestamp::MAX)
+}
