@@ -34,6 +34,7 @@ pub use command::{BoardCommand, BoardEdit, BoardReply, Claimed, NewBoard, Unfini
 pub use contribution::Contribution;
 pub use event::BoardEvent;
 pub use id::{ArtifactId, ChoiceId, DecisionId, DiscoveryId, NoBoardId, TaskId, TaskRef};
+pub(crate) use id::{Numbered, numbered};
 pub use image::BoardImage;
 pub use info::{BoardInfo, BoardStatus, ForkedFrom, Outcome};
 pub use item::BoardItem;
