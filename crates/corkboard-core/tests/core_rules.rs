@@ -243,7 +243,7 @@ fn limits_hold_and_warn() {
         entries_per_core: 5,
         tags_per_entry: 1,
         origins_per_entry: 2,
-        state_bytes: 60,
+        state_bytes: 60 + 6 * 32,
         ..Limits::default()
     };
     let mut shelf = Shelf::with(limits);
@@ -265,9 +265,9 @@ fn limits_hold_and_warn() {
     for entry in 2..=4 {
         shelf.tell(edit(entry, text(&format!("{entry}234567890")), None));
     }
-    assert_eq!(used, 24);
+    assert_eq!(used, 24 + 6 * 32);
     let refusal = shelf.refused(&ann, edit(5, text("5234567890"), None));
-    assert_eq!(refusal, limit(LimitName::StateBytes, 24 + 4 * (9 + 3), 60));
+    assert_eq!(refusal, limit(LimitName::StateBytes, 24 + 4 * (9 + 3) + 6 * 32, 60 + 6 * 32));
     shelf.tell(forget(1));
     let observer = Actor { role: Role::Observer, ..ann };
     assert!(matches!(shelf.refused(&observer, CoreCommand::Clear), Refusal::RoleDenied { .. }));

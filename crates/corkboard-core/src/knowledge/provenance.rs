@@ -79,10 +79,12 @@ impl Provenance {
         same && (board, item, edited_by) == (&other.board, &other.item, &other.edited_by)
     }
 
+    /// What counts against the limits. Even an origin that says little takes room when it is written down.
     pub(super) fn bytes(&self) -> usize {
+        const EACH: usize = 32;
         let names = [Some(&self.author), self.promoted_by.as_ref(), self.item.as_ref()];
         let names = names.into_iter().flatten().chain(&self.edited_by).map(|name| name.len()).sum::<usize>();
-        names + self.board.as_ref().map_or(0, |board| board.as_str().len())
+        EACH + names + self.board.as_ref().map_or(0, |board| board.as_str().len())
     }
 }
 
