@@ -91,5 +91,10 @@ pub use snapshot::{
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
 
+/// The example of the document about memory cores compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/cores.md")]
+pub struct CoresDocument;
+
 /// What the library's calls give.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

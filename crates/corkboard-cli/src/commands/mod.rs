@@ -5,6 +5,7 @@ mod board;
 mod choose;
 mod completions;
 mod context;
+mod core;
 mod doctor;
 mod export;
 mod handoff;
@@ -39,6 +40,8 @@ pub(crate) enum Command {
     Board(board::BoardCommand),
     #[command(subcommand)]
     Task(task::TaskCommand),
+    #[command(subcommand)]
+    Core(core::CoreCommand),
     Choose(choose::Choose),
     Handoff(handoff::Handoff),
     Activity(activity::Activity),
@@ -87,6 +90,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Notebook(notebook) => notebook.run(&session).await,
         Command::Board(board) => board.run(&session).await,
         Command::Task(task) => task.run(&session).await,
+        Command::Core(core) => core.run(&session).await,
         Command::Choose(choose) => choose.run(&session).await,
         Command::Handoff(handoff) => handoff.run(&session).await,
         Command::Activity(activity) => activity.run(&session).await,
