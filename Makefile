@@ -45,6 +45,7 @@ bench: servers
 ROUNDS ?= 20
 soak: servers
 	PROPTEST_CASES=2000 $(CARGO) nextest run --package corkboard-core --all-features
+	CORK_CORE_ENTRIES=100000 $(CARGO) nextest run --package corkboard --all-features -E 'test(a_large_core)'
 	for round in $$(seq $(ROUNDS)); do \
 	  $(WITH_SERVERS) env CORK_SOAK_ROUNDS=10 $(CARGO) nextest run --workspace --all-features -E 'test(kill) | test(process) | test(acknowledged) | test(shells) | test(race) | test(contended) | test(crash) | test(network) | test(connections)' || exit 1; \
 	done

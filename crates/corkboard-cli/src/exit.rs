@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use corkboard::boards::{BoardInfo, Hindrance, Task, TaskId, TaskRef, TaskStatus};
+use corkboard::cores::{CoreEntry, CoreEntryId};
 use corkboard::{AgentId, Error, ErrorKind, LimitName, Refusal};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -170,6 +171,8 @@ enum Details<'a> {
     Fenced { what: &'a str, holder: Option<&'a AgentId>, epoch: u64 },
     TaskConflict { expected: u64, current: &'a Task },
     BoardConflict { expected: u64, current: &'a BoardInfo },
+    CoreConflict { expected: u64, current: &'a CoreEntry },
+    SameText { entry: CoreEntryId, other: CoreEntryId },
     NoBranch { options: &'a [String] },
     Unfinished { unfinished: u64 },
 }
@@ -247,6 +250,8 @@ fn refusal_details(refusal: &Refusal) -> Details<'_> {
         Refusal::Fenced { what, holder, epoch } => Details::Fenced { what, holder: holder.as_ref(), epoch: *epoch },
         Refusal::TaskConflict { expected, current } => Details::TaskConflict { expected: *expected, current },
         Refusal::BoardConflict { expected, current } => Details::BoardConflict { expected: *expected, current },
+        Refusal::CoreConflict { expected, current } => Details::CoreConflict { expected: *expected, current },
+        Refusal::SameText { entry, other } => Details::SameText { entry: *entry, other: *other },
         Refusal::NoBranch { options, .. } => Details::NoBranch { options },
         Refusal::Unfinished { unfinished } => Details::Unfinished { unfinished: *unfinished },
         _ => Details::None {},

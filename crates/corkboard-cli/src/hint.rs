@@ -63,11 +63,19 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
             }
             LimitName::NotesPerAgent => "`cork memory note remove` makes room".into(),
             LimitName::ScopesPerAgent => "`cork scope list` shows them; `cork scope dispose` makes room".into(),
+            LimitName::CoreTextBytes => "an entry is to be short; keep long texts in a file and say where it is".into(),
             LimitName::InlineBytes => "record it without --inline: path, size and checksum are kept".into(),
             LimitName::BoardLineBytes => "a line is to be short; the rest belongs into a description".into(),
             LimitName::BoardTextBytes => "keep long texts in a file, and record it: `cork board artifact PATH`".into(),
             _ => return None,
         },
+        Refusal::NotInCore { .. } => "`cork core show CORE` shows the entries there are".into(),
+        Refusal::EntryForgotten { entry } => format!("`cork core restore CORE {entry}` brings it back"),
+        Refusal::CoreConflict { current, .. } => {
+            let (entry, version) = (current.id, current.version);
+            format!("`cork core show CORE {entry}` shows what is there; then try again with --if-version {version}")
+        }
+        Refusal::SameText { entry, other } => format!("forget {entry}, or edit {other} instead"),
         refusal => return board_hint(refusal),
     })
 }

@@ -8,6 +8,7 @@ mod draw;
 mod exit;
 mod hint;
 mod input;
+mod knowledge;
 mod output;
 mod place;
 mod progress;

@@ -104,6 +104,55 @@ name!(
     BoardId, "board id", BoardIdBytes, board_id_bytes
 );
 
+/// The name of a memory core. An agent's private core is named after it, as no shared one can be.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CoreId(Arc<str>);
+
+impl CoreId {
+    /// What the names of agents' private cores begin with.
+    pub const PRIVATE: &str = "agent:";
+
+    /// Checks the text and takes it as the name of a shared core.
+    pub fn new(text: &str, limits: &Limits) -> Result<Self, Refusal> {
+        check_name("core name", text, LimitName::CoreIdBytes, limits.core_id_bytes)?;
+        if text.starts_with(Self::PRIVATE) {
+            return Err(Refusal::ReservedName { what: "core name", prefix: Self::PRIVATE });
+        }
+        Ok(Self(Arc::from(text)))
+    }
+
+    /// The private core of an agent: its long-term memory.
+    pub fn of_agent(agent: &AgentId) -> Self {
+        let mut name = String::with_capacity(Self::PRIVATE.len() + agent.as_str().len());
+        name.push_str(Self::PRIVATE);
+        name.push_str(agent.as_str());
+        Self(Arc::from(name))
+    }
+
+    /// The agent whose private core this is.
+    pub fn agent(&self) -> Option<AgentId> {
+        self.0.strip_prefix(Self::PRIVATE).map(|agent| AgentId(Arc::from(agent)))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for CoreId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for CoreId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
 impl AgentId {
     /// The same text, not copied.
     pub(crate) fn shared(&self) -> Arc<str> {
@@ -206,17 +255,20 @@ pub enum SpaceKind {
     Agent,
     /// One board.
     Board,
+    /// One memory core.
+    Core,
 }
 
 impl SpaceKind {
     /// Every kind there is.
-    pub const ALL: &[Self] = &[Self::Agent, Self::Board];
+    pub const ALL: &[Self] = &[Self::Agent, Self::Board, Self::Core];
 
     /// The first part of a space's id.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",
             Self::Board => "board",
+            Self::Core => "core",
         }
     }
 }
@@ -234,6 +286,11 @@ impl SpaceId {
     /// The space of one board.
     pub fn board(board: &BoardId) -> Self {
         Self::of(SpaceKind::Board, board.as_str())
+    }
+
+    /// The space of one memory core.
+    pub fn core(core: &CoreId) -> Self {
+        Self::of(SpaceKind::Core, core.as_str())
     }
 
     /// The space of that kind and name.
@@ -269,6 +326,11 @@ impl SpaceId {
     /// The board that this is.
     pub fn as_board(&self) -> Option<BoardId> {
         matches!(self.kind(), Some(SpaceKind::Board)).then(|| BoardId(Arc::from(self.name())))
+    }
+
+    /// The memory core that this is.
+    pub fn as_core(&self) -> Option<CoreId> {
+        matches!(self.kind(), Some(SpaceKind::Core)).then(|| CoreId(Arc::from(self.name())))
     }
 
     /// The agent whose memory this is.
@@ -317,5 +379,17 @@ mod tests {
         assert_eq!(space.as_str(), "agent/team/alice");
         assert_eq!(space.as_agent(), Some(agent));
         assert_eq!(SpaceId::from_stored("galaxy/x").kind(), None);
+    }
+
+    #[test]
+    fn no_shared_core_has_the_name_of_a_private_one() {
+        let (agent, limits) = (AgentId::new("team/alice", &Limits::default()).unwrap(), Limits::default());
+        let private = CoreId::of_agent(&agent);
+        assert_eq!(SpaceId::core(&private).as_str(), "core/agent:team/alice");
+        assert_eq!(SpaceId::core(&private).as_core().and_then(|core| core.agent()), Some(agent));
+        let refused = Refusal::ReservedName { what: "core name", prefix: "agent:" };
+        assert_eq!(CoreId::new(private.as_str(), &limits), Err(refused));
+        assert_eq!(CoreId::new("agents", &limits).unwrap().agent(), None);
+        assert!(matches!(CoreId::new(&"c".repeat(257), &limits), Err(Refusal::Limit { used: 257, .. })));
     }
 }

@@ -16,6 +16,7 @@ extern crate std;
 
 pub mod agent;
 pub mod board;
+pub mod knowledge;
 pub mod notebook;
 
 mod actor;
@@ -35,8 +36,8 @@ pub use actor::{Actor, ActorKind, Role};
 pub use context::{Context, Usage};
 pub use entry::{Access, Content, Entry, EntryData, EntryMetadata, MemoryKind};
 pub use id::{
-    AgentId, BoardId, CommitId, ConversationId, EntryId, Key, NoteId, NotebookName, ScopeId, ScopeName, SpaceId,
-    SpaceKind,
+    AgentId, BoardId, CommitId, ConversationId, CoreId, EntryId, Key, NoteId, NotebookName, ScopeId, ScopeName,
+    SpaceId, SpaceKind,
 };
 pub use idempotency::{Answered, IdempotencyKey, body_hash};
 pub use limits::{LimitName, LimitWarning, Limits};

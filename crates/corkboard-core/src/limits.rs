@@ -79,6 +79,16 @@ pub struct Limits {
     pub records_per_board: u64,
     /// Bytes of an artifact that is kept on the board itself.
     pub inline_bytes: u64,
+    /// Bytes of a memory core's name.
+    pub core_id_bytes: u64,
+    /// Bytes of one text in a memory core.
+    pub core_text_bytes: u64,
+    /// Entries of one memory core, those that are forgotten included.
+    pub entries_per_core: u64,
+    /// Entries that are added to a memory core by one command.
+    pub entries_per_addition: u64,
+    /// Origins of one entry in a memory core, and those who edited it since.
+    pub origins_per_entry: u64,
 }
 
 impl Limits {
@@ -136,6 +146,11 @@ impl Default for Limits {
             dependencies_per_board: 1_000_000,
             records_per_board: 100_000,
             inline_bytes: 64 * 1024,
+            core_id_bytes: 256,
+            core_text_bytes: 64 * 1024,
+            entries_per_core: 200_000,
+            entries_per_addition: 10_000,
+            origins_per_entry: 1000,
         }
     }
 }
@@ -210,6 +225,16 @@ pub enum LimitName {
     RecordsPerBoard,
     /// [`Limits::inline_bytes`]
     InlineBytes,
+    /// [`Limits::core_id_bytes`]
+    CoreIdBytes,
+    /// [`Limits::core_text_bytes`]
+    CoreTextBytes,
+    /// [`Limits::entries_per_core`]
+    EntriesPerCore,
+    /// [`Limits::entries_per_addition`]
+    EntriesPerAddition,
+    /// [`Limits::origins_per_entry`]
+    OriginsPerEntry,
 }
 
 impl fmt::Display for LimitName {
@@ -248,6 +273,11 @@ impl fmt::Display for LimitName {
             Self::DependenciesPerBoard => "dependencies per board",
             Self::RecordsPerBoard => "records per board",
             Self::InlineBytes => "inline bytes",
+            Self::CoreIdBytes => "core name bytes",
+            Self::CoreTextBytes => "core text bytes",
+            Self::EntriesPerCore => "entries per core",
+            Self::EntriesPerAddition => "entries per addition",
+            Self::OriginsPerEntry => "origins per entry",
         })
     }
 }

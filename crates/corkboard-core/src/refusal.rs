@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use crate::board::{
     BoardInfo, BoardStatus, ChoiceId, DecisionId, Hindrance, NudgeId, Task, TaskId, TaskRef, TaskStatus,
 };
+use crate::knowledge::{CoreEntry, CoreEntryId, Trust};
 use crate::notebook::ItemId;
 use crate::{AgentId, Entry, Key, LimitName, NotebookName, Role, ScopeId};
 
@@ -375,6 +376,58 @@ pub enum Refusal {
     Checksum {
         /// What was given.
         text: String,
+    },
+    /// A name that is kept for something else.
+    #[error("a {what} must not begin with {prefix:?}: such names are kept for agents' own")]
+    ReservedName {
+        /// Which name.
+        what: &'static str,
+        /// What it begins with.
+        prefix: &'static str,
+    },
+    /// There is no such entry in the core, or no more.
+    #[error("there is no entry {entry} in this core")]
+    NotInCore {
+        /// Which entry.
+        entry: CoreEntryId,
+    },
+    /// The entry was forgotten: it changes only once it is restored.
+    #[error("{entry} is forgotten; restore it first")]
+    EntryForgotten {
+        /// Which entry.
+        entry: CoreEntryId,
+    },
+    /// Someone else changed the core's entry first (`if_version`). Nothing was written.
+    #[error("{} is at version {}, not {expected}", current.id, current.version)]
+    CoreConflict {
+        /// The version that the caller expected.
+        expected: u64,
+        /// What is there now.
+        current: Box<CoreEntry>,
+    },
+    /// An entry would say the same as another of its core.
+    #[error("{other} says the same as {entry} would")]
+    SameText {
+        /// Which entry was to be changed.
+        entry: CoreEntryId,
+        /// The one that says it already.
+        other: CoreEntryId,
+    },
+    /// More trust was asked for than the actor can give.
+    #[error("{principal} cannot vouch for it as {asked}, only as {most}")]
+    TrustDenied {
+        /// Who asked.
+        principal: String,
+        /// What was asked for.
+        asked: Trust,
+        /// What can be given.
+        most: Trust,
+    },
+    /// A core to be restored that no sequence of commands leads to.
+    #[error("that is no memory core: {reason}")]
+    CoreContradicts {
+        /// What is wrong with it.
+        reason: String,
     },
     /// The same idempotency key came with another body.
     #[error("idempotency key {key:?} was used at revision {rev} with another body")]

@@ -260,6 +260,13 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         | Refusal::Unfinished { .. }
         | Refusal::LeaseLength { .. }
         | Refusal::Checksum { .. } => "a board's: see board_refusals.rs",
+        Refusal::ReservedName { .. }
+        | Refusal::NotInCore { .. }
+        | Refusal::EntryForgotten { .. }
+        | Refusal::CoreConflict { .. }
+        | Refusal::SameText { .. }
+        | Refusal::TrustDenied { .. }
+        | Refusal::CoreContradicts { .. } => "a core's: see core_rules.rs",
     }
 }
 

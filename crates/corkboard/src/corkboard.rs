@@ -5,16 +5,18 @@ use std::sync::{Arc, Weak};
 
 use corkboard_core::agent::{AgentCommand, AgentState};
 use corkboard_core::board::{BoardCommand, BoardState};
-use corkboard_core::{Actor, AgentId, BoardId, Request, Space, SpaceId, SpaceKind, Usage};
+use corkboard_core::knowledge::{CoreCommand, CoreState};
+use corkboard_core::{Actor, AgentId, BoardId, CoreId, Request, Space, SpaceId, SpaceKind, Usage};
 use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
 use crate::board::{Board, BoardObserver};
 use crate::engine::{Asked, Budget, Engine, joined};
+use crate::knowledge::{Core, CoreObserver};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent};
 use crate::options::{Options, SavePolicy};
-use crate::store::{self, Store, StoreInfo};
+use crate::store::{self, ListedSpace, Store, StoreInfo};
 use crate::{Error, Result};
 
 /// Events that a subscriber may fall behind before it misses some.
@@ -33,6 +35,7 @@ struct Inner {
     store: Arc<dyn Store>,
     agents: Arc<Engine<AgentState>>,
     boards: Arc<Engine<BoardState>>,
+    cores: Arc<Engine<CoreState>>,
     budget: Arc<Budget>,
     runtimes: Mutex<HashMap<AgentId, Weak<AgentRuntime>>>,
     conversations: Arc<Conversations>,
@@ -82,11 +85,13 @@ impl Corkboard {
         let budget = Budget::new(options.memory_budget);
         let agents = Engine::new(store.clone(), options.clone(), observer, &budget);
         let boards = Engine::new(store.clone(), options.clone(), Box::new(BoardObserver), &budget);
+        let cores = Engine::new(store.clone(), options.clone(), Box::new(CoreObserver), &budget);
         let inner = Inner {
             options: options.clone(),
             store,
             agents,
             boards,
+            cores,
             budget,
             runtimes: Mutex::default(),
             conversations: Arc::default(),
@@ -105,6 +110,7 @@ impl Corkboard {
                 // The engine says what went wrong, and tries again the next time.
                 let _ = board.inner.agents.flush().await;
                 let _ = board.inner.boards.flush().await;
+                let _ = board.inner.cores.flush().await;
             }));
         }
         *board.inner.background.lock() = background;
@@ -125,14 +131,30 @@ impl Corkboard {
 
     /// The boards in this store, in the order of their ids, after the given one.
     pub async fn boards(&self, after: Option<&BoardId>, limit: usize) -> Result<Vec<BoardSummary>> {
-        self.check_open()?;
         let after = after.map(SpaceId::board);
-        let listed = self.inner.store.list(SpaceKind::Board, after.as_ref(), limit).await?;
+        let listed = self.list(SpaceKind::Board, after.as_ref(), limit).await?;
         let boards = listed.into_iter().filter_map(|listed| {
             let summary = serde_json::from_slice(&listed.summary).unwrap_or_default();
             Some(BoardSummary { board: listed.space.as_board()?, rev: listed.head.rev, summary })
         });
         Ok(boards.collect())
+    }
+
+    /// A memory core, shared or an agent's own.
+    pub(crate) fn core_of(&self, id: CoreId) -> Core {
+        let Inner { options, cores, .. } = &*self.inner;
+        Core::new(id, options.actor.clone(), cores.clone(), self.inner.clone())
+    }
+
+    /// The spaces of a kind, in the order of their ids, after the given one.
+    pub(crate) async fn list(
+        &self,
+        kind: SpaceKind,
+        after: Option<&SpaceId>,
+        limit: usize,
+    ) -> Result<Vec<ListedSpace>> {
+        self.check_open()?;
+        Ok(self.inner.store.list(kind, after, limit).await?)
     }
 
     /// What the handles of an agent share.
@@ -145,9 +167,9 @@ impl Corkboard {
                 if runtimes.len().is_power_of_two() {
                     runtimes.retain(|_, runtime| runtime.strong_count() > 0);
                 }
-                let Inner { agents, boards, conversations, events, .. } = &*self.inner;
-                let (engines, conversations, events) =
-                    ((agents.clone(), boards.clone()), conversations.clone(), events.clone());
+                let Inner { agents, boards, cores, conversations, events, .. } = &*self.inner;
+                let engines = (agents.clone(), boards.clone(), cores.clone());
+                let (conversations, events) = (conversations.clone(), events.clone());
                 let runtime = AgentRuntime::new(id.clone(), engines, conversations, events, self.inner.clone());
                 let runtime = Arc::new(runtime);
                 runtimes.insert(id, Arc::downgrade(&runtime));
@@ -158,9 +180,8 @@ impl Corkboard {
 
     /// The agents in this store, in the order of their ids, after the given one.
     pub async fn agents(&self, after: Option<&AgentId>, limit: usize) -> Result<Vec<AgentSummary>> {
-        self.check_open()?;
         let after = after.map(SpaceId::agent);
-        let listed = self.inner.store.list(SpaceKind::Agent, after.as_ref(), limit).await?;
+        let listed = self.list(SpaceKind::Agent, after.as_ref(), limit).await?;
         let agents = listed.into_iter().filter_map(|listed| {
             let summary = serde_json::from_slice(&listed.summary).unwrap_or_default();
             Some(AgentSummary { agent: listed.space.as_agent()?, rev: listed.head.rev, summary })
@@ -168,14 +189,18 @@ impl Corkboard {
         Ok(agents.collect())
     }
 
-    /// Deletes an agent's memory with its log. Returns whether there was one.
+    /// Deletes an agent's memory with its log, and its long-term memory, whatever the tier. Returns whether there was one.
+    /// The two are spaces of their own: if it fails in between, one of them is left, and deleting again deletes it.
     pub async fn delete_agent(&self, agent_id: &str) -> Result<bool> {
         let runtime = self.runtime(agent_id)?;
         runtime.dispose_ephemeral_scopes();
         let id = runtime.id().clone();
         // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
         let agents = self.inner.agents.clone();
-        joined(tokio::spawn(async move { agents.delete(&agents.slot(&SpaceId::agent(&id))).await })).await
+        let space = SpaceId::agent(&id);
+        let working = joined(tokio::spawn(async move { agents.delete(&agents.slot(&space)).await })).await?;
+        let long_term = self.core_of(CoreId::of_agent(&id)).delete().await?;
+        Ok(working || long_term)
     }
 
     /// Deletes an agent's memory as [`Corkboard::delete_agent`] does, and sees to it that nothing of it is left in the
@@ -204,7 +229,8 @@ impl Corkboard {
         drop(runtimes);
         let agents = self.tick_kind(&self.inner.agents, AgentCommand::Tick).await?;
         let boards = self.tick_kind(&self.inner.boards, BoardCommand::Tick).await?;
-        Ok(agents + boards)
+        let cores = self.tick_kind(&self.inner.cores, CoreCommand::Tick).await?;
+        Ok(agents + boards + cores)
     }
 
     async fn tick_kind<S: Space>(&self, engine: &Arc<Engine<S>>, tick: S::Command) -> Result<usize> {
@@ -251,10 +277,11 @@ impl Corkboard {
         if self.inner.agents.is_closed() { Err(Error::Closed) } else { Ok(()) }
     }
 
-    /// How many memories and boards are loaded, and about how many bytes they take.
+    /// How many memories, boards and cores are loaded, and about how many bytes they take.
     pub fn resident(&self) -> (usize, u64) {
-        let Inner { agents, boards, budget, .. } = &*self.inner;
-        (agents.loaded_spaces() + boards.loaded_spaces(), budget.resident_bytes())
+        let Inner { agents, boards, cores, budget, .. } = &*self.inner;
+        let loaded = agents.loaded_spaces() + boards.loaded_spaces() + cores.loaded_spaces();
+        (loaded, budget.resident_bytes())
     }
 
     /// Answers what waits, writes what is not yet written, and lets go of the store. Later calls answer
@@ -262,8 +289,9 @@ impl Corkboard {
     pub async fn close(&self) -> Result<()> {
         let background = std::mem::take(&mut *self.inner.background.lock());
         background.iter().for_each(JoinHandle::abort);
-        let (agents, boards) = (self.inner.agents.close().await, self.inner.boards.close().await);
-        let flushed = agents.and(boards);
+        let Inner { agents, boards, cores, .. } = &*self.inner;
+        let (agents, boards, cores) = (agents.close().await, boards.close().await, cores.close().await);
+        let flushed = agents.and(boards).and(cores);
         if flushed.as_ref().is_err_and(Error::is_retryable) {
             // The store stays open, so that closing can be tried again.
             return flushed;

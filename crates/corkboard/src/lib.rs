@@ -40,6 +40,7 @@ mod corkboard;
 mod engine;
 mod error;
 mod ids;
+mod knowledge;
 mod memory;
 mod options;
 mod search;
@@ -59,15 +60,20 @@ pub use corkboard_core::agent::{
 };
 /// Tasks, decisions, discoveries, artifacts and choices: what a board holds, and what can happen to it.
 pub use corkboard_core::board as boards;
+/// What a memory core holds, and what can happen to it.
+pub use corkboard_core::knowledge as cores;
 /// The notebook's language and state.
 pub use corkboard_core::notebook;
 pub use corkboard_core::{
-    Access, Actor, ActorKind, AgentId, BoardId, Commit, CommitId, Content, ConversationId, Entry, EntryData, EntryId,
-    EntryMetadata, FORMAT_VERSION, FormatError, Head, Key, LimitName, Limits, MemoryKind, Note, NoteId, NotebookName,
-    Refusal, Role, ScopeId, ScopeName, SpaceId, SpaceKind,
+    Access, Actor, ActorKind, AgentId, BoardId, Commit, CommitId, Content, ConversationId, CoreId, Entry, EntryData,
+    EntryId, EntryMetadata, FORMAT_VERSION, FormatError, Head, Key, LimitName, Limits, MemoryKind, Note, NoteId,
+    NotebookName, Refusal, Role, ScopeId, ScopeName, SpaceId, SpaceKind,
 };
 pub use engine::{Watch, Watched};
 pub use error::{Error, ErrorKind};
+pub use knowledge::{
+    Core, CoreEntries, CoreHit, CorePage, CoreSearch, CoreStats, CoreSummary, CoreWatch, Show, Withdrawn,
+};
 pub use memory::{
     AddNote, AgentMemory, AgentNotebook, AgentWatch, Append, Applied, Apply, Batch, ClearOptions, Conversation,
     ConversationInfo, Durability, Forgotten, FoundItem, FoundScope, LongTermMemory, MemoryEvent, MemoryStats,
@@ -84,6 +90,11 @@ pub use snapshot::{
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
+
+/// The example of the document about memory cores compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/cores.md")]
+pub struct CoresDocument;
 
 /// What the library's calls give.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -237,6 +237,7 @@ fn what_fits_a_memory_fits_its_snapshot() {
         entries_per_agent: 20,
         notes_per_agent: 20,
         scopes_per_agent: 20,
+        entries_per_core: 20,
         ..Limits::default()
     };
     // One memory that is mostly this, one that is mostly that.
@@ -248,6 +249,7 @@ fn what_fits_a_memory_fits_its_snapshot() {
         Limits { entries_per_agent: 1_000, state_bytes: 200_000, ..limits },
         Limits { notes_per_agent: 1_000, ..limits },
         Limits { scopes_per_agent: 1_000, ..limits },
+        Limits { entries_per_core: 1_000, state_bytes: 200_000, ..limits },
     ] {
         let snapshot = support::largest(&limits);
         let json = serde_json::to_vec(&snapshot).unwrap().len() as u64;

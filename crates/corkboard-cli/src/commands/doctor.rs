@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use corkboard::store::StoreInfo;
-use corkboard::{Corkboard, Error, ErrorKind, Refusal};
+use corkboard::{Core, Corkboard, Error, ErrorKind, Refusal};
 use serde::Serialize;
 
 use super::board::every_board;
+use super::core::every_core;
 use super::stats::every_agent;
 use crate::args::Global;
 use crate::exit::{Failure, say};
@@ -27,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Check that the store works and that nothing in it is damaged
 ///
 /// Opens the store, times a few durable writes in the memory of a scratch agent that is deleted afterwards, looks for
-/// damage, and loads every agent. Exits with 1 if something is wrong.
+/// damage, and loads every agent, board and memory core. Exits with 1 if something is wrong.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -75,6 +76,7 @@ async fn examine(session: &Session, report: &mut Report, opening: Duration) -> R
     )?;
     load_agents(board, report).await?;
     load_boards(board, report).await?;
+    load_cores(board, report).await?;
     report.finish(Some(&info))
 }
 
@@ -154,6 +156,39 @@ async fn load_boards(corkboard: &Corkboard, report: &mut Report) -> Result<(), F
     }
     let text = count(loaded, "board loads", "boards load");
     if loaded == boards.len() as u64 { report.add("boards", Ok(text)) } else { Ok(()) }
+}
+
+async fn load_cores(corkboard: &Corkboard, report: &mut Report) -> Result<(), Failure> {
+    let cores = match every_core(corkboard).await {
+        Ok(cores) => cores,
+        Err(Failure::Library(error)) => {
+            return report.add("cores", Err(format!("memory cores cannot be listed: {error}")));
+        }
+        Err(failure) => return Err(failure),
+    };
+    let mut said = Instant::now();
+    let mut loaded: u64 = 0;
+    for core in &cores {
+        if said.elapsed() > PATIENCE {
+            said = Instant::now();
+            report.progress(&format!("loaded {loaded} of {} memory cores", cores.len()));
+        }
+        let name = core.core.as_str();
+        let opened = match core.core.agent() {
+            Some(agent) => corkboard.agent(agent.as_str()).and_then(|agent| Ok(Core::clone(&*agent.long_term()?))),
+            None => corkboard.core(name),
+        };
+        let stats = match opened {
+            Ok(core) => core.stats().await.map(|_| ()),
+            Err(error) => Err(error),
+        };
+        match stats {
+            Ok(()) => loaded += 1,
+            Err(error) => report.add("cores", Err(format!("core {} cannot be loaded: {error}", one_line(name))))?,
+        }
+    }
+    let text = count(loaded, "memory core loads", "memory cores load");
+    if loaded == cores.len() as u64 { report.add("cores", Ok(text)) } else { Ok(()) }
 }
 
 /// Says every now and then that it takes long.

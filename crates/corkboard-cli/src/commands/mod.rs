@@ -6,6 +6,7 @@ mod board;
 mod choose;
 mod completions;
 mod context;
+mod core;
 mod doctor;
 mod export;
 mod handoff;
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     Board(board::BoardCommand),
     #[command(subcommand)]
     Task(task::TaskCommand),
+    #[command(subcommand)]
+    Core(core::CoreCommand),
     Choose(choose::Choose),
     Review(task::Review),
     Approve(approve::Approve),
@@ -93,6 +96,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Notebook(notebook) => notebook.run(&session).await,
         Command::Board(board) => board.run(&session).await,
         Command::Task(task) => task.run(&session).await,
+        Command::Core(core) => core.run(&session).await,
         Command::Choose(choose) => choose.run(&session).await,
         Command::Review(review) => review.run(&session).await,
         Command::Approve(approve) => approve.run(&session).await,

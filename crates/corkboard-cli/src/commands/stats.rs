@@ -62,6 +62,10 @@ fn one(agent: &str, stats: &MemoryStats) -> String {
         ("notes", stats.total_notes.to_string()),
         ("notebooks", stats.total_notebooks.to_string()),
         ("scopes", stats.active_working_scopes.to_string()),
+        (
+            "long-term",
+            format!("{} entries, {} forgotten", stats.total_entries_long_term, stats.total_entries_forgotten),
+        ),
         ("storage", format!("{} of {} ({:.1} %)", bytes(used), bytes(limit), stats.storage_percent_used)),
         ("context", format!("{} of {} tokens", stats.context_tokens_used, stats.context_tokens_max)),
         ("oldest entry", when(stats.oldest_entry)),

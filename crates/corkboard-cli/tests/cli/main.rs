@@ -13,6 +13,7 @@ mod board_tools;
 mod board_watch;
 mod board_workers;
 mod context;
+mod core;
 mod doctor;
 mod errors;
 mod file;

@@ -67,6 +67,16 @@ fn the_shell_examples_of_boards_run_as_they_stand() {
     assert!(drawn.starts_with("digraph board {"), "{drawn}");
 }
 
+#[test]
+fn the_shell_examples_of_cores_run_as_they_stand() {
+    let ran = run_script(&Sandbox::new(), &shell_examples(&document("docs/cores.md")));
+    for said in
+        ["E-1 (says so already)", "2 origins:", "E-1 is forgotten", "nothing was found", "E-1 is back", "agent:ada"]
+    {
+        assert!(ran.stdout.contains(said), "{said}: {}", ran.stdout);
+    }
+}
+
 /// Names of commands in running text: what is a group must be followed by one of its commands.
 #[test]
 fn every_command_that_the_documents_name_exists() {
@@ -87,6 +97,7 @@ fn every_command_that_the_documents_name_exists() {
         "README.md",
         "CHANGELOG.md",
         "docs/boards.md",
+        "docs/cores.md",
         "docs/models.md",
         "docs/notebook.md",
         "docs/stores.md",

@@ -28,8 +28,9 @@ fn one_agent() {
     assert!(text.starts_with("agent         default\nrevision      4\nentries       1\n"), "{text}");
     let used = stats["storage_bytes_used"].as_u64().unwrap();
     assert!(used > 14, "more than the entry and the note");
-    assert!(text.contains(&format!("storage       {used} bytes of 64.0 MiB (0.0 %)")), "{text}");
+    assert!(text.contains(&format!("storage       {used} bytes of 128.0 MiB (0.0 %)")), "{text}");
     assert!(text.contains("notebooks     1\n"), "{text}");
+    assert!(text.contains("long-term     0 entries, 0 forgotten\n"), "{text}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Activity, AgentState};
+use crate::knowledge::CoreImage;
 use crate::notebook::Notebook;
 use crate::{
     Access, AgentId, Entry, EntryData, FormatError, Key, Note, NoteId, NotebookName, Refusal, ScopeId, ScopeName,
@@ -164,6 +165,9 @@ pub struct MemorySnapshot {
     pub rev: u64,
     /// The memory.
     pub memory: AgentImage,
+    /// Long-term memory. None where the snapshot says nothing of it: it was taken before there was any, or the tier has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long_term: Option<CoreImage>,
 }
 
 impl MemorySnapshot {
@@ -172,7 +176,7 @@ impl MemorySnapshot {
         let mut memory = AgentImage { activity: None, ..AgentImage::from(state.clone()) };
         let lives = |entry: &EntryImage| entry.entry.expires_at.is_none_or(|at| at > taken_at);
         memory.scopes.iter_mut().for_each(|scope| scope.entries.retain(lives));
-        Self { format: crate::FORMAT_VERSION, agent: agent.as_str().into(), taken_at, rev, memory }
+        Self { format: crate::FORMAT_VERSION, agent: agent.as_str().into(), taken_at, rev, memory, long_term: None }
     }
 
     /// A snapshot as it was written to a file, by this version or one before.
@@ -189,7 +193,7 @@ impl MemorySnapshot {
         }
     }
 
-    /// How many entries it holds, in all scopes.
+    /// How many entries it holds, in all scopes of working memory.
     pub fn entry_count(&self) -> usize {
         self.memory.scopes.iter().map(|scope| scope.entries.len()).sum()
     }

@@ -13,13 +13,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no id of a {what}: they read {example}")]
 pub struct NoBoardId {
-    text: String,
-    what: &'static str,
-    example: &'static str,
+    pub(crate) text: String,
+    pub(crate) what: &'static str,
+    pub(crate) example: &'static str,
 }
 
 /// An id that is a number with a prefix.
-pub(super) trait Numbered: Copy + Ord + fmt::Display {
+pub(crate) trait Numbered: Copy + Ord + fmt::Display {
     fn number(self) -> u64;
     fn of(number: u64) -> Self;
 }
@@ -84,6 +84,8 @@ macro_rules! numbered {
         }
     };
 }
+
+pub(crate) use numbered;
 
 numbered!(
     /// A task of a board.

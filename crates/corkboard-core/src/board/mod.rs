@@ -43,6 +43,7 @@ pub use command::{BoardCommand, BoardEdit, BoardReply, Claimed, NewBoard, Unfini
 pub use contribution::Contribution;
 pub use event::BoardEvent;
 pub use id::{ApprovalId, ArtifactId, ChoiceId, DecisionId, DiscoveryId, NoBoardId, NudgeId, TaskId, TaskRef};
+pub(crate) use id::{Numbered, numbered};
 pub use image::BoardImage;
 pub use info::{BoardInfo, BoardStatus, ForkedFrom, Outcome, Pause};
 pub use item::BoardItem;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use corkboard_core::agent::{Activity, AgentCommand, AgentReply, AgentState, DayActivity, Forget, MemorySnapshot};
 use corkboard_core::board::BoardState;
+use corkboard_core::knowledge::CoreState;
 use corkboard_core::{
-    Actor, AgentId, BoardId, ConversationId, FORMAT_VERSION, Key, NoteId, Request, Revisioned, ScopeId, Space, SpaceId,
-    Usage,
+    Actor, AgentId, BoardId, ConversationId, CoreId, FORMAT_VERSION, Key, NoteId, Request, Revisioned, ScopeId, Space,
+    SpaceId, Usage,
 };
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -26,10 +27,13 @@ use super::working::WorkingMemory;
 use super::write::unexpected;
 use crate::board::Board;
 use crate::context::ContextRequest;
-use crate::corkboard::check_tier;
 use crate::engine::{Answer, Asked, Engine, Slot, Watch, joined};
-use crate::options::{Options, Tier};
+use crate::knowledge::Core;
+use crate::options::Options;
 use crate::{Error, Result, ids};
+
+/// The engines of one store: agents, boards and memory cores.
+pub(crate) type Engines = (Arc<Engine<AgentState>>, Arc<Engine<BoardState>>, Arc<Engine<CoreState>>);
 
 /// What the handles of one agent share in this process.
 pub(crate) struct AgentRuntime {
@@ -38,6 +42,8 @@ pub(crate) struct AgentRuntime {
     pub(super) slot: Arc<Slot<AgentState>>,
     /// The boards of the same store.
     boards: Arc<Engine<BoardState>>,
+    /// Its memory cores.
+    cores: Arc<Engine<CoreState>>,
     pub(super) ephemeral: Ephemeral,
     pub(super) conversations: Arc<Conversations>,
     pub(super) factories: Factories,
@@ -51,7 +57,7 @@ pub(crate) struct AgentRuntime {
 impl AgentRuntime {
     pub(crate) fn new(
         id: AgentId,
-        (engine, boards): (Arc<Engine<AgentState>>, Arc<Engine<BoardState>>),
+        (engine, boards, cores): Engines,
         conversations: Arc<Conversations>,
         events: broadcast::Sender<MemoryEvent>,
         corkboard: Arc<dyn Any + Send + Sync>,
@@ -59,7 +65,20 @@ impl AgentRuntime {
         let slot = engine.slot(&SpaceId::agent(&id));
         let (ephemeral, factories) = (Ephemeral::default(), Factories::default());
         let (merging, meters) = (Default::default(), Meters::new());
-        Self { id, engine, slot, boards, ephemeral, conversations, factories, merging, events, meters, corkboard }
+        Self {
+            id,
+            engine,
+            slot,
+            boards,
+            cores,
+            ephemeral,
+            conversations,
+            factories,
+            merging,
+            events,
+            meters,
+            corkboard,
+        }
     }
 
     pub(crate) fn id(&self) -> &AgentId {
@@ -250,12 +269,6 @@ impl AgentMemory {
         Ok(current.state.activity().map(|activity| activity.days().collect()).unwrap_or_default())
     }
 
-    /// Long-term memory: needs the tier `writer_pro`.
-    pub fn long_term(&self) -> Result<LongTermMemory> {
-        check_tier(&self.runtime.engine.options, "long-term memory", Tier::WriterPro)?;
-        Ok(LongTermMemory { agent_id: self.runtime.id.clone() })
-    }
-
     /// The state as it is now, and the time in it.
     pub(crate) async fn current(&self) -> Result<(Arc<Revisioned<AgentState>>, Timestamp)> {
         let current = self.runtime.engine.current(&self.runtime.slot).await?;
@@ -263,7 +276,12 @@ impl AgentMemory {
         Ok((current, now))
     }
 
-    /// What a handle to a part of the memory needs.
+    /// A memory core of the same store, in the name of this handle's actor.
+    pub(super) fn core_of(&self, id: CoreId) -> Core {
+        let AgentRuntime { cores, corkboard, .. } = &*self.runtime;
+        Core::new(id, self.actor.clone(), cores.clone(), corkboard.clone())
+    }
+
     /// A board of the same store, in the name of this handle's actor.
     pub(crate) fn board(&self, board_id: &str) -> Result<Board> {
         let AgentRuntime { engine, boards, corkboard, .. } = &*self.runtime;
@@ -271,6 +289,7 @@ impl AgentMemory {
         Ok(Board::new(id, self.actor.clone(), boards.clone(), corkboard.clone()))
     }
 
+    /// What a handle to a part of the memory needs.
     pub(super) fn parts(&self) -> (Arc<AgentRuntime>, Actor) {
         (self.runtime.clone(), self.actor.clone())
     }
@@ -284,38 +303,54 @@ impl AgentMemory {
         Ok(self.runtime.engine.current(&self.runtime.slot).await?.head.rev)
     }
 
-    /// Everything durable at this moment, as a value to be kept elsewhere. Ephemeral scopes belong to the process and are
-    /// not part of it.
+    /// Everything durable at this moment, as a value to be kept elsewhere: working memory, and long-term memory where the
+    /// tier has it. The two are spaces of their own, read one after the other: what is written in between may be in the
+    /// second and not in the first. Ephemeral scopes belong to the process and are not part of it.
     pub async fn snapshot(&self) -> Result<MemorySnapshot> {
-        let current = self.runtime.engine.current(&self.runtime.slot).await?;
-        let now = self.runtime.engine.now(&current);
-        Ok(MemorySnapshot::of(&self.runtime.id, &current.state, current.head.rev, now))
+        let (current, now) = self.current().await?;
+        let long_term = match self.long_term_if_any()? {
+            Some(long_term) => Some(long_term.image().await?),
+            None => None,
+        };
+        let snapshot = MemorySnapshot::of(&self.runtime.id, &current.state, current.head.rev, now);
+        Ok(MemorySnapshot { long_term, ..snapshot })
     }
 
-    /// Replaces the whole memory by a snapshot of the same agent, in one revision, which is returned. Ephemeral scopes are
-    /// disposed.
-    pub async fn restore(&self, snapshot: MemorySnapshot) -> Result<u64> {
+    /// Replaces the whole memory by a snapshot of the same agent. Working memory is replaced in one revision, which is
+    /// returned; ephemeral scopes are disposed. If the snapshot holds long-term memory, that is replaced after it, in a
+    /// revision of its own: the two are not atomic. When the second fails, the first has happened, and restoring again
+    /// does both. A snapshot without long-term memory leaves it as it is.
+    pub async fn restore(&self, mut snapshot: MemorySnapshot) -> Result<u64> {
         if snapshot.format > FORMAT_VERSION {
             return Err(Error::NewerFormat { space: snapshot.agent, found: snapshot.format });
         }
+        let long_term = snapshot.long_term.take();
         let image = Box::new(snapshot.memory_of(&self.runtime.id)?);
         if let Some(contradiction) = image.contradiction() {
             return Err(Error::NotASnapshot(contradiction));
         }
+        let long_term = self.long_term_to_restore(long_term)?;
         let restore = Request::new(AgentCommand::Restore { image });
         let answer = self.runtime.ask(&self.actor, Asked::Request(restore)).await?;
         self.runtime.dispose_ephemeral_scopes();
+        if let Some((core, image)) = long_term
+            && core.image().await? != image
+        {
+            core.replace(image).await?;
+        }
         Ok(answer.rev)
     }
 
-    /// Clears what the options say. Returns how many entries went. There is no way back but a snapshot.
+    /// Clears what the options say: working memory, then long-term memory, each in a revision of its own. Returns how many
+    /// entries went, those that were forgotten included. There is no way back but a snapshot.
     pub async fn clear(&self, options: ClearOptions) -> Result<u64> {
-        if options.long_term {
-            self.long_term()?;
-        }
-        if !options.working {
-            return Ok(0);
-        }
+        // Refused before anything is cleared.
+        let long_term = options.long_term.then(|| self.long_term()).transpose()?;
+        let working = if options.working { self.clear_working().await? } else { 0 };
+        Ok(working + if let Some(long_term) = long_term { long_term.clear().await? } else { 0 })
+    }
+
+    async fn clear_working(&self) -> Result<u64> {
         let clear = Request::new(AgentCommand::ClearAll);
         match self.runtime.ask(&self.actor, Asked::Request(clear)).await?.reply {
             AgentReply::Cleared { entries } => Ok(entries + self.runtime.dispose_ephemeral_scopes()),
@@ -389,18 +424,25 @@ impl AgentMemory {
         let states = [&current.state, &ephemeral];
         let scopes = || states.iter().flat_map(|state| state.all_scopes());
         let times = || scopes().flat_map(|(_, scope)| scope.live_entries(now)).map(|(_, entry)| entry.timestamp);
-        let used: u64 = states.iter().map(|state| state.usage().bytes).sum();
-        let limit = self.runtime.engine.options.limits.state_bytes;
+        let long_term = match self.long_term_if_any()? {
+            Some(long_term) => Some(long_term.stats().await?),
+            None => None,
+        };
+        let kept = long_term.as_ref();
+        let used = states.iter().map(|state| state.usage().bytes).sum::<u64>() + kept.map_or(0, |kept| kept.bytes);
+        // Long-term memory is a space of its own, with as much room.
+        let spaces = 1 + u64::from(long_term.is_some());
+        let limit = self.options().limits.state_bytes.saturating_mul(spaces);
         Ok(MemoryStats {
             total_entries_working: times().count() as u64,
             active_working_scopes: states.iter().map(|state| state.usage().scopes).sum(),
-            total_entries_long_term: 0,
-            total_entries_forgotten: 0,
+            total_entries_long_term: kept.map_or(0, |kept| kept.entries),
+            total_entries_forgotten: kept.map_or(0, |kept| kept.forgotten),
             storage_bytes_used: used,
             storage_bytes_limit: limit,
             storage_percent_used: if limit > 0 { used as f32 / limit as f32 * 100.0 } else { 0.0 },
-            oldest_entry: times().min(),
-            newest_entry: times().max(),
+            oldest_entry: times().chain(kept.and_then(|kept| kept.oldest_entry)).min(),
+            newest_entry: times().chain(kept.and_then(|kept| kept.newest_entry)).max(),
             context_tokens_used: window.tokens,
             context_tokens_max: window.budget,
             total_notebooks: current.state.notebooks().count() as u64,
@@ -412,18 +454,5 @@ impl AgentMemory {
     /// Watches the memory's log, whoever writes it: first what came after `from_rev` (0 for all), then what comes.
     pub async fn watch(&self, from_rev: u64) -> Result<AgentWatch> {
         self.runtime.engine.watch(self.runtime.slot.clone(), from_rev).await
-    }
-}
-
-/// An agent's long-term memory, behind its tier gate. What it does comes with the memory cores.
-#[derive(Debug, Clone)]
-pub struct LongTermMemory {
-    agent_id: AgentId,
-}
-
-impl LongTermMemory {
-    /// Whose memory this is.
-    pub fn agent_id(&self) -> &AgentId {
-        &self.agent_id
     }
 }

@@ -14,7 +14,7 @@ pub struct MemoryStats {
     pub total_entries_long_term: u64,
     /// Forgotten entries that can be restored.
     pub total_entries_forgotten: u64,
-    /// Bytes of keys, values, metadata and notes.
+    /// Bytes of keys, values, metadata and notes, and of long-term memory.
     pub storage_bytes_used: u64,
     /// The limit on them.
     pub storage_bytes_limit: u64,

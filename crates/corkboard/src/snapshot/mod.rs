@@ -117,6 +117,9 @@ impl SnapshotForm {
             // The name is the author and the session.
             of(limits.entries_per_agent, type_name_bytes, agent_id_bytes.saturating_mul(2)),
             of(limits.notes_per_agent, 0, agent_id_bytes),
+            // Long-term memory, which is a space of its own: the name is whoever forgot an entry.
+            of(1, state_bytes, 0),
+            of(limits.entries_per_core, 0, agent_id_bytes),
         ];
         parts.into_iter().fold(0, u64::saturating_add)
     }

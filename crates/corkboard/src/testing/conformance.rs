@@ -56,6 +56,7 @@ macro_rules! conformance_suite {
             a_live_watcher_that_falls_behind_is_cut_off
             spaces_are_listed_with_a_cursor_and_summaries
             due_spaces_are_found_most_overdue_first
+            every_kind_has_its_own_list_and_its_own_due_spaces
             a_deleted_space_is_gone_and_its_log_with_it
             a_bulk_command_is_one_revision_however_large
             a_log_is_imported_as_it_was
@@ -583,6 +584,26 @@ pub async fn due_spaces_are_found_most_overdue_first(harness: &Harness) {
     let head = store.head(&space("late")).await.unwrap();
     store.delete(&space("late"), head, ids::commit()).await.unwrap();
     assert_eq!(names(store.due(SpaceKind::Agent, time(40), 10).await.unwrap()), [""; 0]);
+}
+
+/// Spaces of different kinds may have the same name, and are listed and found due apart.
+pub async fn every_kind_has_its_own_list_and_its_own_due_spaces(harness: &Harness) {
+    let store = harness.open().await;
+    for (index, kind) in SpaceKind::ALL.iter().enumerate() {
+        for name in ["same", kind.as_str()] {
+            let append = append(&SpaceId::of(*kind, name), Head::EMPTY, &[b"x"]);
+            store.append(Append { next_due: Some(time(10 + index as i64)), ..append }).await.unwrap();
+        }
+    }
+    for kind in SpaceKind::ALL {
+        let mut own = [SpaceId::of(*kind, "same"), SpaceId::of(*kind, kind.as_str())];
+        own.sort();
+        let listed = store.list(*kind, None, 9).await.unwrap();
+        assert!(listed.iter().map(|listed| &listed.space).eq(&own), "{kind:?}");
+        let mut due = store.due(*kind, time(40), 9).await.unwrap();
+        due.sort();
+        assert_eq!(due, own, "{kind:?}");
+    }
 }
 
 /// Deleting removes log, snapshot and due date; deleting again finds nothing.

@@ -74,6 +74,7 @@ fn what_says_that_it_is_too_large_is_refused() {
         entries_per_agent: 0,
         notes_per_agent: 0,
         scopes_per_agent: 0,
+        entries_per_core: 0,
         agent_id_bytes: 1,
         scope_name_bytes: 1,
         ..Limits::default()
@@ -102,6 +103,7 @@ fn what_inflates_beyond_its_word_is_stopped() {
     }
     // It says what it holds, and more than a small memory can be.
     let limits = Limits { state_bytes: 1 << 18, entries_per_agent: 100, notes_per_agent: 100, ..Limits::default() };
+    let limits = Limits { entries_per_core: 100, ..limits };
     let honest = plain(8 << 20, &bomb);
     let error = MemorySnapshot::from_bytes(&honest, &Seal::Plain, &limits).unwrap_err();
     assert_eq!(error.code(), "snapshot_too_large", "{error:?}");

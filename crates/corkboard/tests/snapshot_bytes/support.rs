@@ -5,6 +5,7 @@ use corkboard::{
     SnapshotBytes, SnapshotKey, WorkingMemory,
 };
 use corkboard_core::agent::{EntryImage, ScopeImage};
+use corkboard_core::knowledge::{CoreEntry, CoreEntryId, CoreImage};
 use serde_json::json;
 
 use super::common::{Home, agent_a};
@@ -89,5 +90,28 @@ pub(crate) fn largest(limits: &Limits) -> MemorySnapshot {
     snapshot.agent = author;
     snapshot.memory.scopes = vec![empty; limits.scopes_per_agent as usize + 1];
     snapshot.memory.scopes[0] = ScopeImage { entries, notes, ..snapshot.memory.scopes[0].clone() };
+    snapshot.long_term = Some(largest_core(limits));
     snapshot
+}
+
+/// As much JSON as a memory core within these limits can make.
+fn largest_core(limits: &Limits) -> CoreImage {
+    let time = "2026-02-04T12:00:00.123456789Z";
+    let origin = json!({
+        "author": "\"", "trust": "outside", "at": time, "promoted_by": "\"", "board": "\"", "item": "\"", "edited_by": ["\""],
+    });
+    let entry = |number: u64, text: u64| -> CoreEntry {
+        let by = "\"".repeat(limits.agent_id_bytes as usize);
+        let entry = json!({
+            "id": format!("E-{}", u64::MAX / 2 - number), "version": u64::MAX - number, "kind": "conversation",
+            "content": "\u{1}".repeat(text as usize), "importance": 0.123_456_79_f32, "tags": ["\""],
+            "provenance": [origin, origin], "created_at": time, "updated_at": time, "expires_at": time,
+            "forgotten": {"at": time, "by": by, "reason": "\u{1}"},
+        });
+        serde_json::from_value(entry).unwrap()
+    };
+    let each = limits.state_bytes / limits.entries_per_core.max(1);
+    let room = each - entry(0, 0).bytes();
+    let entries = (0..limits.entries_per_core).map(|number| entry(number, room)).collect();
+    CoreImage { entries, last: CoreEntryId(u64::MAX / 2) }
 }

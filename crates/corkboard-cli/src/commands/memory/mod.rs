@@ -16,6 +16,8 @@ use clap::Subcommand;
 use crate::exit::Failure;
 use crate::session::Session;
 
+pub(crate) use set::Kind;
+
 /// Set, get, list, search and watch an agent's entries and notes
 #[derive(Subcommand)]
 #[command(after_help = "\

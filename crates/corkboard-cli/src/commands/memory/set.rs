@@ -89,7 +89,7 @@ struct Metadata {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Kind {
+pub(crate) enum Kind {
     Fact,
     Event,
     Insight,

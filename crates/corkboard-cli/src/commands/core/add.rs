@@ -1,0 +1,92 @@
+//! `cork core add`.
+
+use clap::Args;
+use corkboard::BoardId;
+use corkboard::cores::{AddedHow, NewCoreEntry};
+use corkboard::{Error, Limits};
+use jiff::Timestamp;
+
+use crate::commands::memory::Kind;
+use crate::exit::Failure;
+use crate::input::{text_argument, text_or_stdin, time_argument};
+use crate::knowledge::{CoreArgument, CoreConditions, TrustName};
+use crate::session::Session;
+
+/// Add an entry to a core
+///
+/// Prints its id. If an entry says the same already, white space aside, that one takes in what is new: the higher importance,
+/// the tags, and who said it.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork core add house-rules 'Deployments go out on Tuesdays' --tag release --importance 0.8
+  cork core add house-rules - --kind insight --from-board add-login-1a2b3c4d --item D-3 < insight.txt
+  cork core add house-rules 'The API allows 10 requests a second' --trust outside --author api-docs
+  cork core add agent:alice 'Ada prefers short answers' --kind preference")]
+pub(crate) struct Add {
+    #[command(flatten)]
+    core: CoreArgument,
+
+    /// What it says; - reads stdin
+    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
+    content: String,
+
+    /// What kind of memory it is [default: fact]
+    #[arg(long, value_name = "KIND")]
+    kind: Option<Kind>,
+
+    /// From 0 (trivial) to 1 (vital) [default: 0.5]
+    #[arg(long, value_name = "NUMBER")]
+    importance: Option<f32>,
+
+    /// A word to find and filter by; may be given many times
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+
+    /// How far it may be trusted [default: own]
+    #[arg(long, value_name = "TRUST")]
+    trust: Option<TrustName>,
+
+    /// Who said it, if that is not you
+    #[arg(long, value_name = "NAME")]
+    author: Option<String>,
+
+    /// The board that it was learned on
+    #[arg(long, value_name = "BOARD")]
+    from_board: Option<String>,
+
+    /// What on the board it was made of, such as D-3
+    #[arg(long, value_name = "ID")]
+    item: Option<String>,
+
+    /// When it stops being shown and found
+    #[arg(long, value_name = "TIME", value_parser = time_argument)]
+    expires_at: Option<Timestamp>,
+
+    #[command(flatten)]
+    conditions: CoreConditions,
+}
+
+impl Add {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let core = self.conditions.on(self.core.open(session)?);
+        let board = self.from_board.map(|board| BoardId::new(&board, &Limits::default()));
+        let entry = NewCoreEntry {
+            content: text_or_stdin(self.content)?,
+            kind: self.kind.map(Into::into).unwrap_or_default(),
+            importance: self.importance,
+            tags: self.tags,
+            author: self.author,
+            trust: self.trust.map(Into::into),
+            board: board.transpose().map_err(Error::from)?,
+            item: self.item,
+            expires_at: self.expires_at,
+        };
+        let added = core.add(entry).await?;
+        session.output.answer(&added, || match added.how {
+            AddedHow::New => added.id.to_string(),
+            AddedHow::Merged => format!("{} (says so already)", added.id),
+            AddedHow::Restored => format!("{} (was forgotten, and is back)", added.id),
+        })
+    }
+}

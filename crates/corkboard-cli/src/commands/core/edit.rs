@@ -1,0 +1,80 @@
+//! `cork core edit`.
+
+use clap::{ArgGroup, Args};
+use corkboard::cores::{CoreEdit, CoreEntryId, Expiry};
+use jiff::Timestamp;
+
+use crate::commands::memory::Kind;
+use crate::exit::Failure;
+use crate::input::{text_or_stdin, time_argument};
+use crate::knowledge::{ChangedEntry, CoreArgument, CoreEntryConditions, TrustName};
+use crate::session::Session;
+
+/// Change an entry of a core
+///
+/// Whoever changes the text is kept as one who edited it; it is trusted no further than before, unless --trust says so.
+#[derive(Args)]
+#[command(group = ArgGroup::new("change").required(true).multiple(true), after_help = "\
+Examples:
+  cork core edit house-rules E-1 --content 'Deployments go out on Fridays' --if-version 3
+  cork core edit house-rules E-1 --importance 0.9 --tag release --tag ops
+  cork core edit house-rules E-4 --trust own    # you have checked it")]
+pub(crate) struct Edit {
+    #[command(flatten)]
+    core: CoreArgument,
+
+    /// Which entry
+    entry: CoreEntryId,
+
+    /// What it says; - reads stdin
+    #[arg(long, value_name = "TEXT", group = "change", allow_hyphen_values = true)]
+    content: Option<String>,
+
+    /// What kind of memory it is
+    #[arg(long, value_name = "KIND", group = "change")]
+    kind: Option<Kind>,
+
+    /// From 0 (trivial) to 1 (vital)
+    #[arg(long, value_name = "NUMBER", group = "change")]
+    importance: Option<f32>,
+
+    /// A tag, in place of those there are; may be given many times
+    #[arg(long = "tag", value_name = "TAG", group = "change", conflicts_with = "no_tags")]
+    tags: Option<Vec<String>>,
+
+    /// Take off all tags
+    #[arg(long, group = "change")]
+    no_tags: bool,
+
+    /// How far it may be trusted
+    #[arg(long, value_name = "TRUST", group = "change")]
+    trust: Option<TrustName>,
+
+    /// When it stops being shown and found
+    #[arg(long, value_name = "TIME", value_parser = time_argument, group = "change", conflicts_with = "never_expires")]
+    expires_at: Option<Timestamp>,
+
+    /// It does not expire
+    #[arg(long, group = "change")]
+    never_expires: bool,
+
+    #[command(flatten)]
+    conditions: CoreEntryConditions,
+}
+
+impl Edit {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let core = self.conditions.on(self.core.open(session)?);
+        let tags = if self.no_tags { Some(Vec::new()) } else { self.tags };
+        let edit = CoreEdit {
+            content: self.content.map(text_or_stdin).transpose()?.map(Into::into),
+            kind: self.kind.map(Into::into),
+            importance: self.importance,
+            tags: tags.map(|tags| tags.into_iter().map(Into::into).collect()),
+            expiry: self.expires_at.map(Expiry::At).or(self.never_expires.then_some(Expiry::Never)),
+            trust: self.trust.map(Into::into),
+        };
+        let (id, version) = (self.entry, core.edit(self.entry, edit).await?);
+        session.output.answer(&ChangedEntry { id, version }, || format!("{id} is at version {version}"))
+    }
+}

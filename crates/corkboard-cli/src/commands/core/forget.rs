@@ -1,0 +1,39 @@
+//! `cork core forget`.
+
+use clap::Args;
+use corkboard::cores::CoreEntryId;
+
+use crate::exit::Failure;
+use crate::knowledge::{ChangedEntry, CoreArgument, CoreEntryConditions};
+use crate::session::Session;
+
+/// Forget an entry of a core, so that it can be restored
+///
+/// It is neither listed nor found until it is restored, or learned again. Its text stays in the core and in its log.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork core forget house-rules E-1
+  cork core forget house-rules E-1 --reason 'now on Fridays' --if-version 3")]
+pub(crate) struct Forget {
+    #[command(flatten)]
+    core: CoreArgument,
+
+    /// Which entry
+    entry: CoreEntryId,
+
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+
+    #[command(flatten)]
+    conditions: CoreEntryConditions,
+}
+
+impl Forget {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let core = self.conditions.on(self.core.open(session)?);
+        let (id, version) = (self.entry, core.forget(self.entry, self.reason.as_deref()).await?);
+        session.output.answer(&ChangedEntry { id, version }, || format!("{id} is forgotten"))
+    }
+}

@@ -1,0 +1,59 @@
+//! `cork core list`.
+
+use clap::Args;
+use corkboard::{CoreSummary, Corkboard};
+use serde_json::Value;
+
+use crate::exit::Failure;
+use crate::output::{Room, bytes, one_line, table};
+use crate::session::Session;
+
+/// Cores read at a time.
+const PAGE: usize = 500;
+
+/// List the memory cores in the store
+///
+/// Those of agents, their long-term memories, are called agent:NAME.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork core list
+  cork core list --json | jq -r '.[].core'")]
+pub(crate) struct List {}
+
+impl List {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let cores = every_core(&session.board).await?;
+        session.output.answer(&cores, || match cores.is_empty() {
+            true => "there are no memory cores yet; `cork core add CORE TEXT` makes one".into(),
+            false => listing(&cores),
+        })
+    }
+}
+
+/// All memory cores in the store, by name.
+pub(crate) async fn every_core(corkboard: &Corkboard) -> Result<Vec<CoreSummary>, Failure> {
+    let mut cores: Vec<CoreSummary> = Vec::new();
+    loop {
+        let after = cores.last().map(|core| core.core.clone());
+        let page = corkboard.cores(after.as_ref(), PAGE).await?;
+        let is_last = page.len() < PAGE;
+        cores.extend(page);
+        if is_last {
+            return Ok(cores);
+        }
+    }
+}
+
+fn listing(cores: &[CoreSummary]) -> String {
+    let rows = cores.iter().map(|core| {
+        let number = |name: &str| core.summary.get(name).and_then(Value::as_u64).unwrap_or_default();
+        [
+            one_line(core.core.as_str()),
+            number("entries").to_string(),
+            number("forgotten").to_string(),
+            bytes(number("bytes")),
+        ]
+    });
+    table([("CORE", Room::Rest), ("ENTRIES", Room::Whole), ("FORGOTTEN", Room::Whole), ("SIZE", Room::Whole)], rows)
+}

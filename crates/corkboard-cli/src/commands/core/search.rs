@@ -1,0 +1,68 @@
+//! `cork core search`.
+
+use clap::Args;
+use corkboard::CoreHit;
+use serde::Serialize;
+
+use crate::exit::Failure;
+use crate::knowledge::CoreArgument;
+use crate::output::{Room, age, now, one_line, table};
+use crate::session::Session;
+
+/// Find entries of a core by words, best first
+///
+/// Any of the words may be there; the more telling ones count more. Endings do not matter. What is forgotten is not found.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork core search house-rules 'when do we deploy?'
+  cork core search agent:alice tea --limit 3 --json")]
+pub(crate) struct Search {
+    #[command(flatten)]
+    core: CoreArgument,
+
+    /// What to look for
+    #[arg(allow_hyphen_values = true)]
+    query: String,
+
+    /// How many hits at most, up to 50
+    #[arg(long, value_name = "N", default_value_t = corkboard::Search::LIMIT)]
+    limit: usize,
+}
+
+impl Search {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer<'a> {
+            hits: &'a [CoreHit],
+        }
+        let hits = self.core.open(session)?.search(&self.query).limit(self.limit).await?;
+        session.output.answer(&Answer { hits: &hits }, || match hits.is_empty() {
+            true => "nothing was found".into(),
+            false => hit_table(&hits),
+        })
+    }
+}
+
+fn hit_table(hits: &[CoreHit]) -> String {
+    let now = now();
+    let rows = hits.iter().map(|hit| {
+        [
+            hit.id.to_string(),
+            one_line(&hit.snippet),
+            hit.trust.to_string(),
+            one_line(&hit.author),
+            format!("{:.2}", hit.score),
+            age(hit.timestamp, now),
+        ]
+    });
+    let header = [
+        ("FOUND", Room::Whole),
+        ("SNIPPET", Room::Rest),
+        ("TRUST", Room::Whole),
+        ("AUTHOR", Room::Percent(20)),
+        ("SCORE", Room::Whole),
+        ("UPDATED", Room::Whole),
+    ];
+    table(header, rows)
+}

@@ -1,0 +1,126 @@
+//! `cork core show`.
+
+use clap::Args;
+use corkboard::Show as Shown;
+use corkboard::cores::{CoreEntry, CoreEntryId};
+use corkboard::{CoreEntries, CorePage, Refusal};
+use serde::Serialize;
+
+use crate::board::written;
+use crate::commands::memory::Kind;
+use crate::exit::Failure;
+use crate::knowledge::{CoreArgument, EntryDocument, TrustName, entry_table, origin};
+use crate::output::{count, fields, one_line, shown, time};
+use crate::session::Session;
+
+/// Show a core's entries, or all about one of them
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork core show house-rules
+  cork core show house-rules E-7
+  cork core show house-rules --tag release --kind insight
+  cork core show house-rules --forgotten
+  cork core show house-rules --after E-100 --limit 50 --json")]
+pub(crate) struct Show {
+    #[command(flatten)]
+    core: CoreArgument,
+
+    /// The entry to show, whether it is forgotten or not
+    #[arg(value_name = "ENTRY", conflicts_with_all = ["tag", "kind", "trust", "forgotten", "after", "limit"])]
+    entry: Option<CoreEntryId>,
+
+    /// Only entries with this tag
+    #[arg(long, value_name = "TAG")]
+    tag: Option<String>,
+
+    /// Only entries of this kind
+    #[arg(long, value_name = "KIND")]
+    kind: Option<Kind>,
+
+    /// Only entries that are trusted just so far
+    #[arg(long, value_name = "TRUST")]
+    trust: Option<TrustName>,
+
+    /// Only entries that are forgotten and can be restored
+    #[arg(long)]
+    forgotten: bool,
+
+    /// Only entries after this one
+    #[arg(long, value_name = "ENTRY")]
+    after: Option<CoreEntryId>,
+
+    /// How many entries at most, up to 10000
+    #[arg(long, value_name = "N", default_value_t = CoreEntries::LIMIT)]
+    limit: usize,
+}
+
+impl Show {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer<'a> {
+            entries: Vec<EntryDocument<'a>>,
+            next: Option<CoreEntryId>,
+            rev: u64,
+        }
+        let core = self.core.open(session)?;
+        if let Some(id) = self.entry {
+            let entry = core.get(id).await?.ok_or(Refusal::NotInCore { entry: id }).map_err(corkboard::Error::from)?;
+            return session.output.answer(&EntryDocument::from(&*entry), || text(&entry));
+        }
+        let mut entries = core.entries().limit(self.limit);
+        if let Some(after) = self.after {
+            entries = entries.after(after);
+        }
+        if let Some(tag) = self.tag {
+            entries = entries.tag(tag);
+        }
+        if let Some(kind) = self.kind {
+            entries = entries.kind(kind.into());
+        }
+        if let Some(trust) = self.trust {
+            entries = entries.trust(trust.into());
+        }
+        if self.forgotten {
+            entries = entries.show(Shown::Forgotten);
+        }
+        let page = entries.await?;
+        let documents = page.entries.iter().map(|entry| EntryDocument::from(&**entry)).collect();
+        let answer = Answer { entries: documents, next: page.next, rev: page.rev };
+        session.output.answer(&answer, || listing(&page))
+    }
+}
+
+fn listing(page: &CorePage) -> String {
+    if page.entries.is_empty() {
+        return "no such entries".into();
+    }
+    let table = entry_table(page.entries.iter().map(|entry| &**entry));
+    match page.next {
+        Some(next) => format!("{table}\nthere are more: --after {next}"),
+        None => table,
+    }
+}
+
+fn text(entry: &CoreEntry) -> String {
+    let mut facts = vec![
+        ("entry", format!("{}, version {}", entry.id, entry.version)),
+        ("kind", written(&entry.kind)),
+        ("trust", entry.trust().to_string()),
+        ("importance", format!("{:.2}", entry.importance)),
+        ("tags", one_line(&entry.tags.join(", "))),
+        ("added", time(entry.created_at)),
+        ("changed", time(entry.updated_at)),
+    ];
+    if let Some(at) = entry.expires_at {
+        facts.push(("expires", time(at)));
+    }
+    if let Some(mark) = &entry.forgotten {
+        let reason = mark.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", one_line(reason)));
+        facts.push(("forgotten", format!("{} by {}{reason}", time(mark.at), one_line(&mark.by))));
+    }
+    facts.retain(|(_, fact)| !fact.is_empty());
+    let origins: Vec<String> = entry.provenance.iter().map(|known| format!("  {}", origin(known))).collect();
+    let heading = count(origins.len() as u64, "origin", "origins");
+    format!("{}\n\n{}\n\n{heading}:\n{}", fields(&facts), shown(&entry.content), origins.join("\n"))
+}

@@ -1,0 +1,322 @@
+//! What a command to a memory core leads to.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use jiff::Timestamp;
+
+use super::{
+    Added, AddedHow, CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreEvent, CoreImage, CoreReply, CoreState, Expiry,
+    Learned, NewCoreEntry, Provenance, Trust, Withdrawal, entry,
+};
+use crate::id::{check_principal, check_tag};
+use crate::space::{Decision, Space};
+use crate::{ActorKind, BoardId, Context, EntryMetadata, LimitName, LimitWarning, Limits, Refusal};
+
+type Reply = Result<CoreReply, Refusal>;
+
+pub(super) fn decide(
+    state: &CoreState,
+    command: &CoreCommand,
+    context: &Context<'_>,
+) -> Result<Decision<CoreEvent, CoreReply>, Refusal> {
+    let mut draft = Draft { state: state.clone(), events: Vec::new(), context };
+    let reply = draft.decide(command)?;
+    let warnings = match command {
+        // Nobody is kept from forgetting by a core that is full: its reason may be the last straw.
+        CoreCommand::Forget { .. } => Vec::new(),
+        _ => check_size(state, &draft.state, context.limits)?,
+    };
+    Ok(Decision { events: draft.events, reply, warnings })
+}
+
+/// A decision in the making: the events so far, and the state that they lead to.
+struct Draft<'a> {
+    state: CoreState,
+    events: Vec<CoreEvent>,
+    context: &'a Context<'a>,
+}
+
+impl Draft<'_> {
+    fn decide(&mut self, command: &CoreCommand) -> Reply {
+        match command {
+            CoreCommand::Add { entries } => self.add_all(entries),
+            CoreCommand::Edit { entry, edit, if_version } => self.edit(*entry, edit, *if_version),
+            CoreCommand::Forget { entry, reason, if_version } => self.forget(*entry, reason.as_deref(), *if_version),
+            CoreCommand::Restore { entry, if_version } => self.restore(*entry, *if_version),
+            CoreCommand::Withdraw { of } => self.withdraw(of),
+            CoreCommand::Clear => {
+                let entries = self.state.entries.len() as u64;
+                if entries > 0 {
+                    self.push(CoreEvent::Cleared { entries });
+                }
+                Ok(CoreReply::Cleared { entries })
+            }
+            CoreCommand::Replace { image } => self.replace(image),
+            CoreCommand::Tick => Ok(CoreReply::Done),
+        }
+    }
+
+    /// One thing happens. What was decided fits the state that it was decided on.
+    fn push(&mut self, event: CoreEvent) {
+        let applied = self.state.apply(&event, self.context.stamp());
+        debug_assert!(applied.is_ok(), "{event:?}: {applied:?}");
+        if applied.is_ok() {
+            self.events.push(event);
+        }
+    }
+
+    fn add_all(&mut self, entries: &[NewCoreEntry]) -> Reply {
+        let limits = self.context.limits;
+        Limits::check(LimitName::EntriesPerAddition, entries.len() as u64, limits.entries_per_addition)?;
+        let added: Result<Vec<Added>, Refusal> = entries.iter().map(|entry| self.add(entry)).collect();
+        Ok(CoreReply::Added { entries: added? })
+    }
+
+    fn add(&mut self, new: &NewCoreEntry) -> Result<Added, Refusal> {
+        let learned = self.learned(new)?;
+        let Some(id) = self.state.saying(&learned.content) else {
+            let id = CoreEntryId(self.state.last.0.saturating_add(1));
+            self.push(CoreEvent::EntryAdded { id, entry: Box::new(learned) });
+            return Ok(Added { id, how: AddedHow::New });
+        };
+        let found = self.expect(id, None)?;
+        let is_forgotten = found.forgotten.is_some();
+        let again = Learned { content: Arc::from(""), ..learned };
+        let mut merged = found.clone();
+        merged.merge(&again);
+        let is_changed = merged != *found;
+        Limits::check(
+            LimitName::OriginsPerEntry,
+            merged.provenance.len() as u64,
+            self.context.limits.origins_per_entry,
+        )?;
+        Limits::check(LimitName::TagsPerEntry, merged.tags.len() as u64, self.context.limits.tags_per_entry)?;
+        if is_forgotten {
+            self.push(CoreEvent::EntryRestored { id });
+        }
+        if is_changed {
+            self.push(CoreEvent::EntryMerged { id, entry: Box::new(again) });
+        }
+        Ok(Added { id, how: if is_forgotten { AddedHow::Restored } else { AddedHow::Merged } })
+    }
+
+    /// What is to be kept of a new entry.
+    fn learned(&self, new: &NewCoreEntry) -> Result<Learned, Refusal> {
+        let Context { now, actor, limits, .. } = self.context;
+        let NewCoreEntry { content, kind, importance, tags, author, trust, board, item, expires_at } = new;
+        let principal: Arc<str> = Arc::from(&*actor.principal);
+        author.as_deref().map_or(Ok(()), |author| check_principal("author", author, limits))?;
+        let author = author.as_deref().map_or_else(|| principal.clone(), Arc::from);
+        let provenance = Provenance {
+            promoted_by: (author != principal).then_some(principal),
+            author,
+            trust: self.trust(*trust, Trust::most_of(actor.kind))?,
+            at: *now,
+            board: board.clone(),
+            item: item.as_deref().map(Arc::from),
+            edited_by: Vec::new(),
+        };
+        let learned = Learned {
+            content: Arc::from(content.as_str()),
+            kind: *kind,
+            importance: importance.unwrap_or(EntryMetadata::IMPORTANCE),
+            tags: distinct(tags.iter().map(|tag| Arc::from(tag.as_str()))),
+            expires_at: *expires_at,
+            provenance,
+        };
+        check_text(&learned.content, limits)?;
+        check_facts(learned.importance, &learned.tags, limits)?;
+        check_origin(&learned.provenance, limits)?;
+        check_expiry(*expires_at, *now)?;
+        Ok(learned)
+    }
+
+    /// The trust that was asked for, or as much as can be given.
+    fn trust(&self, asked: Option<Trust>, most: Trust) -> Result<Trust, Refusal> {
+        match asked {
+            Some(asked) if asked > most => {
+                Err(Refusal::TrustDenied { principal: self.context.actor.principal.clone(), asked, most })
+            }
+            asked => Ok(asked.unwrap_or(most)),
+        }
+    }
+
+    fn expect(&self, id: CoreEntryId, if_version: Option<u64>) -> Result<&CoreEntry, Refusal> {
+        let found = self.state.entries.get(&id).ok_or(Refusal::NotInCore { entry: id })?;
+        match if_version {
+            Some(expected) if expected != found.version => {
+                Err(Refusal::CoreConflict { expected, current: Box::new(CoreEntry::clone(found)) })
+            }
+            _ => Ok(found),
+        }
+    }
+
+    fn edit(&mut self, id: CoreEntryId, edit: &CoreEdit, if_version: Option<u64>) -> Reply {
+        let Context { now, actor, limits, .. } = self.context;
+        let found = self.expect(id, if_version)?;
+        if found.forgotten.is_some() {
+            return Err(Refusal::EntryForgotten { entry: id });
+        }
+        let edit = CoreEdit { tags: edit.tags.as_ref().map(|tags| distinct(tags.iter().cloned())), ..edit.clone() };
+        if let Some(content) = &edit.content {
+            check_text(content, limits)?;
+            if let Some(other) = self.state.saying(content).filter(|other| *other != id) {
+                return Err(Refusal::SameText { entry: id, other });
+            }
+        }
+        if let Some(Expiry::At(at)) = edit.expiry {
+            check_expiry(Some(at), *now)?;
+        }
+        // Only a person may trust a text further than it was trusted.
+        let most = match actor.kind {
+            ActorKind::Human => Trust::Own,
+            ActorKind::Agent | ActorKind::Service => Trust::most_of(actor.kind).min(found.trust()),
+        };
+        self.trust(edit.trust, most)?;
+        let mut edited = found.clone();
+        edited.edit(&edit, &actor.principal, Trust::most_of(actor.kind));
+        check_facts(edited.importance, &edited.tags, limits)?;
+        for origin in &edited.provenance {
+            Limits::check(LimitName::OriginsPerEntry, origin.edited_by.len() as u64, limits.origins_per_entry)?;
+        }
+        if edited == *found {
+            return Ok(CoreReply::Changed { version: found.version });
+        }
+        let provenance = (edited.provenance != found.provenance).then_some(edited.provenance);
+        self.push(CoreEvent::EntryEdited { id, edit: Box::new(edit), provenance });
+        self.changed()
+    }
+
+    fn forget(&mut self, id: CoreEntryId, reason: Option<&str>, if_version: Option<u64>) -> Reply {
+        let found = self.expect(id, if_version)?;
+        let limits = self.context.limits;
+        reason.map_or(Ok(()), |reason| {
+            Limits::check(LimitName::CoreTextBytes, reason.len() as u64, limits.core_text_bytes)
+        })?;
+        if found.forgotten.is_some() {
+            return Ok(CoreReply::Changed { version: found.version });
+        }
+        self.push(CoreEvent::EntryForgotten { id, reason: reason.map(Arc::from) });
+        self.changed()
+    }
+
+    fn restore(&mut self, id: CoreEntryId, if_version: Option<u64>) -> Reply {
+        let found = self.expect(id, if_version)?;
+        if found.forgotten.is_none() {
+            return Ok(CoreReply::Changed { version: found.version });
+        }
+        self.push(CoreEvent::EntryRestored { id });
+        self.changed()
+    }
+
+    fn changed(&self) -> Reply {
+        Ok(CoreReply::Changed { version: self.context.rev() })
+    }
+
+    fn withdraw(&mut self, of: &Withdrawal) -> Reply {
+        let (mut removed, mut kept) = (0, 0);
+        let concerned = |entry: &&Arc<CoreEntry>| entry.provenance.iter().any(|origin| of.concerns(origin));
+        let entries: Vec<_> = self.state.entries.values().filter(concerned).cloned().collect();
+        for entry in entries {
+            let left: Vec<_> = entry.provenance.iter().filter(|origin| !of.concerns(origin)).cloned().collect();
+            if left.is_empty() {
+                removed += 1
+            } else {
+                kept += 1
+            }
+            self.push(CoreEvent::EntryWithdrawn { id: entry.id, provenance: left });
+        }
+        Ok(CoreReply::Withdrawn { removed, kept })
+    }
+
+    fn replace(&mut self, image: &CoreImage) -> Reply {
+        let limits = self.context.limits;
+        // An image comes from outside: it is held to the rules that its content was once held to.
+        if let Some(reason) = image.contradiction() {
+            return Err(Refusal::CoreContradicts { reason });
+        }
+        for entry in &image.entries {
+            check_text(&entry.content, limits)?;
+            check_facts(entry.importance, &entry.tags, limits)?;
+            let origins = entry.provenance.len() as u64;
+            Limits::check(LimitName::OriginsPerEntry, origins, limits.origins_per_entry)?;
+            entry.provenance.iter().try_for_each(|origin| check_origin(origin, limits))?;
+            if let Some(mark) = &entry.forgotten {
+                check_principal("forgotten by", &mark.by, limits)?;
+                let reason = mark.reason.as_ref().map_or(0, |reason| reason.len());
+                Limits::check(LimitName::CoreTextBytes, reason as u64, limits.core_text_bytes)?;
+            }
+        }
+        self.push(CoreEvent::Replaced { image: Box::new(image.clone()) });
+        Ok(CoreReply::Done)
+    }
+}
+
+/// Each of them once, in order.
+fn distinct(tags: impl Iterator<Item = Arc<str>>) -> Vec<Arc<str>> {
+    let mut distinct = Vec::new();
+    for tag in tags {
+        if !distinct.contains(&tag) {
+            distinct.push(tag);
+        }
+    }
+    distinct
+}
+
+fn check_text(text: &str, limits: &Limits) -> Result<(), Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::Blank { what: "entry" });
+    }
+    Limits::check(LimitName::CoreTextBytes, text.len() as u64, limits.core_text_bytes)
+}
+
+fn check_facts(importance: f32, tags: &[Arc<str>], limits: &Limits) -> Result<(), Refusal> {
+    if !(0.0..=1.0).contains(&importance) {
+        return Err(Refusal::Importance { importance });
+    }
+    Limits::check(LimitName::TagsPerEntry, tags.len() as u64, limits.tags_per_entry)?;
+    tags.iter().try_for_each(|tag| check_tag(tag, limits))
+}
+
+fn check_origin(origin: &Provenance, limits: &Limits) -> Result<(), Refusal> {
+    check_principal("author", &origin.author, limits)?;
+    origin.promoted_by.as_deref().map_or(Ok(()), |by| check_principal("promoted by", by, limits))?;
+    origin.board.as_ref().map_or(Ok(()), |board| BoardId::check(board.as_str(), limits))?;
+    origin.item.as_deref().map_or(Ok(()), |item| check_principal("item", item, limits))?;
+    Limits::check(LimitName::OriginsPerEntry, origin.edited_by.len() as u64, limits.origins_per_entry)?;
+    origin.edited_by.iter().try_for_each(|by| check_principal("edited by", by, limits))
+}
+
+fn check_expiry(at: Option<Timestamp>, now: Timestamp) -> Result<(), Refusal> {
+    match at {
+        Some(at) if at <= now => Err(Refusal::Expiry { reason: "it must lie in the future" }),
+        _ => Ok(()),
+    }
+}
+
+/// Checks the limits for what a core holds in all.
+fn check_size(before: &CoreState, after: &CoreState, limits: &Limits) -> Result<Vec<LimitWarning>, Refusal> {
+    let entries = (before.entries.len() as u64, after.entries.len() as u64);
+    let sizes = [
+        (LimitName::EntriesPerCore, entries, limits.entries_per_core),
+        (LimitName::StateBytes, (before.bytes, after.bytes), limits.state_bytes),
+    ];
+    for (limit, (before, after), allowed) in sizes {
+        // What shrinks or keeps its size is always welcome, even over a limit that was lowered.
+        if after > before {
+            Limits::check(limit, after, allowed)?;
+        }
+    }
+    let warnings =
+        sizes.into_iter().filter_map(|(limit, (before, after), allowed)| Limits::warn(limit, before, after, allowed));
+    Ok(warnings.collect())
+}
+
+impl CoreState {
+    /// The entry that says this, forgotten or not.
+    pub fn saying(&self, text: &str) -> Option<CoreEntryId> {
+        self.by_text.get(&entry::normalised(&Arc::from(text))).copied()
+    }
+}

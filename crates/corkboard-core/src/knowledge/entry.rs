@@ -1,0 +1,267 @@
+//! An entry of a memory core: a text, what is known about it, and where it came from.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+
+use jiff::Timestamp;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Provenance, Trust};
+use crate::board::{NoBoardId, Numbered, numbered};
+use crate::{BoardId, EntryMetadata, MemoryKind};
+
+numbered!(
+    /// An entry of a memory core.
+    CoreEntryId, "core's entry", "E-"
+);
+
+/// That an entry was forgotten. It can be restored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForgottenMark {
+    /// When.
+    pub at: Timestamp,
+    /// By whom.
+    pub by: Arc<str>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Arc<str>>,
+}
+
+/// An entry of a memory core.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CoreEntry {
+    /// Its number, for ever.
+    pub id: CoreEntryId,
+    /// The revision that last changed it; it never repeats.
+    pub version: u64,
+    /// What it says.
+    pub content: Arc<str>,
+    /// What kind of memory it is.
+    #[serde(default)]
+    pub kind: MemoryKind,
+    /// From 0 to 1.
+    pub importance: f32,
+    /// Words to find and filter by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Arc<str>>,
+    /// Where it came from; there is always something.
+    pub provenance: Vec<Provenance>,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+    /// When it stops being returned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// Whether it was forgotten.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forgotten: Option<ForgottenMark>,
+}
+
+impl CoreEntry {
+    /// Who said it first.
+    pub fn author(&self) -> &str {
+        self.provenance.first().map_or("", |origin| &origin.author)
+    }
+
+    /// How far it may be trusted: as far as the most trusted of those who said it.
+    pub fn trust(&self) -> Trust {
+        self.provenance.iter().map(|origin| origin.trust).max().unwrap_or(Trust::Outside)
+    }
+
+    /// Whether it may no longer be returned.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
+    }
+
+    /// The bytes that count against the limits.
+    pub fn bytes(&self) -> u64 {
+        let tags: usize = self.tags.iter().map(|tag| tag.len()).sum();
+        let origins: usize = self.provenance.iter().map(Provenance::bytes).sum();
+        let reason = self.forgotten.as_ref().and_then(|mark| mark.reason.as_ref()).map_or(0, |reason| reason.len());
+        (self.content.len() + tags + origins + reason) as u64
+    }
+
+    /// Takes in what was said once more in the same words: the higher importance, all tags, both origins, the later expiry.
+    pub(super) fn merge(&mut self, again: &Learned) {
+        let Learned { importance, tags, expires_at, provenance, .. } = again;
+        self.importance = self.importance.max(*importance);
+        for tag in tags {
+            if !self.tags.contains(tag) {
+                self.tags.push(tag.clone());
+            }
+        }
+        self.expires_at = match (self.expires_at, *expires_at) {
+            (Some(one), Some(other)) => Some(one.max(other)),
+            _ => None,
+        };
+        if !self.provenance.iter().any(|origin| origin.is_same(provenance)) {
+            self.provenance.push(provenance.clone());
+        }
+    }
+}
+
+/// What a text says, whatever white space it is set in. Two entries of a core never say the same.
+pub(super) fn normalised(text: &Arc<str>) -> Arc<str> {
+    let mut plain = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !plain.is_empty() {
+            plain.push(' ');
+        }
+        plain.push_str(word);
+    }
+    // Most texts are in order already: they are kept once.
+    if *plain == **text { text.clone() } else { Arc::from(plain) }
+}
+
+/// An entry to be added. All but the content is optional.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NewCoreEntry {
+    /// What it says.
+    pub content: String,
+    /// What kind of memory it is.
+    pub kind: MemoryKind,
+    /// From 0 (trivial) to 1 (vital).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub importance: Option<f32>,
+    /// Words to find and filter by.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Who said it, where that is not the caller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// How far it may be trusted: as far as the caller, unless it is said. Nobody can give more than that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+    /// The board that it was learned on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub board: Option<BoardId>,
+    /// What it was made of: `D-3`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
+    /// When it stops being returned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+}
+
+impl NewCoreEntry {
+    /// An entry that says this, and nothing about itself.
+    pub fn new(content: impl Into<String>) -> Self {
+        Self { content: content.into(), ..Self::default() }
+    }
+}
+
+impl From<&str> for NewCoreEntry {
+    fn from(content: &str) -> Self {
+        Self::new(content)
+    }
+}
+
+impl From<String> for NewCoreEntry {
+    fn from(content: String) -> Self {
+        Self::new(content)
+    }
+}
+
+/// What a log keeps of an entry that was added.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Learned {
+    /// What it says. Nothing where an entry says it already.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub content: Arc<str>,
+    /// What kind of memory it is.
+    #[serde(default, skip_serializing_if = "is_fact")]
+    pub kind: MemoryKind,
+    /// From 0 to 1.
+    #[serde(default = "half", skip_serializing_if = "is_half")]
+    pub importance: f32,
+    /// Words to find and filter by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Arc<str>>,
+    /// When it stops being returned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// Where it came from.
+    pub provenance: Provenance,
+}
+
+fn is_fact(kind: &MemoryKind) -> bool {
+    *kind == MemoryKind::Fact
+}
+
+fn half() -> f32 {
+    EntryMetadata::IMPORTANCE
+}
+
+fn is_half(importance: &f32) -> bool {
+    *importance == EntryMetadata::IMPORTANCE
+}
+
+/// When an entry is to expire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expiry {
+    /// At that time.
+    At(Timestamp),
+    /// Never.
+    Never,
+}
+
+/// What is to change about an entry. What is not given stays.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CoreEdit {
+    /// What it says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<Arc<str>>,
+    /// What kind of memory it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<MemoryKind>,
+    /// From 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub importance: Option<f32>,
+    /// All of its tags.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<Arc<str>>>,
+    /// When it is to expire.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expiry: Option<Expiry>,
+    /// How far it may be trusted, whatever was said before. A new text is trusted no further than whoever wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+}
+
+impl CoreEntry {
+    /// The entry as the edit makes it. Whoever changes the text lends it no more trust than they can give (`most`).
+    pub(super) fn edit(&mut self, edit: &CoreEdit, by: &str, most: Trust) {
+        let CoreEdit { content, kind, importance, tags, expiry, trust } = edit;
+        if let Some(content) = content.as_ref().filter(|content| **content != self.content) {
+            self.content = content.clone();
+            for origin in &mut self.provenance {
+                origin.trust = origin.trust.min(most);
+                if !origin.edited_by.iter().any(|name| **name == *by) {
+                    origin.edited_by.push(by.into());
+                }
+            }
+        }
+        self.kind = kind.unwrap_or(self.kind);
+        self.importance = importance.unwrap_or(self.importance);
+        if let Some(tags) = tags {
+            self.tags = tags.clone();
+        }
+        match expiry {
+            Some(Expiry::At(at)) => self.expires_at = Some(*at),
+            Some(Expiry::Never) => self.expires_at = None,
+            None => {}
+        }
+        if let Some(trust) = trust {
+            self.provenance.iter_mut().for_each(|origin| origin.trust = *trust);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What can happen to a memory core. These are stored: a field may be added with a default, never changed or removed.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::{CoreEdit, CoreEntryId, CoreImage, Learned, Provenance};
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CoreEvent {
+    /// An entry was added.
+    EntryAdded {
+        /// Its number.
+        id: CoreEntryId,
+        /// What is known about it.
+        entry: Box<Learned>,
+    },
+    /// What an entry says was learned once more.
+    EntryMerged {
+        /// Which.
+        id: CoreEntryId,
+        /// What is known about it, less the text.
+        entry: Box<Learned>,
+    },
+    /// An entry was changed.
+    EntryEdited {
+        /// Which.
+        id: CoreEntryId,
+        /// What changed.
+        edit: Box<CoreEdit>,
+        /// Its origins, if the change is about them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provenance: Option<Vec<Provenance>>,
+    },
+    /// An entry was forgotten, and can be restored.
+    EntryForgotten {
+        /// Which.
+        id: CoreEntryId,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<Arc<str>>,
+    },
+    /// An entry is back.
+    EntryRestored {
+        /// Which.
+        id: CoreEntryId,
+    },
+    /// What an entry had from somewhere was taken back.
+    EntryWithdrawn {
+        /// Which.
+        id: CoreEntryId,
+        /// The origins that are left. Without any, the entry is gone.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        provenance: Vec<Provenance>,
+    },
+    /// An entry expired, and is gone.
+    EntryExpired {
+        /// Which.
+        id: CoreEntryId,
+    },
+    /// All entries are gone.
+    Cleared {
+        /// How many there were.
+        entries: u64,
+    },
+    /// Everything was replaced.
+    Replaced {
+        /// By this.
+        image: Box<CoreImage>,
+    },
+}

@@ -1,0 +1,110 @@
+//! A memory core: long-term knowledge, each piece with where it came from and how far it may be trusted.
+
+mod apply;
+mod command;
+mod decide;
+mod entry;
+mod event;
+mod image;
+mod provenance;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use imbl::{OrdMap, OrdSet};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::space::{Decision, Space, Stamp};
+use crate::{Context, FormatError, Refusal, SpaceKind, Usage};
+
+pub use command::{Added, AddedHow, CoreCommand, CoreReply};
+pub use entry::{CoreEdit, CoreEntry, CoreEntryId, Expiry, ForgottenMark, Learned, NewCoreEntry};
+pub use event::CoreEvent;
+pub use image::CoreImage;
+pub use provenance::{Provenance, Trust, Withdrawal};
+
+/// A memory core at one revision.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "CoreImage", into = "CoreImage")]
+pub struct CoreState {
+    entries: OrdMap<CoreEntryId, Arc<CoreEntry>>,
+    /// Which entry says what: no two say the same.
+    by_text: OrdMap<Arc<str>, CoreEntryId>,
+    /// Every entry that expires, soonest first.
+    expiries: OrdSet<(Timestamp, CoreEntryId)>,
+    /// The last number given out.
+    last: CoreEntryId,
+    forgotten: u64,
+    bytes: u64,
+}
+
+impl CoreState {
+    /// All entries by number, those that are forgotten or have expired included.
+    pub fn entries(&self) -> &OrdMap<CoreEntryId, Arc<CoreEntry>> {
+        &self.entries
+    }
+
+    /// The entry with that number, forgotten or not, if it has not expired.
+    pub fn get(&self, id: CoreEntryId, now: Timestamp) -> Option<&Arc<CoreEntry>> {
+        self.entries.get(&id).filter(|entry| !entry.is_expired(now))
+    }
+
+    /// How many entries have not expired: those that are remembered, and those that are forgotten.
+    pub fn counts(&self, now: Timestamp) -> (u64, u64) {
+        let expired = self.expiries.iter().take_while(|(at, _)| *at <= now);
+        let expired = expired.filter_map(|(_, id)| self.entries.get(id));
+        let (mut all, mut forgotten) = (self.entries.len() as u64, self.forgotten);
+        for entry in expired {
+            all -= 1;
+            forgotten -= u64::from(entry.forgotten.is_some());
+        }
+        (all - forgotten, forgotten)
+    }
+
+    /// The last number given out.
+    pub fn last(&self) -> CoreEntryId {
+        self.last
+    }
+}
+
+impl Space for CoreState {
+    const KIND: SpaceKind = SpaceKind::Core;
+    type Command = CoreCommand;
+    type Event = CoreEvent;
+    type Reply = CoreReply;
+    /// Nothing in a core can be forgotten for good but the core itself.
+    type Forget = core::convert::Infallible;
+
+    fn expire(&self, now: Timestamp) -> Vec<CoreEvent> {
+        let due = self.expiries.iter().take_while(|(at, _)| *at <= now);
+        due.map(|(_, id)| CoreEvent::EntryExpired { id: *id }).collect()
+    }
+
+    fn decide(&self, command: &CoreCommand, context: &Context<'_>) -> Result<Decision<CoreEvent, CoreReply>, Refusal> {
+        decide::decide(self, command, context)
+    }
+
+    fn apply(&mut self, event: &CoreEvent, stamp: Stamp<'_>) -> Result<(), FormatError> {
+        apply::apply(self, event, stamp)
+    }
+
+    fn redact(_event: &mut CoreEvent, forget: &mut Self::Forget) -> bool {
+        match *forget {}
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
+        self.expiries.get_min().map(|(at, _)| *at)
+    }
+
+    fn summary(&self) -> String {
+        let remembered = self.entries.len() as u64 - self.forgotten;
+        format!(r#"{{"entries":{remembered},"forgotten":{},"bytes":{}}}"#, self.forgotten, self.bytes)
+    }
+
+    fn usage(&self) -> Usage {
+        Usage { entries: self.entries.len() as u64, scopes: 0, bytes: self.bytes }
+    }
+}

@@ -1,0 +1,128 @@
+//! Where an entry came from, and how far it may be trusted.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{ActorKind, BoardId};
+
+/// How far a text may be trusted. Whoever reads it is told; nobody can give more than they have themselves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// It came from outside: a web page, a tool's output, a stranger's words.
+    Outside,
+    /// An agent or a program wrote it.
+    #[default]
+    Agent,
+    /// A person who works with this store wrote it or vouches for it.
+    Own,
+}
+
+impl Trust {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Outside => "outside",
+            Self::Agent => "agent",
+            Self::Own => "own",
+        }
+    }
+
+    /// The most that such an actor can give.
+    pub fn most_of(kind: ActorKind) -> Self {
+        match kind {
+            ActorKind::Human => Self::Own,
+            ActorKind::Agent | ActorKind::Service => Self::Agent,
+        }
+    }
+}
+
+impl fmt::Display for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Where an entry came from. An entry that was learned more than once has several.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Who said it.
+    pub author: Arc<str>,
+    /// How far it may be trusted.
+    pub trust: Trust,
+    /// When it came into the core.
+    pub at: Timestamp,
+    /// Who brought it in, where that is not its author.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promoted_by: Option<Arc<str>>,
+    /// The board that it was learned on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub board: Option<BoardId>,
+    /// What on that board (or elsewhere) it was made of: `D-3`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<Arc<str>>,
+    /// Who changed the text since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edited_by: Vec<Arc<str>>,
+}
+
+impl Provenance {
+    /// Whether both tell of the same origin, whenever that was.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let Self { author, trust, at: _, promoted_by, board, item, edited_by } = self;
+        let same = (author, trust, promoted_by) == (&other.author, &other.trust, &other.promoted_by);
+        same && (board, item, edited_by) == (&other.board, &other.item, &other.edited_by)
+    }
+
+    /// What counts against the limits. Even an origin that says little takes room when it is written down.
+    pub(super) fn bytes(&self) -> usize {
+        const EACH: usize = 32;
+        let names = [Some(&self.author), self.promoted_by.as_ref(), self.item.as_ref()];
+        let names = names.into_iter().flatten().chain(&self.edited_by).map(|name| name.len()).sum::<usize>();
+        EACH + names + self.board.as_ref().map_or(0, |board| board.as_str().len())
+    }
+}
+
+/// Whose or which entries are to be taken out of a core.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Withdrawal {
+    /// What somebody said, brought in or edited.
+    Author {
+        /// Who.
+        name: String,
+    },
+    /// What was learned on a board.
+    Board {
+        /// Which board.
+        board: BoardId,
+    },
+    /// What was made of one thing on a board.
+    Item {
+        /// Which board.
+        board: BoardId,
+        /// What on it: `D-3`.
+        item: String,
+    },
+}
+
+impl Withdrawal {
+    /// Whether it is about that origin.
+    pub fn concerns(&self, origin: &Provenance) -> bool {
+        match self {
+            Self::Author { name } => {
+                let mut names = [Some(&origin.author), origin.promoted_by.as_ref()].into_iter().flatten();
+                names.any(|other| **other == **name) || origin.edited_by.iter().any(|other| **other == **name)
+            }
+            Self::Board { board } => origin.board.as_ref() == Some(board),
+            Self::Item { board, item } => {
+                origin.board.as_ref() == Some(board) && origin.item.as_deref() == Some(item.as_str())
+            }
+        }
+    }
+}

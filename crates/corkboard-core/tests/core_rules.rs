@@ -1,0 +1,305 @@
+//! The rules of memory cores, one by one.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "what does not hold in a test ends the test"
+)]
+
+mod core_support;
+
+use core_support::*;
+use corkboard_core::knowledge::{
+    AddedHow, CoreCommand, CoreEdit, CoreEntryId, CoreImage, CoreReply, Expiry, NewCoreEntry, Trust, Withdrawal,
+};
+use corkboard_core::{Actor, BoardId, IdempotencyKey, LimitName, Limits, MemoryKind, Refusal, Request, Role};
+
+fn edit(entry: u64, edit: CoreEdit, if_version: Option<u64>) -> CoreCommand {
+    CoreCommand::Edit { entry: CoreEntryId(entry), edit: Box::new(edit), if_version }
+}
+
+fn text(content: &str) -> CoreEdit {
+    CoreEdit { content: Some(content.into()), ..CoreEdit::default() }
+}
+
+fn forget(entry: u64) -> CoreCommand {
+    CoreCommand::Forget { entry: CoreEntryId(entry), reason: Some("outdated".into()), if_version: None }
+}
+
+fn restore(entry: u64) -> CoreCommand {
+    CoreCommand::Restore { entry: CoreEntryId(entry), if_version: None }
+}
+
+fn on_board(content: &str, board: &str, item: &str, author: &str) -> NewCoreEntry {
+    let board = Some(BoardId::new(board, &Limits::default()).unwrap());
+    NewCoreEntry { board, item: Some(item.into()), author: Some(author.into()), ..NewCoreEntry::new(content) }
+}
+
+fn withdraw(name: &str) -> CoreCommand {
+    CoreCommand::Withdraw { of: Withdrawal::Author { name: name.into() } }
+}
+
+#[test]
+fn the_same_words_are_one_entry() {
+    let mut shelf = Shelf::new();
+    let first = NewCoreEntry { importance: Some(0.4), tags: vec!["a".into()], .."Deploy on  Tuesdays".into() };
+    assert_eq!(shelf.add(&human("ann"), first).how, AddedHow::New);
+    let again = NewCoreEntry {
+        importance: Some(0.9),
+        tags: vec!["b".into(), "a".into(), "b".into()],
+        kind: MemoryKind::Insight,
+        ..on_board("\tDeploy on\nTuesdays ", "b-1", "D-1", "bob")
+    };
+    let added = shelf.add(&agent("carl"), again.clone());
+    assert_eq!((added.id, added.how), (CoreEntryId(1), AddedHow::Merged));
+    let entry = shelf.entry(added.id);
+    assert_eq!(&*entry.content, "Deploy on  Tuesdays", "the first to say it has the word");
+    assert_eq!((entry.importance, entry.kind, entry.version), (0.9, MemoryKind::Fact, 2));
+    assert_eq!(entry.tags, ["a".into(), "b".into()]);
+    assert_eq!((entry.author(), entry.trust()), ("ann", Trust::Own));
+    let origin = &entry.provenance[1];
+    assert_eq!((&*origin.author, origin.promoted_by.as_deref(), origin.trust), ("bob", Some("carl"), Trust::Agent));
+    assert_eq!((origin.item.as_deref(), entry.provenance.len()), (Some("D-1"), 2));
+    // The same from the same once more is nothing new.
+    shelf.pass(1_000);
+    assert_eq!(shelf.add(&agent("carl"), again).how, AddedHow::Merged);
+    assert_eq!(shelf.rev(), 2);
+    // Case is meaning.
+    assert_eq!(shelf.add(&human("ann"), "deploy on tuesdays").how, AddedHow::New);
+}
+
+#[test]
+fn many_are_added_in_one_revision_or_none() {
+    let mut shelf = Shelf::with(Limits { entries_per_addition: 4, ..Limits::default() });
+    let entries = ["one", "two", " one"].map(NewCoreEntry::from).to_vec();
+    let CoreReply::Added { entries } = shelf.tell(CoreCommand::Add { entries }) else { panic!() };
+    let told: Vec<_> = entries.iter().map(|added| (added.id.0, added.how)).collect();
+    assert_eq!(told, [(1, AddedHow::New), (2, AddedHow::New), (1, AddedHow::Merged)]);
+    assert_eq!(shelf.rev(), 1);
+    let refusal =
+        shelf.refused(&human("ann"), CoreCommand::Add { entries: ["three", " "].map(NewCoreEntry::from).to_vec() });
+    assert_eq!(refusal, Refusal::Blank { what: "entry" });
+    let entries = ["3", "4", "5", "6", "7"].map(NewCoreEntry::from).to_vec();
+    let refusal = shelf.refused(&human("ann"), CoreCommand::Add { entries });
+    assert_eq!(refusal, Refusal::Limit { limit: LimitName::EntriesPerAddition, used: 5, allowed: 4 });
+}
+
+#[test]
+fn the_same_request_again_has_no_second_effect() {
+    let mut shelf = Shelf::new();
+    let command = CoreCommand::Add { entries: vec!["one".into(), "two".into()] };
+    let idempotency = Some(IdempotencyKey::new("k", &command, &shelf.limits).unwrap());
+    let request = Request { command, if_rev: None, idempotency };
+    let first = shelf.request(&human("ann"), &request).unwrap();
+    shelf.tell(CoreCommand::Clear);
+    assert_eq!(shelf.request(&human("ann"), &request).unwrap(), first);
+    assert_eq!((shelf.rev(), shelf.state().entries().len()), (2, 0));
+}
+
+#[test]
+fn what_is_forgotten_can_be_restored_and_is_back_when_it_is_learned_again() {
+    let mut shelf = Shelf::new();
+    shelf.add(&human("ann"), "one");
+    assert_eq!(shelf.tell(forget(1)), CoreReply::Changed { version: 2 });
+    assert_eq!(shelf.tell(forget(1)), CoreReply::Changed { version: 2 }, "it is forgotten already");
+    let mark = shelf.entry(CoreEntryId(1)).forgotten.clone().unwrap();
+    assert_eq!((&*mark.by, mark.reason.as_deref()), ("ann", Some("outdated")));
+    assert_eq!(shelf.state().counts(shelf.now), (0, 1));
+    let refusal = shelf.refused(&human("ann"), edit(1, text("two"), None));
+    assert_eq!(refusal, Refusal::EntryForgotten { entry: CoreEntryId(1) });
+    assert_eq!(shelf.tell(restore(1)), CoreReply::Changed { version: 3 });
+    assert_eq!(shelf.state().counts(shelf.now), (1, 0));
+    shelf.tell(forget(1));
+    assert_eq!(shelf.add(&human("ann"), "one").how, AddedHow::Restored);
+    assert_eq!(shelf.entry(CoreEntryId(1)).forgotten, None);
+    assert_eq!(shelf.refused(&human("ann"), restore(7)), Refusal::NotInCore { entry: CoreEntryId(7) });
+}
+
+#[test]
+fn an_edit_is_conditional_and_makes_no_duplicate() {
+    let mut shelf = Shelf::new();
+    shelf.add(&human("ann"), "one");
+    shelf.add(&human("ann"), "two");
+    let conflict = shelf.refused(&human("ann"), edit(1, text("three"), Some(2)));
+    assert!(matches!(conflict, Refusal::CoreConflict { expected: 2, current } if current.version == 1));
+    let refusal = shelf.refused(&human("ann"), edit(1, text("two "), Some(1)));
+    assert_eq!(refusal, Refusal::SameText { entry: CoreEntryId(1), other: CoreEntryId(2) });
+    assert_eq!(shelf.tell(edit(1, text("three"), Some(1))), CoreReply::Changed { version: 3 });
+    assert_eq!(shelf.tell(edit(1, text("three"), None)), CoreReply::Changed { version: 3 }, "nothing changes");
+    assert_eq!(shelf.add(&human("ann"), "one").how, AddedHow::New, "nobody says it any more");
+    let importance = CoreEdit { importance: Some(f32::NAN), ..CoreEdit::default() };
+    assert!(matches!(shelf.refused(&human("ann"), edit(1, importance, None)), Refusal::Importance { .. }));
+}
+
+#[test]
+fn nobody_gives_more_trust_than_they_have() {
+    let mut shelf = Shelf::new();
+    let own = |content: &str| NewCoreEntry { trust: Some(Trust::Own), ..content.into() };
+    let refusal = shelf.refused(&agent("bob"), add(own("obey bob")));
+    let denied = |asked, most| Refusal::TrustDenied { principal: "bob".into(), asked, most };
+    assert_eq!(refusal, denied(Trust::Own, Trust::Agent));
+    let outside = NewCoreEntry { trust: Some(Trust::Outside), .."from the web".into() };
+    shelf.add(&agent("bob"), outside);
+    assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Outside);
+    let raise = |trust| CoreEdit { trust: Some(trust), ..CoreEdit::default() };
+    assert_eq!(shelf.refused(&agent("bob"), edit(1, raise(Trust::Agent), None)), denied(Trust::Agent, Trust::Outside));
+    // What an agent writes into a person's entry is an agent's.
+    shelf.add(&human("ann"), own("ann's"));
+    shelf.ask(&agent("bob"), edit(2, text("ann's, says bob"), None)).unwrap();
+    assert_eq!(shelf.entry(CoreEntryId(2)).trust(), Trust::Agent);
+    // A person's edit of words from outside makes them no person's, unless that is said.
+    shelf.tell(edit(1, text("from the web, shortened"), None));
+    assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Outside);
+    shelf.tell(edit(1, raise(Trust::Own), None));
+    assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Own);
+}
+
+#[test]
+fn what_came_from_somewhere_is_withdrawn_by_one_command() {
+    let mut shelf = Shelf::new();
+    shelf.add(&agent("carl"), on_board("bob alone", "b-1", "D-1", "bob"));
+    shelf.add(&agent("carl"), on_board("bob and dora", "b-1", "D-2", "bob"));
+    shelf.add(&agent("carl"), on_board("bob and dora", "b-2", "D-1", "dora"));
+    shelf.add(&agent("dora"), "dora alone");
+    shelf.ask(&agent("bob"), edit(3, text("dora alone, says bob"), None)).unwrap();
+    let before = shelf.clone();
+    assert_eq!(shelf.tell(withdraw("bob")), CoreReply::Withdrawn { removed: 2, kept: 1 });
+    let left: Vec<_> = shelf.state().entries().values().map(|entry| (&*entry.content, entry.author())).collect();
+    assert_eq!(left, [("bob and dora", "dora")]);
+    assert_eq!(shelf.rev(), before.rev() + 1);
+    // Whoever brought it in counts too.
+    assert_eq!(before.clone().tell(withdraw("carl")), CoreReply::Withdrawn { removed: 2, kept: 0 });
+    let board = BoardId::new("b-1", &Limits::default()).unwrap();
+    let of = Withdrawal::Board { board: board.clone() };
+    assert_eq!(before.clone().tell(CoreCommand::Withdraw { of }), CoreReply::Withdrawn { removed: 1, kept: 1 });
+    let of = Withdrawal::Item { board, item: "D-2".into() };
+    assert_eq!(before.clone().tell(CoreCommand::Withdraw { of }), CoreReply::Withdrawn { removed: 0, kept: 1 });
+    let rev = shelf.rev();
+    assert_eq!(shelf.tell(withdraw("nobody")), CoreReply::Withdrawn { removed: 0, kept: 0 });
+    assert_eq!(shelf.rev(), rev);
+}
+
+#[test]
+fn numbers_and_versions_never_repeat() {
+    let mut shelf = Shelf::new();
+    shelf.add(&human("ann"), "one");
+    shelf.add(&human("ann"), "two");
+    let image = CoreImage::of(shelf.state(), shelf.now);
+    shelf.add(&human("ann"), "three");
+    assert_eq!(shelf.tell(CoreCommand::Clear), CoreReply::Cleared { entries: 3 });
+    shelf.tell(CoreCommand::Replace { image: Box::new(image.clone()) });
+    assert_eq!(shelf.entry(CoreEntryId(2)).version, 5);
+    assert_eq!(shelf.add(&human("ann"), "three").id, CoreEntryId(4));
+    let mut twice = image.clone();
+    twice.entries[1].content = "one ".into();
+    let mut nowhere = image.clone();
+    nowhere.entries[0].provenance.clear();
+    let beyond = CoreImage { last: CoreEntryId(1), ..image.clone() };
+    let endless = CoreImage { last: CoreEntryId(u64::MAX), ..image.clone() };
+    let mut again = image;
+    again.entries[1].id = CoreEntryId(1);
+    for (image, reason) in [
+        (twice, "what E-2 says is said by another entry"),
+        (nowhere, "E-1 came from nowhere"),
+        (beyond, "E-2 is not among the numbers up to E-1"),
+        (endless, "E-18446744073709551615 is no number that was ever given"),
+        (again, "E-1 is listed twice"),
+    ] {
+        let refusal = shelf.refused(&human("ann"), CoreCommand::Replace { image: Box::new(image) });
+        assert_eq!(refusal, Refusal::CoreContradicts { reason: reason.into() });
+    }
+}
+
+#[test]
+fn entries_expire_forgotten_or_not() {
+    let mut shelf = Shelf::new();
+    let soon = |content: &str| NewCoreEntry { expires_at: Some(at(1_010)), ..content.into() };
+    shelf.add(&human("ann"), soon("one"));
+    shelf.add(&human("ann"), soon("two"));
+    shelf.add(&human("ann"), soon("three"));
+    shelf.tell(forget(2));
+    let never = CoreEdit { expiry: Some(Expiry::Never), ..CoreEdit::default() };
+    shelf.tell(edit(3, never, None));
+    shelf.pass(10_000);
+    assert_eq!(shelf.state().counts(shelf.now), (1, 0), "what expired is not counted, swept or not");
+    assert!(shelf.state().get(CoreEntryId(1), shelf.now).is_none());
+    assert_eq!(CoreImage::of(shelf.state(), shelf.now).entries.len(), 1);
+    shelf.tell(CoreCommand::Tick);
+    assert_eq!(shelf.state().entries().len(), 1);
+    let refusal = shelf.refused(&human("ann"), add(soon("late")));
+    assert_eq!(refusal, Refusal::Expiry { reason: "it must lie in the future" });
+    // Of two, the later counts; of one without, none.
+    let later = |second: Option<i64>| NewCoreEntry { expires_at: second.map(at), ..NewCoreEntry::new("four") };
+    for (second, expected) in [(Some(2_000), Some(2_000)), (Some(1_500), Some(2_000)), (None, None)] {
+        let id = shelf.add(&human("ann"), later(second)).id;
+        assert_eq!(shelf.entry(id).expires_at, expected.map(at));
+    }
+}
+
+#[test]
+fn limits_hold_and_warn() {
+    let limits = Limits {
+        core_text_bytes: 10,
+        entries_per_core: 5,
+        tags_per_entry: 1,
+        origins_per_entry: 2,
+        state_bytes: 60 + 6 * 32,
+        ..Limits::default()
+    };
+    let mut shelf = Shelf::with(limits);
+    let ann = human("ann");
+    let limit = |limit, used, allowed| Refusal::Limit { limit, used, allowed };
+    assert_eq!(shelf.refused(&ann, add("elf letters")), limit(LimitName::CoreTextBytes, 11, 10));
+    let tagged = |tag: &str| NewCoreEntry { tags: vec![tag.into()], .."1".into() };
+    shelf.add(&ann, tagged("a"));
+    assert_eq!(shelf.refused(&ann, add(tagged("b"))), limit(LimitName::TagsPerEntry, 2, 1));
+    shelf.add(&human("bob"), "1");
+    assert_eq!(shelf.refused(&human("carl"), add("1")), limit(LimitName::OriginsPerEntry, 3, 2));
+    for text in ["2", "3", "4"] {
+        shelf.add(&ann, text);
+    }
+    assert_eq!(shelf.warnings.iter().map(|warning| warning.limit).collect::<Vec<_>>(), [LimitName::EntriesPerCore]);
+    shelf.add(&ann, "5");
+    assert_eq!(shelf.refused(&ann, add("6")), limit(LimitName::EntriesPerCore, 6, 5));
+    let used = shelf.live.state.entries().values().map(|entry| entry.bytes()).sum::<u64>();
+    for entry in 2..=4 {
+        shelf.tell(edit(entry, text(&format!("{entry}234567890")), None));
+    }
+    assert_eq!(used, 24 + 6 * 32);
+    let refusal = shelf.refused(&ann, edit(5, text("5234567890"), None));
+    assert_eq!(refusal, limit(LimitName::StateBytes, 24 + 4 * (9 + 3) + 6 * 32, 60 + 6 * 32));
+    shelf.tell(forget(1));
+    let observer = Actor { role: Role::Observer, ..ann };
+    assert!(matches!(shelf.refused(&observer, CoreCommand::Clear), Refusal::RoleDenied { .. }));
+}
+
+#[test]
+fn every_refusal_says_what_is_wrong() {
+    let mut shelf = Shelf::new();
+    shelf.add(&human("ann"), "one");
+    let (one, two) = (CoreEntryId(1), CoreEntryId(2));
+    let current = Box::new(shelf.entry(one).clone());
+    let (asked, most) = (Trust::Own, Trust::Agent);
+    let told = [
+        Refusal::ReservedName { what: "core name", prefix: "agent:" },
+        Refusal::NotInCore { entry: two },
+        Refusal::EntryForgotten { entry: one },
+        Refusal::CoreConflict { expected: 7, current },
+        Refusal::SameText { entry: one, other: two },
+        Refusal::TrustDenied { principal: "bob".into(), asked, most },
+        Refusal::CoreContradicts { reason: "E-1 is listed twice".into() },
+    ];
+    let told: Vec<String> = told.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "a core name must not begin with \"agent:\": such names are kept for agents' own",
+            "there is no entry E-2 in this core",
+            "E-1 is forgotten; restore it first",
+            "E-1 is at version 1, not 7",
+            "E-2 says the same as E-1 would",
+            "bob cannot vouch for it as own, only as agent",
+            "that is no memory core: E-1 is listed twice",
+        ]
+    );
+}

@@ -1,0 +1,61 @@
+//! Memory cores are opened, listed and deleted.
+
+use corkboard_core::{CoreId, SpaceId, SpaceKind};
+
+use super::Core;
+use crate::engine::joined;
+use crate::{Corkboard, Result};
+
+/// A memory core in a store's list.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct CoreSummary {
+    /// Which. An agent's own is listed too, under a name that no shared one can have.
+    pub core: CoreId,
+    /// The revision it is at.
+    pub rev: u64,
+    /// A few counts.
+    pub summary: serde_json::Value,
+}
+
+impl Corkboard {
+    /// A memory core that is shared by its name. Nothing is read until it is used, and it need not be there: it is made by
+    /// the first entry. An agent's own is its [`long_term`](crate::AgentMemory::long_term) memory.
+    pub fn core(&self, name: &str) -> Result<Core> {
+        let id = CoreId::new(name, &self.options().limits)?;
+        Ok(self.core_of(id))
+    }
+
+    /// The memory cores in this store, in the order of their names, after the given one.
+    pub async fn cores(&self, after: Option<&CoreId>, limit: usize) -> Result<Vec<CoreSummary>> {
+        let after = after.map(SpaceId::core);
+        let listed = self.list(SpaceKind::Core, after.as_ref(), limit).await?;
+        let cores = listed.into_iter().filter_map(|listed| {
+            let summary = serde_json::from_slice(&listed.summary).unwrap_or_default();
+            Some(CoreSummary { core: listed.space.as_core()?, rev: listed.head.rev, summary })
+        });
+        Ok(cores.collect())
+    }
+
+    /// Deletes a shared memory core with its log. Returns whether there was one.
+    pub async fn delete_core(&self, name: &str) -> Result<bool> {
+        self.core(name)?.delete().await
+    }
+
+    /// Deletes a shared memory core as [`Corkboard::delete_core`] does, and sees to it that nothing of it is left in the
+    /// store's files, tables and keys. It may take long and hold up the store.
+    pub async fn forget_core(&self, name: &str) -> Result<bool> {
+        let deleted = self.delete_core(name).await?;
+        // Even if there was none: it may have been deleted before, without this.
+        self.core(name)?.engine.store.scrub().await?;
+        Ok(deleted)
+    }
+}
+
+impl Core {
+    pub(crate) async fn delete(self) -> Result<bool> {
+        let Self { engine, slot, .. } = self;
+        // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
+        let deleting = engine.clone();
+        joined(engine.spawn(async move { deleting.delete(&slot).await })).await
+    }
+}

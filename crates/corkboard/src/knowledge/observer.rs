@@ -1,0 +1,30 @@
+//! Log messages and metrics for what this process does to memory cores.
+
+use corkboard_core::knowledge::{CoreEvent, CoreReply, CoreState};
+use corkboard_core::{Commit, SpaceId, Usage};
+use metrics::counter;
+
+use crate::engine::Observer;
+
+pub(crate) struct CoreObserver;
+
+impl Observer<CoreState> for CoreObserver {
+    fn loaded(&self, space: &SpaceId) {
+        tracing::debug!(core = space.name(), "Memory core {} loaded", space.name());
+    }
+
+    fn committed(
+        &self,
+        space: &SpaceId,
+        commit: &Commit<CoreEvent, CoreReply>,
+        _before: &CoreState,
+        _after: &CoreState,
+    ) {
+        counter!("cores.commits_total").increment(1);
+        // The texts stay out: logs travel further than cores.
+        let (core, by, events) = (space.name(), &commit.actor.principal, commit.events.len());
+        tracing::debug!(core, by, events, "Memory core {core} changed");
+    }
+
+    fn resident(&self, _before: Usage, _after: Usage) {}
+}

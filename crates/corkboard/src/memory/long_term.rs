@@ -1,0 +1,67 @@
+//! An agent's long-term memory: a memory core of its own, behind its tier gate.
+
+use std::ops::Deref;
+
+use corkboard_core::knowledge::CoreImage;
+use corkboard_core::{AgentId, CoreId};
+
+use super::agent::AgentMemory;
+use crate::corkboard::check_tier;
+use crate::knowledge::Core;
+use crate::options::Tier;
+use crate::{Error, Result};
+
+/// An agent's long-term memory: all that a [`Core`] can, in a core that no other agent's handle reaches.
+#[derive(Debug, Clone)]
+pub struct LongTermMemory {
+    agent_id: AgentId,
+    core: Core,
+}
+
+impl LongTermMemory {
+    /// Whose memory this is.
+    pub fn agent_id(&self) -> &AgentId {
+        &self.agent_id
+    }
+}
+
+impl Deref for LongTermMemory {
+    type Target = Core;
+
+    fn deref(&self) -> &Core {
+        &self.core
+    }
+}
+
+impl AgentMemory {
+    /// Long-term memory: needs the tier `writer_pro`.
+    pub fn long_term(&self) -> Result<LongTermMemory> {
+        check_tier(self.options(), "long-term memory", Tier::WriterPro)?;
+        let agent_id = self.agent_id().clone();
+        let core = self.core_of(CoreId::of_agent(&agent_id));
+        Ok(LongTermMemory { agent_id, core })
+    }
+
+    /// Long-term memory, where the tier has it.
+    pub(super) fn long_term_if_any(&self) -> Result<Option<LongTermMemory>> {
+        match self.long_term() {
+            Ok(long_term) => Ok(Some(long_term)),
+            Err(Error::LicenseRestriction { .. }) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// What a snapshot is to do to long-term memory, checked as far as it can be before anything is written.
+    pub(super) fn long_term_to_restore(&self, image: Option<CoreImage>) -> Result<Option<(LongTermMemory, CoreImage)>> {
+        let Some(image) = image else { return Ok(None) };
+        if let Some(contradiction) = image.contradiction() {
+            return Err(Error::NotASnapshot(contradiction));
+        }
+        match self.long_term_if_any()? {
+            Some(long_term) => Ok(Some((long_term, image))),
+            // There is nothing to restore, and nothing that could be.
+            None if image.entries.is_empty() => Ok(None),
+            None => self.long_term().map(|long_term| Some((long_term, image))),
+        }
+    }
+}
