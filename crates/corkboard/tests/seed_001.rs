@@ -12,7 +12,7 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use corkboard::boards::{NewBoard, NewBranch, NewChoice, NewTask, TaskResult};
+use corkboard::boards::{NewBoard, NewBranch, NewChoice, NewNudge, NewTask, NudgePriority, NudgeTarget, TaskResult};
 use corkboard::tools::{
     MemorySearchTool, MemoryWriteTool, ScratchNoteTool, Tool, ToolContext, ToolError, ToolFormat, ToolOutput,
     ToolRegistry, ToolSet, WriteSessionHandoffTool,
@@ -362,14 +362,17 @@ async fn with_a_board(tool: &str) -> ToolRegistry {
     let corkboard = Home::memory().open().await;
     let new = NewBoard { name: "Auth".into(), goal: "JWT".into(), ..NewBoard::default() };
     let worker = Actor { principal: "A".into(), kind: ActorKind::Agent, role: Role::Worker };
-    let board = corkboard.create_board(new).id("auth-1a2b3c4d").await.unwrap().acting_as(worker);
+    let owned = corkboard.create_board(new).id("auth-1a2b3c4d").await.unwrap();
+    let board = owned.acting_as(worker);
     let reviewed = NewTask { needs_review: true, ..NewTask::new("Build it") };
     let tasks = vec![NewTask::new("Design it"), reviewed, NewTask::new("with jose"), NewTask::new("with another")];
     let branch = |name: &str, task: &str| NewBranch { name: name.into(), tasks: vec![task.into()] };
-    let (ids, _) = board.add_tasks(tasks, vec![]).await.unwrap();
+    let (ids, _) = owned.add_tasks(tasks, vec![]).await.unwrap();
     let options = vec![branch("jose", "T-3"), branch("another", "T-4")];
     let choice = NewChoice { question: "Which library?".into(), options };
-    board.add_tasks(vec![], vec![choice]).await.unwrap();
+    owned.add_tasks(vec![], vec![choice]).await.unwrap();
+    let (to, priority) = (NudgeTarget::All, NudgePriority::Normal);
+    owned.inject_nudge(NewNudge { to, message: "Mind the budget".into(), priority, expires_at: None }).await.unwrap();
     board.claim_task(Some(ids[1]), Duration::from_secs(60)).await.unwrap();
     if tool == "review_task" {
         let result = TaskResult { summary: "done".into(), next_steps: vec![] };
