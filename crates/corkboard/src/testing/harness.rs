@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
-use super::servers::{POSTGRES_URL, RedisPrefix, shared};
+use super::servers::{POSTGRES_URL, RedisPrefix, shared, unique};
 use super::{FaultPlan, FaultyStore, PgBouncer};
 use crate::store::{
     FileStore, MemoryStore, Ownership, PostgresStore, RedisStore, ServerUrl, SqliteStore, Store, StoreError,
@@ -155,7 +155,7 @@ impl PostgresSchema {
 
     /// A new name on a server.
     pub fn on(server: String) -> Self {
-        Self { server, name: format!("test_{:016x}", fastrand::u64(..)), _bouncer: None }
+        Self { server, name: format!("test_{}", unique().simple()), _bouncer: None }
     }
 
     /// A new name on the server that tests share, behind a PgBouncer that pools transactions.

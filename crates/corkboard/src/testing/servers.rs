@@ -28,7 +28,7 @@ impl RedisPrefix {
     /// A prefix that nobody else has.
     #[expect(clippy::new_without_default, reason = "every one is another")]
     pub fn new() -> Self {
-        Self { server: shared(REDIS_URL), prefix: format!("test-{:016x}", fastrand::u64(..)) }
+        Self { server: shared(REDIS_URL), prefix: format!("test-{}", unique().simple()) }
     }
 
     /// The URL that a Corkboard opens.
@@ -232,13 +232,19 @@ pub(super) fn folder() -> tempfile::TempDir {
     folder
 }
 
+/// Something that no other process has. A generator that is seeded with the time is not enough: of processes that start
+/// together, a few in a thousand get the same numbers.
+pub(super) fn unique() -> uuid::Uuid {
+    uuid::Uuid::new_v4()
+}
+
 /// A port that is free now, and that no other process of the tests takes while this one runs: a server that was killed
 /// finds its own free again. It is none of those that the system hands out, whose new owner might never answer.
 pub fn free_port() -> u16 {
     let reserved = std::env::temp_dir().join("cork-test-ports");
     std::fs::create_dir_all(&reserved).expect("a folder for reserved ports");
     loop {
-        let port = fastrand::u16(10_000..32_768);
+        let port = 10_000 + (unique().as_u128() % 22_768) as u16;
         let file = std::fs::File::create(reserved.join(port.to_string())).expect("a file for a reserved port");
         if file.try_lock().is_ok() && TcpListener::bind(("127.0.0.1", port)).is_ok() {
             // The lock ends with the process.

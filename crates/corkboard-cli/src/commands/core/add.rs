@@ -20,7 +20,7 @@ use crate::session::Session;
 #[command(after_help = "\
 Examples:
   cork core add house-rules 'Deployments go out on Tuesdays' --tag release --importance 0.8
-  cork core add house-rules - --kind insight --from-board add-login-1a2b3c4d --item D-3 < insight.txt
+  cork core add house-rules 'Sessions live in cookies' --kind insight --from-board add-login-1a2b3c4d --item D-3
   cork core add house-rules 'The API allows 10 requests a second' --trust outside --author api-docs
   cork core add agent:alice 'Ada prefers short answers' --kind preference")]
 pub(crate) struct Add {
