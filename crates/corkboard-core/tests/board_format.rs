@@ -572,6 +572,9 @@ fn event_name(event: &BoardEvent) -> &'static str {
         BoardEvent::Paused { .. } => "paused",
         BoardEvent::Resumed => "resumed",
         BoardEvent::Ended { .. } => "ended",
+        BoardEvent::Archived { .. } => "archived",
+        BoardEvent::Discarded { .. } => "discarded",
+        BoardEvent::Purged => "purged",
         BoardEvent::Forked { .. } => "forked",
     }
 }
@@ -590,6 +593,7 @@ fn reply_name(reply: &BoardReply) -> &'static str {
         BoardReply::Nudges(_) => "nudges",
         BoardReply::Tasks(_) => "tasks",
         BoardReply::Ended { .. } => "ended",
+        BoardReply::Retained { .. } => "retained",
         BoardReply::Done => "done",
     }
 }

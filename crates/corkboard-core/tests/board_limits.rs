@@ -321,7 +321,7 @@ fn a_summary_stays_under_4_kib_whatever_the_texts() {
             let name =
                 if text.trim().is_empty() || text == "\u{1}" { "n".into() } else { long.chars().take(1000).collect() };
             let desk = Desk::with(NewBoard { name, goal: goal.clone(), ..NewBoard::default() });
-            let summary = desk.state().summary();
+            let summary = desk.state().summary(desk.now);
             assert!(summary.len() <= 4096, "{} bytes for {count} of {text:?}", summary.len());
             let read: serde_json::Value = serde_json::from_str(&summary).unwrap();
             let shown = read["goal"].as_str().unwrap();

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::{
     Approval, BoardEvent, BoardInfo, BoardState, BoardStatus, Cancellation, Lease, Pause, Receipt, ReviewStatus, Task,
-    TaskId, TaskRef, TaskStatus,
+    TaskId, TaskRef, TaskStatus, Waiver,
 };
 use crate::FormatError;
 use crate::space::{Stamp, misfit};
@@ -176,6 +176,14 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
                 info.comment = comment.clone();
             })?;
         }
+        BoardEvent::Archived { retain_until } => state.change_info(stamp, |info| {
+            info.archive(*retain_until, stamp);
+        })?,
+        BoardEvent::Discarded { reason } => state.change_info(stamp, |info| {
+            info.archive(stamp.at, stamp);
+            info.waived = Some(Waiver { by: stamp.principal.into(), at: stamp.at, reason: reason.clone() });
+        })?,
+        BoardEvent::Purged => state.change_info(stamp, |info| info.status = BoardStatus::Purged)?,
         BoardEvent::Forked { image, from } => {
             if state.info.is_some() {
                 return Err(misfit("the board was made already"));

@@ -282,6 +282,19 @@ pub enum BoardEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<Arc<str>>,
     },
+    /// The board was put away, to be read for a while; or for how long that is changed.
+    Archived {
+        /// Until when it is kept at least.
+        retain_until: Timestamp,
+    },
+    /// The board was put away, what it taught was given up, and nothing keeps it any more.
+    Discarded {
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<Arc<str>>,
+    },
+    /// The board is gone for good. Nothing comes after it but the end of its space.
+    Purged,
     /// The board was made from another.
     Forked {
         /// What that was, without claims.
@@ -333,6 +346,9 @@ impl BoardEvent {
             | Self::Paused { .. }
             | Self::Resumed
             | Self::Ended { .. }
+            | Self::Archived { .. }
+            | Self::Discarded { .. }
+            | Self::Purged
             | Self::Forked { .. } => None,
         }
     }

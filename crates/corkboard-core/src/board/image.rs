@@ -52,7 +52,7 @@ impl BoardImage {
         // What was said was said to those who worked there.
         self.nudges.clear();
         if let Some(info) = &mut self.info {
-            Arc::make_mut(info).paused = None;
+            Arc::make_mut(info).renew();
         }
         for task in &mut self.tasks {
             let task = Arc::make_mut(task);

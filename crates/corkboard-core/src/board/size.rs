@@ -31,6 +31,7 @@ impl BoardCommand {
             | Self::Cancel { comment }
             | Self::Judge { comment, .. }
             | Self::Pause { comment }
+            | Self::Discard { reason: comment }
             | Self::SetStatus { reason: comment, .. } => text(comment),
             Self::InjectNudge(nudge) => nudge.message.len(),
             Self::DeliverNudges { nudges } | Self::AcknowledgeNudges { nudges } => NAMED * nudges.len(),
@@ -63,6 +64,8 @@ impl BoardCommand {
             | Self::Heartbeat { .. }
             | Self::Release { .. }
             | Self::Fork { .. }
+            | Self::Archive { .. }
+            | Self::Purge
             | Self::Resume
             | Self::Tick => 0,
         };

@@ -7,6 +7,7 @@ mod claims;
 mod consequences;
 mod forks;
 mod graph;
+mod lifetime;
 mod moves;
 mod people;
 mod records;
@@ -42,6 +43,9 @@ pub(super) fn decide(
 
 /// What happens at that time because nobody did anything.
 pub(super) fn expire(state: &BoardState, now: Timestamp) -> Vec<BoardEvent> {
+    if state.info().is_some_and(|info| info.status == BoardStatus::Purged) {
+        return Vec::new();
+    }
     let due: Vec<Due> = state.views.due(state.clock(now)).collect();
     if due.is_empty() {
         return Vec::new();
@@ -68,14 +72,25 @@ impl Draft<'_> {
             self.check_role(action)?;
         }
         match command {
+            BoardCommand::Purge => return self.purge(),
+            _ => self.check_not_purged()?,
+        }
+        match command {
             BoardCommand::Create(board) => return self.create(board),
             BoardCommand::Fork { image, from } => return self.fork(image, from),
             BoardCommand::Tick => return Ok(BoardReply::Done),
+            BoardCommand::Archive { retain } => return self.archive(*retain),
+            BoardCommand::Discard { reason } => return self.discard(reason.as_deref()),
             _ => self.check_active()?,
         }
         self.check_orchestrator(command)?;
         match command {
-            BoardCommand::Create(_) | BoardCommand::Fork { .. } | BoardCommand::Tick => Ok(BoardReply::Done),
+            BoardCommand::Create(_)
+            | BoardCommand::Fork { .. }
+            | BoardCommand::Tick
+            | BoardCommand::Archive { .. }
+            | BoardCommand::Discard { .. }
+            | BoardCommand::Purge => Ok(BoardReply::Done),
             BoardCommand::Edit { edit, if_version } => self.edit(edit, *if_version),
             BoardCommand::AddTasks { tasks, choices } => self.add_tasks(tasks, choices),
             BoardCommand::AddDependency { task, on } => self.add_dependency(*task, *on),
