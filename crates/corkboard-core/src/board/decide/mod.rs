@@ -72,13 +72,13 @@ impl Draft<'_> {
             self.check_role(action)?;
         }
         match command {
+            BoardCommand::Tick => return Ok(BoardReply::Done),
             BoardCommand::Purge => return self.purge(),
             _ => self.check_not_purged()?,
         }
         match command {
             BoardCommand::Create(board) => return self.create(board),
             BoardCommand::Fork { image, from } => return self.fork(image, from),
-            BoardCommand::Tick => return Ok(BoardReply::Done),
             BoardCommand::Archive { retain } => return self.archive(*retain),
             BoardCommand::Discard { reason } => return self.discard(reason.as_deref()),
             _ => self.check_active()?,
