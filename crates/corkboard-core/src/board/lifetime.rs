@@ -8,7 +8,8 @@ use core::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{BoardState, BoardStatus};
+use super::{BoardInfo, BoardState, BoardStatus};
+use crate::Refusal;
 
 /// That it was looked through what a board taught, after its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,6 +130,12 @@ impl BoardState {
             learnings,
             promotion_open: self.has_open_promotion(),
         })
+    }
+
+    /// What the board says of itself, if there is such a board and it was not purged.
+    pub fn readable(&self) -> Result<&BoardInfo, Refusal> {
+        let info = self.info().ok_or(Refusal::NoBoard)?;
+        if info.status == BoardStatus::Purged { Err(Refusal::BoardPurged) } else { Ok(info) }
     }
 
     /// Whether a learning is on its way into a memory core.
