@@ -95,6 +95,11 @@ pub(crate) fn words(event: &BoardEvent) -> String {
         BoardEvent::Ended { status, outcome, comment } => {
             format!("the board is {status}: {outcome}{}", because(comment.as_deref()))
         }
+        BoardEvent::Archived { retain_until } => {
+            format!("archived the board, to be kept until {}", time(*retain_until))
+        }
+        BoardEvent::Discarded { reason } => format!("discarded the board{}", because(reason.as_deref())),
+        BoardEvent::Purged => "purged the board".into(),
         BoardEvent::LearningsExtracted { candidates } => {
             format!("looked for what the board taught: {}", count(*candidates, "learning", "learnings"))
         }

@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 
 use crate::board::{
-    BoardInfo, BoardStatus, ChoiceId, DecisionId, Hindrance, LearningId, NudgeId, Task, TaskId, TaskRef, TaskStatus,
+    BoardInfo, BoardStatus, ChoiceId, DecisionId, Hindrance, KeptBy, LearningId, NudgeId, Task, TaskId, TaskRef,
+    TaskStatus,
 };
 use crate::knowledge::{CoreEntry, CoreEntryId, Trust};
 use crate::notebook::ItemId;
@@ -159,6 +160,18 @@ pub enum Refusal {
         /// How it ended.
         status: BoardStatus,
     },
+    /// Only a board that has ended is put away.
+    #[error("the board is active: complete or cancel it first")]
+    BoardActive,
+    /// Something keeps the board from being purged.
+    #[error("the board is kept: {}", crate::board::reasons(by))]
+    BoardKept {
+        /// All that does.
+        by: Vec<KeptBy>,
+    },
+    /// The board is gone for good.
+    #[error("the board was purged")]
+    BoardPurged,
     /// Something is not on the board.
     #[error("there is no {what} {id} on this board")]
     NotOnBoard {

@@ -2,7 +2,8 @@
 //!
 //! `fixtures/board-v<n>.events.jsonl` is a log in format `n`, one commit a line; `board-v<n>.snapshot.json` is the state
 //! that it folds to. `board-copy-v<n>` is the same for a board that was made from another, `board-small-v<n>` for one that
-//! says as little as can be said, `board-people-v<n>` for one that people steer. What is missing is written by
+//! says as little as can be said, `board-people-v<n>` for one that people steer, `board-retired-v<n>` for one that was put
+//! away and purged. What is missing is written by
 //!
 //! ```text
 //! CORK_WRITE_FIXTURES=1 cargo test -p corkboard-core --test board_format
@@ -29,8 +30,8 @@ use board_support::*;
 use corkboard_core::board::{
     ApprovalId, ApprovalVerdict, ArtifactId, ArtifactType, BoardCommand, BoardEdit, BoardEvent, BoardImage, BoardReply,
     BoardState, ChoiceId, DecisionId, DiscoveryId, DiscoveryType, FailurePolicy, ForkedFrom, NewArtifact, NewBoard,
-    NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, Outcome, ReviewStatus, TaskEdit,
-    TaskId, TaskResult, TaskStatus, TriggerRule, Unfinished,
+    NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, Outcome, RetainFor,
+    ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, TriggerRule, Unfinished,
 };
 use corkboard_core::{
     Actor, FORMAT_VERSION, FormatError, IdempotencyKey, Limits, Request, Revisioned, Role, Space, Stamp,
@@ -39,7 +40,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 const FIRST: u32 = 2;
-const KINDS: [&str; 4] = ["board", "board-copy", "board-small", "board-people"];
+const KINDS: [&str; 5] = ["board", "board-copy", "board-small", "board-people", "board-retired"];
 
 #[test]
 fn the_log_of_every_version_folds_to_its_snapshot() {
@@ -72,8 +73,8 @@ fn the_fixtures_hold_every_event_and_every_answer() {
         events.extend(commit.events.iter().map(event_name));
         replies.extend(commit.answered.iter().map(|(_, reply)| reply_name(reply)));
     }
-    assert_eq!(events.len(), 39, "{events:?}");
-    assert_eq!(replies.len(), 13, "{replies:?}");
+    assert_eq!(events.len(), 42, "{events:?}");
+    assert_eq!(replies.len(), 14, "{replies:?}");
 }
 
 #[test]
@@ -139,6 +140,7 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
     check(&events("ended"), "comment");
     check(&events("decision_judged"), "comment");
     check(&events("paused"), "comment");
+    check(&events("discarded"), "reason");
     check(&inner("nudge_injected", "nudge"), "expires_at");
     let of_image = |field: &str| -> Vec<Value> {
         let snapshots =
@@ -158,7 +160,10 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
         serde_json::from_slice::<Value>(&Fixture::read(kind, FORMAT_VERSION).snapshot).unwrap()["state"].clone()
     });
     check(&states, "orchestrator approvals nudges");
-    check(&states.map(|state| state["info"].clone()), "outcome ended_at comment forked_from paused");
+    check(
+        &states.map(|state| state["info"].clone()),
+        "outcome ended_at comment forked_from paused archived_at retain_until waived",
+    );
 }
 
 #[test]
@@ -239,6 +244,7 @@ impl Fixture {
                 write_if_missing("board", &ended(source));
                 write_if_missing("board-small", &small());
                 write_if_missing("board-people", &steered());
+                write_if_missing("board-retired", &retired());
             }
         });
         LazyLock::force(&WRITTEN);
@@ -524,6 +530,24 @@ fn steered() -> Desk {
     desk
 }
 
+/// A board that was put away in every way, and purged.
+fn retired() -> Desk {
+    let mut desk = Desk::new();
+    desk.tell(BoardCommand::Cancel { comment: None });
+    let archive = |retain| BoardCommand::Archive { retain };
+    let keyed = archive(RetainFor::Unsaid { ms: 5_000 });
+    let key = IdempotencyKey::new("away", &keyed, &Limits::default()).unwrap();
+    desk.request(&human(), &Request { command: keyed, if_rev: None, idempotency: Some(key) }).unwrap();
+    desk.pass(1_000);
+    desk.tell(BoardCommand::Discard { reason: None });
+    desk.pass(1_000);
+    desk.tell(archive(RetainFor::Said { ms: 9_000 }));
+    desk.pass(1_000);
+    desk.tell(BoardCommand::Discard { reason: Some("it was \"only\" a try".into()) });
+    desk.tell(BoardCommand::Purge);
+    desk
+}
+
 /// How long a nudge of these lasts.
 const LASTS: SignedDuration = SignedDuration::from_secs(20);
 
@@ -573,6 +597,9 @@ fn event_name(event: &BoardEvent) -> &'static str {
         BoardEvent::Paused { .. } => "paused",
         BoardEvent::Resumed => "resumed",
         BoardEvent::Ended { .. } => "ended",
+        BoardEvent::Archived { .. } => "archived",
+        BoardEvent::Discarded { .. } => "discarded",
+        BoardEvent::Purged => "purged",
         BoardEvent::LearningsExtracted { .. } => "learnings extracted",
         BoardEvent::PromotionBegun { .. } => "promotion begun",
         BoardEvent::LearningPromoted { .. } => "learning promoted",
@@ -598,6 +625,7 @@ fn reply_name(reply: &BoardReply) -> &'static str {
         BoardReply::Nudges(_) => "nudges",
         BoardReply::Tasks(_) => "tasks",
         BoardReply::Ended { .. } => "ended",
+        BoardReply::Retained { .. } => "retained",
         BoardReply::Promotion { .. } => "promotion",
         BoardReply::RollBack(_) => "roll-back",
         BoardReply::Done => "done",

@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use board_support::{BoardCommit, Desk, replay, scan, ticked};
 use corkboard_core::board::{
-    BoardAction, BoardCommand, BoardEvent, BoardImage, BoardReply, BoardState, ForkedFrom, NewBoard, NudgeTarget,
-    ReviewStatus, Task, TaskId, TaskStatus,
+    BoardAction, BoardCommand, BoardEvent, BoardImage, BoardReply, BoardState, BoardStatus, ForkedFrom, NewBoard,
+    NudgeTarget, ReviewStatus, Task, TaskId, TaskStatus,
 };
 use corkboard_core::{Actor, Limits, Refusal, Request, Revisioned, Role, Space, Stamp};
 use proptest::prelude::*;
@@ -346,6 +346,26 @@ proptest! {
     }
 
     #[test]
+    fn a_board_is_purged_only_when_nothing_keeps_it_and_nothing_comes_after(steps in steps()) {
+        each_step(&steps, |turn, desk| {
+            let status = |desk: &Desk| desk.state().info().unwrap().status;
+            let info = turn.before.state().info().unwrap();
+            if info.status == BoardStatus::Purged {
+                assert_eq!(desk.live, turn.before.live, "{:?} after the end", turn.command);
+            } else if status(desk) == BoardStatus::Purged {
+                let is_over = info.retain_until.is_some_and(|until| until <= desk.now);
+                assert!(info.status == BoardStatus::Archived && is_over && info.waived.is_some(), "{info:?}");
+                assert!(matches!(turn.command, BoardCommand::Purge) && turn.actor.role == Role::Human);
+            }
+            // Whoever has ended does not begin again.
+            if info.outcome.is_some() {
+                assert_ne!(status(desk), BoardStatus::Active);
+                assert_eq!(desk.state().info().unwrap().outcome, info.outcome);
+            }
+        });
+    }
+
+    #[test]
     fn whoever_may_not_do_a_thing_does_not(steps in steps()) {
         each_step(&steps, |turn, desk| {
             let Some(action) = turn.command.action() else { return };
@@ -396,7 +416,7 @@ fn is_arrow(was: &Task, is: &Task) -> bool {
 fn the_histories_reach_what_they_are_meant_to() {
     let mut runner = TestRunner::deterministic();
     let (mut events, mut refusals) = (BTreeMap::<String, u32>::new(), BTreeMap::<String, u32>::new());
-    for _ in 0..400 {
+    for _ in 0..800 {
         let steps = steps().new_tree(&mut runner).unwrap().current();
         let desk = each_step(&steps, |turn, _| {
             if let Err(refusal) = &turn.answer {
@@ -410,7 +430,7 @@ fn the_histories_reach_what_they_are_meant_to() {
         }
     }
     // Not reached: a copy of a board, an assigned review, a role given back.
-    assert_eq!(events.len(), 39 - 3, "{events:?}");
+    assert_eq!(events.len(), 42 - 3, "{events:?}");
     for needed in [
         "Fenced",
         "Cycle",
@@ -424,6 +444,9 @@ fn the_histories_reach_what_they_are_meant_to() {
         "AwaitsApproval",
         "NotForYou",
         "RoleDenied",
+        "BoardActive",
+        "BoardKept",
+        "BoardPurged",
     ] {
         assert!(refusals.contains_key(needed), "{needed} is not reached: {refusals:?}");
     }

@@ -9,7 +9,9 @@
 mod board_support;
 
 use board_support::{Desk, agent, at, id};
-use corkboard_core::board::{BoardStatus, ChoiceId, DecisionId, Hindrance, NewTask, NudgeId, TaskRef, TaskStatus};
+use corkboard_core::board::{
+    BoardStatus, ChoiceId, DecisionId, Hindrance, KeptBy, NewTask, NudgeId, TaskRef, TaskStatus,
+};
 use corkboard_core::{LimitName, Refusal, Role};
 
 #[test]
@@ -26,10 +28,16 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
         Hindrance::Reported { reason: Some("no answer".into()) },
         Hindrance::Reported { reason: None },
     ];
+    let all_that_keeps =
+        vec![KeptBy::NotArchived, KeptBy::Retention { until: at(0) }, KeptBy::Learnings, KeptBy::Promotion];
     let refusals = [
         Refusal::NoBoard,
         Refusal::BoardExists,
         Refusal::BoardEnded { status: BoardStatus::Cancelled },
+        Refusal::BoardActive,
+        Refusal::BoardKept { by: vec![KeptBy::Active] },
+        Refusal::BoardKept { by: all_that_keeps },
+        Refusal::BoardPurged,
         Refusal::NotOnBoard { what: "task", id: "T-9".into() },
         Refusal::UnknownMember { key: "x".into() },
         Refusal::DuplicateMember { key: "x".into() },
@@ -70,6 +78,10 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
     there is no such board
     the board exists already
     the board is cancelled: nothing on it changes any more
+    the board is active: complete or cancel it first
+    the board is kept: it has not ended
+    the board is kept: it is not archived; it is to be kept until 1970-01-01T00:00:00Z; what it taught was neither extracted nor waived; a learning is on its way into a memory core
+    the board was purged
     there is no task T-9 on this board
     "x" is neither a task's id (T-1) nor the key of a task in this batch
     two tasks of this batch have the key "x"

@@ -11,14 +11,14 @@ mod board_support;
 use board_support::*;
 use corkboard_core::board::{
     ApprovalVerdict, BoardAction, BoardCommand, BoardEdit, BoardImage, DecisionId, ForkedFrom, LearningId, NewArtifact,
-    NewBoard, NewDecision, NewDiscovery, NewNudge, NewTask, NudgePriority, NudgeTarget, ReviewStatus, TaskEdit,
-    TaskStatus, Unfinished, WhichLearnings,
+    NewBoard, NewDecision, NewDiscovery, NewNudge, NewTask, NudgePriority, NudgeTarget, RetainFor, ReviewStatus,
+    TaskEdit, TaskStatus, Unfinished, WhichLearnings,
 };
 use corkboard_core::knowledge::CoreEntryId;
 use corkboard_core::{Refusal, Role};
 
 /// Who may do what, written down once more by hand: orchestrator, worker, reviewer, observer, human, admin.
-const ALLOWED: [(BoardAction, [u8; 6]); 22] = [
+const ALLOWED: [(BoardAction, [u8; 6]); 24] = [
     (BoardAction::Create, [1, 0, 0, 0, 1, 1]),
     (BoardAction::Edit, [1, 0, 0, 0, 1, 1]),
     (BoardAction::AddTasks, [1, 0, 0, 0, 1, 1]),
@@ -30,6 +30,8 @@ const ALLOWED: [(BoardAction, [u8; 6]); 22] = [
     (BoardAction::Choose, [1, 0, 0, 0, 1, 1]),
     (BoardAction::Orchestrate, [1, 0, 0, 0, 1, 1]),
     (BoardAction::End, [1, 0, 0, 0, 1, 1]),
+    (BoardAction::Archive, [1, 0, 0, 0, 1, 1]),
+    (BoardAction::Purge, [0, 0, 0, 0, 1, 1]),
     (BoardAction::Pause, [1, 0, 0, 0, 1, 1]),
     (BoardAction::Work, [1, 1, 0, 0, 1, 1]),
     (BoardAction::TakeTask, [1, 0, 0, 0, 1, 1]),
@@ -133,6 +135,9 @@ fn commands(desk: &Desk) -> Vec<(BoardAction, BoardCommand)> {
         (Does::Orchestrate, BoardCommand::AsOrchestrator { epoch: 1, command: Box::new(BoardCommand::Tick) }),
         (Does::End, BoardCommand::Complete { comment: None, unfinished: Unfinished::Cancel }),
         (Does::End, BoardCommand::Cancel { comment: None }),
+        (Does::Archive, BoardCommand::Archive { retain: RetainFor::Said { ms: 1 } }),
+        (Does::Archive, BoardCommand::Discard { reason: None }),
+        (Does::Purge, BoardCommand::Purge),
         (Does::Pause, BoardCommand::Pause { comment: None }),
         (Does::Pause, BoardCommand::Resume),
         (Does::Work, claim_next()),

@@ -232,6 +232,9 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         Refusal::NoBoard
         | Refusal::BoardExists
         | Refusal::BoardEnded { .. }
+        | Refusal::BoardActive
+        | Refusal::BoardKept { .. }
+        | Refusal::BoardPurged
         | Refusal::NotOnBoard { .. }
         | Refusal::UnknownMember { .. }
         | Refusal::DuplicateMember { .. }

@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use corkboard_core::agent::{AgentCommand, AgentState};
-use corkboard_core::board::{BoardCommand, BoardState};
+use corkboard_core::board::{BoardCommand, BoardState, Lifetime};
 use corkboard_core::knowledge::{CoreCommand, CoreState};
 use corkboard_core::{Actor, AgentId, BoardId, CoreId, Request, Space, SpaceId, SpaceKind, Usage};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
@@ -61,8 +62,11 @@ pub struct BoardSummary {
     pub board: BoardId,
     /// The revision it is at.
     pub rev: u64,
-    /// Its name, goal, status and a few counts.
+    /// Its name, goal, status, when it last changed, and a few counts.
     pub summary: serde_json::Value,
+    /// Since when nothing has happened on it, if it is active and that is longer than [`Options::idle_after`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_since: Option<Timestamp>,
 }
 
 impl Corkboard {
@@ -132,10 +136,12 @@ impl Corkboard {
     /// The boards in this store, in the order of their ids, after the given one.
     pub async fn boards(&self, after: Option<&BoardId>, limit: usize) -> Result<Vec<BoardSummary>> {
         let after = after.map(SpaceId::board);
-        let listed = self.list(SpaceKind::Board, after.as_ref(), limit).await?;
+        let (listed, now) = (self.list(SpaceKind::Board, after.as_ref(), limit).await?, self.time());
         let boards = listed.into_iter().filter_map(|listed| {
             let summary = serde_json::from_slice(&listed.summary).unwrap_or_default();
-            Some(BoardSummary { board: listed.space.as_board()?, rev: listed.head.rev, summary })
+            let lifetime = serde_json::from_slice::<Lifetime>(&listed.summary).ok();
+            let idle_since = lifetime.and_then(|lifetime| self.idle_since(&lifetime, now));
+            Some(BoardSummary { board: listed.space.as_board()?, rev: listed.head.rev, summary, idle_since })
         });
         Ok(boards.collect())
     }
@@ -271,6 +277,11 @@ impl Corkboard {
     pub async fn check(&self) -> Result<Vec<String>> {
         self.check_open()?;
         Ok(self.inner.store.check().await?)
+    }
+
+    /// The time by which boards are judged.
+    pub(crate) fn time(&self) -> Timestamp {
+        self.inner.boards.time()
     }
 
     fn check_open(&self) -> Result<()> {

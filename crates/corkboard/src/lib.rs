@@ -39,6 +39,7 @@ mod clock;
 mod corkboard;
 mod engine;
 mod error;
+mod garbage;
 mod ids;
 mod knowledge;
 mod memory;
@@ -71,6 +72,7 @@ pub use corkboard_core::{
 };
 pub use engine::{Watch, Watched};
 pub use error::{Error, ErrorKind};
+pub use garbage::{Garbage, GarbageBoard, GarbageFate};
 pub use knowledge::{
     Core, CoreEntries, CoreHit, CorePage, CoreSearch, CoreStats, CoreSummary, CoreWatch, Show, Withdrawn,
 };

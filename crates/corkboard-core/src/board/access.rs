@@ -32,6 +32,10 @@ pub enum BoardAction {
     Orchestrate,
     /// To complete or cancel the board.
     End,
+    /// To put the board away, with what it taught or without.
+    Archive,
+    /// To let go of the board for good.
+    Purge,
     /// To stop the clock of the board, and to let it run again.
     Pause,
     /// To take a task and to work on it.
@@ -57,7 +61,7 @@ pub enum BoardAction {
 }
 
 /// What can be done, in words that follow "may not", and by whom. What is not here is denied.
-const TABLE: [(BoardAction, &str, &[Role]); 22] = [
+const TABLE: [(BoardAction, &str, &[Role]); 24] = [
     (BoardAction::Create, "make a board", &[Orchestrator, Human, Admin]),
     (BoardAction::Edit, "edit the board", &[Orchestrator, Human, Admin]),
     (BoardAction::AddTasks, "add tasks, choices or dependencies", &[Orchestrator, Human, Admin]),
@@ -69,6 +73,8 @@ const TABLE: [(BoardAction, &str, &[Role]); 22] = [
     (BoardAction::Choose, "choose a branch", &[Orchestrator, Human, Admin]),
     (BoardAction::Orchestrate, "be the orchestrator", &[Orchestrator, Human, Admin]),
     (BoardAction::End, "complete or cancel the board", &[Orchestrator, Human, Admin]),
+    (BoardAction::Archive, "archive or discard the board", &[Orchestrator, Human, Admin]),
+    (BoardAction::Purge, "purge the board", &[Human, Admin]),
     (BoardAction::Pause, "pause or resume the board", &[Orchestrator, Human, Admin]),
     (BoardAction::Work, "work on a task", &[Orchestrator, Worker, Human, Admin]),
     (BoardAction::TakeTask, "take a task from its holder", &[Orchestrator, Human, Admin]),
@@ -132,6 +138,8 @@ impl BoardCommand {
             | Self::ReleaseOrchestrator { .. }
             | Self::AsOrchestrator { .. } => BoardAction::Orchestrate,
             Self::Complete { .. } | Self::Cancel { .. } => BoardAction::End,
+            Self::Archive { .. } | Self::Discard { .. } => BoardAction::Archive,
+            Self::Purge => BoardAction::Purge,
             Self::Pause { .. } | Self::Resume => BoardAction::Pause,
             Self::Claim { .. } | Self::Heartbeat { .. } | Self::CompleteTask { .. } | Self::FailTask { .. } => {
                 BoardAction::Work

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::{
     Approval, BoardEvent, BoardInfo, BoardState, BoardStatus, Cancellation, Extraction, Lease, Pause, Receipt,
-    ReviewStatus, SetbackKind, Task, TaskId, TaskRef, TaskStatus,
+    ReviewStatus, SetbackKind, Task, TaskId, TaskRef, TaskStatus, Waiver,
 };
 use crate::FormatError;
 use crate::space::{Stamp, misfit};
@@ -184,6 +184,14 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
                 info.comment = comment.clone();
             })?;
         }
+        BoardEvent::Archived { retain_until } => state.change_info(stamp, |info| {
+            info.archive(*retain_until, stamp);
+        })?,
+        BoardEvent::Discarded { reason } => state.change_info(stamp, |info| {
+            info.archive(stamp.at, stamp);
+            info.waived = Some(Waiver { by: stamp.principal.into(), at: stamp.at, reason: reason.clone() });
+        })?,
+        BoardEvent::Purged => state.change_info(stamp, |info| info.status = BoardStatus::Purged)?,
         BoardEvent::LearningsExtracted { candidates } => state.change_info(stamp, |info| {
             let (at, by, candidates) = (stamp.at, stamp.principal.into(), *candidates);
             info.learnings_extracted = Some(Extraction { at, by, candidates });

@@ -144,6 +144,18 @@ pub enum BoardCommand {
         /// Why.
         comment: Option<String>,
     },
+    /// Puts a board that has ended away, to be read for a while. Again: changes for how long.
+    Archive {
+        /// For how long it is kept at least.
+        retain: RetainFor,
+    },
+    /// Archives a board that has ended, gives up what it taught, and lets it be purged at once.
+    Discard {
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Lets go of a board for good, if nothing keeps it. Whoever decides that deletes its space then.
+    Purge,
     /// Takes a task to work on it: a named one, or the next that is ready.
     Claim {
         /// Which; none: what is assigned to the caller, then the first by priority and age.
@@ -300,6 +312,22 @@ pub enum Unfinished {
     Cancel,
 }
 
+/// For how long an archived board is kept at least, from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetainFor {
+    /// Nothing was said: what was said before holds, otherwise this.
+    Unsaid {
+        /// How long.
+        ms: u64,
+    },
+    /// So long.
+    Said {
+        /// How long.
+        ms: u64,
+    },
+}
+
 /// A board to be made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -410,6 +438,11 @@ pub enum BoardReply {
     },
     /// To `RollBackLearnings`: those that are on their way out.
     RollBack(Vec<LearningId>),
+    /// To `Archive` and `Discard`.
+    Retained {
+        /// Until when it is kept at least.
+        until: Timestamp,
+    },
     /// To everything else.
     Done,
 }

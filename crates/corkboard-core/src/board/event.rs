@@ -290,6 +290,19 @@ pub enum BoardEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<Arc<str>>,
     },
+    /// The board was put away, to be read for a while; or for how long that is changed.
+    Archived {
+        /// Until when it is kept at least.
+        retain_until: Timestamp,
+    },
+    /// The board was put away, what it taught was given up, and nothing keeps it any more.
+    Discarded {
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<Arc<str>>,
+    },
+    /// The board is gone for good. Nothing comes after it but the end of its space.
+    Purged,
     /// Somebody looked for what the board taught, after its end.
     LearningsExtracted {
         /// How many learnings were found.
@@ -394,6 +407,9 @@ impl BoardEvent {
             | Self::Paused { .. }
             | Self::Resumed
             | Self::Ended { .. }
+            | Self::Archived { .. }
+            | Self::Discarded { .. }
+            | Self::Purged
             | Self::LearningsExtracted { .. }
             | Self::PromotionBegun { .. }
             | Self::LearningPromoted { .. }

@@ -57,8 +57,7 @@ impl BoardImage {
         // What was promoted is the other board's; what was refused is refused here too.
         self.learnings.retain(|verdict| matches!(verdict.state, LearningState::Refused { .. }));
         if let Some(info) = &mut self.info {
-            let info = Arc::make_mut(info);
-            (info.paused, info.learnings_extracted) = (None, None);
+            Arc::make_mut(info).renew();
         }
         for task in &mut self.tasks {
             let task = Arc::make_mut(task);

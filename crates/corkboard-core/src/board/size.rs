@@ -34,6 +34,7 @@ impl BoardCommand {
             | Self::Cancel { comment }
             | Self::Judge { comment, .. }
             | Self::Pause { comment }
+            | Self::Discard { reason: comment }
             | Self::SetStatus { reason: comment, .. } => text(comment),
             Self::InjectNudge(nudge) => nudge.message.len(),
             Self::DeliverNudges { nudges } | Self::AcknowledgeNudges { nudges } => NAMED * nudges.len(),
@@ -76,6 +77,8 @@ impl BoardCommand {
             | Self::Heartbeat { .. }
             | Self::Release { .. }
             | Self::Fork { .. }
+            | Self::Archive { .. }
+            | Self::Purge
             | Self::Resume
             | Self::ExtractLearnings
             | Self::FinishPromotion { .. }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use corkboard_core::board::{
     ApprovalVerdict, BoardAction, BoardCommand, BoardEdit, BoardState, ChoiceId, DecisionId, FailurePolicy,
-    NewArtifact, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, ReviewStatus, Task,
-    TaskEdit, TaskId, TaskRef, TaskResult, TaskStatus, TriggerRule, Unfinished,
+    NewArtifact, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, RetainFor,
+    ReviewStatus, Task, TaskEdit, TaskId, TaskRef, TaskResult, TaskStatus, TriggerRule, Unfinished,
 };
 use corkboard_core::{Actor, Role};
 use jiff::{SignedDuration, Timestamp};
@@ -63,6 +63,9 @@ pub(crate) enum Action {
     Acknowledge(Index),
     Tick,
     End,
+    Archive(RetainFor),
+    Discard,
+    Purge,
 }
 
 /// Which epoch is sent along.
@@ -78,10 +81,13 @@ pub(crate) const AGENTS: [&str; 3] = ["ann", "bob", "cat"];
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     let begin =
         batch(2..7).prop_map(|action| Step { pass_ms: 0, actor: named("hugo", Role::Human), by_holder: false, action });
-    (begin, prop::collection::vec(step(), 1..60)).prop_map(|(begin, rest)| [vec![begin], rest].concat())
+    // Now and then it goes on to the end of its life.
+    let end = prop::option::weighted(0.3, prop::collection::vec(step(ending()), 1..12));
+    (begin, prop::collection::vec(step(action()), 1..60), end)
+        .prop_map(|(begin, rest, end)| [vec![begin], rest, end.unwrap_or_default()].concat())
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step(action: impl Strategy<Value = Action>) -> impl Strategy<Value = Step> {
     let actor = prop_oneof![
         6 => select(&AGENTS[..]).prop_map(|name| named(name, Role::Worker)),
         2 => Just(named("hugo", Role::Human)),
@@ -89,8 +95,23 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(named("rita", Role::Reviewer)),
     ];
     let pass = prop_oneof![6 => Just(0), 4 => 1..2_000i64, 2 => 2_000..20_000i64, 1 => 20_000..90_000i64];
-    let step = (pass, actor, prop::bool::weighted(0.8), action());
+    let step = (pass, actor, prop::bool::weighted(0.8), action);
     step.prop_map(|(pass_ms, actor, by_holder, action)| Step { pass_ms, actor, by_holder, action })
+}
+
+fn ending() -> impl Strategy<Value = Action> {
+    let retain = prop_oneof![
+        (0..60_000u64).prop_map(|ms| RetainFor::Unsaid { ms }),
+        (0..60_000u64).prop_map(|ms| RetainFor::Said { ms }),
+    ];
+    prop_oneof![
+        4 => Just(Action::End),
+        3 => retain.prop_map(Action::Archive),
+        3 => Just(Action::Discard),
+        4 => Just(Action::Purge),
+        1 => Just(Action::Tick),
+        1 => action(),
+    ]
 }
 
 fn action() -> impl Strategy<Value = Action> {
@@ -388,6 +409,9 @@ impl Action {
             },
             Self::Tick => BoardCommand::Tick,
             Self::End => BoardCommand::Complete { comment: None, unfinished: Unfinished::Cancel },
+            Self::Archive(retain) => BoardCommand::Archive { retain: *retain },
+            Self::Discard => BoardCommand::Discard { reason: None },
+            Self::Purge => BoardCommand::Purge,
         }
     }
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use corkboard_core::Space;
 use corkboard_core::board::{
-    BoardState, CancelReason, DecisionId, FailurePolicy, Fate, Hindrance, NudgeTarget, Receipt, Tally, Task, TaskId,
-    TaskStatus, TriggerRule, Verdict,
+    BoardState, BoardStatus, CancelReason, DecisionId, FailurePolicy, Fate, Hindrance, Lifetime, NudgeTarget, Receipt,
+    Tally, Task, TaskId, TaskStatus, TriggerRule, Verdict,
 };
 
 /// Larger boards would take too long.
@@ -43,7 +43,12 @@ pub(crate) fn check(state: &BoardState) {
         + state.nudges().map(|it| it.bytes()).sum::<u64>();
     check_people(state);
     assert_eq!(state.usage().bytes, bytes);
-    assert!(state.summary().len() < 4096, "{}", state.summary());
+    let summary = state.summary(jiff::Timestamp::UNIX_EPOCH);
+    assert!(summary.len() < 4096, "{summary}");
+    if state.info().is_some() {
+        let read: Lifetime = serde_json::from_str(&summary).unwrap();
+        assert_eq!(Some(read), state.lifetime(Some(jiff::Timestamp::UNIX_EPOCH)));
+    }
 }
 
 /// What was said of decisions and to agents fits together.
@@ -124,8 +129,8 @@ fn check_views(state: &BoardState, tasks: &[&Task]) {
     let leases = tasks.iter().filter_map(|task| task.claim.as_ref()).chain(state.orchestrator());
     let nudges = state.nudges().filter(|nudge| nudge.is_open()).filter_map(|nudge| nudge.expires_at);
     let due = leases.map(|lease| lease.deadline).chain(tasks.iter().filter_map(|task| task.not_before)).chain(nudges);
-    let is_paused = state.info().is_some_and(|info| info.paused.is_some());
-    assert_eq!(state.next_due(), due.min().filter(|_| !is_paused));
+    let is_still = state.info().is_some_and(|info| info.paused.is_some() || info.status == BoardStatus::Purged);
+    assert_eq!(state.next_due(), due.min().filter(|_| !is_still));
 }
 
 fn check_task(state: &BoardState, task: &Task) {

@@ -10,6 +10,7 @@ mod graph;
 mod history;
 mod hold;
 mod keep;
+mod lifetime;
 mod observer;
 mod orchestrate;
 mod orchestrator;

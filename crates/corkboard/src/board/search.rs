@@ -46,7 +46,7 @@ impl<'a> IntoFuture for BoardSearch<'a> {
             let Self { board, query, limit } = self;
             let query = checked_query(query, &board.engine.options.limits)?;
             let found = board.engine.search(&board.slot, move |state, index| hits(state, index, &query, limit)).await?;
-            Ok(found.ok_or(Refusal::NoBoard)?)
+            Ok(found?)
         })
     }
 }
@@ -158,15 +158,15 @@ fn lines<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The best hits, or nothing if there is no board.
+/// The best hits.
 fn hits(
     current: &Revisioned<BoardState>,
     index: &Index<BoardItem>,
     query: &Query,
     limit: usize,
-) -> Option<Vec<BoardHit>> {
+) -> std::result::Result<Vec<BoardHit>, Refusal> {
     let state = &current.state;
-    state.info()?;
+    state.readable()?;
     // Of an artifact the newest version stands for all.
     let is_newest = |item: &BoardItem| match item {
         BoardItem::Artifact(id) => {
@@ -175,7 +175,7 @@ fn hits(
         _ => true,
     };
     let ranked = index.search(query, limit, is_newest);
-    Some(ranked.into_iter().filter_map(|(item, score)| hit(state, item, score, query)).collect())
+    Ok(ranked.into_iter().filter_map(|(item, score)| hit(state, item, score, query)).collect())
 }
 
 fn hit(state: &BoardState, id: BoardItem, score: f32, query: &Query) -> Option<BoardHit> {

@@ -23,7 +23,7 @@ fn advice(refusal: &Refusal, context: &ToolContext) -> Option<String> {
     let own = context.actor.as_ref().map_or(context.agent.as_str(), |actor| actor.principal.as_str());
     Some(match refusal {
         Refusal::NoBoard => "Check the board's id, or make one by create_board".into(),
-        Refusal::BoardEnded { .. } => "Stop: there is nothing more to do on it".into(),
+        Refusal::BoardEnded { .. } | Refusal::BoardPurged => "Stop: there is nothing more to do on it".into(),
         Refusal::NotOnBoard { what, .. } => format!("Use the id of a {what} as board_status and board_context show it"),
         Refusal::TaskMove { task, from, .. } => match from {
             TaskStatus::Pending | TaskStatus::Assigned => {

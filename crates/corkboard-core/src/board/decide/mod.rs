@@ -8,6 +8,7 @@ mod consequences;
 mod forks;
 mod graph;
 mod learnings;
+mod lifetime;
 mod moves;
 mod people;
 mod records;
@@ -46,6 +47,9 @@ pub(super) fn decide(
 
 /// What happens at that time because nobody did anything.
 pub(super) fn expire(state: &BoardState, now: Timestamp) -> Vec<BoardEvent> {
+    if state.info().is_some_and(|info| info.status == BoardStatus::Purged) {
+        return Vec::new();
+    }
     let due: Vec<Due> = state.views.due(state.clock(now)).collect();
     if due.is_empty() {
         return Vec::new();
@@ -72,9 +76,15 @@ impl Draft<'_> {
             self.check_role(action)?;
         }
         match command {
+            BoardCommand::Tick => return Ok(BoardReply::Done),
+            BoardCommand::Purge => return self.purge(),
+            _ => self.check_not_purged()?,
+        }
+        match command {
             BoardCommand::Create(board) => return self.create(board),
             BoardCommand::Fork { image, from } => return self.fork(image, from),
-            BoardCommand::Tick => return Ok(BoardReply::Done),
+            BoardCommand::Archive { retain } => return self.archive(*retain),
+            BoardCommand::Discard { reason } => return self.discard(reason.as_deref()),
             // Whoever ran a board that has ended holds nothing any more, and may learn from it all the same.
             BoardCommand::AsOrchestrator { command, .. } if command.is_about_learnings() && !self.is_active() => {
                 return self.decide(command);
@@ -84,7 +94,12 @@ impl Draft<'_> {
         }
         self.check_orchestrator(command)?;
         match command {
-            BoardCommand::Create(_) | BoardCommand::Fork { .. } | BoardCommand::Tick => Ok(BoardReply::Done),
+            BoardCommand::Create(_)
+            | BoardCommand::Fork { .. }
+            | BoardCommand::Tick
+            | BoardCommand::Archive { .. }
+            | BoardCommand::Discard { .. }
+            | BoardCommand::Purge => Ok(BoardReply::Done),
             BoardCommand::Edit { edit, if_version } => self.edit(edit, *if_version),
             BoardCommand::AddTasks { tasks, choices } => self.add_tasks(tasks, choices),
             BoardCommand::AddDependency { task, on } => self.add_dependency(*task, *on),

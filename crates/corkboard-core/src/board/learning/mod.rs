@@ -10,10 +10,8 @@ mod setback;
 mod verdict;
 
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use candidate::{LearningCandidate, LearningSource};
@@ -23,17 +21,6 @@ pub use verdict::{LearningState, LearningVerdict, Promotion, RollBack};
 
 use crate::MemoryKind;
 use crate::knowledge::Trust;
-
-/// That somebody looked for what a board taught, after its end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Extraction {
-    /// When.
-    pub at: Timestamp,
-    /// By whom.
-    pub by: Arc<str>,
-    /// How many learnings were found.
-    pub candidates: u64,
-}
 
 /// What whoever promotes a learning wants to have otherwise. What is none stays.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
