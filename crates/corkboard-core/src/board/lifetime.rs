@@ -137,11 +137,6 @@ impl BoardState {
         let info = self.info().ok_or(Refusal::NoBoard)?;
         if info.status == BoardStatus::Purged { Err(Refusal::BoardPurged) } else { Ok(info) }
     }
-
-    /// Whether a learning is on its way into a memory core.
-    pub fn has_open_promotion(&self) -> bool {
-        false
-    }
 }
 
 impl fmt::Display for KeptBy {

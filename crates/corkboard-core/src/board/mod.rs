@@ -13,6 +13,7 @@ mod image;
 mod info;
 mod item;
 mod kept;
+mod learning;
 mod lease;
 mod lifetime;
 mod new_task;
@@ -48,6 +49,10 @@ pub(crate) use id::{Numbered, numbered};
 pub use image::BoardImage;
 pub use info::{BoardInfo, BoardStatus, ForkedFrom, Outcome, Pause};
 pub use item::BoardItem;
+pub use learning::{
+    LearningCandidate, LearningChanges, LearningId, LearningSource, LearningState, LearningVerdict, NoLearningId,
+    Promotion, RollBack, Setback, SetbackKind, WhichLearnings,
+};
 pub use lease::Lease;
 pub(crate) use lifetime::reasons;
 pub use lifetime::{Extraction, KeptBy, Learnings, Lifetime, Waiver};
@@ -82,6 +87,10 @@ pub struct BoardState {
     /// Those of them that are still to be shown to somebody.
     open_nudges: OrdSet<(Reverse<NudgePriority>, NudgeId)>,
     contributions: OrdMap<(Arc<str>, &'static str), Arc<Contribution>>,
+    /// What became of learnings.
+    learnings: OrdMap<LearningId, Arc<LearningVerdict>>,
+    /// Those of them of which something was begun with a core and is not finished.
+    open_learnings: OrdSet<LearningId>,
     /// Who is the orchestrator.
     orchestrator: Option<Lease>,
     /// The last epoch given to an orchestrator.
@@ -155,6 +164,12 @@ impl BoardState {
     pub fn clock(&self, now: Timestamp) -> Timestamp {
         let paused = self.info().and_then(|info| info.paused.as_ref());
         paused.map_or(now, |pause| pause.since.min(now))
+    }
+
+    /// When something on the board expires next. While it is paused nothing does, and nothing more once it is purged.
+    pub fn next_expiry(&self) -> Option<Timestamp> {
+        let is_still = |info: &BoardInfo| info.paused.is_some() || info.status == BoardStatus::Purged;
+        self.views.next_due().filter(|_| !self.info().is_some_and(is_still))
     }
 
     /// The decision with that id.
@@ -249,9 +264,7 @@ impl Space for BoardState {
     }
 
     fn next_due(&self) -> Option<Timestamp> {
-        // While the board is paused nothing becomes due, and nothing more once it is purged.
-        let is_still = |info: &BoardInfo| info.paused.is_some() || info.status == BoardStatus::Purged;
-        self.views.next_due().filter(|_| !self.info().is_some_and(is_still))
+        self.next_expiry().into_iter().chain(self.learnings_due()).min()
     }
 
     fn summary(&self, changed_at: Timestamp) -> String {
@@ -260,7 +273,7 @@ impl Space for BoardState {
 
     fn usage(&self) -> Usage {
         let records = self.decisions.len() + self.discoveries.len() + self.artifacts.len() + self.choices.len();
-        let records = records + self.approvals.len() + self.nudges.len();
+        let records = records + self.approvals.len() + self.nudges.len() + self.learnings.len();
         Usage { entries: (self.nodes.len() + records) as u64, scopes: 0, bytes: self.bytes }
     }
 }

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use corkboard_core::board::{BoardCommand, BoardReply, BoardState, BoardStatus, Claimed, TaskId};
-use corkboard_core::{AgentId, Refusal, Revisioned, Space};
+use corkboard_core::{AgentId, Refusal, Revisioned};
 use tokio::time::Instant;
 
 use super::orchestrate::milliseconds;
@@ -114,10 +114,10 @@ fn is_worth_asking(
     Ok(!matches!(found, Ok(None)))
 }
 
-/// When something on the board is due: just after that, it has happened.
+/// When something on the board expires: just after that, it has happened.
 pub(super) fn due_at(view: &BoardView) -> Instant {
     const MOMENT: Duration = Duration::from_millis(1);
-    let due = view.state().next_due().map(|due| due.duration_since(view.at()));
+    let due = view.state().next_expiry().map(|due| due.duration_since(view.at()));
     let due = due.map_or(LONGEST, |due| Duration::try_from(due).unwrap_or_default() + MOMENT);
     Instant::now() + due.min(LONGEST)
 }

@@ -10,6 +10,7 @@ mod graph;
 mod history;
 mod hold;
 mod keep;
+mod learnings;
 mod lifetime;
 mod observer;
 mod orchestrate;
@@ -25,9 +26,11 @@ use std::any::Any;
 use std::sync::Arc;
 
 use corkboard_core::board::{BoardCommand, BoardReply, BoardState, TaskId};
-use corkboard_core::{Actor, BoardId, IdempotencyKey, Request, SpaceId, Usage};
+use corkboard_core::knowledge::CoreState;
+use corkboard_core::{Actor, BoardId, CoreId, IdempotencyKey, Request, SpaceId, Usage};
 
 use crate::engine::{Answer, Asked, Engine, Slot, Watch};
+use crate::knowledge::Core;
 use crate::options::Options;
 use crate::{Error, Result};
 
@@ -39,6 +42,9 @@ pub use document::{AgentContribution, BoardDocument, Edge, EdgeType, TaskDocumen
 pub use fork::Fork;
 pub use graph::GraphFormat;
 pub use hold::Claim;
+pub use learnings::{
+    AuthorRollBack, BoardRolledBack, CoreRolledBack, PromoteLearning, PromotedLearning, RollBackAuthor,
+};
 pub(crate) use observer::BoardObserver;
 pub use orchestrate::Orchestrating;
 pub use orchestrator::{Orchestrate, Orchestrator};
@@ -54,6 +60,8 @@ pub struct Board {
     id: BoardId,
     actor: Actor,
     engine: Arc<Engine<BoardState>>,
+    /// The memory cores of the same store.
+    cores: Arc<Engine<CoreState>>,
     slot: Arc<Slot<BoardState>>,
     if_rev: Option<u64>,
     idempotency_key: Option<String>,
@@ -62,7 +70,7 @@ pub struct Board {
     /// The task and the epoch of the claim that its commands are sent under.
     claim: Option<(TaskId, u64)>,
     /// What ticks and flushes goes on for as long as there are handles.
-    _corkboard: Arc<dyn Any + Send + Sync>,
+    corkboard: Arc<dyn Any + Send + Sync>,
 }
 
 impl Board {
@@ -70,6 +78,7 @@ impl Board {
         id: BoardId,
         actor: Actor,
         engine: Arc<Engine<BoardState>>,
+        cores: Arc<Engine<CoreState>>,
         corkboard: Arc<dyn Any + Send + Sync>,
     ) -> Self {
         let slot = engine.slot(&SpaceId::board(&id));
@@ -77,12 +86,13 @@ impl Board {
             id,
             actor,
             engine,
+            cores,
             slot,
             if_rev: None,
             idempotency_key: None,
             orchestrator: None,
             claim: None,
-            _corkboard: corkboard,
+            corkboard,
         }
     }
 
@@ -137,6 +147,11 @@ impl Board {
     /// Every revision from the last that the caller has seen: 0 stands for the beginning.
     pub async fn watch(&self, from_rev: u64) -> Result<BoardWatch> {
         self.engine.watch(self.slot.clone(), from_rev).await
+    }
+
+    /// A memory core of the same store, in the name of this handle's actor.
+    pub(crate) fn core_of(&self, id: CoreId) -> Core {
+        Core::new(id, self.actor.clone(), self.cores.clone(), self.corkboard.clone())
     }
 
     pub(crate) fn options(&self) -> &Options {

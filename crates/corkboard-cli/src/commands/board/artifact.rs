@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::show::{artifacts, newest_artifacts};
 use crate::board::{BoardConditions, Moment};
 use crate::exit::Failure;
+use crate::knowledge::TrustName;
 use crate::session::Session;
 
 /// Record something that was made
@@ -59,6 +60,10 @@ pub(crate) struct Artifact {
     /// How many bytes it must have
     #[arg(long, value_name = "BYTES")]
     size: Option<u64>,
+
+    /// How far it may be trusted [default: own]
+    #[arg(long, value_name = "TRUST")]
+    trust: Option<TrustName>,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -137,6 +142,7 @@ impl Artifact {
             checksum: self.checksum,
             size: self.size,
             content,
+            trust: self.trust.map(Into::into),
         };
         let (id, version) = board.record_artifact(artifact).in_folder(".").await?;
         session.output.answer(&Answer { id, version }, || id.to_string())
