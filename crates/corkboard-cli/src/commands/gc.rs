@@ -60,16 +60,19 @@ async fn purge(session: &Session, garbage: &Garbage, purged: &mut Vec<String>) -
     // What is on its way into a core is finished by purging, and then keeps the board no longer.
     let is_meant = |board: &&GarbageBoard| board.fate == GarbageFate::Purge || board.kept_by == [KeptBy::Promotion];
     let meant: Vec<&GarbageBoard> = garbage.boards.iter().filter(is_meant).collect();
+    let mut done = Ok(());
     for (place, board) in meant.iter().enumerate() {
         line.tell_count("purging", place as u64, meant.len() as u64, "boards");
         match session.board.purge(board.board.as_str()).await {
             Ok(()) => purged.push(board.board.to_string()),
             // Somebody else was faster, or thought better of it meanwhile.
             Err(Error::Refused(Refusal::NoBoard | Refusal::BoardKept { .. })) => {}
+            // One that cannot be read does not keep the others.
+            Err(error @ (Error::Damaged { .. } | Error::NewerFormat { .. })) => done = done.and(Err(error.into())),
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(())
+    done
 }
 
 fn of(garbage: &Garbage, fate: GarbageFate) -> impl Iterator<Item = &GarbageBoard> {
