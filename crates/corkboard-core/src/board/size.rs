@@ -2,7 +2,9 @@
 
 use alloc::string::String;
 
-use super::{BoardCommand, BoardEdit, NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery, NewTask, TaskRef};
+use super::{
+    BoardCommand, BoardEdit, CoreRef, NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery, NewTask, TaskRef,
+};
 
 /// What naming a task costs.
 const NAMED: usize = 8;
@@ -12,10 +14,8 @@ impl BoardCommand {
     /// state.
     pub(super) fn bytes(&self) -> u64 {
         let bytes = match self {
-            Self::Create(board) => {
-                let NewBoard { name, goal, constraints, memory_core_refs, on_failure: _ } = board;
-                name.len() + goal.len() + all(constraints) + all(memory_core_refs)
-            }
+            Self::Create(board) => board_bytes(board),
+            Self::CreateWithTasks { board, tasks } => board_bytes(board) + tasks.iter().map(task_bytes).sum::<usize>(),
             Self::Edit { edit, .. } => {
                 let BoardEdit { name, goal, constraints, memory_core_refs, on_failure: _ } = edit;
                 let lists = [constraints, memory_core_refs].into_iter().flatten().map(|list| all(list)).sum::<usize>();
@@ -76,6 +76,12 @@ fn text(text: &Option<String>) -> usize {
 
 fn all(texts: &[String]) -> usize {
     texts.iter().map(String::len).sum()
+}
+
+fn board_bytes(board: &NewBoard) -> usize {
+    let NewBoard { name, goal, constraints, memory_core_refs, on_failure: _, drawn, pattern } = board;
+    let drawn = drawn.iter().chain(pattern).map(CoreRef::bytes).sum::<usize>();
+    name.len() + goal.len() + all(constraints) + all(memory_core_refs) + drawn
 }
 
 fn task_bytes(task: &NewTask) -> usize {

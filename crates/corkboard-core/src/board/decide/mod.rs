@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::views::Due;
-use super::{BoardCommand, BoardEvent, BoardInfo, BoardReply, BoardState, BoardStatus, Task, TaskId};
+use super::{BoardAction, BoardCommand, BoardEvent, BoardInfo, BoardReply, BoardState, BoardStatus, Task, TaskId};
 use crate::space::{Decision as Decided, Space};
 use crate::{Actor, AgentId, Context, LimitName, LimitWarning, Limits, Refusal, Role};
 
@@ -69,13 +69,22 @@ impl Draft<'_> {
         }
         match command {
             BoardCommand::Create(board) => return self.create(board),
+            BoardCommand::CreateWithTasks { board, tasks } => {
+                // Who may make a board may not for that reason add tasks to it.
+                self.check_role(BoardAction::AddTasks)?;
+                self.create(board)?;
+                return self.add_tasks(tasks, &[]);
+            }
             BoardCommand::Fork { image, from } => return self.fork(image, from),
             BoardCommand::Tick => return Ok(BoardReply::Done),
             _ => self.check_active()?,
         }
         self.check_orchestrator(command)?;
         match command {
-            BoardCommand::Create(_) | BoardCommand::Fork { .. } | BoardCommand::Tick => Ok(BoardReply::Done),
+            BoardCommand::Create(_)
+            | BoardCommand::CreateWithTasks { .. }
+            | BoardCommand::Fork { .. }
+            | BoardCommand::Tick => Ok(BoardReply::Done),
             BoardCommand::Edit { edit, if_version } => self.edit(edit, *if_version),
             BoardCommand::AddTasks { tasks, choices } => self.add_tasks(tasks, choices),
             BoardCommand::AddDependency { task, on } => self.add_dependency(*task, *on),
