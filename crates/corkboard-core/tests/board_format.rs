@@ -432,7 +432,8 @@ fn history() -> Desk {
         (DiscoveryType::Risk, vec![], None),
         (DiscoveryType::Insight, vec![], None),
     ] {
-        let discovery = NewDiscovery { content: "a column is missing".into(), kind, affects_tasks, promote_to_core };
+        let content = "a column is missing".into();
+        let discovery = NewDiscovery { content, kind, affects_tasks, promote_to_core, trust: None };
         keyed(&mut desk, &bob, BoardCommand::RecordDiscovery(discovery));
     }
     for kind in
@@ -590,6 +591,13 @@ fn event_name(event: &BoardEvent) -> &'static str {
         BoardEvent::Paused { .. } => "paused",
         BoardEvent::Resumed => "resumed",
         BoardEvent::Ended { .. } => "ended",
+        BoardEvent::LearningsExtracted { .. } => "learnings extracted",
+        BoardEvent::PromotionBegun { .. } => "promotion begun",
+        BoardEvent::LearningPromoted { .. } => "learning promoted",
+        BoardEvent::PromotionAbandoned { .. } => "promotion abandoned",
+        BoardEvent::LearningRefused { .. } => "learning refused",
+        BoardEvent::RollBackBegun { .. } => "roll-back begun",
+        BoardEvent::LearningsRolledBack { .. } => "learnings rolled back",
         BoardEvent::Forked { .. } => "forked",
     }
 }
@@ -608,6 +616,8 @@ fn reply_name(reply: &BoardReply) -> &'static str {
         BoardReply::Nudges(_) => "nudges",
         BoardReply::Tasks(_) => "tasks",
         BoardReply::Ended { .. } => "ended",
+        BoardReply::Promotion { .. } => "promotion",
+        BoardReply::RollBack(_) => "roll-back",
         BoardReply::Done => "done",
     }
 }

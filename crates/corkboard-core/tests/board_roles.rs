@@ -10,14 +10,15 @@ mod board_support;
 
 use board_support::*;
 use corkboard_core::board::{
-    ApprovalVerdict, BoardAction, BoardCommand, BoardEdit, BoardImage, DecisionId, ForkedFrom, NewArtifact, NewBoard,
-    NewDecision, NewDiscovery, NewNudge, NewTask, NudgePriority, NudgeTarget, ReviewStatus, TaskEdit, TaskStatus,
-    Unfinished,
+    ApprovalVerdict, BoardAction, BoardCommand, BoardEdit, BoardImage, DecisionId, ForkedFrom, LearningId, NewArtifact,
+    NewBoard, NewDecision, NewDiscovery, NewNudge, NewTask, NudgePriority, NudgeTarget, ReviewStatus, TaskEdit,
+    TaskStatus, Unfinished, WhichLearnings,
 };
+use corkboard_core::knowledge::CoreEntryId;
 use corkboard_core::{Refusal, Role};
 
 /// Who may do what, written down once more by hand: orchestrator, worker, reviewer, observer, human, admin.
-const ALLOWED: [(BoardAction, [u8; 6]); 20] = [
+const ALLOWED: [(BoardAction, [u8; 6]); 22] = [
     (BoardAction::Create, [1, 0, 0, 0, 1, 1]),
     (BoardAction::Edit, [1, 0, 0, 0, 1, 1]),
     (BoardAction::AddTasks, [1, 0, 0, 0, 1, 1]),
@@ -37,6 +38,8 @@ const ALLOWED: [(BoardAction, [u8; 6]); 20] = [
     (BoardAction::Approve, [0, 0, 0, 0, 1, 1]),
     (BoardAction::Nudge, [1, 0, 0, 0, 1, 1]),
     (BoardAction::HearNudges, [1, 1, 1, 0, 1, 1]),
+    (BoardAction::Extract, [1, 0, 1, 0, 1, 1]),
+    (BoardAction::Promote, [1, 0, 1, 0, 1, 1]),
     (BoardAction::Tick, [1, 1, 1, 0, 1, 1]),
 ];
 
@@ -87,6 +90,10 @@ fn decision(supersedes: Option<u64>) -> NewDecision {
         supersedes: supersedes.map(DecisionId),
         ..NewDecision::default()
     }
+}
+
+fn learning() -> LearningId {
+    LearningId::Decision(DecisionId(1))
 }
 
 fn nudge() -> BoardCommand {
@@ -144,6 +151,13 @@ fn commands(desk: &Desk) -> Vec<(BoardAction, BoardCommand)> {
         (Does::Nudge, nudge()),
         (Does::HearNudges, BoardCommand::DeliverNudges { nudges: nudges.clone() }),
         (Does::HearNudges, BoardCommand::AcknowledgeNudges { nudges }),
+        (Does::Extract, BoardCommand::ExtractLearnings),
+        (Does::Promote, BoardCommand::PromoteLearning { learning: learning(), core: None, changes: Box::default() }),
+        (Does::Promote, BoardCommand::RefuseLearning { learning: learning(), reason: None }),
+        (Does::Promote, BoardCommand::RollBackLearnings { which: WhichLearnings::All, reason: None }),
+        (Does::Promote, BoardCommand::FinishPromotion { learning: learning(), begun_rev: 1, entry: CoreEntryId(1) }),
+        (Does::Promote, BoardCommand::AbandonPromotion { learning: learning(), begun_rev: 1, reason: "x".into() }),
+        (Does::Promote, BoardCommand::FinishRollBack { begun_rev: 1 }),
         (Does::Tick, BoardCommand::Tick),
         // What lies inside is looked at as if it came alone.
         (Does::Edit, under_claim(BoardCommand::Edit { edit: BoardEdit::default(), if_version: None })),

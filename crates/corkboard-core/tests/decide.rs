@@ -258,6 +258,13 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         | Refusal::BoardContradicts { .. }
         | Refusal::CauseNotRetried { .. }
         | Refusal::Unfinished { .. }
+        | Refusal::LearningRefused { .. }
+        | Refusal::LearningPromoted { .. }
+        | Refusal::NotPromoted { .. }
+        | Refusal::PromotionOpen { .. }
+        | Refusal::PromotionOver { .. }
+        | Refusal::OwnLearning { .. }
+        | Refusal::NoCore { .. }
         | Refusal::LeaseLength { .. }
         | Refusal::Checksum { .. } => "a board's: see board_refusals.rs",
         Refusal::ReservedName { .. }

@@ -48,12 +48,16 @@ pub enum BoardAction {
     Nudge,
     /// To read and acknowledge what is said to oneself.
     HearNudges,
+    /// To look for what the board taught.
+    Extract,
+    /// To promote, refuse and roll back learnings.
+    Promote,
     /// To let happen what is due.
     Tick,
 }
 
 /// What can be done, in words that follow "may not", and by whom. What is not here is denied.
-const TABLE: [(BoardAction, &str, &[Role]); 20] = [
+const TABLE: [(BoardAction, &str, &[Role]); 22] = [
     (BoardAction::Create, "make a board", &[Orchestrator, Human, Admin]),
     (BoardAction::Edit, "edit the board", &[Orchestrator, Human, Admin]),
     (BoardAction::AddTasks, "add tasks, choices or dependencies", &[Orchestrator, Human, Admin]),
@@ -73,6 +77,8 @@ const TABLE: [(BoardAction, &str, &[Role]); 20] = [
     (BoardAction::Approve, "approve or reject a decision", &[Human, Admin]),
     (BoardAction::Nudge, "nudge", &[Orchestrator, Human, Admin]),
     (BoardAction::HearNudges, "read or acknowledge nudges", &[Orchestrator, Worker, Reviewer, Human, Admin]),
+    (BoardAction::Extract, "extract learnings", &[Orchestrator, Reviewer, Human, Admin]),
+    (BoardAction::Promote, "promote, refuse or roll back learnings", &[Orchestrator, Reviewer, Human, Admin]),
     (BoardAction::Tick, "let happen what is due", &[Orchestrator, Worker, Reviewer, Human, Admin]),
 ];
 
@@ -136,6 +142,13 @@ impl BoardCommand {
             Self::Judge { .. } => BoardAction::Approve,
             Self::InjectNudge(_) => BoardAction::Nudge,
             Self::DeliverNudges { .. } | Self::AcknowledgeNudges { .. } => BoardAction::HearNudges,
+            Self::ExtractLearnings => BoardAction::Extract,
+            Self::PromoteLearning { .. }
+            | Self::FinishPromotion { .. }
+            | Self::AbandonPromotion { .. }
+            | Self::RefuseLearning { .. }
+            | Self::RollBackLearnings { .. }
+            | Self::FinishRollBack { .. } => BoardAction::Promote,
             Self::Tick => BoardAction::Tick,
         })
     }

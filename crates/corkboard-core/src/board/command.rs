@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ApprovalId, ApprovalVerdict, ArtifactId, BoardImage, ChoiceId, CoreRef, DecisionId, DiscoveryId, FailurePolicy,
-    ForkedFrom, NewArtifact, NewChoice, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, Outcome, ReviewStatus,
-    TaskEdit, TaskId, TaskResult, TaskStatus,
+    ForkedFrom, LearningChanges, LearningId, NewArtifact, NewChoice, NewDecision, NewDiscovery, NewNudge, NewTask,
+    NudgeId, Outcome, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, WhichLearnings,
 };
-use crate::AgentId;
+use crate::knowledge::CoreEntryId;
+use crate::{AgentId, CoreId};
 
 /// A command to a board. Whoever sends it is the actor: a worker is told from another by the actor's name.
 ///
@@ -243,6 +244,54 @@ pub enum BoardCommand {
         /// What.
         nudges: Vec<NudgeId>,
     },
+    /// Looks for what the board taught. Once it has ended, that somebody did so is written down, the first time.
+    ExtractLearnings,
+    /// Begins to promote a learning into a memory core. Whoever finishes it adds it to the core and says so here.
+    PromoteLearning {
+        /// Which.
+        learning: LearningId,
+        /// Into which core; none: the one that is suggested.
+        core: Option<String>,
+        /// What is to be otherwise.
+        changes: Box<LearningChanges>,
+    },
+    /// Says that a learning is in its core.
+    FinishPromotion {
+        /// Which.
+        learning: LearningId,
+        /// The revision in which it was begun.
+        begun_rev: u64,
+        /// The entry that says it.
+        entry: CoreEntryId,
+    },
+    /// Says that its core did not take a learning: it is as if nobody had promoted it.
+    AbandonPromotion {
+        /// Which.
+        learning: LearningId,
+        /// The revision in which it was begun.
+        begun_rev: u64,
+        /// What the core said.
+        reason: String,
+    },
+    /// Says that a learning is not wanted, for ever.
+    RefuseLearning {
+        /// Which.
+        learning: LearningId,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Begins to take learnings out of their cores. Whoever finishes it withdraws them there and says so here.
+    RollBackLearnings {
+        /// Which.
+        which: WhichLearnings,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Says that learnings are out of their cores.
+    FinishRollBack {
+        /// The revision in which it was begun.
+        begun_rev: u64,
+    },
     /// Expires what is due, as every command does first.
     Tick,
 }
@@ -365,6 +414,15 @@ pub enum BoardReply {
         /// How it ended.
         outcome: Outcome,
     },
+    /// To `PromoteLearning`.
+    Promotion {
+        /// The core that it goes to, or is in.
+        core: CoreId,
+        /// The entry that says it; none: it is on its way.
+        entry: Option<CoreEntryId>,
+    },
+    /// To `RollBackLearnings`: those that are on their way out.
+    RollBack(Vec<LearningId>),
     /// To everything else.
     Done,
 }

@@ -8,7 +8,7 @@ use core::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{BoardEdit, CoreRef, FailurePolicy, NewBoard};
+use super::{BoardEdit, CoreRef, Extraction, FailurePolicy, NewBoard};
 use crate::space::Stamp;
 
 /// Where a board is in its life.
@@ -99,6 +99,9 @@ pub struct BoardInfo {
     /// That it is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<Pause>,
+    /// That somebody looked for what it taught, after its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learnings_extracted: Option<Extraction>,
     /// The revision that last changed any of this.
     pub version: u64,
 }
@@ -122,6 +125,7 @@ impl BoardInfo {
             comment: None,
             forked_from: None,
             paused: None,
+            learnings_extracted: None,
             version: stamp.rev,
         }
     }

@@ -14,6 +14,7 @@ mod image;
 mod info;
 mod item;
 mod kept;
+mod learning;
 mod lease;
 mod new_task;
 mod nudge;
@@ -50,6 +51,10 @@ pub(crate) use id::{Numbered, numbered};
 pub use image::BoardImage;
 pub use info::{BoardInfo, BoardStatus, ForkedFrom, Outcome, Pause};
 pub use item::BoardItem;
+pub use learning::{
+    Extraction, LearningCandidate, LearningChanges, LearningId, LearningSource, LearningState, LearningVerdict,
+    NoLearningId, Promotion, RollBack, Setback, SetbackKind, WhichLearnings,
+};
 pub use lease::Lease;
 pub use new_task::{NewTask, TaskEdit};
 pub use nudge::{NewNudge, Nudge, NudgePriority, NudgeTarget, Receipt};
@@ -83,6 +88,10 @@ pub struct BoardState {
     /// Those of them that are still to be shown to somebody.
     open_nudges: OrdSet<(Reverse<NudgePriority>, NudgeId)>,
     contributions: OrdMap<(Arc<str>, &'static str), Arc<Contribution>>,
+    /// What became of learnings.
+    learnings: OrdMap<LearningId, Arc<LearningVerdict>>,
+    /// Those of them of which something was begun with a core and is not finished.
+    open_learnings: OrdSet<LearningId>,
     /// Who is the orchestrator.
     orchestrator: Option<Lease>,
     /// The last epoch given to an orchestrator.
@@ -250,9 +259,10 @@ impl Space for BoardState {
     }
 
     fn next_due(&self) -> Option<Timestamp> {
-        // While the board is paused nothing becomes due.
+        // While the board is paused nothing becomes due on it; what was begun with a core is finished all the same.
         let is_paused = self.info().is_some_and(|info| info.paused.is_some());
-        self.views.next_due().filter(|_| !is_paused)
+        let views = self.views.next_due().filter(|_| !is_paused);
+        views.into_iter().chain(self.learnings_due()).min()
     }
 
     fn summary(&self) -> String {
@@ -278,7 +288,7 @@ impl Space for BoardState {
 
     fn usage(&self) -> Usage {
         let records = self.decisions.len() + self.discoveries.len() + self.artifacts.len() + self.choices.len();
-        let records = records + self.approvals.len() + self.nudges.len();
+        let records = records + self.approvals.len() + self.nudges.len() + self.learnings.len();
         Usage { entries: (self.nodes.len() + records) as u64, scopes: 0, bytes: self.bytes }
     }
 }

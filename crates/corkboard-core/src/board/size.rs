@@ -3,7 +3,8 @@
 use alloc::string::String;
 
 use super::{
-    BoardCommand, BoardEdit, CoreRef, NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery, NewTask, TaskRef,
+    BoardCommand, BoardEdit, CoreRef, LearningChanges, LearningId, NewArtifact, NewBoard, NewChoice, NewDecision,
+    NewDiscovery, NewTask, TaskRef, WhichLearnings,
 };
 
 /// What naming a task costs.
@@ -43,12 +44,22 @@ impl BoardCommand {
                 question.len() + choice.len() + all(alternatives) + rationale.len() + named
             }
             Self::RecordDiscovery(discovery) => {
-                let NewDiscovery { content, affects_tasks, promote_to_core, kind: _ } = discovery;
+                let NewDiscovery { content, affects_tasks, promote_to_core, kind: _, trust: _ } = discovery;
                 content.len() + text(promote_to_core) + NAMED * affects_tasks.len()
             }
             Self::RecordArtifact(artifact) => {
                 let NewArtifact { path, description, checksum, content, .. } = artifact;
                 path.len() + description.len() + text(checksum) + text(content)
+            }
+            Self::PromoteLearning { core, changes, .. } => {
+                let LearningChanges { content, tags, kind: _, importance: _, trust: _ } = &**changes;
+                text(core) + text(content) + tags.as_ref().map_or(0, |tags| all(tags))
+            }
+            Self::AbandonPromotion { reason, .. } => reason.len(),
+            Self::RefuseLearning { reason, .. } => text(reason),
+            Self::RollBackLearnings { which: WhichLearnings::All, reason } => text(reason),
+            Self::RollBackLearnings { which: WhichLearnings::These(learnings), reason } => {
+                text(reason) + learnings.iter().map(LearningId::bytes).sum::<usize>()
             }
             Self::AsOrchestrator { command, .. } | Self::UnderClaim { command, .. } => return command.bytes(),
             Self::AddDependency { .. }
@@ -64,6 +75,9 @@ impl BoardCommand {
             | Self::Release { .. }
             | Self::Fork { .. }
             | Self::Resume
+            | Self::ExtractLearnings
+            | Self::FinishPromotion { .. }
+            | Self::FinishRollBack { .. }
             | Self::Tick => 0,
         };
         bytes as u64

@@ -66,7 +66,7 @@ pub struct Provenance {
     /// What on that board (or elsewhere) it was made of: `D-3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<Arc<str>>,
-    /// Who changed the text since.
+    /// Who else had a part in the text: their words are in it, or they changed it since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edited_by: Vec<Arc<str>>,
 }

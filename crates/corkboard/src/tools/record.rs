@@ -128,6 +128,7 @@ impl TypedTool for RecordDecisionTool {
             reversible: input.reversible,
             supersedes,
             needs_approval,
+            trust: None,
         };
         let id = board.record_decision(decision).await?;
         heard(&board).await?;
@@ -153,6 +154,7 @@ impl TypedTool for RecordDiscoveryTool {
             kind: input.kind.unwrap_or_default(),
             affects_tasks: input.affects_tasks.unwrap_or_default(),
             promote_to_core: input.promote_to_core,
+            trust: None,
         };
         let id = board.record_discovery(discovery).await?;
         heard(&board).await?;

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::board::BoardConditions;
 use crate::exit::Failure;
+use crate::knowledge::TrustName;
 use crate::session::Session;
 
 /// Record something that was made
@@ -48,6 +49,10 @@ pub(crate) struct Artifact {
     /// How many bytes it must have
     #[arg(long, value_name = "BYTES")]
     size: Option<u64>,
+
+    /// How far it may be trusted [default: own]
+    #[arg(long, value_name = "TRUST")]
+    trust: Option<TrustName>,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -96,6 +101,7 @@ impl Artifact {
             checksum: self.checksum,
             size: self.size,
             content,
+            trust: self.trust.map(Into::into),
         };
         let (id, version) = board.record_artifact(artifact).in_folder(".").await?;
         session.output.answer(&Answer { id, version }, || id.to_string())

@@ -7,6 +7,7 @@ mod claims;
 mod consequences;
 mod forks;
 mod graph;
+mod learnings;
 mod moves;
 mod people;
 mod records;
@@ -36,7 +37,10 @@ pub(super) fn decide(
     }
     let mut draft = Draft { state: state.clone(), events: Vec::new(), context };
     let reply = draft.decide(command)?;
-    let warnings = check_size(state, &draft.state, context.limits)?;
+    let warnings = match command.is_always_welcome() {
+        true => Vec::new(),
+        false => check_size(state, &draft.state, context.limits)?,
+    };
     Ok(Decided { events: draft.events, reply, warnings })
 }
 
@@ -77,6 +81,11 @@ impl Draft<'_> {
             }
             BoardCommand::Fork { image, from } => return self.fork(image, from),
             BoardCommand::Tick => return Ok(BoardReply::Done),
+            // Whoever ran a board that has ended holds nothing any more, and may learn from it all the same.
+            BoardCommand::AsOrchestrator { command, .. } if command.is_about_learnings() && !self.is_active() => {
+                return self.decide(command);
+            }
+            command if command.is_about_learnings() => self.check_may_learn(command)?,
             _ => self.check_active()?,
         }
         self.check_orchestrator(command)?;
@@ -127,6 +136,19 @@ impl Draft<'_> {
             BoardCommand::InjectNudge(nudge) => self.inject_nudge(nudge),
             BoardCommand::DeliverNudges { nudges } => self.deliver_nudges(nudges),
             BoardCommand::AcknowledgeNudges { nudges } => self.acknowledge_nudges(nudges),
+            BoardCommand::ExtractLearnings => self.extract_learnings(),
+            BoardCommand::PromoteLearning { learning, core, changes } => {
+                self.promote_learning(learning, core.as_deref(), changes)
+            }
+            BoardCommand::FinishPromotion { learning, begun_rev, entry } => {
+                self.finish_promotion(learning, *begun_rev, *entry)
+            }
+            BoardCommand::AbandonPromotion { learning, begun_rev, reason } => {
+                self.abandon_promotion(learning, *begun_rev, reason)
+            }
+            BoardCommand::RefuseLearning { learning, reason } => self.refuse_learning(learning, reason.as_deref()),
+            BoardCommand::RollBackLearnings { which, reason } => self.roll_back_learnings(which, reason.as_deref()),
+            BoardCommand::FinishRollBack { begun_rev } => self.finish_roll_back(*begun_rev),
         }
     }
 
@@ -203,6 +225,7 @@ fn check_size(before: &BoardState, after: &BoardState, limits: &Limits) -> Resul
         (LimitName::RecordsPerBoard, records(|state| state.choices.len()), limits.records_per_board),
         (LimitName::RecordsPerBoard, records(|state| state.approvals.len()), limits.records_per_board),
         (LimitName::RecordsPerBoard, records(|state| state.nudges.len()), limits.records_per_board),
+        (LimitName::RecordsPerBoard, records(|state| state.learnings.len()), limits.records_per_board),
         (LimitName::StateBytes, (before.bytes, after.bytes), limits.state_bytes),
     ];
     for (limit, (before, after), allowed) in sizes {
