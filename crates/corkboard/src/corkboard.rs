@@ -128,9 +128,9 @@ impl Corkboard {
 
     /// A board. Nothing is read until it is used, and it need not be there.
     pub fn board(&self, board_id: &str) -> Result<Board> {
-        let Inner { options, boards, .. } = &*self.inner;
+        let Inner { options, boards, cores, .. } = &*self.inner;
         let id = BoardId::new(board_id, &options.limits)?;
-        Ok(Board::new(id, options.actor.clone(), boards.clone(), self.inner.clone()))
+        Ok(Board::new(id, options.actor.clone(), (boards.clone(), cores.clone()), self.inner.clone()))
     }
 
     /// The boards in this store, in the order of their ids, after the given one.

@@ -49,8 +49,8 @@ mod snapshot;
 
 pub use board::{
     AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardSearch, BoardView, BoardWatch,
-    Claim, ClaimTask, CreateBoard, Edge, EdgeType, Fork, GraphFormat, Orchestrate, Orchestrating, Orchestrator,
-    RecordArtifact, TaskDocument, TaskGraph, WorkOn,
+    Claim, ClaimTask, CreateBoard, CreatedBoard, Edge, EdgeType, Fork, GraphFormat, Orchestrate, Orchestrating,
+    Orchestrator, RecordArtifact, TaskDocument, TaskGraph, TaskPattern, WorkOn,
 };
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};

@@ -124,7 +124,7 @@ impl BoardCommand {
     /// What it does, as the table of who may do what has it. None: what it does is what the command inside it does.
     pub fn action(&self) -> Option<BoardAction> {
         Some(match self {
-            Self::Create(_) | Self::Fork { .. } => BoardAction::Create,
+            Self::Create(_) | Self::CreateWithTasks { .. } | Self::Fork { .. } => BoardAction::Create,
             Self::Edit { .. } => BoardAction::Edit,
             Self::AddTasks { .. } | Self::AddDependency { .. } => BoardAction::AddTasks,
             Self::EditTask { .. } => BoardAction::EditTask,

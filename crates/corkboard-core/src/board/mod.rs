@@ -6,6 +6,7 @@ mod approval;
 mod command;
 mod contribution;
 mod decide;
+mod drawn;
 mod event;
 mod graph;
 mod id;
@@ -18,6 +19,7 @@ mod lease;
 mod lifetime;
 mod new_task;
 mod nudge;
+mod pattern;
 mod pause;
 mod record;
 mod rule;
@@ -43,6 +45,7 @@ pub use access::BoardAction;
 pub use approval::{Approval, ApprovalVerdict};
 pub use command::{BoardCommand, BoardEdit, BoardReply, Claimed, NewBoard, RetainFor, Unfinished};
 pub use contribution::Contribution;
+pub use drawn::{CoreRef, NoCoreRef};
 pub use event::BoardEvent;
 pub use id::{ApprovalId, ArtifactId, ChoiceId, DecisionId, DiscoveryId, NoBoardId, NudgeId, TaskId, TaskRef};
 pub(crate) use id::{Numbered, numbered};
@@ -58,6 +61,7 @@ pub(crate) use lifetime::reasons;
 pub use lifetime::{Extraction, KeptBy, Learnings, Lifetime, Waiver};
 pub use new_task::{NewTask, TaskEdit};
 pub use nudge::{NewNudge, Nudge, NudgePriority, NudgeTarget, Receipt};
+pub use pattern::{PatternProblem, TASK_PATTERN_TAG};
 pub use record::{
     Artifact, ArtifactType, Branch, Choice, Decision, Discovery, DiscoveryType, NewArtifact, NewBranch, NewChoice,
     NewDecision, NewDiscovery,

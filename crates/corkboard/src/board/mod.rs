@@ -2,6 +2,7 @@
 
 mod artifact;
 mod claim;
+mod cores;
 mod create;
 mod diff;
 mod document;
@@ -25,7 +26,9 @@ use std::any::Any;
 use std::sync::Arc;
 
 use corkboard_core::board::{BoardCommand, BoardReply, BoardState, TaskId};
+use corkboard_core::knowledge::CoreState;
 use corkboard_core::{Actor, BoardId, IdempotencyKey, Request, SpaceId, Usage};
+use serde::Serialize;
 
 use crate::engine::{Answer, Asked, Engine, Slot, Watch};
 use crate::options::Options;
@@ -33,7 +36,8 @@ use crate::{Error, Result};
 
 pub use artifact::RecordArtifact;
 pub use claim::{ClaimTask, WorkOn};
-pub use create::CreateBoard;
+pub use cores::TaskPattern;
+pub use create::{CreateBoard, CreatedBoard};
 pub use diff::{BoardChange, BoardDiff};
 pub use document::{AgentContribution, BoardDocument, Edge, EdgeType, TaskDocument, TaskGraph};
 pub use fork::Fork;
@@ -55,6 +59,8 @@ pub struct Board {
     actor: Actor,
     engine: Arc<Engine<BoardState>>,
     slot: Arc<Slot<BoardState>>,
+    /// The memory cores of the same store.
+    cores: Arc<Engine<CoreState>>,
     if_rev: Option<u64>,
     idempotency_key: Option<String>,
     /// The epoch of the orchestrator's role that its commands are sent under.
@@ -62,14 +68,14 @@ pub struct Board {
     /// The task and the epoch of the claim that its commands are sent under.
     claim: Option<(TaskId, u64)>,
     /// What ticks and flushes goes on for as long as there are handles.
-    _corkboard: Arc<dyn Any + Send + Sync>,
+    corkboard: Arc<dyn Any + Send + Sync>,
 }
 
 impl Board {
     pub(crate) fn new(
         id: BoardId,
         actor: Actor,
-        engine: Arc<Engine<BoardState>>,
+        (engine, cores): (Arc<Engine<BoardState>>, Arc<Engine<CoreState>>),
         corkboard: Arc<dyn Any + Send + Sync>,
     ) -> Self {
         let slot = engine.slot(&SpaceId::board(&id));
@@ -78,11 +84,12 @@ impl Board {
             actor,
             engine,
             slot,
+            cores,
             if_rev: None,
             idempotency_key: None,
             orchestrator: None,
             claim: None,
-            _corkboard: corkboard,
+            corkboard,
         }
     }
 
@@ -145,16 +152,26 @@ impl Board {
 
     /// Sends a command and says what came of it.
     pub(crate) async fn ask(&self, command: BoardCommand) -> Result<Answer<BoardReply>> {
-        let request = self.request(command)?;
+        // What is asked is the same under another epoch: whoever comes back after a crash has a new one.
+        let name = self.name_of(&command)?;
+        self.send(command, name).await
+    }
+
+    /// Sends a command under the name of a request.
+    async fn send(&self, command: BoardCommand, name: Option<IdempotencyKey>) -> Result<Answer<BoardReply>> {
+        let request = self.request(command, name);
         self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), Asked::Request(request)).await
     }
 
-    /// The command with the conditions of this handle.
-    fn request(&self, command: BoardCommand) -> Result<Request<BoardCommand>> {
+    /// The name of a request by this handle, if it has one, with what is asked.
+    fn name_of(&self, asked: &impl Serialize) -> Result<Option<IdempotencyKey>> {
         let limits = &self.engine.options.limits;
         let key = self.idempotency_key.as_deref();
-        // What is asked is the same under another epoch: whoever comes back after a crash has a new one.
-        let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
+        Ok(key.map(|key| IdempotencyKey::new(key, asked, limits)).transpose()?)
+    }
+
+    /// The command with the conditions of this handle.
+    fn request(&self, command: BoardCommand, idempotency: Option<IdempotencyKey>) -> Request<BoardCommand> {
         let command = match self.claim {
             Some((task, epoch)) => BoardCommand::UnderClaim { task, epoch, command: Box::new(command) },
             None => command,
@@ -163,7 +180,7 @@ impl Board {
             Some(epoch) => BoardCommand::AsOrchestrator { epoch, command: Box::new(command) },
             None => command,
         };
-        Ok(Request { command, if_rev: self.if_rev, idempotency })
+        Request { command, if_rev: self.if_rev, idempotency }
     }
 }
 

@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::views::Due;
-use super::{BoardCommand, BoardEvent, BoardInfo, BoardReply, BoardState, BoardStatus, Task, TaskId};
+use super::{BoardAction, BoardCommand, BoardEvent, BoardInfo, BoardReply, BoardState, BoardStatus, Task, TaskId};
 use crate::space::{Decision as Decided, Space};
 use crate::{Actor, AgentId, Context, LimitName, LimitWarning, Limits, Refusal, Role};
 
@@ -82,6 +82,12 @@ impl Draft<'_> {
         }
         match command {
             BoardCommand::Create(board) => return self.create(board),
+            BoardCommand::CreateWithTasks { board, tasks } => {
+                // Who may make a board may not for that reason add tasks to it.
+                self.check_role(BoardAction::AddTasks)?;
+                self.create(board)?;
+                return self.add_tasks(tasks, &[]);
+            }
             BoardCommand::Fork { image, from } => return self.fork(image, from),
             BoardCommand::Archive { retain } => return self.archive(*retain),
             BoardCommand::Discard { reason } => return self.discard(reason.as_deref()),
@@ -95,6 +101,7 @@ impl Draft<'_> {
         self.check_orchestrator(command)?;
         match command {
             BoardCommand::Create(_)
+            | BoardCommand::CreateWithTasks { .. }
             | BoardCommand::Fork { .. }
             | BoardCommand::Tick
             | BoardCommand::Archive { .. }
