@@ -48,9 +48,10 @@ mod search;
 mod snapshot;
 
 pub use board::{
-    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardSearch, BoardView, BoardWatch,
-    Claim, ClaimTask, CreateBoard, CreatedBoard, Edge, EdgeType, Fork, GraphFormat, Orchestrate, Orchestrating,
-    Orchestrator, RecordArtifact, TaskDocument, TaskGraph, TaskPattern, WorkOn,
+    AgentContribution, AuthorRollBack, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardRolledBack,
+    BoardSearch, BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CreateBoard, CreatedBoard, Edge, EdgeType,
+    Fork, GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning, RecordArtifact,
+    RollBackAuthor, TaskDocument, TaskGraph, TaskPattern, WorkOn,
 };
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};

@@ -51,7 +51,7 @@ impl Board {
     /// A shared memory core of the same store.
     fn core(&self, name: &str) -> Result<Core> {
         let id = CoreId::new(name, &self.options().limits)?;
-        Ok(Core::new(id, self.actor.clone(), self.cores.clone(), self.corkboard.clone()))
+        Ok(self.core_of(id))
     }
 
     /// The cores of these names, each once. A name that no shared core can have is refused.

@@ -31,6 +31,8 @@ impl Board {
     /// extracted or waived. Otherwise the refusal says all that does. What a crash leaves, purging again finishes;
     /// [`Corkboard::garbage`](crate::Corkboard::garbage) finds it.
     pub async fn purge(&self) -> Result<()> {
+        // Something that was begun with a core keeps the board, and may only wait for whoever finishes it.
+        self.finish_open_learnings().await?;
         self.after_the_end().ask(BoardCommand::Purge).await?;
         let current = self.engine.current(&self.slot).await?;
         // Whoever was faster may have deleted it, and somebody made another board of that name since.

@@ -11,6 +11,7 @@ mod graph;
 mod history;
 mod hold;
 mod keep;
+mod learnings;
 mod lifetime;
 mod observer;
 mod orchestrate;
@@ -27,10 +28,11 @@ use std::sync::Arc;
 
 use corkboard_core::board::{BoardCommand, BoardReply, BoardState, TaskId};
 use corkboard_core::knowledge::CoreState;
-use corkboard_core::{Actor, BoardId, IdempotencyKey, Request, SpaceId, Usage};
+use corkboard_core::{Actor, BoardId, CoreId, IdempotencyKey, Request, SpaceId, Usage};
 use serde::Serialize;
 
 use crate::engine::{Answer, Asked, Engine, Slot, Watch};
+use crate::knowledge::Core;
 use crate::options::Options;
 use crate::{Error, Result};
 
@@ -43,6 +45,9 @@ pub use document::{AgentContribution, BoardDocument, Edge, EdgeType, TaskDocumen
 pub use fork::Fork;
 pub use graph::GraphFormat;
 pub use hold::Claim;
+pub use learnings::{
+    AuthorRollBack, BoardRolledBack, CoreRolledBack, PromoteLearning, PromotedLearning, RollBackAuthor,
+};
 pub(crate) use observer::BoardObserver;
 pub use orchestrate::Orchestrating;
 pub use orchestrator::{Orchestrate, Orchestrator};
@@ -75,7 +80,8 @@ impl Board {
     pub(crate) fn new(
         id: BoardId,
         actor: Actor,
-        (engine, cores): (Arc<Engine<BoardState>>, Arc<Engine<CoreState>>),
+        engine: Arc<Engine<BoardState>>,
+        cores: Arc<Engine<CoreState>>,
         corkboard: Arc<dyn Any + Send + Sync>,
     ) -> Self {
         let slot = engine.slot(&SpaceId::board(&id));
@@ -144,6 +150,11 @@ impl Board {
     /// Every revision from the last that the caller has seen: 0 stands for the beginning.
     pub async fn watch(&self, from_rev: u64) -> Result<BoardWatch> {
         self.engine.watch(self.slot.clone(), from_rev).await
+    }
+
+    /// A memory core of the same store, in the name of this handle's actor.
+    pub(crate) fn core_of(&self, id: CoreId) -> Core {
+        Core::new(id, self.actor.clone(), self.cores.clone(), self.corkboard.clone())
     }
 
     pub(crate) fn options(&self) -> &Options {
