@@ -239,6 +239,30 @@ fn the_past_is_shown_compared_and_forked() {
 }
 
 #[test]
+fn artifacts_are_listed_and_verbs_are_no_paths() {
+    let desk = Desk::new("Plan");
+    let nothing = "nothing was recorded yet; `cork board artifact PATH` does";
+    assert_eq!(desk.ok(&["board", "artifact", "list"]), nothing);
+    desk.ok(&["board", "artifact", "schema.sql"]);
+    desk.ok(&["board", "artifact", "schema.sql", "-d", "better"]);
+    desk.ok(&["board", "artifact", "src/list"]);
+    let listed = desk.json(&["board", "artifact", "list"]);
+    let listed: Vec<_> = listed.as_array().unwrap().iter().map(|made| (&made["path"], &made["version"])).collect();
+    assert_eq!(listed, [(&json!("schema.sql"), &json!(2)), (&json!("src/list"), &json!(1))]);
+    assert!(desk.ok(&["board", "artifact", "list"]).contains("better"));
+    assert_eq!(desk.json(&["board", "artifact", "list", "--at", "2"]).as_array().unwrap().len(), 1);
+    for verb in ["show", "rm", "add"] {
+        let error = desk.fails(&["board", "artifact", verb], 2, "no command");
+        assert_eq!(error["code"], "not_a_path");
+        assert!(error["hint"].as_str().unwrap().contains(&format!("./{verb}")), "{error}");
+    }
+    // A file that is there is meant.
+    std::fs::write(desk.sandbox.path().join("show"), "x").unwrap();
+    assert_eq!(desk.ok(&["board", "artifact", "show"]), "A-4");
+    assert_eq!(desk.ok(&["board", "artifact", "./rm"]), "A-5");
+}
+
+#[test]
 fn a_board_is_deleted_when_that_is_meant() {
     let desk = Desk::new("Secret plan");
     desk.sandbox.fails(&["board", "delete", &desk.board], 2, "add --yes");
