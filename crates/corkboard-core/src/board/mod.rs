@@ -34,7 +34,7 @@ use imbl::{OrdMap, OrdSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::space::{Decision as Decided, Space, Stamp};
+use crate::space::{Decision as Decided, Space, Stamp, Unperformed};
 use crate::{Context, FormatError, Refusal, SpaceKind, Usage};
 
 pub use access::BoardAction;
@@ -239,6 +239,14 @@ impl Space for BoardState {
 
     fn apply(&mut self, event: &BoardEvent, stamp: Stamp<'_>) -> Result<(), FormatError> {
         apply::apply(self, event, stamp)
+    }
+
+    fn perform(
+        &mut self,
+        command: &BoardCommand,
+        context: &Context<'_>,
+    ) -> Result<Decided<BoardEvent, BoardReply>, Unperformed> {
+        decide::perform(self, command, context)
     }
 
     fn redact(_event: &mut BoardEvent, forget: &mut Self::Forget) -> bool {
