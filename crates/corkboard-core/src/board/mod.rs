@@ -6,6 +6,7 @@ mod approval;
 mod command;
 mod contribution;
 mod decide;
+mod encode;
 mod event;
 mod graph;
 mod id;
@@ -35,7 +36,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::space::{Decision as Decided, Space, Stamp, Unperformed};
-use crate::{Context, FormatError, Refusal, SpaceKind, Usage};
+use crate::{Commit, Context, FormatError, Refusal, SpaceKind, Usage};
 
 pub use access::BoardAction;
 pub use approval::{Approval, ApprovalVerdict};
@@ -247,6 +248,10 @@ impl Space for BoardState {
         context: &Context<'_>,
     ) -> Result<Decided<BoardEvent, BoardReply>, Unperformed> {
         decide::perform(self, command, context)
+    }
+
+    fn encode(commit: &Commit<BoardEvent, BoardReply>) -> Result<Vec<u8>, FormatError> {
+        encode::encode(commit).map_or_else(|| commit.encode(), Ok)
     }
 
     fn redact(_event: &mut BoardEvent, forget: &mut Self::Forget) -> bool {

@@ -65,7 +65,9 @@ impl Desk {
                 let id = commit_id(self.rev() + 1);
                 self.live.apply(&commit, id, &self.limits).unwrap();
                 assert_eq!(performed, self.live, "what was performed is not what was decided and applied");
-                self.log.push(commit.encode().unwrap().into());
+                let stored = commit.encode().unwrap();
+                assert_eq!(BoardState::encode(&commit).unwrap(), stored, "the short way leads elsewhere");
+                self.log.push(stored.into());
                 self.warnings = warnings;
                 scan::check(self.state());
                 Ok(reply)
