@@ -53,7 +53,7 @@ pub enum BoardAction {
 }
 
 /// What can be done, in words that follow "may not", and by whom. What is not here is denied.
-const TABLE: [(BoardAction, &str, &[Role]); 20] = [
+static TABLE: [(BoardAction, &str, &[Role]); 20] = [
     (BoardAction::Create, "make a board", &[Orchestrator, Human, Admin]),
     (BoardAction::Edit, "edit the board", &[Orchestrator, Human, Admin]),
     (BoardAction::AddTasks, "add tasks, choices or dependencies", &[Orchestrator, Human, Admin]),
@@ -84,7 +84,7 @@ impl BoardAction {
 
     /// In words that follow "may not".
     pub fn words(self) -> &'static str {
-        self.row().map_or("do that", |(_, words, _)| words)
+        self.row().map_or("do that", |(_, words, _)| *words)
     }
 
     /// Whether whoever has that role may do it. What the table does not name is denied.
@@ -103,8 +103,8 @@ impl BoardAction {
         table
     }
 
-    fn row(self) -> Option<(Self, &'static str, &'static [Role])> {
-        TABLE.into_iter().find(|(action, ..)| *action == self)
+    fn row(self) -> Option<&'static (Self, &'static str, &'static [Role])> {
+        TABLE.iter().find(|(action, ..)| *action == self)
     }
 }
 
