@@ -7,6 +7,7 @@ mod command;
 mod contribution;
 mod decide;
 mod drawn;
+mod encode;
 mod event;
 mod graph;
 mod id;
@@ -38,8 +39,8 @@ use imbl::{OrdMap, OrdSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::space::{Decision as Decided, Space, Stamp};
-use crate::{Context, FormatError, Refusal, SpaceKind, Usage};
+use crate::space::{Decision as Decided, Space, Stamp, Unperformed};
+use crate::{Commit, Context, FormatError, Refusal, SpaceKind, Usage};
 
 pub use access::BoardAction;
 pub use approval::{Approval, ApprovalVerdict};
@@ -261,6 +262,18 @@ impl Space for BoardState {
 
     fn apply(&mut self, event: &BoardEvent, stamp: Stamp<'_>) -> Result<(), FormatError> {
         apply::apply(self, event, stamp)
+    }
+
+    fn perform(
+        &mut self,
+        command: &BoardCommand,
+        context: &Context<'_>,
+    ) -> Result<Decided<BoardEvent, BoardReply>, Unperformed> {
+        decide::perform(self, command, context)
+    }
+
+    fn encode(commit: &Commit<BoardEvent, BoardReply>) -> Result<Vec<u8>, FormatError> {
+        encode::encode(commit).map_or_else(|| commit.encode(), Ok)
     }
 
     fn redact(_event: &mut BoardEvent, forget: &mut Self::Forget) -> bool {
