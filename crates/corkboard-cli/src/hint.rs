@@ -14,6 +14,12 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
         Error::ScopeDisposed { .. } => "`cork scope list` shows the scopes there are".into(),
         Error::NewerFormat { .. } => "a newer cork can read it".into(),
         Error::Damaged { .. } => "`cork doctor` looks for damage".into(),
+        Error::TaskPattern { pattern, .. } => {
+            format!("`cork core show {} {}` shows it; docs/cores.md has the form", pattern.core, pattern.entry)
+        }
+        Error::PatternFromOutside { pattern } => {
+            format!("if you vouch for it: `cork core edit {} {} --trust own`", pattern.core, pattern.entry)
+        }
         Error::Snapshot(error) => return snapshot_hint(error),
         Error::Store(error) => return store_hint(error),
         Error::Transfer(error) => return transfer_hint(error),

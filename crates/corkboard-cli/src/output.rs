@@ -49,6 +49,14 @@ impl Output {
         written.and_then(|()| stdout.flush()).map_err(Failure::Output)
     }
 
+    /// Something besides the answer, for people: on stderr, so that the answer can be used as it is.
+    pub(crate) fn aside(self, text: &str) {
+        if !self.json {
+            // Whoever does not listen misses nothing that was asked for.
+            let _ = writeln!(std::io::stderr(), "{text}");
+        }
+    }
+
     /// A text made elsewhere, as it is.
     pub(crate) fn raw(self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdout = std::io::stdout().lock();

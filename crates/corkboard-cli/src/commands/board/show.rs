@@ -5,7 +5,7 @@ use corkboard::BoardView;
 use corkboard::boards::{ApprovalVerdict, Artifact, BoardInfo, BoardState, Choice, Decision};
 use jiff::Timestamp;
 
-use crate::board::{BoardArgument, Moment, ids, progress, task_table, written};
+use crate::board::{BoardArgument, Moment, ids, progress, references, task_table, written};
 use crate::exit::Failure;
 use crate::output::{Room, bytes, count, fields, one_line, table, time};
 use crate::session::Session;
@@ -63,6 +63,12 @@ fn head(view: &BoardView, info: &BoardInfo) -> String {
     rows.extend(info.constraints.iter().map(|constraint| ("constraint", one_line(constraint))));
     if !info.memory_core_refs.is_empty() {
         rows.push(("cores", one_line(&info.memory_core_refs.join(", "))));
+    }
+    if !info.drawn.is_empty() {
+        rows.push(("drawn", references(&info.drawn)));
+    }
+    if let Some(pattern) = &info.pattern {
+        rows.push(("pattern", one_line(&pattern.to_string())));
     }
     if let Some(lease) = view.state().orchestrator() {
         rows.push(("run by", format!("{} until {}", one_line(lease.holder.as_str()), time(lease.deadline))));
