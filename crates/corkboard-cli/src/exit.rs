@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use corkboard::boards::{BoardInfo, Hindrance, Task, TaskId, TaskRef, TaskStatus};
+use corkboard::boards::{BoardInfo, Hindrance, KeptBy, Task, TaskId, TaskRef, TaskStatus};
 use corkboard::cores::{CoreEntry, CoreEntryId};
 use corkboard::{AgentId, Error, ErrorKind, LimitName, Refusal};
 use jiff::Timestamp;
@@ -175,6 +175,7 @@ enum Details<'a> {
     SameText { entry: CoreEntryId, other: CoreEntryId },
     NoBranch { options: &'a [String] },
     Unfinished { unfinished: u64 },
+    BoardKept { kept_by: &'a [KeptBy] },
 }
 
 impl Problem<'_> {
@@ -253,6 +254,7 @@ fn refusal_details(refusal: &Refusal) -> Details<'_> {
         Refusal::CoreConflict { expected, current } => Details::CoreConflict { expected: *expected, current },
         Refusal::SameText { entry, other } => Details::SameText { entry: *entry, other: *other },
         Refusal::NoBranch { options, .. } => Details::NoBranch { options },
+        Refusal::BoardKept { by } => Details::BoardKept { kept_by: by },
         Refusal::Unfinished { unfinished } => Details::Unfinished { unfinished: *unfinished },
         _ => Details::None {},
     }
