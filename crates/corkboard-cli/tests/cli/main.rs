@@ -18,6 +18,7 @@ mod doctor;
 mod errors;
 mod file;
 mod help;
+mod learn;
 mod memory;
 #[cfg(feature = "model")]
 #[path = "../../../corkboard/tests/model_server/mod.rs"]
