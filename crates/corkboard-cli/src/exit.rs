@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use corkboard::boards::{BoardInfo, Hindrance, LearningId, Task, TaskId, TaskRef, TaskStatus};
+use corkboard::boards::{BoardInfo, Hindrance, KeptBy, LearningId, Task, TaskId, TaskRef, TaskStatus};
 use corkboard::cores::{CoreEntry, CoreEntryId};
 use corkboard::{AgentId, CoreId, Error, ErrorKind, LimitName, Refusal};
 use jiff::Timestamp;
@@ -177,6 +177,7 @@ enum Details<'a> {
     LearningPromoted { learning: &'a LearningId, core: &'a CoreId },
     LearningIs { learning: &'a LearningId, state: &'a str },
     Unfinished { unfinished: u64 },
+    BoardKept { kept_by: &'a [KeptBy] },
 }
 
 impl Problem<'_> {
@@ -259,6 +260,7 @@ fn refusal_details(refusal: &Refusal) -> Details<'_> {
         Refusal::NotPromoted { learning, state } | Refusal::PromotionOver { learning, state } => {
             Details::LearningIs { learning, state }
         }
+        Refusal::BoardKept { by } => Details::BoardKept { kept_by: by },
         Refusal::Unfinished { unfinished } => Details::Unfinished { unfinished: *unfinished },
         _ => Details::None {},
     }

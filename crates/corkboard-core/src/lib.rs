@@ -45,4 +45,4 @@ pub use note::Note;
 pub use record::{Commit, FORMAT_VERSION, FormatError};
 pub use refusal::Refusal;
 pub use scope::ScopeState;
-pub use space::{Decision, Head, Outcome, Request, Revisioned, Space, Stamp};
+pub use space::{Decision, Head, Outcome, Request, Revisioned, Space, Stamp, Unperformed};

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::json::JsonText;
 use crate::{Actor, Answered, Head, IdempotencyKey, Revisioned, Space};
 
 /// The version of events and snapshots that this code writes. It reads this one and all before it.
@@ -38,9 +39,19 @@ impl<E, R> Commit<E, R> {
         Self { v: FORMAT_VERSION, at, actor, answered, events }
     }
 
-    /// The format that it was made in.
-    pub(crate) fn version(&self) -> u32 {
-        self.v
+    /// Writes what stands before the events, as serde does. Only for a commit without a remembered answer.
+    pub(crate) fn write_head(&self, json: &mut JsonText) {
+        json.raw("{\"v\":");
+        json.number(self.v.into());
+        json.raw(",\"at\":");
+        json.time(self.at);
+        json.raw(",\"actor\":{\"principal\":");
+        json.text(&self.actor.principal);
+        json.raw(",\"kind\":\"");
+        json.raw(self.actor.kind.as_str());
+        json.raw("\",\"role\":\"");
+        json.raw(self.actor.role.as_str());
+        json.raw("\"},\"events\":[");
     }
 }
 

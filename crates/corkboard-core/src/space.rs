@@ -39,6 +39,20 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
     /// Makes the event part of the state. It was decided; only a damaged log makes it fail.
     fn apply(&mut self, event: &Self::Event, stamp: Stamp<'_>) -> Result<(), FormatError>;
 
+    /// Decides the command and makes its events part of the state: what [`Space::decide`] and [`Space::apply`] do one after
+    /// the other, by a shorter way where a space has one.
+    fn perform(
+        &mut self,
+        command: &Self::Command,
+        context: &Context<'_>,
+    ) -> Result<Decision<Self::Event, Self::Reply>, Unperformed> {
+        let decision = self.decide(command, context)?;
+        for event in &decision.events {
+            self.apply(event, context.stamp()).map_err(Unperformed::Misfit)?;
+        }
+        Ok(decision)
+    }
+
     /// The bytes that a store keeps: those that [`Commit::encode`] gives, by a shorter way where a space has one.
     fn encode(commit: &Commit<Self::Event, Self::Reply>) -> Result<Vec<u8>, FormatError> {
         commit.encode()
@@ -77,6 +91,23 @@ impl<E, R> Decision<E, R> {
     /// A decision without warnings.
     pub fn new(events: Vec<E>, reply: R) -> Self {
         Self { events, reply, warnings: Vec::new() }
+    }
+}
+
+/// Why a command was not performed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unperformed {
+    /// It was refused. The state is as it was.
+    Refused(Refusal),
+    /// It was refused when a part of it had been done: the state is no longer worth anything.
+    Spoilt(Refusal),
+    /// What was decided did not fit the state, which is no longer worth anything: a defect.
+    Misfit(FormatError),
+}
+
+impl From<Refusal> for Unperformed {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
     }
 }
 
@@ -172,6 +203,54 @@ impl<S: Space> Revisioned<S> {
         request: &Request<S::Command>,
         context: &Context<'_>,
     ) -> Result<Outcome<S::Event, S::Reply>, Refusal> {
+        if let Some((reply, rev)) = self.check(request, context)? {
+            return Ok(Outcome::Unchanged { reply, rev });
+        }
+        let mut events = self.state.expire(context.now);
+        let decision = if events.is_empty() {
+            self.state.decide(&request.command, context)?
+        } else {
+            let mut swept = self.state.clone();
+            // The state itself named these events, so they fit it.
+            events.retain(|event| swept.apply(event, context.stamp()).is_ok());
+            swept.decide(&request.command, context)?
+        };
+        events.extend(decision.events);
+        Ok(self.outcome(request, context, Decision { events, ..decision }))
+    }
+
+    /// Decides a request and becomes what it leads to, with that commit id: the same as [`Revisioned::decide`] and
+    /// [`Revisioned::apply`], in less time.
+    pub fn perform(
+        &mut self,
+        request: &Request<S::Command>,
+        context: &Context<'_>,
+        id: CommitId,
+    ) -> Result<Outcome<S::Event, S::Reply>, Unperformed> {
+        if let Some((reply, rev)) = self.check(request, context)? {
+            return Ok(Outcome::Unchanged { reply, rev });
+        }
+        let mut events = self.state.expire(context.now);
+        for event in &events {
+            self.state.apply(event, context.stamp()).map_err(Unperformed::Misfit)?;
+        }
+        let mut decision = self.state.perform(&request.command, context).map_err(|unperformed| match unperformed {
+            Unperformed::Refused(refusal) if !events.is_empty() => Unperformed::Spoilt(refusal),
+            other => other,
+        })?;
+        if !events.is_empty() {
+            events.append(&mut decision.events);
+            decision.events = events;
+        }
+        let outcome = self.outcome(request, context, decision);
+        if let Outcome::Commit { commit, .. } = &outcome {
+            self.advance(commit, id, context.limits);
+        }
+        Ok(outcome)
+    }
+
+    /// Whether the request may be decided. If it was before, the answer that it got then.
+    fn check(&self, request: &Request<S::Command>, context: &Context<'_>) -> Result<Option<(S::Reply, u64)>, Refusal> {
         let principal = &context.actor.principal;
         check_principal("principal", principal, context.limits)?;
         // Every command writes.
@@ -182,7 +261,7 @@ impl<S: Space> Revisioned<S> {
         if let Some(key) = &request.idempotency
             && let Some((rev, reply)) = self.answered.find(principal, key, context.now, context.limits)?
         {
-            return Ok(Outcome::Unchanged { reply, rev });
+            return Ok(Some((reply, rev)));
         }
         if let Some(expected) = request.if_rev
             && expected != self.head.rev
@@ -190,26 +269,22 @@ impl<S: Space> Revisioned<S> {
             return Err(Refusal::RevConflict { expected, current: self.head.rev });
         }
         context.set_rev(self.head.rev + 1);
-        let mut events = self.state.expire(context.now);
-        let decision = if events.is_empty() {
-            self.state.decide(&request.command, context)?
-        } else {
-            let mut swept = self.state.clone();
-            let stamp = Stamp { rev: self.head.rev + 1, at: context.now, principal, role: context.actor.role };
-            // The state itself named these events, so they fit it.
-            events.retain(|event| swept.apply(event, stamp).is_ok());
-            swept.decide(&request.command, context)?
-        };
-        events.extend(decision.events);
+        Ok(None)
+    }
+
+    fn outcome(
+        &self,
+        request: &Request<S::Command>,
+        context: &Context<'_>,
+        decision: Decision<S::Event, S::Reply>,
+    ) -> Outcome<S::Event, S::Reply> {
+        let Decision { events, reply, warnings } = decision;
         if events.is_empty() && request.idempotency.is_none() {
-            return Ok(Outcome::Unchanged { reply: decision.reply, rev: self.head.rev });
+            return Outcome::Unchanged { reply, rev: self.head.rev };
         }
-        let answered = request.idempotency.clone().map(|key| (key, decision.reply.clone()));
-        Ok(Outcome::Commit {
-            commit: Commit::new(context.now, context.actor.clone(), answered, events),
-            reply: decision.reply,
-            warnings: decision.warnings,
-        })
+        let answered = request.idempotency.clone().map(|key| (key, reply.clone()));
+        let commit = Commit::new(context.now, context.actor.clone(), answered, events);
+        Outcome::Commit { commit, reply, warnings }
     }
 
     /// The state after one more revision.
@@ -224,13 +299,19 @@ impl<S: Space> Revisioned<S> {
         for event in &commit.events {
             self.state.apply(event, stamp)?;
         }
+        self.advance(commit, id, limits);
+        Ok(())
+    }
+
+    /// The state has the revision's events already.
+    fn advance(&mut self, commit: &Commit<S::Event, S::Reply>, id: CommitId, limits: &Limits) {
+        let rev = self.head.rev + 1;
         if let Some((key, reply)) = &commit.answered {
             self.answered.remember(rev, commit.at, &commit.actor.principal, key, reply.clone());
         }
         self.answered.forget_old(commit.at, limits);
         self.head = Head { rev, commit: id };
         self.last_at = self.last_at.max(commit.at);
-        Ok(())
     }
 }
 

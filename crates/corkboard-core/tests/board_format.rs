@@ -3,7 +3,7 @@
 //! `fixtures/board-v<n>.events.jsonl` is a log in format `n`, one commit a line; `board-v<n>.snapshot.json` is the state
 //! that it folds to. `board-copy-v<n>` is the same for a board that was made from another, `board-small-v<n>` for one that
 //! says as little as can be said, `board-people-v<n>` for one that people steer, `board-retired-v<n>` for one that was put
-//! away and purged. What is missing is written by
+//! away and purged, `board-drawn-v<n>` for one that began with what its memory cores know. What is missing is written by
 //!
 //! ```text
 //! CORK_WRITE_FIXTURES=1 cargo test -p corkboard-core --test board_format
@@ -40,7 +40,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 const FIRST: u32 = 2;
-const KINDS: [&str; 5] = ["board", "board-copy", "board-small", "board-people", "board-retired"];
+const KINDS: [&str; 6] = ["board", "board-copy", "board-small", "board-people", "board-retired", "board-drawn"];
 
 #[test]
 fn the_log_of_every_version_folds_to_its_snapshot() {
@@ -118,7 +118,7 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
     let inner =
         |name: &str, field: &str| -> Vec<Value> { events(name).iter().map(|event| event[field].clone()).collect() };
     check(&lines, "answered");
-    check(&events("created"), "constraints memory_core_refs");
+    check(&events("created"), "constraints memory_core_refs drawn pattern");
     check(&events("edited"), "name goal constraints memory_core_refs on_failure");
     let task = "description depends_on trigger_rule priority estimate_minutes needs_review retry_limit retry_backoff_s";
     check(&inner("task_added", "task"), task);
@@ -245,6 +245,7 @@ impl Fixture {
                 write_if_missing("board-small", &small());
                 write_if_missing("board-people", &steered());
                 write_if_missing("board-retired", &retired());
+                write_if_missing("board-drawn", &drawn());
             }
         });
         LazyLock::force(&WRITTEN);
@@ -284,6 +285,21 @@ fn decision(supersedes: Option<u64>) -> NewDecision {
     }
 }
 
+/// A board that began with what its cores know, and with tasks.
+fn drawn() -> Desk {
+    let mut desk = Desk::empty(Limits::default());
+    let board = NewBoard {
+        name: "Drawn".into(),
+        memory_core_refs: vec!["house rules".into(), "a:b".into()],
+        drawn: ["a:b:E-12", "house rules:E-1"].map(|it| it.parse().unwrap()).to_vec(),
+        pattern: Some("house rules:E-3".parse().unwrap()),
+        ..NewBoard::default()
+    };
+    let tasks = NewTask::from_pattern("1. Design ~30m\n2. Build [review] — with tests").unwrap();
+    desk.tell(BoardCommand::CreateWithTasks { board, tasks });
+    desk
+}
+
 /// One life of a board in which everything happens that can be stored.
 fn history() -> Desk {
     let (ann, bob) = (worker("ann"), worker("bob"));
@@ -301,6 +317,7 @@ fn history() -> Desk {
         constraints: vec!["No breaking changes".into()],
         memory_core_refs: vec!["auth-jwt".into()],
         on_failure: FailurePolicy::SkipDependents,
+        ..NewBoard::default()
     }));
     desk.tell(BoardCommand::Edit { edit: BoardEdit::default(), if_version: None });
     let edit =

@@ -114,6 +114,7 @@ fn commands(desk: &Desk) -> Vec<(BoardAction, BoardCommand)> {
     let (verdict, choice) = (ApprovalVerdict::Approved, desk.state().choices().next().unwrap().id);
     vec![
         (Does::Create, BoardCommand::Create(NewBoard { name: "b".into(), ..NewBoard::default() })),
+        (Does::Create, BoardCommand::CreateWithTasks { board: NewBoard::default(), tasks: vec![] }),
         (Does::Create, BoardCommand::Fork { image, from: ForkedFrom { board: "b".into(), rev: 1 } }),
         (Does::Edit, BoardCommand::Edit { edit, if_version: None }),
         (Does::AddTasks, add_tasks(vec![NewTask::new("more")])),

@@ -49,9 +49,9 @@ mod snapshot;
 
 pub use board::{
     AgentContribution, AuthorRollBack, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardRolledBack,
-    BoardSearch, BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CreateBoard, Edge, EdgeType, Fork,
-    GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning, RecordArtifact,
-    RollBackAuthor, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, WorkOn,
+    BoardSearch, BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CreateBoard, CreatedBoard, Edge, EdgeType,
+    Fork, GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning, RecordArtifact,
+    RollBackAuthor, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern, WorkOn,
 };
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};

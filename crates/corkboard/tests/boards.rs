@@ -20,6 +20,8 @@ mod claims;
 mod creation;
 #[path = "boards/document.rs"]
 mod document;
+#[path = "boards/drawing.rs"]
+mod drawing;
 #[path = "boards/history.rs"]
 mod history;
 #[path = "boards/holding.rs"]

@@ -9,6 +9,7 @@ mod context;
 mod core;
 mod doctor;
 mod export;
+mod gc;
 mod handoff;
 mod import;
 mod learn;
@@ -58,6 +59,7 @@ pub(crate) enum Command {
     Tools(tools::Tools),
     Context(context::Context),
     Stats(stats::Stats),
+    Gc(gc::Gc),
     #[command(subcommand)]
     Snapshot(snapshot::Snapshot),
     Export(export::Export),
@@ -111,6 +113,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Tools(tools) => tools.run(&session).await,
         Command::Context(context) => context.run(&session).await,
         Command::Stats(stats) => stats.run(&session).await,
+        Command::Gc(gc) => gc.run(&session).await,
         Command::Snapshot(snapshot) => snapshot.run(&session).await,
         Command::Export(_)
         | Command::Import(_)

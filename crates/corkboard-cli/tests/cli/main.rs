@@ -19,6 +19,7 @@ mod errors;
 mod file;
 mod help;
 mod learn;
+mod lifetime;
 mod memory;
 #[cfg(feature = "model")]
 #[path = "../../../corkboard/tests/model_server/mod.rs"]

@@ -16,20 +16,10 @@ pub(super) fn encode(commit: &Commit<AgentEvent, AgentReply>) -> Option<Vec<u8>>
     if commit.answered.is_some() || !scope.is_root() || !entry.has_only_what_all_have() {
         return None;
     }
-    let actor = &commit.actor;
-    let texts = [key.as_str(), value.as_json(), type_name, author, &actor.principal];
+    let texts = [key.as_str(), value.as_json(), type_name, author, &commit.actor.principal];
     let mut json = JsonText::with_capacity(FIELDS + texts.into_iter().map(str::len).sum::<usize>());
-    json.raw("{\"v\":");
-    json.number(commit.version().into());
-    json.raw(",\"at\":");
-    json.time(commit.at);
-    json.raw(",\"actor\":{\"principal\":");
-    json.text(&actor.principal);
-    json.raw(",\"kind\":\"");
-    json.raw(actor.kind.as_str());
-    json.raw("\",\"role\":\"");
-    json.raw(actor.role.as_str());
-    json.raw("\"},\"events\":[{\"entry_set\":{\"key\":");
+    commit.write_head(&mut json);
+    json.raw("{\"entry_set\":{\"key\":");
     json.text(key.as_str());
     json.raw(if *updated { ",\"updated\":true" } else { "" });
     json.raw(",\"entry\":{\"id\":");

@@ -61,7 +61,7 @@ pub enum BoardAction {
 }
 
 /// What can be done, in words that follow "may not", and by whom. What is not here is denied.
-const TABLE: [(BoardAction, &str, &[Role]); 24] = [
+static TABLE: [(BoardAction, &str, &[Role]); 24] = [
     (BoardAction::Create, "make a board", &[Orchestrator, Human, Admin]),
     (BoardAction::Edit, "edit the board", &[Orchestrator, Human, Admin]),
     (BoardAction::AddTasks, "add tasks, choices or dependencies", &[Orchestrator, Human, Admin]),
@@ -96,7 +96,7 @@ impl BoardAction {
 
     /// In words that follow "may not".
     pub fn words(self) -> &'static str {
-        self.row().map_or("do that", |(_, words, _)| words)
+        self.row().map_or("do that", |(_, words, _)| *words)
     }
 
     /// Whether whoever has that role may do it. What the table does not name is denied.
@@ -115,8 +115,8 @@ impl BoardAction {
         table
     }
 
-    fn row(self) -> Option<(Self, &'static str, &'static [Role])> {
-        TABLE.into_iter().find(|(action, ..)| *action == self)
+    fn row(self) -> Option<&'static (Self, &'static str, &'static [Role])> {
+        TABLE.iter().find(|(action, ..)| *action == self)
     }
 }
 
@@ -124,7 +124,7 @@ impl BoardCommand {
     /// What it does, as the table of who may do what has it. None: what it does is what the command inside it does.
     pub fn action(&self) -> Option<BoardAction> {
         Some(match self {
-            Self::Create(_) | Self::Fork { .. } => BoardAction::Create,
+            Self::Create(_) | Self::CreateWithTasks { .. } | Self::Fork { .. } => BoardAction::Create,
             Self::Edit { .. } => BoardAction::Edit,
             Self::AddTasks { .. } | Self::AddDependency { .. } => BoardAction::AddTasks,
             Self::EditTask { .. } => BoardAction::EditTask,

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApprovalId, ApprovalVerdict, ArtifactId, BoardImage, ChoiceId, DecisionId, DiscoveryId, FailurePolicy, ForkedFrom,
-    LearningChanges, LearningId, NewArtifact, NewChoice, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId,
-    Outcome, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, WhichLearnings,
+    ApprovalId, ApprovalVerdict, ArtifactId, BoardImage, ChoiceId, CoreRef, DecisionId, DiscoveryId, FailurePolicy,
+    ForkedFrom, LearningChanges, LearningId, NewArtifact, NewChoice, NewDecision, NewDiscovery, NewNudge, NewTask,
+    NudgeId, Outcome, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, WhichLearnings,
 };
 use crate::knowledge::CoreEntryId;
 use crate::{AgentId, CoreId};
@@ -24,6 +24,13 @@ use crate::{AgentId, CoreId};
 pub enum BoardCommand {
     /// Makes the board.
     Create(NewBoard),
+    /// Makes the board with its first tasks: all of it, or nothing.
+    CreateWithTasks {
+        /// The board.
+        board: NewBoard,
+        /// Its tasks, which may depend on one another.
+        tasks: Vec<NewTask>,
+    },
     /// Changes what the board says of itself.
     Edit {
         /// What is to change.
@@ -344,6 +351,12 @@ pub struct NewBoard {
     pub memory_core_refs: Vec<String>,
     /// What becomes of it when a task fails, where the task does not say.
     pub on_failure: FailurePolicy,
+    /// What these cores knew about its goal when it was made, the best first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drawn: Vec<CoreRef>,
+    /// The task pattern that its first tasks were made from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<CoreRef>,
 }
 
 /// What is to change about a board. What is none stays.
@@ -384,7 +397,7 @@ pub struct Claimed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BoardReply {
-    /// To `AddTasks`, in the order of the batch.
+    /// To `AddTasks` and `CreateWithTasks`, in the order of the batch.
     Added {
         /// The tasks.
         tasks: Vec<TaskId>,

@@ -115,29 +115,35 @@ impl BoardState {
             _ => return,
         };
         let key: (Arc<str>, &'static str) = (agent, role.as_str());
-        let mut contribution = match self.contributions.get(&key) {
-            Some(found) => Contribution::clone(found),
-            None => Contribution {
-                agent_id: key.0.clone(),
-                agent_role: role,
-                tasks_completed: OrdSet::new(),
-                decisions_made: OrdSet::new(),
-                discoveries: OrdSet::new(),
-                artifacts_created: OrdSet::new(),
-                first_contribution: stamp.at,
-                last_contribution: stamp.at,
-                first_rev: stamp.rev,
-                last_rev: stamp.rev,
-            },
-        };
-        match made {
-            Made::Task(id) => drop(contribution.tasks_completed.insert(id)),
-            Made::Decision(id) => drop(contribution.decisions_made.insert(id)),
-            Made::Discovery(id) => drop(contribution.discoveries.insert(id)),
-            Made::Artifact(id) => drop(contribution.artifacts_created.insert(id)),
+        if let Some(found) = self.contributions.get_mut(&key) {
+            return Arc::make_mut(found).add(made, stamp);
         }
-        contribution.last_contribution = stamp.at;
-        contribution.last_rev = stamp.rev;
+        let mut contribution = Contribution {
+            agent_id: key.0.clone(),
+            agent_role: role,
+            tasks_completed: OrdSet::new(),
+            decisions_made: OrdSet::new(),
+            discoveries: OrdSet::new(),
+            artifacts_created: OrdSet::new(),
+            first_contribution: stamp.at,
+            last_contribution: stamp.at,
+            first_rev: stamp.rev,
+            last_rev: stamp.rev,
+        };
+        contribution.add(made, stamp);
         self.contributions.insert(key, Arc::new(contribution));
+    }
+}
+
+impl Contribution {
+    fn add(&mut self, made: Made, stamp: Stamp<'_>) {
+        match made {
+            Made::Task(id) => drop(self.tasks_completed.insert(id)),
+            Made::Decision(id) => drop(self.decisions_made.insert(id)),
+            Made::Discovery(id) => drop(self.discoveries.insert(id)),
+            Made::Artifact(id) => drop(self.artifacts_created.insert(id)),
+        }
+        self.last_contribution = stamp.at;
+        self.last_rev = stamp.rev;
     }
 }

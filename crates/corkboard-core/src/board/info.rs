@@ -8,7 +8,7 @@ use core::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{BoardEdit, Extraction, FailurePolicy, NewBoard, Waiver};
+use super::{BoardEdit, CoreRef, Extraction, FailurePolicy, NewBoard, Waiver};
 use crate::space::Stamp;
 
 /// Where a board is in its life.
@@ -80,6 +80,12 @@ pub struct BoardInfo {
     pub memory_core_refs: Vec<String>,
     /// What becomes of it when a task fails, where the task does not say.
     pub on_failure: FailurePolicy,
+    /// What its cores knew about its goal when it was made, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drawn: Vec<CoreRef>,
+    /// The task pattern that its first tasks were made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<CoreRef>,
     /// How it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
@@ -113,7 +119,7 @@ pub struct BoardInfo {
 
 impl BoardInfo {
     pub(super) fn new(board: &NewBoard, stamp: Stamp<'_>) -> Self {
-        let NewBoard { name, goal, constraints, memory_core_refs, on_failure } = board.clone();
+        let NewBoard { name, goal, constraints, memory_core_refs, on_failure, drawn, pattern } = board.clone();
         Self {
             name,
             created_at: stamp.at,
@@ -123,6 +129,8 @@ impl BoardInfo {
             constraints,
             memory_core_refs,
             on_failure,
+            drawn,
+            pattern,
             outcome: None,
             ended_at: None,
             comment: None,
@@ -163,10 +171,11 @@ impl BoardInfo {
     /// What counts against the size of the board.
     pub fn bytes(&self) -> u64 {
         let lists = self.constraints.iter().chain(&self.memory_core_refs).map(String::len).sum::<usize>();
+        let drawn = self.drawn.iter().chain(&self.pattern).map(CoreRef::bytes).sum::<usize>();
         let comment = self.comment.as_ref().map_or(0, |comment| comment.len());
         let paused = self.paused.as_ref().and_then(|pause| pause.comment.as_ref()).map_or(0, |comment| comment.len());
         let waived = self.waived.as_ref().and_then(|waiver| waiver.reason.as_ref()).map_or(0, |reason| reason.len());
-        (self.name.len() + self.goal.len() + lists + comment + paused + waived) as u64
+        (self.name.len() + self.goal.len() + lists + drawn + comment + paused + waived) as u64
     }
 }
 

@@ -6,6 +6,8 @@ mod approval;
 mod command;
 mod contribution;
 mod decide;
+mod drawn;
+mod encode;
 mod event;
 mod graph;
 mod id;
@@ -18,6 +20,7 @@ mod lease;
 mod lifetime;
 mod new_task;
 mod nudge;
+mod pattern;
 mod pause;
 mod record;
 mod rule;
@@ -36,13 +39,14 @@ use imbl::{OrdMap, OrdSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::space::{Decision as Decided, Space, Stamp};
-use crate::{Context, FormatError, Refusal, SpaceKind, Usage};
+use crate::space::{Decision as Decided, Space, Stamp, Unperformed};
+use crate::{Commit, Context, FormatError, Refusal, SpaceKind, Usage};
 
 pub use access::BoardAction;
 pub use approval::{Approval, ApprovalVerdict};
 pub use command::{BoardCommand, BoardEdit, BoardReply, Claimed, NewBoard, RetainFor, Unfinished};
 pub use contribution::Contribution;
+pub use drawn::{CoreRef, NoCoreRef};
 pub use event::BoardEvent;
 pub use id::{ApprovalId, ArtifactId, ChoiceId, DecisionId, DiscoveryId, NoBoardId, NudgeId, TaskId, TaskRef};
 pub(crate) use id::{Numbered, numbered};
@@ -58,6 +62,7 @@ pub(crate) use lifetime::reasons;
 pub use lifetime::{Extraction, KeptBy, Learnings, Lifetime, Waiver};
 pub use new_task::{NewTask, TaskEdit};
 pub use nudge::{NewNudge, Nudge, NudgePriority, NudgeTarget, Receipt};
+pub use pattern::{PatternProblem, TASK_PATTERN_TAG};
 pub use record::{
     Artifact, ArtifactType, Branch, Choice, Decision, Discovery, DiscoveryType, NewArtifact, NewBranch, NewChoice,
     NewDecision, NewDiscovery,
@@ -257,6 +262,18 @@ impl Space for BoardState {
 
     fn apply(&mut self, event: &BoardEvent, stamp: Stamp<'_>) -> Result<(), FormatError> {
         apply::apply(self, event, stamp)
+    }
+
+    fn perform(
+        &mut self,
+        command: &BoardCommand,
+        context: &Context<'_>,
+    ) -> Result<Decided<BoardEvent, BoardReply>, Unperformed> {
+        decide::perform(self, command, context)
+    }
+
+    fn encode(commit: &Commit<BoardEvent, BoardReply>) -> Result<Vec<u8>, FormatError> {
+        encode::encode(commit).map_or_else(|| commit.encode(), Ok)
     }
 
     fn redact(_event: &mut BoardEvent, forget: &mut Self::Forget) -> bool {

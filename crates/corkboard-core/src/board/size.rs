@@ -3,8 +3,8 @@
 use alloc::string::String;
 
 use super::{
-    BoardCommand, BoardEdit, LearningChanges, LearningId, NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery,
-    NewTask, TaskRef, WhichLearnings,
+    BoardCommand, BoardEdit, CoreRef, LearningChanges, LearningId, NewArtifact, NewBoard, NewChoice, NewDecision,
+    NewDiscovery, NewTask, TaskRef, WhichLearnings,
 };
 
 /// What naming a task costs.
@@ -15,10 +15,8 @@ impl BoardCommand {
     /// state.
     pub(super) fn bytes(&self) -> u64 {
         let bytes = match self {
-            Self::Create(board) => {
-                let NewBoard { name, goal, constraints, memory_core_refs, on_failure: _ } = board;
-                name.len() + goal.len() + all(constraints) + all(memory_core_refs)
-            }
+            Self::Create(board) => board_bytes(board),
+            Self::CreateWithTasks { board, tasks } => board_bytes(board) + tasks.iter().map(task_bytes).sum::<usize>(),
             Self::Edit { edit, .. } => {
                 let BoardEdit { name, goal, constraints, memory_core_refs, on_failure: _ } = edit;
                 let lists = [constraints, memory_core_refs].into_iter().flatten().map(|list| all(list)).sum::<usize>();
@@ -95,6 +93,12 @@ fn text(text: &Option<String>) -> usize {
 
 fn all(texts: &[String]) -> usize {
     texts.iter().map(String::len).sum()
+}
+
+fn board_bytes(board: &NewBoard) -> usize {
+    let NewBoard { name, goal, constraints, memory_core_refs, on_failure: _, drawn, pattern } = board;
+    let drawn = drawn.iter().chain(pattern).map(CoreRef::bytes).sum::<usize>();
+    name.len() + goal.len() + all(constraints) + all(memory_core_refs) + drawn
 }
 
 fn task_bytes(task: &NewTask) -> usize {

@@ -12,7 +12,7 @@ use corkboard_core::board::{
 };
 use corkboard_core::{
     Actor, ActorKind, AgentId, Commit, CommitId, Context, LimitWarning, Limits, Outcome, Refusal, Request, Revisioned,
-    Role, Space,
+    Role, Space, Unperformed,
 };
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
@@ -57,17 +57,43 @@ impl Desk {
     }
 
     pub(crate) fn request(&mut self, actor: &Actor, request: &Request<BoardCommand>) -> Result<BoardReply, Refusal> {
-        match self.decide(actor, request)? {
+        let decided = self.decide(actor, request);
+        let performed = self.perform(actor, request, &decided);
+        match decided? {
             Outcome::Unchanged { reply, .. } => Ok(reply),
             Outcome::Commit { commit, reply, warnings } => {
                 let id = commit_id(self.rev() + 1);
                 self.live.apply(&commit, id, &self.limits).unwrap();
-                self.log.push(commit.encode().unwrap().into());
+                assert_eq!(performed, self.live, "what was performed is not what was decided and applied");
+                let stored = commit.encode().unwrap();
+                assert_eq!(BoardState::encode(&commit).unwrap(), stored, "the short way leads elsewhere");
+                self.log.push(stored.into());
                 self.warnings = warnings;
                 scan::check(self.state());
                 Ok(reply)
             }
         }
+    }
+
+    /// Does at once what is otherwise decided and then applied: it is answered alike, and what is refused changes nothing
+    /// or is known to be spoilt.
+    fn perform(
+        &self,
+        actor: &Actor,
+        request: &Request<BoardCommand>,
+        decided: &Result<BoardOutcome, Refusal>,
+    ) -> Revisioned<BoardState> {
+        let context = Context::new(self.now, actor, &self.limits, Uuid::nil());
+        let mut state = self.live.clone();
+        match (state.perform(request, &context, commit_id(self.rev() + 1)), decided) {
+            (Ok(performed), Ok(decided)) => assert_eq!(performed, *decided),
+            (Err(Unperformed::Refused(refusal)), Err(decided)) => {
+                assert_eq!((refusal, &state), (decided.clone(), &self.live));
+            }
+            (Err(Unperformed::Spoilt(refusal)), Err(decided)) => assert_eq!(refusal, *decided),
+            (performed, decided) => panic!("{performed:?} instead of {decided:?}"),
+        }
+        state
     }
 
     pub(crate) fn ask(&mut self, actor: &Actor, command: BoardCommand) -> Result<BoardReply, Refusal> {

@@ -60,8 +60,13 @@ impl Memory {
         let outcome = self.decide(request)?;
         self.requests += 1;
         if let Outcome::Commit { commit, .. } = &outcome {
-            let rev = self.live.head.rev + 1;
-            self.live.apply(commit, commit_id(rev), &self.limits).unwrap();
+            let id = commit_id(self.live.head.rev + 1);
+            let mut context = Context::new(self.now, &self.actor, &self.limits, first_id(self.requests - 1));
+            context.outside = self.outside;
+            let mut performed = self.live.clone();
+            assert_eq!(performed.perform(request, &context, id).as_ref(), Ok(&outcome));
+            self.live.apply(commit, id, &self.limits).unwrap();
+            assert_eq!(performed, self.live, "what was performed is not what was decided and applied");
             let stored = commit.encode().unwrap();
             assert_eq!(AgentState::encode(commit).unwrap(), stored, "the short way leads elsewhere");
             self.log.push(stored.into());

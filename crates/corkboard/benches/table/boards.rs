@@ -78,7 +78,7 @@ async fn workers(folder: &Path) -> Row {
     let (mut ours, mut raws) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let board = new_board(&corkboard, WORKERS * PER_WORKER).await;
-        ours.push(pairs / by_workers(&board).await.as_secs_f64());
+        ours.push(pairs / by_workers(&board, PER_WORKER).await.as_secs_f64());
         // A claim and a completion are two rows.
         let first = crate::durable::raw_batches(&mut raw, BODY, 2 * PER_WORKER);
         raws.push(pairs / first.as_secs_f64());
@@ -89,12 +89,12 @@ async fn workers(folder: &Path) -> Row {
     Row::new(what, "raw SQLite, one writer, the same commits in batches of 64", result, "≥ 0.5×")
 }
 
-async fn by_workers(board: &Board) -> Duration {
+async fn by_workers(board: &Board, times: usize) -> Duration {
     let started = Instant::now();
     let tasks = (0..WORKERS).map(|index| {
         let board = board.acting_as(worker(index));
         tokio::spawn(async move {
-            for _ in 0..PER_WORKER {
+            for _ in 0..times {
                 claim_and_complete(&board).await;
             }
         })
@@ -108,6 +108,12 @@ async fn by_workers(board: &Board) -> Duration {
 /// A piece of work that callgrind counts.
 pub(crate) async fn work(name: &str, times: usize) -> bool {
     let Some(name) = name.strip_prefix("board ") else { return false };
+    if name == "workers" {
+        let folder = tempfile::tempdir().unwrap();
+        let corkboard = Corkboard::open(&format!("sqlite:{}/boards.db", folder.path().display())).await.unwrap();
+        by_workers(&new_board(&corkboard, WORKERS * PER_WORKER).await, times).await;
+        return true;
+    }
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let board = match name.split_once(' ').unwrap() {
         ("ready" | "claim", size) => {

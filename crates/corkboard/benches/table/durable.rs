@@ -66,9 +66,9 @@ async fn many_callers(folder: &Path) -> Vec<Row> {
     let commands = (CALLERS * PER_CALLER) as f64;
     let (mut on_many, mut on_one, mut raws) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        on_many.push(commands / callers(&many, |caller| format!("agent-{caller}")).await.as_secs_f64());
+        on_many.push(commands / callers(&many, PER_CALLER, |caller| format!("agent-{caller}")).await.as_secs_f64());
         raws.push(commands / raw_batches(&mut raw, BODY, PER_CALLER).as_secs_f64());
-        on_one.push(commands / callers(&one, |_| "agent".to_owned()).await.as_secs_f64());
+        on_one.push(commands / callers(&one, PER_CALLER, |_| "agent".to_owned()).await.as_secs_f64());
     }
     let total = commands * ROUNDS as f64;
     let row = |what: &str, ours: Vec<f64>, commits: u64| {
@@ -84,13 +84,13 @@ async fn many_callers(folder: &Path) -> Vec<Row> {
     ]
 }
 
-async fn callers(board: &Corkboard, agent: impl Fn(usize) -> String) -> Duration {
+async fn callers(board: &Corkboard, times: usize, agent: impl Fn(usize) -> String) -> Duration {
     let started = Instant::now();
     let tasks = (0..CALLERS).map(|caller| {
         let memory = board.agent(&agent(caller)).unwrap().working();
         tokio::spawn(async move {
-            for index in 0..PER_CALLER {
-                memory.set(&key(index), &small()).await.unwrap();
+            for index in 0..times {
+                memory.set(&key(index % PER_CALLER), &small()).await.unwrap();
             }
         })
     });
@@ -113,6 +113,21 @@ pub(crate) fn raw_batches(connection: &mut rusqlite::Connection, body: usize, ba
         transaction.commit().unwrap();
     }
     started.elapsed()
+}
+
+/// A piece of work that callgrind counts: each of the callers writes so many times.
+pub(crate) async fn work(name: &str, times: usize) -> bool {
+    let Some(name) = name.strip_prefix("durable ") else { return false };
+    let folder = tempfile::tempdir().unwrap();
+    match name {
+        "raw" => drop(raw_batches(&mut raw(&folder.path().join("raw.db")), BODY, times)),
+        _ => {
+            let (board, _) = board(&folder.path().join("ours.db")).await;
+            callers(&board, times, |caller| if name == "many" { format!("agent-{caller}") } else { "agent".into() })
+                .await;
+        }
+    }
+    true
 }
 
 fn micros(duration: Duration) -> f64 {

@@ -72,6 +72,7 @@ fn main() {
                 if !cpu::work(name, times).await
                     && !context::work(name, times).await
                     && !boards::work(name, times).await
+                    && !durable::work(name, times).await
                 {
                     memory::work(name, times).await;
                 }

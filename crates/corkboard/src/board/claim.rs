@@ -109,7 +109,7 @@ fn is_worth_asking(
         return Ok(true);
     }
     // Asked before: the answer is remembered.
-    let Some(key) = board.request(command.clone())?.idempotency else { return Ok(false) };
+    let Some(key) = board.name_of(command)? else { return Ok(false) };
     let found = current.answered.find(caller.as_str(), &key, view.at(), limits);
     Ok(!matches!(found, Ok(None)))
 }

@@ -2,6 +2,7 @@
 
 mod artifact;
 mod claim;
+mod cores;
 mod create;
 mod diff;
 mod document;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 use corkboard_core::board::{BoardCommand, BoardReply, BoardState, TaskId};
 use corkboard_core::knowledge::CoreState;
 use corkboard_core::{Actor, BoardId, CoreId, IdempotencyKey, Request, SpaceId, Usage};
+use serde::Serialize;
 
 use crate::engine::{Answer, Asked, Engine, Slot, Watch};
 use crate::knowledge::Core;
@@ -36,7 +38,8 @@ use crate::{Error, Result};
 
 pub use artifact::RecordArtifact;
 pub use claim::{ClaimTask, WorkOn};
-pub use create::CreateBoard;
+pub use cores::TaskPattern;
+pub use create::{CreateBoard, CreatedBoard};
 pub use diff::{BoardChange, BoardDiff};
 pub use document::{AgentContribution, BoardDocument, Edge, EdgeType, TaskDocument, TaskGraph};
 pub use fork::Fork;
@@ -61,9 +64,9 @@ pub struct Board {
     id: BoardId,
     actor: Actor,
     engine: Arc<Engine<BoardState>>,
+    slot: Arc<Slot<BoardState>>,
     /// The memory cores of the same store.
     cores: Arc<Engine<CoreState>>,
-    slot: Arc<Slot<BoardState>>,
     if_rev: Option<u64>,
     idempotency_key: Option<String>,
     /// The epoch of the orchestrator's role that its commands are sent under.
@@ -87,8 +90,8 @@ impl Board {
             id,
             actor,
             engine,
-            cores,
             slot,
+            cores,
             if_rev: None,
             idempotency_key: None,
             orchestrator: None,
@@ -161,16 +164,26 @@ impl Board {
 
     /// Sends a command and says what came of it.
     pub(crate) async fn ask(&self, command: BoardCommand) -> Result<Answer<BoardReply>> {
-        let request = self.request(command)?;
+        // What is asked is the same under another epoch: whoever comes back after a crash has a new one.
+        let name = self.name_of(&command)?;
+        self.send(command, name).await
+    }
+
+    /// Sends a command under the name of a request.
+    async fn send(&self, command: BoardCommand, name: Option<IdempotencyKey>) -> Result<Answer<BoardReply>> {
+        let request = self.request(command, name);
         self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), Asked::Request(request)).await
     }
 
-    /// The command with the conditions of this handle.
-    fn request(&self, command: BoardCommand) -> Result<Request<BoardCommand>> {
+    /// The name of a request by this handle, if it has one, with what is asked.
+    fn name_of(&self, asked: &impl Serialize) -> Result<Option<IdempotencyKey>> {
         let limits = &self.engine.options.limits;
         let key = self.idempotency_key.as_deref();
-        // What is asked is the same under another epoch: whoever comes back after a crash has a new one.
-        let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
+        Ok(key.map(|key| IdempotencyKey::new(key, asked, limits)).transpose()?)
+    }
+
+    /// The command with the conditions of this handle.
+    fn request(&self, command: BoardCommand, idempotency: Option<IdempotencyKey>) -> Request<BoardCommand> {
         let command = match self.claim {
             Some((task, epoch)) => BoardCommand::UnderClaim { task, epoch, command: Box::new(command) },
             None => command,
@@ -179,7 +192,7 @@ impl Board {
             Some(epoch) => BoardCommand::AsOrchestrator { epoch, command: Box::new(command) },
             None => command,
         };
-        Ok(Request { command, if_rev: self.if_rev, idempotency })
+        Request { command, if_rev: self.if_rev, idempotency }
     }
 }
 

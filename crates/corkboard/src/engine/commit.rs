@@ -9,7 +9,9 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use corkboard_core::{Actor, Commit, CommitId, Context, FormatError, Head, Outcome, Request, Revisioned, Space, Usage};
+use corkboard_core::{
+    Actor, Commit, CommitId, Context, FormatError, Head, Outcome, Request, Revisioned, Space, Unperformed, Usage,
+};
 use jiff::Timestamp;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 use uuid::Uuid;
@@ -83,6 +85,8 @@ struct Draft<S: Space> {
     bytes: u64,
     /// What the batch leads to.
     state: Arc<Revisioned<S>>,
+    /// What the batch began with, or led to so far; and how many of its revisions that includes.
+    sound: (Arc<Revisioned<S>>, usize),
     broken: Option<Error>,
 }
 
@@ -245,6 +249,7 @@ impl<S: Space> Engine<S> {
             events: 0,
             bytes: 0,
             state: state.clone(),
+            sound: (state.clone(), 0),
             broken: None,
         };
         let mut new = Revisioned::clone(state);
@@ -266,17 +271,29 @@ impl<S: Space> Engine<S> {
         let request = proposal.asked.request(&state.state, now)?;
         let mut context = Context::new(now, &proposal.actor, &self.options.limits, proposal.first_id);
         context.outside = proposal.outside;
-        let (commit, reply, warnings) = match state.decide(&request, &context)? {
-            Outcome::Unchanged { reply, rev } => return Ok(Decided::Answered(Answer { reply, rev })),
-            Outcome::Commit { commit, reply, warnings } => (commit, reply, warnings),
+        // In place: only what the batch's first change touches is copied.
+        let (commit, reply, warnings) = match state.perform(&request, &context, proposal.commit) {
+            Ok(Outcome::Unchanged { reply, rev }) => return Ok(Decided::Answered(Answer { reply, rev })),
+            Ok(Outcome::Commit { commit, reply, warnings }) => (commit, reply, warnings),
+            Err(Unperformed::Refused(refusal)) => return Err(refusal.into()),
+            Err(Unperformed::Spoilt(refusal)) => {
+                *state = self.sound(draft);
+                return Err(refusal.into());
+            }
+            Err(Unperformed::Misfit(error)) => {
+                let error = malformed(error);
+                draft.broken = Some(again(&error));
+                return Err(error);
+            }
         };
-        let rev = state.head.rev + 1;
-        let body = S::encode(&commit).map_err(malformed)?;
-        // In place: only what the batch's first change touches is copied. What was decided fits; if it did not, the draft
-        // would be worth nothing.
-        if let Err(error) = state.apply(&commit, proposal.commit, &self.options.limits) {
-            draft.broken = Some(malformed(error));
-        }
+        let rev = state.head.rev;
+        let body = match S::encode(&commit) {
+            Ok(body) => body,
+            Err(error) => {
+                *state = self.sound(draft);
+                return Err(malformed(error));
+            }
+        };
         draft.bytes += body.len() as u64;
         draft.events += commit.events.len() as u64;
         draft.records.push(Record { rev, commit: proposal.commit, at: commit.at, body });
@@ -286,6 +303,20 @@ impl<S: Space> Engine<S> {
         }
         proposal.drafted = Some(reply.clone());
         Ok(Decided::Answered(Answer { reply, rev }))
+    }
+
+    /// The state before a command that was refused half-way. What came before it is applied again, none of it twice.
+    fn sound(&self, draft: &mut Draft<S>) -> Revisioned<S> {
+        let (before, included) = &draft.sound;
+        let mut state = Revisioned::clone(before);
+        for (id, commit) in draft.commits.iter().skip(*included) {
+            // What was decided fits; if it did not, the draft would be worth nothing.
+            if let Err(error) = state.apply(commit, *id, &self.options.limits) {
+                draft.broken = Some(malformed(error));
+            }
+        }
+        draft.sound = (Arc::new(state.clone()), draft.commits.len());
+        state
     }
 
     /// Makes the new state the current one, and answers the batch that led to it.

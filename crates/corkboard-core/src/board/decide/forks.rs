@@ -41,7 +41,10 @@ impl Draft<'_> {
         self.check_line("board name", &info.name)?;
         self.check_length(&info.goal)?;
         self.check_list("constraint", &info.constraints)?;
-        self.check_names("memory core", &info.memory_core_refs)
+        self.check_names("memory core", &info.memory_core_refs)?;
+        // The cores may have changed since.
+        self.check_count(info.drawn.len())?;
+        info.drawn.iter().chain(&info.pattern).try_for_each(|drawn| self.check_line("memory core", &drawn.core))
     }
 
     fn check_image(&self, image: &BoardImage) -> Result<(), Refusal> {

@@ -21,9 +21,9 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::views::Due;
-use super::{BoardCommand, BoardEvent, BoardInfo, BoardReply, BoardState, BoardStatus, Task, TaskId};
-use crate::space::{Decision as Decided, Space};
-use crate::{Actor, AgentId, Context, LimitName, LimitWarning, Limits, Refusal, Role};
+use super::{BoardAction, BoardCommand, BoardEvent, BoardInfo, BoardReply, BoardState, BoardStatus, Task, TaskId};
+use crate::space::{Decision as Decided, Space, Unperformed};
+use crate::{Actor, AgentId, Context, FormatError, LimitName, LimitWarning, Limits, Refusal, Role};
 
 type Reply = Result<BoardReply, Refusal>;
 
@@ -32,17 +32,22 @@ pub(super) fn decide(
     command: &BoardCommand,
     context: &Context<'_>,
 ) -> Result<Decided<BoardEvent, BoardReply>, Refusal> {
-    // What is taken over as a whole is held to the size of a state instead.
-    if !matches!(command, BoardCommand::Fork { .. }) {
-        Limits::check(LimitName::CommandBytes, command.bytes(), context.limits.command_bytes)?;
+    Draft::of(&mut state.clone(), context).whole(command)
+}
+
+/// The same, and the state becomes what it leads to.
+pub(super) fn perform(
+    state: &mut BoardState,
+    command: &BoardCommand,
+    context: &Context<'_>,
+) -> Result<Decided<BoardEvent, BoardReply>, Unperformed> {
+    let mut draft = Draft::of(state, context);
+    let decided = draft.whole(command);
+    if let Some(misfit) = draft.misfit {
+        return Err(Unperformed::Misfit(misfit));
     }
-    let mut draft = Draft { state: state.clone(), events: Vec::new(), context };
-    let reply = draft.decide(command)?;
-    let warnings = match command.is_always_welcome() {
-        true => Vec::new(),
-        false => check_size(state, &draft.state, context.limits)?,
-    };
-    Ok(Decided { events: draft.events, reply, warnings })
+    let spoilt = !draft.events.is_empty();
+    decided.map_err(|refusal| if spoilt { Unperformed::Spoilt(refusal) } else { Unperformed::Refused(refusal) })
 }
 
 /// What happens at that time because nobody did anything.
@@ -56,7 +61,8 @@ pub(super) fn expire(state: &BoardState, now: Timestamp) -> Vec<BoardEvent> {
     }
     let (actor, limits) = (Actor::system(), Limits::default());
     let context = Context::new(now, &actor, &limits, Uuid::nil());
-    let mut draft = Draft { state: state.clone(), events: Vec::new(), context: &context };
+    let mut state = state.clone();
+    let mut draft = Draft::of(&mut state, &context);
     due.iter().for_each(|due| draft.push(due.event()));
     // What is nobody's again may have lost its chance while it was worked on.
     draft.settle(due.iter().filter_map(|due| due.task()).collect());
@@ -65,12 +71,36 @@ pub(super) fn expire(state: &BoardState, now: Timestamp) -> Vec<BoardEvent> {
 
 /// A decision in the making: the events so far, and the state that they lead to.
 struct Draft<'a> {
-    state: BoardState,
+    state: &'a mut BoardState,
     events: Vec<BoardEvent>,
+    /// Why an event did not fit, if one did not.
+    misfit: Option<FormatError>,
     context: &'a Context<'a>,
 }
 
+impl<'a> Draft<'a> {
+    fn of(state: &'a mut BoardState, context: &'a Context<'a>) -> Self {
+        Self { state, events: Vec::new(), misfit: None, context }
+    }
+}
+
 impl Draft<'_> {
+    /// Decides a command, and holds what it leads to to the limits.
+    fn whole(&mut self, command: &BoardCommand) -> Result<Decided<BoardEvent, BoardReply>, Refusal> {
+        let limits = self.context.limits;
+        // What is taken over as a whole is held to the size of a state instead.
+        if !matches!(command, BoardCommand::Fork { .. }) {
+            Limits::check(LimitName::CommandBytes, command.bytes(), limits.command_bytes)?;
+        }
+        let before = sizes(self.state, limits);
+        let reply = self.decide(command)?;
+        let warnings = match command.is_always_welcome() {
+            true => Vec::new(),
+            false => check_size(before, sizes(self.state, limits))?,
+        };
+        Ok(Decided { events: core::mem::take(&mut self.events), reply, warnings })
+    }
+
     fn decide(&mut self, command: &BoardCommand) -> Reply {
         if let Some(action) = command.action() {
             self.check_role(action)?;
@@ -82,6 +112,12 @@ impl Draft<'_> {
         }
         match command {
             BoardCommand::Create(board) => return self.create(board),
+            BoardCommand::CreateWithTasks { board, tasks } => {
+                // Who may make a board may not for that reason add tasks to it.
+                self.check_role(BoardAction::AddTasks)?;
+                self.create(board)?;
+                return self.add_tasks(tasks, &[]);
+            }
             BoardCommand::Fork { image, from } => return self.fork(image, from),
             BoardCommand::Archive { retain } => return self.archive(*retain),
             BoardCommand::Discard { reason } => return self.discard(reason.as_deref()),
@@ -95,6 +131,7 @@ impl Draft<'_> {
         self.check_orchestrator(command)?;
         match command {
             BoardCommand::Create(_)
+            | BoardCommand::CreateWithTasks { .. }
             | BoardCommand::Fork { .. }
             | BoardCommand::Tick
             | BoardCommand::Archive { .. }
@@ -162,8 +199,9 @@ impl Draft<'_> {
     fn push(&mut self, event: BoardEvent) {
         let applied = self.state.apply(&event, self.context.stamp());
         debug_assert!(applied.is_ok(), "{event:?}: {applied:?}");
-        if applied.is_ok() {
-            self.events.push(event);
+        match applied {
+            Ok(()) => self.events.push(event),
+            Err(misfit) => self.misfit = Some(misfit),
         }
     }
 
@@ -219,28 +257,33 @@ fn not_on_board(what: &'static str, id: impl ToString) -> Refusal {
     Refusal::NotOnBoard { what, id: id.to_string() }
 }
 
+/// What a board holds in all, and how much of it is allowed.
+type Sizes = [(LimitName, u64, u64); 10];
+
+fn sizes(state: &BoardState, limits: &Limits) -> Sizes {
+    [
+        (LimitName::TasksPerBoard, state.nodes.len() as u64, limits.tasks_per_board),
+        (LimitName::DependenciesPerBoard, state.edges, limits.dependencies_per_board),
+        (LimitName::RecordsPerBoard, state.decisions.len() as u64, limits.records_per_board),
+        (LimitName::RecordsPerBoard, state.discoveries.len() as u64, limits.records_per_board),
+        (LimitName::RecordsPerBoard, state.artifacts.len() as u64, limits.records_per_board),
+        (LimitName::RecordsPerBoard, state.choices.len() as u64, limits.records_per_board),
+        (LimitName::RecordsPerBoard, state.approvals.len() as u64, limits.records_per_board),
+        (LimitName::RecordsPerBoard, state.nudges.len() as u64, limits.records_per_board),
+        (LimitName::RecordsPerBoard, state.learnings.len() as u64, limits.records_per_board),
+        (LimitName::StateBytes, state.bytes, limits.state_bytes),
+    ]
+}
+
 /// Checks the limits for what a board holds in all.
-fn check_size(before: &BoardState, after: &BoardState, limits: &Limits) -> Result<Vec<LimitWarning>, Refusal> {
-    let records = |count: fn(&BoardState) -> usize| (count(before) as u64, count(after) as u64);
-    let sizes = [
-        (LimitName::TasksPerBoard, records(|state| state.nodes.len()), limits.tasks_per_board),
-        (LimitName::DependenciesPerBoard, (before.edges, after.edges), limits.dependencies_per_board),
-        (LimitName::RecordsPerBoard, records(|state| state.decisions.len()), limits.records_per_board),
-        (LimitName::RecordsPerBoard, records(|state| state.discoveries.len()), limits.records_per_board),
-        (LimitName::RecordsPerBoard, records(|state| state.artifacts.len()), limits.records_per_board),
-        (LimitName::RecordsPerBoard, records(|state| state.choices.len()), limits.records_per_board),
-        (LimitName::RecordsPerBoard, records(|state| state.approvals.len()), limits.records_per_board),
-        (LimitName::RecordsPerBoard, records(|state| state.nudges.len()), limits.records_per_board),
-        (LimitName::RecordsPerBoard, records(|state| state.learnings.len()), limits.records_per_board),
-        (LimitName::StateBytes, (before.bytes, after.bytes), limits.state_bytes),
-    ];
-    for (limit, (before, after), allowed) in sizes {
+fn check_size(before: Sizes, after: Sizes) -> Result<Vec<LimitWarning>, Refusal> {
+    let mut warnings = Vec::new();
+    for ((limit, before, _), (_, after, allowed)) in before.into_iter().zip(after) {
         // What shrinks or keeps its size is always welcome, even over a limit that was lowered.
         if after > before {
             Limits::check(limit, after, allowed)?;
+            warnings.extend(Limits::warn(limit, before, after, allowed));
         }
     }
-    let warnings =
-        sizes.into_iter().filter_map(|(limit, (before, after), allowed)| Limits::warn(limit, before, after, allowed));
-    Ok(warnings.collect())
+    Ok(warnings)
 }
