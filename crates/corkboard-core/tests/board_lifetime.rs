@@ -8,12 +8,11 @@
 
 mod board_support;
 
-use std::sync::Arc;
-
 use board_support::*;
 use corkboard_core::board::{
-    BoardCommand, BoardEdit, BoardImage, BoardInfo, BoardReply, BoardState, BoardStatus, Extraction, ForkedFrom,
-    KeptBy, Learnings, Lifetime, NewBoard, NewNudge, NewTask, NudgePriority, NudgeTarget, RetainFor, Unfinished,
+    BoardCommand, BoardEdit, BoardImage, BoardInfo, BoardReply, BoardStatus, ForkedFrom, KeptBy, LearningChanges,
+    Learnings, Lifetime, NewBoard, NewDecision, NewNudge, NewTask, NudgePriority, NudgeTarget, RetainFor, Unfinished,
+    WhichLearnings,
 };
 use corkboard_core::{LimitName, Limits, Refusal, Space};
 use jiff::{SignedDuration, Timestamp};
@@ -54,14 +53,6 @@ fn retained(reply: &BoardReply) -> Timestamp {
         BoardReply::Retained { until } => *until,
         other => panic!("{other:?}"),
     }
-}
-
-/// As if it had been looked through what the board taught.
-fn extract(desk: &mut Desk) {
-    let mut image = BoardImage::from(desk.state().clone());
-    let extraction = Extraction { at: desk.now, by: "hugo".into(), candidates: 0 };
-    Arc::make_mut(image.info.as_mut().unwrap()).learnings_extracted = Some(extraction);
-    desk.live.state = BoardState::from(image);
 }
 
 /// What a board that is over for good has to say to everything.
@@ -145,11 +136,52 @@ fn a_board_is_kept_until_its_time_is_over_and_its_learnings_are_settled() {
     assert_eq!(desk.refused(BoardCommand::Purge), kept(&[KeptBy::Learnings]));
     let mut waived = desk.clone();
     waived.tell(discard("a try"));
-    extract(&mut desk);
+    desk.tell(BoardCommand::ExtractLearnings);
     for mut desk in [desk, waived] {
         assert_eq!(desk.tell(BoardCommand::Purge), BoardReply::Done);
         assert_eq!(info(&desk).status, BoardStatus::Purged);
     }
+}
+
+#[test]
+fn who_looks_before_the_end_has_not_looked_at_all() {
+    let mut desk = Desk::new();
+    desk.tell(BoardCommand::ExtractLearnings);
+    desk.tell(complete());
+    desk.tell(archive(RetainFor::Said { ms: 0 }));
+    assert_eq!(desk.refused(BoardCommand::Purge), Refusal::BoardKept { by: vec![KeptBy::Learnings] });
+    // It is late, and not too late.
+    desk.tell(BoardCommand::ExtractLearnings);
+    let extracted = info(&desk).learnings_extracted.clone().unwrap();
+    assert_eq!((&*extracted.by, extracted.at, extracted.candidates), ("hugo", desk.now, 0));
+    desk.tell(BoardCommand::Purge);
+    assert_eq!(desk.refused(BoardCommand::ExtractLearnings), Refusal::BoardPurged);
+}
+
+#[test]
+fn what_is_on_its_way_into_a_core_or_out_of_it_keeps_the_board_even_one_that_was_discarded() {
+    let mut desk = Desk::new();
+    let (question, choice, rationale) = ("Which?".into(), "this".into(), "it was measured twice".into());
+    let decision = NewDecision { question, choice, rationale, ..NewDecision::default() };
+    desk.ask(&worker("ann"), BoardCommand::RecordDecision(decision)).unwrap();
+    desk.tell(complete());
+    let (learning, core) = ("D-1".parse().unwrap(), Some("house".into()));
+    let changes = Box::new(LearningChanges::default());
+    desk.tell(BoardCommand::PromoteLearning { learning, core, changes });
+    let begun_rev = desk.rev();
+    desk.tell(discard("a try"));
+    let kept = Refusal::BoardKept { by: vec![KeptBy::Promotion] };
+    assert_eq!(desk.refused(BoardCommand::Purge), kept);
+    assert!(desk.state().lifetime(None).unwrap().promotion_open, "its summary says so");
+    let (learning, entry) = ("D-1".parse().unwrap(), "E-1".parse().unwrap());
+    desk.tell(BoardCommand::FinishPromotion { learning, begun_rev, entry });
+    let mut rolled_back = desk.clone();
+    desk.tell(BoardCommand::Purge);
+    rolled_back.tell(BoardCommand::RollBackLearnings { which: WhichLearnings::All, reason: None });
+    let begun_rev = rolled_back.rev();
+    assert_eq!(rolled_back.refused(BoardCommand::Purge), kept);
+    rolled_back.tell(BoardCommand::FinishRollBack { begun_rev });
+    rolled_back.tell(BoardCommand::Purge);
 }
 
 #[test]
@@ -217,7 +249,7 @@ fn after_a_board_was_purged_there_is_nothing_more() {
 fn a_board_made_from_one_that_was_put_away_begins_its_own_life() {
     let mut desk = ended();
     desk.tell(discard("a try"));
-    extract(&mut desk);
+    desk.tell(BoardCommand::ExtractLearnings);
     let (mut copy, from) = (Desk::empty(Limits::default()), ForkedFrom { board: "b".into(), rev: desk.rev() });
     copy.tell(BoardCommand::Fork { image: Box::new(BoardImage::from(desk.state().clone())), from });
     let info = info(&copy);

@@ -28,6 +28,8 @@ mod history;
 mod holding;
 #[path = "boards/keeping.rs"]
 mod keeping;
+#[path = "boards/learnings.rs"]
+mod learnings;
 #[path = "boards/lifetime.rs"]
 mod lifetime;
 #[path = "boards/people.rs"]

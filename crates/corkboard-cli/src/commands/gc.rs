@@ -57,17 +57,22 @@ impl Gc {
 
 async fn purge(session: &Session, garbage: &Garbage, purged: &mut Vec<String>) -> Result<(), Failure> {
     let mut line = ProgressLine::new(session.output);
-    let meant: Vec<&GarbageBoard> = of(garbage, GarbageFate::Purge).collect();
+    // What is on its way into a core is finished by purging, and then keeps the board no longer.
+    let is_meant = |board: &&GarbageBoard| board.fate == GarbageFate::Purge || board.kept_by == [KeptBy::Promotion];
+    let meant: Vec<&GarbageBoard> = garbage.boards.iter().filter(is_meant).collect();
+    let mut done = Ok(());
     for (place, board) in meant.iter().enumerate() {
         line.tell_count("purging", place as u64, meant.len() as u64, "boards");
         match session.board.purge(board.board.as_str()).await {
             Ok(()) => purged.push(board.board.to_string()),
             // Somebody else was faster, or thought better of it meanwhile.
             Err(Error::Refused(Refusal::NoBoard | Refusal::BoardKept { .. })) => {}
+            // One that cannot be read does not keep the others.
+            Err(error @ (Error::Damaged { .. } | Error::NewerFormat { .. })) => done = done.and(Err(error.into())),
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(())
+    done
 }
 
 fn of(garbage: &Garbage, fate: GarbageFate) -> impl Iterator<Item = &GarbageBoard> {
@@ -138,7 +143,7 @@ fn advice(garbage: &Garbage) -> Option<String> {
             "learnings: `cork --board BOARD learn extract` looks for them; `cork board discard BOARD` waives them, and \
              lets the board go at once",
         ),
-        (keeps(|by| *by == KeptBy::Promotion), "on its way into a core: try again in a minute"),
+        (keeps(|by| *by == KeptBy::Promotion), "on its way into a core: `cork gc --yes` finishes that first"),
     ];
     let lines: Vec<&str> = all.iter().filter(|(concerns, _)| *concerns).map(|(_, line)| *line).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))

@@ -132,6 +132,24 @@ fn only_what_can_go_goes() {
 }
 
 #[test]
+fn a_board_that_cannot_be_read_does_not_keep_the_others() {
+    let sandbox = Sandbox::new();
+    for id in ["a", "b", "c"] {
+        ended(&sandbox, id);
+        sandbox.ok(&["board", "discard", id]);
+    }
+    let database = rusqlite::Connection::open(sandbox.database()).unwrap();
+    let damage = "UPDATE log SET body = x'7b' WHERE space = (SELECT id FROM spaces WHERE name = 'board/b')";
+    assert_eq!(database.execute(damage, []).unwrap(), 3);
+    drop(database);
+    let ran = sandbox.cork(&["gc", "--yes"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.starts_with("purged a\npurged c\n2 boards purged;"), "{ran:?}");
+    assert!(ran.stderr.starts_with("error: space board/b is damaged"), "{ran:?}");
+    assert_eq!(fates(&sandbox), [("b".to_owned(), "purge".to_owned())]);
+}
+
+#[test]
 fn a_list_tells_what_is_idle_and_hides_what_is_put_away() {
     let sandbox = Sandbox::new();
     ended(&sandbox, "over");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use corkboard::boards::{BoardStatus, KeptBy, NewTask, Unfinished};
+use corkboard::boards::{BoardStatus, KeptBy, NewDecision, NewTask, Unfinished};
 use corkboard::store::{MemoryStore, Store};
 use corkboard::testing::{FaultPlan, FaultyStore};
 use corkboard::{Actor, ActorKind, Board, Corkboard, Garbage, GarbageFate, Options, Role};
@@ -214,6 +214,97 @@ async fn a_change_of_its_life_is_told_in_sentences() {
     assert!(told(1, 3).await.starts_with("The board is archived: success.\n"));
 }
 
+/// A board that has ended, with something to learn from it.
+async fn taught(corkboard: &Corkboard) -> Board {
+    let board = corkboard.create_board(new_board("over")).id("over").await.unwrap();
+    let (question, choice, rationale) = ("Which?".into(), "this".into(), "it was measured twice".into());
+    let decision = NewDecision { question, choice, rationale, ..NewDecision::default() };
+    board.acting_as(worker("ann")).record_decision(decision).await.unwrap();
+    board.complete(None, Unfinished::Refuse).await.unwrap();
+    board
+}
+
+#[tokio::test]
+async fn a_board_goes_once_its_learnings_were_looked_for() {
+    on_every_store(async |home| {
+        let corkboard = home.open().await;
+        let board = taught(&corkboard).await;
+        board.archive(Some(Duration::ZERO)).await.unwrap();
+        assert_eq!(refusal(board.purge().await), corkboard::Refusal::BoardKept { by: vec![KeptBy::Learnings] });
+        assert_eq!(fate(&corkboard).await, (GarbageFate::Keep, vec![KeptBy::Learnings]));
+        assert_eq!(board.extract_learning_candidates().await.unwrap().len(), 1);
+        assert_eq!(fate(&corkboard).await, (GarbageFate::Purge, vec![]));
+        assert_eq!(board.view().await.unwrap().document().unwrap().learnings_extracted.unwrap().candidates, 1);
+        corkboard.purge("over").await.unwrap();
+        assert_eq!(corkboard.garbage().await.unwrap(), Garbage::default());
+    })
+    .await;
+}
+
+/// A fresh store: in memory, or one more opening of a file.
+async fn open_store(home: &Home) -> Arc<dyn Store> {
+    match home.is_shared() {
+        true => corkboard::store::open(home.url(), &home.options()).await.unwrap(),
+        false => Arc::new(MemoryStore::shared()),
+    }
+}
+
+/// A board that may go but for a promotion, which a crash cut after so many calls; none if it was not begun by then, or was
+/// finished.
+async fn half_promoted(store: &Arc<dyn Store>, home: &Home, calls: u64) -> Option<Corkboard> {
+    let corkboard = Corkboard::with_store(store.clone(), home.options());
+    let board = taught(&corkboard).await;
+    board.extract_learning_candidates().await.unwrap();
+    let faulty = Arc::new(FaultyStore::new(store.clone(), FaultPlan::none()));
+    let ending = Corkboard::with_store(faulty.clone(), Options { busy_timeout: Duration::ZERO, ..home.options() });
+    faulty.end_after(calls);
+    let learning = "D-1".parse().unwrap();
+    let _ = ending.board("over").unwrap().promote_learning(learning).core("house").await;
+    board.archive(Some(Duration::ZERO)).await.unwrap();
+    let is_open = board.view().await.unwrap().state().has_open_promotion();
+    let expected = if is_open { (GarbageFate::Keep, vec![KeptBy::Promotion]) } else { (GarbageFate::Purge, vec![]) };
+    assert_eq!(fate(&corkboard).await, expected);
+    is_open.then_some(corkboard)
+}
+
+/// How many entries the core has.
+async fn learned(corkboard: &Corkboard) -> u64 {
+    corkboard.core("house").unwrap().stats().await.unwrap().entries
+}
+
+#[tokio::test]
+async fn what_was_begun_with_a_core_is_finished_before_its_board_goes_whatever_crashes() {
+    for home in [Home::memory, Home::sqlite] {
+        let (mut halves, mut crashes) = (0, 0);
+        for calls in 0..12 {
+            // Purging, too, is cut at every point, until it gets through.
+            for later_calls in 0.. {
+                let home = home();
+                let store = open_store(&home).await;
+                let Some(corkboard) = half_promoted(&store, &home, calls).await else { break };
+                halves += 1;
+                let is_through = purge_and_end(&store, &home, later_calls).await;
+                let left = corkboard.garbage().await.unwrap().boards;
+                match left.first().map(|board| board.status) {
+                    Some(BoardStatus::Archived) => {}
+                    Some(BoardStatus::Purged) | None => assert_eq!(learned(&corkboard).await, 1),
+                    Some(status) => panic!("{status}"),
+                }
+                crashes += u64::from(!is_through);
+                if !left.is_empty() {
+                    corkboard.purge("over").await.unwrap();
+                }
+                assert_eq!(learned(&corkboard).await, 1, "after {calls} and {later_calls} calls");
+                assert_eq!(corkboard.garbage().await.unwrap(), Garbage::default());
+                if is_through {
+                    break;
+                }
+            }
+        }
+        assert!(halves > 2 && crashes > 2, "{halves} were half promoted, {crashes} crashed again");
+    }
+}
+
 /// Purges on a store that ends after so many calls. Returns whether it got through.
 async fn purge_and_end(store: &Arc<dyn Store>, home: &Home, calls: u64) -> bool {
     let faulty = Arc::new(FaultyStore::new(store.clone(), FaultPlan::none()));
@@ -227,10 +318,7 @@ async fn a_purge_that_a_crash_cut_is_found_and_finished() {
     for home in [Home::memory(), Home::sqlite()] {
         let (mut calls, mut halves) = (0, 0);
         loop {
-            let store: Arc<dyn Store> = match home.is_shared() {
-                true => corkboard::store::open(home.url(), &home.options()).await.unwrap(),
-                false => Arc::new(MemoryStore::shared()),
-            };
+            let store = open_store(&home).await;
             let corkboard = Corkboard::with_store(store.clone(), home.options());
             ended(&corkboard, "over").await.discard(None).await.unwrap();
             let is_through = purge_and_end(&store, &home, calls).await;
