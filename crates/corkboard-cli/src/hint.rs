@@ -84,7 +84,28 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
             format!("`cork core show CORE {entry}` shows what is there; then try again with --if-version {version}")
         }
         Refusal::SameText { entry, other } => format!("forget {entry}, or edit {other} instead"),
-        refusal => return board_hint(refusal),
+        refusal => return learning_hint(refusal).or_else(|| board_hint(refusal)),
+    })
+}
+
+fn learning_hint(refusal: &Refusal) -> Option<String> {
+    Some(match refusal {
+        Refusal::NotOnBoard { what: "learning", .. } => "`cork learn list --all` shows the learnings there are".into(),
+        Refusal::NoCore { learning } => {
+            format!("`cork learn promote {learning} --core NAME` says which; `cork core list` shows those there are")
+        }
+        Refusal::LearningRefused { .. } => {
+            "what was refused stays so; `cork core add CORE TEXT` adds something in your own name".into()
+        }
+        Refusal::LearningPromoted { learning, .. } => {
+            format!("`cork learn rollback {learning}` takes it out of there first")
+        }
+        Refusal::NotPromoted { .. } | Refusal::PromotionOver { .. } => {
+            "`cork learn list --all` shows what became of each".into()
+        }
+        Refusal::PromotionOpen { .. } => "`cork learn extract` finishes what was begun; then try again".into(),
+        Refusal::OwnLearning { .. } => "let a person or another agent look at it, and promote it".into(),
+        _ => return None,
     })
 }
 

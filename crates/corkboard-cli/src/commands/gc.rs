@@ -140,7 +140,8 @@ fn advice(garbage: &Garbage) -> Option<String> {
         ),
         (
             keeps(|by| *by == KeptBy::Learnings),
-            "learnings: `cork board discard BOARD` waives them, and lets the board go at once",
+            "learnings: `cork --board BOARD learn extract` looks for them; `cork board discard BOARD` waives them, and \
+             lets the board go at once",
         ),
         (keeps(|by| *by == KeptBy::Promotion), "on its way into a core: `cork gc --yes` finishes that first"),
     ];

@@ -12,6 +12,7 @@ mod export;
 mod gc;
 mod handoff;
 mod import;
+mod learn;
 mod memory;
 mod migrate;
 mod notebook;
@@ -45,6 +46,8 @@ pub(crate) enum Command {
     Task(task::TaskCommand),
     #[command(subcommand)]
     Core(core::CoreCommand),
+    #[command(subcommand)]
+    Learn(learn::LearnCommand),
     Choose(choose::Choose),
     Review(task::Review),
     Approve(approve::Approve),
@@ -99,6 +102,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Board(board) => board.run(&session).await,
         Command::Task(task) => task.run(&session).await,
         Command::Core(core) => core.run(&session).await,
+        Command::Learn(learn) => learn.run(&session).await,
         Command::Choose(choose) => choose.run(&session).await,
         Command::Review(review) => review.run(&session).await,
         Command::Approve(approve) => approve.run(&session).await,

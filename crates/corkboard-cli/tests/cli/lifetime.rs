@@ -66,7 +66,13 @@ fn a_board_is_put_away_kept_and_purged() {
     assert_eq!(shown["retain_until"], archived["retain_until"], "what was said before holds");
     assert_eq!(desk.fails(&["task", "add", "more"], 4, "the board is archived")["code"], "board_ended");
     let told = desk.sandbox.ok(&["gc"]);
-    for said in ["keep", "to be kept until 20", "--retain DAYS", "`cork board discard BOARD`"] {
+    for said in [
+        "keep",
+        "to be kept until 20",
+        "--retain DAYS",
+        "`cork --board BOARD learn extract`",
+        "`cork board discard BOARD`",
+    ] {
         assert!(told.contains(said), "{said}: {told}");
     }
     assert!(desk.ok(&["board", "show"]).contains(", kept until 20"));

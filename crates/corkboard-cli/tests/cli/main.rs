@@ -18,6 +18,7 @@ mod doctor;
 mod errors;
 mod file;
 mod help;
+mod learn;
 mod lifetime;
 mod memory;
 #[cfg(feature = "model")]

@@ -47,6 +47,7 @@ pub use graph::GraphFormat;
 pub use hold::Claim;
 pub use learnings::{
     AuthorRollBack, BoardRolledBack, CoreRolledBack, PromoteLearning, PromotedLearning, RollBackAuthor,
+    RollBackProgress, RollBackStage,
 };
 pub(crate) use observer::BoardObserver;
 pub use orchestrate::Orchestrating;

@@ -52,6 +52,26 @@ pub struct BoardRolledBack {
     pub learnings: Vec<LearningId>,
 }
 
+/// How far an author's roll-back is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RollBackProgress {
+    /// What it does.
+    pub stage: RollBackStage,
+    /// How many cores, and boards where something is taken out, it is done with.
+    pub done: u64,
+    /// Of how many.
+    pub total: u64,
+}
+
+/// What an author's roll-back does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RollBackStage {
+    /// It looks through all cores.
+    Looking,
+    /// It takes out what was found, and lets the boards say so.
+    TakingOut,
+}
+
 /// What cores hold of somebody.
 #[derive(Default)]
 struct Found {
@@ -82,7 +102,28 @@ impl RollBackAuthor {
         self
     }
 
-    async fn roll_back(self) -> Result<AuthorRollBack> {
+    /// Does it, and tells how far it is: before every core that it looks through, and before every board and core that
+    /// something is taken out of.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
+    /// use corkboard::cores::NewCoreEntry;
+    /// use corkboard::{Corkboard, RollBackStage};
+    ///
+    /// let corkboard = Corkboard::open("memory:").await?;
+    /// let said = |text: &str, name: &str| NewCoreEntry { author: Some(name.into()), ..NewCoreEntry::new(text) };
+    /// corkboard.core("rules")?.add(said("Trust me", "mallory")).await?;
+    /// corkboard.core("other")?.add(said("Test first", "ada")).await?;
+    ///
+    /// let mut told = Vec::new();
+    /// let tell = &mut |progress: &corkboard::RollBackProgress| told.push((progress.stage, progress.done, progress.total));
+    /// let done = corkboard.roll_back_author("mallory").with_progress(tell).await?;
+    /// assert_eq!((done.cores.len(), done.cores[0].removed), (1, 1));
+    /// let looking = RollBackStage::Looking;
+    /// assert_eq!(told, [(looking, 0, 2), (looking, 1, 2), (RollBackStage::TakingOut, 0, 1)]);
+    /// # Ok(()) }
+    /// ```
+    pub async fn with_progress(self, tell: &mut (dyn FnMut(&RollBackProgress) + Send)) -> Result<AuthorRollBack> {
         let Self { corkboard, author, actor, .. } = &self;
         let action = BoardAction::Promote;
         if !action.is_allowed_to(actor.role) {
@@ -96,16 +137,24 @@ impl RollBackAuthor {
             corkboard.board_of(board).finish_open_learnings().await?;
         }
         let of = Withdrawal::Author { name: author.clone() };
-        let found = self.find(&of).await?;
+        let found = self.find(&of, tell).await?;
         let mut done = AuthorRollBack::default();
+        let total = (found.boards.len() + found.cores.len()) as u64;
+        let mut places = 0..total;
+        let mut next = || {
+            let done = places.next().unwrap_or(total);
+            tell(&RollBackProgress { stage: RollBackStage::TakingOut, done, total });
+        };
         // The boards first: whoever comes after a crash in between finds the rest in the cores.
         for (board, learnings) in found.boards {
+            next();
             let learnings = self.roll_back_board(&board, learnings).await?;
             if !learnings.is_empty() {
                 done.boards.push(BoardRolledBack { board, learnings });
             }
         }
         for (id, entries) in found.cores {
+            next();
             let core = corkboard.core_of(id.clone()).acting_as(actor.clone());
             core.withdraw(of.clone()).await?;
             let (current, _) = core.current().await?;
@@ -116,29 +165,37 @@ impl RollBackAuthor {
     }
 
     /// Looks through all cores.
-    async fn find(&self, of: &Withdrawal) -> Result<Found> {
+    async fn find(&self, of: &Withdrawal, tell: &mut (dyn FnMut(&RollBackProgress) + Send)) -> Result<Found> {
         let mut found = Found::default();
-        let mut after: Option<SpaceId> = None;
-        loop {
-            let page = self.corkboard.list(SpaceKind::Core, after.as_ref(), PAGE).await?;
-            let Some(last) = page.last() else { return Ok(found) };
-            after = Some(last.space.clone());
-            for core in page.iter().filter_map(|listed| listed.space.as_core()) {
-                let (current, _) = self.corkboard.core_of(core.clone()).current().await?;
-                for (id, entry) in current.state.entries() {
-                    let mut origins = entry.provenance.iter().filter(|origin| of.concerns(origin)).peekable();
-                    if origins.peek().is_some() {
-                        found.cores.entry(core.clone()).or_default().push(*id);
-                    }
-                    for origin in origins {
-                        if let (Some(board), Some(item)) = (&origin.board, &origin.item)
-                            && let Ok(learning) = item.parse()
-                        {
-                            found.boards.entry(board.clone()).or_default().insert(learning);
-                        }
+        let cores = self.every_core().await?;
+        for (core, done) in cores.iter().zip(0..) {
+            tell(&RollBackProgress { stage: RollBackStage::Looking, done, total: cores.len() as u64 });
+            let (current, _) = self.corkboard.core_of(core.clone()).current().await?;
+            for (id, entry) in current.state.entries() {
+                let mut origins = entry.provenance.iter().filter(|origin| of.concerns(origin)).peekable();
+                if origins.peek().is_some() {
+                    found.cores.entry(core.clone()).or_default().push(*id);
+                }
+                for origin in origins {
+                    if let (Some(board), Some(item)) = (&origin.board, &origin.item)
+                        && let Ok(learning) = item.parse()
+                    {
+                        found.boards.entry(board.clone()).or_default().insert(learning);
                     }
                 }
             }
+        }
+        Ok(found)
+    }
+
+    async fn every_core(&self) -> Result<Vec<CoreId>> {
+        let mut cores = Vec::new();
+        let mut after: Option<SpaceId> = None;
+        loop {
+            let page = self.corkboard.list(SpaceKind::Core, after.as_ref(), PAGE).await?;
+            let Some(last) = page.last() else { return Ok(cores) };
+            after = Some(last.space.clone());
+            cores.extend(page.iter().filter_map(|listed| listed.space.as_core()));
         }
     }
 
@@ -168,6 +225,6 @@ impl IntoFuture for RollBackAuthor {
     type IntoFuture = Future<'static, AuthorRollBack>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.roll_back())
+        Box::pin(async move { self.with_progress(&mut |_| {}).await })
     }
 }

@@ -18,7 +18,7 @@ use super::claim::Future;
 use super::{Board, unexpected};
 use crate::{Error, Result};
 
-pub use author::{AuthorRollBack, BoardRolledBack, CoreRolledBack, RollBackAuthor};
+pub use author::{AuthorRollBack, BoardRolledBack, CoreRolledBack, RollBackAuthor, RollBackProgress, RollBackStage};
 
 /// How often somebody else's unfinished business is finished before one gives up on one's own.
 const ATTEMPTS: usize = 16;
