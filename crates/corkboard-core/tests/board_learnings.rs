@@ -171,6 +171,10 @@ fn tasks_that_follow_one_another_again_and_again_are_a_pattern() {
     assert_eq!(found.content, "1. Design\n2. Implement\n3. Test [review]");
     assert_eq!((found.tags.clone(), &*found.author), (vec!["task-pattern".to_string()], "corkboard"));
     assert_eq!((found.items.len(), found.score, found.source), (9, 0.4, LearningSource::Sequence));
+    // It is a task pattern: the next board can begin with it.
+    let tasks = NewTask::from_pattern(&found.content).unwrap();
+    let reviews: Vec<_> = tasks.iter().map(|task| (&*task.title, task.needs_review, task.depends_on.len())).collect();
+    assert_eq!(reviews, [("Design", false, 0), ("Implement", false, 1), ("Test", true, 1)]);
 }
 
 #[test]
@@ -268,7 +272,7 @@ fn a_task_keeps_its_last_setbacks() {
 #[test]
 fn estimates_that_are_wrong_again_and_again_are_told() {
     let mut desk = Desk::new();
-    let mut estimated = |desk: &mut Desk, title: &str, minutes: i64| {
+    let estimated = |desk: &mut Desk, title: &str, minutes: i64| {
         let task = desk.add(NewTask { estimate_minutes: Some(10), ..NewTask::new(title) });
         let claimed = desk.claim(&worker("ann"), task);
         for _ in 0..minutes * 3 {

@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use corkboard_core::board::{
-    ApprovalVerdict, BoardAction, BoardCommand, BoardEdit, BoardState, ChoiceId, DecisionId, FailurePolicy,
-    NewArtifact, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, RetainFor,
-    ReviewStatus, Task, TaskEdit, TaskId, TaskRef, TaskResult, TaskStatus, TriggerRule, Unfinished,
+    ApprovalVerdict, BoardAction, BoardCommand, BoardEdit, BoardState, ChoiceId, DecisionId, FailurePolicy, LearningId,
+    LearningState, NewArtifact, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget,
+    RetainFor, ReviewStatus, Task, TaskEdit, TaskId, TaskRef, TaskResult, TaskStatus, TriggerRule, Unfinished,
+    WhichLearnings,
 };
+use corkboard_core::knowledge::CoreEntryId;
 use corkboard_core::{Actor, Role};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -66,6 +68,16 @@ pub(crate) enum Action {
     Archive(RetainFor),
     Discard,
     Purge,
+    Extract,
+    /// Into one core or another.
+    Promote(Index, bool),
+    /// What was begun, or what was not.
+    FinishPromotion(Index, Epoch),
+    AbandonPromotion(Index, Epoch),
+    Refuse(Index),
+    /// One, or all.
+    RollBack(Option<Index>),
+    FinishRollBack(Epoch),
 }
 
 /// Which epoch is sent along.
@@ -169,7 +181,20 @@ fn action() -> impl Strategy<Value = Action> {
         6 => Just(Action::Deliver),
         6 => index().prop_map(Action::Acknowledge),
     ];
-    prop_oneof![10 => of_tasks, 16 => of_work, 3 => of_boards, 6 => of_people]
+    prop_oneof![10 => of_tasks, 16 => of_work, 3 => of_boards, 6 => of_people, 4 => of_learnings()]
+}
+
+fn of_learnings() -> impl Strategy<Value = Action> {
+    let index = any::<Index>;
+    prop_oneof![
+        1 => Just(Action::Extract),
+        8 => (index(), prop::bool::weighted(0.8)).prop_map(|(learning, first)| Action::Promote(learning, first)),
+        6 => (index(), epoch()).prop_map(|(learning, which)| Action::FinishPromotion(learning, which)),
+        1 => (index(), epoch()).prop_map(|(learning, which)| Action::AbandonPromotion(learning, which)),
+        1 => index().prop_map(Action::Refuse),
+        3 => prop::option::of(index()).prop_map(Action::RollBack),
+        3 => epoch().prop_map(Action::FinishRollBack),
+    ]
 }
 
 fn batch(size: Range<usize>) -> impl Strategy<Value = Action> {
@@ -351,6 +376,7 @@ impl Action {
             Self::Decision(old) => BoardCommand::RecordDecision(NewDecision {
                 question: "q".into(),
                 choice: "c".into(),
+                rationale: "for a good reason".into(),
                 supersedes: old.map(|old| DecisionId(old.index(state.decisions().count() + 1) as u64 + 1)),
                 ..NewDecision::default()
             }),
@@ -412,8 +438,61 @@ impl Action {
             Self::Archive(retain) => BoardCommand::Archive { retain: *retain },
             Self::Discard => BoardCommand::Discard { reason: None },
             Self::Purge => BoardCommand::Purge,
+            Self::Extract => BoardCommand::ExtractLearnings,
+            Self::Promote(index, first) => BoardCommand::PromoteLearning {
+                learning: pick_learning(state, index, "open"),
+                core: Some(if *first { "rules" } else { "facts" }.into()),
+                changes: Box::default(),
+            },
+            Self::FinishPromotion(index, which) => {
+                let learning = pick_learning(state, index, "begun");
+                let begun_rev = begun_rev(&state.learning_state(&learning), *which);
+                BoardCommand::FinishPromotion { learning, begun_rev, entry: CoreEntryId(begun_rev) }
+            }
+            Self::AbandonPromotion(index, which) => {
+                let learning = pick_learning(state, index, "begun");
+                let begun_rev = begun_rev(&state.learning_state(&learning), *which);
+                BoardCommand::AbandonPromotion { learning, begun_rev, reason: "full".into() }
+            }
+            Self::Refuse(index) => {
+                BoardCommand::RefuseLearning { learning: pick_learning(state, index, "open"), reason: None }
+            }
+            Self::RollBack(index) => BoardCommand::RollBackLearnings {
+                which: match index {
+                    Some(index) => WhichLearnings::These(vec![pick_learning(state, index, "promoted")]),
+                    None => WhichLearnings::All,
+                },
+                reason: None,
+            },
+            Self::FinishRollBack(which) => {
+                let open = state.open_learnings();
+                let open = open.iter().find(|verdict| verdict.state.as_str() == "rolling_back");
+                let begun_rev = open.map_or(1, |verdict| begun_rev(&verdict.state, *which));
+                BoardCommand::FinishRollBack { begun_rev }
+            }
         }
     }
+}
+
+/// Mostly a learning of which that became, now and then any.
+fn pick_learning(state: &BoardState, index: &Index, became: &str) -> LearningId {
+    let all = state.learning_candidates();
+    let meant: Vec<_> = all.iter().filter(|found| found.state.as_str() == became).collect();
+    match (meant.is_empty() || index.index(5) == 0, all.is_empty()) {
+        (false, _) => meant[index.index(meant.len())].id.clone(),
+        (true, false) => all[index.index(all.len())].id.clone(),
+        (true, true) => LearningId::Decision(DecisionId(1)),
+    }
+}
+
+/// The revision in which something was begun, or another.
+fn begun_rev(state: &LearningState, which: Epoch) -> u64 {
+    let begun = match state {
+        LearningState::Begun(promotion) => promotion.begun_rev,
+        LearningState::RollingBack(roll_back) => roll_back.begun_rev,
+        _ => 1,
+    };
+    begun - u64::from(matches!(which, Epoch::Old))
 }
 
 /// A task of a batch that may depend on what is there and on the others, those that come later included.

@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::super::{BoardItem, BoardState, Task, TaskId, TaskStatus};
+use super::super::{BoardItem, BoardState, TASK_PATTERN_TAG, Task, TaskId, TaskStatus};
 use super::extract::{FINDER, MOST_ITEMS, Made, points};
 use super::id::first_word;
 use super::sequence::{Chain, frequent_chains};
@@ -131,7 +131,7 @@ impl BoardState {
         let made = Made {
             source: LearningSource::Sequence,
             content,
-            tags: ["task-pattern".into()].into(),
+            tags: [TASK_PATTERN_TAG.into()].into(),
             items: items.map(BoardItem::Task).take(MOST_ITEMS).collect(),
             points: points::SEQUENCE + points::times(chains.len(), LEAST_REPEATS),
             ..Made::default()
