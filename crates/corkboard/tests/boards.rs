@@ -28,6 +28,8 @@ mod holding;
 mod keeping;
 #[path = "boards/people.rs"]
 mod people;
+#[path = "boards/together.rs"]
+mod together;
 
 use std::time::Duration;
 
