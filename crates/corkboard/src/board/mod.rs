@@ -26,7 +26,7 @@ use std::sync::Arc;
 use corkboard_core::board::{BoardCommand, BoardReply, BoardState, TaskId};
 use corkboard_core::{Actor, BoardId, IdempotencyKey, Request, SpaceId, Usage};
 
-use crate::engine::{Answer, Asked, Engine, Slot, Watch};
+use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch};
 use crate::options::Options;
 use crate::{Error, Result};
 
@@ -144,8 +144,12 @@ impl Board {
 
     /// Sends a command and says what came of it.
     pub(crate) async fn ask(&self, command: BoardCommand) -> Result<Answer<BoardReply>> {
+        self.send(command)?.await
+    }
+
+    fn send(&self, command: BoardCommand) -> Result<Waiting<BoardReply>> {
         let request = self.request(command)?;
-        self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), Asked::Request(request)).await
+        Ok(self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), Asked::Request(request)))
     }
 
     /// The command with the conditions of this handle.
