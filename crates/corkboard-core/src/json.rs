@@ -2,23 +2,28 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use jiff::Timestamp;
 use jiff::tz::Offset;
 use uuid::Uuid;
 
 /// JSON that is being written.
-pub(crate) struct JsonText(Vec<u8>);
+pub(crate) struct JsonText {
+    bytes: Vec<u8>,
+    /// The last time that was written, and where: often it is written twice.
+    last_time: Option<(Timestamp, Range<usize>)>,
+}
 
 impl JsonText {
     pub(crate) fn with_capacity(bytes: usize) -> Self {
-        Self(Vec::with_capacity(bytes))
+        Self { bytes: Vec::with_capacity(bytes), last_time: None }
     }
 
     /// Adds what is JSON already: names, brackets, commas, whole values.
     #[inline]
     pub(crate) fn raw(&mut self, json: &str) {
-        self.0.extend_from_slice(json.as_bytes());
+        self.bytes.extend_from_slice(json.as_bytes());
     }
 
     pub(crate) fn number(&mut self, number: u64) {
@@ -30,18 +35,18 @@ impl JsonText {
                 break;
             }
         }
-        self.0.extend_from_slice(digits.get(digits.len() - count..).unwrap_or_default());
+        self.bytes.extend_from_slice(digits.get(digits.len() - count..).unwrap_or_default());
     }
 
     pub(crate) fn text(&mut self, text: &str) {
         let needs_escape = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
         if text.bytes().fold(false, |found, byte| found | needs_escape(byte)) {
-            self.0.extend(serde_json::to_vec(text).unwrap_or_default());
+            self.bytes.extend(serde_json::to_vec(text).unwrap_or_default());
             return;
         }
-        self.0.push(b'"');
-        self.0.extend_from_slice(text.as_bytes());
-        self.0.push(b'"');
+        self.bytes.push(b'"');
+        self.bytes.extend_from_slice(text.as_bytes());
+        self.bytes.push(b'"');
     }
 
     pub(crate) fn id(&mut self, id: Uuid) {
@@ -49,15 +54,26 @@ impl JsonText {
         if let Some(text) = quoted.get_mut(1..37) {
             id.hyphenated().encode_lower(text);
         }
-        self.0.extend_from_slice(&quoted);
+        self.bytes.extend_from_slice(&quoted);
     }
 
     /// Seconds, and as many digits after them as it takes.
     pub(crate) fn time(&mut self, at: Timestamp) {
+        if let Some((last, written)) = self.last_time.clone()
+            && last == at
+        {
+            return self.bytes.extend_from_within(written);
+        }
+        let start = self.bytes.len();
+        self.new_time(at);
+        self.last_time = Some((at, start..self.bytes.len()));
+    }
+
+    fn new_time(&mut self, at: Timestamp) {
         let civil = Offset::UTC.to_datetime(at);
         let Ok(year) = u16::try_from(civil.year()) else {
             // Before our era: nobody waits for it.
-            self.0.extend(serde_json::to_vec(&at).unwrap_or_default());
+            self.bytes.extend(serde_json::to_vec(&at).unwrap_or_default());
             return;
         };
         let two_digits = |number: i8| [b'0' + number as u8 / 10, b'0' + number as u8 % 10];
@@ -66,8 +82,8 @@ impl JsonText {
         let [hour, minute, second] = [civil.hour(), civil.minute(), civil.second()].map(two_digits);
         let date = [b'"', century[0], century[1], year[0], year[1], b'-', month[0], month[1], b'-', day[0], day[1]];
         let time = [b'T', hour[0], hour[1], b':', minute[0], minute[1], b':', second[0], second[1]];
-        self.0.extend_from_slice(&date);
-        self.0.extend_from_slice(&time);
+        self.bytes.extend_from_slice(&date);
+        self.bytes.extend_from_slice(&time);
         let mut fraction = *b".000000000";
         let mut rest = civil.subsec_nanosecond() as u32;
         for digit in fraction.iter_mut().rev().take(9) {
@@ -77,16 +93,16 @@ impl JsonText {
         let zeros = fraction.iter().rev().take_while(|digit| **digit == b'0').count();
         // Without the dot if nothing stands behind it.
         let fraction = fraction.split_at(if zeros == 9 { 0 } else { 10 - zeros }).0;
-        self.0.extend_from_slice(fraction);
+        self.bytes.extend_from_slice(fraction);
         self.raw("Z\"");
     }
 
     pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.0
+        self.bytes
     }
 
     pub(crate) fn into_text(self) -> String {
-        String::from_utf8(self.0).unwrap_or_default()
+        String::from_utf8(self.bytes).unwrap_or_default()
     }
 }
 
@@ -119,6 +135,20 @@ mod tests {
         for at in times.chain(ends) {
             assert_eq!(written(|json| json.time(at)), serde_json::to_string(&at).unwrap());
         }
+    }
+
+    #[test]
+    fn a_time_is_written_again_only_where_it_is_the_same() {
+        let [one, other] = [1, 2].map(|second| Timestamp::from_second(second).unwrap());
+        let json = written(|json| {
+            json.raw("[");
+            for at in [one, one, other, one] {
+                json.time(at);
+                json.raw(",");
+            }
+        });
+        let expected = [one, one, other, one].map(|at| serde_json::to_string(&at).unwrap()).join(",");
+        assert_eq!(json, alloc::format!("[{expected},"));
     }
 
     proptest! {

@@ -34,6 +34,8 @@ mod learnings;
 mod lifetime;
 #[path = "boards/people.rs"]
 mod people;
+#[path = "boards/together.rs"]
+mod together;
 
 use std::time::Duration;
 

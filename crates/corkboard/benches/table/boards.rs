@@ -11,7 +11,7 @@ use crate::cpu::instructions_of;
 use crate::{Row, median, runtime};
 
 /// About what the revisions of one claim and one completion take in the log, on average.
-const BODY: usize = 290;
+const BODY: usize = 217;
 const WORKERS: usize = 64;
 const ROUNDS: usize = 9;
 const PER_WORKER: usize = 50;

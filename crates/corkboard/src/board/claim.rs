@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::orchestrate::milliseconds;
 use super::{Board, BoardView, Claim, unexpected};
+use crate::engine::{Answer, Waiting};
 use crate::{Error, Result};
 
 /// Longer than anybody waits.
@@ -56,18 +57,14 @@ impl ClaimTask {
         self
     }
 
-    async fn claim(self) -> Result<Option<Claimed>> {
-        let Self { board, task, lease, wait } = self;
-        let command = BoardCommand::Claim { task, lease_ms: milliseconds(lease) };
-        if wait.is_zero() {
-            return Asking::new(&board, command).await;
-        }
+    async fn claim(self, command: BoardCommand) -> Result<Option<Claimed>> {
+        let Self { board, task, wait, .. } = self;
         let until = Instant::now() + wait.min(LONGEST);
         let mut changes = board.engine.changes(&board.slot);
         loop {
             changes.mark();
             if Instant::now() >= until {
-                return Asking::new(&board, command).await;
+                return Asking::new(board.clone(), command).await;
             }
             let current = board.engine.current(&board.slot).await?;
             let view = BoardView::new(board.id.clone(), &current, board.engine.now(&current))?;
@@ -75,7 +72,7 @@ impl ClaimTask {
                 // "Nothing is ready" would be remembered under the key, and be the answer for ever.
                 let asks_once = board.idempotency_key.is_some() && board.if_rev.is_none();
                 let asking = if asks_once { board.if_rev(view.rev()) } else { board.clone() };
-                match Asking::new(&asking, command.clone()).await {
+                match Asking::new(asking, command.clone()).await {
                     Ok(None)
                     | Err(Error::Refused(
                         Refusal::NotReady { .. } | Refusal::TaskHeld { .. } | Refusal::Paused { .. },
@@ -127,7 +124,11 @@ impl IntoFuture for ClaimTask {
     type IntoFuture = Future<'static, Option<Claimed>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.claim())
+        let command = BoardCommand::Claim { task: self.task, lease_ms: milliseconds(self.lease) };
+        match self.wait.is_zero() {
+            true => Box::pin(Asking::new(self.board, command)),
+            false => Box::pin(self.claim(command)),
+        }
     }
 }
 
@@ -145,29 +146,39 @@ impl IntoFuture for WorkOn {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let (board, lease) = (self.0.board.clone(), self.0.lease);
-            Ok(self.0.claim().await?.map(|claimed| Claim::new(&board, claimed, lease)))
+            Ok(self.0.await?.map(|claimed| Claim::new(&board, claimed, lease)))
         })
     }
 }
 
-/// A claim that was sent. Once sent it runs to its end: if its caller is gone by then, the task is given back.
+/// A claim. Once sent it runs to its end: if its caller is gone by then, the task is given back.
 struct Asking {
     board: Board,
-    /// None once it is answered.
-    ask: Option<Future<'static, Option<Claimed>>>,
-    is_sent: bool,
+    claim: Sending,
+}
+
+enum Sending {
+    Unsent(BoardCommand),
+    Sent(Waiting<BoardReply>),
+    Answered,
 }
 
 impl Asking {
-    fn new(board: &Board, command: BoardCommand) -> Self {
-        let asked = board.clone();
-        let ask = Box::pin(async move {
-            match asked.ask(command).await?.reply {
-                BoardReply::Claimed(claimed) => Ok(claimed),
-                other => Err(unexpected(other)),
-            }
-        });
-        Self { board: board.clone(), ask: Some(ask), is_sent: false }
+    fn new(board: Board, command: BoardCommand) -> Self {
+        Self { board, claim: Sending::Unsent(command) }
+    }
+
+    fn sent(&mut self) -> Result<Option<&mut Waiting<BoardReply>>> {
+        if let Sending::Unsent(_) = &self.claim
+            && let Sending::Unsent(command) = std::mem::replace(&mut self.claim, Sending::Answered)
+        {
+            let name = self.board.name_of(&command)?;
+            self.claim = Sending::Sent(self.board.send(command, name));
+        }
+        Ok(match &mut self.claim {
+            Sending::Sent(waiting) => Some(waiting),
+            Sending::Unsent(_) | Sending::Answered => None,
+        })
     }
 }
 
@@ -175,24 +186,31 @@ impl std::future::Future for Asking {
     type Output = Result<Option<Claimed>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.is_sent = true;
-        let Some(ask) = &mut self.ask else { return Poll::Ready(Ok(None)) };
-        let polled = ask.as_mut().poll(context);
+        let Some(waiting) = self.sent()? else { return Poll::Ready(Ok(None)) };
+        let polled = Pin::new(waiting).poll(context);
         if polled.is_ready() {
-            self.ask = None;
+            self.claim = Sending::Answered;
         }
-        polled
+        polled.map(claimed)
+    }
+}
+
+fn claimed(answer: Result<Answer<BoardReply>>) -> Result<Option<Claimed>> {
+    match answer?.reply {
+        BoardReply::Claimed(claimed) => Ok(claimed),
+        other => Err(unexpected(other)),
     }
 }
 
 impl Drop for Asking {
     fn drop(&mut self) {
-        let Some(ask) = self.ask.take().filter(|_| self.is_sent && self.board.idempotency_key.is_none()) else {
+        let Sending::Sent(waiting) = std::mem::replace(&mut self.claim, Sending::Answered) else { return };
+        if self.board.idempotency_key.is_some() {
             return;
-        };
+        }
         let board = self.board.unconditional();
         self.board.engine.spawn(async move {
-            if let Ok(Some(claimed)) = ask.await {
+            if let Ok(Some(claimed)) = claimed(waiting.await) {
                 give_back(&board, claimed).await;
             }
         });

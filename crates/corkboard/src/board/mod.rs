@@ -31,7 +31,7 @@ use corkboard_core::knowledge::CoreState;
 use corkboard_core::{Actor, BoardId, CoreId, IdempotencyKey, Request, SpaceId, Usage};
 use serde::Serialize;
 
-use crate::engine::{Answer, Asked, Engine, Slot, Watch};
+use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch};
 use crate::knowledge::Core;
 use crate::options::Options;
 use crate::{Error, Result};
@@ -170,9 +170,9 @@ impl Board {
     }
 
     /// Sends a command under the name of a request.
-    async fn send(&self, command: BoardCommand, name: Option<IdempotencyKey>) -> Result<Answer<BoardReply>> {
+    fn send(&self, command: BoardCommand, name: Option<IdempotencyKey>) -> Waiting<BoardReply> {
         let request = self.request(command, name);
-        self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), Asked::Request(request)).await
+        self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), Asked::Request(request))
     }
 
     /// The name of a request by this handle, if it has one, with what is asked.

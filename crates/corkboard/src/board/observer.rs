@@ -16,12 +16,15 @@ impl Observer<BoardState> for BoardObserver {
     fn committed(
         &self,
         space: &SpaceId,
-        commit: &Commit<BoardEvent, BoardReply>,
+        commits: &[&Commit<BoardEvent, BoardReply>],
         _before: &BoardState,
         _after: &BoardState,
     ) {
-        counter!("boards.commits_total").increment(1);
-        if tracing::enabled!(tracing::Level::DEBUG) {
+        counter!("boards.commits_total").increment(commits.len() as u64);
+        if !tracing::enabled!(tracing::Level::DEBUG) {
+            return;
+        }
+        for commit in commits {
             for event in &commit.events {
                 // The texts stay out: logs travel further than boards.
                 tracing::debug!(board = space.name(), by = commit.actor.principal, "{}", name_of(event));

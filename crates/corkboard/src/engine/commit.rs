@@ -1,71 +1,19 @@
 //! Commands become revisions: decided in order, appended together, each answered.
 
-use std::borrow::Cow;
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use corkboard_core::{
-    Actor, Commit, CommitId, Context, FormatError, Head, Outcome, Request, Revisioned, Space, Unperformed, Usage,
-};
-use jiff::Timestamp;
-use tokio::sync::oneshot::{self, error::TryRecvError};
-use uuid::Uuid;
+use corkboard_core::{Commit, CommitId, Context, FormatError, Head, Outcome, Revisioned, Space, Unperformed};
 
+use super::ask::{Answer, Proposal, lost_answer};
 use super::{CaughtUp, Collect, Engine, Landed, Ownership, Publish, Slot};
 use crate::store::{Append, Appended, Record, StoreError};
-use crate::{Error, Result, ids};
+use crate::{Error, Result};
 
 /// How long is waited before a lost answer is looked for again, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
-
-/// What a caller asks.
-pub(crate) enum Asked<S: Space> {
-    /// A request as it is.
-    Request(Request<S::Command>),
-    /// A request made from the state it is decided against; asked again if that state was overtaken.
-    Computed(Compute<S>),
-}
-
-impl<S: Space> Asked<S> {
-    /// The request, made from the state if it has to be. A caller's panic is his own error, nobody else's.
-    pub(crate) fn request(&mut self, state: &S, now: Timestamp) -> Result<Cow<'_, Request<S::Command>>> {
-        match self {
-            Self::Request(request) => Ok(Cow::Borrowed(request)),
-            Self::Computed(compute) => catch_unwind(AssertUnwindSafe(|| compute(state, now)))
-                .unwrap_or_else(|panic| Err(Error::Panicked { message: panic_text(&*panic) }))
-                .map(Cow::Owned),
-        }
-    }
-}
-
-type Compute<S> = Box<dyn FnMut(&S, Timestamp) -> Result<Request<<S as Space>::Command>> + Send>;
-
-/// A command in a space's queue.
-pub(crate) struct Proposal<S: Space> {
-    /// The id that its revision will have, however often it is tried: by it a lost answer is found.
-    commit: CommitId,
-    first_id: Uuid,
-    actor: Actor,
-    outside: Usage,
-    asked: Asked<S>,
-    answer: oneshot::Sender<Result<Answer<S::Reply>>>,
-    /// What the caller is told if the last attempt landed.
-    drafted: Option<S::Reply>,
-}
-
-/// What a caller is told.
-#[derive(Debug, Clone)]
-pub(crate) struct Answer<R> {
-    pub(crate) reply: R,
-    /// The revision that the answer speaks of.
-    pub(crate) rev: u64,
-}
 
 /// How one proposal was decided.
 enum Decided<R> {
@@ -109,36 +57,6 @@ fn malformed(error: FormatError) -> Error {
 }
 
 impl<S: Space> Engine<S> {
-    /// Sends a command and waits for its answer. Once sent it runs to its end, even if the caller stops waiting.
-    pub(crate) async fn ask(
-        self: &Arc<Self>,
-        slot: &Arc<Slot<S>>,
-        actor: Actor,
-        outside: Usage,
-        asked: Asked<S>,
-    ) -> Result<Answer<S::Reply>> {
-        let (answer, mut answered) = oneshot::channel();
-        let (commit, first_id) = (ids::commit(), ids::at(self.time()));
-        let proposal = Proposal { commit, first_id, actor, outside, asked, answer, drafted: None };
-        let mut led = self.enqueue(slot, proposal)?;
-        let lost = || lost_answer("the committing task ended before it answered");
-        let answer = poll_fn(|context| {
-            if let Some(leading) = &mut led
-                && Pin::new(leading).poll(context).is_pending()
-            {
-                // Who leads gives himself his answer. To be woken for it as well would be to be woken twice.
-                return match answered.try_recv() {
-                    Err(TryRecvError::Empty) => Poll::Pending,
-                    Err(TryRecvError::Closed) => Poll::Ready(None),
-                    Ok(answer) => Poll::Ready(Some(answer)),
-                };
-            }
-            led = None;
-            Pin::new(&mut answered).poll(context).map(Result::ok)
-        });
-        answer.await.ok_or_else(lost)?
-    }
-
     /// Commits a batch and answers it.
     pub(super) async fn commit(&self, slot: &Slot<S>, batch: Vec<Proposal<S>>) {
         let mut batch = batch;
@@ -323,9 +241,8 @@ impl<S: Space> Engine<S> {
     fn committed(&self, slot: &Slot<S>, batch: &mut Vec<Proposal<S>>, draft: Draft<S>, before: &Revisioned<S>) {
         self.publish(slot, &draft.state, Publish::IfNewer);
         slot.log.add(draft.events, draft.bytes);
-        for (_, commit) in &draft.commits {
-            self.observer.committed(&slot.id, commit, &before.state, &draft.state.state);
-        }
+        let commits: Vec<_> = draft.commits.iter().map(|(_, commit)| commit).collect();
+        self.observer.committed(&slot.id, &commits, &before.state, &draft.state.state);
         answer(batch, draft.decided);
     }
 
@@ -376,7 +293,7 @@ impl<S: Space> Engine<S> {
         for (id, rev, commit) in landed as &[Landed<S>] {
             let Some(found) = batch.iter().position(|proposal| proposal.commit == *id) else { continue };
             let proposal = batch.remove(found);
-            self.observer.committed(&slot.id, commit, &caught_up.state.state, &caught_up.state.state);
+            self.observer.committed(&slot.id, &[commit], &caught_up.state.state, &caught_up.state.state);
             if let Some(reply) = proposal.drafted {
                 let _ = proposal.answer.send(Ok(Answer { reply, rev: *rev }));
             }
@@ -395,10 +312,6 @@ fn answer<S: Space>(batch: &mut Vec<Proposal<S>>, decided: Vec<Decided<S::Reply>
     }
 }
 
-fn lost_answer(message: &str) -> Error {
-    StoreError::OutcomeUnknown(message.into()).into()
-}
-
 /// The same error for one more caller.
 fn again(error: &Error) -> Error {
     match error {
@@ -412,9 +325,4 @@ fn again(error: &Error) -> Error {
 fn summary<S: Space>(current: &Revisioned<S>) -> Vec<u8> {
     let summary = current.state.summary(current.last_at).into_bytes();
     if summary.len() <= Append::SUMMARY_BYTES { summary } else { b"{}".to_vec() }
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "unknown panic".into())
 }

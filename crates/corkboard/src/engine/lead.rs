@@ -11,9 +11,9 @@ use std::time::Duration;
 use corkboard_core::Space;
 use parking_lot::Mutex;
 
-use super::commit::Proposal;
+use super::ask::Proposal;
 use super::{Engine, Slot};
-use crate::{Error, Result};
+use crate::Error;
 
 /// The most commands in one append.
 const BATCH: usize = 256;
@@ -90,11 +90,13 @@ pub(super) struct Led {
 
 impl<S: Space> Engine<S> {
     /// Puts a command into the queue. If nobody leads the queue, the caller does.
-    pub(super) fn enqueue(self: &Arc<Self>, slot: &Arc<Slot<S>>, proposal: Proposal<S>) -> Result<Option<Led>> {
+    pub(super) fn enqueue(self: &Arc<Self>, slot: &Arc<Slot<S>>, proposal: Proposal<S>) -> Option<Led> {
         let mut queue = slot.queue.lock();
         // Under the queue's lock: after closing, nothing enters.
         if self.is_closed() {
-            return Err(Error::Closed);
+            drop(queue);
+            let _ = proposal.answer.send(Err(Error::Closed));
+            return None;
         }
         queue.waiting.push(proposal);
         let leads = !queue.led;
@@ -103,7 +105,7 @@ impl<S: Space> Engine<S> {
         // A leader who has a follower, or who is only tidying up, is no longer alone.
         self.hand_to_task(slot);
         if !leads {
-            return Ok(None);
+            return None;
         }
         let handle = Arc::new(Handle::new(Box::pin(lead(self.clone(), slot.clone()))));
         *slot.inline.0.lock() = Some(handle.clone());
@@ -111,7 +113,7 @@ impl<S: Space> Engine<S> {
         if slot.queue.lock().waiting.len() > 1 {
             handle.hand_to_task(&self.runtime);
         }
-        Ok(Some(Led { handle, runtime: self.runtime.clone() }))
+        Some(Led { handle, runtime: self.runtime.clone() })
     }
 
     /// Takes a lock that the queue's work may hold, and sees to it that the work goes on meanwhile.

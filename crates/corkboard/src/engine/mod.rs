@@ -3,6 +3,7 @@
 //! A loaded space is an immutable value that readers share. Commands wait in the space's queue; while there are any, one
 //! task decides them in order and appends them together. There is no task and no channel for an idle space.
 
+mod ask;
 mod commit;
 mod evict;
 mod flush;
@@ -28,7 +29,7 @@ use crate::options::{Consistency, Options, Retention};
 use crate::store::{Appended, Cursor, Ownership, Record, Snapshot, Store, StoreError, Trim};
 use crate::{Error, Result, ids};
 
-pub(crate) use commit::{Answer, Asked};
+pub(crate) use ask::{Answer, Asked, Waiting};
 pub(crate) use evict::Budget;
 pub(crate) use history::Step;
 pub(crate) use slot::Slot;
@@ -41,8 +42,8 @@ const PAGE: usize = 512;
 pub(crate) trait Observer<S: Space>: Send + Sync + 'static {
     /// A space was loaded.
     fn loaded(&self, space: &SpaceId);
-    /// This process committed a revision, perhaps among others, which led from one state to the other.
-    fn committed(&self, space: &SpaceId, commit: &Commit<S::Event, S::Reply>, before: &S, after: &S);
+    /// This process committed revisions, perhaps among others, which led from one state to the other.
+    fn committed(&self, space: &SpaceId, commits: &[&Commit<S::Event, S::Reply>], before: &S, after: &S);
     /// The states in memory use this much more or less.
     fn resident(&self, before: Usage, after: Usage);
 }

@@ -7,7 +7,7 @@ use arc_swap::ArcSwapOption;
 use corkboard_core::{Revisioned, Space, SpaceId, Usage};
 use parking_lot::Mutex;
 
-use super::commit::Proposal;
+use super::ask::Proposal;
 use super::flush::Unflushed;
 use super::lead::Inline;
 use super::search::IndexPlace;

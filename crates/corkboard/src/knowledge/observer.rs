@@ -16,14 +16,16 @@ impl Observer<CoreState> for CoreObserver {
     fn committed(
         &self,
         space: &SpaceId,
-        commit: &Commit<CoreEvent, CoreReply>,
+        commits: &[&Commit<CoreEvent, CoreReply>],
         _before: &CoreState,
         _after: &CoreState,
     ) {
-        counter!("cores.commits_total").increment(1);
-        // The texts stay out: logs travel further than cores.
-        let (core, by, events) = (space.name(), &commit.actor.principal, commit.events.len());
-        tracing::debug!(core, by, events, "Memory core {core} changed");
+        counter!("cores.commits_total").increment(commits.len() as u64);
+        for commit in commits {
+            // The texts stay out: logs travel further than cores.
+            let (core, by, events) = (space.name(), &commit.actor.principal, commit.events.len());
+            tracing::debug!(core, by, events, "Memory core {core} changed");
+        }
     }
 
     fn resident(&self, _before: Usage, _after: Usage) {}

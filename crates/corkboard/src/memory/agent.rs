@@ -27,7 +27,7 @@ use super::working::WorkingMemory;
 use super::write::unexpected;
 use crate::board::Board;
 use crate::context::ContextRequest;
-use crate::engine::{Answer, Asked, Engine, Slot, Watch, joined};
+use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch, joined};
 use crate::knowledge::Core;
 use crate::options::Options;
 use crate::{Error, Result, ids};
@@ -85,8 +85,8 @@ impl AgentRuntime {
         &self.id
     }
 
-    pub(super) async fn ask(&self, actor: &Actor, asked: Asked<AgentState>) -> Result<Answer<AgentReply>> {
-        self.engine.ask(&self.slot, actor.clone(), self.ephemeral.usage(), asked).await
+    pub(super) fn ask(&self, actor: &Actor, asked: Asked<AgentState>) -> Waiting<AgentReply> {
+        self.engine.ask(&self.slot, actor.clone(), self.ephemeral.usage(), asked)
     }
 
     pub(super) fn ask_ephemeral(&self, actor: &Actor, request: Request<AgentCommand>) -> Result<Answer<AgentReply>> {

@@ -26,12 +26,12 @@ impl Observer<AgentState> for AgentObserver {
     fn committed(
         &self,
         space: &SpaceId,
-        commit: &Commit<AgentEvent, AgentReply>,
+        commits: &[&Commit<AgentEvent, AgentReply>],
         before: &AgentState,
         after: &AgentState,
     ) {
         if let Some(agent) = space.as_agent() {
-            tell(&self.events, &agent, commit, [after, before]);
+            commits.iter().for_each(|commit| tell(&self.events, &agent, commit, [after, before]));
         }
     }
 

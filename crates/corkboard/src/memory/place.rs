@@ -115,12 +115,15 @@ impl Place {
         Remove { place: self, key, conditions: Conditions::default() }
     }
 
-    pub(super) async fn command(&self, command: AgentCommand) -> Result<Answer<AgentReply>> {
-        self.ask(Request::new(command)).await
+    pub(super) fn command(&self, command: AgentCommand) -> impl Future<Output = Result<Answer<AgentReply>>> + Send {
+        self.ask(Request::new(command))
     }
 
-    pub(super) async fn ask(&self, request: Request<AgentCommand>) -> Result<Answer<AgentReply>> {
-        self.ask_for(Asked::Request(request)).await
+    pub(super) fn ask(
+        &self,
+        request: Request<AgentCommand>,
+    ) -> impl Future<Output = Result<Answer<AgentReply>>> + Send {
+        self.ask_for(Asked::Request(request))
     }
 
     pub(super) async fn ask_for(&self, mut asked: Asked<AgentState>) -> Result<Answer<AgentReply>> {

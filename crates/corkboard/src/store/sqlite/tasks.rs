@@ -268,9 +268,11 @@ fn insert_space(transaction: &Transaction<'_>, space: &SpaceId, born: Head) -> R
 }
 
 fn set_due(transaction: &Transaction<'_>, id: i64, at: Option<i64>) -> Result<()> {
+    let prepare = |sql| transaction.prepare_cached(sql);
     match at {
-        Some(at) => transaction.execute("INSERT OR REPLACE INTO due (space, at) VALUES (?1, ?2)", [id, at]),
-        None => transaction.execute("DELETE FROM due WHERE space = ?1", [id]),
+        Some(at) => prepare("INSERT OR REPLACE INTO due (space, at) VALUES (?1, ?2)")
+            .and_then(|mut insert| insert.execute([id, at])),
+        None => prepare("DELETE FROM due WHERE space = ?1").and_then(|mut delete| delete.execute([id])),
     }
     .map(|_| ())
     .map_err(error)

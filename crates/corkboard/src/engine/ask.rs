@@ -1,0 +1,112 @@
+//! Sending a command and waiting for its answer.
+
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use corkboard_core::{Actor, CommitId, Request, Space, Usage};
+use jiff::Timestamp;
+use tokio::sync::oneshot::{self, error::TryRecvError};
+use uuid::Uuid;
+
+use super::lead::Led;
+use super::{Engine, Slot};
+use crate::store::StoreError;
+use crate::{Error, Result, ids};
+
+/// What a caller asks.
+pub(crate) enum Asked<S: Space> {
+    /// A request as it is.
+    Request(Request<S::Command>),
+    /// A request made from the state it is decided against; asked again if that state was overtaken.
+    Computed(Compute<S>),
+}
+
+impl<S: Space> Asked<S> {
+    /// The request, made from the state if it has to be. A caller's panic is his own error, nobody else's.
+    pub(crate) fn request(&mut self, state: &S, now: Timestamp) -> Result<Cow<'_, Request<S::Command>>> {
+        match self {
+            Self::Request(request) => Ok(Cow::Borrowed(request)),
+            Self::Computed(compute) => catch_unwind(AssertUnwindSafe(|| compute(state, now)))
+                .unwrap_or_else(|panic| Err(Error::Panicked { message: panic_text(&*panic) }))
+                .map(Cow::Owned),
+        }
+    }
+}
+
+type Compute<S> = Box<dyn FnMut(&S, Timestamp) -> Result<Request<<S as Space>::Command>> + Send>;
+
+/// A command in a space's queue.
+pub(crate) struct Proposal<S: Space> {
+    /// The id that its revision will have, however often it is tried: by it a lost answer is found.
+    pub(super) commit: CommitId,
+    pub(super) first_id: Uuid,
+    pub(super) actor: Actor,
+    pub(super) outside: Usage,
+    pub(super) asked: Asked<S>,
+    pub(super) answer: oneshot::Sender<Result<Answer<S::Reply>>>,
+    /// What the caller is told if the last attempt landed.
+    pub(super) drafted: Option<S::Reply>,
+}
+
+/// What a caller is told.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer<R> {
+    pub(crate) reply: R,
+    /// The revision that the answer speaks of.
+    pub(crate) rev: u64,
+}
+
+/// A command that was sent: its answer, when awaited.
+pub(crate) struct Waiting<R> {
+    /// The queue's work, if the caller leads it.
+    led: Option<Led>,
+    answered: oneshot::Receiver<Result<Answer<R>>>,
+}
+
+impl<S: Space> Engine<S> {
+    /// Sends a command. It runs to its end, even if nobody waits for the answer.
+    pub(crate) fn ask(
+        self: &Arc<Self>,
+        slot: &Arc<Slot<S>>,
+        actor: Actor,
+        outside: Usage,
+        asked: Asked<S>,
+    ) -> Waiting<S::Reply> {
+        let (answer, answered) = oneshot::channel();
+        let (commit, first_id) = (ids::commit(), ids::at(self.time()));
+        let proposal = Proposal { commit, first_id, actor, outside, asked, answer, drafted: None };
+        Waiting { led: self.enqueue(slot, proposal), answered }
+    }
+}
+
+impl<R> Future for Waiting<R> {
+    type Output = Result<Answer<R>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let lost = || Err(lost_answer("the committing task ended before it answered"));
+        if let Some(leading) = &mut self.led
+            && Pin::new(leading).poll(context).is_pending()
+        {
+            // Who leads gives himself his answer. To be woken for it as well would be to be woken twice.
+            return match self.answered.try_recv() {
+                Err(TryRecvError::Empty) => Poll::Pending,
+                Err(TryRecvError::Closed) => Poll::Ready(lost()),
+                Ok(answer) => Poll::Ready(answer),
+            };
+        }
+        self.led = None;
+        Pin::new(&mut self.answered).poll(context).map(|answer| answer.unwrap_or_else(|_| lost()))
+    }
+}
+
+pub(super) fn lost_answer(message: &str) -> Error {
+    StoreError::OutcomeUnknown(message.into()).into()
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "unknown panic".into())
+}
