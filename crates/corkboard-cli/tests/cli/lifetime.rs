@@ -102,6 +102,23 @@ fn a_board_is_put_away_kept_and_purged() {
 }
 
 #[test]
+fn a_board_goes_once_somebody_looked_for_what_it_taught() {
+    let desk = Desk::new("Plan");
+    let because = ["--because", "it is hard on memory"];
+    desk.ok(&[&["--as", "ada", "board", "decide", "Which hash?", "argon2id"], &because[..]].concat());
+    desk.ok(&["board", "complete"]);
+    desk.ok(&["learn", "promote", "D-1", "--core", "house-rules"]);
+    desk.ok(&["board", "archive", "--retain", "0"]);
+    assert_eq!(desk.sandbox.json(&["gc"])["boards"][0]["kept_by"], json!([{"what": "learnings"}]));
+    desk.ok(&["learn", "extract"]);
+    let shown = desk.ok(&["board", "show"]);
+    assert!(shown.contains("extracted  1 learning by tester at "), "{shown}");
+    assert_eq!(desk.sandbox.ok(&["gc", "--yes"]), format!("purged {}\n1 board purged", desk.board));
+    // What it taught stays.
+    assert!(desk.sandbox.ok(&["core", "show", "house-rules"]).contains("argon2id"));
+}
+
+#[test]
 fn only_what_can_go_goes() {
     let sandbox = Sandbox::new();
     for id in ["a", "b", "c", "d"] {

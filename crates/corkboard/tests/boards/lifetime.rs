@@ -274,9 +274,13 @@ async fn learned(corkboard: &Corkboard) -> u64 {
 
 #[tokio::test]
 async fn what_was_begun_with_a_core_is_finished_before_its_board_goes_whatever_crashes() {
-    for home in [Home::memory, Home::sqlite] {
-        let (mut halves, mut crashes) = (0, 0);
+    // In a file, one point at which the promotion is cut stands for all.
+    for (home, points) in [(Home::memory as fn() -> Home, usize::MAX), (Home::sqlite, 1)] {
+        let (mut halves, mut crashes, mut seen) = (0, 0, 0);
         for calls in 0..12 {
+            if seen == points {
+                break;
+            }
             // Purging, too, is cut at every point, until it gets through.
             for later_calls in 0.. {
                 let home = home();
@@ -297,6 +301,7 @@ async fn what_was_begun_with_a_core_is_finished_before_its_board_goes_whatever_c
                 assert_eq!(learned(&corkboard).await, 1, "after {calls} and {later_calls} calls");
                 assert_eq!(corkboard.garbage().await.unwrap(), Garbage::default());
                 if is_through {
+                    seen += 1;
                     break;
                 }
             }
