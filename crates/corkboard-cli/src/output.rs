@@ -50,9 +50,9 @@ impl Output {
         written.and_then(|()| stdout.flush()).map_err(Failure::Output)
     }
 
-    /// Something besides the answer, for people: on stderr, so that the answer can be used as it is.
+    /// Something besides the answer, for a person who looks on: the answer can be used as it is.
     pub(crate) fn aside(self, text: &str) {
-        if !self.json {
+        if !self.json && std::io::stderr().is_terminal() {
             // Whoever does not listen misses nothing that was asked for.
             let _ = writeln!(std::io::stderr(), "{text}");
         }

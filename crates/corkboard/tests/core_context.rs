@@ -252,7 +252,7 @@ async fn whoever_makes_a_board_by_a_tool_is_told_what_its_cores_know() {
     let lines: Vec<&str> = made.text.lines().collect();
     assert_eq!(lines[1], "Its memory cores know, and workers are told:");
     assert!(lines.contains(&"- rules E-1 by local: Login is tested first"), "{}", made.text);
-    let page = lines.iter().find(|line| line.starts_with("- web E-1 by a page: [outside] Login pages&#xa;"));
+    let page = lines.iter().find(|line| line.starts_with("- web E-1 by \"a page\": [outside] Login pages&#xa;"));
     assert!(page.is_some() && lines.last().unwrap().starts_with("What is marked [outside]"), "{}", made.text);
     assert_eq!(made.data["drawn"].as_array().unwrap().len(), 2);
 }

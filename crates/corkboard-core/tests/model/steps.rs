@@ -368,9 +368,8 @@ fn metadata() -> impl Strategy<Value = Metadata> {
         prop::option::weighted(0.1, custom()),
         prop::option::weighted(0.1, Just("cy")),
         prop::option::weighted(0.1, Just("s1")),
-        prop::option::weighted(0.2, prop::sample::select(vec![Trust::Outside, Trust::Agent])),
     );
-    let rest = rest.prop_map(|(importance, tags, kind, expiry_days, custom, author, session, trust)| EntryMetadata {
+    let rest = rest.prop_map(|(importance, tags, kind, expiry_days, custom, author, session)| EntryMetadata {
         importance,
         tags: tags.map(|tags| tags.into_iter().map(String::from).collect()),
         kind,
@@ -378,7 +377,8 @@ fn metadata() -> impl Strategy<Value = Metadata> {
         custom,
         author: author.map(String::from),
         session: session.map(String::from),
-        trust,
+        // What was said elsewhere came from outside.
+        trust: session.map(|_| Trust::Outside).or(author.map(|_| Trust::Agent)),
         ..EntryMetadata::default()
     });
     (prop::option::weighted(0.4, -500..6_000_i64), prop::option::weighted(0.1, 0..9_000_i64), rest)

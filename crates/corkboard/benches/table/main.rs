@@ -2,8 +2,8 @@
 //!
 //! What is a matter of CPU is counted in instructions (callgrind), which do not vary; what waits for the disk is timed in
 //! interleaved pairs, and the medians are compared. `table work NAME N` is what callgrind runs; `table NAME …` measures only
-//! the parts named (instructions, durable, replay, memory, sharing, context, workers,
-//! boards).
+//! the parts named (instructions, durable, replay, memory, sharing, context, workers, boards,
+//! cores).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
 #![allow(
@@ -15,6 +15,7 @@
 
 mod boards;
 mod context;
+mod cores;
 mod cpu;
 mod durable;
 mod memory;
@@ -73,13 +74,14 @@ fn main() {
                     && !context::work(name, times).await
                     && !boards::work(name, times).await
                     && !durable::work(name, times).await
+                    && !cores::work(name, times).await
                 {
                     memory::work(name, times).await;
                 }
             });
         }
         ref only => {
-            let parts: [Part; 8] = [
+            let parts: [Part; 9] = [
                 ("instructions", cpu::rows),
                 ("durable", durable::rows),
                 ("replay", replay::rows),
@@ -88,6 +90,7 @@ fn main() {
                 ("context", context::rows),
                 ("workers", boards::durable_rows),
                 ("boards", boards::rows),
+                ("cores", cores::rows),
             ];
             println!("| what | against | measured | aim |\n|---|---|---|---|");
             for (name, rows) in parts.into_iter().filter(|(name, _)| only.is_empty() || only.contains(name)) {

@@ -10,7 +10,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::board::BoardLines;
-use super::compose::{Composed, Found, Hit, Material, PREAMBLE, compose};
+use super::compose::{Composed, Found, Hit, Material, PREAMBLE, Summary, compose};
 use super::cores::Knowledge;
 use super::item::Body;
 use super::list::EntryLine;
@@ -139,6 +139,20 @@ fn what_came_from_outside_shares_no_line_with_what_did_not() {
     let expected =
         "<handoff>\n  [outside] same\n</handoff>\n<entries>\n  - a, c: same\n  - b, d: [outside] same\n</entries>\n";
     assert_eq!(composed.text, format!("{PREAMBLE}{expected}"));
+}
+
+#[test]
+fn what_came_from_outside_is_not_summarized() {
+    let values: Vec<Content> = (0..200).map(|at| Content::of(&format!("value {at} ").repeat(9)).unwrap()).collect();
+    let keys: Vec<String> = (0..200).map(|at| format!("key-{at}")).collect();
+    let trust = |at: usize| if at % 2 == 0 { Trust::Outside } else { Trust::Agent };
+    let lines = keys.iter().zip(&values).enumerate();
+    let entries = lines.map(|(at, (key, value))| EntryLine::new(key, Body::kept(value, trust(at)), 0.5)).collect();
+    let material = Material { entries, summary: Summary::Wanted, ..Material::default() };
+    let told = compose(material, 1_000, Strategy::Summarize).hidden;
+    assert!(told.len() > 50 && told.iter().all(|line| line.starts_with("key-")), "{told:?}");
+    let number = |line: &String| line["key-".len()..].split(':').next().unwrap().parse::<usize>().unwrap();
+    assert!(told.iter().all(|line| number(line) % 2 == 1), "{told:?}");
 }
 
 /// Every line of what came from outside says so, whatever the text does. A label is what stands before a text's first line.

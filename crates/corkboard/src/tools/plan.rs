@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::board::mentioned;
 use super::definition::{TypedTool, tool};
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
+use crate::context::item::push_key;
 use crate::context::{escaped_line, label};
 use crate::knowledge::Known;
 
@@ -129,9 +130,11 @@ impl TypedTool for CreateBoardTool {
             text.push_str("\nIts memory cores know, and workers are told:");
         }
         for Known { core, entry } in &known {
-            let (core, author) = (escaped_line(core.as_str()), escaped_line(entry.author()));
-            let said = mentioned(&entry.content);
-            text.push_str(&format!("\n- {core} {} by {author}: {}{said}", entry.id, entry.trust().mark()));
+            text.push_str("\n- ");
+            push_key(&mut text, core.as_str());
+            text.push_str(&format!(" {} by ", entry.id));
+            push_key(&mut text, entry.author());
+            text.push_str(&format!(": {}{}", entry.trust().mark(), mentioned(&entry.content)));
         }
         if let Some(warning) = label::warning(known.iter().map(|known| known.entry.trust())) {
             text.push_str(&format!("\n{warning}"));

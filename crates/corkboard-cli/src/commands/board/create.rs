@@ -13,7 +13,8 @@ use crate::session::Session;
 
 /// Make a board
 ///
-/// Prints its id, which begins with words of its name. What it draws from its memory cores is told on stderr.
+/// Prints its id, which begins with words of its name. `cork board show` and --json tell what it drew from its
+/// memory cores.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
