@@ -41,18 +41,17 @@ pub(crate) fn rows() -> Vec<Row> {
         let what = format!("a dependency on {order}, board of 10,000 tasks");
         rows.push(Row::new(what, "–", format!("{count} instructions"), "report"));
     }
-    rows.push(extraction());
     rows
 }
 
 /// What it takes to find the learnings of a board, against looking at each record once and copying its text.
-fn extraction() -> Row {
+pub(crate) fn learning_rows() -> Vec<Row> {
     let extract = instructions_of("board learnings extract", 2, 12);
     let limit = instructions_of("board learnings scan", 2, 12);
     let ratio = extract as f64 / limit as f64;
     let result = format!("{ratio:.2}× ({extract} : {limit} instructions)");
     let what = "learnings of a board of 10,000 records, 4,000 of them tasks";
-    Row::new(what, "one pass over the records that copies their texts", result, "report")
+    vec![Row::new(what, "one pass over the records that copies their texts", result, "report")]
 }
 
 async fn new_board(corkboard: &Corkboard, tasks: usize) -> Board {
