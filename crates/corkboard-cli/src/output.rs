@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table, Width};
+use corkboard::cores::Trust;
 use corkboard::store::StoreInfo;
 use corkboard::{Content, Entry, Key, MemoryKind, Note};
 use jiff::Timestamp;
@@ -85,6 +86,7 @@ pub(crate) struct MetadataView<'a> {
     pub(crate) author: &'a str,
     pub(crate) session: Option<&'a str>,
     pub(crate) at: Timestamp,
+    pub(crate) trust: Option<Trust>,
 }
 
 impl<'a> EntryView<'a> {
@@ -98,6 +100,7 @@ impl<'a> EntryView<'a> {
             author: &entry.author,
             session: entry.session.as_deref(),
             at: entry.timestamp,
+            trust: entry.trust,
         };
         let (value, version, id) = (&entry.value, entry.version, entry.id.to_string());
         Self { key, value, version, id, type_name: &entry.type_name, metadata }

@@ -33,6 +33,15 @@ impl Trust {
         }
     }
 
+    /// What stands before every line of a text that came from outside, wherever it is shown; nothing before any other. No text
+    /// gets rid of it: it stands before whatever the text says.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Outside => "[outside] ",
+            Self::Agent | Self::Own => "",
+        }
+    }
+
     /// The most that such an actor can give.
     pub fn most_of(kind: ActorKind) -> Self {
         match kind {

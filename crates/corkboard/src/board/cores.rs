@@ -1,18 +1,23 @@
 //! What a board's memory cores have to say: when it is made, and to whoever works on it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use corkboard_core::CoreId;
-use corkboard_core::board::{CoreRef, NewBoard, NewTask, TASK_PATTERN_TAG};
+use corkboard_core::board::{CoreRef, NewBoard, NewTask, TASK_PATTERN_TAG, TaskId};
 use corkboard_core::knowledge::{CoreEntry, Trust};
+use futures_util::future::try_join_all;
 use serde::{Serialize, Serializer};
 
-use super::Board;
-use crate::knowledge::{Core, best};
+use super::{Board, BoardView};
+use crate::context::Knowledge;
+use crate::knowledge::{Core, Known, best, if_readable};
 use crate::{Error, Refusal, Result};
 
 /// How many entries a new board draws from its cores.
 const DRAWN: usize = 12;
+
+/// How many entries are looked for besides, for a task.
+const FOR_TASK: usize = 8;
 
 /// Which task pattern a new board's first tasks are made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +87,43 @@ impl Board {
             board.drawn = drawn.filter(|drawn| Some(drawn) != board.pattern.as_ref()).take(DRAWN).collect();
         }
         Ok((board, tasks.unwrap_or_default()))
+    }
+
+    /// What the board's cores have to say to whoever reads it: what fits the task, and what the board drew, as it is now. A
+    /// core that was taken off the board has nothing to say any more.
+    pub(crate) async fn knowledge(&self, view: &BoardView, task: Option<TaskId>) -> Result<Knowledge> {
+        let info = view.info()?;
+        let mut knowledge = Knowledge::default();
+        let mut readable = Vec::new();
+        let mut states = HashMap::new();
+        // A name that no core can have, which an edit may have brought, names none.
+        let cores = info.memory_core_refs.iter().filter_map(|name| self.core(name).ok());
+        let read = cores.map(async |core| Ok::<_, Error>((if_readable(&core, core.current().await)?, core)));
+        for (state, core) in try_join_all(read).await? {
+            let name = core.id().as_str().to_owned();
+            if knowledge.order.contains(&name) {
+                continue;
+            }
+            knowledge.order.push(name.clone());
+            match state {
+                Some(state) => {
+                    states.insert(name, (state, core.id().clone()));
+                    readable.push(core);
+                }
+                None => knowledge.unreadable.push(name),
+            }
+        }
+        if let Some(task) = task {
+            let task = view.task(task)?;
+            let about = format!("{}\n{}", task.title, task.description);
+            knowledge.add(best(&readable, &about, FOR_TASK, |_| true).await?);
+        }
+        knowledge.add(info.drawn.iter().filter_map(|reference| {
+            let ((current, now), core) = states.get(&reference.core)?;
+            let entry = current.state.get(reference.entry, *now).filter(|entry| entry.forgotten.is_none())?;
+            Some(Known { core: core.clone(), entry: entry.clone() })
+        }));
+        Ok(knowledge)
     }
 
     async fn pattern(

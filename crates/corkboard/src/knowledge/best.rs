@@ -3,14 +3,14 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use corkboard_core::CoreId;
 use corkboard_core::board::CoreRef;
-use corkboard_core::knowledge::CoreEntry;
+use corkboard_core::knowledge::{CoreEntry, CoreEntryId, CoreState};
+use corkboard_core::{CoreId, Revisioned};
 use futures_util::future::try_join_all;
 
 use super::{Core, Show};
 use crate::error::{Error, ErrorKind};
-use crate::search::Query;
+use crate::search::{Index, Query, Top};
 use crate::store::StoreError;
 use crate::{Limits, Result};
 
@@ -87,16 +87,27 @@ pub(crate) fn if_readable<T>(core: &Core, read: Result<T>) -> Result<Option<T>> 
 }
 
 impl Core {
+    /// The most important entries, of two alike the newer first.
+    pub(crate) async fn most_important(&self, limit: usize) -> Result<Vec<Known>> {
+        let (current, now) = self.current().await?;
+        let remembered = current.state.entries().values().filter(|entry| Show::Remembered.shows(entry, now));
+        let mut top = Top::new(limit);
+        // No importance is negative: the order of their bits is theirs. Adding nothing makes minus zero zero.
+        remembered.for_each(|entry| top.offer(((entry.importance + 0.0).to_bits(), entry.id)));
+        let best = top.into_sorted().into_iter().filter_map(|(_, id)| current.state.entries().get(&id));
+        Ok(best.map(|entry| Known { core: self.id.clone(), entry: entry.clone() }).collect())
+    }
+
     async fn fitting(&self, query: Arc<Query>, limit: usize, admit: Admit) -> Result<Vec<(Arc<CoreEntry>, f32)>> {
         let time = self.engine.time();
-        let search = move |current: &corkboard_core::Revisioned<_>, index: &crate::search::Index<_>| {
-            let state: &corkboard_core::knowledge::CoreState = &current.state;
+        let search = move |current: &Revisioned<CoreState>, index: &Index<CoreEntryId>| {
+            let entries = current.state.entries();
             let now = time.max(current.last_at);
             let is_meant = |entry: &CoreEntry| Show::Remembered.shows(entry, now) && admit(entry);
-            let ranked = index.search(&query, limit, |id| state.entries().get(id).is_some_and(|entry| is_meant(entry)));
+            let ranked = index.search(&query, limit, |id| entries.get(id).is_some_and(|entry| is_meant(entry)));
             let whole = index.whole(&query).max(f32::MIN_POSITIVE);
-            let found = ranked.into_iter().filter_map(|(id, score)| Some((state.entries().get(&id)?, score / whole)));
-            found.map(|(entry, fit)| (entry.clone(), fit)).collect()
+            let found = ranked.into_iter().filter_map(|(id, score)| Some((entries.get(&id)?.clone(), score / whole)));
+            found.collect()
         };
         self.engine.search(&self.slot, search).await
     }

@@ -20,7 +20,7 @@ use crate::session::Session;
 Examples:
   cork learn promote D-1
   cork learn promote D-1 --core house-rules --importance 0.9 --tag security
-  cork learn promote F-2 --core house-rules --content 'The API allows 10 requests a second' --trust own
+  cork learn promote F-2 --content 'Ten requests a second are allowed' --trust own
   cork learn promote sequence:design.implement.test --core house-rules")]
 pub(crate) struct Promote {
     /// Which, as `cork learn list` names it

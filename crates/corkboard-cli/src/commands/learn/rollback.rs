@@ -130,11 +130,11 @@ async fn by_author(session: &Session, author: &str, reason: Option<String>, cons
     let then = "the same command does the rest";
     let work = async {
         let tell = &mut |progress: &RollBackProgress| {
-            let stage = match progress.stage {
-                RollBackStage::Looking => "looking through",
-                RollBackStage::TakingOut => "taking out of",
+            let (stage, things) = match progress.stage {
+                RollBackStage::Looking => ("looking through", "cores"),
+                RollBackStage::TakingOut => ("taking out of", "boards and cores"),
             };
-            line.tell_count(stage, progress.done, progress.total, "boards and cores");
+            line.tell_count(stage, progress.done, progress.total, things);
         };
         Ok(roll_back.with_progress(tell).await?)
     };

@@ -102,7 +102,27 @@ impl RollBackAuthor {
         self
     }
 
-    /// Does it, and tells how far it is.
+    /// Does it, and tells how far it is: before every core that it looks through, and before every board and core that
+    /// something is taken out of.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
+    /// use corkboard::cores::NewCoreEntry;
+    /// use corkboard::{Corkboard, RollBackStage};
+    ///
+    /// let corkboard = Corkboard::open("memory:").await?;
+    /// let said = |text: &str, name: &str| NewCoreEntry { author: Some(name.into()), ..NewCoreEntry::new(text) };
+    /// corkboard.core("rules")?.add(said("Trust me", "mallory")).await?;
+    /// corkboard.core("other")?.add(said("Test first", "ada")).await?;
+    ///
+    /// let mut told = Vec::new();
+    /// let tell = &mut |progress: &corkboard::RollBackProgress| told.push((progress.stage, progress.done, progress.total));
+    /// let done = corkboard.roll_back_author("mallory").with_progress(tell).await?;
+    /// assert_eq!((done.cores.len(), done.cores[0].removed), (1, 1));
+    /// let looking = RollBackStage::Looking;
+    /// assert_eq!(told, [(looking, 0, 2), (looking, 1, 2), (RollBackStage::TakingOut, 0, 1)]);
+    /// # Ok(()) }
+    /// ```
     pub async fn with_progress(self, tell: &mut (dyn FnMut(&RollBackProgress) + Send)) -> Result<AuthorRollBack> {
         let Self { corkboard, author, actor, .. } = &self;
         let action = BoardAction::Promote;
