@@ -91,6 +91,7 @@ fn main() {
                 ("workers", boards::durable_rows),
                 ("boards", boards::rows),
                 ("cores", cores::rows),
+                ("learnings", boards::learning_rows),
             ];
             println!("| what | against | measured | aim |\n|---|---|---|---|");
             for (name, rows) in parts.into_iter().filter(|(name, _)| only.is_empty() || only.contains(name)) {
