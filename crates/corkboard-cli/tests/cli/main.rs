@@ -16,6 +16,7 @@ mod context;
 mod core;
 mod doctor;
 mod errors;
+mod example_flow;
 mod file;
 mod help;
 mod learn;

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use corkboard::boards::{NewBoard, NewTask, TaskId, TaskResult};
+use corkboard::boards::{NewBoard, NewDecision, NewDiscovery, NewTask, TaskId, TaskResult};
 use corkboard::{Actor, ActorKind, Board, Corkboard, Role};
 
 use crate::cpu::instructions_of;
@@ -42,6 +42,16 @@ pub(crate) fn rows() -> Vec<Row> {
         rows.push(Row::new(what, "–", format!("{count} instructions"), "report"));
     }
     rows
+}
+
+/// What it takes to find the learnings of a board, against looking at each record once and copying its text.
+pub(crate) fn learning_rows() -> Vec<Row> {
+    let extract = instructions_of("board learnings extract", 2, 12);
+    let limit = instructions_of("board learnings scan", 2, 12);
+    let ratio = extract as f64 / limit as f64;
+    let result = format!("{ratio:.2}× ({extract} : {limit} instructions)");
+    let what = "learnings of a board of 10,000 records, 4,000 of them tasks";
+    vec![Row::new(what, "one pass over the records that copies their texts", result, "report")]
 }
 
 async fn new_board(corkboard: &Corkboard, tasks: usize) -> Board {
@@ -114,6 +124,10 @@ pub(crate) async fn work(name: &str, times: usize) -> bool {
         by_workers(&new_board(&corkboard, WORKERS * PER_WORKER).await, times).await;
         return true;
     }
+    if let Some(name) = name.strip_prefix("learnings ") {
+        learnings(name, times).await;
+        return true;
+    }
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let board = match name.split_once(' ').unwrap() {
         ("ready" | "claim", size) => {
@@ -158,4 +172,62 @@ pub(crate) async fn work(name: &str, times: usize) -> bool {
         }
     }
     true
+}
+
+/// A board of 10,000 records: decisions with reasons, insights, and tasks of which many follow one another as others do.
+async fn taught() -> Board {
+    const CHAINS: usize = 1000;
+    const WORDS: [&str; 4] = ["Design", "Implement", "Test", "Ship"];
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let board = corkboard.create_board(NewBoard { name: "bench".into(), ..NewBoard::default() }).await.unwrap();
+    let tasks = (0..CHAINS).flat_map(|chain| {
+        WORDS.iter().enumerate().map(move |(at, word)| NewTask {
+            key: Some(format!("{chain}/{at}")),
+            depends_on: at
+                .checked_sub(1)
+                .map(|before| format!("{chain}/{before}").as_str().into())
+                .into_iter()
+                .collect(),
+            estimate_minutes: Some(30),
+            // Of every chain, the second word is another one: not all of them are the same.
+            ..NewTask::new(if at == 1 { format!("{word}{} part", chain % 50) } else { format!("{word} part {chain}") })
+        })
+    });
+    board.add_tasks(tasks.collect(), vec![]).await.unwrap();
+    let worker = board.acting_as(worker(0));
+    for _ in 0..CHAINS * WORDS.len() {
+        claim_and_complete(&worker).await;
+    }
+    for index in 0..3000 {
+        let decision = NewDecision {
+            question: format!("How is part {index} to be stored?"),
+            choice: "In rows of its own table".into(),
+            alternatives: vec!["In one column".into()],
+            rationale: "Rows can be read one by one, and a column cannot".into(),
+            affects_tasks: vec![TaskId(index % 4000 + 1)],
+            ..NewDecision::default()
+        };
+        worker.record_decision(decision).await.unwrap();
+        let content = format!("Part {index} is read a hundred times for every time that it is written");
+        worker.record_discovery(NewDiscovery { content, ..NewDiscovery::default() }).await.unwrap();
+    }
+    board
+}
+
+async fn learnings(name: &str, times: usize) {
+    let view = taught().await.view().await.unwrap();
+    let state = view.state();
+    for _ in 0..times {
+        match name {
+            "extract" => drop(black_box(state.learning_candidates())),
+            _ => {
+                let tasks = state.tasks().map(|task| task.title.to_string());
+                let decisions = state.decisions().map(|decision| {
+                    [&decision.question, &decision.choice, &decision.rationale].map(String::as_str).join(" ")
+                });
+                let discoveries = state.discoveries().map(|discovery| discovery.content.clone());
+                drop(black_box(tasks.chain(decisions).chain(discoveries).collect::<Vec<_>>()));
+            }
+        }
+    }
 }

@@ -79,7 +79,7 @@ fn main() {
             });
         }
         ref only => {
-            let parts: [Part; 8] = [
+            let parts: [Part; 9] = [
                 ("instructions", cpu::rows),
                 ("durable", durable::rows),
                 ("replay", replay::rows),
@@ -88,6 +88,7 @@ fn main() {
                 ("context", context::rows),
                 ("workers", boards::durable_rows),
                 ("boards", boards::rows),
+                ("learnings", boards::learning_rows),
             ];
             println!("| what | against | measured | aim |\n|---|---|---|---|");
             for (name, rows) in parts.into_iter().filter(|(name, _)| only.is_empty() || only.contains(name)) {

@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use corkboard_core::board::{
     ApprovalVerdict, ArtifactId, BoardInfo, BoardState, BoardStatus, Choice, ChoiceId, DecisionId, DiscoveryId,
-    DiscoveryType, Nudge, NudgeId, NudgePriority, NudgeTarget, Outcome, ReviewStatus, Task, TaskId, TaskStatus,
+    DiscoveryType, LearningId, Nudge, NudgeId, NudgePriority, NudgeTarget, Outcome, ReviewStatus, Task, TaskId,
+    TaskStatus,
 };
-use corkboard_core::{AgentId, BoardId};
+use corkboard_core::knowledge::CoreEntryId;
+use corkboard_core::{AgentId, BoardId, CoreId};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::history::Movers;
+use super::learnings::learning_changes;
 
 /// What changed on a board from one revision to a later one. Written out, it is a sentence per change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -229,6 +232,58 @@ pub enum BoardChange {
         /// By whom.
         by: Arc<str>,
     },
+    /// Somebody looked for what the board taught.
+    LearningsExtracted {
+        /// Who.
+        by: Arc<str>,
+        /// How many learnings there were.
+        candidates: u64,
+    },
+    /// A learning is on its way into a core.
+    PromotionBegun {
+        /// Which.
+        learning: LearningId,
+        /// Into which core.
+        core: CoreId,
+        /// Who promotes it.
+        by: Arc<str>,
+    },
+    /// A core did not take a learning.
+    PromotionAbandoned {
+        /// Which.
+        learning: LearningId,
+    },
+    /// A learning is in a core.
+    LearningPromoted {
+        /// Which.
+        learning: LearningId,
+        /// In which core.
+        core: CoreId,
+        /// The entry that says it.
+        entry: CoreEntryId,
+        /// Who promoted it.
+        by: Arc<str>,
+    },
+    /// A learning is not wanted.
+    LearningRefused {
+        /// Which.
+        learning: LearningId,
+        /// Who refused it.
+        by: Arc<str>,
+        /// Why.
+        reason: Option<Arc<str>>,
+    },
+    /// A learning was taken out of its core, or is on its way out.
+    LearningRolledBack {
+        /// Which.
+        learning: LearningId,
+        /// Out of which core.
+        core: CoreId,
+        /// Who took it out.
+        by: Arc<str>,
+        /// Why.
+        reason: Option<Arc<str>>,
+    },
     /// A choice was added.
     ChoiceAdded {
         /// Which.
@@ -306,6 +361,10 @@ fn board_changes(before: Option<&BoardInfo>, info: &BoardInfo) -> Vec<BoardChang
     }
     if let Some(waiver) = info.waived.as_ref().filter(|waiver| before.waived.as_ref() != Some(*waiver)) {
         changes.push(BoardChange::LearningsWaived { by: waiver.by.clone(), reason: waiver.reason.clone() });
+    }
+    if let (Some(extracted), None) = (&info.learnings_extracted, &before.learnings_extracted) {
+        let (by, candidates) = (extracted.by.clone(), extracted.candidates);
+        changes.push(BoardChange::LearningsExtracted { by, candidates });
     }
     changes
 }
@@ -411,6 +470,7 @@ fn record_changes(before: &BoardState, after: &BoardState) -> Vec<BoardChange> {
     for choice in after.choices() {
         changes.extend(choice_changes(before.choice(choice.id), choice));
     }
+    changes.extend(learning_changes(before, after));
     changes
 }
 

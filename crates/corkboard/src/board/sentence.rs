@@ -80,6 +80,22 @@ impl fmt::Display for BoardChange {
             Self::ArtifactRecorded { artifact, path, version, by } => {
                 write!(f, "{by} recorded {artifact}: {}, version {version}.", quoted(path))
             }
+            Self::LearningsExtracted { by, candidates } => {
+                write!(f, "{by} looked for what the board taught, and found {candidates}.")
+            }
+            Self::PromotionBegun { learning, core, by } => write!(f, "{by} promotes {learning} into {core}."),
+            Self::PromotionAbandoned { learning } => write!(f, "The core did not take {learning}."),
+            Self::LearningPromoted { learning, core, entry, by } => {
+                write!(f, "{by} promoted {learning} into {core}: {entry}.")
+            }
+            Self::LearningRefused { learning, by, reason } => {
+                let reason = reason.as_ref().map_or_else(String::new, |said| format!(": {}", shortened(said)));
+                write!(f, "{by} refused {learning}{reason}.")
+            }
+            Self::LearningRolledBack { learning, core, by, reason } => {
+                let reason = reason.as_ref().map_or_else(String::new, |said| format!(": {}", shortened(said)));
+                write!(f, "{by} rolled {learning} back, out of {core}{reason}.")
+            }
             Self::ChoiceAdded { choice, question, options } => {
                 let options: Vec<_> = options.iter().map(|option| quoted(option)).collect();
                 write!(f, "{choice} is to be decided: {} Between {}.", shortened(question), listed(&options))

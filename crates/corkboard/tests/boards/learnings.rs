@@ -76,6 +76,10 @@ async fn a_learning_is_promoted_with_where_it_came_from() {
         let LearningState::Promoted { core, entry, by, .. } = state(&board, "D-1").await else { panic!() };
         assert_eq!((core.as_str(), entry, &*by), ("rules", promoted.entry, "rita"));
 
+        let told = board.diff(4, board.view().await.unwrap().rev()).await.unwrap().to_string();
+        assert!(told.contains("rita looked for what the board taught, and found 2.\n"), "{told}");
+        assert!(told.contains(&format!("rita promoted D-1 into rules: {}.", promoted.entry)), "{told}");
+
         // Once more: the same answer, and nothing new.
         let (rev, core_rev) = (board.view().await.unwrap().rev(), rules.stats().await.unwrap().rev);
         assert_eq!(rita.promote_learning(named("D-1")).await.unwrap(), promoted);
@@ -124,6 +128,8 @@ async fn what_is_rolled_back_is_out_and_what_others_said_too_stays() {
             let LearningState::RolledBack { reason, .. } = state(&board, learning).await else { panic!("{learning}") };
             assert_eq!(reason.as_deref(), Some("wrong"));
         }
+        let told = board.diff(1, board.view().await.unwrap().rev()).await.unwrap().to_string();
+        assert!(told.contains("local rolled F-1 back, out of facts: wrong."), "{told}");
         assert!(board.roll_back_learnings(WhichLearnings::All, None).await.unwrap().is_empty());
         let refused = refusal(board.roll_back_learnings(WhichLearnings::These(vec![named("D-9")]), None).await);
         assert_eq!(refused, Refusal::NotPromoted { learning: named("D-9"), state: "open" });

@@ -358,13 +358,16 @@ async fn a_purge_that_a_crash_cut_is_found_and_finished() {
 }
 
 #[tokio::test]
-async fn two_who_purge_at_once_both_succeed_and_spare_the_next_board_of_that_name() {
+async fn two_who_purge_at_once_spare_the_next_board_of_that_name() {
     let home = Home::sqlite();
     let (one, two) = (home.open().await, home.open().await);
     for round in 0..20 {
         ended(&one, "over").await.discard(None).await.unwrap();
         let again = async {
-            one.purge("over").await.unwrap();
+            // Either of them may be first; then it is gone.
+            if let Err(error) = one.purge("over").await {
+                assert_eq!(error.code(), "no_board");
+            }
             one.create_board(new_board("the next")).id("over").await.unwrap()
         };
         let (next, other) = tokio::join!(again, two.purge("over"));

@@ -5,6 +5,7 @@
 //! that was begun finishes it (`finish.rs`): after a crash at any point, somebody does.
 
 mod author;
+mod changes;
 mod finish;
 
 use corkboard_core::board::{
@@ -17,6 +18,8 @@ use serde::Serialize;
 use super::claim::Future;
 use super::{Board, unexpected};
 use crate::{Error, Result};
+
+pub(super) use changes::learning_changes;
 
 pub use author::{AuthorRollBack, BoardRolledBack, CoreRolledBack, RollBackAuthor, RollBackProgress, RollBackStage};
 

@@ -1,0 +1,34 @@
+//! What became of learnings between two revisions of a board.
+
+use corkboard_core::board::{BoardState, LearningState, LearningVerdict, Promotion, RollBack};
+
+use crate::BoardChange;
+
+/// One change for each learning of which something else became.
+pub(in super::super) fn learning_changes(before: &BoardState, after: &BoardState) -> Vec<BoardChange> {
+    let is_new = |verdict: &LearningVerdict| before.learning_state(&verdict.learning) != verdict.state;
+    let decided = after.learning_verdicts().filter(|verdict| is_new(verdict));
+    let mut changes: Vec<BoardChange> = decided.filter_map(|verdict| change(verdict)).collect();
+    // What a core did not take is as if nobody had promoted it.
+    let open = before.learning_verdicts().filter(|was| after.learning_state(&was.learning) == LearningState::Open);
+    changes.extend(open.map(|was| BoardChange::PromotionAbandoned { learning: was.learning.clone() }));
+    changes
+}
+
+fn change(verdict: &LearningVerdict) -> Option<BoardChange> {
+    let learning = verdict.learning.clone();
+    Some(match verdict.state.clone() {
+        LearningState::Open => return None,
+        LearningState::Begun(Promotion { core, by, .. }) => {
+            BoardChange::PromotionBegun { learning, core, by: by.principal.into() }
+        }
+        LearningState::Promoted { core, entry, by, .. } => BoardChange::LearningPromoted { learning, core, entry, by },
+        LearningState::Refused { by, reason, .. } => BoardChange::LearningRefused { learning, by, reason },
+        LearningState::RollingBack(RollBack { core, by, reason, .. }) => {
+            BoardChange::LearningRolledBack { learning, core, by: by.principal.into(), reason }
+        }
+        LearningState::RolledBack { core, by, reason, .. } => {
+            BoardChange::LearningRolledBack { learning, core, by, reason }
+        }
+    })
+}
