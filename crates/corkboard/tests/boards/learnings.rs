@@ -294,7 +294,7 @@ async fn all_that_one_author_said_is_rolled_back_by_one_command() {
         let task = login.add_task(NewTask { retry_limit: 1, ..NewTask::new("Ship") }).await.unwrap();
         let (ann, bob) = (login.acting_as(worker("ann")), login.acting_as(worker("bob")));
         let claimed = ann.claim_task(Some(task), LEASE).await.unwrap().unwrap();
-        ann.fail_task(task, "the door was shut".into(), Some(claimed.epoch)).await.unwrap();
+        ann.fail_task(task, "the door was shut", Some(claimed.epoch)).await.unwrap();
         bob.claim_task(Some(task), LEASE).await.unwrap().unwrap();
         bob.complete_task(task, done(), None).await.unwrap();
         login.promote_learning(named("rework:T-1")).core("rules").await.unwrap();
