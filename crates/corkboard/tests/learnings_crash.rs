@@ -253,7 +253,7 @@ async fn with_faults_everywhere_what_the_board_says_is_so() {
             tokio::spawn(async move {
                 for round in 0..6 {
                     // What comes of it is seen at the end.
-                    if (task + round) % 3 == 0 {
+                    if (task + round).is_multiple_of(3) {
                         let _ = board.roll_back_learnings(WhichLearnings::All, None).await;
                     } else {
                         let _ = board.promote_learning(learning(1 + (task + round) % 4)).core("rules").await;
