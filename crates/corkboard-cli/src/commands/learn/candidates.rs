@@ -123,10 +123,7 @@ fn core(learning: &LearningCandidate) -> &str {
 
 /// What it says. Every line of what came from outside is marked so, as in a prompt.
 fn text(learning: &LearningCandidate) -> Vec<String> {
-    let mark = match learning.trust {
-        Trust::Outside => "[outside] ",
-        Trust::Agent | Trust::Own => "",
-    };
+    let mark = learning.trust.mark();
     let all: Vec<&str> = learning.content.lines().filter(|line| !line.trim().is_empty()).collect();
     let shown = all.iter().take(SHOWN_LINES).map(|line| one_line(&clip(line.trim_end(), SHOWN_CHARACTERS)));
     let mut lines: Vec<String> = shown.map(|line| format!("  {mark}{line}")).collect();
