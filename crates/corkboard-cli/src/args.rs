@@ -123,7 +123,13 @@ impl Global {
     pub(crate) fn actor(&self) -> Actor {
         let user = || std::env::var("USER").ok().filter(|user| !user.trim().is_empty());
         let principal = self.principal.clone().or_else(user).unwrap_or_else(|| Actor::local().principal);
-        Actor { principal, kind: ActorKind::Human, role: self.role.into() }
+        let role = self.role.into();
+        // Whoever works, orchestrates or reviews from a shell is a program: what it says is not vouched for by a person.
+        let kind = match role {
+            Role::Orchestrator | Role::Worker | Role::Reviewer => ActorKind::Agent,
+            Role::Observer | Role::Human | Role::Admin => ActorKind::Human,
+        };
+        Actor { principal, kind, role }
     }
 
     /// The one who calls a tool: the agent, unless another name is given.

@@ -1,7 +1,7 @@
 //! Which board a command works on, and what must hold for it to write.
 
 use clap::{Args, ValueEnum};
-use corkboard::boards::{BoardState, FailurePolicy, Hindrance, Lease, Task, TaskId, TaskStatus, TriggerRule};
+use corkboard::boards::{BoardState, CoreRef, FailurePolicy, Hindrance, Lease, Task, TaskId, TaskStatus, TriggerRule};
 use corkboard::{Board, BoardView};
 
 use crate::exit::Failure;
@@ -171,6 +171,11 @@ pub(crate) fn written(value: &impl serde::Serialize) -> String {
 /// The tasks as a list of ids: "T-1, T-2".
 pub(crate) fn ids(tasks: &[TaskId]) -> String {
     tasks.iter().map(TaskId::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Entries of memory cores as a list: "house-rules:E-1, house-rules:E-4".
+pub(crate) fn references(entries: &[CoreRef]) -> String {
+    one_line(&entries.iter().map(CoreRef::to_string).collect::<Vec<_>>().join(", "))
 }
 
 /// Tasks, a line each.

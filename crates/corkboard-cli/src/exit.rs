@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use corkboard::boards::{BoardInfo, Hindrance, Task, TaskId, TaskRef, TaskStatus};
+use corkboard::boards::{BoardInfo, Hindrance, KeptBy, LearningId, Task, TaskId, TaskRef, TaskStatus};
 use corkboard::cores::{CoreEntry, CoreEntryId};
-use corkboard::{AgentId, Error, ErrorKind, LimitName, Refusal};
+use corkboard::{AgentId, CoreId, Error, ErrorKind, LimitName, Refusal};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -174,7 +174,10 @@ enum Details<'a> {
     CoreConflict { expected: u64, current: &'a CoreEntry },
     SameText { entry: CoreEntryId, other: CoreEntryId },
     NoBranch { options: &'a [String] },
+    LearningPromoted { learning: &'a LearningId, core: &'a CoreId },
+    LearningIs { learning: &'a LearningId, state: &'a str },
     Unfinished { unfinished: u64 },
+    BoardKept { kept_by: &'a [KeptBy] },
 }
 
 impl Problem<'_> {
@@ -253,6 +256,11 @@ fn refusal_details(refusal: &Refusal) -> Details<'_> {
         Refusal::CoreConflict { expected, current } => Details::CoreConflict { expected: *expected, current },
         Refusal::SameText { entry, other } => Details::SameText { entry: *entry, other: *other },
         Refusal::NoBranch { options, .. } => Details::NoBranch { options },
+        Refusal::LearningPromoted { learning, core } => Details::LearningPromoted { learning, core },
+        Refusal::NotPromoted { learning, state } | Refusal::PromotionOver { learning, state } => {
+            Details::LearningIs { learning, state }
+        }
+        Refusal::BoardKept { by } => Details::BoardKept { kept_by: by },
         Refusal::Unfinished { unfinished } => Details::Unfinished { unfinished: *unfinished },
         _ => Details::None {},
     }

@@ -14,6 +14,12 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
         Error::ScopeDisposed { .. } => "`cork scope list` shows the scopes there are".into(),
         Error::NewerFormat { .. } => "a newer cork can read it".into(),
         Error::Damaged { .. } => "`cork doctor` looks for damage".into(),
+        Error::TaskPattern { pattern, .. } => {
+            format!("`cork core show {} {}` shows it; docs/cores.md has the form", pattern.core, pattern.entry)
+        }
+        Error::PatternFromOutside { pattern } => {
+            format!("if you vouch for it: `cork core edit {} {} --trust own`", pattern.core, pattern.entry)
+        }
         Error::Snapshot(error) => return snapshot_hint(error),
         Error::Store(error) => return store_hint(error),
         Error::Transfer(error) => return transfer_hint(error),
@@ -24,7 +30,9 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
 fn transfer_hint(error: &TransferError) -> Option<String> {
     Some(match error {
         TransferError::Source(error) | TransferError::Target(error) => return store_hint(error),
-        TransferError::NoSuchSpace { .. } => "`cork stats --all` shows the agents there are".into(),
+        TransferError::NoSuchSpace { .. } => {
+            "`cork stats --all`, `cork board list` and `cork core list` show what there is".into()
+        }
         TransferError::NewerVersion { .. } => "a newer cork can read it".into(),
         TransferError::NotAnExport(_) => "`cork export` and `cork snapshot store` write such files".into(),
         TransferError::Spool(_) => "TMPDIR names the folder for temporary files".into(),
@@ -76,7 +84,28 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
             format!("`cork core show CORE {entry}` shows what is there; then try again with --if-version {version}")
         }
         Refusal::SameText { entry, other } => format!("forget {entry}, or edit {other} instead"),
-        refusal => return board_hint(refusal),
+        refusal => return learning_hint(refusal).or_else(|| board_hint(refusal)),
+    })
+}
+
+fn learning_hint(refusal: &Refusal) -> Option<String> {
+    Some(match refusal {
+        Refusal::NotOnBoard { what: "learning", .. } => "`cork learn list --all` shows the learnings there are".into(),
+        Refusal::NoCore { learning } => {
+            format!("`cork learn promote {learning} --core NAME` says which; `cork core list` shows those there are")
+        }
+        Refusal::LearningRefused { .. } => {
+            "what was refused stays so; `cork core add CORE TEXT` adds something in your own name".into()
+        }
+        Refusal::LearningPromoted { learning, .. } => {
+            format!("`cork learn rollback {learning}` takes it out of there first")
+        }
+        Refusal::NotPromoted { .. } | Refusal::PromotionOver { .. } => {
+            "`cork learn list --all` shows what became of each".into()
+        }
+        Refusal::PromotionOpen { .. } => "`cork learn extract` finishes what was begun; then try again".into(),
+        Refusal::OwnLearning { .. } => "let a person or another agent look at it, and promote it".into(),
+        _ => return None,
     })
 }
 
@@ -84,6 +113,9 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
     Some(match refusal {
         Refusal::NoBoard => "`cork board list` shows the boards there are".into(),
         Refusal::BoardEnded { .. } => "to go on from here, `cork board fork` makes a new board of it".into(),
+        Refusal::BoardActive => "`cork board complete` ends it, `cork board cancel` gives it up".into(),
+        Refusal::BoardKept { .. } => "`cork gc` says what can be done about it".into(),
+        Refusal::BoardPurged => "`cork gc --yes` deletes what is left of it".into(),
         Refusal::NotOnBoard { what: "task", .. } => "`cork task list` shows the tasks there are".into(),
         Refusal::NotOnBoard { what: "choice", .. } => "`cork choose list` shows the choices there are".into(),
         Refusal::NotOnBoard { what: "nudge", .. } => "`cork nudge list` shows the nudges there are".into(),

@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table, Width};
+use corkboard::cores::Trust;
 use corkboard::store::StoreInfo;
 use corkboard::{Content, Entry, Key, MemoryKind, Note};
 use jiff::Timestamp;
@@ -49,6 +50,14 @@ impl Output {
         written.and_then(|()| stdout.flush()).map_err(Failure::Output)
     }
 
+    /// Something besides the answer, for people: on stderr, so that the answer can be used as it is.
+    pub(crate) fn aside(self, text: &str) {
+        if !self.json {
+            // Whoever does not listen misses nothing that was asked for.
+            let _ = writeln!(std::io::stderr(), "{text}");
+        }
+    }
+
     /// A text made elsewhere, as it is.
     pub(crate) fn raw(self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdout = std::io::stdout().lock();
@@ -77,6 +86,7 @@ pub(crate) struct MetadataView<'a> {
     pub(crate) author: &'a str,
     pub(crate) session: Option<&'a str>,
     pub(crate) at: Timestamp,
+    pub(crate) trust: Option<Trust>,
 }
 
 impl<'a> EntryView<'a> {
@@ -90,6 +100,7 @@ impl<'a> EntryView<'a> {
             author: &entry.author,
             session: entry.session.as_deref(),
             at: entry.timestamp,
+            trust: entry.trust,
         };
         let (value, version, id) = (&entry.value, entry.version, entry.id.to_string());
         Self { key, value, version, id, type_name: &entry.type_name, metadata }
@@ -182,6 +193,11 @@ pub(crate) fn time(at: Timestamp) -> String {
     second.to_string()
 }
 
+/// A time's day, in UTC.
+pub(crate) fn day(at: Timestamp) -> String {
+    time(at).split('T').next().unwrap_or_default().to_owned()
+}
+
 /// How long ago something was; after a month, when.
 pub(crate) fn age(at: Timestamp, now: Timestamp) -> String {
     let seconds = now.as_second() - at.as_second();
@@ -192,7 +208,7 @@ pub(crate) fn age(at: Timestamp, now: Timestamp) -> String {
         60..3600 => format!("{} min ago", seconds / 60),
         3600..86_400 => format!("{} h ago", seconds / 3600),
         86_400..2_592_000 => format!("{} d ago", seconds / 86_400),
-        _ => time(at).split('T').next().unwrap_or_default().to_owned(),
+        _ => day(at),
     }
 }
 

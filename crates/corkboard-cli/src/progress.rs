@@ -28,6 +28,23 @@ impl ProgressLine {
     }
 
     pub(crate) fn tell(&mut self, progress: &Progress) {
+        let stage = match progress.stage {
+            Stage::Copying => "copying",
+            Stage::Verifying => "verifying",
+            Stage::Exporting => "exporting",
+            Stage::Importing => "importing",
+        };
+        let revisions = count(progress.revisions, "revision", "revisions");
+        let rest = || format!("spaces, {revisions}, {}", bytes(progress.bytes));
+        self.show(stage, progress.spaces, progress.total, rest);
+    }
+
+    /// How many of how many things are done.
+    pub(crate) fn tell_count(&mut self, stage: &'static str, done: u64, total: u64, things: &str) {
+        self.show(stage, done, total, || things.to_owned());
+    }
+
+    fn show(&mut self, stage: &'static str, done: u64, total: u64, rest: impl FnOnce() -> String) {
         if !self.is_wanted || Instant::now() < self.next {
             return;
         }
@@ -35,19 +52,13 @@ impl ProgressLine {
         let bar = self.bar.get_or_insert_with(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             // A template that makes no sense would be shown as none; a test sees this one.
-            let style = ProgressStyle::with_template("{prefix} [{bar:20}] {pos} of {len} spaces, {msg}");
+            let style = ProgressStyle::with_template("{prefix} [{bar:20}] {pos} of {len} {msg}");
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())).with_finish(ProgressFinish::AndClear)
         });
-        bar.set_prefix(match progress.stage {
-            Stage::Copying => "copying",
-            Stage::Verifying => "verifying",
-            Stage::Exporting => "exporting",
-            Stage::Importing => "importing",
-        });
-        bar.set_length(progress.total);
-        bar.set_position(progress.spaces);
-        let revisions = count(progress.revisions, "revision", "revisions");
-        bar.set_message(format!("{revisions}, {}", bytes(progress.bytes)));
+        bar.set_prefix(stage);
+        bar.set_length(total);
+        bar.set_position(done);
+        bar.set_message(rest());
     }
 }
 

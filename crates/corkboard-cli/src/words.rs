@@ -1,6 +1,6 @@
 //! What happened on a board, in words.
 
-use corkboard::boards::{BoardEvent, CancelReason, ReviewStatus};
+use corkboard::boards::{BoardEvent, CancelReason, LearningId, ReviewStatus};
 
 use crate::board::written;
 use crate::output::{clip, count, one_line, time};
@@ -36,7 +36,7 @@ pub(crate) fn words(event: &BoardEvent) -> String {
             format!("completed {task}{}", because(result.as_ref().map(|result| result.summary.as_str())))
         }
         BoardEvent::ReviewAssigned { task, to } => format!("{} is to review {task}", one_line(to.as_str())),
-        BoardEvent::TaskReviewed { task, verdict, comments } => {
+        BoardEvent::TaskReviewed { task, verdict, comments, .. } => {
             let verb = match verdict {
                 ReviewStatus::Approved => "approved",
                 ReviewStatus::NeedsRework => "wants rework of",
@@ -44,7 +44,7 @@ pub(crate) fn words(event: &BoardEvent) -> String {
             };
             format!("{verb} {task}{}", because(comments.as_deref()))
         }
-        BoardEvent::TaskFailed { task, reason } => format!("{task} failed{}", because(Some(reason))),
+        BoardEvent::TaskFailed { task, reason, .. } => format!("{task} failed{}", because(Some(reason))),
         BoardEvent::TaskRetried { task, not_before: Some(until), .. } => {
             format!("{task} is tried again at {}", time(*until))
         }
@@ -95,11 +95,41 @@ pub(crate) fn words(event: &BoardEvent) -> String {
         BoardEvent::Ended { status, outcome, comment } => {
             format!("the board is {status}: {outcome}{}", because(comment.as_deref()))
         }
+        BoardEvent::Archived { retain_until } => {
+            format!("archived the board, to be kept until {}", time(*retain_until))
+        }
+        BoardEvent::Discarded { reason } => format!("discarded the board{}", because(reason.as_deref())),
+        BoardEvent::Purged => "purged the board".into(),
+        BoardEvent::LearningsExtracted { candidates } => {
+            format!("looked for what the board taught: {}", count(*candidates, "learning", "learnings"))
+        }
+        BoardEvent::PromotionBegun { learning, core, .. } => {
+            format!("{learning} is on its way into the core {}", one_line(core.as_str()))
+        }
+        BoardEvent::LearningPromoted { learning, entry } => format!("{learning} is in its core: {entry}"),
+        BoardEvent::PromotionAbandoned { learning, reason } => {
+            format!("the core did not take {learning}{}", because(Some(reason)))
+        }
+        BoardEvent::LearningRefused { learning, reason } => {
+            format!("refused {learning}{}", because(reason.as_deref()))
+        }
+        BoardEvent::RollBackBegun { learnings, reason, .. } => {
+            format!("takes {} out of the cores{}", learned(learnings), because(reason.as_deref()))
+        }
+        BoardEvent::LearningsRolledBack { learnings } => {
+            format!("{} out of the cores again: rolled back", learned(learnings))
+        }
         BoardEvent::Forked { image, from } => {
             let tasks = count(image.tasks.len() as u64, "task", "tasks");
             format!("made the board of {} at revision {}, with {tasks}", one_line(&from.board), from.rev)
         }
     }
+}
+
+/// The names of learnings, as far as they find room.
+fn learned(learnings: &[LearningId]) -> String {
+    let names: Vec<String> = learnings.iter().map(ToString::to_string).collect();
+    short(&names.join(", "))
 }
 
 /// ": the text", if there is one.

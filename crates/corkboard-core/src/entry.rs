@@ -15,7 +15,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use crate::id::{check_principal, check_tag};
-use crate::{EntryId, LimitName, Limits, Refusal};
+use crate::knowledge::Trust;
+use crate::{Actor, EntryId, LimitName, Limits, Refusal};
 
 /// A JSON value as text on one line, shared and never changed.
 #[derive(Clone)]
@@ -159,11 +160,26 @@ pub struct EntryMetadata {
     pub session: Option<String>,
     /// When it was said, where that is not now.
     pub at: Option<Timestamp>,
+    /// How far it may be trusted, where that is to be kept: [`Trust::Outside`] for what came from a web page, a tool or a
+    /// stranger. Nobody can give more than they have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
 }
 
 impl EntryMetadata {
     /// The default importance.
     pub const IMPORTANCE: f32 = 0.5;
+
+    /// How far the entry may be trusted, as it was said; refused if it is more than the actor can give.
+    pub(crate) fn trust_by(&self, actor: &Actor) -> Result<Option<Trust>, Refusal> {
+        let most = Trust::most_of(actor.kind);
+        match self.trust {
+            Some(asked) if asked > most => {
+                Err(Refusal::TrustDenied { principal: actor.principal.clone(), asked, most })
+            }
+            trust => Ok(trust),
+        }
+    }
 
     pub(crate) fn check(&self, now: Timestamp, limits: &Limits) -> Result<(), Refusal> {
         if let Some(importance) = self.importance
@@ -238,13 +254,28 @@ pub struct EntryData {
     /// In which session it was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Arc<str>>,
+    /// How far it may be trusted, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
 }
 
 impl EntryData {
+    /// How far it may be trusted: as far as an agent, unless it was said.
+    pub fn trust(&self) -> Trust {
+        self.trust.unwrap_or_default()
+    }
+
+    /// What is still true of that when somebody else changes the text: what came from outside did so, and nobody vouches any
+    /// longer for what they did not write.
+    pub fn trust_of_changed(&self) -> Option<Trust> {
+        self.trust.filter(|trust| *trust == Trust::Outside)
+    }
+
     /// Whether nothing is stored of it but the fields that every entry has.
     pub(crate) fn has_only_what_all_have(&self) -> bool {
-        let Self { kind, importance, tags, custom, expires_at, session, .. } = self;
-        let nothing = tags.is_empty() && custom.is_none() && expires_at.is_none() && session.is_none();
+        let Self { kind, importance, tags, custom, expires_at, session, trust, .. } = self;
+        let nothing =
+            tags.is_empty() && custom.is_none() && expires_at.is_none() && session.is_none() && trust.is_none();
         nothing && kind.is_default() && is_half(importance)
     }
 

@@ -7,11 +7,12 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 
 use crate::board::{
-    BoardInfo, BoardStatus, ChoiceId, DecisionId, Hindrance, NudgeId, Task, TaskId, TaskRef, TaskStatus,
+    BoardInfo, BoardStatus, ChoiceId, DecisionId, Hindrance, KeptBy, LearningId, NudgeId, Task, TaskId, TaskRef,
+    TaskStatus,
 };
 use crate::knowledge::{CoreEntry, CoreEntryId, Trust};
 use crate::notebook::ItemId;
-use crate::{AgentId, Entry, Key, LimitName, NotebookName, Role, ScopeId};
+use crate::{AgentId, CoreId, Entry, Key, LimitName, NotebookName, Role, ScopeId};
 
 /// A typed refusal, with the data that a caller needs to do better.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -159,6 +160,18 @@ pub enum Refusal {
         /// How it ended.
         status: BoardStatus,
     },
+    /// Only a board that has ended is put away.
+    #[error("the board is active: complete or cancel it first")]
+    BoardActive,
+    /// Something keeps the board from being purged.
+    #[error("the board is kept: {}", crate::board::reasons(by))]
+    BoardKept {
+        /// All that does.
+        by: Vec<KeptBy>,
+    },
+    /// The board is gone for good.
+    #[error("the board was purged")]
+    BoardPurged,
     /// Something is not on the board.
     #[error("there is no {what} {id} on this board")]
     NotOnBoard {
@@ -360,6 +373,58 @@ pub enum Refusal {
     Unfinished {
         /// How many.
         unfinished: u64,
+    },
+    /// A learning was refused, and stays so.
+    #[error("{by} refused {learning}: it is not promoted any more")]
+    LearningRefused {
+        /// Which.
+        learning: LearningId,
+        /// Who refused it.
+        by: String,
+    },
+    /// A learning is in a core already.
+    #[error("{learning} is in the core {core} already")]
+    LearningPromoted {
+        /// Which.
+        learning: LearningId,
+        /// In which core.
+        core: CoreId,
+    },
+    /// A learning is in no core.
+    #[error("{learning} is in no core: it is {state}")]
+    NotPromoted {
+        /// Which.
+        learning: LearningId,
+        /// What became of it.
+        state: &'static str,
+    },
+    /// A learning is on its way into a core, or out of one: that comes first.
+    #[error("{learning} is on its way into a core, or out of one; that is to be finished first")]
+    PromotionOpen {
+        /// Which.
+        learning: LearningId,
+    },
+    /// What was begun was finished, or given up, by somebody else.
+    #[error("{learning} is not on its way any more: it is {state}")]
+    PromotionOver {
+        /// Which.
+        learning: LearningId,
+        /// What became of it.
+        state: &'static str,
+    },
+    /// No agent promotes what it said itself.
+    #[error("{principal} cannot promote {learning}: an agent does not promote its own words")]
+    OwnLearning {
+        /// Which.
+        learning: LearningId,
+        /// Who asked.
+        principal: String,
+    },
+    /// Nothing says into which core a learning should go.
+    #[error("no core is suggested for {learning}: name one")]
+    NoCore {
+        /// Which.
+        learning: LearningId,
     },
     /// A lease is too short or too long.
     #[error("a lease of {lease_ms} ms is refused: it must be from {least} to {most}")]

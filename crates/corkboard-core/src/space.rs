@@ -69,8 +69,8 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
     /// When something expires next.
     fn next_due(&self) -> Option<Timestamp>;
 
-    /// A few facts for lists, as JSON.
-    fn summary(&self) -> String;
+    /// A few facts for lists, as JSON; the time is that of the last event.
+    fn summary(&self, changed_at: Timestamp) -> String;
 
     /// How much of its limits the state uses.
     fn usage(&self) -> Usage;

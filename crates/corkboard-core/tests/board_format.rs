@@ -2,7 +2,9 @@
 //!
 //! `fixtures/board-v<n>.events.jsonl` is a log in format `n`, one commit a line; `board-v<n>.snapshot.json` is the state
 //! that it folds to. `board-copy-v<n>` is the same for a board that was made from another, `board-small-v<n>` for one that
-//! says as little as can be said, `board-people-v<n>` for one that people steer. What is missing is written by
+//! says as little as can be said, `board-people-v<n>` for one that people steer, `board-retired-v<n>` for one that was put
+//! away and purged, `board-drawn-v<n>` for one that began with what its memory cores know, `board-learned-v<n>` for one that
+//! taught something. What is missing is written by
 //!
 //! ```text
 //! CORK_WRITE_FIXTURES=1 cargo test -p corkboard-core --test board_format
@@ -28,18 +30,21 @@ use std::sync::LazyLock;
 use board_support::*;
 use corkboard_core::board::{
     ApprovalId, ApprovalVerdict, ArtifactId, ArtifactType, BoardCommand, BoardEdit, BoardEvent, BoardImage, BoardReply,
-    BoardState, ChoiceId, DecisionId, DiscoveryId, DiscoveryType, FailurePolicy, ForkedFrom, NewArtifact, NewBoard,
-    NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, Outcome, ReviewStatus, TaskEdit,
-    TaskId, TaskResult, TaskStatus, TriggerRule, Unfinished,
+    BoardState, ChoiceId, DecisionId, DiscoveryId, DiscoveryType, FailurePolicy, ForkedFrom, LearningChanges,
+    LearningId, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority,
+    NudgeTarget, Outcome, RetainFor, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, TriggerRule, Unfinished,
+    WhichLearnings,
 };
+use corkboard_core::knowledge::{CoreEntryId, Trust};
 use corkboard_core::{
-    Actor, FORMAT_VERSION, FormatError, IdempotencyKey, Limits, Request, Revisioned, Role, Space, Stamp,
+    Actor, FORMAT_VERSION, FormatError, IdempotencyKey, Limits, MemoryKind, Request, Revisioned, Role, Space, Stamp,
 };
 use jiff::SignedDuration;
 use serde_json::Value;
 
 const FIRST: u32 = 2;
-const KINDS: [&str; 4] = ["board", "board-copy", "board-small", "board-people"];
+const KINDS: [&str; 7] =
+    ["board", "board-copy", "board-small", "board-people", "board-retired", "board-drawn", "board-learned"];
 
 #[test]
 fn the_log_of_every_version_folds_to_its_snapshot() {
@@ -72,8 +77,8 @@ fn the_fixtures_hold_every_event_and_every_answer() {
         events.extend(commit.events.iter().map(event_name));
         replies.extend(commit.answered.iter().map(|(_, reply)| reply_name(reply)));
     }
-    assert_eq!(events.len(), 39, "{events:?}");
-    assert_eq!(replies.len(), 13, "{replies:?}");
+    assert_eq!(events.len(), 49, "{events:?}");
+    assert_eq!(replies.len(), 16, "{replies:?}");
 }
 
 #[test]
@@ -85,7 +90,7 @@ fn the_fixtures_hold_every_word_of_every_list() {
         "skip_dependents fail_fast continue approved needs_rework rejected",
         "requested branch_not_taken upstream_failed board_ended constraint opportunity risk insight",
         "file code document config test completed success",
-        "all orchestrator agent low normal urgent approved rejected",
+        "all orchestrator agent low normal urgent approved rejected own outside human service",
     ];
     for word in words.iter().flat_map(|words| words.split(' ')) {
         assert!(text.contains(&format!("\"{word}\"")), "{word}");
@@ -117,7 +122,7 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
     let inner =
         |name: &str, field: &str| -> Vec<Value> { events(name).iter().map(|event| event[field].clone()).collect() };
     check(&lines, "answered");
-    check(&events("created"), "constraints memory_core_refs");
+    check(&events("created"), "constraints memory_core_refs drawn pattern");
     check(&events("edited"), "name goal constraints memory_core_refs on_failure");
     let task = "description depends_on trigger_rule priority estimate_minutes needs_review retry_limit retry_backoff_s";
     check(&inner("task_added", "task"), task);
@@ -128,17 +133,22 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
     check(&events("task_blocked"), "reason");
     check(&events("task_submitted"), "result");
     check(&events("task_completed"), "result");
-    check(&events("task_reviewed"), "comments");
+    check(&events("task_reviewed"), "comments remembered");
+    check(&events("task_failed"), "remembered");
     check(&events("task_retried"), "not_before by_hand");
     check(&events("task_cancelled"), "cause comment");
-    let decision = "alternatives rationale affects_tasks reversible supersedes needs_approval";
+    let decision = "alternatives rationale affects_tasks reversible supersedes needs_approval trust";
     check(&inner("decision_recorded", "decision"), decision);
-    check(&inner("discovery_recorded", "discovery"), "affects_tasks promote_to_core");
-    check(&inner("artifact_recorded", "artifact"), "description associated_task checksum size content");
+    check(&inner("discovery_recorded", "discovery"), "affects_tasks promote_to_core trust");
+    check(&inner("artifact_recorded", "artifact"), "description associated_task checksum size content trust");
     check(&events("branch_chosen"), "rationale");
     check(&events("ended"), "comment");
     check(&events("decision_judged"), "comment");
     check(&events("paused"), "comment");
+    check(&events("learning_refused"), "reason");
+    check(&events("roll_back_begun"), "reason");
+    check(&inner("promotion_begun", "entry"), "contributors");
+    check(&events("discarded"), "reason");
     check(&inner("nudge_injected", "nudge"), "expires_at");
     let of_image = |field: &str| -> Vec<Value> {
         let snapshots =
@@ -146,19 +156,23 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
         snapshots.iter().flat_map(|snapshot| snapshot["state"][field].as_array().cloned().unwrap_or_default()).collect()
     };
     let task = "assigned_to assigned_at estimate_minutes not_before claim worked_as started_at blocked_reason result \
-                completed_at failure cancellation reviewer reviewed_by review_status review_comments choice";
+                completed_at failure cancellation reviewer reviewed_by review_status review_comments choice setbacks";
     check(&of_image("tasks"), task);
-    check(&of_image("decisions"), "supersedes superseded_by needs_approval verdict");
+    check(&of_image("decisions"), "supersedes superseded_by needs_approval verdict trust");
     check(&of_image("approvals"), "comment");
     check(&of_image("nudges"), "expires_at expired delivered acknowledged");
-    check(&of_image("discoveries"), "promote_to_core");
-    check(&of_image("artifacts"), "associated_task checksum size content");
+    check(&of_image("discoveries"), "promote_to_core trust");
+    check(&of_image("artifacts"), "associated_task checksum size content trust");
+    check(&of_image("learnings"), "core entry reason begun_rev");
     check(&of_image("choices"), "chosen chosen_by chosen_at rationale");
     let states = KINDS.map(|kind| {
         serde_json::from_slice::<Value>(&Fixture::read(kind, FORMAT_VERSION).snapshot).unwrap()["state"].clone()
     });
-    check(&states, "orchestrator approvals nudges");
-    check(&states.map(|state| state["info"].clone()), "outcome ended_at comment forked_from paused");
+    check(&states, "orchestrator approvals nudges learnings");
+    check(
+        &states.map(|state| state["info"].clone()),
+        "outcome ended_at comment forked_from paused archived_at retain_until waived learnings_extracted",
+    );
 }
 
 #[test]
@@ -239,6 +253,9 @@ impl Fixture {
                 write_if_missing("board", &ended(source));
                 write_if_missing("board-small", &small());
                 write_if_missing("board-people", &steered());
+                write_if_missing("board-retired", &retired());
+                write_if_missing("board-drawn", &drawn());
+                write_if_missing("board-learned", &learned());
             }
         });
         LazyLock::force(&WRITTEN);
@@ -278,6 +295,21 @@ fn decision(supersedes: Option<u64>) -> NewDecision {
     }
 }
 
+/// A board that began with what its cores know, and with tasks.
+fn drawn() -> Desk {
+    let mut desk = Desk::empty(Limits::default());
+    let board = NewBoard {
+        name: "Drawn".into(),
+        memory_core_refs: vec!["house rules".into(), "a:b".into()],
+        drawn: ["a:b:E-12", "house rules:E-1"].map(|it| it.parse().unwrap()).to_vec(),
+        pattern: Some("house rules:E-3".parse().unwrap()),
+        ..NewBoard::default()
+    };
+    let tasks = NewTask::from_pattern("1. Design ~30m\n2. Build [review] — with tests").unwrap();
+    desk.tell(BoardCommand::CreateWithTasks { board, tasks });
+    desk
+}
+
 /// One life of a board in which everything happens that can be stored.
 fn history() -> Desk {
     let (ann, bob) = (worker("ann"), worker("bob"));
@@ -295,6 +327,7 @@ fn history() -> Desk {
         constraints: vec!["No breaking changes".into()],
         memory_core_refs: vec!["auth-jwt".into()],
         on_failure: FailurePolicy::SkipDependents,
+        ..NewBoard::default()
     }));
     desk.tell(BoardCommand::Edit { edit: BoardEdit::default(), if_version: None });
     let edit =
@@ -414,7 +447,8 @@ fn history() -> Desk {
         (DiscoveryType::Risk, vec![], None),
         (DiscoveryType::Insight, vec![], None),
     ] {
-        let discovery = NewDiscovery { content: "a column is missing".into(), kind, affects_tasks, promote_to_core };
+        let content = "a column is missing".into();
+        let discovery = NewDiscovery { content, kind, affects_tasks, promote_to_core, trust: None };
         keyed(&mut desk, &bob, BoardCommand::RecordDiscovery(discovery));
     }
     for kind in
@@ -523,6 +557,98 @@ fn steered() -> Desk {
     desk
 }
 
+/// A board that was put away in every way, and purged.
+fn retired() -> Desk {
+    let mut desk = Desk::new();
+    desk.tell(BoardCommand::Cancel { comment: None });
+    let archive = |retain| BoardCommand::Archive { retain };
+    let keyed = archive(RetainFor::Unsaid { ms: 5_000 });
+    let key = IdempotencyKey::new("away", &keyed, &Limits::default()).unwrap();
+    desk.request(&human(), &Request { command: keyed, if_rev: None, idempotency: Some(key) }).unwrap();
+    desk.pass(1_000);
+    desk.tell(BoardCommand::Discard { reason: None });
+    desk.pass(1_000);
+    desk.tell(archive(RetainFor::Said { ms: 9_000 }));
+    desk.pass(1_000);
+    desk.tell(BoardCommand::Discard { reason: Some("it was \"only\" a try".into()) });
+    desk.tell(BoardCommand::Purge);
+    desk
+}
+
+/// A board that taught something, with a learning in every state that there is.
+fn learned() -> Desk {
+    let (ann, rita, mut keys) = (worker("ann"), named("rita", Role::Reviewer), 0);
+    let mut desk =
+        Desk::with(NewBoard { name: "learned".into(), memory_core_refs: vec!["rules".into()], ..NewBoard::default() });
+    let mut keyed = |desk: &mut Desk, actor: &Actor, command: BoardCommand| {
+        keys += 1;
+        let key = IdempotencyKey::new(&format!("key-{keys}"), &command, &Limits::default()).unwrap();
+        desk.request(actor, &Request { command, if_rev: None, idempotency: Some(key) }).unwrap()
+    };
+    desk.tell(BoardCommand::RecordDecision(NewDecision { rationale: "it is more modern".into(), ..decision(None) }));
+    desk.ask(&ann, BoardCommand::RecordDecision(decision(None))).unwrap();
+    for (number, trust) in (1..).zip([Some(Trust::Outside), None, None, None, None, None]) {
+        let content = format!("insight {number}");
+        desk.ask(&ann, BoardCommand::RecordDiscovery(NewDiscovery { content, trust, ..NewDiscovery::default() }))
+            .unwrap();
+    }
+    let page = NewArtifact { path: "page.html".into(), trust: Some(Trust::Outside), ..NewArtifact::default() };
+    desk.ask(&ann, BoardCommand::RecordArtifact(page)).unwrap();
+    let task = desk.add(NewTask { needs_review: true, retry_limit: 1, ..NewTask::new("Write the routes") });
+    desk.fail(task);
+    desk.complete(task);
+    let (verdict, comments) = (ReviewStatus::NeedsRework, Some("no \"test\"".into()));
+    desk.ask(&rita, BoardCommand::Review { task, verdict, comments }).unwrap();
+    desk.ask(&ann, complete_task(task, None)).unwrap();
+    desk.tell(review(task, ReviewStatus::NeedsRework));
+    desk.ask(&ann, complete_task(task, None)).unwrap();
+    desk.tell(review(task, ReviewStatus::Approved));
+    desk.tell(BoardCommand::Complete { comment: None, unfinished: Unfinished::Refuse });
+    desk.ask(&rita, BoardCommand::ExtractLearnings).unwrap();
+
+    let learning = |name: &str| name.parse::<LearningId>().unwrap();
+    let promote =
+        |name: &str| BoardCommand::PromoteLearning { learning: learning(name), core: None, changes: Box::default() };
+    let finish = |desk: &mut Desk, name: &str| {
+        let begun_rev = desk.rev();
+        let command =
+            BoardCommand::FinishPromotion { learning: learning(name), begun_rev, entry: CoreEntryId(begun_rev) };
+        desk.ask(&Actor::system(), command).unwrap();
+    };
+    let roll_back = |name: &str, reason: Option<&str>| BoardCommand::RollBackLearnings {
+        which: WhichLearnings::These(vec![learning(name)]),
+        reason: reason.map(Into::into),
+    };
+    keyed(&mut desk, &rita, promote("F-2"));
+    finish(&mut desk, "F-2");
+    for (name, reason) in [("D-1", Some("wrong")), ("F-4", None)] {
+        desk.tell(promote(name));
+        finish(&mut desk, name);
+        keyed(&mut desk, &human(), roll_back(name, reason));
+        let begun_rev = desk.rev();
+        desk.ask(&Actor::system(), BoardCommand::FinishRollBack { begun_rev }).unwrap();
+    }
+    desk.tell(BoardCommand::RefuseLearning { learning: learning("F-3"), reason: Some("not true".into()) });
+    desk.tell(BoardCommand::RefuseLearning { learning: learning("F-5"), reason: None });
+    desk.ask(&Actor::system(), promote("F-6")).unwrap();
+    let (begun_rev, reason) = (desk.rev(), "the core is full".into());
+    let abandon = BoardCommand::AbandonPromotion { learning: learning("F-6"), begun_rev, reason };
+    desk.ask(&Actor::system(), abandon).unwrap();
+    let changes = LearningChanges {
+        content: Some("Routes need tests".into()),
+        kind: Some(MemoryKind::Insight),
+        importance: Some(0.75),
+        tags: Some(vec!["routes".into()]),
+        trust: Some(Trust::Own),
+    };
+    let (learning_of_task, core) = (learning("rework:T-1"), Some("facts".into()));
+    desk.tell(BoardCommand::PromoteLearning { learning: learning_of_task, core, changes: Box::new(changes) });
+    finish(&mut desk, "rework:T-1");
+    desk.tell(roll_back("rework:T-1", Some("too \"short\"")));
+    desk.ask(&rita, promote("F-1")).unwrap();
+    desk
+}
+
 /// How long a nudge of these lasts.
 const LASTS: SignedDuration = SignedDuration::from_secs(20);
 
@@ -572,6 +698,16 @@ fn event_name(event: &BoardEvent) -> &'static str {
         BoardEvent::Paused { .. } => "paused",
         BoardEvent::Resumed => "resumed",
         BoardEvent::Ended { .. } => "ended",
+        BoardEvent::Archived { .. } => "archived",
+        BoardEvent::Discarded { .. } => "discarded",
+        BoardEvent::Purged => "purged",
+        BoardEvent::LearningsExtracted { .. } => "learnings extracted",
+        BoardEvent::PromotionBegun { .. } => "promotion begun",
+        BoardEvent::LearningPromoted { .. } => "learning promoted",
+        BoardEvent::PromotionAbandoned { .. } => "promotion abandoned",
+        BoardEvent::LearningRefused { .. } => "learning refused",
+        BoardEvent::RollBackBegun { .. } => "roll-back begun",
+        BoardEvent::LearningsRolledBack { .. } => "learnings rolled back",
         BoardEvent::Forked { .. } => "forked",
     }
 }
@@ -590,6 +726,9 @@ fn reply_name(reply: &BoardReply) -> &'static str {
         BoardReply::Nudges(_) => "nudges",
         BoardReply::Tasks(_) => "tasks",
         BoardReply::Ended { .. } => "ended",
+        BoardReply::Retained { .. } => "retained",
+        BoardReply::Promotion { .. } => "promotion",
+        BoardReply::RollBack(_) => "roll-back",
         BoardReply::Done => "done",
     }
 }

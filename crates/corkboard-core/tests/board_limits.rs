@@ -320,8 +320,11 @@ fn a_summary_stays_under_4_kib_whatever_the_texts() {
             let goal = long.get(..long.len().min(64 * 1024)).unwrap_or(text).to_owned();
             let name =
                 if text.trim().is_empty() || text == "\u{1}" { "n".into() } else { long.chars().take(1000).collect() };
-            let desk = Desk::with(NewBoard { name, goal: goal.clone(), ..NewBoard::default() });
-            let summary = desk.state().summary();
+            let mut desk = Desk::with(NewBoard { name, goal: goal.clone(), ..NewBoard::default() });
+            // What its end adds is part of it.
+            desk.tell(BoardCommand::Cancel { comment: None });
+            desk.tell(BoardCommand::Discard { reason: Some(goal.clone()) });
+            let summary = desk.state().summary(desk.now);
             assert!(summary.len() <= 4096, "{} bytes for {count} of {text:?}", summary.len());
             let read: serde_json::Value = serde_json::from_str(&summary).unwrap();
             let shown = read["goal"].as_str().unwrap();

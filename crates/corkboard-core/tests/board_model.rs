@@ -18,9 +18,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use board_support::{BoardCommit, Desk, replay, scan, ticked};
 use corkboard_core::board::{
-    BoardAction, BoardCommand, BoardEvent, BoardImage, BoardReply, BoardState, ForkedFrom, NewBoard, NudgeTarget,
-    ReviewStatus, Task, TaskId, TaskStatus,
+    BoardAction, BoardCommand, BoardEvent, BoardImage, BoardReply, BoardState, BoardStatus, ForkedFrom, LearningState,
+    NewBoard, NudgeTarget, ReviewStatus, Task, TaskId, TaskStatus,
 };
+use corkboard_core::knowledge::Trust;
 use corkboard_core::{Actor, Limits, Refusal, Request, Revisioned, Role, Space, Stamp};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -210,7 +211,7 @@ proptest! {
             later.pass(pass_ms);
             let at = later.state().at(later.now, later.rev());
             assert_eq!(&at, ticked(&later).state());
-            assert!(at.next_due().is_none_or(|due| due > later.now), "something is still due");
+            assert!(at.next_expiry().is_none_or(|due| due > later.now), "something is still due");
         });
     }
 
@@ -346,6 +347,62 @@ proptest! {
     }
 
     #[test]
+    fn a_board_is_purged_only_when_nothing_keeps_it_and_nothing_comes_after(steps in steps()) {
+        each_step(&steps, |turn, desk| {
+            let status = |desk: &Desk| desk.state().info().unwrap().status;
+            let info = turn.before.state().info().unwrap();
+            if info.status == BoardStatus::Purged {
+                assert_eq!(desk.live, turn.before.live, "{:?} after the end", turn.command);
+            } else if status(desk) == BoardStatus::Purged {
+                let is_over = info.retain_until.is_some_and(|until| until <= desk.now);
+                assert!(info.status == BoardStatus::Archived && is_over, "{info:?}");
+                assert!(info.waived.is_some() || info.learnings_extracted.is_some(), "{info:?}");
+                assert!(!turn.before.state().has_open_promotion(), "something is on its way");
+                assert!(matches!(turn.command, BoardCommand::Purge) && turn.actor.role == Role::Human);
+            }
+            // Whoever has ended does not begin again.
+            if info.outcome.is_some() {
+                assert_ne!(status(desk), BoardStatus::Active);
+                assert_eq!(desk.state().info().unwrap().outcome, info.outcome);
+            }
+        });
+    }
+
+    #[test]
+    fn a_learning_goes_its_way_and_what_is_refused_stays_refused(steps in steps()) {
+        let mut begun = BTreeSet::new();
+        each_step(&steps, |turn, desk| {
+            let (before, after) = (turn.before.state(), desk.state());
+            for verdict in before.learning_verdicts().chain(after.learning_verdicts()) {
+                let learning = &verdict.learning;
+                let (was, is) = (before.learning_state(learning), after.learning_state(learning));
+                let way = (was.as_str(), is.as_str());
+                let is_way = matches!(
+                    way,
+                    ("open" | "rolled_back", "begun" | "refused")
+                        | ("begun", "promoted" | "open")
+                        | ("promoted", "rolling_back")
+                        | ("rolling_back", "rolled_back")
+                );
+                assert!(was == is || is_way, "{learning}: {way:?} by {:?}", turn.command);
+                if was != is && let Some(kept) = after.learning_verdicts().find(|kept| kept.learning == *learning) {
+                    assert_eq!(kept.version, desk.rev());
+                }
+                if let (true, LearningState::Begun(promotion)) = (was != is, &is) {
+                    // No two promotions share a revision, and each begins in its own.
+                    assert_eq!(promotion.begun_rev, desk.rev());
+                    assert!(begun.insert(promotion.begun_rev));
+                    assert_eq!(promotion.by, turn.actor);
+                    let entry = &promotion.entry;
+                    assert_ne!(entry.author.as_deref(), Some(&*turn.actor.principal), "an agent promoted its own words");
+                    assert!(entry.trust <= Some(Trust::most_of(turn.actor.kind)));
+                    assert_eq!(entry.item.as_deref(), Some(&*learning.to_string()));
+                }
+            }
+        });
+    }
+
+    #[test]
     fn whoever_may_not_do_a_thing_does_not(steps in steps()) {
         each_step(&steps, |turn, desk| {
             let Some(action) = turn.command.action() else { return };
@@ -396,7 +453,7 @@ fn is_arrow(was: &Task, is: &Task) -> bool {
 fn the_histories_reach_what_they_are_meant_to() {
     let mut runner = TestRunner::deterministic();
     let (mut events, mut refusals) = (BTreeMap::<String, u32>::new(), BTreeMap::<String, u32>::new());
-    for _ in 0..400 {
+    for _ in 0..800 {
         let steps = steps().new_tree(&mut runner).unwrap().current();
         let desk = each_step(&steps, |turn, _| {
             if let Err(refusal) = &turn.answer {
@@ -410,7 +467,7 @@ fn the_histories_reach_what_they_are_meant_to() {
         }
     }
     // Not reached: a copy of a board, an assigned review, a role given back.
-    assert_eq!(events.len(), 39 - 3, "{events:?}");
+    assert_eq!(events.len(), 49 - 3, "{events:?}");
     for needed in [
         "Fenced",
         "Cycle",
@@ -424,6 +481,15 @@ fn the_histories_reach_what_they_are_meant_to() {
         "AwaitsApproval",
         "NotForYou",
         "RoleDenied",
+        "BoardActive",
+        "BoardKept",
+        "BoardPurged",
+        "LearningRefused",
+        "LearningPromoted",
+        "NotPromoted",
+        "PromotionOpen",
+        "PromotionOver",
+        "OwnLearning",
     ] {
         assert!(refusals.contains_key(needed), "{needed} is not reached: {refusals:?}");
     }

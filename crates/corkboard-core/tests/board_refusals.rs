@@ -9,8 +9,10 @@
 mod board_support;
 
 use board_support::{Desk, agent, at, id};
-use corkboard_core::board::{BoardStatus, ChoiceId, DecisionId, Hindrance, NewTask, NudgeId, TaskRef, TaskStatus};
-use corkboard_core::{LimitName, Refusal, Role};
+use corkboard_core::board::{
+    BoardStatus, ChoiceId, DecisionId, Hindrance, KeptBy, LearningId, NewTask, NudgeId, TaskRef, TaskStatus,
+};
+use corkboard_core::{CoreId, LimitName, Limits, Refusal, Role};
 
 #[test]
 fn every_refusal_says_what_is_wrong_and_what_there_is() {
@@ -26,10 +28,17 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
         Hindrance::Reported { reason: Some("no answer".into()) },
         Hindrance::Reported { reason: None },
     ];
+    let learning: LearningId = "rework:T-5".parse().unwrap();
+    let all_that_keeps =
+        vec![KeptBy::NotArchived, KeptBy::Retention { until: at(0) }, KeptBy::Learnings, KeptBy::Promotion];
     let refusals = [
         Refusal::NoBoard,
         Refusal::BoardExists,
         Refusal::BoardEnded { status: BoardStatus::Cancelled },
+        Refusal::BoardActive,
+        Refusal::BoardKept { by: vec![KeptBy::Active] },
+        Refusal::BoardKept { by: all_that_keeps },
+        Refusal::BoardPurged,
         Refusal::NotOnBoard { what: "task", id: "T-9".into() },
         Refusal::UnknownMember { key: "x".into() },
         Refusal::DuplicateMember { key: "x".into() },
@@ -61,6 +70,16 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
         Refusal::BoardContradicts { reason: "T-1 waits for itself".into() },
         Refusal::CauseNotRetried { task, cause: "T-2".into() },
         Refusal::Unfinished { unfinished: 3 },
+        Refusal::LearningRefused { learning: learning.clone(), by: "hugo".into() },
+        Refusal::LearningPromoted {
+            learning: learning.clone(),
+            core: CoreId::new("rules", &Limits::default()).unwrap(),
+        },
+        Refusal::NotPromoted { learning: learning.clone(), state: "open" },
+        Refusal::PromotionOpen { learning: learning.clone() },
+        Refusal::PromotionOver { learning: learning.clone(), state: "rolled_back" },
+        Refusal::OwnLearning { learning: learning.clone(), principal: "ann".into() },
+        Refusal::NoCore { learning },
         Refusal::LeaseLength { lease_ms: 1, least: 10, most: 100 },
         Refusal::Checksum { text: "abc".into() },
         Refusal::Limit { limit: LimitName::TasksPerBoard, used: 6, allowed: 5 },
@@ -70,6 +89,10 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
     there is no such board
     the board exists already
     the board is cancelled: nothing on it changes any more
+    the board is active: complete or cancel it first
+    the board is kept: it has not ended
+    the board is kept: it is not archived; it is to be kept until 1970-01-01T00:00:00Z; what it taught was neither extracted nor waived; a learning is on its way into a memory core
+    the board was purged
     there is no task T-9 on this board
     "x" is neither a task's id (T-1) nor the key of a task in this batch
     two tasks of this batch have the key "x"
@@ -101,6 +124,13 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
     that is no board: T-1 waits for itself
     T-1 was cancelled because of T-2, which did not fail and cannot be tried again
     3 tasks are not finished
+    hugo refused rework:T-5: it is not promoted any more
+    rework:T-5 is in the core rules already
+    rework:T-5 is in no core: it is open
+    rework:T-5 is on its way into a core, or out of one; that is to be finished first
+    rework:T-5 is not on its way any more: it is rolled_back
+    ann cannot promote rework:T-5: an agent does not promote its own words
+    no core is suggested for rework:T-5: name one
     a lease of 1 ms is refused: it must be from 10 to 100
     "abc" is no SHA-256: that is 64 hexadecimal digits
     limit reached: tasks per board would be 6, allowed are 5

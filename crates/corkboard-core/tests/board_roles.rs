@@ -10,14 +10,15 @@ mod board_support;
 
 use board_support::*;
 use corkboard_core::board::{
-    ApprovalVerdict, BoardAction, BoardCommand, BoardEdit, BoardImage, DecisionId, ForkedFrom, NewArtifact, NewBoard,
-    NewDecision, NewDiscovery, NewNudge, NewTask, NudgePriority, NudgeTarget, ReviewStatus, TaskEdit, TaskStatus,
-    Unfinished,
+    ApprovalVerdict, BoardAction, BoardCommand, BoardEdit, BoardImage, DecisionId, ForkedFrom, LearningId, NewArtifact,
+    NewBoard, NewDecision, NewDiscovery, NewNudge, NewTask, NudgePriority, NudgeTarget, RetainFor, ReviewStatus,
+    TaskEdit, TaskStatus, Unfinished, WhichLearnings,
 };
+use corkboard_core::knowledge::CoreEntryId;
 use corkboard_core::{Refusal, Role};
 
 /// Who may do what, written down once more by hand: orchestrator, worker, reviewer, observer, human, admin.
-const ALLOWED: [(BoardAction, [u8; 6]); 20] = [
+const ALLOWED: [(BoardAction, [u8; 6]); 24] = [
     (BoardAction::Create, [1, 0, 0, 0, 1, 1]),
     (BoardAction::Edit, [1, 0, 0, 0, 1, 1]),
     (BoardAction::AddTasks, [1, 0, 0, 0, 1, 1]),
@@ -29,6 +30,8 @@ const ALLOWED: [(BoardAction, [u8; 6]); 20] = [
     (BoardAction::Choose, [1, 0, 0, 0, 1, 1]),
     (BoardAction::Orchestrate, [1, 0, 0, 0, 1, 1]),
     (BoardAction::End, [1, 0, 0, 0, 1, 1]),
+    (BoardAction::Archive, [1, 0, 0, 0, 1, 1]),
+    (BoardAction::Purge, [0, 0, 0, 0, 1, 1]),
     (BoardAction::Pause, [1, 0, 0, 0, 1, 1]),
     (BoardAction::Work, [1, 1, 0, 0, 1, 1]),
     (BoardAction::TakeTask, [1, 0, 0, 0, 1, 1]),
@@ -37,6 +40,8 @@ const ALLOWED: [(BoardAction, [u8; 6]); 20] = [
     (BoardAction::Approve, [0, 0, 0, 0, 1, 1]),
     (BoardAction::Nudge, [1, 0, 0, 0, 1, 1]),
     (BoardAction::HearNudges, [1, 1, 1, 0, 1, 1]),
+    (BoardAction::Extract, [1, 0, 1, 0, 1, 1]),
+    (BoardAction::Promote, [1, 0, 1, 0, 1, 1]),
     (BoardAction::Tick, [1, 1, 1, 0, 1, 1]),
 ];
 
@@ -89,6 +94,10 @@ fn decision(supersedes: Option<u64>) -> NewDecision {
     }
 }
 
+fn learning() -> LearningId {
+    LearningId::Decision(DecisionId(1))
+}
+
 fn nudge() -> BoardCommand {
     let (to, message, priority) = (NudgeTarget::Agent(agent("eve")), "look".into(), NudgePriority::Normal);
     BoardCommand::InjectNudge(NewNudge { to, message, priority, expires_at: None })
@@ -105,6 +114,7 @@ fn commands(desk: &Desk) -> Vec<(BoardAction, BoardCommand)> {
     let (verdict, choice) = (ApprovalVerdict::Approved, desk.state().choices().next().unwrap().id);
     vec![
         (Does::Create, BoardCommand::Create(NewBoard { name: "b".into(), ..NewBoard::default() })),
+        (Does::Create, BoardCommand::CreateWithTasks { board: NewBoard::default(), tasks: vec![] }),
         (Does::Create, BoardCommand::Fork { image, from: ForkedFrom { board: "b".into(), rev: 1 } }),
         (Does::Edit, BoardCommand::Edit { edit, if_version: None }),
         (Does::AddTasks, add_tasks(vec![NewTask::new("more")])),
@@ -126,6 +136,9 @@ fn commands(desk: &Desk) -> Vec<(BoardAction, BoardCommand)> {
         (Does::Orchestrate, BoardCommand::AsOrchestrator { epoch: 1, command: Box::new(BoardCommand::Tick) }),
         (Does::End, BoardCommand::Complete { comment: None, unfinished: Unfinished::Cancel }),
         (Does::End, BoardCommand::Cancel { comment: None }),
+        (Does::Archive, BoardCommand::Archive { retain: RetainFor::Said { ms: 1 } }),
+        (Does::Archive, BoardCommand::Discard { reason: None }),
+        (Does::Purge, BoardCommand::Purge),
         (Does::Pause, BoardCommand::Pause { comment: None }),
         (Does::Pause, BoardCommand::Resume),
         (Does::Work, claim_next()),
@@ -143,6 +156,13 @@ fn commands(desk: &Desk) -> Vec<(BoardAction, BoardCommand)> {
         (Does::Nudge, nudge()),
         (Does::HearNudges, BoardCommand::DeliverNudges { nudges: nudges.clone() }),
         (Does::HearNudges, BoardCommand::AcknowledgeNudges { nudges }),
+        (Does::Extract, BoardCommand::ExtractLearnings),
+        (Does::Promote, BoardCommand::PromoteLearning { learning: learning(), core: None, changes: Box::default() }),
+        (Does::Promote, BoardCommand::RefuseLearning { learning: learning(), reason: None }),
+        (Does::Promote, BoardCommand::RollBackLearnings { which: WhichLearnings::All, reason: None }),
+        (Does::Promote, BoardCommand::FinishPromotion { learning: learning(), begun_rev: 1, entry: CoreEntryId(1) }),
+        (Does::Promote, BoardCommand::AbandonPromotion { learning: learning(), begun_rev: 1, reason: "x".into() }),
+        (Does::Promote, BoardCommand::FinishRollBack { begun_rev: 1 }),
         (Does::Tick, BoardCommand::Tick),
         // What lies inside is looked at as if it came alone.
         (Does::Edit, under_claim(BoardCommand::Edit { edit: BoardEdit::default(), if_version: None })),

@@ -194,6 +194,7 @@ fn history() -> Shelf {
     };
     let board = |name: &str| Some(BoardId::new(name, &Limits::default()).unwrap());
     let full = NewCoreEntry {
+        contributors: Vec::new(),
         content: "Argon2id with 64 MiB".into(),
         kind: MemoryKind::Insight,
         importance: Some(0.75),

@@ -13,7 +13,9 @@ use std::collections::BTreeSet;
 use corkboard_core::agent::{
     AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, EntryChange, Kept, MemorySnapshot, Separator,
 };
+use corkboard_core::knowledge::Trust;
 use corkboard_core::notebook::{Block, ItemId, LearningId, NewLearning, SnippetId, UnknownIds};
+use corkboard_core::{Actor, ActorKind};
 use corkboard_core::{
     AgentId, Entry, EntryData, EntryMetadata, IdempotencyKey, Key, LimitName, LimitWarning, Limits, MemoryKind, Note,
     NoteId, Outcome, Refusal, Request, Role, ScopeId, ScopeName, Space, Usage,
@@ -232,6 +234,9 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         Refusal::NoBoard
         | Refusal::BoardExists
         | Refusal::BoardEnded { .. }
+        | Refusal::BoardActive
+        | Refusal::BoardKept { .. }
+        | Refusal::BoardPurged
         | Refusal::NotOnBoard { .. }
         | Refusal::UnknownMember { .. }
         | Refusal::DuplicateMember { .. }
@@ -258,6 +263,13 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         | Refusal::BoardContradicts { .. }
         | Refusal::CauseNotRetried { .. }
         | Refusal::Unfinished { .. }
+        | Refusal::LearningRefused { .. }
+        | Refusal::LearningPromoted { .. }
+        | Refusal::NotPromoted { .. }
+        | Refusal::PromotionOpen { .. }
+        | Refusal::PromotionOver { .. }
+        | Refusal::OwnLearning { .. }
+        | Refusal::NoCore { .. }
         | Refusal::LeaseLength { .. }
         | Refusal::Checksum { .. } => "a board's: see board_refusals.rs",
         Refusal::ReservedName { .. }
@@ -505,6 +517,27 @@ fn setting_again_keeps_the_id_and_replaces_everything_else() {
     };
     assert_eq!(**memory.entry(ROOT, "a").unwrap(), expected);
     assert_eq!(memory.state().next_due(), None);
+}
+
+#[test]
+fn an_entry_is_trusted_as_far_as_it_was_said_and_no_further_than_whoever_says_so() {
+    let mut memory = Memory::new(Limits::default());
+    let trusted = |trust| EntryMetadata { trust: Some(trust), ..EntryMetadata::default() };
+    memory.actor = Actor { kind: ActorKind::Agent, ..actor("bob") };
+    let denied = memory.send(set_with(ROOT, "a", "1", trusted(Trust::Own))).unwrap_err();
+    let (asked, most) = (Trust::Own, Trust::Agent);
+    assert_eq!(denied, Refusal::TrustDenied { principal: "bob".into(), asked, most });
+    memory.tell(set_with(ROOT, "a", "\"web\"", trusted(Trust::Outside)));
+    memory.tell(append("a", "more", Separator::Line));
+    assert_eq!(memory.entry(ROOT, "a").unwrap().trust(), Trust::Outside, "it stays what it was");
+    memory.tell(set(ROOT, "a", "1"));
+    assert_eq!(memory.entry(ROOT, "a").unwrap().trust, None);
+    memory.actor = Actor { kind: ActorKind::Human, ..actor("ada") };
+    memory.tell(set_with(ROOT, "b", "\"mine\"", trusted(Trust::Own)));
+    assert_eq!(memory.entry(ROOT, "b").unwrap().trust(), Trust::Own);
+    memory.actor = Actor { kind: ActorKind::Agent, ..actor("bob") };
+    memory.tell(append("b", "and bob's", Separator::Line));
+    assert_eq!(memory.entry(ROOT, "b").unwrap().trust(), Trust::Agent, "nobody vouches for what others added");
 }
 
 #[test]

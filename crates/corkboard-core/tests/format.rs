@@ -492,6 +492,15 @@ fn a_note(id: u64, text: &str) -> Note {
     Note { id: NoteId(id), text: text.into(), author: "ann".into(), timestamp: at(1_767_225_900) }
 }
 
+#[test]
+fn how_far_an_entry_may_be_trusted_is_stored_where_it_was_said() {
+    let said = EntryData { trust: Some(corkboard_core::knowledge::Trust::Outside), ..plain("1") };
+    let stored = serde_json::to_string(&said).unwrap();
+    assert!(stored.ends_with(r#","author":"ann","trust":"outside"}"#), "{stored}");
+    assert_eq!(serde_json::from_str::<EntryData>(&stored).unwrap(), said);
+    assert!(!serde_json::to_string(&plain("1")).unwrap().contains("trust"));
+}
+
 fn plain(value: &str) -> EntryData {
     EntryData {
         id: EntryId(Uuid::from_u128(0xb0)),
@@ -505,6 +514,7 @@ fn plain(value: &str) -> EntryData {
         expires_at: None,
         author: "ann".into(),
         session: None,
+        trust: None,
     }
 }
 

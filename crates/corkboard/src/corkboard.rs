@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use corkboard_core::agent::{AgentCommand, AgentState};
-use corkboard_core::board::{BoardCommand, BoardState};
+use corkboard_core::board::{BoardCommand, BoardState, Lifetime};
 use corkboard_core::knowledge::{CoreCommand, CoreState};
 use corkboard_core::{Actor, AgentId, BoardId, CoreId, Request, Space, SpaceId, SpaceKind, Usage};
+use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
@@ -61,8 +62,11 @@ pub struct BoardSummary {
     pub board: BoardId,
     /// The revision it is at.
     pub rev: u64,
-    /// Its name, goal, status and a few counts.
+    /// Its name, goal, status, when it last changed, and a few counts.
     pub summary: serde_json::Value,
+    /// Since when nothing has happened on it, if it is active and that is longer than [`Options::idle_after`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_since: Option<Timestamp>,
 }
 
 impl Corkboard {
@@ -124,18 +128,23 @@ impl Corkboard {
 
     /// A board. Nothing is read until it is used, and it need not be there.
     pub fn board(&self, board_id: &str) -> Result<Board> {
-        let Inner { options, boards, .. } = &*self.inner;
-        let id = BoardId::new(board_id, &options.limits)?;
-        Ok(Board::new(id, options.actor.clone(), boards.clone(), self.inner.clone()))
+        Ok(self.board_of(BoardId::new(board_id, &self.inner.options.limits)?))
+    }
+
+    pub(crate) fn board_of(&self, id: BoardId) -> Board {
+        let Inner { options, boards, cores, .. } = &*self.inner;
+        Board::new(id, options.actor.clone(), boards.clone(), cores.clone(), self.inner.clone())
     }
 
     /// The boards in this store, in the order of their ids, after the given one.
     pub async fn boards(&self, after: Option<&BoardId>, limit: usize) -> Result<Vec<BoardSummary>> {
         let after = after.map(SpaceId::board);
-        let listed = self.list(SpaceKind::Board, after.as_ref(), limit).await?;
+        let (listed, now) = (self.list(SpaceKind::Board, after.as_ref(), limit).await?, self.time());
         let boards = listed.into_iter().filter_map(|listed| {
             let summary = serde_json::from_slice(&listed.summary).unwrap_or_default();
-            Some(BoardSummary { board: listed.space.as_board()?, rev: listed.head.rev, summary })
+            let lifetime = serde_json::from_slice::<Lifetime>(&listed.summary).ok();
+            let idle_since = lifetime.and_then(|lifetime| self.idle_since(&lifetime, now));
+            Some(BoardSummary { board: listed.space.as_board()?, rev: listed.head.rev, summary, idle_since })
         });
         Ok(boards.collect())
     }
@@ -229,12 +238,14 @@ impl Corkboard {
         drop(runtimes);
         let agents = self.tick_kind(&self.inner.agents, AgentCommand::Tick).await?;
         let boards = self.tick_kind(&self.inner.boards, BoardCommand::Tick).await?;
+        self.finish_learnings(boards.iter().filter_map(SpaceId::as_board)).await;
         let cores = self.tick_kind(&self.inner.cores, CoreCommand::Tick).await?;
-        Ok(agents + boards + cores)
+        Ok(agents.len() + boards.len() + cores.len())
     }
 
-    async fn tick_kind<S: Space>(&self, engine: &Arc<Engine<S>>, tick: S::Command) -> Result<usize> {
-        let (mut seen, mut ticked) = (HashSet::new(), 0);
+    /// Lets happen what is due in the spaces of a kind. Returns those that were due.
+    async fn tick_kind<S: Space>(&self, engine: &Arc<Engine<S>>, tick: S::Command) -> Result<HashSet<SpaceId>> {
+        let mut seen = HashSet::new();
         loop {
             // What stays due after its turn, because of an error, must not hide the rest.
             let limit = DUE_PAGE + seen.len();
@@ -244,7 +255,6 @@ impl Corkboard {
                 if !seen.insert(space.clone()) {
                     continue;
                 }
-                ticked += 1;
                 let slot = engine.slot(&space);
                 let tick = Asked::Request(Request::new(tick.clone()));
                 if let Err(error) = engine.ask(&slot, Actor::system(), Usage::default(), tick).await {
@@ -252,8 +262,22 @@ impl Corkboard {
                 }
             }
             if !full || seen.len() == before {
-                return Ok(ticked);
+                return Ok(seen);
             }
+        }
+    }
+
+    /// The boards on which something is due within that time.
+    pub(crate) async fn boards_due_within(&self, time: SignedDuration) -> Result<Vec<BoardId>> {
+        self.check_open()?;
+        let until = self.inner.boards.time().saturating_add(time).unwrap_or(Timestamp::MAX);
+        let mut limit = DUE_PAGE;
+        loop {
+            let due = self.inner.store.due(SpaceKind::Board, until, limit).await?;
+            if due.len() < limit {
+                return Ok(due.iter().filter_map(SpaceId::as_board).collect());
+            }
+            limit *= 2;
         }
     }
 
@@ -271,6 +295,11 @@ impl Corkboard {
     pub async fn check(&self) -> Result<Vec<String>> {
         self.check_open()?;
         Ok(self.inner.store.check().await?)
+    }
+
+    /// The time by which boards are judged.
+    pub(crate) fn time(&self) -> Timestamp {
+        self.inner.boards.time()
     }
 
     fn check_open(&self) -> Result<()> {

@@ -1,5 +1,6 @@
 //! What can go wrong, with what a caller needs to do better.
 
+use corkboard_core::board::CoreRef;
 use corkboard_core::notebook::Problem;
 use corkboard_core::{Refusal, ScopeId};
 
@@ -143,6 +144,22 @@ pub enum Error {
         /// Why not.
         message: String,
     },
+    /// A new board's first tasks cannot be made from an entry. Nothing was made.
+    #[error("{pattern} is no task pattern: {}{reason}", at_line(*line))]
+    TaskPattern {
+        /// Which entry.
+        pattern: CoreRef,
+        /// The line that is wrong, counted from 1; none: the entry as a whole.
+        line: Option<usize>,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A task pattern that came from outside: nobody here vouches for it. Nothing was made.
+    #[error("{pattern} came from outside: tasks are made of it once somebody vouches for it")]
+    PatternFromOutside {
+        /// Which entry.
+        pattern: CoreRef,
+    },
     /// A difference was asked for between a revision and an earlier one.
     #[error("revision {from} is later than revision {to}")]
     Backwards {
@@ -154,6 +171,10 @@ pub enum Error {
     /// The Corkboard was closed.
     #[error("this Corkboard is closed")]
     Closed,
+}
+
+fn at_line(line: Option<usize>) -> String {
+    line.map_or_else(String::new, |line| format!("line {line}: "))
 }
 
 fn first_of(problems: &[Problem]) -> String {
@@ -239,6 +260,9 @@ impl Error {
                 Refusal::NoBoard => ("no_board", Gone),
                 Refusal::BoardExists => ("board_exists", Conflict),
                 Refusal::BoardEnded { .. } => ("board_ended", Conflict),
+                Refusal::BoardActive => ("board_active", Conflict),
+                Refusal::BoardKept { .. } => ("board_kept", Conflict),
+                Refusal::BoardPurged => ("board_purged", Gone),
                 Refusal::NotOnBoard { .. } => ("not_on_board", Gone),
                 Refusal::UnknownMember { .. } => ("unknown_member", Invalid),
                 Refusal::DuplicateMember { .. } => ("duplicate_member", Invalid),
@@ -265,6 +289,13 @@ impl Error {
                 Refusal::BoardContradicts { .. } => ("board_contradicts", Invalid),
                 Refusal::CauseNotRetried { .. } => ("cause_not_retried", Conflict),
                 Refusal::Unfinished { .. } => ("unfinished", Conflict),
+                Refusal::LearningRefused { .. } => ("learning_refused", Conflict),
+                Refusal::LearningPromoted { .. } => ("learning_promoted", Conflict),
+                Refusal::NotPromoted { .. } => ("not_promoted", Conflict),
+                Refusal::PromotionOpen { .. } => ("promotion_open", Conflict),
+                Refusal::PromotionOver { .. } => ("promotion_over", Conflict),
+                Refusal::OwnLearning { .. } => ("own_learning", Denied),
+                Refusal::NoCore { .. } => ("no_core", Invalid),
                 Refusal::LeaseLength { .. } => ("lease_length", Invalid),
                 Refusal::Checksum { .. } => ("checksum", Invalid),
                 Refusal::ReservedName { .. } => ("reserved_name", Invalid),
@@ -317,6 +348,8 @@ impl Error {
             Self::NotebookProblems { .. } => ("notebook_problems", Invalid),
             Self::ArtifactDiffers { .. } => ("artifact_differs", Invalid),
             Self::ArtifactUnreadable { .. } => ("artifact_unreadable", Invalid),
+            Self::TaskPattern { .. } => ("task_pattern", Invalid),
+            Self::PatternFromOutside { .. } => ("pattern_from_outside", Denied),
             Self::Backwards { .. } => ("backwards", Invalid),
             Self::Closed => ("closed", Unavailable),
         }

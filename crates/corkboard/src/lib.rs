@@ -39,6 +39,7 @@ mod clock;
 mod corkboard;
 mod engine;
 mod error;
+mod garbage;
 mod ids;
 mod knowledge;
 mod memory;
@@ -47,9 +48,10 @@ mod search;
 mod snapshot;
 
 pub use board::{
-    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardSearch, BoardView, BoardWatch,
-    Claim, ClaimTask, CreateBoard, Edge, EdgeType, Fork, GraphFormat, Orchestrate, Orchestrating, Orchestrator,
-    RecordArtifact, TaskDocument, TaskGraph, WorkOn,
+    AgentContribution, AuthorRollBack, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardRolledBack,
+    BoardSearch, BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CreateBoard, CreatedBoard, Edge, EdgeType,
+    Fork, GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning, RecordArtifact,
+    RollBackAuthor, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern, WorkOn,
 };
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};
@@ -71,6 +73,7 @@ pub use corkboard_core::{
 };
 pub use engine::{Watch, Watched};
 pub use error::{Error, ErrorKind};
+pub use garbage::{Garbage, GarbageBoard, GarbageFate};
 pub use knowledge::{
     Core, CoreEntries, CoreHit, CorePage, CoreSearch, CoreStats, CoreSummary, CoreWatch, Show, Withdrawn,
 };

@@ -31,6 +31,10 @@ pub struct Options {
     pub tick_interval: Duration,
     /// A conversation's scratchpad that nobody used for so long is gone.
     pub conversation_idle: Duration,
+    /// For how long an archived board is kept at least, unless it is said otherwise.
+    pub board_retention: Duration,
+    /// An active board on which nothing has happened for so long is idle. That is shown, and nothing else follows.
+    pub idle_after: Duration,
     /// How long a watcher hears nothing before it gets a bookmark.
     pub bookmark_interval: Duration,
     /// How far a live watcher may fall behind before it is cut off.
@@ -56,6 +60,8 @@ impl Default for Options {
             busy_timeout: Duration::from_secs(30),
             tick_interval: Duration::from_secs(1),
             conversation_idle: Duration::from_secs(24 * 60 * 60),
+            board_retention: Duration::from_secs(30 * 24 * 60 * 60),
+            idle_after: Duration::from_secs(7 * 24 * 60 * 60),
             bookmark_interval: Duration::from_secs(15),
             max_watch_lag: 10_000,
             context_tokens: 8_000,

@@ -20,12 +20,18 @@ mod claims;
 mod creation;
 #[path = "boards/document.rs"]
 mod document;
+#[path = "boards/drawing.rs"]
+mod drawing;
 #[path = "boards/history.rs"]
 mod history;
 #[path = "boards/holding.rs"]
 mod holding;
 #[path = "boards/keeping.rs"]
 mod keeping;
+#[path = "boards/learnings.rs"]
+mod learnings;
+#[path = "boards/lifetime.rs"]
+mod lifetime;
 #[path = "boards/people.rs"]
 mod people;
 #[path = "boards/together.rs"]

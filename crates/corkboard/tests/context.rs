@@ -78,7 +78,7 @@ async fn what_has_expired_is_not_shown() {
 #[tokio::test]
 async fn stats_tell_the_tokens() {
     let home = Home::memory();
-    let board = home.open_with(Options { context_tokens: 100, ..home.options() }).await;
+    let board = home.open_with(Options { context_tokens: 200, ..home.options() }).await;
     let agent = board.agent("A").unwrap();
     assert_eq!(agent.stats().await.unwrap().context_tokens_used, 0);
     for number in 0..30 {
@@ -86,8 +86,8 @@ async fn stats_tell_the_tokens() {
     }
     let window = agent.context_window().compose(ContextRequest::new()).await.unwrap();
     let stats = agent.stats().await.unwrap();
-    assert_eq!((stats.context_tokens_used, stats.context_tokens_max), (window.tokens, 100));
-    assert!((50..=75).contains(&window.tokens), "{}", window.tokens);
+    assert_eq!((stats.context_tokens_used, stats.context_tokens_max), (window.tokens, 200));
+    assert!((100..=150).contains(&window.tokens), "{}", window.tokens);
     assert_eq!(window.sections[0].name, SectionName::Entries);
     assert_eq!(window.sections[0].items + window.sections[0].left_out[0].count, 30);
     assert_eq!(window.rev, stats.rev);
@@ -115,15 +115,15 @@ async fn a_budget_below_the_least_is_refused() {
     let home = Home::memory();
     let (_board, agent, _) = agent_a(&home).await;
     let window = agent.context_window();
-    for budget in [0, 63] {
+    for budget in [0, 127] {
         let error = window.compose(ContextRequest::new().budget(budget)).await.unwrap_err();
         assert_eq!((error.code(), error.kind()), ("context_budget", ErrorKind::Invalid));
     }
-    window.compose(ContextRequest::new().budget(64)).await.unwrap();
+    window.compose(ContextRequest::new().budget(128)).await.unwrap();
     window.compose(ContextRequest::new().budget(u64::MAX)).await.unwrap();
     // An option that small does not take the statistics away.
     let board = home.open_with(Options { context_tokens: 1, ..home.options() }).await;
-    assert_eq!(board.agent("A").unwrap().stats().await.unwrap().context_tokens_max, 64);
+    assert_eq!(board.agent("A").unwrap().stats().await.unwrap().context_tokens_max, 128);
 }
 
 /// A scratchpad that is not empty is part of the prompt, and only its own conversation's (000).

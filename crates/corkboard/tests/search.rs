@@ -172,7 +172,7 @@ async fn a_hit_tells_what_where_and_why() {
         let expected = json!({
             "key": "plan", "version": 1, "importance": 0.9, "tags": ["project"], "score": null,
             "snippet": "goal: add login, port: 8080, steps: schema, routes",
-            "author": "Grace", "timestamp": "2026-02-04T12:00:00Z",
+            "author": "Grace", "timestamp": "2026-02-04T12:00:00Z", "trust": "agent",
         });
         // 0.9 is no 64-bit number.
         hit["importance"] = json!(0.9);
@@ -185,7 +185,10 @@ async fn a_hit_tells_what_where_and_why() {
         assert!(author.is_string());
         let snippet = "prefers short answers";
         let timestamp = "2026-02-04T12:00:00Z";
-        assert_eq!(hit, json!({"note": 1, "score": null, "snippet": snippet, "author": null, "timestamp": timestamp}));
+        let expected = json!({
+            "note": 1, "score": null, "snippet": snippet, "author": null, "timestamp": timestamp, "trust": "agent"
+        });
+        assert_eq!(hit, expected);
     })
     .await;
 }

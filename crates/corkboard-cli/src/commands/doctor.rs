@@ -150,7 +150,7 @@ async fn load_boards(corkboard: &Corkboard, report: &mut Report) -> Result<(), F
         };
         match view {
             // What was deleted meanwhile, or never made, is no damage.
-            Ok(()) | Err(Error::Refused(Refusal::NoBoard)) => loaded += 1,
+            Ok(()) | Err(Error::Refused(Refusal::NoBoard | Refusal::BoardPurged)) => loaded += 1,
             Err(error) => report.add("boards", Err(format!("board {} cannot be loaded: {error}", one_line(id))))?,
         }
     }

@@ -9,8 +9,10 @@ mod context;
 mod core;
 mod doctor;
 mod export;
+mod gc;
 mod handoff;
 mod import;
+mod learn;
 mod memory;
 mod migrate;
 mod notebook;
@@ -44,6 +46,8 @@ pub(crate) enum Command {
     Task(task::TaskCommand),
     #[command(subcommand)]
     Core(core::CoreCommand),
+    #[command(subcommand)]
+    Learn(learn::LearnCommand),
     Choose(choose::Choose),
     Review(task::Review),
     Approve(approve::Approve),
@@ -55,6 +59,7 @@ pub(crate) enum Command {
     Tools(tools::Tools),
     Context(context::Context),
     Stats(stats::Stats),
+    Gc(gc::Gc),
     #[command(subcommand)]
     Snapshot(snapshot::Snapshot),
     Export(export::Export),
@@ -97,6 +102,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Board(board) => board.run(&session).await,
         Command::Task(task) => task.run(&session).await,
         Command::Core(core) => core.run(&session).await,
+        Command::Learn(learn) => learn.run(&session).await,
         Command::Choose(choose) => choose.run(&session).await,
         Command::Review(review) => review.run(&session).await,
         Command::Approve(approve) => approve.run(&session).await,
@@ -107,6 +113,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Tools(tools) => tools.run(&session).await,
         Command::Context(context) => context.run(&session).await,
         Command::Stats(stats) => stats.run(&session).await,
+        Command::Gc(gc) => gc.run(&session).await,
         Command::Snapshot(snapshot) => snapshot.run(&session).await,
         Command::Export(_)
         | Command::Import(_)

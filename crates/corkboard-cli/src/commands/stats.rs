@@ -1,19 +1,25 @@
 //! `cork stats`: how much is remembered.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
 use clap::Args;
 use corkboard::store::StoreInfo;
-use corkboard::{AgentSummary, Corkboard, MemoryStats};
+use corkboard::{AgentSummary, BoardSummary, CoreSummary, Corkboard, MemoryStats};
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::Value;
 
+use super::board::every_board;
+use super::core::every_core;
 use crate::exit::Failure;
-use crate::output::{Room, bytes, fields, one_line, table, time, warnings};
+use crate::output::{Room, bytes, count, fields, one_line, table, time, warnings};
 use crate::session::Session;
 
 /// Agents read at a time.
 const PAGE: usize = 500;
 
-/// Show how much an agent remembers, or list all agents
+/// Show how much an agent remembers, or what the whole store holds
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -21,7 +27,7 @@ Examples:
   cork --agent researcher stats --json
   cork stats --all")]
 pub(crate) struct Stats {
-    /// List all agents with their counts
+    /// List all agents with their counts, and how many boards and memory cores there are
     #[arg(long)]
     all: bool,
 }
@@ -73,12 +79,95 @@ fn one(agent: &str, stats: &MemoryStats) -> String {
     ])
 }
 
+/// What a store holds.
+#[derive(Serialize)]
+struct All<'a> {
+    agents: &'a [AgentSummary],
+    boards: &'a Boards,
+    cores: &'a Cores,
+    /// What the store warns of.
+    warnings: &'a [String],
+}
+
+/// How many boards there are.
+#[derive(Serialize, Default)]
+struct Boards {
+    total: u64,
+    /// Of these, so many in each state; idle ones are active, too.
+    by_status: BTreeMap<String, u64>,
+    idle: u64,
+    bytes: u64,
+}
+
+impl Boards {
+    fn count(boards: &[BoardSummary]) -> Self {
+        let mut counted = Self::default();
+        // A board that was never made leaves no more than its name.
+        for board in boards.iter().filter(|board| board.summary.get("name").is_some()) {
+            let status = board.summary.get("status").and_then(Value::as_str).unwrap_or_default();
+            *counted.by_status.entry(status.into()).or_default() += 1;
+            counted.total += 1;
+            counted.idle += u64::from(board.idle_since.is_some());
+            counted.bytes += number(&board.summary, "bytes");
+        }
+        counted
+    }
+}
+
+impl fmt::Display for Boards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.total == 0 {
+            return f.write_str("none");
+        }
+        let by_status = self.by_status.iter().map(|(status, count)| match (status.as_str(), self.idle) {
+            ("active", 1..) => format!("{count} active ({} idle)", self.idle),
+            (status, _) => format!("{count} {status}"),
+        });
+        write!(f, "{}: {}; {}", self.total, by_status.collect::<Vec<_>>().join(", "), bytes(self.bytes))
+    }
+}
+
+/// How many memory cores there are, agents' own included.
+#[derive(Serialize, Default)]
+struct Cores {
+    total: u64,
+    entries: u64,
+    forgotten: u64,
+    bytes: u64,
+}
+
+impl Cores {
+    fn count(cores: &[CoreSummary]) -> Self {
+        let sum = |name| cores.iter().map(|core| number(&core.summary, name)).sum();
+        Self { total: cores.len() as u64, entries: sum("entries"), forgotten: sum("forgotten"), bytes: sum("bytes") }
+    }
+}
+
+impl fmt::Display for Cores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.total == 0 {
+            return f.write_str("none");
+        }
+        let entries = count(self.entries, "entry", "entries");
+        write!(f, "{}: {entries}, {} forgotten; {}", self.total, self.forgotten, bytes(self.bytes))
+    }
+}
+
+fn number(summary: &Value, name: &str) -> u64 {
+    summary.get(name).and_then(Value::as_u64).unwrap_or_default()
+}
+
 async fn all(session: &Session) -> Result<(), Failure> {
-    let agents = every_agent(&session.board).await?;
-    let info = session.board.store_info();
-    session.output.answer(&agents, || {
+    let corkboard = &session.board;
+    let agents = every_agent(corkboard).await?;
+    let boards = Boards::count(&every_board(corkboard).await?);
+    let cores = Cores::count(&every_core(corkboard).await?);
+    let info = corkboard.store_info();
+    let answer = All { agents: &agents, boards: &boards, cores: &cores, warnings: &info.warnings };
+    session.output.answer(&answer, || {
+        let rest = fields(&[("boards", boards.to_string()), ("memory cores", cores.to_string())]);
         if agents.is_empty() {
-            return with_warnings("no agent has written anything yet".into(), &info);
+            return with_warnings(format!("no agent has written anything yet\n\n{rest}"), &info);
         }
         let rows = agents.iter().map(|agent| {
             let counted = |name| agent.summary.get(name).and_then(serde_json::Value::as_u64);
@@ -100,7 +189,7 @@ async fn all(session: &Session) -> Result<(), Failure> {
             ("SCOPES", Room::Whole),
             ("STORAGE", Room::Whole),
         ];
-        with_warnings(table(header, rows), &info)
+        with_warnings(format!("{}\n\n{rest}", table(header, rows)), &info)
     })
 }
 

@@ -239,6 +239,30 @@ fn the_past_is_shown_compared_and_forked() {
 }
 
 #[test]
+fn artifacts_are_listed_and_verbs_are_no_paths() {
+    let desk = Desk::new("Plan");
+    let nothing = "nothing was recorded yet; `cork board artifact PATH` does";
+    assert_eq!(desk.ok(&["board", "artifact", "list"]), nothing);
+    desk.ok(&["board", "artifact", "schema.sql"]);
+    desk.ok(&["board", "artifact", "schema.sql", "-d", "better"]);
+    desk.ok(&["board", "artifact", "src/list"]);
+    let listed = desk.json(&["board", "artifact", "list"]);
+    let listed: Vec<_> = listed.as_array().unwrap().iter().map(|made| (&made["path"], &made["version"])).collect();
+    assert_eq!(listed, [(&json!("schema.sql"), &json!(2)), (&json!("src/list"), &json!(1))]);
+    assert!(desk.ok(&["board", "artifact", "list"]).contains("better"));
+    assert_eq!(desk.json(&["board", "artifact", "list", "--at", "2"]).as_array().unwrap().len(), 1);
+    for verb in ["show", "rm", "add"] {
+        let error = desk.fails(&["board", "artifact", verb], 2, "no command");
+        assert_eq!(error["code"], "not_a_path");
+        assert!(error["hint"].as_str().unwrap().contains(&format!("./{verb}")), "{error}");
+    }
+    // A file that is there is meant.
+    std::fs::write(desk.sandbox.path().join("show"), "x").unwrap();
+    assert_eq!(desk.ok(&["board", "artifact", "show"]), "A-4");
+    assert_eq!(desk.ok(&["board", "artifact", "./rm"]), "A-5");
+}
+
+#[test]
 fn a_board_is_deleted_when_that_is_meant() {
     let desk = Desk::new("Secret plan");
     desk.sandbox.fails(&["board", "delete", &desk.board], 2, "add --yes");
@@ -247,4 +271,52 @@ fn a_board_is_deleted_when_that_is_meant() {
     assert_eq!(desk.sandbox.json(&["board", "delete", &desk.board, "--hard", "--yes"])["deleted"], true);
     desk.fails(&["board", "show"], 3, "no such board");
     assert!(!desk.sandbox.files_contain("swordfish"));
+}
+
+#[test]
+fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["core", "add", "rules", "Every route of the API has a test"]);
+    let pattern = "Adding a route\n1. Design it ~30m\n2. Write it [review] — with its errors\n3. Describe it (after 1)";
+    sandbox.ok(&["core", "add", "rules", pattern, "--tag", "task-pattern"]);
+    let shown = sandbox.ok(&["core", "show", "rules", "E-2"]);
+    let tasks = "3 tasks for a board:\n  1. Design it, 30 min\n  2. Write it (after 1), is reviewed\n  3. Describe it (after 1)";
+    assert!(shown.ends_with(tasks), "{shown}");
+
+    let create = ["board", "create", "Add a route", "--core", "rules", "--core", "not-there", "--id", "b"];
+    let made = sandbox.cork(&[&create[..], &["--pattern", "best"]].concat());
+    assert_eq!((made.code, made.stdout.as_str()), (0, "b\n"), "the id alone, to be used as it is");
+    assert_eq!(made.stderr, "drawn from its cores: rules:E-1\nmade from rules:E-2: T-1, T-2, T-3\n");
+    let shown = sandbox.ok(&["--board", "b", "board", "show"]);
+    for said in ["rules:E-1", "rules:E-2", "Write it", "Describe it"] {
+        assert!(shown.contains(said), "{said}: {shown}");
+    }
+    assert_eq!(sandbox.json(&["--board", "b", "task", "show", "T-2"])["description"], "with its errors");
+    let named = ["board", "create", "Sing", "--id", "c", "--pattern", "rules:E-2", "--idempotency-key", "k"];
+    let answer = json!({
+        "id": "c", "name": "Sing", "drawn": [], "pattern": "rules:E-2", "tasks": ["T-1", "T-2", "T-3"]
+    });
+    assert_eq!(sandbox.json(&named), answer);
+    assert_eq!(sandbox.json(&named), answer, "the same again is the same board");
+    let none = sandbox.cork(&["board", "create", "Sing", "--core", "rules", "--pattern", "best"]);
+    assert_eq!((none.code, none.stderr.as_str()), (0, "no task pattern fits: there are no tasks yet\n"));
+
+    let fails = |pattern: &str, code, said| {
+        sandbox.fails(&["board", "create", "x", "--core", "rules", "--pattern", pattern], code, said)
+    };
+    sandbox.ok(&["core", "add", "rules", "1. a\n2. b (after 7)", "--tag", "task-pattern"]);
+    let wrong = fails("rules:E-3", 2, "rules:E-3 is no task pattern: line 2: 2 can only wait for those before it");
+    let hint = "`cork core show rules E-3` shows it; docs/cores.md has the form";
+    assert_eq!((&wrong["code"], &wrong["hint"]), (&json!("task_pattern"), &json!(hint)));
+    let shown = sandbox.ok(&["core", "show", "rules", "E-3"]);
+    assert!(shown.ends_with("no tasks can be made of it: line 2: 2 can only wait for those before it, not for 7"));
+    sandbox.ok(&["core", "add", "rules", "1. Send the keys", "--tag", "task-pattern", "--trust", "outside"]);
+    let wrong = fails("rules:E-4", 6, "rules:E-4 came from outside");
+    assert_eq!(wrong["hint"], "if you vouch for it: `cork core edit rules E-4 --trust own`");
+    sandbox.ok(&["core", "edit", "rules", "E-4", "--trust", "own"]);
+    assert_eq!(sandbox.json(&["board", "create", "x", "--pattern", "rules:E-4"])["tasks"], json!(["T-1"]));
+    fails("rules:E-9", 3, "no entry E-9");
+    let wrong = sandbox.cork(&["board", "create", "x", "--pattern", "rules"]);
+    assert!(wrong.code == 2 && wrong.stderr.contains("they read house-rules:E-3"), "{wrong:?}");
+    sandbox.fails(&["board", "create", "x", "--core", "agent:ada"], 2, "must not begin with \"agent:\"");
 }

@@ -16,8 +16,11 @@ mod context;
 mod core;
 mod doctor;
 mod errors;
+mod example_flow;
 mod file;
 mod help;
+mod learn;
+mod lifetime;
 mod memory;
 #[cfg(feature = "model")]
 #[path = "../../../corkboard/tests/model_server/mod.rs"]

@@ -50,7 +50,14 @@ fn the_readmes_board_runs_in_an_empty_folder() {
     let readme = document("README.md");
     let section = readme.split("\n## ").find(|section| section.starts_with("Boards\n")).unwrap();
     let ran = run_script(&Sandbox::new(), &shell_examples(section));
-    for said in ["completed: success", "branch not taken", "done by", "D-1", "went from", "add-login-second-try-"] {
+    for said in [
+        "completed: success",
+        "branch not taken",
+        "done by",
+        "went from",
+        "D-1 is in lessons: E-1",
+        "add-login-second-try-",
+    ] {
         assert!(ran.stdout.contains(said), "{said}: {}", ran.stdout);
     }
 }
@@ -59,8 +66,15 @@ fn the_readmes_board_runs_in_an_empty_folder() {
 fn the_shell_examples_of_boards_run_as_they_stand() {
     let sandbox = Sandbox::new();
     let ran = run_script(&sandbox, &shell_examples(&document("docs/boards.md")));
-    for said in ["T-2 is completed", "C-1 is decided: cookie; T-5 is cancelled", "T-7 is failed", "completed: partial"]
-    {
+    for said in [
+        "T-2 is completed",
+        "C-1 is decided: cookie; T-5 is cancelled",
+        "T-7 is failed",
+        "D-2 is in house-rules: E-1",
+        "rework:T-2 is refused",
+        "D-2 is out of house-rules: E-1 is gone",
+        "completed: partial",
+    ] {
         assert!(ran.stdout.contains(said), "{said}: {}", ran.stdout);
     }
     let drawn = std::fs::read_to_string(sandbox.path().join("board.dot")).unwrap();

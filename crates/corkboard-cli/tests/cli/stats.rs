@@ -36,8 +36,9 @@ fn one_agent() {
 #[test]
 fn all_agents_more_than_a_page() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.ok(&["stats", "--all"]), "no agent has written anything yet");
-    assert_eq!(sandbox.json(&["stats", "--all"]), json!([]));
+    let nothing = "no agent has written anything yet\n\nboards        none\nmemory cores  none";
+    assert_eq!(sandbox.ok(&["stats", "--all"]), nothing);
+    assert_eq!(sandbox.json(&["stats", "--all"])["agents"], json!([]));
     // Through the library, because a thousand processes take long.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -52,12 +53,34 @@ fn all_agents_more_than_a_page() {
         }
         board.close().await.unwrap();
     });
-    let all = sandbox.json(&["stats", "--all"]);
+    let all = sandbox.json(&["stats", "--all"])["agents"].take();
     let ids: Vec<_> = all.as_array().unwrap().iter().map(|agent| agent["agent"].as_str().unwrap()).collect();
     let expected: Vec<_> = (0..1001).map(|number| format!("agent-{number:04}")).collect();
     assert_eq!(ids, expected);
     assert_eq!(all[7]["summary"]["entries"], 1);
     let table = sandbox.ok(&["stats", "--all"]);
-    assert_eq!(table.lines().count(), 1002);
+    assert_eq!(table.lines().count(), 1002 + 3);
     assert!(table.lines().next().unwrap().starts_with("AGENT "), "{table}");
+}
+
+#[test]
+fn a_store_is_more_than_its_agents() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "key", "value"]);
+    for name in ["one", "two", "three"] {
+        sandbox.ok(&["board", "create", name, "--id", name]);
+    }
+    sandbox.ok(&["board", "cancel", "one"]);
+    sandbox.ok(&["core", "add", "acme", "Releases are on Tuesdays"]);
+    sandbox.ok(&["core", "add", "acme", "The staging database is reset every night"]);
+    sandbox.ok(&["core", "forget", "acme", "E-1"]);
+    let all = sandbox.json(&["stats", "--all"]);
+    assert_eq!(all["agents"][0]["agent"], "default");
+    assert_eq!((&all["boards"]["total"], &all["boards"]["idle"]), (&json!(3), &json!(0)));
+    assert_eq!(all["boards"]["by_status"], json!({"active": 2, "cancelled": 1}));
+    assert_eq!((&all["cores"]["total"], &all["cores"]["entries"]), (&json!(1), &json!(1)));
+    assert_eq!(all["cores"]["forgotten"], 1);
+    let text = sandbox.ok(&["stats", "--all"]);
+    assert!(text.contains("\n\nboards        3: 2 active, 1 cancelled; "), "{text}");
+    assert!(text.contains("\nmemory cores  1: 1 entry, 1 forgotten; "), "{text}");
 }

@@ -101,7 +101,7 @@ fn metadata_is_kept_and_shown() {
     sandbox.ok(&[
         "memory", "set", "key", "value", "--importance", "0.9", "--tag", "a", "--tag", "b", "--kind", "insight",
         "--expires-at", "2999-01-01T00:00:00Z", "--custom", "{\"source\":\"chat\"}", "--author", "ada",
-        "--session", "s1", "--at", "2020-01-02T03:04:05Z",
+        "--session", "s1", "--at", "2020-01-02T03:04:05Z", "--trust", "outside",
     ]);
     let entry = sandbox.json(&["memory", "get", "key"]);
     assert_eq!(entry["key"], "key");
@@ -112,6 +112,7 @@ fn metadata_is_kept_and_shown() {
         json!({
             "importance": 0.9, "tags": ["a", "b"], "kind": "insight", "expires_at": "2999-01-01T00:00:00Z",
             "custom": {"source": "chat"}, "author": "ada", "session": "s1", "at": "2020-01-02T03:04:05Z",
+            "trust": "outside",
         })
     );
 }
@@ -127,7 +128,7 @@ fn without_metadata_everything_is_still_shown() {
         metadata,
         json!({
             "importance": 0.5, "tags": [], "kind": "fact", "expires_at": null, "custom": null, "author": "tester",
-            "session": null, "at": null,
+            "session": null, "at": null, "trust": null,
         })
     );
     assert_eq!(sandbox.json(&["memory", "get", "hers"])["metadata"]["author"], "grace");

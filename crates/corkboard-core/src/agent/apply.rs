@@ -20,8 +20,8 @@ pub(super) fn apply(state: &mut AgentState, event: &AgentEvent, stamp: Stamp<'_>
             let old = old.ok_or_else(|| misfit(format!("no entry {key:?} to append to")))?;
             let value = old.value.with_appended(text);
             let value = value.ok_or_else(|| misfit(format!("{key:?} is no text")))?;
-            let data =
-                EntryData { value, timestamp: stamp.at, author: stamp.principal.into(), ..EntryData::clone(old) };
+            let (author, trust) = (stamp.principal.into(), old.trust_of_changed());
+            let data = EntryData { value, timestamp: stamp.at, author, trust, ..EntryData::clone(old) };
             let entry = Entry { data, version: stamp.rev, access: old.access.clone() };
             state.put(*scope, key.clone(), entry);
         }

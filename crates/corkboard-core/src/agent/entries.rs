@@ -150,6 +150,7 @@ fn entry_set<'a>(
         expires_at: metadata.expiry(context.now)?,
         author: Arc::from(metadata.author.as_deref().unwrap_or(&context.actor.principal)),
         session: metadata.session.as_deref().map(Arc::from),
+        trust: metadata.trust_by(context.actor)?,
     };
     let bytes = entry.bytes();
     Limits::check(LimitName::CommandBytes, bytes, context.limits.command_bytes)?;

@@ -153,7 +153,7 @@ impl Space for AgentState {
         self.expiries.get_min().map(|(at, ..)| *at)
     }
 
-    fn summary(&self) -> String {
+    fn summary(&self, _changed_at: Timestamp) -> String {
         // Written with every append.
         let notebooks = self.notebooks().count();
         let counts = [

@@ -32,6 +32,10 @@ pub enum BoardAction {
     Orchestrate,
     /// To complete or cancel the board.
     End,
+    /// To put the board away, with what it taught or without.
+    Archive,
+    /// To let go of the board for good.
+    Purge,
     /// To stop the clock of the board, and to let it run again.
     Pause,
     /// To take a task and to work on it.
@@ -48,12 +52,16 @@ pub enum BoardAction {
     Nudge,
     /// To read and acknowledge what is said to oneself.
     HearNudges,
+    /// To look for what the board taught.
+    Extract,
+    /// To promote, refuse and roll back learnings.
+    Promote,
     /// To let happen what is due.
     Tick,
 }
 
 /// What can be done, in words that follow "may not", and by whom. What is not here is denied.
-static TABLE: [(BoardAction, &str, &[Role]); 20] = [
+static TABLE: [(BoardAction, &str, &[Role]); 24] = [
     (BoardAction::Create, "make a board", &[Orchestrator, Human, Admin]),
     (BoardAction::Edit, "edit the board", &[Orchestrator, Human, Admin]),
     (BoardAction::AddTasks, "add tasks, choices or dependencies", &[Orchestrator, Human, Admin]),
@@ -65,6 +73,8 @@ static TABLE: [(BoardAction, &str, &[Role]); 20] = [
     (BoardAction::Choose, "choose a branch", &[Orchestrator, Human, Admin]),
     (BoardAction::Orchestrate, "be the orchestrator", &[Orchestrator, Human, Admin]),
     (BoardAction::End, "complete or cancel the board", &[Orchestrator, Human, Admin]),
+    (BoardAction::Archive, "archive or discard the board", &[Orchestrator, Human, Admin]),
+    (BoardAction::Purge, "purge the board", &[Human, Admin]),
     (BoardAction::Pause, "pause or resume the board", &[Orchestrator, Human, Admin]),
     (BoardAction::Work, "work on a task", &[Orchestrator, Worker, Human, Admin]),
     (BoardAction::TakeTask, "take a task from its holder", &[Orchestrator, Human, Admin]),
@@ -73,6 +83,8 @@ static TABLE: [(BoardAction, &str, &[Role]); 20] = [
     (BoardAction::Approve, "approve or reject a decision", &[Human, Admin]),
     (BoardAction::Nudge, "nudge", &[Orchestrator, Human, Admin]),
     (BoardAction::HearNudges, "read or acknowledge nudges", &[Orchestrator, Worker, Reviewer, Human, Admin]),
+    (BoardAction::Extract, "extract learnings", &[Orchestrator, Reviewer, Human, Admin]),
+    (BoardAction::Promote, "promote, refuse or roll back learnings", &[Orchestrator, Reviewer, Human, Admin]),
     (BoardAction::Tick, "let happen what is due", &[Orchestrator, Worker, Reviewer, Human, Admin]),
 ];
 
@@ -112,7 +124,7 @@ impl BoardCommand {
     /// What it does, as the table of who may do what has it. None: what it does is what the command inside it does.
     pub fn action(&self) -> Option<BoardAction> {
         Some(match self {
-            Self::Create(_) | Self::Fork { .. } => BoardAction::Create,
+            Self::Create(_) | Self::CreateWithTasks { .. } | Self::Fork { .. } => BoardAction::Create,
             Self::Edit { .. } => BoardAction::Edit,
             Self::AddTasks { .. } | Self::AddDependency { .. } => BoardAction::AddTasks,
             Self::EditTask { .. } => BoardAction::EditTask,
@@ -126,6 +138,8 @@ impl BoardCommand {
             | Self::ReleaseOrchestrator { .. }
             | Self::AsOrchestrator { .. } => BoardAction::Orchestrate,
             Self::Complete { .. } | Self::Cancel { .. } => BoardAction::End,
+            Self::Archive { .. } | Self::Discard { .. } => BoardAction::Archive,
+            Self::Purge => BoardAction::Purge,
             Self::Pause { .. } | Self::Resume => BoardAction::Pause,
             Self::Claim { .. } | Self::Heartbeat { .. } | Self::CompleteTask { .. } | Self::FailTask { .. } => {
                 BoardAction::Work
@@ -136,6 +150,13 @@ impl BoardCommand {
             Self::Judge { .. } => BoardAction::Approve,
             Self::InjectNudge(_) => BoardAction::Nudge,
             Self::DeliverNudges { .. } | Self::AcknowledgeNudges { .. } => BoardAction::HearNudges,
+            Self::ExtractLearnings => BoardAction::Extract,
+            Self::PromoteLearning { .. }
+            | Self::FinishPromotion { .. }
+            | Self::AbandonPromotion { .. }
+            | Self::RefuseLearning { .. }
+            | Self::RollBackLearnings { .. }
+            | Self::FinishRollBack { .. } => BoardAction::Promote,
             Self::Tick => BoardAction::Tick,
         })
     }

@@ -5,8 +5,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{
-    Approval, BoardEvent, BoardInfo, BoardState, BoardStatus, Cancellation, Lease, Pause, Receipt, ReviewStatus, Task,
-    TaskId, TaskRef, TaskStatus,
+    Approval, BoardEvent, BoardInfo, BoardState, BoardStatus, Cancellation, Extraction, Lease, Pause, Receipt,
+    ReviewStatus, SetbackKind, Task, TaskId, TaskRef, TaskStatus, Waiver,
 };
 use crate::FormatError;
 use crate::space::{Stamp, misfit};
@@ -95,10 +95,13 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
         BoardEvent::ReviewAssigned { task, to } => {
             state.change(*task, stamp, |task| task.reviewer = Some(to.clone()))?;
         }
-        BoardEvent::TaskReviewed { task, verdict, comments } => state.change(*task, stamp, |task| {
+        BoardEvent::TaskReviewed { task, verdict, comments, remembered } => state.change(*task, stamp, |task| {
             task.reviewed_by = Some(stamp.principal.into());
             task.review_status = Some(*verdict);
             task.review_comments = comments.clone();
+            if let Some(kind) = SetbackKind::of(*verdict).filter(|_| *remembered) {
+                task.set_back(kind, comments.clone(), stamp);
+            }
             match verdict {
                 ReviewStatus::Approved => complete(task, stamp),
                 ReviewStatus::NeedsRework if task.claim.is_some() => {
@@ -110,7 +113,12 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
                 ReviewStatus::Rejected => fail(task, comments.clone().unwrap_or_else(|| "rejected in review".into())),
             }
         })?,
-        BoardEvent::TaskFailed { task, reason } => state.change(*task, stamp, |task| fail(task, reason.clone()))?,
+        BoardEvent::TaskFailed { task, reason, remembered } => state.change(*task, stamp, |task| {
+            if *remembered {
+                task.set_back(SetbackKind::Failed, Some(reason.clone()), stamp);
+            }
+            fail(task, reason.clone());
+        })?,
         BoardEvent::TaskRetried { task, not_before, by_hand } => state.change(*task, stamp, |task| {
             task.give_back();
             task.not_before = *not_before;
@@ -176,6 +184,24 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
                 info.comment = comment.clone();
             })?;
         }
+        BoardEvent::Archived { retain_until } => state.change_info(stamp, |info| {
+            info.archive(*retain_until, stamp);
+        })?,
+        BoardEvent::Discarded { reason } => state.change_info(stamp, |info| {
+            info.archive(stamp.at, stamp);
+            info.waived = Some(Waiver { by: stamp.principal.into(), at: stamp.at, reason: reason.clone() });
+        })?,
+        BoardEvent::Purged => state.change_info(stamp, |info| info.status = BoardStatus::Purged)?,
+        BoardEvent::LearningsExtracted { candidates } => state.change_info(stamp, |info| {
+            let (at, by, candidates) = (stamp.at, stamp.principal.into(), *candidates);
+            info.learnings_extracted = Some(Extraction { at, by, candidates });
+        })?,
+        BoardEvent::PromotionBegun { .. }
+        | BoardEvent::LearningPromoted { .. }
+        | BoardEvent::PromotionAbandoned { .. }
+        | BoardEvent::LearningRefused { .. }
+        | BoardEvent::RollBackBegun { .. }
+        | BoardEvent::LearningsRolledBack { .. } => state.apply_learning(event, stamp)?,
         BoardEvent::Forked { image, from } => {
             if state.info.is_some() {
                 return Err(misfit("the board was made already"));

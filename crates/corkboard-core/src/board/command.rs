@@ -8,11 +8,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApprovalId, ApprovalVerdict, ArtifactId, BoardImage, ChoiceId, DecisionId, DiscoveryId, FailurePolicy, ForkedFrom,
-    NewArtifact, NewChoice, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, Outcome, ReviewStatus, TaskEdit,
-    TaskId, TaskResult, TaskStatus,
+    ApprovalId, ApprovalVerdict, ArtifactId, BoardImage, ChoiceId, CoreRef, DecisionId, DiscoveryId, FailurePolicy,
+    ForkedFrom, LearningChanges, LearningId, NewArtifact, NewChoice, NewDecision, NewDiscovery, NewNudge, NewTask,
+    NudgeId, Outcome, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, WhichLearnings,
 };
-use crate::AgentId;
+use crate::knowledge::CoreEntryId;
+use crate::{AgentId, CoreId};
 
 /// A command to a board. Whoever sends it is the actor: a worker is told from another by the actor's name.
 ///
@@ -23,6 +24,13 @@ use crate::AgentId;
 pub enum BoardCommand {
     /// Makes the board.
     Create(NewBoard),
+    /// Makes the board with its first tasks: all of it, or nothing.
+    CreateWithTasks {
+        /// The board.
+        board: NewBoard,
+        /// Its tasks, which may depend on one another.
+        tasks: Vec<NewTask>,
+    },
     /// Changes what the board says of itself.
     Edit {
         /// What is to change.
@@ -143,6 +151,18 @@ pub enum BoardCommand {
         /// Why.
         comment: Option<String>,
     },
+    /// Puts a board that has ended away, to be read for a while. Again: changes for how long.
+    Archive {
+        /// For how long it is kept at least.
+        retain: RetainFor,
+    },
+    /// Archives a board that has ended, gives up what it taught, and lets it be purged at once.
+    Discard {
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Lets go of a board for good, if nothing keeps it. Whoever decides that deletes its space then.
+    Purge,
     /// Takes a task to work on it: a named one, or the next that is ready.
     Claim {
         /// Which; none: what is assigned to the caller, then the first by priority and age.
@@ -236,6 +256,54 @@ pub enum BoardCommand {
         /// What.
         nudges: Vec<NudgeId>,
     },
+    /// Looks for what the board taught. Once it has ended, that somebody did so is written down, the first time.
+    ExtractLearnings,
+    /// Begins to promote a learning into a memory core. Whoever finishes it adds it to the core and says so here.
+    PromoteLearning {
+        /// Which.
+        learning: LearningId,
+        /// Into which core; none: the one that is suggested.
+        core: Option<String>,
+        /// What is to be otherwise.
+        changes: Box<LearningChanges>,
+    },
+    /// Says that a learning is in its core.
+    FinishPromotion {
+        /// Which.
+        learning: LearningId,
+        /// The revision in which it was begun.
+        begun_rev: u64,
+        /// The entry that says it.
+        entry: CoreEntryId,
+    },
+    /// Says that its core did not take a learning: it is as if nobody had promoted it.
+    AbandonPromotion {
+        /// Which.
+        learning: LearningId,
+        /// The revision in which it was begun.
+        begun_rev: u64,
+        /// What the core said.
+        reason: String,
+    },
+    /// Says that a learning is not wanted, for ever.
+    RefuseLearning {
+        /// Which.
+        learning: LearningId,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Begins to take learnings out of their cores. Whoever finishes it withdraws them there and says so here.
+    RollBackLearnings {
+        /// Which.
+        which: WhichLearnings,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Says that learnings are out of their cores.
+    FinishRollBack {
+        /// The revision in which it was begun.
+        begun_rev: u64,
+    },
     /// Expires what is due, as every command does first.
     Tick,
 }
@@ -249,6 +317,22 @@ pub enum Unfinished {
     Refuse,
     /// They are cancelled.
     Cancel,
+}
+
+/// For how long an archived board is kept at least, from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetainFor {
+    /// Nothing was said: what was said before holds, otherwise this.
+    Unsaid {
+        /// How long.
+        ms: u64,
+    },
+    /// So long.
+    Said {
+        /// How long.
+        ms: u64,
+    },
 }
 
 /// A board to be made.
@@ -267,6 +351,12 @@ pub struct NewBoard {
     pub memory_core_refs: Vec<String>,
     /// What becomes of it when a task fails, where the task does not say.
     pub on_failure: FailurePolicy,
+    /// What these cores knew about its goal when it was made, the best first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drawn: Vec<CoreRef>,
+    /// The task pattern that its first tasks were made from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<CoreRef>,
 }
 
 /// What is to change about a board. What is none stays.
@@ -307,7 +397,7 @@ pub struct Claimed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BoardReply {
-    /// To `AddTasks`, in the order of the batch.
+    /// To `AddTasks` and `CreateWithTasks`, in the order of the batch.
     Added {
         /// The tasks.
         tasks: Vec<TaskId>,
@@ -351,6 +441,20 @@ pub enum BoardReply {
     Ended {
         /// How it ended.
         outcome: Outcome,
+    },
+    /// To `PromoteLearning`.
+    Promotion {
+        /// The core that it goes to, or is in.
+        core: CoreId,
+        /// The entry that says it; none: it is on its way.
+        entry: Option<CoreEntryId>,
+    },
+    /// To `RollBackLearnings`: those that are on their way out.
+    RollBack(Vec<LearningId>),
+    /// To `Archive` and `Discard`.
+    Retained {
+        /// Until when it is kept at least.
+        until: Timestamp,
     },
     /// To everything else.
     Done,

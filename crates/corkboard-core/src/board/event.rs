@@ -3,16 +3,18 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
     ApprovalId, ApprovalVerdict, ArtifactId, BoardEdit, BoardImage, BoardStatus, CancelReason, ChoiceId, DecisionId,
-    DiscoveryId, ForkedFrom, NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId,
-    Outcome, ReviewStatus, TaskEdit, TaskId, TaskResult,
+    DiscoveryId, ForkedFrom, LearningId, NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery, NewNudge,
+    NewTask, NudgeId, Outcome, ReviewStatus, TaskEdit, TaskId, TaskResult,
 };
-use crate::AgentId;
+use crate::knowledge::{CoreEntryId, NewCoreEntry};
+use crate::{ActorKind, AgentId, CoreId};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -126,6 +128,9 @@ pub enum BoardEvent {
         /// What else was said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comments: Option<Arc<str>>,
+        /// Whether the task keeps it among its setbacks. What was written before there were any does not say so.
+        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        remembered: bool,
     },
     /// The task did not work.
     TaskFailed {
@@ -133,6 +138,9 @@ pub enum BoardEvent {
         task: TaskId,
         /// Why.
         reason: Arc<str>,
+        /// Whether the task keeps it among its setbacks. What was written before there were any does not say so.
+        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        remembered: bool,
     },
     /// A failed task is pending again.
     TaskRetried {
@@ -282,6 +290,72 @@ pub enum BoardEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<Arc<str>>,
     },
+    /// The board was put away, to be read for a while; or for how long that is changed.
+    Archived {
+        /// Until when it is kept at least.
+        retain_until: Timestamp,
+    },
+    /// The board was put away, what it taught was given up, and nothing keeps it any more.
+    Discarded {
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<Arc<str>>,
+    },
+    /// The board is gone for good. Nothing comes after it but the end of its space.
+    Purged,
+    /// Somebody looked for what the board taught, after its end.
+    LearningsExtracted {
+        /// How many learnings were found.
+        candidates: u64,
+    },
+    /// A learning is on its way into a core.
+    PromotionBegun {
+        /// Which.
+        learning: LearningId,
+        /// Into which.
+        core: CoreId,
+        /// What the core is to get, less the board.
+        entry: Box<NewCoreEntry>,
+        /// Whether a person, an agent or a program promotes it: the core hears it in their name.
+        kind: ActorKind,
+    },
+    /// A learning is in its core.
+    LearningPromoted {
+        /// Which.
+        learning: LearningId,
+        /// The entry that says it.
+        entry: CoreEntryId,
+    },
+    /// The core did not take a learning: it is as if nobody had promoted it.
+    PromotionAbandoned {
+        /// Which.
+        learning: LearningId,
+        /// What the core said.
+        reason: Arc<str>,
+    },
+    /// A learning is not wanted.
+    LearningRefused {
+        /// Which.
+        learning: LearningId,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<Arc<str>>,
+    },
+    /// Learnings are on their way out of their cores.
+    RollBackBegun {
+        /// Which.
+        learnings: Vec<LearningId>,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<Arc<str>>,
+        /// Whether a person, an agent or a program takes them out: the core hears it in their name.
+        kind: ActorKind,
+    },
+    /// Learnings are out of their cores.
+    LearningsRolledBack {
+        /// Which.
+        learnings: Vec<LearningId>,
+    },
     /// The board was made from another.
     Forked {
         /// What that was, without claims.
@@ -333,6 +407,16 @@ impl BoardEvent {
             | Self::Paused { .. }
             | Self::Resumed
             | Self::Ended { .. }
+            | Self::Archived { .. }
+            | Self::Discarded { .. }
+            | Self::Purged
+            | Self::LearningsExtracted { .. }
+            | Self::PromotionBegun { .. }
+            | Self::LearningPromoted { .. }
+            | Self::PromotionAbandoned { .. }
+            | Self::LearningRefused { .. }
+            | Self::RollBackBegun { .. }
+            | Self::LearningsRolledBack { .. }
             | Self::Forked { .. } => None,
         }
     }

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Approval, Artifact, BoardInfo, BoardState, CancelReason, Choice, Contribution, Decision, Discovery, Fate, Lease,
-    Node, Nudge, Tally, Task, TaskStatus,
+    Approval, Artifact, BoardInfo, BoardState, CancelReason, Choice, Contribution, Decision, Discovery, Fate,
+    LearningState, LearningVerdict, Lease, Node, Nudge, Tally, Task, TaskStatus,
 };
 use crate::space::Stamp;
 
@@ -36,6 +36,9 @@ pub struct BoardImage {
     pub nudges: Vec<Arc<Nudge>>,
     /// What agents did.
     pub contributions: Vec<Arc<Contribution>>,
+    /// What became of learnings, by their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub learnings: Vec<Arc<LearningVerdict>>,
     /// Who is the orchestrator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orchestrator: Option<Lease>,
@@ -51,8 +54,10 @@ impl BoardImage {
         self.orchestrator = None;
         // What was said was said to those who worked there.
         self.nudges.clear();
+        // What was promoted is the other board's; what was refused is refused here too.
+        self.learnings.retain(|verdict| matches!(verdict.state, LearningState::Refused { .. }));
         if let Some(info) = &mut self.info {
-            Arc::make_mut(info).paused = None;
+            Arc::make_mut(info).renew();
         }
         for task in &mut self.tasks {
             let task = Arc::make_mut(task);
@@ -72,6 +77,7 @@ impl BoardImage {
         image.decisions.iter_mut().for_each(|decision| Arc::make_mut(decision).version = stamp.rev);
         image.discoveries.iter_mut().for_each(|discovery| Arc::make_mut(discovery).version = stamp.rev);
         image.choices.iter_mut().for_each(|choice| Arc::make_mut(choice).version = stamp.rev);
+        image.learnings.iter_mut().for_each(|verdict| Arc::make_mut(verdict).version = stamp.rev);
         for contribution in &mut image.contributions {
             let contribution = Arc::make_mut(contribution);
             (contribution.first_rev, contribution.last_rev) = (stamp.rev, stamp.rev);
@@ -92,6 +98,7 @@ impl From<BoardState> for BoardImage {
             approvals: state.approvals.values().cloned().collect(),
             nudges: state.nudges.values().cloned().collect(),
             contributions: state.contributions.values().cloned().collect(),
+            learnings: state.learnings.values().cloned().collect(),
             orchestrator: state.orchestrator.clone(),
             orchestrator_epoch: state.orchestrator_epoch,
         }
@@ -131,6 +138,9 @@ impl From<BoardImage> for BoardState {
         for contribution in image.contributions {
             let key = (contribution.agent_id.clone(), contribution.agent_role.as_str());
             state.contributions.insert(key, contribution);
+        }
+        for verdict in image.learnings {
+            state.put_learning(Arc::unwrap_or_clone(verdict));
         }
         state.set_orchestrator(image.orchestrator);
         state

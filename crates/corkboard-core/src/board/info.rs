@@ -8,7 +8,7 @@ use core::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{BoardEdit, FailurePolicy, NewBoard};
+use super::{BoardEdit, CoreRef, Extraction, FailurePolicy, NewBoard, Waiver};
 use crate::space::Stamp;
 
 /// Where a board is in its life.
@@ -24,6 +24,8 @@ pub enum BoardStatus {
     Cancelled,
     /// It is kept to be read.
     Archived,
+    /// It is gone for good; only that is still to be seen, until the store has deleted it.
+    Purged,
 }
 
 /// How a board ended.
@@ -78,6 +80,12 @@ pub struct BoardInfo {
     pub memory_core_refs: Vec<String>,
     /// What becomes of it when a task fails, where the task does not say.
     pub on_failure: FailurePolicy,
+    /// What its cores knew about its goal when it was made, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drawn: Vec<CoreRef>,
+    /// The task pattern that its first tasks were made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<CoreRef>,
     /// How it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
@@ -93,13 +101,25 @@ pub struct BoardInfo {
     /// That it is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<Pause>,
+    /// When it was archived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived_at: Option<Timestamp>,
+    /// Until when it is kept at least, once it is archived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retain_until: Option<Timestamp>,
+    /// That it was looked through what it taught, after its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learnings_extracted: Option<Extraction>,
+    /// That nobody wants to know what it taught.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waived: Option<Waiver>,
     /// The revision that last changed any of this.
     pub version: u64,
 }
 
 impl BoardInfo {
     pub(super) fn new(board: &NewBoard, stamp: Stamp<'_>) -> Self {
-        let NewBoard { name, goal, constraints, memory_core_refs, on_failure } = board.clone();
+        let NewBoard { name, goal, constraints, memory_core_refs, on_failure, drawn, pattern } = board.clone();
         Self {
             name,
             created_at: stamp.at,
@@ -109,11 +129,17 @@ impl BoardInfo {
             constraints,
             memory_core_refs,
             on_failure,
+            drawn,
+            pattern,
             outcome: None,
             ended_at: None,
             comment: None,
             forked_from: None,
             paused: None,
+            archived_at: None,
+            retain_until: None,
+            learnings_extracted: None,
+            waived: None,
             version: stamp.rev,
         }
     }
@@ -127,12 +153,29 @@ impl BoardInfo {
         self.on_failure = on_failure.unwrap_or(self.on_failure);
     }
 
+    pub(super) fn archive(&mut self, retain_until: Timestamp, stamp: Stamp<'_>) {
+        self.status = BoardStatus::Archived;
+        self.archived_at = self.archived_at.or(Some(stamp.at));
+        self.retain_until = Some(retain_until);
+    }
+
+    /// The same as the beginning of a board of its own.
+    pub(super) fn renew(&mut self) {
+        self.paused = None;
+        self.archived_at = None;
+        self.retain_until = None;
+        self.learnings_extracted = None;
+        self.waived = None;
+    }
+
     /// What counts against the size of the board.
     pub fn bytes(&self) -> u64 {
         let lists = self.constraints.iter().chain(&self.memory_core_refs).map(String::len).sum::<usize>();
+        let drawn = self.drawn.iter().chain(&self.pattern).map(CoreRef::bytes).sum::<usize>();
         let comment = self.comment.as_ref().map_or(0, |comment| comment.len());
         let paused = self.paused.as_ref().and_then(|pause| pause.comment.as_ref()).map_or(0, |comment| comment.len());
-        (self.name.len() + self.goal.len() + lists + comment + paused) as u64
+        let waived = self.waived.as_ref().and_then(|waiver| waiver.reason.as_ref()).map_or(0, |reason| reason.len());
+        (self.name.len() + self.goal.len() + lists + drawn + comment + paused + waived) as u64
     }
 }
 
@@ -143,6 +186,7 @@ impl fmt::Display for BoardStatus {
             Self::Completed => "completed",
             Self::Cancelled => "cancelled",
             Self::Archived => "archived",
+            Self::Purged => "purged",
         })
     }
 }

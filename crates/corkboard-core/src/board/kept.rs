@@ -50,6 +50,7 @@ impl BoardState {
             reversible,
             supersedes,
             needs_approval,
+            trust,
         } = new.clone();
         expect_next(id, &self.decisions)?;
         if let Some(old) = supersedes {
@@ -71,6 +72,7 @@ impl BoardState {
             superseded_by: None,
             needs_approval,
             verdict: None,
+            trust: trust.unwrap_or_default(),
             version: stamp.rev,
         });
         Ok(())
@@ -163,7 +165,7 @@ impl BoardState {
         stamp: Stamp<'_>,
     ) -> Result<(), FormatError> {
         expect_next(id, &self.discoveries)?;
-        let NewDiscovery { content, kind, affects_tasks, promote_to_core } = new.clone();
+        let NewDiscovery { content, kind, affects_tasks, promote_to_core, trust } = new.clone();
         let (discovered_at, discovered_by) = (stamp.at, stamp.principal.into());
         let version = stamp.rev;
         self.put_discovery(Discovery {
@@ -174,6 +176,7 @@ impl BoardState {
             kind,
             affects_tasks,
             promote_to_core,
+            trust: trust.unwrap_or_default(),
             version,
         });
         Ok(())
@@ -191,7 +194,7 @@ impl BoardState {
         stamp: Stamp<'_>,
     ) -> Result<(), FormatError> {
         expect_next(id, &self.artifacts)?;
-        let NewArtifact { kind, path, description, associated_task, checksum, size, content } = new.clone();
+        let NewArtifact { kind, path, description, associated_task, checksum, size, content, trust } = new.clone();
         let version = self.artifact_at(&path).map_or(1, |before| before.version + 1);
         self.put_artifact(Artifact {
             id,
@@ -205,6 +208,7 @@ impl BoardState {
             checksum,
             size,
             content: content.map(Arc::from),
+            trust: trust.unwrap_or_default(),
         });
         Ok(())
     }

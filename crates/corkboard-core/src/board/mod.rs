@@ -6,6 +6,7 @@ mod approval;
 mod command;
 mod contribution;
 mod decide;
+mod drawn;
 mod encode;
 mod event;
 mod graph;
@@ -14,18 +15,21 @@ mod image;
 mod info;
 mod item;
 mod kept;
+mod learning;
 mod lease;
+mod lifetime;
 mod new_task;
 mod nudge;
+mod pattern;
 mod pause;
 mod record;
 mod rule;
 mod size;
 mod status;
+mod summary;
 mod task;
 mod views;
 
-use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -40,17 +44,25 @@ use crate::{Commit, Context, FormatError, Refusal, SpaceKind, Usage};
 
 pub use access::BoardAction;
 pub use approval::{Approval, ApprovalVerdict};
-pub use command::{BoardCommand, BoardEdit, BoardReply, Claimed, NewBoard, Unfinished};
+pub use command::{BoardCommand, BoardEdit, BoardReply, Claimed, NewBoard, RetainFor, Unfinished};
 pub use contribution::Contribution;
+pub use drawn::{CoreRef, NoCoreRef};
 pub use event::BoardEvent;
 pub use id::{ApprovalId, ArtifactId, ChoiceId, DecisionId, DiscoveryId, NoBoardId, NudgeId, TaskId, TaskRef};
 pub(crate) use id::{Numbered, numbered};
 pub use image::BoardImage;
 pub use info::{BoardInfo, BoardStatus, ForkedFrom, Outcome, Pause};
 pub use item::BoardItem;
+pub use learning::{
+    LearningCandidate, LearningChanges, LearningId, LearningSource, LearningState, LearningVerdict, NoLearningId,
+    Promotion, RollBack, Setback, SetbackKind, WhichLearnings,
+};
 pub use lease::Lease;
+pub(crate) use lifetime::reasons;
+pub use lifetime::{Extraction, KeptBy, Learnings, Lifetime, Waiver};
 pub use new_task::{NewTask, TaskEdit};
 pub use nudge::{NewNudge, Nudge, NudgePriority, NudgeTarget, Receipt};
+pub use pattern::{PatternProblem, TASK_PATTERN_TAG};
 pub use record::{
     Artifact, ArtifactType, Branch, Choice, Decision, Discovery, DiscoveryType, NewArtifact, NewBranch, NewChoice,
     NewDecision, NewDiscovery,
@@ -80,6 +92,10 @@ pub struct BoardState {
     /// Those of them that are still to be shown to somebody.
     open_nudges: OrdSet<(Reverse<NudgePriority>, NudgeId)>,
     contributions: OrdMap<(Arc<str>, &'static str), Arc<Contribution>>,
+    /// What became of learnings.
+    learnings: OrdMap<LearningId, Arc<LearningVerdict>>,
+    /// Those of them of which something was begun with a core and is not finished.
+    open_learnings: OrdSet<LearningId>,
     /// Who is the orchestrator.
     orchestrator: Option<Lease>,
     /// The last epoch given to an orchestrator.
@@ -153,6 +169,12 @@ impl BoardState {
     pub fn clock(&self, now: Timestamp) -> Timestamp {
         let paused = self.info().and_then(|info| info.paused.as_ref());
         paused.map_or(now, |pause| pause.since.min(now))
+    }
+
+    /// When something on the board expires next. While it is paused nothing does, and nothing more once it is purged.
+    pub fn next_expiry(&self) -> Option<Timestamp> {
+        let is_still = |info: &BoardInfo| info.paused.is_some() || info.status == BoardStatus::Purged;
+        self.views.next_due().filter(|_| !self.info().is_some_and(is_still))
     }
 
     /// The decision with that id.
@@ -259,54 +281,16 @@ impl Space for BoardState {
     }
 
     fn next_due(&self) -> Option<Timestamp> {
-        // While the board is paused nothing becomes due.
-        let is_paused = self.info().is_some_and(|info| info.paused.is_some());
-        self.views.next_due().filter(|_| !is_paused)
+        self.next_expiry().into_iter().chain(self.learnings_due()).min()
     }
 
-    fn summary(&self) -> String {
-        let Some(info) = &self.info else { return "{}".into() };
-        let (name, goal) = (beginning(&info.name), beginning(&info.goal));
-        let outcome = info.outcome.map_or_else(String::new, |outcome| format!(r#","outcome":"{outcome}""#));
-        let counts: Vec<String> = TaskStatus::ALL
-            .into_iter()
-            .map(|status| (status, self.count(status)))
-            .filter(|(_, count)| *count > 0)
-            .map(|(status, count)| format!(r#""{status}":{count}"#))
-            .collect();
-        format!(
-            r#"{{"name":{name},"goal":{goal},"status":"{}"{outcome},"created_at":"{}","tasks":{},"by_status":{{{}}},"ready":{},"bytes":{}}}"#,
-            info.status,
-            info.created_at,
-            self.nodes.len(),
-            counts.join(","),
-            self.ready().len(),
-            self.bytes
-        )
+    fn summary(&self, changed_at: Timestamp) -> String {
+        summary::summary(self, changed_at)
     }
 
     fn usage(&self) -> Usage {
         let records = self.decisions.len() + self.discoveries.len() + self.artifacts.len() + self.choices.len();
-        let records = records + self.approvals.len() + self.nudges.len();
+        let records = records + self.approvals.len() + self.nudges.len() + self.learnings.len();
         Usage { entries: (self.nodes.len() + records) as u64, scopes: 0, bytes: self.bytes }
-    }
-}
-
-/// The beginning of a text as JSON, of at most a thousand bytes: a summary stays under 4 KiB whatever is written.
-fn beginning(text: &str) -> String {
-    const MOST: usize = 1000;
-    // No character takes less than a byte.
-    let end = text.char_indices().nth(MOST).map_or(text.len(), |(end, _)| end);
-    let mut shown = text.get(..end).unwrap_or_default();
-    loop {
-        let is_whole = shown.len() == text.len();
-        let json = if is_whole { serde_json::to_string(shown) } else { serde_json::to_string(&format!("{shown}…")) };
-        let json = json.unwrap_or_else(|_| "\"\"".into());
-        if json.len() <= MOST {
-            return json;
-        }
-        // Each step takes a quarter away: a handful of them is enough even for a text of nothing but escapes.
-        let fewer = shown.chars().count() * 3 / 4;
-        shown = shown.char_indices().nth(fewer).and_then(|(end, _)| shown.get(..end)).unwrap_or_default();
     }
 }

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{ApprovalVerdict, ArtifactId, ChoiceId, DecisionId, DiscoveryId, TaskId, TaskRef};
+use crate::knowledge::Trust;
 
 /// A decision to be recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +36,9 @@ pub struct NewDecision {
     /// Whether somebody is to approve it. Until then, the tasks that it concerns neither begin nor are completed.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub needs_approval: bool,
+    /// How far it may be trusted: as far as the caller, unless it is said. Nobody can give more than that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
 }
 
 /// A choice that was made during the work.
@@ -70,6 +74,9 @@ pub struct Decision {
     /// What was last said of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<ApprovalVerdict>,
+    /// How far it may be trusted.
+    #[serde(default, skip_serializing_if = "is_agents")]
+    pub trust: Trust,
     /// The revision that last changed it.
     pub version: u64,
 }
@@ -104,6 +111,9 @@ pub struct NewDiscovery {
     /// The memory core that should keep it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub promote_to_core: Option<String>,
+    /// How far it may be trusted: as far as the caller, unless it is said. Nobody can give more than that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
 }
 
 /// Something that was learned during the work.
@@ -125,6 +135,9 @@ pub struct Discovery {
     /// The memory core that should keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promote_to_core: Option<String>,
+    /// How far it may be trusted.
+    #[serde(default, skip_serializing_if = "is_agents")]
+    pub trust: Trust,
     /// The revision that it was recorded in.
     pub version: u64,
 }
@@ -170,6 +183,9 @@ pub struct NewArtifact {
     /// The thing itself, if it is a short text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
+    /// How far it may be trusted: as far as the caller, unless it is said. Nobody can give more than that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
 }
 
 /// Something that was made during the work, in one of its versions.
@@ -202,6 +218,9 @@ pub struct Artifact {
     /// The thing itself, if it is a short text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Arc<str>>,
+    /// How far it may be trusted.
+    #[serde(default, skip_serializing_if = "is_agents")]
+    pub trust: Trust,
 }
 
 /// A choice to be added. Its branches begin with tasks of the board or of the same batch.
@@ -254,6 +273,11 @@ pub struct Branch {
     pub name: String,
     /// The tasks that it begins with.
     pub tasks: Vec<TaskId>,
+}
+
+/// What was recorded before there was trust is taken for an agent's, and written as it was.
+fn is_agents(trust: &Trust) -> bool {
+    *trust == Trust::Agent
 }
 
 fn texts(texts: &[String]) -> usize {

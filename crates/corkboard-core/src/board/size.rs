@@ -2,7 +2,10 @@
 
 use alloc::string::String;
 
-use super::{BoardCommand, BoardEdit, NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery, NewTask, TaskRef};
+use super::{
+    BoardCommand, BoardEdit, CoreRef, LearningChanges, LearningId, NewArtifact, NewBoard, NewChoice, NewDecision,
+    NewDiscovery, NewTask, TaskRef, WhichLearnings,
+};
 
 /// What naming a task costs.
 const NAMED: usize = 8;
@@ -12,10 +15,8 @@ impl BoardCommand {
     /// state.
     pub(super) fn bytes(&self) -> u64 {
         let bytes = match self {
-            Self::Create(board) => {
-                let NewBoard { name, goal, constraints, memory_core_refs, on_failure: _ } = board;
-                name.len() + goal.len() + all(constraints) + all(memory_core_refs)
-            }
+            Self::Create(board) => board_bytes(board),
+            Self::CreateWithTasks { board, tasks } => board_bytes(board) + tasks.iter().map(task_bytes).sum::<usize>(),
             Self::Edit { edit, .. } => {
                 let BoardEdit { name, goal, constraints, memory_core_refs, on_failure: _ } = edit;
                 let lists = [constraints, memory_core_refs].into_iter().flatten().map(|list| all(list)).sum::<usize>();
@@ -31,6 +32,7 @@ impl BoardCommand {
             | Self::Cancel { comment }
             | Self::Judge { comment, .. }
             | Self::Pause { comment }
+            | Self::Discard { reason: comment }
             | Self::SetStatus { reason: comment, .. } => text(comment),
             Self::InjectNudge(nudge) => nudge.message.len(),
             Self::DeliverNudges { nudges } | Self::AcknowledgeNudges { nudges } => NAMED * nudges.len(),
@@ -43,12 +45,22 @@ impl BoardCommand {
                 question.len() + choice.len() + all(alternatives) + rationale.len() + named
             }
             Self::RecordDiscovery(discovery) => {
-                let NewDiscovery { content, affects_tasks, promote_to_core, kind: _ } = discovery;
+                let NewDiscovery { content, affects_tasks, promote_to_core, kind: _, trust: _ } = discovery;
                 content.len() + text(promote_to_core) + NAMED * affects_tasks.len()
             }
             Self::RecordArtifact(artifact) => {
                 let NewArtifact { path, description, checksum, content, .. } = artifact;
                 path.len() + description.len() + text(checksum) + text(content)
+            }
+            Self::PromoteLearning { core, changes, .. } => {
+                let LearningChanges { content, tags, kind: _, importance: _, trust: _ } = &**changes;
+                text(core) + text(content) + tags.as_ref().map_or(0, |tags| all(tags))
+            }
+            Self::AbandonPromotion { reason, .. } => reason.len(),
+            Self::RefuseLearning { reason, .. } => text(reason),
+            Self::RollBackLearnings { which: WhichLearnings::All, reason } => text(reason),
+            Self::RollBackLearnings { which: WhichLearnings::These(learnings), reason } => {
+                text(reason) + learnings.iter().map(LearningId::bytes).sum::<usize>()
             }
             Self::AsOrchestrator { command, .. } | Self::UnderClaim { command, .. } => return command.bytes(),
             Self::AddDependency { .. }
@@ -63,7 +75,12 @@ impl BoardCommand {
             | Self::Heartbeat { .. }
             | Self::Release { .. }
             | Self::Fork { .. }
+            | Self::Archive { .. }
+            | Self::Purge
             | Self::Resume
+            | Self::ExtractLearnings
+            | Self::FinishPromotion { .. }
+            | Self::FinishRollBack { .. }
             | Self::Tick => 0,
         };
         bytes as u64
@@ -76,6 +93,12 @@ fn text(text: &Option<String>) -> usize {
 
 fn all(texts: &[String]) -> usize {
     texts.iter().map(String::len).sum()
+}
+
+fn board_bytes(board: &NewBoard) -> usize {
+    let NewBoard { name, goal, constraints, memory_core_refs, on_failure: _, drawn, pattern } = board;
+    let drawn = drawn.iter().chain(pattern).map(CoreRef::bytes).sum::<usize>();
+    name.len() + goal.len() + all(constraints) + all(memory_core_refs) + drawn
 }
 
 fn task_bytes(task: &NewTask) -> usize {

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CancelReason, Cancellation, ChoiceId, FailurePolicy, Lease, NewTask, ReviewStatus, TaskEdit, TaskId, TaskStatus,
-    TriggerRule,
+    CancelReason, Cancellation, ChoiceId, FailurePolicy, Lease, NewTask, ReviewStatus, Setback, TaskEdit, TaskId,
+    TaskStatus, TriggerRule,
 };
 use crate::space::Stamp;
 use crate::{AgentId, Role};
@@ -103,6 +103,9 @@ pub struct Task {
     /// What else was said then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_comments: Option<Arc<str>>,
+    /// How it was sent back, or failed, so far: the last times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub setbacks: Vec<Arc<Setback>>,
     /// The choice of which it begins a branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<ChoiceId>,
@@ -147,6 +150,7 @@ impl Task {
             reviewed_by: None,
             review_status: None,
             review_comments: None,
+            setbacks: Vec::new(),
             choice: None,
             created_at: stamp.at,
             created_by: stamp.principal.into(),
@@ -219,6 +223,8 @@ impl Task {
         let said: usize = said.into_iter().flatten().map(|text| text.len()).sum();
         // What every task has besides its texts.
         const FIXED: usize = 400;
-        (FIXED + self.title.len() + self.description.len() + result + said + 8 * self.depends_on.len()) as u64
+        let setbacks: u64 = self.setbacks.iter().map(|setback| setback.bytes()).sum();
+        setbacks
+            + (FIXED + self.title.len() + self.description.len() + result + said + 8 * self.depends_on.len()) as u64
     }
 }

@@ -105,7 +105,8 @@ impl Draft<'_> {
     /// What is to be kept of a new entry.
     fn learned(&self, new: &NewCoreEntry) -> Result<Learned, Refusal> {
         let Context { now, actor, limits, .. } = self.context;
-        let NewCoreEntry { content, kind, importance, tags, author, trust, board, item, expires_at } = new;
+        let NewCoreEntry { content, kind, importance, tags, author, contributors, trust, board, item, expires_at } =
+            new;
         let principal: Arc<str> = Arc::from(&*actor.principal);
         author.as_deref().map_or(Ok(()), |author| check_principal("author", author, limits))?;
         let author = author.as_deref().map_or_else(|| principal.clone(), Arc::from);
@@ -116,7 +117,7 @@ impl Draft<'_> {
             at: *now,
             board: board.clone(),
             item: item.as_deref().map(Arc::from),
-            edited_by: Vec::new(),
+            edited_by: distinct(contributors.iter().map(|name| Arc::from(name.as_str()))),
         };
         let learned = Learned {
             content: Arc::from(content.as_str()),

@@ -136,6 +136,9 @@ pub struct NewCoreEntry {
     /// Who said it, where that is not the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
+    /// Others whose words are in it: what they have a part in can be withdrawn by their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contributors: Vec<String>,
     /// How far it may be trusted: as far as the caller, unless it is said. Nobody can give more than that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,

@@ -99,7 +99,7 @@ impl Space for CoreState {
         self.expiries.get_min().map(|(at, _)| *at)
     }
 
-    fn summary(&self) -> String {
+    fn summary(&self, _changed_at: Timestamp) -> String {
         let remembered = self.entries.len() as u64 - self.forgotten;
         format!(r#"{{"entries":{remembered},"forgotten":{},"bytes":{}}}"#, self.forgotten, self.bytes)
     }

@@ -33,6 +33,15 @@ impl Trust {
         }
     }
 
+    /// What stands before every line of a text that came from outside, wherever it is shown; nothing before any other. No text
+    /// gets rid of it: it stands before whatever the text says.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Outside => "[outside] ",
+            Self::Agent | Self::Own => "",
+        }
+    }
+
     /// The most that such an actor can give.
     pub fn most_of(kind: ActorKind) -> Self {
         match kind {
@@ -66,7 +75,7 @@ pub struct Provenance {
     /// What on that board (or elsewhere) it was made of: `D-3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<Arc<str>>,
-    /// Who changed the text since.
+    /// Who else had a part in the text: their words are in it, or they changed it since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edited_by: Vec<Arc<str>>,
 }

@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use corkboard_core::board::{
-    ApprovalVerdict, BoardAction, BoardCommand, BoardEdit, BoardState, ChoiceId, DecisionId, FailurePolicy,
-    NewArtifact, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, ReviewStatus, Task,
-    TaskEdit, TaskId, TaskRef, TaskResult, TaskStatus, TriggerRule, Unfinished,
+    ApprovalVerdict, BoardAction, BoardCommand, BoardEdit, BoardState, ChoiceId, DecisionId, FailurePolicy, LearningId,
+    LearningState, NewArtifact, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget,
+    RetainFor, ReviewStatus, Task, TaskEdit, TaskId, TaskRef, TaskResult, TaskStatus, TriggerRule, Unfinished,
+    WhichLearnings,
 };
+use corkboard_core::knowledge::CoreEntryId;
 use corkboard_core::{Actor, Role};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -63,6 +65,19 @@ pub(crate) enum Action {
     Acknowledge(Index),
     Tick,
     End,
+    Archive(RetainFor),
+    Discard,
+    Purge,
+    Extract,
+    /// Into one core or another.
+    Promote(Index, bool),
+    /// What was begun, or what was not.
+    FinishPromotion(Index, Epoch),
+    AbandonPromotion(Index, Epoch),
+    Refuse(Index),
+    /// One, or all.
+    RollBack(Option<Index>),
+    FinishRollBack(Epoch),
 }
 
 /// Which epoch is sent along.
@@ -78,10 +93,13 @@ pub(crate) const AGENTS: [&str; 3] = ["ann", "bob", "cat"];
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     let begin =
         batch(2..7).prop_map(|action| Step { pass_ms: 0, actor: named("hugo", Role::Human), by_holder: false, action });
-    (begin, prop::collection::vec(step(), 1..60)).prop_map(|(begin, rest)| [vec![begin], rest].concat())
+    // Now and then it goes on to the end of its life.
+    let end = prop::option::weighted(0.3, prop::collection::vec(step(ending()), 1..12));
+    (begin, prop::collection::vec(step(action()), 1..60), end)
+        .prop_map(|(begin, rest, end)| [vec![begin], rest, end.unwrap_or_default()].concat())
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step(action: impl Strategy<Value = Action>) -> impl Strategy<Value = Step> {
     let actor = prop_oneof![
         6 => select(&AGENTS[..]).prop_map(|name| named(name, Role::Worker)),
         2 => Just(named("hugo", Role::Human)),
@@ -89,8 +107,23 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(named("rita", Role::Reviewer)),
     ];
     let pass = prop_oneof![6 => Just(0), 4 => 1..2_000i64, 2 => 2_000..20_000i64, 1 => 20_000..90_000i64];
-    let step = (pass, actor, prop::bool::weighted(0.8), action());
+    let step = (pass, actor, prop::bool::weighted(0.8), action);
     step.prop_map(|(pass_ms, actor, by_holder, action)| Step { pass_ms, actor, by_holder, action })
+}
+
+fn ending() -> impl Strategy<Value = Action> {
+    let retain = prop_oneof![
+        (0..60_000u64).prop_map(|ms| RetainFor::Unsaid { ms }),
+        (0..60_000u64).prop_map(|ms| RetainFor::Said { ms }),
+    ];
+    prop_oneof![
+        4 => Just(Action::End),
+        3 => retain.prop_map(Action::Archive),
+        3 => Just(Action::Discard),
+        4 => Just(Action::Purge),
+        1 => Just(Action::Tick),
+        1 => action(),
+    ]
 }
 
 fn action() -> impl Strategy<Value = Action> {
@@ -148,7 +181,20 @@ fn action() -> impl Strategy<Value = Action> {
         6 => Just(Action::Deliver),
         6 => index().prop_map(Action::Acknowledge),
     ];
-    prop_oneof![10 => of_tasks, 16 => of_work, 3 => of_boards, 6 => of_people]
+    prop_oneof![10 => of_tasks, 16 => of_work, 3 => of_boards, 6 => of_people, 4 => of_learnings()]
+}
+
+fn of_learnings() -> impl Strategy<Value = Action> {
+    let index = any::<Index>;
+    prop_oneof![
+        1 => Just(Action::Extract),
+        8 => (index(), prop::bool::weighted(0.8)).prop_map(|(learning, first)| Action::Promote(learning, first)),
+        6 => (index(), epoch()).prop_map(|(learning, which)| Action::FinishPromotion(learning, which)),
+        1 => (index(), epoch()).prop_map(|(learning, which)| Action::AbandonPromotion(learning, which)),
+        1 => index().prop_map(Action::Refuse),
+        3 => prop::option::of(index()).prop_map(Action::RollBack),
+        3 => epoch().prop_map(Action::FinishRollBack),
+    ]
 }
 
 fn batch(size: Range<usize>) -> impl Strategy<Value = Action> {
@@ -330,6 +376,7 @@ impl Action {
             Self::Decision(old) => BoardCommand::RecordDecision(NewDecision {
                 question: "q".into(),
                 choice: "c".into(),
+                rationale: "for a good reason".into(),
                 supersedes: old.map(|old| DecisionId(old.index(state.decisions().count() + 1) as u64 + 1)),
                 ..NewDecision::default()
             }),
@@ -388,8 +435,64 @@ impl Action {
             },
             Self::Tick => BoardCommand::Tick,
             Self::End => BoardCommand::Complete { comment: None, unfinished: Unfinished::Cancel },
+            Self::Archive(retain) => BoardCommand::Archive { retain: *retain },
+            Self::Discard => BoardCommand::Discard { reason: None },
+            Self::Purge => BoardCommand::Purge,
+            Self::Extract => BoardCommand::ExtractLearnings,
+            Self::Promote(index, first) => BoardCommand::PromoteLearning {
+                learning: pick_learning(state, index, "open"),
+                core: Some(if *first { "rules" } else { "facts" }.into()),
+                changes: Box::default(),
+            },
+            Self::FinishPromotion(index, which) => {
+                let learning = pick_learning(state, index, "begun");
+                let begun_rev = begun_rev(&state.learning_state(&learning), *which);
+                BoardCommand::FinishPromotion { learning, begun_rev, entry: CoreEntryId(begun_rev) }
+            }
+            Self::AbandonPromotion(index, which) => {
+                let learning = pick_learning(state, index, "begun");
+                let begun_rev = begun_rev(&state.learning_state(&learning), *which);
+                BoardCommand::AbandonPromotion { learning, begun_rev, reason: "full".into() }
+            }
+            Self::Refuse(index) => {
+                BoardCommand::RefuseLearning { learning: pick_learning(state, index, "open"), reason: None }
+            }
+            Self::RollBack(index) => BoardCommand::RollBackLearnings {
+                which: match index {
+                    Some(index) => WhichLearnings::These(vec![pick_learning(state, index, "promoted")]),
+                    None => WhichLearnings::All,
+                },
+                reason: None,
+            },
+            Self::FinishRollBack(which) => {
+                let open = state.open_learnings();
+                let open = open.iter().find(|verdict| verdict.state.as_str() == "rolling_back");
+                let begun_rev = open.map_or(1, |verdict| begun_rev(&verdict.state, *which));
+                BoardCommand::FinishRollBack { begun_rev }
+            }
         }
     }
+}
+
+/// Mostly a learning of which that became, now and then any.
+fn pick_learning(state: &BoardState, index: &Index, became: &str) -> LearningId {
+    let all = state.learning_candidates();
+    let meant: Vec<_> = all.iter().filter(|found| found.state.as_str() == became).collect();
+    match (meant.is_empty() || index.index(5) == 0, all.is_empty()) {
+        (false, _) => meant[index.index(meant.len())].id.clone(),
+        (true, false) => all[index.index(all.len())].id.clone(),
+        (true, true) => LearningId::Decision(DecisionId(1)),
+    }
+}
+
+/// The revision in which something was begun, or another.
+fn begun_rev(state: &LearningState, which: Epoch) -> u64 {
+    let begun = match state {
+        LearningState::Begun(promotion) => promotion.begun_rev,
+        LearningState::RollingBack(roll_back) => roll_back.begun_rev,
+        _ => 1,
+    };
+    begun - u64::from(matches!(which, Epoch::Old))
 }
 
 /// A task of a batch that may depend on what is there and on the others, those that come later included.

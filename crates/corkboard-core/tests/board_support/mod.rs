@@ -88,7 +88,8 @@ impl Desk {
         match (state.perform(request, &context, commit_id(self.rev() + 1)), decided) {
             (Ok(performed), Ok(decided)) => assert_eq!(performed, *decided),
             (Err(Unperformed::Refused(refusal)), Err(decided)) => {
-                assert_eq!((refusal, &state), (decided.clone(), &self.live));
+                // As text: a refusal may name what is no number, which does not equal itself.
+                assert_eq!((format!("{refusal:?}"), &state), (format!("{decided:?}"), &self.live));
             }
             (Err(Unperformed::Spoilt(refusal)), Err(decided)) => assert_eq!(refusal, *decided),
             (performed, decided) => panic!("{performed:?} instead of {decided:?}"),

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use corkboard_core::Space;
 use corkboard_core::board::{
-    BoardState, CancelReason, DecisionId, FailurePolicy, Fate, Hindrance, NudgeTarget, Receipt, Tally, Task, TaskId,
-    TaskStatus, TriggerRule, Verdict,
+    BoardState, BoardStatus, CancelReason, DecisionId, FailurePolicy, Fate, Hindrance, Lifetime, NudgeTarget, Receipt,
+    Tally, Task, TaskId, TaskStatus, TriggerRule, Verdict,
 };
 
 /// Larger boards would take too long.
@@ -40,10 +40,17 @@ pub(crate) fn check(state: &BoardState) {
         + state.artifacts().map(|it| it.bytes()).sum::<u64>()
         + state.choices().map(|it| it.bytes()).sum::<u64>()
         + state.approvals().map(|it| it.bytes()).sum::<u64>()
-        + state.nudges().map(|it| it.bytes()).sum::<u64>();
+        + state.nudges().map(|it| it.bytes()).sum::<u64>()
+        + state.learning_verdicts().map(|it| it.bytes()).sum::<u64>();
     check_people(state);
+    check_learnings(state);
     assert_eq!(state.usage().bytes, bytes);
-    assert!(state.summary().len() < 4096, "{}", state.summary());
+    let summary = state.summary(jiff::Timestamp::UNIX_EPOCH);
+    assert!(summary.len() < 4096, "{summary}");
+    if state.info().is_some() {
+        let read: Lifetime = serde_json::from_str(&summary).unwrap();
+        assert_eq!(Some(read), state.lifetime(Some(jiff::Timestamp::UNIX_EPOCH)));
+    }
 }
 
 /// What was said of decisions and to agents fits together.
@@ -63,6 +70,28 @@ fn check_people(state: &BoardState) {
             assert!(nudge.delivered.iter().all(|by| *by.agent == *agent.as_str()), "{} reached another", nudge.id);
         }
     }
+}
+
+/// What was begun with a core is open, and due; everything that somebody decided about is shown.
+fn check_learnings(state: &BoardState) {
+    let begun = state.learning_verdicts().filter(|verdict| verdict.state.open_since().is_some());
+    let begun: Vec<_> = begun.map(|verdict| verdict.learning.clone()).collect();
+    let open: Vec<_> = state.open_learnings().iter().map(|verdict| verdict.learning.clone()).collect();
+    assert_eq!((begun, state.has_open_promotion()), (open.clone(), !open.is_empty()));
+    let since = state.open_learnings().iter().filter_map(|verdict| verdict.state.open_since()).min();
+    let due = since.map(|since| since + BoardState::LEARNING_PATIENCE);
+    assert_eq!(state.next_due(), [state.next_expiry(), due].into_iter().flatten().min());
+    if state.learning_verdicts().len() == 0 {
+        return;
+    }
+    let candidates = state.learning_candidates();
+    let shown: BTreeMap<_, _> = candidates.iter().map(|candidate| (&candidate.id, &candidate.state)).collect();
+    assert_eq!(shown.len(), candidates.len(), "a learning is listed twice");
+    for verdict in state.learning_verdicts() {
+        assert_eq!(shown.get(&verdict.learning), Some(&&verdict.state));
+    }
+    assert!(candidates.iter().all(|candidate| !candidate.content.trim().is_empty()));
+    assert!(candidates.is_sorted_by(|one, other| one.score >= other.score));
 }
 
 /// The decisions that a task waits for.
@@ -124,8 +153,8 @@ fn check_views(state: &BoardState, tasks: &[&Task]) {
     let leases = tasks.iter().filter_map(|task| task.claim.as_ref()).chain(state.orchestrator());
     let nudges = state.nudges().filter(|nudge| nudge.is_open()).filter_map(|nudge| nudge.expires_at);
     let due = leases.map(|lease| lease.deadline).chain(tasks.iter().filter_map(|task| task.not_before)).chain(nudges);
-    let is_paused = state.info().is_some_and(|info| info.paused.is_some());
-    assert_eq!(state.next_due(), due.min().filter(|_| !is_paused));
+    let is_still = state.info().is_some_and(|info| info.paused.is_some() || info.status == BoardStatus::Purged);
+    assert_eq!(state.next_expiry(), due.min().filter(|_| !is_still));
 }
 
 fn check_task(state: &BoardState, task: &Task) {

@@ -247,7 +247,8 @@ impl Model {
                         whole.push_str(text);
                         let value = Content::of(&whole).unwrap();
                         let author = principal.as_str().into();
-                        let data = EntryData { value, timestamp: now, author, ..old.data.clone() };
+                        let trust = old.data.trust.filter(|trust| *trust == corkboard_core::knowledge::Trust::Outside);
+                        let data = EntryData { value, timestamp: now, author, trust, ..old.data.clone() };
                         to.refusals.extend(self.too_big(data.bytes(), text.len() as u64));
                         data
                     }
@@ -534,7 +535,10 @@ impl Model {
         if books().count() > 0 {
             summary["notebooks"] = books().count().into();
         }
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&live.summary()).unwrap(), summary);
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&live.summary(jiff::Timestamp::UNIX_EPOCH)).unwrap(),
+            summary
+        );
     }
 }
 
@@ -630,6 +634,7 @@ fn said(metadata: &EntryMetadata, value: Content, type_name: &str, now: Timestam
         expires_at: expiry(metadata, now),
         author: metadata.author.as_deref().unwrap_or(principal).into(),
         session: metadata.session.as_deref().map(Into::into),
+        trust: metadata.trust,
     }
 }
 

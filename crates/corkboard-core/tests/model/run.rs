@@ -241,5 +241,6 @@ fn from_elsewhere(entry: Absorbed, now: Timestamp) -> EntryData {
         expires_at: entry.expires_in.map(|millis| now + SignedDuration::from_millis(millis)),
         author: "cy".into(),
         session: None,
+        trust: None,
     }
 }

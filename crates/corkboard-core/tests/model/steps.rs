@@ -1,6 +1,7 @@
 //! Random requests. They name scopes, versions and notes by position, so that most of them hit something.
 
 use corkboard_core::agent::Separator;
+use corkboard_core::knowledge::Trust;
 use corkboard_core::notebook::{
     Archival, Block, ItemId, LearningId, NewLearning, NewSnippet, Progress, SnippetId, UnknownIds,
 };
@@ -367,8 +368,9 @@ fn metadata() -> impl Strategy<Value = Metadata> {
         prop::option::weighted(0.1, custom()),
         prop::option::weighted(0.1, Just("cy")),
         prop::option::weighted(0.1, Just("s1")),
+        prop::option::weighted(0.2, prop::sample::select(vec![Trust::Outside, Trust::Agent])),
     );
-    let rest = rest.prop_map(|(importance, tags, kind, expiry_days, custom, author, session)| EntryMetadata {
+    let rest = rest.prop_map(|(importance, tags, kind, expiry_days, custom, author, session, trust)| EntryMetadata {
         importance,
         tags: tags.map(|tags| tags.into_iter().map(String::from).collect()),
         kind,
@@ -376,6 +378,7 @@ fn metadata() -> impl Strategy<Value = Metadata> {
         custom,
         author: author.map(String::from),
         session: session.map(String::from),
+        trust,
         ..EntryMetadata::default()
     });
     (prop::option::weighted(0.4, -500..6_000_i64), prop::option::weighted(0.1, 0..9_000_i64), rest)

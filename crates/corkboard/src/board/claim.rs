@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use corkboard_core::board::{BoardCommand, BoardReply, BoardState, BoardStatus, Claimed, TaskId};
-use corkboard_core::{AgentId, Refusal, Revisioned, Space};
+use corkboard_core::{AgentId, Refusal, Revisioned};
 use tokio::time::Instant;
 
 use super::orchestrate::milliseconds;
@@ -106,15 +106,15 @@ fn is_worth_asking(
         return Ok(true);
     }
     // Asked before: the answer is remembered.
-    let Some(key) = board.request(command.clone())?.idempotency else { return Ok(false) };
+    let Some(key) = board.name_of(command)? else { return Ok(false) };
     let found = current.answered.find(caller.as_str(), &key, view.at(), limits);
     Ok(!matches!(found, Ok(None)))
 }
 
-/// When something on the board is due: just after that, it has happened.
+/// When something on the board expires: just after that, it has happened.
 pub(super) fn due_at(view: &BoardView) -> Instant {
     const MOMENT: Duration = Duration::from_millis(1);
-    let due = view.state().next_due().map(|due| due.duration_since(view.at()));
+    let due = view.state().next_expiry().map(|due| due.duration_since(view.at()));
     let due = due.map_or(LONGEST, |due| Duration::try_from(due).unwrap_or_default() + MOMENT);
     Instant::now() + due.min(LONGEST)
 }
@@ -172,7 +172,8 @@ impl Asking {
         if let Sending::Unsent(_) = &self.claim
             && let Sending::Unsent(command) = std::mem::replace(&mut self.claim, Sending::Answered)
         {
-            self.claim = Sending::Sent(self.board.send(command)?);
+            let name = self.board.name_of(&command)?;
+            self.claim = Sending::Sent(self.board.send(command, name));
         }
         Ok(match &mut self.claim {
             Sending::Sent(waiting) => Some(waiting),

@@ -1,12 +1,12 @@
 //! Boards are made and deleted.
 
-use corkboard_core::board::{BoardCommand, NewBoard};
+use corkboard_core::board::{BoardCommand, BoardReply, CoreRef, NewBoard, TaskId};
 use corkboard_core::{Actor, BoardId, SpaceId};
 
-use super::Board;
 use super::claim::Future;
+use super::{Board, TaskPattern};
 use crate::engine::joined;
-use crate::{Corkboard, Result};
+use crate::{Corkboard, Error, Refusal, Result};
 
 /// Makes a board. Made by [`Corkboard::create_board`].
 #[must_use = "nothing is made until this is awaited"]
@@ -17,13 +17,29 @@ pub struct CreateBoard {
     id: Option<String>,
     actor: Actor,
     idempotency_key: Option<String>,
+    pattern: Option<TaskPattern>,
+}
+
+/// A board that was made, and what it began with.
+#[derive(Debug, Clone)]
+pub struct CreatedBoard {
+    /// The board.
+    pub board: Board,
+    /// What it drew from its memory cores, the best first.
+    pub drawn: Vec<CoreRef>,
+    /// The task pattern that its first tasks were made from.
+    pub pattern: Option<CoreRef>,
+    /// Those tasks.
+    pub tasks: Vec<TaskId>,
 }
 
 impl Corkboard {
-    /// Makes a board. It gets an id of its own, which begins with words of its name, unless one is asked for. Await it.
+    /// Makes a board. It gets an id of its own, which begins with words of its name, unless one is asked for. Of what its
+    /// memory cores know, the best for its name and goal is drawn, by reference: whoever works on it is shown the text as it
+    /// is then. A core that is not there, or cannot be read, gives nothing. Await it.
     pub fn create_board(&self, board: NewBoard) -> CreateBoard {
         let actor = self.options().actor.clone();
-        CreateBoard { corkboard: self.clone(), board, id: None, actor, idempotency_key: None }
+        CreateBoard { corkboard: self.clone(), board, id: None, actor, idempotency_key: None, pattern: None }
     }
 
     /// Deletes a board with its log, whatever state it is in. Returns whether there was one.
@@ -63,6 +79,47 @@ impl CreateBoard {
         self.idempotency_key = Some(key.into());
         self
     }
+
+    /// Makes its first tasks from a task pattern, in the same revision. Where the best is asked for and none fits, there are
+    /// none.
+    pub fn tasks_from_pattern(mut self, pattern: TaskPattern) -> Self {
+        self.pattern = Some(pattern);
+        self
+    }
+
+    /// Makes it, and tells what it began with.
+    pub async fn report(self) -> Result<CreatedBoard> {
+        let (board, tasks) = self.make().await?;
+        let view = board.view().await?;
+        let (drawn, pattern) = (view.info()?.drawn.clone(), view.info()?.pattern.clone());
+        Ok(CreatedBoard { board, drawn, pattern, tasks })
+    }
+
+    async fn make(self) -> Result<(Board, Vec<TaskId>)> {
+        let Self { corkboard, board, id, actor, idempotency_key, pattern } = self;
+        let may_be_there = id.is_some() || idempotency_key.is_some();
+        let id = id.unwrap_or_else(|| new_id(&board.name, &actor, idempotency_key.as_deref()));
+        let made = Board { idempotency_key, ..corkboard.board(&id)?.acting_as(actor) };
+        let asked = BoardCommand::Create(board.clone());
+        // What is found in the cores is no part of what is asked: the same again may find something else.
+        let name = match &pattern {
+            Some(pattern) => made.name_of(&(&asked, pattern))?,
+            None => made.name_of(&asked)?,
+        };
+        let command = if may_be_there && made.is_there().await? {
+            asked
+        } else {
+            match made.prepare(board, pattern.as_ref()).await? {
+                (board, tasks) if tasks.is_empty() => BoardCommand::Create(board),
+                (board, tasks) => BoardCommand::CreateWithTasks { board, tasks },
+            }
+        };
+        let tasks = match made.send(command, name).await?.reply {
+            BoardReply::Added { tasks, .. } => tasks,
+            _ => Vec::new(),
+        };
+        Ok((made.unconditional(), tasks))
+    }
 }
 
 impl IntoFuture for CreateBoard {
@@ -70,13 +127,7 @@ impl IntoFuture for CreateBoard {
     type IntoFuture = Future<'static, Board>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Self { corkboard, board, id, actor, idempotency_key } = self;
-            let id = id.unwrap_or_else(|| new_id(&board.name, &actor, idempotency_key.as_deref()));
-            let made = corkboard.board(&id)?.acting_as(actor);
-            made.make(BoardCommand::Create(board), idempotency_key).await?;
-            Ok(made)
-        })
+        Box::pin(async move { Ok(self.make().await?.0) })
     }
 }
 
@@ -84,6 +135,14 @@ impl Board {
     /// Sends the command that makes this board.
     pub(super) async fn make(&self, command: BoardCommand, idempotency_key: Option<String>) -> Result<()> {
         Self { idempotency_key, ..self.unconditional() }.ask(command).await.map(|_| ())
+    }
+
+    async fn is_there(&self) -> Result<bool> {
+        match self.view().await {
+            Ok(_) => Ok(true),
+            Err(Error::Refused(Refusal::NoBoard)) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Another board of the same Corkboard, in the same name.

@@ -8,6 +8,7 @@ use corkboard_core::board::{
     DiscoveryType, Nudge, NudgeId, NudgePriority, NudgeTarget, Outcome, ReviewStatus, Task, TaskId, TaskStatus,
 };
 use corkboard_core::{AgentId, BoardId};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::history::Movers;
@@ -57,6 +58,18 @@ pub enum BoardChange {
     },
     /// The board goes on.
     BoardResumed,
+    /// The board was put away, or is to be kept for another time than before.
+    BoardArchived {
+        /// Until when it is kept at least.
+        retain_until: Timestamp,
+    },
+    /// What the board taught was given up.
+    LearningsWaived {
+        /// By whom.
+        by: Arc<str>,
+        /// Why.
+        reason: Option<Arc<str>>,
+    },
     /// Somebody else is the orchestrator, or nobody.
     Orchestrator {
         /// Who was it.
@@ -285,8 +298,14 @@ fn board_changes(before: Option<&BoardInfo>, info: &BoardInfo) -> Vec<BoardChang
         (Some(_), None) if info.status == BoardStatus::Active => changes.push(BoardChange::BoardResumed),
         _ => {}
     }
-    if before.status != info.status {
+    if before.status == BoardStatus::Active && info.status != BoardStatus::Active {
         changes.push(BoardChange::BoardEnded { status: info.status, outcome: info.outcome });
+    }
+    if let Some(retain_until) = info.retain_until.filter(|until| before.retain_until != Some(*until)) {
+        changes.push(BoardChange::BoardArchived { retain_until });
+    }
+    if let Some(waiver) = info.waived.as_ref().filter(|waiver| before.waived.as_ref() != Some(*waiver)) {
+        changes.push(BoardChange::LearningsWaived { by: waiver.by.clone(), reason: waiver.reason.clone() });
     }
     changes
 }

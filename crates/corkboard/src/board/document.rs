@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use corkboard_core::BoardId;
 use corkboard_core::board::{
-    Approval, Artifact, BoardStatus, Choice, Contribution, Decision, Discovery, FailurePolicy, ForkedFrom, Hindrance,
-    Lease, Nudge, Outcome, Pause, Task, TaskId,
+    Approval, Artifact, BoardStatus, Choice, Contribution, Decision, Discovery, Extraction, FailurePolicy, ForkedFrom,
+    Hindrance, Lease, Nudge, Outcome, Pause, Task, TaskId, Waiver,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -45,6 +45,18 @@ pub struct BoardDocument<'a> {
     /// That it is paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<&'a Pause>,
+    /// When it was archived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archived_at: Option<Timestamp>,
+    /// Until when it is kept at least, once it is archived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retain_until: Option<Timestamp>,
+    /// That it was looked through what it taught, after its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learnings_extracted: Option<&'a Extraction>,
+    /// That nobody wants to know what it taught.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waived: Option<&'a Waiver>,
     /// What is to be accomplished.
     pub goal: &'a str,
     /// Boundaries and requirements.
@@ -157,6 +169,10 @@ impl BoardView {
             comment: info.comment.as_deref(),
             forked_from: info.forked_from.as_ref(),
             paused: info.paused.as_ref(),
+            archived_at: info.archived_at,
+            retain_until: info.retain_until,
+            learnings_extracted: info.learnings_extracted.as_ref(),
+            waived: info.waived.as_ref(),
             goal: &info.goal,
             constraints: &info.constraints,
             memory_core_refs: &info.memory_core_refs,

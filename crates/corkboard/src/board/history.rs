@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use corkboard_core::Refusal;
 use corkboard_core::board::{BoardState, TaskId};
 use jiff::Timestamp;
 
@@ -44,7 +43,7 @@ impl Board {
     async fn retrace(&self, from: u64, to: u64) -> Result<(Moment, Moment, Movers)> {
         // A board that never was has no revisions to be asked for.
         let current = self.engine.current(&self.slot).await?;
-        current.state.info().ok_or(Refusal::NoBoard)?;
+        current.state.readable()?;
         let (mut before, mut after, mut movers) = (None, None, Movers::new());
         let look = |step: Step<'_, BoardState>| {
             let moment = || Some(Moment { rev: step.rev, at: step.commit.at, state: step.after.clone() });

@@ -2,6 +2,7 @@
 
 mod artifact;
 mod claim;
+mod cores;
 mod create;
 mod diff;
 mod document;
@@ -10,6 +11,8 @@ mod graph;
 mod history;
 mod hold;
 mod keep;
+mod learnings;
+mod lifetime;
 mod observer;
 mod orchestrate;
 mod orchestrator;
@@ -24,20 +27,28 @@ use std::any::Any;
 use std::sync::Arc;
 
 use corkboard_core::board::{BoardCommand, BoardReply, BoardState, TaskId};
-use corkboard_core::{Actor, BoardId, IdempotencyKey, Request, SpaceId, Usage};
+use corkboard_core::knowledge::CoreState;
+use corkboard_core::{Actor, BoardId, CoreId, IdempotencyKey, Request, SpaceId, Usage};
+use serde::Serialize;
 
 use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch};
+use crate::knowledge::Core;
 use crate::options::Options;
 use crate::{Error, Result};
 
 pub use artifact::RecordArtifact;
 pub use claim::{ClaimTask, WorkOn};
-pub use create::CreateBoard;
+pub use cores::TaskPattern;
+pub use create::{CreateBoard, CreatedBoard};
 pub use diff::{BoardChange, BoardDiff};
 pub use document::{AgentContribution, BoardDocument, Edge, EdgeType, TaskDocument, TaskGraph};
 pub use fork::Fork;
 pub use graph::GraphFormat;
 pub use hold::Claim;
+pub use learnings::{
+    AuthorRollBack, BoardRolledBack, CoreRolledBack, PromoteLearning, PromotedLearning, RollBackAuthor,
+    RollBackProgress, RollBackStage,
+};
 pub(crate) use observer::BoardObserver;
 pub use orchestrate::Orchestrating;
 pub use orchestrator::{Orchestrate, Orchestrator};
@@ -54,6 +65,8 @@ pub struct Board {
     actor: Actor,
     engine: Arc<Engine<BoardState>>,
     slot: Arc<Slot<BoardState>>,
+    /// The memory cores of the same store.
+    cores: Arc<Engine<CoreState>>,
     if_rev: Option<u64>,
     idempotency_key: Option<String>,
     /// The epoch of the orchestrator's role that its commands are sent under.
@@ -61,7 +74,7 @@ pub struct Board {
     /// The task and the epoch of the claim that its commands are sent under.
     claim: Option<(TaskId, u64)>,
     /// What ticks and flushes goes on for as long as there are handles.
-    _corkboard: Arc<dyn Any + Send + Sync>,
+    corkboard: Arc<dyn Any + Send + Sync>,
 }
 
 impl Board {
@@ -69,6 +82,7 @@ impl Board {
         id: BoardId,
         actor: Actor,
         engine: Arc<Engine<BoardState>>,
+        cores: Arc<Engine<CoreState>>,
         corkboard: Arc<dyn Any + Send + Sync>,
     ) -> Self {
         let slot = engine.slot(&SpaceId::board(&id));
@@ -77,11 +91,12 @@ impl Board {
             actor,
             engine,
             slot,
+            cores,
             if_rev: None,
             idempotency_key: None,
             orchestrator: None,
             claim: None,
-            _corkboard: corkboard,
+            corkboard,
         }
     }
 
@@ -138,26 +153,37 @@ impl Board {
         self.engine.watch(self.slot.clone(), from_rev).await
     }
 
+    /// A memory core of the same store, in the name of this handle's actor.
+    pub(crate) fn core_of(&self, id: CoreId) -> Core {
+        Core::new(id, self.actor.clone(), self.cores.clone(), self.corkboard.clone())
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.engine.options
     }
 
     /// Sends a command and says what came of it.
     pub(crate) async fn ask(&self, command: BoardCommand) -> Result<Answer<BoardReply>> {
-        self.send(command)?.await
+        // What is asked is the same under another epoch: whoever comes back after a crash has a new one.
+        let name = self.name_of(&command)?;
+        self.send(command, name).await
     }
 
-    fn send(&self, command: BoardCommand) -> Result<Waiting<BoardReply>> {
-        let request = self.request(command)?;
-        Ok(self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), Asked::Request(request)))
+    /// Sends a command under the name of a request.
+    fn send(&self, command: BoardCommand, name: Option<IdempotencyKey>) -> Waiting<BoardReply> {
+        let request = self.request(command, name);
+        self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), Asked::Request(request))
+    }
+
+    /// The name of a request by this handle, if it has one, with what is asked.
+    fn name_of(&self, asked: &impl Serialize) -> Result<Option<IdempotencyKey>> {
+        let limits = &self.engine.options.limits;
+        let key = self.idempotency_key.as_deref();
+        Ok(key.map(|key| IdempotencyKey::new(key, asked, limits)).transpose()?)
     }
 
     /// The command with the conditions of this handle.
-    fn request(&self, command: BoardCommand) -> Result<Request<BoardCommand>> {
-        let limits = &self.engine.options.limits;
-        let key = self.idempotency_key.as_deref();
-        // What is asked is the same under another epoch: whoever comes back after a crash has a new one.
-        let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
+    fn request(&self, command: BoardCommand, idempotency: Option<IdempotencyKey>) -> Request<BoardCommand> {
         let command = match self.claim {
             Some((task, epoch)) => BoardCommand::UnderClaim { task, epoch, command: Box::new(command) },
             None => command,
@@ -166,7 +192,7 @@ impl Board {
             Some(epoch) => BoardCommand::AsOrchestrator { epoch, command: Box::new(command) },
             None => command,
         };
-        Ok(Request { command, if_rev: self.if_rev, idempotency })
+        Request { command, if_rev: self.if_rev, idempotency }
     }
 }
 

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use corkboard_core::board::{ApprovalVerdict, BoardItem, BoardState, Choice, Decision, Task};
+use corkboard_core::knowledge::Trust;
 use corkboard_core::{EntryMetadata, Refusal, Revisioned};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -46,7 +47,7 @@ impl<'a> IntoFuture for BoardSearch<'a> {
             let Self { board, query, limit } = self;
             let query = checked_query(query, &board.engine.options.limits)?;
             let found = board.engine.search(&board.slot, move |state, index| hits(state, index, &query, limit)).await?;
-            Ok(found.ok_or(Refusal::NoBoard)?)
+            Ok(found?)
         })
     }
 }
@@ -68,6 +69,8 @@ pub struct BoardHit {
     pub author: Arc<str>,
     /// When it was added.
     pub timestamp: Timestamp,
+    /// How far it may be trusted.
+    pub trust: Trust,
 }
 
 impl Searchable for BoardState {
@@ -89,6 +92,7 @@ struct Found<'a> {
     text: Cow<'a, str>,
     author: &'a Arc<str>,
     written: Timestamp,
+    trust: Trust,
 }
 
 impl Found<'_> {
@@ -105,32 +109,40 @@ impl Found<'_> {
 }
 
 fn found(state: &BoardState, item: BoardItem) -> Option<Found<'_>> {
+    // What says nothing else is an agent's.
+    let trust = Trust::default();
     Some(match item {
         BoardItem::Task(id) => {
             let task = state.task(id)?;
-            Found { name: "", text: task_text(task).into(), author: &task.created_by, written: task.created_at }
+            Found { name: "", text: task_text(task).into(), author: &task.created_by, written: task.created_at, trust }
         }
         BoardItem::Decision(id) => {
             let decision = state.decision(id)?;
             let Decision { made_by, made_at, .. } = decision;
-            Found { name: "", text: decision_text(decision).into(), author: made_by, written: *made_at }
+            Found {
+                name: "",
+                text: decision_text(decision).into(),
+                author: made_by,
+                written: *made_at,
+                trust: decision.trust,
+            }
         }
         BoardItem::Discovery(id) => {
             let discovery = state.discovery(id)?;
             let (author, written) = (&discovery.discovered_by, discovery.discovered_at);
-            Found { name: "", text: (&*discovery.content).into(), author, written }
+            Found { name: "", text: (&*discovery.content).into(), author, written, trust: discovery.trust }
         }
         BoardItem::Artifact(id) => {
             let artifact = state.artifact(id)?;
             let text = lines([Some(&*artifact.description), artifact.content.as_deref()].into_iter().flatten());
             let (author, written) = (&artifact.created_by, artifact.created_at);
-            Found { name: &artifact.path, text: text.into(), author, written }
+            Found { name: &artifact.path, text: text.into(), author, written, trust: artifact.trust }
         }
         BoardItem::Choice(id) => {
             let choice = state.choice(id)?;
             let author = choice.chosen_by.as_ref().unwrap_or(&state.info()?.created_by);
             let written = choice.chosen_at.unwrap_or(state.info()?.created_at);
-            Found { name: "", text: choice_text(choice).into(), author, written }
+            Found { name: "", text: choice_text(choice).into(), author, written, trust }
         }
     })
 }
@@ -158,15 +170,15 @@ fn lines<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The best hits, or nothing if there is no board.
+/// The best hits.
 fn hits(
     current: &Revisioned<BoardState>,
     index: &Index<BoardItem>,
     query: &Query,
     limit: usize,
-) -> Option<Vec<BoardHit>> {
+) -> std::result::Result<Vec<BoardHit>, Refusal> {
     let state = &current.state;
-    state.info()?;
+    state.readable()?;
     // Of an artifact the newest version stands for all.
     let is_newest = |item: &BoardItem| match item {
         BoardItem::Artifact(id) => {
@@ -175,7 +187,7 @@ fn hits(
         _ => true,
     };
     let ranked = index.search(query, limit, is_newest);
-    Some(ranked.into_iter().filter_map(|(item, score)| hit(state, item, score, query)).collect())
+    Ok(ranked.into_iter().filter_map(|(item, score)| hit(state, item, score, query)).collect())
 }
 
 fn hit(state: &BoardState, id: BoardItem, score: f32, query: &Query) -> Option<BoardHit> {
@@ -198,7 +210,7 @@ fn hit(state: &BoardState, id: BoardItem, score: f32, query: &Query) -> Option<B
     };
     let snippet = snippet(&found.text, query, Search::SNIPPET);
     let (author, timestamp) = (found.author.clone(), found.written);
-    Some(BoardHit { id, kind: id.kind(), title, score, snippet, author, timestamp })
+    Some(BoardHit { id, kind: id.kind(), title, score, snippet, author, timestamp, trust: found.trust })
 }
 
 /// The first line of a text, or as much of it as makes a title.

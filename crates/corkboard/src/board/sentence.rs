@@ -21,6 +21,11 @@ impl fmt::Display for BoardChange {
                 let comment = comment.as_ref().map_or_else(String::new, |said| format!(": {}", shortened(said)));
                 write!(f, "{by} paused the board{comment}.")
             }
+            Self::BoardArchived { retain_until } => write!(f, "The board is archived, and kept until {retain_until}."),
+            Self::LearningsWaived { by, reason } => {
+                let reason = reason.as_ref().map_or_else(String::new, |said| format!(": {}", shortened(said)));
+                write!(f, "{by} gave up what the board taught{reason}.")
+            }
             Self::BoardResumed => write!(f, "The board goes on after a pause."),
             Self::Orchestrator { to: Some(to), .. } => write!(f, "{to} is the orchestrator."),
             Self::Orchestrator { from: Some(from), .. } => write!(f, "{from} is no longer the orchestrator."),

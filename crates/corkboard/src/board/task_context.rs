@@ -8,8 +8,9 @@ use crate::{Error, Result};
 
 impl Board {
     /// What to tell whoever works on a task, within a budget of tokens (nothing said:
-    /// [`Options::context_tokens`](crate::Options::context_tokens)): the board's goal and constraints, the decisions that hold
-    /// and the discoveries that concern it, what came of those it depends on, what was made for them, and how far it is.
+    /// [`Options::context_tokens`](crate::Options::context_tokens)): the board's goal and constraints, what its
+    /// memory cores know, the decisions that hold and the discoveries that concern it, what came of those it depends on, what
+    /// was made for them, and how far it is.
     ///
     /// The same content gives the same bytes, and what seldom changes comes first. When the holder of the task reads it, the
     /// claim is renewed if less than half of its lease is left. What was said to the reader and is not acknowledged comes last;
@@ -18,7 +19,8 @@ impl Board {
         let budget = budget.unwrap_or(self.options().context_tokens.max(LEAST_BUDGET));
         let view = self.view_for(task).await?;
         let told = self.told(&view);
-        let composition = context::for_task(&view, task, &told, budget)?;
+        let knowledge = self.knowledge(&view, Some(task)).await?;
+        let composition = context::for_task(&view, task, (&told, &knowledge), budget)?;
         self.shown(&told, &composition).await?;
         Ok(composition)
     }

@@ -22,7 +22,7 @@ impl BoardView {
     }
 
     pub(super) fn of(id: BoardId, rev: u64, at: Timestamp, state: BoardState) -> Result<Self> {
-        state.info().ok_or(Refusal::NoBoard)?;
+        state.readable()?;
         Ok(Self { id, rev, at, state })
     }
 
@@ -48,7 +48,7 @@ impl BoardView {
 
     /// What the board says of itself.
     pub fn info(&self) -> Result<&BoardInfo> {
-        Ok(self.state.info().ok_or(Refusal::NoBoard)?)
+        Ok(self.state.readable()?)
     }
 
     /// The task with that id.

@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use corkboard_core::board::{Artifact, BoardState, BoardStatus, Decision, Discovery, Nudge, Task, TaskId, TaskStatus};
 
+use super::cores::{CoreLines, Knowledge};
 use super::item::{self, Body, Rendered};
+use crate::knowledge::Known;
 
 /// What a board has to show.
 #[derive(Clone, Default)]
@@ -21,6 +23,8 @@ pub(super) struct BoardLines<'a> {
     pub(super) nudges: Vec<BoardLine<'a>>,
     /// For a task, if one is asked about.
     pub(super) task: Option<TaskLines<'a>>,
+    /// What memory cores have to say.
+    pub(super) cores: CoreLines<'a>,
 }
 
 /// What concerns a task. Of every list the best comes first: what is left out for want of room is at its end.
@@ -47,6 +51,8 @@ pub(super) enum BoardLine<'a> {
     Artifact(&'a Artifact, &'a BoardState),
     /// Its place among those that are shown, and what was said.
     Nudge(u64, &'a Nudge),
+    /// Its place among those that are shown, and an entry of a memory core.
+    Core(u64, &'a Known),
 }
 
 /// A line about a task.
@@ -61,13 +67,24 @@ impl<'a> BoardLines<'a> {
         let Some(info) = state.info() else { return Self::default() };
         let constraints = (1..).zip(&info.constraints).map(|(number, text)| BoardLine::Constraint(number, text));
         let task = task.and_then(|id| state.task(id)).map(|task| TaskLines::of(state, task));
-        Self { goal: &info.goal, constraints: constraints.collect(), nudges: Vec::new(), task }
+        Self {
+            goal: &info.goal,
+            constraints: constraints.collect(),
+            nudges: Vec::new(),
+            task,
+            cores: CoreLines::default(),
+        }
     }
 
     /// The same for somebody to whom this was said.
     pub(super) fn telling(self, nudges: &'a [Arc<Nudge>]) -> Self {
         let nudges = (1..).zip(nudges).map(|(place, nudge)| BoardLine::Nudge(place, nudge)).collect();
         Self { nudges, ..self }
+    }
+
+    /// The same with what memory cores have to say.
+    pub(super) fn knowing(self, knowledge: &'a Knowledge) -> Self {
+        Self { cores: knowledge.lines(), ..self }
     }
 }
 
@@ -197,7 +214,7 @@ impl BoardLine<'_> {
             Self::Discovery(discovery) => discovery.id.0,
             Self::Result(task) => task.id.0,
             Self::Artifact(artifact, _) => artifact.id.0,
-            Self::Nudge(place, _) => *place,
+            Self::Nudge(place, _) | Self::Core(place, _) => *place,
         }
     }
 
@@ -221,11 +238,12 @@ impl BoardLine<'_> {
                     text.push_str("\nnot approved yet");
                 }
                 let label = said_by(&decision.id.to_string(), &decision.made_by);
-                item::listed(&label, Body::Text(&text), most)
+                item::listed(&label, Body::said(&text, decision.trust), most)
             }
             Self::Discovery(discovery) => {
                 let what = format!("{} {}", discovery.id, name_of(&discovery.kind));
-                item::listed(&said_by(&what, &discovery.discovered_by), Body::Text(&discovery.content), most)
+                let body = Body::said(&discovery.content, discovery.trust);
+                item::listed(&said_by(&what, &discovery.discovered_by), body, most)
             }
             Self::Result(task) => {
                 let mut text = task.title.to_string();
@@ -256,7 +274,13 @@ impl BoardLine<'_> {
                 if let Some(content) = &newest.content {
                     text.push_str(&format!("\n{content}"));
                 }
-                item::listed(&label, Body::Text(&text), most)
+                item::listed(&label, Body::said(&text, newest.trust), most)
+            }
+            Self::Core(_, Known { core, entry }) => {
+                let mut what = String::new();
+                item::push_key(&mut what, core.as_str());
+                what.push_str(&format!(" {}", entry.id));
+                item::listed(&said_by(&what, entry.author()), Body::said(&entry.content, entry.trust()), most)
             }
         }
     }
@@ -271,6 +295,7 @@ impl fmt::Display for BoardLine<'_> {
             Self::Result(task) => task.id.fmt(f),
             Self::Artifact(artifact, _) => f.write_str(&artifact.path),
             Self::Nudge(_, nudge) => nudge.id.fmt(f),
+            Self::Core(_, known) => known.reference().fmt(f),
         }
     }
 }

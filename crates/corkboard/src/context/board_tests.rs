@@ -77,7 +77,7 @@ impl Sketch {
     fn discover(&mut self, content: &str, kind: DiscoveryType, affects: &[u64]) {
         let id = DiscoveryId(self.state.discoveries().count() as u64 + 1);
         let affects_tasks = affects.iter().map(|id| TaskId(*id)).collect();
-        let discovery = NewDiscovery { content: content.into(), kind, affects_tasks, promote_to_core: None };
+        let discovery = NewDiscovery { content: content.into(), kind, affects_tasks, ..NewDiscovery::default() };
         self.happens(BoardEvent::DiscoveryRecorded { id, discovery: discovery.into() });
     }
 
@@ -121,6 +121,7 @@ fn a_task_with_all_that_concerns_it() {
         reversible: Some(false),
         supersedes: Some(first),
         needs_approval: false,
+        trust: None,
     });
     sketch.decide("Tabs?", "spaces", &[]);
     sketch.decide("Of another task", "no", &[4]);
@@ -187,7 +188,7 @@ fn a_task_that_was_sent_back_says_so() {
     sketch.start(task, "bob");
     sketch.happens(BoardEvent::TaskSubmitted { task, result: Some(TaskResult::default().into()) });
     let comments = Some("the last page is missing".into());
-    sketch.happens(BoardEvent::TaskReviewed { task, verdict: ReviewStatus::NeedsRework, comments });
+    sketch.happens(BoardEvent::TaskReviewed { task, verdict: ReviewStatus::NeedsRework, comments, remembered: true });
     let shown = sketch.compose(1, 1_000).text;
     assert!(shown.contains("  - review: needs_rework by ann: the last page is missing\n"), "{shown}");
     let waiting = sketch.compose(2, 1_000).text;
@@ -278,7 +279,11 @@ fn any_board() -> impl proptest::strategy::Strategy<Value = Sketch> {
                     1 => sketch.complete(id, &said, &steps),
                     2 => {
                         sketch.start(id, &name);
-                        sketch.happens(BoardEvent::TaskFailed { task: id, reason: said.as_str().into() });
+                        sketch.happens(BoardEvent::TaskFailed {
+                            task: id,
+                            reason: said.as_str().into(),
+                            remembered: true,
+                        });
                     }
                     3 => {
                         sketch.start(id, &name);
@@ -289,7 +294,7 @@ fn any_board() -> impl proptest::strategy::Strategy<Value = Sketch> {
                         let result = Some(TaskResult { summary: said.clone(), next_steps: vec![] }.into());
                         sketch.happens(BoardEvent::TaskSubmitted { task: id, result });
                         let (verdict, comments) = (ReviewStatus::NeedsRework, Some(said.as_str().into()));
-                        sketch.happens(BoardEvent::TaskReviewed { task: id, verdict, comments });
+                        sketch.happens(BoardEvent::TaskReviewed { task: id, verdict, comments, remembered: true });
                     }
                 }
             }
@@ -307,6 +312,7 @@ fn any_board() -> impl proptest::strategy::Strategy<Value = Sketch> {
                     reversible,
                     supersedes,
                     needs_approval: false,
+                    trust: None,
                 });
             }
             for (content, affects) in discoveries {

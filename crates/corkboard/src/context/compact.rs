@@ -25,10 +25,11 @@ fn merge_entries(entries: &mut Vec<EntryLine<'_>>) {
     let mut merged: Vec<EntryLine<'_>> = Vec::new();
     for entry in entries.drain(..) {
         let value = match entry.body {
-            Body::Text(text) => text,
-            Body::Value(value) => value.as_json(),
+            Body::Text(text) | Body::OutsideText(text) => text,
+            Body::Value(value) | Body::OutsideValue(value) => value.as_json(),
         };
-        let place = *places.entry(value).or_insert(merged.len());
+        // What came from outside never shares a line with what did not.
+        let place = *places.entry((entry.body.trust(), value)).or_insert(merged.len());
         match merged.get_mut(place) {
             Some(first) => first.same.push(entry.key),
             None => merged.push(entry),

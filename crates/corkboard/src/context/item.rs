@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use corkboard_core::Content;
+use corkboard_core::knowledge::Trust;
 
 use super::{escape, tokens};
 
@@ -16,14 +17,38 @@ const LEAST_SHOWN: u64 = 8;
 pub(crate) enum Body<'a> {
     Text(&'a str),
     Value(&'a Content),
+    /// A text that came from outside.
+    OutsideText(&'a str),
+    /// A value that came from outside.
+    OutsideValue(&'a Content),
 }
 
 impl<'a> Body<'a> {
+    /// A text that may be trusted so far.
+    pub(crate) fn said(text: &'a str, trust: Trust) -> Self {
+        if trust == Trust::Outside { Self::OutsideText(text) } else { Self::Text(text) }
+    }
+
+    /// A value that may be trusted so far.
+    pub(crate) fn kept(value: &'a Content, trust: Trust) -> Self {
+        if trust == Trust::Outside { Self::OutsideValue(value) } else { Self::Value(value) }
+    }
+
+    /// How far it may be trusted, as far as that is to be said.
+    pub(crate) fn trust(self) -> Trust {
+        match self {
+            Self::OutsideText(_) | Self::OutsideValue(_) => Trust::Outside,
+            Self::Text(_) | Self::Value(_) => Trust::Agent,
+        }
+    }
+
     /// A text as it is, any other value as compact JSON.
     pub(super) fn text(self) -> Cow<'a, str> {
         match self {
-            Self::Text(text) => text.into(),
-            Self::Value(value) => value.as_text().unwrap_or_else(|| compact_json(value.as_json())),
+            Self::Text(text) | Self::OutsideText(text) => text.into(),
+            Self::Value(value) | Self::OutsideValue(value) => {
+                value.as_text().unwrap_or_else(|| compact_json(value.as_json()))
+            }
         }
     }
 
@@ -63,29 +88,31 @@ pub(crate) fn push_key(out: &mut String, key: &str) {
 
 /// Nothing if no part worth showing fits.
 fn render(mut text: String, indent: &str, body: Body<'_>, most: u64) -> Option<Rendered> {
+    let mark = body.trust().mark();
     let body = body.text();
+    text.push_str(mark);
     let label = text.len();
     let bytes = usize::try_from(most.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
     let looked_at = body.get(..body.floor_char_boundary(bytes)).unwrap_or(&body);
-    escape::push_lines(&mut text, looked_at, indent);
+    escape::push_lines(&mut text, looked_at, &[indent, mark].concat());
     if looked_at.len() == body.len() {
         text.push('\n');
         if let Some(tokens) = tokens::count_within(&text, most) {
             return Some(Rendered { text, tokens, is_cut: false });
         }
     }
-    let mark = format!("… [cut: the whole has {} bytes]\n", body.len());
-    let mut room = most.checked_sub(tokens::count(&mark))?;
+    let cut = format!("… [cut: the whole has {} bytes]\n", body.len());
+    let mut room = most.checked_sub(tokens::count(&cut))?;
     loop {
-        // The mark stands at the end of a line, never at the beginning of one.
+        // It says so at the end of a line, never at the beginning of one.
         let beginning = tokens::beginning(&text, room).trim_end();
         if room < LEAST_SHOWN || beginning.len() <= label {
             return None;
         }
-        let cut = [beginning, &mark].concat();
-        let tokens = tokens::count(&cut);
+        let shown = [beginning, &cut].concat();
+        let tokens = tokens::count(&shown);
         if tokens <= most {
-            return Some(Rendered { text: cut, tokens, is_cut: true });
+            return Some(Rendered { text: shown, tokens, is_cut: true });
         }
         room = room.saturating_sub(tokens - most);
     }

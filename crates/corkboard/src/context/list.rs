@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::fmt;
 
+use corkboard_core::knowledge::CoreEntryId;
+
 use super::Why;
 use super::item::{self, Body, Rendered};
 use super::section::Section;
@@ -73,6 +75,8 @@ pub(super) enum What<'a> {
     Key(&'a str),
     Note(u64),
     Notebook(&'a str),
+    /// An entry of a memory core.
+    Core(&'a str, CoreEntryId),
 }
 
 impl fmt::Display for What<'_> {
@@ -81,6 +85,7 @@ impl fmt::Display for What<'_> {
             Self::Key(key) => f.write_str(key),
             Self::Note(id) => write!(f, "note {id}"),
             Self::Notebook(name) => f.write_str(name),
+            Self::Core(core, id) => write!(f, "{core}:{id}"),
         }
     }
 }

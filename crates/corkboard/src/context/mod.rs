@@ -11,10 +11,14 @@ mod board;
 mod board_tests;
 mod compact;
 mod compose;
+#[cfg(test)]
+mod core_tests;
+mod cores;
 pub(crate) mod escape;
 #[cfg(test)]
 pub(crate) mod hostile;
 pub(crate) mod item;
+pub(crate) mod label;
 mod list;
 mod notebook;
 mod section;
@@ -32,6 +36,7 @@ use std::sync::Arc;
 use corkboard_core::board::{Nudge, TaskId};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::cores::Knowledge;
 pub(crate) use self::shares::LEAST_BUDGET;
 pub use self::summary::{Summarizer, SummaryReport};
 use crate::corkboard::check_tier;
@@ -149,6 +154,8 @@ pub enum SectionName {
     Notes,
     /// What a model says about entries and notes that are not shown.
     Summary,
+    /// What memory cores know: what the board drew, what fits the task, and the agent's own long-term memory.
+    Cores,
     /// Where the task stands, as the notebooks keep it.
     Progress,
     /// The decisions that hold and concern the task, in their order.
@@ -182,6 +189,7 @@ impl fmt::Display for SectionName {
             Self::Entries => "entries",
             Self::Notes => "notes",
             Self::Summary => "summary",
+            Self::Cores => "cores",
             Self::Progress => "progress",
             Self::Decisions => "decisions",
             Self::Discoveries => "discoveries",
@@ -254,17 +262,24 @@ pub enum Why {
     NoRoom,
     /// It is shown in another section.
     AlreadyShown,
-    /// Another one says the same, and names it.
+    /// Another one says the same.
     Merged,
+    /// It could not be read: its log is damaged, or newer than this program.
+    Unreadable,
 }
 
 /// What a board tells whoever works on a task, within a budget of tokens.
-pub(crate) fn for_task(view: &BoardView, task: TaskId, told: &[Arc<Nudge>], budget: u64) -> Result<Composition> {
+pub(crate) fn for_task(
+    view: &BoardView,
+    task: TaskId,
+    (told, knowledge): (&[Arc<Nudge>], &Knowledge),
+    budget: u64,
+) -> Result<Composition> {
     if budget < LEAST_BUDGET {
         return Err(Error::ContextBudget { budget, least: LEAST_BUDGET });
     }
     view.task(task)?;
-    let lines = board::BoardLines::of(view.state(), Some(task)).telling(told);
+    let lines = board::BoardLines::of(view.state(), Some(task)).telling(told).knowing(knowledge);
     let compose::Composed { text, tokens, sections, .. } = task::compose(&lines, budget);
     Ok(Composition { text, tokens, budget, rev: view.rev(), board_rev: Some(view.rev()), sections, summary: None })
 }
@@ -325,10 +340,16 @@ impl ContextWindow {
             (None, Some(_)) => return Err(Refusal::Blank { what: "board" }.into()),
             (None, None) => None,
         };
+        let mut knowledge = match (&on, &view) {
+            (Some(board), Some(view)) => board.knowledge(view, request.task).await?,
+            _ => Knowledge::default(),
+        };
+        knowledge.extend(sources::long_term(&self.memory).await?);
         let (current, now) = self.memory.current().await?;
         let mut material = sources::remembered(&current.state, now);
         let told = on.as_ref().zip(view.as_ref()).map_or_else(Vec::new, |(board, view)| board.told(view));
-        material.board = view.as_ref().map(|view| board::BoardLines::of(view.state(), request.task).telling(&told));
+        let lines = view.as_ref().map(|view| board::BoardLines::of(view.state(), request.task).telling(&told));
+        material.board = Some(lines.unwrap_or_default().knowing(&knowledge));
         material.hits = &hits;
         sources::add_scratchpad(&mut material, &pad);
         let (composed, summary) = match request.strategy {

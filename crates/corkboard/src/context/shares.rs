@@ -6,15 +6,16 @@
 use super::SectionName;
 
 /// No budget is smaller: below this, nothing would be left beside the frame.
-pub(crate) const LEAST_BUDGET: u64 = 64;
+pub(crate) const LEAST_BUDGET: u64 = 128;
 
-/// Percent of the budget for all that seldom changes: handoff, notebooks, entries, notes. The tail has the rest for certain, and what
+/// Percent of the budget for all that seldom changes: handoff, notebooks, entries, notes, cores. The tail has the rest for certain, and what
 /// the stable part does not use.
 const STABLE: u64 = 75;
 /// Percent of the budget for what concerns a task, where one is named. It is taken from the stable part.
 const TASK: u64 = 25;
-/// Notes are given room in steps of this many percent, so that one more note seldom moves the end of the entries.
-const NOTES_STEP: u64 = 5;
+/// Notes and what cores say are given room in steps of this many percent, so that one more of them seldom moves the end of the
+/// entries.
+const STEP: u64 = 5;
 /// An entry, a note or a hit may have this much of the budget. It keeps one long text from filling a section.
 const ITEM: u64 = 10;
 /// An item's share of a small budget would be too small for any.
@@ -61,9 +62,10 @@ impl Shares {
         self.percent(match name {
             SectionName::Goal => 12,
             SectionName::Constraints => 20,
-            SectionName::Decisions => 40,
-            SectionName::Discoveries => 52,
-            SectionName::Results => 67,
+            SectionName::Cores => 32,
+            SectionName::Decisions => 46,
+            SectionName::Discoveries => 56,
+            SectionName::Results => 68,
             SectionName::Artifacts => 75,
             _ => 100,
         })
@@ -75,8 +77,13 @@ impl Shares {
 
     /// Room for notes that need so much, in whole steps.
     pub(super) fn kept_for_notes(&self, needed: u64) -> u64 {
-        let step = self.percent(NOTES_STEP).max(1);
-        needed.div_ceil(step).saturating_mul(step).min(self.section(SectionName::Notes).kept)
+        self.in_steps(needed).min(self.section(SectionName::Notes).kept)
+    }
+
+    /// Room for so much, in whole steps.
+    pub(super) fn in_steps(&self, needed: u64) -> u64 {
+        let step = self.percent(STEP).max(1);
+        needed.div_ceil(step).saturating_mul(step)
     }
 
     pub(super) fn section(&self, name: SectionName) -> Share {
@@ -92,6 +99,8 @@ impl Shares {
             SectionName::Notes => (20, self.stable),
             // A few lines for all that is left out.
             SectionName::Summary => (10, 10),
+            // A dozen entries of a line or two.
+            SectionName::Cores => (0, 15),
             // A few bullets.
             SectionName::Progress => (5, 10),
             // The task's jotting.

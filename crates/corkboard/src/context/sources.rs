@@ -1,35 +1,41 @@
 //! What goes into a window, from where it is kept.
 
-use corkboard_core::ScopeId;
 use corkboard_core::agent::AgentState;
+use corkboard_core::{Entry, ScopeId};
 use jiff::Timestamp;
 
 use super::compose::{Found, Hit, Material};
 use super::item::Body;
 use super::list::{EntryLine, NoteLine};
 use super::notebook::{self, NotebookLines};
+use crate::context::Knowledge;
+use crate::knowledge::if_readable;
 use crate::memory::{FoundItem, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
 use crate::{AgentMemory, Result, scratchpad};
 
 /// How many of a query's hits are looked at. What is further down fits too badly to be told unasked.
 const HITS: usize = 20;
+/// How many entries of long-term memory are shown unasked.
+const KNOWN: usize = 12;
 
 /// What an agent's root scope has to show. No section repeats the two entries that have sections of their own.
 pub(super) fn remembered(state: &AgentState, now: Timestamp) -> Material<'_> {
     let Some(root) = state.scope(ScopeId::ROOT) else { return Material::default() };
-    let entry = |key| root.get(key, now).map(|entry| Body::Value(&entry.value));
+    let entry = |key| root.get(key, now).map(|entry| body(entry));
     let others =
         root.live_entries(now).filter(|(key, _)| !matches!(key.as_str(), SESSION_HANDOFF_KEY | SCRATCHPAD_KEY));
     Material {
         handoff: entry(SESSION_HANDOFF_KEY),
         scratchpad: entry(SCRATCHPAD_KEY),
-        entries: others
-            .map(|(key, entry)| EntryLine::new(key.as_str(), Body::Value(&entry.value), entry.importance))
-            .collect(),
+        entries: others.map(|(key, entry)| EntryLine::new(key.as_str(), body(entry), entry.importance)).collect(),
         notebooks: NotebookLines::of(state.notebooks()),
         notes: root.notes.values().map(|note| NoteLine::new(note.id.0, &note.text)).collect(),
         ..Material::default()
     }
+}
+
+fn body(entry: &Entry) -> Body<'_> {
+    Body::kept(&entry.value, entry.trust())
 }
 
 /// Adds a conversation's scratchpad.
@@ -40,8 +46,42 @@ pub(super) fn add_scratchpad<'a>(material: &mut Material<'a>, pad: &'a scratchpa
     material.conversation_notes = numbered.map(|(number, text)| NoteLine::new(number, text)).collect();
 }
 
-/// What a query finds, the best first.
+/// The most important of an agent's long-term memory, if its tier has any.
+pub(super) async fn long_term(memory: &AgentMemory) -> Result<Knowledge> {
+    let Some(core) = memory.long_term_if_any()? else { return Ok(Knowledge::default()) };
+    let mut knowledge = Knowledge { order: vec![core.id().as_str().to_owned()], ..Knowledge::default() };
+    match if_readable(&core, core.most_important(KNOWN).await)? {
+        Some(entries) => knowledge.add(entries),
+        None => knowledge.unreadable.push(core.id().as_str().to_owned()),
+    }
+    Ok(knowledge)
+}
+
+/// What a query finds, the best first: in working memory and in long-term memory, by turns, for their scores do not compare.
 pub(super) async fn hits(memory: &AgentMemory, query: &str) -> Result<Vec<Hit>> {
+    let mut known = known_hits(memory, query).await?.into_iter();
+    let mut hits = Vec::new();
+    for hit in working_hits(memory, query).await? {
+        hits.push(hit);
+        hits.extend(known.next());
+    }
+    hits.extend(known);
+    Ok(hits)
+}
+
+async fn known_hits(memory: &AgentMemory, query: &str) -> Result<Vec<Hit>> {
+    let Some(core) = memory.long_term_if_any()? else { return Ok(Vec::new()) };
+    let hits = if_readable(&core, core.search(query).limit(HITS).await)?.unwrap_or_default();
+    let hit = |hit: crate::CoreHit| Hit {
+        what: Found::Core(core.id().as_str().to_owned(), hit.id),
+        scope: None,
+        snippet: hit.snippet,
+        trust: hit.trust,
+    };
+    Ok(hits.into_iter().map(hit).collect())
+}
+
+async fn working_hits(memory: &AgentMemory, query: &str) -> Result<Vec<Hit>> {
     let hits = memory.search(query).limit(HITS).await?;
     let hit = |hit: crate::SearchHit| Hit {
         what: match hit.item {
@@ -51,6 +91,7 @@ pub(super) async fn hits(memory: &AgentMemory, query: &str) -> Result<Vec<Hit>> 
         },
         scope: hit.scope.map(|scope| scope.name.to_string()),
         snippet: hit.snippet,
+        trust: hit.trust,
     };
     Ok(hits.into_iter().map(hit).collect())
 }

@@ -109,6 +109,9 @@ pub(super) async fn compose(
     }
     let wanted = Material { summary: Summary::Wanted, ..material.clone() };
     let hidden = compose::compose(wanted, budget, Strategy::Summarize).hidden;
+    if hidden.is_empty() {
+        return (compact, None);
+    }
     let (told, text) = tell(&hidden);
     let report =
         |failed| Some(SummaryReport { items: hidden.len() as u64, untold: (hidden.len() - told) as u64, failed });

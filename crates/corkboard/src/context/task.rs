@@ -1,12 +1,13 @@
 //! The sections of a board: its goal and constraints, and what concerns a task.
 
-use super::SectionName;
+use std::collections::HashSet;
+
 use super::board::{BoardLine, BoardLines, TaskLines};
 use super::compose::{Composed, PREAMBLE, assemble};
 use super::item::{self, Body, Rendered};
 use super::section::Section;
 use super::shares::Shares;
-use super::tokens;
+use super::{SectionName, cores, tokens};
 
 /// A board's goal and constraints, and what concerns a task, within a budget. Nothing here waits, reads a clock or draws a
 /// number.
@@ -18,7 +19,10 @@ pub(super) fn compose(lines: &BoardLines<'_>, budget: u64) -> Composed {
     let room = shares.reach(SectionName::Constraints).saturating_sub(used);
     let constraints = list(SectionName::Constraints, &lines.constraints, room, shares.item());
     used += constraints.tokens();
-    let mut sections = vec![goal, constraints];
+    let room = shares.reach(SectionName::Cores).saturating_sub(used);
+    let cores = cores::section(&lines.cores, room, shares.item(), &mut HashSet::new());
+    used += cores.tokens();
+    let mut sections = vec![goal, constraints, cores];
     if let Some(task) = &lines.task {
         sections.extend(task_sections(task, &lines.nudges, &shares, used, shares.item()));
     }
@@ -67,6 +71,17 @@ pub(super) fn task_sections(
 /// As many lines as fit, the best first taken, shown in the order of their numbers; then how many there are, if that is not
 /// all.
 pub(super) fn list(name: SectionName, lines: &[BoardLine<'_>], room: u64, most: u64) -> Section {
+    list_noting(name, lines, room, most, |_, _| {})
+}
+
+/// The same; `shown` is told of every line that is shown.
+pub(super) fn list_noting<'a>(
+    name: SectionName,
+    lines: &[BoardLine<'a>],
+    room: u64,
+    most: u64,
+    mut shown: impl FnMut(BoardLine<'a>, &Rendered),
+) -> Section {
     let mut section = Section::new(name, room);
     let (mut taken, mut tokens) = (Vec::new(), 0);
     for line in lines {
@@ -91,6 +106,7 @@ pub(super) fn list(name: SectionName, lines: &[BoardLine<'_>], room: u64, most: 
     let rest = lines.get(taken.len()..).unwrap_or_default();
     taken.sort_by_key(|(line, _)| line.number());
     for (line, rendered) in taken {
+        shown(line, &rendered);
         section.push(line, Some(rendered), 0);
     }
     section.leave_out_rest(rest.len(), rest.iter());

@@ -99,7 +99,7 @@ impl<S: Space> Engine<S> {
                 expected: state.head,
                 records: draft.take_records(state.head)?,
                 next_due: draft.state.state.next_due(),
-                summary: summary(&draft.state.state),
+                summary: summary(&draft.state),
             };
             if !self.options.save.is_on_change() {
                 slot.unflushed.lock().push(append);
@@ -322,7 +322,7 @@ fn again(error: &Error) -> Error {
     }
 }
 
-fn summary<S: Space>(state: &S) -> Vec<u8> {
-    let summary = state.summary().into_bytes();
+fn summary<S: Space>(current: &Revisioned<S>) -> Vec<u8> {
+    let summary = current.state.summary(current.last_at).into_bytes();
     if summary.len() <= Append::SUMMARY_BYTES { summary } else { b"{}".to_vec() }
 }

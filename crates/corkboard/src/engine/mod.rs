@@ -306,23 +306,32 @@ impl<S: Space> Engine<S> {
 
     /// Deletes a space and everything in it. Returns whether there was something to delete.
     pub(crate) async fn delete(self: &Arc<Self>, slot: &Arc<Slot<S>>) -> Result<bool> {
+        self.delete_if(slot, |_| true).await
+    }
+
+    /// Deletes a space as it is at that head. If it is at another by now, nothing happens.
+    pub(crate) async fn delete_at(self: &Arc<Self>, slot: &Arc<Slot<S>>, head: Head) -> Result<bool> {
+        self.delete_if(slot, |found| found == head).await
+    }
+
+    async fn delete_if(self: &Arc<Self>, slot: &Arc<Slot<S>>, is_meant: impl Fn(Head) -> bool) -> Result<bool> {
         if self.is_closed() {
             return Err(Error::Closed);
         }
         // What this process writes comes before or after, not in between.
         let alone = self.lead_alone(slot).await;
-        let deleted = self.try_delete(slot).await;
+        let deleted = self.try_delete(slot, is_meant).await;
         alone.hand_over(self, slot);
         deleted
     }
 
-    async fn try_delete(&self, slot: &Slot<S>) -> Result<bool> {
+    async fn try_delete(&self, slot: &Slot<S>, is_meant: impl Fn(Head) -> bool) -> Result<bool> {
         self.flush_slot(slot, slot.flushing.lock().await).await?;
         // A load that began before must not publish after.
         let _no_load = slot.loading.lock().await;
         loop {
             let loaded = self.store.load(&slot.id).await?;
-            if loaded.head == loaded.born {
+            if loaded.head == loaded.born || !is_meant(loaded.head) {
                 return Ok(false);
             }
             let tombstone = ids::commit();

@@ -1,5 +1,6 @@
 //! Memory cores: long-term knowledge that outlives boards and conversations, shared by name or an agent's own.
 
+mod best;
 mod create;
 mod entries;
 mod observer;
@@ -18,6 +19,7 @@ use serde::Serialize;
 use crate::engine::{Answer, Asked, Engine, Slot, Watch};
 use crate::{Error, Result};
 
+pub(crate) use best::{Known, best, if_readable};
 pub use create::CoreSummary;
 pub use entries::{CoreEntries, CorePage, Show};
 pub(crate) use observer::CoreObserver;

@@ -284,9 +284,9 @@ impl AgentMemory {
 
     /// A board of the same store, in the name of this handle's actor.
     pub(crate) fn board(&self, board_id: &str) -> Result<Board> {
-        let AgentRuntime { engine, boards, corkboard, .. } = &*self.runtime;
+        let AgentRuntime { engine, boards, cores, corkboard, .. } = &*self.runtime;
         let id = BoardId::new(board_id, &engine.options.limits)?;
-        Ok(Board::new(id, self.actor.clone(), boards.clone(), corkboard.clone()))
+        Ok(Board::new(id, self.actor.clone(), boards.clone(), cores.clone(), corkboard.clone()))
     }
 
     /// What a handle to a part of the memory needs.

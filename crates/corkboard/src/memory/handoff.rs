@@ -1,5 +1,6 @@
 //! Two ordinary entries with a meaning of their own: the handoff to the next session, and the jotting of the task at hand.
 
+use super::place::TextWrite;
 use super::write::Written;
 use super::{AgentMemory, WorkingMemory};
 use crate::Result;
@@ -27,6 +28,11 @@ impl AgentMemory {
 impl WorkingMemory {
     /// Stores a text; what is known about the entry stays.
     pub(crate) async fn write_text(&self, key: &str, text: String) -> Result<Written> {
-        self.place.replace_text(key, text).await
+        self.place.write_text(key, text, TextWrite::default()).await
+    }
+
+    /// The same, alone or as another line, and with whether it came from outside.
+    pub(crate) async fn write_text_as(&self, key: &str, text: String, how: TextWrite) -> Result<Written> {
+        self.place.write_text(key, text, how).await
     }
 }

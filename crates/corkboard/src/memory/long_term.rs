@@ -43,7 +43,7 @@ impl AgentMemory {
     }
 
     /// Long-term memory, where the tier has it.
-    pub(super) fn long_term_if_any(&self) -> Result<Option<LongTermMemory>> {
+    pub(crate) fn long_term_if_any(&self) -> Result<Option<LongTermMemory>> {
         match self.long_term() {
             Ok(long_term) => Ok(Some(long_term)),
             Err(Error::LicenseRestriction { .. }) => Ok(None),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Separator};
+use corkboard_core::knowledge::Trust;
 use corkboard_core::{
     Actor, Content, ConversationId, Entry, EntryMetadata, Key, Limits, Note, NoteId, Refusal, Request, ScopeId,
     ScopeName, ScopeState,
@@ -180,19 +181,31 @@ impl Place {
         value.ok_or_else(|| unexpected(AgentReply::Done))
     }
 
-    /// Stores a text; what is known about the entry stays.
-    pub(super) async fn replace_text(&self, key: &str, text: String) -> Result<Written> {
+    /// Stores a text, alone or as another line of what is there; what is known about the entry stays, but for whether it came
+    /// from outside, where that is said.
+    pub(super) async fn write_text(&self, key: &str, text: String, how: TextWrite) -> Result<Written> {
         let _timed = self.time_set();
-        let value = content_of(key, &text)?;
         let (key, scope) = (Key::new(key, self.limits())?, self.scope_id());
         let make = move |state: &AgentState, now: Timestamp| {
             let found = state.scope(scope).ok_or(Refusal::ScopeGone { scope })?.get(key.as_str(), now);
+            let mut metadata = found.map_or_else(EntryMetadata::default, |entry| kept_metadata(entry));
+            if let Some(is_outside) = how.outside {
+                metadata.trust = is_outside.then_some(Trust::Outside);
+            }
+            let before = match found.filter(|_| how.appends) {
+                Some(entry) => Some(parse::<String>(&key, entry)?).filter(|text| !text.is_empty()),
+                None => None,
+            };
+            let value = match before {
+                Some(before) => content_of(key.as_str(), &[before.as_str(), &text].join("\n"))?,
+                None => content_of(key.as_str(), &text)?,
+            };
             Ok(Request::new(AgentCommand::Set {
                 scope,
                 key: key.clone(),
-                value: value.clone(),
+                value,
                 type_name: "text".into(),
-                metadata: Box::new(found.map_or_else(EntryMetadata::default, |entry| kept_metadata(entry))),
+                metadata: Box::new(metadata),
                 if_version: None,
             }))
         };
@@ -430,6 +443,15 @@ fn wrong_type<T>(key: &str, error: &serde_json::Error) -> Error {
     Error::Deserialize { key: key.into(), expected: std::any::type_name::<T>(), message: error.to_string() }
 }
 
+/// How a text is written.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TextWrite {
+    /// Whether it becomes another line of what is there.
+    pub(crate) appends: bool,
+    /// Whether it came from outside, where that is said.
+    pub(crate) outside: Option<bool>,
+}
+
 /// An update changes the value; what is known about it stays.
 pub(crate) fn kept_metadata(entry: &Entry) -> EntryMetadata {
     EntryMetadata {
@@ -439,6 +461,7 @@ pub(crate) fn kept_metadata(entry: &Entry) -> EntryMetadata {
         expires_at: entry.expires_at,
         custom: entry.custom.as_deref().cloned(),
         session: entry.session.as_deref().map(str::to_owned),
+        trust: entry.trust_of_changed(),
         ..EntryMetadata::default()
     }
 }

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use corkboard_core::agent::AgentState;
+use corkboard_core::knowledge::Trust;
 use corkboard_core::notebook::ItemId;
 use corkboard_core::{
     Entry, EntryMetadata, Key, Note, NoteId, NotebookName, Revisioned, ScopeId, ScopeName, ScopeState,
@@ -76,6 +77,8 @@ pub struct SearchHit {
     pub author: Arc<str>,
     /// When it was written or said.
     pub timestamp: Timestamp,
+    /// How far it may be trusted.
+    pub trust: Trust,
 }
 
 impl SearchHit {
@@ -235,24 +238,24 @@ fn hit(state: &AgentState, document: MemoryDocument, score: f32, query: &Query) 
             let snippet = snippet(&part.text, query, Search::SNIPPET);
             let item = FoundItem::Notebook { notebook: name.clone(), item: *item };
             let (author, timestamp) = (part.author, part.written);
-            return Some(SearchHit { item, scope: None, score, snippet, author, timestamp });
+            return Some(SearchHit { item, scope: None, score, snippet, author, timestamp, trust: Trust::Agent });
         }
     };
     let found = state.scope(*id)?;
     let scope = (!id.is_root()).then(|| FoundScope { id: *id, name: found.name.clone() });
-    let (item, text, author, timestamp) = match document {
+    let (item, text, author, timestamp, trust) = match document {
         MemoryDocument::Entry(_, key) => {
             let entry = found.entries.get(&key)?;
             let (version, importance, tags) = (entry.version, entry.importance, entry.tags.clone());
             let item = FoundItem::Entry { key, version, importance, tags };
-            (item, text_of(&entry.value), &entry.author, entry.timestamp)
+            (item, text_of(&entry.value), &entry.author, entry.timestamp, entry.trust())
         }
         MemoryDocument::Note(_, id) => {
             let note = found.notes.get(&id)?;
-            (FoundItem::Note { note: id }, (*note.text).into(), &note.author, note.timestamp)
+            (FoundItem::Note { note: id }, (*note.text).into(), &note.author, note.timestamp, Trust::Agent)
         }
         MemoryDocument::Notebook(..) => return None,
     };
     let snippet = snippet(&text, query, Search::SNIPPET);
-    Some(SearchHit { item, scope, score, snippet, author: author.clone(), timestamp })
+    Some(SearchHit { item, scope, score, snippet, author: author.clone(), timestamp, trust })
 }

@@ -221,6 +221,13 @@ impl<Id: Ord + Clone> Index<Id> {
         top.into_sorted().into_iter().map(|ranked| (ranked.document.id.clone(), ranked.score)).collect()
     }
 
+    /// What a document of average length would score that has each of the query's terms once. A score divided by it compares
+    /// with scores of other indexes: it tells how much of the query is there.
+    pub(crate) fn whole(&self, query: &Query) -> f32 {
+        let nowhere = Term::default();
+        query.terms().iter().map(|term| self.idf(self.term(term).unwrap_or(&nowhere))).sum()
+    }
+
     fn term(&self, text: &str) -> Option<&Term> {
         self.numbers.get(text).and_then(|number| self.terms.get(*number as usize))
     }

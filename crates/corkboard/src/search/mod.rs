@@ -18,6 +18,7 @@ pub(crate) use document::{Change, Document, Searchable};
 pub(crate) use index::Index;
 pub(crate) use snippet::snippet;
 pub(crate) use text::text_of;
+pub(crate) use top::Top;
 pub(crate) use words::Query;
 
 /// A query that somebody typed, unless it is too long or says nothing.

@@ -4,23 +4,23 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Keeps the greatest of what it is offered.
-pub(super) struct Top<T> {
+pub(crate) struct Top<T> {
     limit: usize,
     /// The least of those kept is on top.
     kept: BinaryHeap<Reverse<T>>,
 }
 
 impl<T: Ord> Top<T> {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self { limit, kept: BinaryHeap::with_capacity(limit.min(64) + 1) }
     }
 
     /// Whether it would be kept.
-    pub(super) fn takes(&self, candidate: &T) -> bool {
+    pub(crate) fn takes(&self, candidate: &T) -> bool {
         self.kept.len() < self.limit || self.kept.peek().is_some_and(|Reverse(least)| candidate > least)
     }
 
-    pub(super) fn offer(&mut self, candidate: T) {
+    pub(crate) fn offer(&mut self, candidate: T) {
         if self.limit > 0 && self.takes(&candidate) {
             self.kept.push(Reverse(candidate));
             if self.kept.len() > self.limit {
@@ -30,7 +30,7 @@ impl<T: Ord> Top<T> {
     }
 
     /// What was kept, the greatest first.
-    pub(super) fn into_sorted(self) -> Vec<T> {
+    pub(crate) fn into_sorted(self) -> Vec<T> {
         self.kept.into_sorted_vec().into_iter().map(|Reverse(kept)| kept).collect()
     }
 }

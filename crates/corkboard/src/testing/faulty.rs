@@ -66,6 +66,8 @@ pub struct FaultyStore {
     dice: Mutex<fastrand::Rng>,
     /// What the next appends and imports meet, before the dice decide again.
     script: Mutex<VecDeque<Fault>>,
+    /// How many more calls get through, if not all.
+    calls_left: Mutex<Option<u64>>,
     /// Appends that are still to land.
     late: Mutex<Vec<tokio::task::JoinHandle<()>>>,
 }
@@ -74,7 +76,8 @@ impl FaultyStore {
     /// Injects faults by a plan.
     pub fn new(inner: Arc<dyn Store>, plan: FaultPlan) -> Self {
         let dice = Mutex::new(fastrand::Rng::with_seed(plan.seed));
-        Self { inner, plan: Mutex::new(plan), dice, script: Mutex::default(), late: Mutex::default() }
+        let (script, calls_left, late) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { inner, plan: Mutex::new(plan), dice, script, calls_left, late }
     }
 
     /// Waits until everything has landed that is still on its way.
@@ -88,6 +91,11 @@ impl FaultyStore {
     /// What the next appends and imports meet, one after the other.
     pub fn next_appends(&self, faults: impl IntoIterator<Item = Fault>) {
         self.script.lock().extend(faults);
+    }
+
+    /// Lets so many calls through; then every call fails, as if the process had ended there.
+    pub fn end_after(&self, calls: u64) {
+        *self.calls_left.lock() = Some(calls);
     }
 
     /// Leaves the next appends to the plan again.
@@ -108,11 +116,12 @@ impl FaultyStore {
 
     /// What the next append meets: as scripted, or as the dice decide.
     async fn next_fault(&self) -> Result<Option<Fault>, StoreError> {
+        self.spend_call()?;
         let scripted = self.script.lock().pop_front();
         if scripted.is_some() {
             return Ok(scripted);
         }
-        self.pass().await?;
+        self.roll().await?;
         Ok(if self.happens(|plan| plan.cut_before) {
             Some(Fault::CutBefore)
         } else if self.happens(|plan| plan.land_later) {
@@ -158,6 +167,20 @@ impl FaultyStore {
     }
 
     async fn pass(&self) -> Result<(), StoreError> {
+        self.spend_call()?;
+        self.roll().await
+    }
+
+    fn spend_call(&self) -> Result<(), StoreError> {
+        match &mut *self.calls_left.lock() {
+            Some(0) => return Err(StoreError::Unavailable("injected: it has ended".into())),
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        Ok(())
+    }
+
+    async fn roll(&self) -> Result<(), StoreError> {
         self.dawdle().await;
         if self.happens(|plan| plan.refuse) {
             return Err(StoreError::Unavailable("injected".into()));

@@ -23,7 +23,8 @@ fn advice(refusal: &Refusal, context: &ToolContext) -> Option<String> {
     let own = context.actor.as_ref().map_or(context.agent.as_str(), |actor| actor.principal.as_str());
     Some(match refusal {
         Refusal::NoBoard => "Check the board's id, or make one by create_board".into(),
-        Refusal::BoardEnded { .. } => "Stop: there is nothing more to do on it".into(),
+        Refusal::BoardEnded { .. } | Refusal::BoardPurged => "Stop: there is nothing more to do on it".into(),
+        Refusal::NotOnBoard { what: "learning", .. } => "Use the id of a learning as extract_learnings shows it".into(),
         Refusal::NotOnBoard { what, .. } => format!("Use the id of a {what} as board_status and board_context show it"),
         Refusal::TaskMove { task, from, .. } => match from {
             TaskStatus::Pending | TaskStatus::Assigned => {
@@ -56,6 +57,12 @@ fn advice(refusal: &Refusal, context: &ToolContext) -> Option<String> {
         Refusal::Paused { .. } => "Wait: a person paused the board. Finish what you have, begin nothing".into(),
         Refusal::NotForYou { .. } => "Acknowledge only what check_nudges shows you".into(),
         Refusal::Superseded { by, .. } => format!("Look at {by}, which holds now"),
+        Refusal::LearningRefused { .. } => "Leave it: what was refused stays so".into(),
+        Refusal::LearningPromoted { .. } => "Leave it where it is".into(),
+        Refusal::OwnLearning { .. } => "Leave it to a person or to another agent".into(),
+        Refusal::PromotionOpen { .. } | Refusal::PromotionOver { .. } => {
+            "Call extract_learnings to see what became of it".into()
+        }
         Refusal::AlreadyChosen { .. } => "Go on with that branch".into(),
         _ => return None,
     })

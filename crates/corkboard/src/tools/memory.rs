@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::definition::{TypedTool, tool};
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
-use crate::context::escaped_line;
+use crate::context::{escaped_line, label};
+use crate::memory::TextWrite;
 use crate::{FoundItem, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit};
 
 tool!(
@@ -45,6 +46,8 @@ pub(super) struct MemoryWrite {
     content: String,
     /// replace if left out.
     mode: Option<WriteMode>,
+    /// It came from a web page, a tool or a stranger.
+    outside: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
@@ -109,11 +112,16 @@ impl TypedTool for MemorySearchTool {
                 .as_ref()
                 .map(|scope| format!(" in scope {}", escaped_line(scope.name.as_str())))
                 .unwrap_or_default();
-            format!("{}. {what}{scope} (score {:.2}): {}", place + 1, hit.score, escaped_line(&hit.snippet))
+            let (mark, snippet) = (hit.trust.mark(), escaped_line(&hit.snippet));
+            format!("{}. {what}{scope} (score {:.2}): {mark}{snippet}", place + 1, hit.score)
         };
+        let warning = label::warning(hits.iter().map(|hit| hit.trust));
         let text = match hits.is_empty() {
             true => "Nothing found.".into(),
-            false => hits.iter().enumerate().map(line).collect::<Vec<_>>().join("\n"),
+            false => {
+                let lines = hits.iter().enumerate().map(line);
+                lines.chain(warning.map(str::to_owned)).collect::<Vec<_>>().join("\n")
+            }
         };
         Ok(ToolOutput::new(text, json!({"hits": hits})))
     }
@@ -131,12 +139,17 @@ impl TypedTool for MemoryWriteTool {
     }
 
     async fn run(&self, input: MemoryWrite, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let MemoryWrite { key, content, mode } = input;
+        let MemoryWrite { key, content, mode, outside } = input;
         let memory = context.memory(&self.corkboard)?.working();
         let (written, verb) = match mode.unwrap_or_default() {
             WriteMode::Replace => {
-                let written = memory.write_text(&key, content).await?;
+                let written = memory.write_text_as(&key, content, TextWrite { appends: false, outside }).await?;
                 (written, if written.is_update { "Replaced" } else { "Stored" })
+            }
+            // Of a text of which a line came from outside, all is held to have.
+            WriteMode::Append if outside == Some(true) => {
+                let written = memory.write_text_as(&key, content, TextWrite { appends: true, outside }).await?;
+                (written, if written.is_update { "Appended to" } else { "Stored" })
             }
             WriteMode::Append => {
                 let written = memory.append(&key, &content).on_new_line().await?;
@@ -192,10 +205,12 @@ impl TypedTool for ScratchNoteTool {
             ScratchMode::Clear => (memory.write_text(SCRATCHPAD_KEY, String::new()).await?, "Cleared the scratchpad."),
             ScratchMode::Read => {
                 let entry = memory.get_entry(SCRATCHPAD_KEY).await?;
+                let trust = entry.as_ref().map(|entry| entry.trust()).unwrap_or_default();
                 let text = entry
                     .map(|entry| entry.value.as_text().unwrap_or_else(|| entry.value.as_json().into()).into_owned());
                 let text = text.filter(|text| !text.is_empty());
-                let data = json!({"content": text});
+                let data = json!({"content": text, "trust": trust});
+                let text = text.map(|text| label::marked(&text, trust));
                 return Ok(ToolOutput::new(text.unwrap_or_else(|| "The scratchpad is empty.".into()), data));
             }
         };

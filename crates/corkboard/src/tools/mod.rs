@@ -5,6 +5,7 @@ mod board;
 mod definition;
 mod error;
 mod files;
+mod learnings;
 mod memory;
 mod notebook;
 mod nudges;
@@ -29,6 +30,7 @@ use serde_json::Value;
 pub use definition::{ToolDefinition, ToolEffect, ToolFormat};
 pub use error::ToolError;
 pub use files::{FileAnswer, FilesTool, MemoryCommand, MemoryFiles};
+pub use learnings::{ExtractLearningsTool, PromoteLearningTool};
 pub use memory::{MemorySearchTool, MemoryWriteTool, ScratchNoteTool, WriteSessionHandoffTool};
 pub use notebook::{ReadNotebookTool, UpdateNotebookTool};
 pub use nudges::CheckNudgesTool;
@@ -150,7 +152,7 @@ pub enum ToolSet {
     /// `record_decision`, `record_discovery`, `record_artifact`, `check_nudges`.
     Worker,
     /// For whoever runs a board: `create_board`, `add_tasks`, `assign_task`, `review_task`, `choose_branch`,
-    /// `board_status`.
+    /// `board_status`, `extract_learnings`, `promote_learning`.
     Orchestrator,
     /// Anthropic's memory tool: `memory`, files over the agent's entries.
     Anthropic,
@@ -204,6 +206,8 @@ impl ToolSet {
                 Arc::new(ReviewTaskTool::new(board)),
                 Arc::new(ChooseBranchTool::new(board)),
                 Arc::new(BoardStatusTool::new(board)),
+                Arc::new(ExtractLearningsTool::new(board)),
+                Arc::new(PromoteLearningTool::new(board)),
             ],
             Self::Anthropic => vec![Arc::new(FilesTool::new(board))],
         }

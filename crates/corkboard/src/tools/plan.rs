@@ -6,9 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::board::mentioned;
 use super::definition::{TypedTool, tool};
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
-use crate::context::escaped_line;
+use crate::context::{escaped_line, label};
+use crate::knowledge::Known;
 
 tool!(
     /// `create_board`: begins a set of tasks.
@@ -119,9 +121,22 @@ impl TypedTool for CreateBoardTool {
             ..NewBoard::default()
         };
         let actor = context.board_actor(Role::Orchestrator);
-        let board = self.corkboard.create_board(new).acting_as(actor).await?;
-        let text = format!("Made board {}. Name it in the calls that follow; add_tasks is next.", board.id());
-        Ok(ToolOutput::new(text, json!({"board": board.id()})))
+        let made = self.corkboard.create_board(new).acting_as(actor).report().await?;
+        let board = &made.board;
+        let mut text = format!("Made board {}. Name it in the calls that follow; add_tasks is next.", board.id());
+        let known = board.knowledge(&board.view().await?, None).await?.entries;
+        if !known.is_empty() {
+            text.push_str("\nIts memory cores know, and workers are told:");
+        }
+        for Known { core, entry } in &known {
+            let (core, author) = (escaped_line(core.as_str()), escaped_line(entry.author()));
+            let said = mentioned(&entry.content);
+            text.push_str(&format!("\n- {core} {} by {author}: {}{said}", entry.id, entry.trust().mark()));
+        }
+        if let Some(warning) = label::warning(known.iter().map(|known| known.entry.trust())) {
+            text.push_str(&format!("\n{warning}"));
+        }
+        Ok(ToolOutput::new(text, json!({"board": board.id(), "drawn": made.drawn})))
     }
 }
 

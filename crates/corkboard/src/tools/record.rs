@@ -2,6 +2,7 @@
 
 use corkboard_core::Role;
 use corkboard_core::board::{ArtifactType, DecisionId, DiscoveryType, NewArtifact, NewDecision, NewDiscovery, TaskId};
+use corkboard_core::knowledge::Trust;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -55,6 +56,8 @@ pub(super) struct RecordDiscovery {
     affects_tasks: Option<Vec<TaskId>>,
     /// The memory core that should keep it.
     promote_to_core: Option<String>,
+    /// It came from a web page, a tool or a stranger.
+    outside: Option<bool>,
 }
 
 /// [`DiscoveryType`], for its schema.
@@ -128,6 +131,7 @@ impl TypedTool for RecordDecisionTool {
             reversible: input.reversible,
             supersedes,
             needs_approval,
+            trust: None,
         };
         let id = board.record_decision(decision).await?;
         heard(&board).await?;
@@ -153,6 +157,7 @@ impl TypedTool for RecordDiscoveryTool {
             kind: input.kind.unwrap_or_default(),
             affects_tasks: input.affects_tasks.unwrap_or_default(),
             promote_to_core: input.promote_to_core,
+            trust: input.outside.unwrap_or_default().then_some(Trust::Outside),
         };
         let id = board.record_discovery(discovery).await?;
         heard(&board).await?;

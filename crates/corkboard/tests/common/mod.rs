@@ -160,6 +160,14 @@ pub(crate) fn names(scopes: &[ScopeInfo]) -> Vec<&str> {
     names
 }
 
+/// Makes the log of one space unreadable, in a store that nobody has open.
+pub(crate) fn damage(home: &Home, space: &str) {
+    let path = home.url().strip_prefix("sqlite:").unwrap();
+    let sql = "UPDATE log SET body = x'7b' WHERE space = (SELECT id FROM spaces WHERE name = ?1)";
+    let changed = rusqlite::Connection::open(path).unwrap().execute(sql, [space]).unwrap();
+    assert!(changed > 0, "{space} has no log");
+}
+
 /// The texts of notes.
 pub(crate) fn texts(notes: &[corkboard::Note]) -> Vec<&str> {
     notes.iter().map(|note| &*note.text).collect()

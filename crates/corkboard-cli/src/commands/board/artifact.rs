@@ -1,14 +1,17 @@
-//! `cork board artifact`.
+//! `cork board artifact`: what was made.
 
 use std::io::Read;
+use std::path::Path;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use corkboard::boards::{ArtifactId, ArtifactType, NewArtifact, TaskId};
 use corkboard::{LimitName, Limits, Refusal};
 use serde::Serialize;
 
-use crate::board::BoardConditions;
+use super::show::{artifacts, newest_artifacts};
+use crate::board::{BoardConditions, Moment};
 use crate::exit::Failure;
+use crate::knowledge::TrustName;
 use crate::session::Session;
 
 /// Record something that was made
@@ -16,14 +19,23 @@ use crate::session::Session;
 /// Prints its id. The same path again is the next version. Size and SHA-256 are recorded if the file lies below the
 /// current folder; the file itself stays where it is, unless --inline keeps it on the board.
 #[derive(Args)]
-#[command(after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
 Examples:
   cork board artifact src/schema.sql --type code --task T-1 --description 'tables users and sessions'
   cork board artifact notes.md --inline
-  cork board artifact https://example.org/build/17.tar --size 1048576")]
+  cork board artifact https://example.org/build/17.tar --size 1048576
+  cork board artifact list"
+)]
 pub(crate) struct Artifact {
+    #[command(subcommand)]
+    command: Option<Sub>,
+
     /// Where it lives
-    path: String,
+    #[arg(required = true)]
+    path: Option<String>,
 
     /// What kind of thing it is
     #[arg(long = "type", value_name = "TYPE", default_value = "file")]
@@ -49,8 +61,32 @@ pub(crate) struct Artifact {
     #[arg(long, value_name = "BYTES")]
     size: Option<u64>,
 
+    /// How far it may be trusted [default: own]
+    #[arg(long, value_name = "TRUST")]
+    trust: Option<TrustName>,
+
     #[command(flatten)]
     conditions: BoardConditions,
+}
+
+/// Words that are rather meant as a command than as the name of a file.
+const VERBS: [&str; 12] =
+    ["add", "create", "delete", "edit", "forget", "get", "ls", "record", "remove", "rm", "search", "show"];
+
+#[derive(Subcommand)]
+enum Sub {
+    List(List),
+}
+
+/// List what was made: the newest version of each path
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork board artifact list
+  cork board artifact list --json | jq -r '.[].path'")]
+struct List {
+    #[command(flatten)]
+    moment: Moment,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -81,25 +117,57 @@ impl From<TypeName> for ArtifactType {
 
 impl Artifact {
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        match (self.command, self.path) {
+            (Some(Sub::List(list)), _) => list.run(session).await,
+            (None, Some(path)) => Self { command: None, path: None, ..self }.record(path, session).await,
+            // Not reached: without a command the path is required.
+            (None, None) => Err(Failure::invalid("usage", "which path?")),
+        }
+    }
+
+    async fn record(self, path: String, session: &Session) -> Result<(), Failure> {
         #[derive(Serialize)]
         struct Answer {
             id: ArtifactId,
             version: u64,
         }
+        expect_path(&path)?;
         let board = self.conditions.open(session)?;
-        let content = self.inline.then(|| read(&self.path)).transpose()?;
+        let content = self.inline.then(|| read(&path)).transpose()?;
         let artifact = NewArtifact {
             kind: self.kind.into(),
-            path: self.path,
+            path,
             description: self.description.unwrap_or_default(),
             associated_task: self.task,
             checksum: self.checksum,
             size: self.size,
             content,
+            trust: self.trust.map(Into::into),
         };
         let (id, version) = board.record_artifact(artifact).in_folder(".").await?;
         session.output.answer(&Answer { id, version }, || id.to_string())
     }
+}
+
+impl List {
+    async fn run(self, session: &Session) -> Result<(), Failure> {
+        let view = self.moment.view(&session.open_board()?).await?;
+        let made: Vec<_> = newest_artifacts(view.state()).collect();
+        session.output.answer(&made, || {
+            artifacts(view.state())
+                .unwrap_or_else(|| "nothing was recorded yet; `cork board artifact PATH` does".into())
+        })
+    }
+}
+
+/// Refuses what was most likely meant as a command, unless there is such a file.
+fn expect_path(path: &str) -> Result<(), Failure> {
+    if !VERBS.contains(&path) || Path::new(path).exists() {
+        return Ok(());
+    }
+    let message = format!("there is no file {path:?}, and no command `cork board artifact {path}`");
+    Err(Failure::invalid("not_a_path", message)
+        .hint(format!("`cork board artifact list` shows what was recorded; a file of that name is ./{path}")))
 }
 
 /// The text of a file that may be kept on the board.

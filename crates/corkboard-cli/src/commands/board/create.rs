@@ -1,23 +1,26 @@
 //! `cork board create`.
 
 use clap::Args;
-use corkboard::boards::NewBoard;
+use corkboard::boards::{CoreRef, NewBoard, TaskId};
+use corkboard::{CreatedBoard, TaskPattern};
 use serde::Serialize;
 
-use crate::board::PolicyName;
+use crate::board::{PolicyName, ids, references};
 use crate::exit::Failure;
 use crate::input::{text_argument, text_or_stdin};
+use crate::output::one_line;
 use crate::session::Session;
 
 /// Make a board
 ///
-/// Prints its id, which begins with words of its name.
+/// Prints its id, which begins with words of its name. What it draws from its memory cores is told on stderr.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork board create 'Add login'
   cork board create 'Add login' --goal 'Users sign in with a password' --constraint 'no breaking changes'
   export CORK_BOARD=$(cork board create 'Add login')
+  cork board create 'Add login' --core house-rules --pattern best
   cork board create 'Nightly checks' --id nightly-checks --on-failure continue")]
 pub(crate) struct Create {
     /// What it is called
@@ -35,6 +38,10 @@ pub(crate) struct Create {
     /// A memory core that it draws on; may be given many times
     #[arg(long = "core", value_name = "NAME")]
     cores: Vec<String>,
+
+    /// Make its first tasks from a task pattern: best (of its cores), or CORE:ENTRY
+    #[arg(long, value_name = "PATTERN")]
+    pattern: Option<TaskPattern>,
 
     /// What becomes of the rest when a task fails, where the task does not say [default: skip_dependents]
     #[arg(long, value_name = "POLICY")]
@@ -55,11 +62,22 @@ impl Create {
         struct Answer<'a> {
             id: &'a str,
             name: &'a str,
+            drawn: &'a [CoreRef],
+            pattern: Option<&'a CoreRef>,
+            tasks: &'a [TaskId],
         }
-        let Self { name, goal, constraints, cores, on_failure, id, idempotency_key } = self;
+        let Self { name, goal, constraints, cores, pattern, on_failure, id, idempotency_key } = self;
+        let asked = pattern.is_some();
         let goal = goal.map(text_or_stdin).transpose()?.unwrap_or_else(|| name.clone());
         let on_failure = on_failure.map(Into::into).unwrap_or_default();
-        let new = NewBoard { name: name.clone(), goal, constraints, memory_core_refs: cores, on_failure };
+        let new = NewBoard {
+            name: name.clone(),
+            goal,
+            constraints,
+            memory_core_refs: cores,
+            on_failure,
+            ..NewBoard::default()
+        };
         let mut create = session.board.create_board(new);
         if let Some(id) = id {
             create = create.id(id);
@@ -67,8 +85,22 @@ impl Create {
         if let Some(key) = idempotency_key {
             create = create.idempotency_key(key);
         }
-        let board = create.await?;
+        if let Some(pattern) = pattern {
+            create = create.tasks_from_pattern(pattern);
+        }
+        let created = create.report().await?;
+        let CreatedBoard { board, drawn, pattern, tasks } = &created;
         let id = board.id().as_str();
-        session.output.answer(&Answer { id, name: &name }, || id.to_owned())
+        if !drawn.is_empty() {
+            session.output.aside(&format!("drawn from its cores: {}", references(drawn)));
+        }
+        match pattern {
+            Some(pattern) => {
+                session.output.aside(&format!("made from {}: {}", one_line(&pattern.to_string()), ids(tasks)));
+            }
+            None if asked => session.output.aside("no task pattern fits: there are no tasks yet"),
+            None => {}
+        }
+        session.output.answer(&Answer { id, name: &name, drawn, pattern: pattern.as_ref(), tasks }, || id.to_owned())
     }
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::board::BoardConditions;
 use crate::exit::Failure;
 use crate::input::text_argument;
+use crate::knowledge::TrustName;
 use crate::session::Session;
 
 /// Record a decision
@@ -51,6 +52,10 @@ pub(crate) struct Decide {
     #[arg(long, value_name = "DECISION")]
     supersedes: Option<DecisionId>,
 
+    /// How far it may be trusted [default: own]
+    #[arg(long, value_name = "TRUST")]
+    trust: Option<TrustName>,
+
     #[command(flatten)]
     conditions: BoardConditions,
 }
@@ -71,6 +76,7 @@ impl Decide {
             reversible: self.irreversible.then_some(false),
             supersedes: self.supersedes,
             needs_approval: self.needs_approval,
+            trust: self.trust.map(Into::into),
         };
         let id = board.record_decision(decision).await?;
         session.output.answer(&Answer { id }, || id.to_string())

@@ -6,42 +6,61 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::exit::Failure;
-use crate::output::{Room, age, now, one_line, table};
+use crate::output::{Room, age, count, day, now, one_line, table};
 use crate::session::Session;
 
 /// Boards read at a time.
 const PAGE: usize = 500;
 
 /// List the boards in the store
+///
+/// Those that are archived only with --all, or if they are asked for.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork board list
-  cork board list --status active
+  cork board list --status idle
+  cork board list --all
   cork board list --json")]
 pub(crate) struct List {
     /// Only those in this state
     #[arg(long, value_name = "STATUS")]
     status: Option<StatusName>,
+
+    /// The archived ones, too
+    #[arg(long, conflicts_with = "status")]
+    all: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum StatusName {
+    /// It is worked on
     Active,
+    /// Active, and nothing has happened on it for a week
+    Idle,
+    /// It was brought to its end
     Completed,
+    /// It was given up
     Cancelled,
+    /// It is kept to be read
     Archived,
 }
 
 impl StatusName {
-    fn as_str(self) -> &'static str {
+    fn is_of(self, board: &BoardSummary) -> bool {
+        let has = |status: &str| status_of(board) == status;
         match self {
-            Self::Active => "active",
-            Self::Completed => "completed",
-            Self::Cancelled => "cancelled",
-            Self::Archived => "archived",
+            Self::Active => has("active"),
+            Self::Idle => board.idle_since.is_some(),
+            Self::Completed => has("completed"),
+            Self::Cancelled => has("cancelled"),
+            Self::Archived => has("archived"),
         }
     }
+}
+
+fn status_of(board: &BoardSummary) -> &str {
+    board.summary.get("status").and_then(Value::as_str).unwrap_or_default()
 }
 
 impl List {
@@ -49,12 +68,18 @@ impl List {
         let mut boards = every_board(&session.board).await?;
         // A board that was never made leaves no more than its name.
         boards.retain(|board| board.summary.get("name").is_some());
-        if let Some(status) = self.status {
-            boards.retain(|board| board.summary.get("status").and_then(Value::as_str) == Some(status.as_str()));
+        let total = boards.len();
+        match self.status {
+            Some(status) => boards.retain(|board| status.is_of(board)),
+            None if self.all => {}
+            None => boards.retain(|board| status_of(board) != "archived"),
         }
+        let archived = if self.status.is_none() { (total - boards.len()) as u64 } else { 0 };
         session.output.answer(&boards, || match (boards.is_empty(), self.status) {
-            (false, _) => listing(&boards),
+            (false, _) if archived == 0 => listing(&boards),
+            (false, _) => format!("{}\n\n{}", listing(&boards), not_shown(archived)),
             (true, Some(_)) => "no such boards".into(),
+            (true, None) if archived > 0 => not_shown(archived),
             (true, None) => "there are no boards yet; `cork board create NAME` makes one".into(),
         })
     }
@@ -74,6 +99,11 @@ pub(crate) async fn every_board(corkboard: &Corkboard) -> Result<Vec<BoardSummar
     }
 }
 
+fn not_shown(archived: u64) -> String {
+    let them = if archived == 1 { "it" } else { "them" };
+    format!("not shown: {}; --all shows {them}, too", count(archived, "archived board", "archived boards"))
+}
+
 fn listing(boards: &[BoardSummary]) -> String {
     let now = now();
     let rows = boards.iter().map(|board| {
@@ -81,9 +111,10 @@ fn listing(boards: &[BoardSummary]) -> String {
         let text = |name: &str| summary.get(name).and_then(Value::as_str).unwrap_or_default();
         let number = |value: Option<&Value>| value.and_then(Value::as_u64).unwrap_or_default();
         let done = number(summary.get("by_status").and_then(|counts| counts.get("completed")));
-        let status = match text("outcome") {
-            "" => text("status").to_owned(),
-            outcome => format!("{}: {outcome}", text("status")),
+        let status = match (text("outcome"), board.idle_since) {
+            ("", Some(since)) => format!("{}, idle since {}", text("status"), day(since)),
+            ("", None) => text("status").to_owned(),
+            (outcome, _) => format!("{}: {outcome}", text("status")),
         };
         let created = text("created_at").parse::<Timestamp>().map_or_else(|_| String::new(), |at| age(at, now));
         [

@@ -1,5 +1,6 @@
 //! `cork board`: what a set of tasks is about, and how it goes.
 
+mod archive;
 mod artifact;
 mod cancel;
 mod complete;
@@ -51,6 +52,8 @@ pub(crate) enum BoardCommand {
     Resume(pause::Resume),
     Complete(complete::Complete),
     Cancel(cancel::Cancel),
+    Archive(archive::Archive),
+    Discard(archive::Discard),
     Fork(fork::Fork),
     Diff(diff::Diff),
     Delete(delete::Delete),
@@ -73,6 +76,8 @@ impl BoardCommand {
             Self::Resume(resume) => resume.run(session).await,
             Self::Complete(complete) => complete.run(session).await,
             Self::Cancel(cancel) => cancel.run(session).await,
+            Self::Archive(archive) => archive.run(session).await,
+            Self::Discard(discard) => discard.run(session).await,
             Self::Fork(fork) => fork.run(session).await,
             Self::Diff(diff) => diff.run(session).await,
             Self::Delete(delete) => delete.run(session).await,

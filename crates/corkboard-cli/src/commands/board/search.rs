@@ -47,7 +47,7 @@ fn hit_table(hits: &[BoardHit]) -> String {
         [
             hit.id.to_string(),
             one_line(&hit.title),
-            one_line(&hit.snippet),
+            format!("{}{}", hit.trust.mark(), one_line(&hit.snippet)),
             format!("{:.2}", hit.score),
             age(hit.timestamp, now),
         ]

@@ -2,11 +2,12 @@
 
 use clap::Args;
 use corkboard::BoardView;
-use corkboard::boards::{ApprovalVerdict, BoardInfo, BoardState, Choice, Decision};
+use corkboard::boards::{ApprovalVerdict, Artifact, BoardInfo, BoardState, Choice, Decision};
+use jiff::Timestamp;
 
-use crate::board::{BoardArgument, Moment, ids, progress, task_table, written};
+use crate::board::{BoardArgument, Moment, ids, progress, references, task_table, written};
 use crate::exit::Failure;
-use crate::output::{Room, bytes, fields, one_line, table, time};
+use crate::output::{Room, bytes, count, fields, one_line, table, time};
 use crate::session::Session;
 
 /// More tasks than these are counted, not shown.
@@ -57,10 +58,17 @@ fn head(view: &BoardView, info: &BoardInfo) -> String {
         let comment = pause.comment.as_ref().map_or_else(String::new, |comment| format!(": {}", one_line(comment)));
         rows.push(("paused", format!("by {} at {}{comment}", one_line(&pause.by), time(pause.since))));
     }
+    rows.extend(lifetime(info, view.at()));
     rows.push(("progress", progress(view.state())));
     rows.extend(info.constraints.iter().map(|constraint| ("constraint", one_line(constraint))));
     if !info.memory_core_refs.is_empty() {
         rows.push(("cores", one_line(&info.memory_core_refs.join(", "))));
+    }
+    if !info.drawn.is_empty() {
+        rows.push(("drawn", references(&info.drawn)));
+    }
+    if let Some(pattern) = &info.pattern {
+        rows.push(("pattern", one_line(&pattern.to_string())));
     }
     if let Some(lease) = view.state().orchestrator() {
         rows.push(("run by", format!("{} until {}", one_line(lease.holder.as_str()), time(lease.deadline))));
@@ -71,6 +79,25 @@ fn head(view: &BoardView, info: &BoardInfo) -> String {
     rows.push(("made", format!("{} by {}", time(info.created_at), one_line(&info.created_by))));
     rows.push(("revision", view.rev().to_string()));
     fields(&rows)
+}
+
+/// What is to be said of the end of its life.
+fn lifetime(info: &BoardInfo, now: Timestamp) -> Vec<(&'static str, String)> {
+    let mut rows = Vec::new();
+    if let Some(at) = info.archived_at {
+        let until = info.retain_until.filter(|until| *until > now);
+        let kept = until.map_or_else(String::new, |until| format!(", kept until {} at least", time(until)));
+        rows.push(("archived", format!("{}{kept}", time(at))));
+    }
+    if let Some(extraction) = &info.learnings_extracted {
+        let (found, by) = (count(extraction.candidates, "learning", "learnings"), one_line(&extraction.by));
+        rows.push(("extracted", format!("{found} by {by} at {}", time(extraction.at))));
+    }
+    if let Some(waiver) = &info.waived {
+        let reason = waiver.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", one_line(reason)));
+        rows.push(("discarded", format!("by {} at {}{reason}", one_line(&waiver.by), time(waiver.at))));
+    }
+    rows
 }
 
 fn tasks(state: &BoardState) -> Option<String> {
@@ -150,9 +177,14 @@ fn discoveries(state: &BoardState) -> Option<String> {
 }
 
 /// The newest version of every artifact.
-fn artifacts(state: &BoardState) -> Option<String> {
-    let newest = state.artifacts().filter(|made| state.artifact_at(&made.path).is_some_and(|last| last.id == made.id));
-    let rows = newest.map(|made| {
+pub(super) fn newest_artifacts(state: &BoardState) -> impl Iterator<Item = &Artifact> {
+    let artifacts = state.artifacts().map(|made| &**made);
+    artifacts.filter(|made| state.artifact_at(&made.path).is_some_and(|last| last.id == made.id))
+}
+
+/// The newest version of every artifact, a line each.
+pub(super) fn artifacts(state: &BoardState) -> Option<String> {
+    let rows = newest_artifacts(state).map(|made| {
         [
             made.id.to_string(),
             one_line(&made.path),

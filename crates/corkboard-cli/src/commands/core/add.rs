@@ -77,6 +77,7 @@ impl Add {
             importance: self.importance,
             tags: self.tags,
             author: self.author,
+            contributors: Vec::new(),
             trust: self.trust.map(Into::into),
             board: board.transpose().map_err(Error::from)?,
             item: self.item,

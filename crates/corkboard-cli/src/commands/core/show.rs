@@ -2,6 +2,7 @@
 
 use clap::Args;
 use corkboard::Show as Shown;
+use corkboard::boards::{NewTask, TASK_PATTERN_TAG, TaskRef};
 use corkboard::cores::{CoreEntry, CoreEntryId};
 use corkboard::{CoreEntries, CorePage, Refusal};
 use serde::Serialize;
@@ -122,5 +123,27 @@ fn text(entry: &CoreEntry) -> String {
     facts.retain(|(_, fact)| !fact.is_empty());
     let origins: Vec<String> = entry.provenance.iter().map(|known| format!("  {}", origin(known))).collect();
     let heading = count(origins.len() as u64, "origin", "origins");
-    format!("{}\n\n{}\n\n{heading}:\n{}", fields(&facts), shown(&entry.content), origins.join("\n"))
+    let pattern = pattern(entry).map_or_else(String::new, |pattern| format!("\n\n{pattern}"));
+    format!("{}\n\n{}\n\n{heading}:\n{}{pattern}", fields(&facts), shown(&entry.content), origins.join("\n"))
+}
+
+/// The tasks that a board would begin with, where the entry is a task pattern.
+fn pattern(entry: &CoreEntry) -> Option<String> {
+    if !entry.tags.iter().any(|tag| **tag == *TASK_PATTERN_TAG) {
+        return None;
+    }
+    let tasks = match NewTask::from_pattern(&entry.content) {
+        Ok(tasks) => tasks,
+        Err(problem) => return Some(format!("no tasks can be made of it: {}", one_line(&problem.to_string()))),
+    };
+    let lines = tasks.iter().map(|task| {
+        let key = task.key.as_deref().unwrap_or_default();
+        let after = task.depends_on.iter().map(TaskRef::to_string).collect::<Vec<_>>().join(", ");
+        let after = if after.is_empty() { String::new() } else { format!(" (after {after})") };
+        let review = if task.needs_review { ", is reviewed" } else { "" };
+        let minutes = task.estimate_minutes.map_or_else(String::new, |minutes| format!(", {minutes} min"));
+        format!("  {key}. {}{after}{review}{minutes}", one_line(&task.title))
+    });
+    let heading = count(tasks.len() as u64, "task", "tasks");
+    Some(format!("{heading} for a board:\n{}", lines.collect::<Vec<_>>().join("\n")))
 }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::conditions::{EntryConditions, under};
 use crate::exit::Failure;
 use crate::input::{object_argument, text_argument, text_or_stdin, time_argument};
+use crate::knowledge::TrustName;
 use crate::output::compact;
 use crate::place::ScopeArgument;
 use crate::session::Session;
@@ -24,6 +25,7 @@ Examples:
   cork memory set plan '{\"steps\":[\"schema\",\"routes\"]}' --importance 0.9 --tag project
   cork memory set zip 01234 --string
   git diff | cork memory set last_diff --string -
+  curl -s https://example.org | cork memory set page --string - --trust outside
   cork memory set counter 43 --if-version 42    # only if nobody changed it meanwhile
   cork memory set counter 1 --if-version 0      # only if it does not exist yet")]
 pub(crate) struct Set {
@@ -86,6 +88,10 @@ struct Metadata {
     /// When it was said, if that is not now
     #[arg(long, value_name = "TIME", value_parser = time_argument)]
     at: Option<Timestamp>,
+
+    /// How far it may be trusted: outside, if it came from a web page, a tool or a stranger
+    #[arg(long, value_name = "TRUST")]
+    trust: Option<TrustName>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -123,6 +129,7 @@ impl From<Metadata> for EntryMetadata {
             author: given.author,
             session: given.session,
             at: given.at,
+            trust: given.trust.map(Into::into),
         }
     }
 }

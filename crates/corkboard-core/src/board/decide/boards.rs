@@ -18,6 +18,7 @@ impl Draft<'_> {
         self.check_length(&board.goal)?;
         self.check_list("constraint", &board.constraints)?;
         self.check_names("memory core", &board.memory_core_refs)?;
+        self.check_drawn(&board.drawn, board.pattern.as_ref(), &board.memory_core_refs)?;
         self.push(BoardEvent::Created(Box::new(board.clone())));
         Ok(BoardReply::Done)
     }

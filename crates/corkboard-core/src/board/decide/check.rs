@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use super::super::{Lease, TaskId};
+use super::super::{CoreRef, Lease, TaskId};
 use super::Draft;
 use crate::{LimitName, Limits, Refusal};
 
@@ -52,6 +52,20 @@ impl Draft<'_> {
     pub(super) fn check_names(&self, what: &'static str, names: &[String]) -> Result<(), Refusal> {
         self.check_count(names.len())?;
         names.iter().try_for_each(|name| self.check_line(what, name))
+    }
+
+    /// Entries that a board draws on: of the cores that it names. A task pattern may come from elsewhere.
+    pub(super) fn check_drawn(
+        &self,
+        drawn: &[CoreRef],
+        pattern: Option<&CoreRef>,
+        cores: &[String],
+    ) -> Result<(), Refusal> {
+        self.check_count(drawn.len())?;
+        match drawn.iter().find(|drawn| !cores.contains(&drawn.core)) {
+            Some(other) => Err(super::not_on_board("memory core", &other.core)),
+            None => pattern.map_or(Ok(()), |pattern| self.check_line("memory core", &pattern.core)),
+        }
     }
 
     pub(super) fn check_count(&self, lines: usize) -> Result<(), Refusal> {

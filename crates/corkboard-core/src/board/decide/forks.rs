@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 
 use super::super::id::Numbered;
 use super::super::{
-    BoardEvent, BoardImage, BoardInfo, BoardReply, Choice, ChoiceId, Contribution, Decision, ForkedFrom, Task, TaskId,
-    TaskStatus,
+    BoardEvent, BoardImage, BoardInfo, BoardReply, Choice, ChoiceId, Contribution, Decision, ForkedFrom, LearningState,
+    Task, TaskId, TaskStatus,
 };
 use super::graph::upstream_first;
 use super::{Draft, Reply};
@@ -41,7 +41,10 @@ impl Draft<'_> {
         self.check_line("board name", &info.name)?;
         self.check_length(&info.goal)?;
         self.check_list("constraint", &info.constraints)?;
-        self.check_names("memory core", &info.memory_core_refs)
+        self.check_names("memory core", &info.memory_core_refs)?;
+        // The cores may have changed since.
+        self.check_count(info.drawn.len())?;
+        info.drawn.iter().chain(&info.pattern).try_for_each(|drawn| self.check_line("memory core", &drawn.core))
     }
 
     fn check_image(&self, image: &BoardImage) -> Result<(), Refusal> {
@@ -74,6 +77,7 @@ impl Draft<'_> {
             discovery.promote_to_core.as_ref().map_or(Ok(()), |core| self.check_line("memory core", core))?;
         }
         self.check_approvals(image)?;
+        self.check_learnings(image)?;
         let mut versions = BTreeMap::new();
         for artifact in artifacts {
             self.check_line("path", &artifact.path)?;
@@ -96,6 +100,11 @@ impl Draft<'_> {
         let comment = task.cancellation.as_ref().and_then(|cancelled| cancelled.comment.as_ref());
         let said = [task.blocked_reason.as_ref(), task.failure.as_ref(), task.review_comments.as_ref(), comment];
         said.into_iter().try_for_each(|text| self.check_comment(text.map(|text| &**text)))?;
+        expect(task.setbacks.len() <= Task::MOST_SETBACKS, || format!("{id} was sent back too often"))?;
+        for setback in &task.setbacks {
+            check_principal("author", &setback.by, self.limits())?;
+            self.check_comment(setback.comment.as_deref())?;
+        }
         if let Some(result) = &task.result {
             self.check_text("summary", &result.summary)?;
             self.check_list("next step", &result.next_steps)?;
@@ -172,6 +181,21 @@ impl Draft<'_> {
             let (id, waits) = (decision.id, decision.needs_approval);
             expect(decision.verdict == last.get(&id).copied(), || format!("{id} does not say what was said of it"))?;
             expect(!waits || !decision.affects_tasks.is_empty(), || format!("nothing waits for {id}"))?;
+        }
+        Ok(())
+    }
+
+    /// What was decided about learnings, each once: only what was refused is taken over.
+    fn check_learnings(&self, image: &BoardImage) -> Result<(), Refusal> {
+        let mut names = BTreeSet::new();
+        for verdict in &image.learnings {
+            let name = &verdict.learning;
+            expect(names.insert(name), || format!("{name} is listed twice"))?;
+            let LearningState::Refused { by, reason, .. } = &verdict.state else {
+                return Err(contradicts(format!("{name} is {}", verdict.state)));
+            };
+            check_principal("author", by, self.limits())?;
+            self.check_comment(reason.as_deref())?;
         }
         Ok(())
     }

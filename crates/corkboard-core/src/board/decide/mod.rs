@@ -7,6 +7,8 @@ mod claims;
 mod consequences;
 mod forks;
 mod graph;
+mod learnings;
+mod lifetime;
 mod moves;
 mod people;
 mod records;
@@ -19,7 +21,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::views::Due;
-use super::{BoardCommand, BoardEvent, BoardInfo, BoardReply, BoardState, BoardStatus, Task, TaskId};
+use super::{BoardAction, BoardCommand, BoardEvent, BoardInfo, BoardReply, BoardState, BoardStatus, Task, TaskId};
 use crate::space::{Decision as Decided, Space, Unperformed};
 use crate::{Actor, AgentId, Context, FormatError, LimitName, LimitWarning, Limits, Refusal, Role};
 
@@ -50,6 +52,9 @@ pub(super) fn perform(
 
 /// What happens at that time because nobody did anything.
 pub(super) fn expire(state: &BoardState, now: Timestamp) -> Vec<BoardEvent> {
+    if state.info().is_some_and(|info| info.status == BoardStatus::Purged) {
+        return Vec::new();
+    }
     let due: Vec<Due> = state.views.due(state.clock(now)).collect();
     if due.is_empty() {
         return Vec::new();
@@ -89,7 +94,10 @@ impl Draft<'_> {
         }
         let before = sizes(self.state, limits);
         let reply = self.decide(command)?;
-        let warnings = check_size(before, sizes(self.state, limits))?;
+        let warnings = match command.is_always_welcome() {
+            true => Vec::new(),
+            false => check_size(before, sizes(self.state, limits))?,
+        };
         Ok(Decided { events: core::mem::take(&mut self.events), reply, warnings })
     }
 
@@ -98,14 +106,37 @@ impl Draft<'_> {
             self.check_role(action)?;
         }
         match command {
-            BoardCommand::Create(board) => return self.create(board),
-            BoardCommand::Fork { image, from } => return self.fork(image, from),
             BoardCommand::Tick => return Ok(BoardReply::Done),
+            BoardCommand::Purge => return self.purge(),
+            _ => self.check_not_purged()?,
+        }
+        match command {
+            BoardCommand::Create(board) => return self.create(board),
+            BoardCommand::CreateWithTasks { board, tasks } => {
+                // Who may make a board may not for that reason add tasks to it.
+                self.check_role(BoardAction::AddTasks)?;
+                self.create(board)?;
+                return self.add_tasks(tasks, &[]);
+            }
+            BoardCommand::Fork { image, from } => return self.fork(image, from),
+            BoardCommand::Archive { retain } => return self.archive(*retain),
+            BoardCommand::Discard { reason } => return self.discard(reason.as_deref()),
+            // Whoever ran a board that has ended holds nothing any more, and may learn from it all the same.
+            BoardCommand::AsOrchestrator { command, .. } if command.is_about_learnings() && !self.is_active() => {
+                return self.decide(command);
+            }
+            command if command.is_about_learnings() => self.check_may_learn(command)?,
             _ => self.check_active()?,
         }
         self.check_orchestrator(command)?;
         match command {
-            BoardCommand::Create(_) | BoardCommand::Fork { .. } | BoardCommand::Tick => Ok(BoardReply::Done),
+            BoardCommand::Create(_)
+            | BoardCommand::CreateWithTasks { .. }
+            | BoardCommand::Fork { .. }
+            | BoardCommand::Tick
+            | BoardCommand::Archive { .. }
+            | BoardCommand::Discard { .. }
+            | BoardCommand::Purge => Ok(BoardReply::Done),
             BoardCommand::Edit { edit, if_version } => self.edit(edit, *if_version),
             BoardCommand::AddTasks { tasks, choices } => self.add_tasks(tasks, choices),
             BoardCommand::AddDependency { task, on } => self.add_dependency(*task, *on),
@@ -148,6 +179,19 @@ impl Draft<'_> {
             BoardCommand::InjectNudge(nudge) => self.inject_nudge(nudge),
             BoardCommand::DeliverNudges { nudges } => self.deliver_nudges(nudges),
             BoardCommand::AcknowledgeNudges { nudges } => self.acknowledge_nudges(nudges),
+            BoardCommand::ExtractLearnings => self.extract_learnings(),
+            BoardCommand::PromoteLearning { learning, core, changes } => {
+                self.promote_learning(learning, core.as_deref(), changes)
+            }
+            BoardCommand::FinishPromotion { learning, begun_rev, entry } => {
+                self.finish_promotion(learning, *begun_rev, *entry)
+            }
+            BoardCommand::AbandonPromotion { learning, begun_rev, reason } => {
+                self.abandon_promotion(learning, *begun_rev, reason)
+            }
+            BoardCommand::RefuseLearning { learning, reason } => self.refuse_learning(learning, reason.as_deref()),
+            BoardCommand::RollBackLearnings { which, reason } => self.roll_back_learnings(which, reason.as_deref()),
+            BoardCommand::FinishRollBack { begun_rev } => self.finish_roll_back(*begun_rev),
         }
     }
 
@@ -214,7 +258,7 @@ fn not_on_board(what: &'static str, id: impl ToString) -> Refusal {
 }
 
 /// What a board holds in all, and how much of it is allowed.
-type Sizes = [(LimitName, u64, u64); 9];
+type Sizes = [(LimitName, u64, u64); 10];
 
 fn sizes(state: &BoardState, limits: &Limits) -> Sizes {
     [
@@ -226,6 +270,7 @@ fn sizes(state: &BoardState, limits: &Limits) -> Sizes {
         (LimitName::RecordsPerBoard, state.choices.len() as u64, limits.records_per_board),
         (LimitName::RecordsPerBoard, state.approvals.len() as u64, limits.records_per_board),
         (LimitName::RecordsPerBoard, state.nudges.len() as u64, limits.records_per_board),
+        (LimitName::RecordsPerBoard, state.learnings.len() as u64, limits.records_per_board),
         (LimitName::StateBytes, state.bytes, limits.state_bytes),
     ]
 }

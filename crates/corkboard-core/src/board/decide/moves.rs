@@ -148,7 +148,8 @@ impl Draft<'_> {
         if verdict == ReviewStatus::Approved {
             self.check_approved(id)?;
         }
-        self.push(BoardEvent::TaskReviewed { task: id, verdict, comments: comments.map(Into::into) });
+        let (comments, remembered) = (comments.map(Into::into), verdict != ReviewStatus::Approved);
+        self.push(BoardEvent::TaskReviewed { task: id, verdict, comments, remembered });
         match verdict {
             ReviewStatus::Approved => self.settle_dependents(id),
             ReviewStatus::NeedsRework => self.settle(alloc::vec![id]),
@@ -164,7 +165,7 @@ impl Draft<'_> {
             return Err(refused_move(task, TaskStatus::Failed));
         }
         self.check_text("reason", reason)?;
-        self.push(BoardEvent::TaskFailed { task: id, reason: reason.into() });
+        self.push(BoardEvent::TaskFailed { task: id, reason: reason.into(), remembered: true });
         self.after_failure(id);
         self.moved(id)
     }

@@ -6,8 +6,21 @@ use super::super::id::next_id;
 use super::super::{BoardEvent, BoardReply, NewArtifact, NewDecision, NewDiscovery};
 use super::{Draft, Reply};
 use crate::Refusal;
+use crate::knowledge::Trust;
 
 impl Draft<'_> {
+    /// How far a record may be trusted: what was asked for, or as far as the caller. What says nothing is an agent's.
+    fn recorded_trust(&self, asked: Option<Trust>) -> Result<Option<Trust>, Refusal> {
+        let actor = self.context.actor;
+        let most = Trust::most_of(actor.kind);
+        match asked {
+            Some(asked) if asked > most => {
+                Err(Refusal::TrustDenied { principal: actor.principal.clone(), asked, most })
+            }
+            asked => Ok(Some(asked.unwrap_or(most)).filter(|trust| *trust != Trust::Agent)),
+        }
+    }
+
     pub(super) fn record_decision(&mut self, decision: &NewDecision) -> Reply {
         self.check_text("question", &decision.question)?;
         self.check_text("choice", &decision.choice)?;
@@ -21,8 +34,10 @@ impl Draft<'_> {
         if decision.needs_approval && decision.affects_tasks.is_empty() {
             return Err(Refusal::NothingWaits);
         }
+        let trust = self.recorded_trust(decision.trust)?;
         let id = next_id(&self.state.decisions);
-        self.push(BoardEvent::DecisionRecorded { id, decision: Box::new(decision.clone()) });
+        let recorded = Box::new(NewDecision { trust, ..decision.clone() });
+        self.push(BoardEvent::DecisionRecorded { id, decision: recorded });
         self.renew_own(&decision.affects_tasks);
         Ok(BoardReply::Decision(id))
     }
@@ -31,8 +46,10 @@ impl Draft<'_> {
         self.check_text("content", &discovery.content)?;
         self.check_tasks(&discovery.affects_tasks)?;
         discovery.promote_to_core.as_ref().map_or(Ok(()), |core| self.check_line("memory core", core))?;
+        let trust = self.recorded_trust(discovery.trust)?;
         let id = next_id(&self.state.discoveries);
-        self.push(BoardEvent::DiscoveryRecorded { id, discovery: Box::new(discovery.clone()) });
+        let recorded = Box::new(NewDiscovery { trust, ..discovery.clone() });
+        self.push(BoardEvent::DiscoveryRecorded { id, discovery: recorded });
         self.renew_own(&discovery.affects_tasks);
         Ok(BoardReply::Discovery(id))
     }
@@ -43,10 +60,11 @@ impl Draft<'_> {
         artifact.associated_task.map_or(Ok(()), |task| self.check_tasks(&[task]))?;
         self.check_inline(artifact.content.as_deref())?;
         self.check_checksum(artifact.checksum.as_deref())?;
+        let trust = self.recorded_trust(artifact.trust)?;
         let id = next_id(&self.state.artifacts);
         // Written alike by all, so that two of them can be compared.
         let checksum = artifact.checksum.as_ref().map(|text| text.to_ascii_lowercase());
-        let recorded = Box::new(NewArtifact { checksum, ..artifact.clone() });
+        let recorded = Box::new(NewArtifact { checksum, trust, ..artifact.clone() });
         self.push(BoardEvent::ArtifactRecorded { id, artifact: recorded });
         self.renew_own(artifact.associated_task.as_slice());
         let version = self.state.artifact(id).map_or(1, |artifact| artifact.version);

@@ -25,6 +25,8 @@ pub(super) async fn run(board: &Board, output: Output, from: Option<u64>, until:
     if until == Until::Ended && is_over(view.info()?.status) && from == view.rev() {
         return Ok(if output.is_json() { Said::Everything } else { Said::Nothing });
     }
+    // What has ended may have been put away since: all of that is told.
+    let last = is_over(view.info()?.status).then(|| view.rev());
     let mut feed = Feed::open(board, from).await?;
     loop {
         let (rev, commit_id, commit) = feed.next().await?;
@@ -39,7 +41,8 @@ pub(super) async fn run(board: &Board, output: Output, from: Option<u64>, until:
                 output.line(&lines.join("\n"))?;
             }
         }
-        if until == Until::Ended && has_ended(events) {
+        let is_last = last.map_or_else(|| has_ended(events), |last| rev >= last);
+        if until == Until::Ended && is_last {
             return Ok(Said::Everything);
         }
     }

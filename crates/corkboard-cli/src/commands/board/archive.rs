@@ -1,0 +1,101 @@
+//! `cork board archive` and `cork board discard`.
+
+use std::time::Duration;
+
+use clap::Args;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::board::{BoardArgument, BoardConditions};
+use crate::exit::Failure;
+use crate::output::{now, one_line, time};
+use crate::session::Session;
+
+/// Put a board away that has ended: it can be read, and nothing on it changes
+///
+/// It is kept for a while; `cork gc` then says whether it can go. Again, with --retain: changes for how long.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork board archive
+  cork board archive add-login-1a2b3c4d --retain 365")]
+pub(crate) struct Archive {
+    #[command(flatten)]
+    board: BoardArgument,
+
+    /// For how long it is kept at least, from now on [default: 30 days, or what was said before]
+    #[arg(long, value_name = "DAYS", value_parser = days)]
+    retain: Option<Duration>,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+/// Give up a board that has ended, with all that it taught: `cork gc --yes` then purges it
+///
+/// Nothing is deleted by this alone. Whoever thinks better of it before that: `cork board archive --retain DAYS` keeps it.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork board discard
+  cork board discard add-login-1a2b3c4d --comment 'it was only a try'")]
+pub(crate) struct Discard {
+    #[command(flatten)]
+    board: BoardArgument,
+
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    comment: Option<String>,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+#[derive(Serialize)]
+struct Archived<'a> {
+    board: &'a str,
+    status: &'static str,
+    retain_until: Timestamp,
+}
+
+impl Archive {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let board = self.conditions.on(self.board.open(session)?);
+        let retain_until = board.archive(self.retain).await?;
+        let board = board.id().as_str();
+        session.output.answer(&Archived { board, status: "archived", retain_until }, || {
+            let kept = match retain_until > now() {
+                true => format!(", and kept until {} at least", time(retain_until)),
+                false => String::new(),
+            };
+            format!("{} is archived{kept}", one_line(board))
+        })
+    }
+}
+
+impl Discard {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Discarded<'a> {
+            board: &'a str,
+            status: &'static str,
+        }
+        let board = self.conditions.on(self.board.open(session)?);
+        board.discard(self.comment).await?;
+        let board = board.id().as_str();
+        session.output.answer(&Discarded { board, status: "archived" }, || {
+            format!("{} is discarded: `cork gc --yes` purges it", one_line(board))
+        })
+    }
+}
+
+/// A number of days, fractions allowed.
+fn days(argument: &str) -> Result<Duration, String> {
+    const DAY: f64 = 24.0 * 60.0 * 60.0;
+    match argument.parse::<f64>() {
+        Ok(days) if days.is_finite() && days >= 0.0 => {
+            Ok(Duration::try_from_secs_f64(days * DAY).unwrap_or(Duration::MAX))
+        }
+        _ => Err("not a number of days".into()),
+    }
+}

@@ -1,0 +1,178 @@
+//! `cork gc`: what of the store can go, why, and what to do about the rest.
+
+use clap::Args;
+use corkboard::boards::{BoardStatus, KeptBy};
+use corkboard::{Error, Garbage, GarbageBoard, GarbageFate, Refusal};
+use serde::Serialize;
+
+use crate::exit::Failure;
+use crate::output::{Room, count, day, one_line, table};
+use crate::progress::{ProgressLine, unless_interrupted};
+use crate::session::Session;
+
+/// Say which boards can be purged, and why the others stay; with --yes, purge them
+///
+/// What is purged is deleted with its log, for good. A board goes when it is archived, its time is over, and what it taught was extracted or waived. One on which nothing
+/// has happened for a week is told as idle, and never purged. Memory cores and agents' memories stay as they are. It may
+/// be ended at any moment, and run again.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork gc
+  cork gc --yes
+  cork gc --json | jq -r '.boards[] | select(.fate == \"idle\") | .board'")]
+pub(crate) struct Gc {
+    /// Purge what can go; without this, nothing changes
+    #[arg(long, short)]
+    yes: bool,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    dry_run: bool,
+    #[serde(flatten)]
+    garbage: &'a Garbage,
+    /// The boards that were purged.
+    purged: &'a [String],
+}
+
+impl Gc {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let garbage = session.board.garbage().await?;
+        if !self.yes {
+            let answer = Answer { dry_run: true, garbage: &garbage, purged: &[] };
+            return session.output.answer(&answer, || plan(&garbage));
+        }
+        let mut purged = Vec::new();
+        let then = "the same command goes on where it stopped";
+        let done = unless_interrupted(then, purge(session, &garbage, &mut purged)).await;
+        // What went before something failed, is gone.
+        if done.is_ok() || !purged.is_empty() {
+            let answer = Answer { dry_run: false, garbage: &garbage, purged: &purged };
+            session.output.answer(&answer, || told(&garbage, &purged))?;
+        }
+        done
+    }
+}
+
+async fn purge(session: &Session, garbage: &Garbage, purged: &mut Vec<String>) -> Result<(), Failure> {
+    let mut line = ProgressLine::new(session.output);
+    // What is on its way into a core is finished by purging, and then keeps the board no longer.
+    let is_meant = |board: &&GarbageBoard| board.fate == GarbageFate::Purge || board.kept_by == [KeptBy::Promotion];
+    let meant: Vec<&GarbageBoard> = garbage.boards.iter().filter(is_meant).collect();
+    let mut done = Ok(());
+    for (place, board) in meant.iter().enumerate() {
+        line.tell_count("purging", place as u64, meant.len() as u64, "boards");
+        match session.board.purge(board.board.as_str()).await {
+            Ok(()) => purged.push(board.board.to_string()),
+            // Somebody else was faster, or thought better of it meanwhile.
+            Err(Error::Refused(Refusal::NoBoard | Refusal::BoardKept { .. })) => {}
+            // One that cannot be read does not keep the others.
+            Err(error @ (Error::Damaged { .. } | Error::NewerFormat { .. })) => done = done.and(Err(error.into())),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    done
+}
+
+fn of(garbage: &Garbage, fate: GarbageFate) -> impl Iterator<Item = &GarbageBoard> {
+    garbage.boards.iter().filter(move |board| board.fate == fate)
+}
+
+/// What would be done, and what to do about what is not.
+fn plan(garbage: &Garbage) -> String {
+    let mut parts = Vec::new();
+    if !garbage.boards.is_empty() {
+        let rows = garbage.boards.iter().map(|board| {
+            [one_line(board.board.as_str()), one_line(&board.name), fate(board.fate).to_owned(), why(board)]
+        });
+        let header =
+            [("BOARD", Room::Percent(30)), ("NAME", Room::Percent(20)), ("FATE", Room::Whole), ("WHY", Room::Rest)];
+        parts.push(table(header, rows));
+    }
+    parts.extend(advice(garbage));
+    parts.push(conclusion(garbage));
+    parts.join("\n\n")
+}
+
+fn fate(fate: GarbageFate) -> &'static str {
+    match fate {
+        GarbageFate::Purge => "purge",
+        GarbageFate::Keep => "keep",
+        GarbageFate::Ended => "ended",
+        GarbageFate::Idle => "idle",
+    }
+}
+
+fn why(board: &GarbageBoard) -> String {
+    match (board.fate, board.status) {
+        (GarbageFate::Idle, _) => {
+            format!("active, but nothing has happened since {}", board.changed_at.map_or_else(String::new, day))
+        }
+        (_, BoardStatus::Purged) => "it was purged before; what is left of it is to be deleted".into(),
+        (GarbageFate::Purge, _) => "archived, and nothing keeps it any more".into(),
+        _ => board.kept_by.iter().map(reason).collect::<Vec<_>>().join("; "),
+    }
+}
+
+fn reason(kept_by: &KeptBy) -> String {
+    match kept_by {
+        KeptBy::Active => "active".into(),
+        KeptBy::NotArchived => "not archived".into(),
+        KeptBy::Retention { until } => format!("to be kept until {}", day(*until)),
+        KeptBy::Learnings => "learnings neither extracted nor waived".into(),
+        KeptBy::Promotion => "a learning is on its way into a memory core".into(),
+    }
+}
+
+/// What can be done about the boards that stay; only what concerns one of them.
+fn advice(garbage: &Garbage) -> Option<String> {
+    let keeps = |is_meant: fn(&KeptBy) -> bool| {
+        garbage.boards.iter().any(|board| board.fate != GarbageFate::Idle && board.kept_by.iter().any(is_meant))
+    };
+    let is_idle = of(garbage, GarbageFate::Idle).next().is_some();
+    let all = [
+        (is_idle, "idle: `cork board complete BOARD` or `cork board cancel BOARD` ends it"),
+        (keeps(|by| *by == KeptBy::NotArchived), "not archived: `cork board archive BOARD` puts it away"),
+        (
+            keeps(|by| matches!(by, KeptBy::Retention { .. })),
+            "to be kept: `cork board archive BOARD --retain DAYS` changes for how long, from now on",
+        ),
+        (
+            keeps(|by| *by == KeptBy::Learnings),
+            "learnings: `cork --board BOARD learn extract` looks for them; `cork board discard BOARD` waives them, and \
+             lets the board go at once",
+        ),
+        (keeps(|by| *by == KeptBy::Promotion), "on its way into a core: `cork gc --yes` finishes that first"),
+    ];
+    let lines: Vec<&str> = all.iter().filter(|(concerns, _)| *concerns).map(|(_, line)| *line).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn conclusion(garbage: &Garbage) -> String {
+    let purged = of(garbage, GarbageFate::Purge).count() as u64;
+    let active = count(garbage.active, "board is active", "boards are active");
+    match (purged, garbage.boards.len() as u64, garbage.active) {
+        (0, 0, 0) => "there are no boards".into(),
+        (0, 0, _) => format!("nothing to purge: {active}"),
+        (0, kept, 0) => format!("nothing to purge: {}", count(kept, "board stays", "boards stay")),
+        (0, kept, _) => format!("nothing to purge: {}, {active}", count(kept, "board stays", "boards stay")),
+        (purged, ..) => format!("nothing was purged yet: `cork gc --yes` purges {}", boards(purged)),
+    }
+}
+
+fn boards(number: u64) -> String {
+    count(number, "board", "boards")
+}
+
+fn told(garbage: &Garbage, purged: &[String]) -> String {
+    let mut lines: Vec<String> = purged.iter().map(|board| format!("purged {}", one_line(board))).collect();
+    let rest = (garbage.boards.len() - purged.len().min(garbage.boards.len())) as u64 + garbage.active;
+    lines.push(match (purged.is_empty(), rest) {
+        (true, 0) => "there are no boards".into(),
+        (true, _) => "nothing to purge; `cork gc` says why the others stay".into(),
+        (false, 0) => format!("{} purged", boards(purged.len() as u64)),
+        (false, _) => format!("{} purged; `cork gc` says why the others stay", boards(purged.len() as u64)),
+    });
+    lines.join("\n")
+}

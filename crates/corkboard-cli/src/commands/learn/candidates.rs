@@ -1,0 +1,137 @@
+//! Learnings as `cork learn extract` and `cork learn list` show them.
+
+use clap::Args;
+use corkboard::boards::{LearningCandidate, LearningState};
+use corkboard::cores::Trust;
+
+use crate::exit::Failure;
+use crate::output::{Room, clip, count, one_line, table};
+use crate::session::Session;
+
+/// The most lines of a learning that a list shows.
+const SHOWN_LINES: usize = 6;
+/// The most characters of such a line.
+const SHOWN_CHARACTERS: usize = 300;
+/// The most characters of a name.
+const SHOWN_NAME: usize = 24;
+
+/// Which learnings are listed.
+#[derive(Args)]
+pub(super) struct Shown {
+    /// Also those that were promoted, refused or rolled back (JSON always has them)
+    #[arg(long)]
+    all: bool,
+}
+
+impl Shown {
+    /// Tells what a board taught, the best first.
+    pub(super) fn tell(&self, session: &Session, learnings: &[LearningCandidate]) -> Result<(), Failure> {
+        session.output.answer(&learnings, || self.text(learnings))
+    }
+
+    fn text(&self, learnings: &[LearningCandidate]) -> String {
+        let shown: Vec<&LearningCandidate> =
+            learnings.iter().filter(|learning| self.all || !is_decided(&learning.state)).collect();
+        let decided = (learnings.len() - shown.len()) as u64;
+        let mut parts = vec![match (shown.is_empty(), decided) {
+            (false, _) => listing(&shown),
+            (true, 0) => NOTHING.into(),
+            (true, _) => "nothing is left to decide about".into(),
+        }];
+        let is_doubtful =
+            |learning: &&&LearningCandidate| learning.trust == Trust::Outside && !is_decided(&learning.state);
+        let outside = shown.iter().filter(is_doubtful).count() as u64;
+        if outside > 0 {
+            let came = count(outside, "learning", "learnings");
+            parts.push(format!("{came} from outside: look twice before you promote what a stranger said"));
+        }
+        if decided > 0 {
+            let more = count(decided, "learning is", "learnings are");
+            parts.push(format!("{more} decided about: --all shows what became of each"));
+        }
+        parts.join("\n")
+    }
+}
+
+const NOTHING: &str = "\
+nothing was learned yet: what counts are decisions with a reason, insights, discoveries that name a core, tasks that were
+sent back or failed before they were completed, and what repeats among completed tasks";
+
+/// Whether somebody has said what is to become of it, and it is done.
+fn is_decided(state: &LearningState) -> bool {
+    match state {
+        LearningState::Promoted { .. } | LearningState::Refused { .. } | LearningState::RolledBack { .. } => true,
+        LearningState::Open | LearningState::Begun(_) | LearningState::RollingBack(_) => false,
+    }
+}
+
+/// A line for each, and below it what it says.
+fn listing(learnings: &[&LearningCandidate]) -> String {
+    let rows = learnings.iter().map(|learning| {
+        [
+            learning.id.to_string(),
+            format!("{:.2}", learning.score),
+            learning.source.to_string(),
+            state(&learning.state),
+            name(core(learning)),
+            name(&learning.author),
+            learning.trust.to_string(),
+        ]
+    });
+    let header = [
+        ("LEARNING", Room::Whole),
+        ("SCORE", Room::Whole),
+        ("SOURCE", Room::Whole),
+        ("STATE", Room::Whole),
+        ("CORE", Room::Whole),
+        ("AUTHOR", Room::Whole),
+        ("TRUST", Room::Whole),
+    ];
+    let table = table(header, rows);
+    let mut rows = table.lines().map(str::to_owned);
+    let mut lines: Vec<String> = rows.next().into_iter().collect();
+    for (row, learning) in rows.zip(learnings) {
+        lines.push(row);
+        lines.extend(text(learning));
+    }
+    lines.join("\n")
+}
+
+fn name(name: &str) -> String {
+    one_line(&clip(name, SHOWN_NAME))
+}
+
+/// What became of it.
+fn state(state: &LearningState) -> String {
+    match state {
+        LearningState::Promoted { entry, .. } => format!("promoted: {entry}"),
+        other => other.as_str().replace('_', " "),
+    }
+}
+
+/// The core that it is in, or goes to; else the one that it should go to.
+fn core(learning: &LearningCandidate) -> &str {
+    match &learning.state {
+        LearningState::Promoted { core, .. } => core.as_str(),
+        LearningState::Begun(promotion) => promotion.core.as_str(),
+        LearningState::RollingBack(roll_back) => roll_back.core.as_str(),
+        LearningState::Open | LearningState::Refused { .. } | LearningState::RolledBack { .. } => {
+            learning.suggested_core.as_deref().unwrap_or("-")
+        }
+    }
+}
+
+/// What it says. Every line of what came from outside is marked so, as in a prompt.
+fn text(learning: &LearningCandidate) -> Vec<String> {
+    let mark = match learning.trust {
+        Trust::Outside => "[outside] ",
+        Trust::Agent | Trust::Own => "",
+    };
+    let all: Vec<&str> = learning.content.lines().filter(|line| !line.trim().is_empty()).collect();
+    let shown = all.iter().take(SHOWN_LINES).map(|line| one_line(&clip(line.trim_end(), SHOWN_CHARACTERS)));
+    let mut lines: Vec<String> = shown.map(|line| format!("  {mark}{line}")).collect();
+    if all.len() > SHOWN_LINES {
+        lines.push(format!("  … and {}", count((all.len() - SHOWN_LINES) as u64, "more line", "more lines")));
+    }
+    lines
+}

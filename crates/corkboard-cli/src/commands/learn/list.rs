@@ -1,0 +1,28 @@
+//! `cork learn list`.
+
+use clap::Args;
+
+use super::candidates::Shown;
+use crate::exit::Failure;
+use crate::session::Session;
+
+/// Show what a board taught, and write nothing
+///
+/// The same list as that of `cork learn extract`, for everybody, of archived boards too.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork learn list
+  cork learn list --all --role observer
+  cork learn list --json | jq -r '.[] | select(.trust == \"outside\") | .id'")]
+pub(crate) struct List {
+    #[command(flatten)]
+    shown: Shown,
+}
+
+impl List {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let learnings = session.open_board()?.learnings().await?;
+        self.shown.tell(session, &learnings)
+    }
+}

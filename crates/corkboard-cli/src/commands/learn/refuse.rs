@@ -1,0 +1,45 @@
+//! `cork learn refuse`.
+
+use clap::Args;
+use corkboard::boards::LearningId;
+use serde::Serialize;
+
+use crate::board::BoardConditions;
+use crate::exit::Failure;
+use crate::input::{text_argument, text_or_stdin};
+use crate::session::Session;
+
+/// Say that a learning is not wanted, for ever
+///
+/// It is not promoted any more. What is in a core is rolled back first.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork learn refuse F-2
+  cork learn refuse rework:T-5 'the tests were flaky, not the code'")]
+pub(crate) struct Refuse {
+    /// Which, as `cork learn list` names it
+    learning: LearningId,
+
+    /// Why; - reads stdin
+    #[arg(value_parser = text_argument, allow_hyphen_values = true)]
+    reason: Option<String>,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+impl Refuse {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer {
+            learning: LearningId,
+            state: &'static str,
+        }
+        let board = self.conditions.open(session)?;
+        let reason = self.reason.map(text_or_stdin).transpose()?;
+        board.refuse_learning(self.learning.clone(), reason).await?;
+        let answer = Answer { learning: self.learning, state: "refused" };
+        session.output.answer(&answer, || format!("{} is refused", answer.learning))
+    }
+}

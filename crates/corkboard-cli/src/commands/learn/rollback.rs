@@ -1,0 +1,164 @@
+//! `cork learn rollback`.
+
+use std::collections::BTreeSet;
+
+use clap::{ArgGroup, Args};
+use corkboard::boards::{LearningId, LearningState, WhichLearnings};
+use corkboard::cores::CoreEntryId;
+use corkboard::{AuthorRollBack, Board, CoreId, RollBackProgress, RollBackStage};
+use serde::Serialize;
+
+use crate::board::BoardConditions;
+use crate::exit::Failure;
+use crate::input::{Consent, confirm, name_argument, text_or_stdin};
+use crate::output::{count, one_line};
+use crate::progress::{ProgressLine, unless_interrupted};
+use crate::session::Session;
+
+/// Take learnings out of memory cores again
+///
+/// Those that are named, all of a board, or everything that somebody said, promoted or edited, in every core, agents'
+/// own ones too, whatever board it came from. An entry that also came from elsewhere stays, without this origin. What was
+/// rolled back may be promoted again.
+#[derive(Args)]
+#[command(group = ArgGroup::new("which").required(true), after_help = "\
+Examples:
+  cork learn rollback D-1 F-2 --reason 'argon2id was too slow'
+  cork --board add-login-1a2b3c4d learn rollback --all
+  cork learn rollback --author mallory --reason 'not one of us' --yes")]
+pub(crate) struct Rollback {
+    /// Which, as `cork learn list --all` names them
+    #[arg(value_name = "LEARNING", group = "which")]
+    learnings: Vec<LearningId>,
+
+    /// Everything that the board promoted
+    #[arg(long, group = "which")]
+    all: bool,
+
+    /// Everything of this author, in every core
+    #[arg(long, value_name = "NAME", group = "which", value_parser = name_argument)]
+    #[arg(conflicts_with_all = ["if_rev", "idempotency_key"])]
+    author: Option<String>,
+
+    /// Why; - reads stdin
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    reason: Option<String>,
+
+    /// Do not ask; only --author does, as it also takes what was added by hand
+    #[arg(long, short)]
+    yes: bool,
+
+    #[command(flatten)]
+    conditions: BoardConditions,
+}
+
+/// What became of one learning.
+#[derive(Serialize)]
+struct RolledBack {
+    learning: LearningId,
+    core: CoreId,
+    entry: CoreEntryId,
+    /// False if it was out already.
+    now: bool,
+    /// Who else said what the entry says: it stays.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    kept_for: Vec<String>,
+}
+
+impl Rollback {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let reason = self.reason.map(text_or_stdin).transpose()?;
+        if let Some(author) = self.author {
+            return by_author(session, &author, reason, Consent::from_flag(self.yes)).await;
+        }
+        let board = self.conditions.open(session)?;
+        let which = match self.all {
+            true => WhichLearnings::All,
+            false => WhichLearnings::These(self.learnings.clone()),
+        };
+        let out: BTreeSet<LearningId> = board.roll_back_learnings(which, reason).await?.into_iter().collect();
+        let asked = self.learnings.into_iter().chain(out.iter().cloned()).collect::<BTreeSet<_>>();
+        let answer = look(session, &board, asked, &out).await?;
+        session.output.answer(&answer, || match answer.is_empty() {
+            true => format!("nothing of board {} is in a core", one_line(board.id().as_str())),
+            false => answer.iter().map(RolledBack::words).collect::<Vec<_>>().join("\n"),
+        })
+    }
+}
+
+/// What the board and the cores say of learnings after a roll-back.
+async fn look(
+    session: &Session,
+    board: &Board,
+    learnings: BTreeSet<LearningId>,
+    out: &BTreeSet<LearningId>,
+) -> Result<Vec<RolledBack>, Failure> {
+    let view = board.view().await?;
+    let mut found = Vec::new();
+    for learning in learnings {
+        let LearningState::RolledBack { core, entry, .. } = view.state().learning_state(&learning) else { continue };
+        let left = session.board.core(core.as_str())?.get(entry).await?;
+        let origins = left.iter().flat_map(|entry| &entry.provenance).map(|origin| origin.author.to_string());
+        let kept_for = origins.collect::<BTreeSet<_>>().into_iter().collect();
+        found.push(RolledBack { now: out.contains(&learning), learning, core, entry, kept_for });
+    }
+    Ok(found)
+}
+
+impl RolledBack {
+    fn words(&self) -> String {
+        let (learning, core, entry) = (&self.learning, one_line(self.core.as_str()), self.entry);
+        let out = match self.now {
+            true => format!("{learning} is out of {core}"),
+            false => format!("{learning} was out of {core} already"),
+        };
+        match self.kept_for.as_slice() {
+            [] => format!("{out}: {entry} is gone"),
+            names => format!("{out}; {entry} stays, as it also came from {}", one_line(&names.join(", "))),
+        }
+    }
+}
+
+async fn by_author(session: &Session, author: &str, reason: Option<String>, consent: Consent) -> Result<(), Failure> {
+    let name = one_line(author);
+    confirm(consent, &format!("take all that {name} said, promoted or edited out of every memory core"))?;
+    let mut roll_back = session.board.roll_back_author(author);
+    if let Some(reason) = reason {
+        roll_back = roll_back.reason(reason);
+    }
+    let mut line = ProgressLine::new(session.output);
+    let then = "the same command does the rest";
+    let work = async {
+        let tell = &mut |progress: &RollBackProgress| {
+            let (stage, things) = match progress.stage {
+                RollBackStage::Looking => ("looking through", "cores"),
+                RollBackStage::TakingOut => ("taking out of", "boards and cores"),
+            };
+            line.tell_count(stage, progress.done, progress.total, things);
+        };
+        Ok(roll_back.with_progress(tell).await?)
+    };
+    let done = unless_interrupted(then, work).await?;
+    drop(line);
+    session.output.answer(&done, || told(&name, &done))
+}
+
+fn told(author: &str, done: &AuthorRollBack) -> String {
+    if done.cores.is_empty() && done.boards.is_empty() {
+        return format!("no core holds anything that {author} said, promoted or edited");
+    }
+    let mut lines = Vec::new();
+    for core in &done.cores {
+        let gone = (core.removed > 0).then(|| count(core.removed, "entry is gone", "entries are gone"));
+        let stays = (core.kept > 0)
+            .then(|| format!("{}, as others said so too", count(core.kept, "entry stays", "entries stay")));
+        let told: Vec<String> = [gone, stays].into_iter().flatten().collect();
+        lines.push(format!("{}: {}", one_line(core.core.as_str()), told.join("; ")));
+    }
+    for board in &done.boards {
+        let learnings: Vec<String> = board.learnings.iter().map(ToString::to_string).collect();
+        let are = if learnings.len() == 1 { "is" } else { "are" };
+        lines.push(format!("board {}: {} {are} rolled back", one_line(board.board.as_str()), learnings.join(", ")));
+    }
+    lines.join("\n")
+}

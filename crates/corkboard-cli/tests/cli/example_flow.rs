@@ -1,0 +1,135 @@
+//! `examples/auth-system.sh`: an orchestrator, a developer, a reviewer and a person, each a process of their own, in the eight
+//! steps of the specification's example, and what comes of what they learned.
+
+use serde_json::{Value, json};
+
+use crate::support::{Ran, Sandbox, run};
+
+/// Something that happened: in which revision, by whom, what, and the details of it.
+struct Happened {
+    rev: u64,
+    by: String,
+    what: String,
+    body: Value,
+}
+
+/// A store in which the example ran.
+struct Played {
+    sandbox: Sandbox,
+    ran: Ran,
+    log: Vec<Happened>,
+}
+
+impl Played {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/auth-system.sh");
+        let mut command = sandbox.command("bash");
+        command.arg(script).arg(format!("sqlite:{}", sandbox.database().display())).env("TMPDIR", sandbox.path());
+        let ran = run(command, b"");
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+        let log = log(&sandbox);
+        Self { sandbox, ran, log }
+    }
+
+    /// The first thing of that name after a revision. It must be there.
+    fn after(&self, rev: u64, by: &str, what: &str, holds: impl Fn(&Value) -> bool) -> &Happened {
+        let found = self.log.iter().find(|happened| {
+            happened.rev >= rev && happened.by == by && happened.what == what && holds(&happened.body)
+        });
+        found.unwrap_or_else(|| panic!("no {what} by {by} from revision {rev} on: {}", self.ran.stdout))
+    }
+
+    /// What the script printed between two of its lines.
+    fn printed(&self, from: &str, to: &str) -> &str {
+        let rest = self.ran.stdout.split_once(from).unwrap_or_else(|| panic!("{from}: {}", self.ran.stdout)).1;
+        rest.split_once(to).unwrap_or_else(|| panic!("{to}: {rest}")).0
+    }
+}
+
+fn log(sandbox: &Sandbox) -> Vec<Happened> {
+    let lines = sandbox.ok(&["board", "watch", "auth-system", "--from-rev", "0", "--json"]);
+    let revisions = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let events = revisions.flat_map(|revision| {
+        let (rev, by) =
+            (revision["rev"].as_u64().unwrap(), revision["actor"]["principal"].as_str().unwrap().to_owned());
+        let events = revision["events"].as_array().unwrap().clone();
+        events.into_iter().map(move |event| {
+            let (what, body) = match event {
+                Value::String(what) => (what, Value::Null),
+                event => {
+                    event.as_object().unwrap().iter().next().map(|(what, body)| (what.clone(), body.clone())).unwrap()
+                }
+            };
+            Happened { rev, by: by.clone(), what, body }
+        })
+    });
+    events.collect()
+}
+
+#[test]
+fn the_eight_steps_of_the_example_happen_one_after_the_other_and_what_was_learned_is_taken_back() {
+    let played = Played::new();
+
+    // 1. Orchestrator creates working memory, queries the cores, creates initial tasks based on a pattern.
+    let created = played.after(0, "conductor", "created", |board| board["goal"] == "Build auth system for the API");
+    assert_eq!(created.body["memory_core_refs"], json!(["auth-jwt", "acme-app"]));
+    assert!(!created.body["drawn"].as_array().unwrap().is_empty(), "{}", created.body);
+    for (id, title) in [("T-1", "Design token schema"), ("T-2", "Implement token service"), ("T-3", "Write the tests")]
+    {
+        let added = played.after(created.rev, "conductor", "task_added", |task| task["id"] == id);
+        assert_eq!((added.rev, &added.body["task"]["title"]), (created.rev, &json!(title)), "in the same revision");
+    }
+
+    // 2. Orchestrator assigns "Design token schema" to the developer.
+    let assigned = played
+        .after(created.rev + 1, "conductor", "task_assigned", |task| task["task"] == "T-1" && task["to"] == "dev");
+
+    // 3. The developer reads the context, discovers a constraint, decides, and the task's status follows.
+    let started = played.after(assigned.rev + 1, "dev", "task_started", |task| task["task"] == "T-1");
+    let found = played.after(started.rev + 1, "dev", "discovery_recorded", |_| true);
+    assert_eq!(found.body["discovery"]["content"], "User table has no refresh_token column");
+    assert_eq!(found.body["discovery"]["type"], "constraint");
+    let decided = played.after(found.rev + 1, "dev", "decision_recorded", |decision| decision["id"] == "D-1");
+    assert_eq!(decided.body["decision"]["choice"], "Add migration to add column");
+
+    // 4. A person injects a nudge.
+    let nudged = played.after(decided.rev + 1, "grace", "nudge_injected", |_| true);
+    assert_eq!(nudged.body["nudge"]["message"], "Don't modify user table, use separate token table");
+
+    // 5. The developer sees it on the next turn, updates the decision with a new rationale, adjusts.
+    let delivered = played.after(nudged.rev + 1, "dev", "nudge_delivered", |nudge| nudge["to"] == "dev");
+    let heeded = played.after(delivered.rev + 1, "dev", "nudge_acknowledged", |nudge| nudge["by"] == "dev");
+    let anew = played.after(heeded.rev + 1, "dev", "decision_recorded", |decision| decision["id"] == "D-2");
+    assert_eq!(anew.body["decision"]["supersedes"], "D-1");
+    assert_eq!(anew.body["decision"]["choice"], "A separate token table");
+
+    // 6. The developer creates the artifact, completes the task, and it is ready for review.
+    let made = played.after(anew.rev + 1, "dev", "artifact_recorded", |_| true);
+    assert_eq!(made.body["artifact"]["path"], "schema/tokens.sql");
+    assert_eq!(made.body["artifact"]["checksum"].as_str().unwrap().len(), 64, "the file was there");
+    let submitted = played.after(made.rev + 1, "dev", "task_submitted", |task| task["task"] == "T-1");
+
+    // 7. Orchestrator sees completion, assigns the review.
+    let reviewing = played.after(submitted.rev + 1, "conductor", "review_assigned", |review| review["to"] == "qa");
+
+    // 8. The reviewer approves, the orchestrator continues with the next tasks.
+    let reviewed = played.after(reviewing.rev + 1, "qa", "task_reviewed", |review| review["task"] == "T-1");
+    assert_eq!(reviewed.body["verdict"], "approved");
+    let mut rev = reviewed.rev;
+    for task in ["T-2", "T-3"] {
+        rev = played.after(rev + 1, "conductor", "task_assigned", |assigned| assigned["task"] == task).rev;
+        rev = played.after(rev + 1, "dev", "task_completed", |completed| completed["task"] == task).rev;
+    }
+    let ended = played.after(rev + 1, "conductor", "ended", |_| true);
+    assert_eq!((&ended.body["status"], &ended.body["outcome"]), (&json!("completed"), &json!("success")));
+
+    // What was learned shows up in the next board's context, and is gone from it once it is taken back.
+    let known = played.printed("Its context knows:", "took it back");
+    assert!(known.contains("A separate token table") && known.contains("<cores>"), "{known}");
+    let left = played.printed("The next board's context now knows:", "everything is in");
+    assert!(!left.contains("A separate token table"), "{left}");
+    assert!(left.contains("in front of PostgreSQL"), "the rest is still known: {left}");
+    let archived = played.sandbox.json(&["board", "show", "auth-system"]);
+    assert_eq!(archived["status"], "archived");
+}

@@ -1,0 +1,247 @@
+//! Learnings are promoted, refused and rolled back. What concerns a core is only begun here: whoever finishes it says so.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::super::{
+    BoardCommand, BoardEvent, BoardReply, BoardStatus, LearningCandidate, LearningChanges, LearningId, LearningState,
+    WhichLearnings,
+};
+use super::{Draft, Reply, not_on_board};
+use crate::id::check_tag;
+use crate::knowledge::{CoreEntryId, NewCoreEntry, Trust};
+use crate::{ActorKind, CoreId, LimitName, Limits, Refusal};
+
+impl BoardCommand {
+    /// Whether it is about learnings: these are for boards that have ended, too.
+    pub(super) fn is_about_learnings(&self) -> bool {
+        matches!(
+            self,
+            Self::ExtractLearnings
+                | Self::PromoteLearning { .. }
+                | Self::FinishPromotion { .. }
+                | Self::AbandonPromotion { .. }
+                | Self::RefuseLearning { .. }
+                | Self::RollBackLearnings { .. }
+                | Self::FinishRollBack { .. }
+        )
+    }
+
+    /// Whether it takes something back or brings it to its end: nobody is kept from that by a board that is full.
+    pub(super) fn is_always_welcome(&self) -> bool {
+        match self {
+            Self::FinishPromotion { .. }
+            | Self::AbandonPromotion { .. }
+            | Self::RollBackLearnings { .. }
+            | Self::FinishRollBack { .. } => true,
+            Self::AsOrchestrator { command, .. } => command.is_always_welcome(),
+            _ => false,
+        }
+    }
+}
+
+impl Draft<'_> {
+    /// On a board that was put away nothing new is promoted or refused. What was begun is finished, what was promoted may
+    /// be rolled back, and somebody may still look for what there is.
+    pub(super) fn check_may_learn(&self, command: &BoardCommand) -> Result<(), Refusal> {
+        let is_new = matches!(command, BoardCommand::PromoteLearning { .. } | BoardCommand::RefuseLearning { .. });
+        match self.info()?.status {
+            status @ BoardStatus::Archived if is_new => Err(Refusal::BoardEnded { status }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        self.state.info().is_some_and(|info| info.status == BoardStatus::Active)
+    }
+
+    pub(super) fn extract_learnings(&mut self) -> Reply {
+        if !self.is_active() && self.info()?.learnings_extracted.is_none() {
+            let candidates = self.state.learning_candidates().len() as u64;
+            self.push(BoardEvent::LearningsExtracted { candidates });
+        }
+        Ok(BoardReply::Done)
+    }
+
+    pub(super) fn promote_learning(
+        &mut self,
+        learning: &LearningId,
+        core: Option<&str>,
+        changes: &LearningChanges,
+    ) -> Reply {
+        let core = core.map(|core| CoreId::new(core, self.limits())).transpose()?;
+        let is_there = |there: &CoreId| core.as_ref().is_none_or(|core| core == there);
+        match self.state.learning_state(learning) {
+            LearningState::Open | LearningState::RolledBack { .. } => {}
+            LearningState::Begun(promotion) if is_there(&promotion.core) => {
+                return Ok(BoardReply::Promotion { core: promotion.core, entry: None });
+            }
+            LearningState::Promoted { core, entry, .. } if is_there(&core) => {
+                return Ok(BoardReply::Promotion { core, entry: Some(entry) });
+            }
+            LearningState::Begun(_) | LearningState::RollingBack(_) => return Err(open(learning)),
+            LearningState::Promoted { core, .. } => {
+                return Err(Refusal::LearningPromoted { learning: learning.clone(), core });
+            }
+            LearningState::Refused { by, .. } => {
+                return Err(Refusal::LearningRefused { learning: learning.clone(), by: by.to_string() });
+            }
+        }
+        let candidate = self.expect_candidate(learning)?;
+        let entry = self.promoted_entry(&candidate, changes)?;
+        let core = match (core, &candidate.suggested_core) {
+            (Some(core), _) => core,
+            (None, Some(suggested)) => CoreId::new(suggested, self.limits())?,
+            (None, None) => return Err(Refusal::NoCore { learning: learning.clone() }),
+        };
+        let (learning, kind) = (learning.clone(), self.context.actor.kind);
+        self.push(BoardEvent::PromotionBegun { learning, core: core.clone(), entry: Box::new(entry), kind });
+        Ok(BoardReply::Promotion { core, entry: None })
+    }
+
+    fn expect_candidate(&self, learning: &LearningId) -> Result<LearningCandidate, Refusal> {
+        self.state.learning_candidate(learning).ok_or_else(|| not_on_board("learning", learning))
+    }
+
+    /// What the core is to get. All that it would refuse is refused here, before anything is begun.
+    fn promoted_entry(
+        &self,
+        candidate: &LearningCandidate,
+        changes: &LearningChanges,
+    ) -> Result<NewCoreEntry, Refusal> {
+        let (actor, limits) = (self.context.actor, self.limits());
+        let LearningChanges { content, kind, importance, tags, trust } = changes;
+        let is_own = *candidate.author == *actor.principal || content.is_some();
+        if actor.kind == ActorKind::Agent && is_own {
+            let (learning, principal) = (candidate.id.clone(), actor.principal.clone());
+            return Err(Refusal::OwnLearning { learning, principal });
+        }
+        let mut entry = candidate.as_entry();
+        if let Some(content) = content {
+            entry.content = content.clone();
+            // Whoever put it in other words has a part in it.
+            let is_named = |name: &String| *name == actor.principal;
+            if !entry.author.as_ref().is_some_and(is_named) && !entry.contributors.iter().any(is_named) {
+                entry.contributors.push(actor.principal.clone());
+            }
+        }
+        entry.kind = kind.unwrap_or(entry.kind);
+        entry.importance = importance.or(entry.importance);
+        entry.tags = tags.clone().unwrap_or(entry.tags);
+        entry.trust = Some(self.promoted_trust(candidate.trust, *trust)?);
+        if entry.content.trim().is_empty() {
+            return Err(Refusal::Blank { what: "content" });
+        }
+        Limits::check(LimitName::CoreTextBytes, entry.content.len() as u64, limits.core_text_bytes)?;
+        if let Some(importance) = entry.importance.filter(|importance| !(0.0..=1.0).contains(importance)) {
+            return Err(Refusal::Importance { importance });
+        }
+        Limits::check(LimitName::TagsPerEntry, entry.tags.len() as u64, limits.tags_per_entry)?;
+        entry.tags.iter().try_for_each(|tag| check_tag(tag, limits))?;
+        Ok(entry)
+    }
+
+    /// A person may vouch for what others said; nobody else lends it more trust than it has.
+    fn promoted_trust(&self, has: Trust, asked: Option<Trust>) -> Result<Trust, Refusal> {
+        let actor = self.context.actor;
+        let most = match actor.kind {
+            ActorKind::Human => Trust::Own,
+            ActorKind::Agent | ActorKind::Service => Trust::most_of(actor.kind).min(has),
+        };
+        match asked {
+            Some(asked) if asked > most => {
+                Err(Refusal::TrustDenied { principal: actor.principal.clone(), asked, most })
+            }
+            asked => Ok(asked.unwrap_or(has).min(most)),
+        }
+    }
+
+    pub(super) fn finish_promotion(&mut self, learning: &LearningId, begun_rev: u64, entry: CoreEntryId) -> Reply {
+        match self.state.learning_state(learning) {
+            LearningState::Begun(promotion) if promotion.begun_rev == begun_rev => {
+                self.push(BoardEvent::LearningPromoted { learning: learning.clone(), entry });
+                Ok(BoardReply::Done)
+            }
+            // Another did it, or began anew: what is in the core is wanted there.
+            LearningState::Begun(_) | LearningState::Promoted { .. } | LearningState::RollingBack(_) => {
+                Ok(BoardReply::Done)
+            }
+            state @ (LearningState::Open | LearningState::Refused { .. } | LearningState::RolledBack { .. }) => {
+                Err(Refusal::PromotionOver { learning: learning.clone(), state: state.as_str() })
+            }
+        }
+    }
+
+    pub(super) fn abandon_promotion(&mut self, learning: &LearningId, begun_rev: u64, reason: &str) -> Reply {
+        self.check_length(reason)?;
+        if let LearningState::Begun(promotion) = self.state.learning_state(learning)
+            && promotion.begun_rev == begun_rev
+        {
+            self.push(BoardEvent::PromotionAbandoned { learning: learning.clone(), reason: reason.into() });
+        }
+        Ok(BoardReply::Done)
+    }
+
+    pub(super) fn refuse_learning(&mut self, learning: &LearningId, reason: Option<&str>) -> Reply {
+        self.check_comment(reason)?;
+        match self.state.learning_state(learning) {
+            LearningState::Refused { .. } => return Ok(BoardReply::Done),
+            LearningState::Begun(_) | LearningState::RollingBack(_) => return Err(open(learning)),
+            LearningState::Promoted { core, .. } => {
+                return Err(Refusal::LearningPromoted { learning: learning.clone(), core });
+            }
+            LearningState::Open => drop(self.expect_candidate(learning)?),
+            LearningState::RolledBack { .. } => {}
+        }
+        self.push(BoardEvent::LearningRefused { learning: learning.clone(), reason: reason.map(Into::into) });
+        Ok(BoardReply::Done)
+    }
+
+    pub(super) fn roll_back_learnings(&mut self, which: &WhichLearnings, reason: Option<&str>) -> Reply {
+        self.check_comment(reason)?;
+        let all = || self.state.learning_verdicts().map(|verdict| verdict.learning.clone()).collect();
+        let named: BTreeSet<LearningId> = match which {
+            WhichLearnings::All => all(),
+            WhichLearnings::These(these) => {
+                self.check_count(these.len())?;
+                these.iter().cloned().collect()
+            }
+        };
+        let mut learnings = Vec::new();
+        for learning in named {
+            match self.state.learning_state(&learning) {
+                LearningState::Promoted { .. } => learnings.push(learning),
+                LearningState::Begun(_) => return Err(open(&learning)),
+                LearningState::RollingBack(_) | LearningState::RolledBack { .. } => {}
+                state if *which != WhichLearnings::All => {
+                    return Err(Refusal::NotPromoted { learning, state: state.as_str() });
+                }
+                LearningState::Open | LearningState::Refused { .. } => {}
+            }
+        }
+        if !learnings.is_empty() {
+            let (reason, kind) = (reason.map(Into::into), self.context.actor.kind);
+            self.push(BoardEvent::RollBackBegun { learnings: learnings.clone(), reason, kind });
+        }
+        Ok(BoardReply::RollBack(learnings))
+    }
+
+    pub(super) fn finish_roll_back(&mut self, begun_rev: u64) -> Reply {
+        let open = self.state.open_learnings();
+        let begun = open.iter().filter(|verdict| match &verdict.state {
+            LearningState::RollingBack(roll_back) => roll_back.begun_rev == begun_rev,
+            _ => false,
+        });
+        let learnings: Vec<LearningId> = begun.map(|verdict| verdict.learning.clone()).collect();
+        if !learnings.is_empty() {
+            self.push(BoardEvent::LearningsRolledBack { learnings });
+        }
+        Ok(BoardReply::Done)
+    }
+}
+
+fn open(learning: &LearningId) -> Refusal {
+    Refusal::PromotionOpen { learning: learning.clone() }
+}

@@ -1,0 +1,71 @@
+//! The end of a board's life: it is archived, discarded, purged.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::super::{BoardEvent, BoardReply, BoardStatus, RetainFor};
+use super::{Draft, Reply};
+use crate::Refusal;
+
+impl Draft<'_> {
+    /// Nothing is done to a board that was purged.
+    pub(super) fn check_not_purged(&self) -> Result<(), Refusal> {
+        match self.state.info() {
+            Some(info) if info.status == BoardStatus::Purged => Err(Refusal::BoardPurged),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_ended(&self) -> Result<(), Refusal> {
+        match self.info()?.status {
+            BoardStatus::Active => Err(Refusal::BoardActive),
+            BoardStatus::Purged => Err(Refusal::BoardPurged),
+            BoardStatus::Completed | BoardStatus::Cancelled | BoardStatus::Archived => Ok(()),
+        }
+    }
+
+    pub(super) fn archive(&mut self, retain: RetainFor) -> Reply {
+        self.check_ended()?;
+        let info = self.info()?;
+        let retain_until = match (retain, info.retain_until) {
+            // What was said once holds until something else is said.
+            (RetainFor::Unsaid { .. }, Some(until)) => until,
+            (RetainFor::Unsaid { ms } | RetainFor::Said { ms }, _) => later(self.context.now, ms),
+        };
+        if info.status != BoardStatus::Archived || info.retain_until != Some(retain_until) {
+            self.push(BoardEvent::Archived { retain_until });
+        }
+        Ok(BoardReply::Retained { until: retain_until })
+    }
+
+    pub(super) fn discard(&mut self, reason: Option<&str>) -> Reply {
+        self.check_comment(reason)?;
+        self.check_ended()?;
+        let (info, now) = (self.info()?, self.context.now);
+        let is_free = info.status == BoardStatus::Archived && info.waived.is_some();
+        match info.retain_until.filter(|until| is_free && *until <= now) {
+            Some(until) => Ok(BoardReply::Retained { until }),
+            None => {
+                self.push(BoardEvent::Discarded { reason: reason.map(Into::into) });
+                Ok(BoardReply::Retained { until: now })
+            }
+        }
+    }
+
+    /// Whoever asks again after it was purged is told the same: what is left of it is to be deleted.
+    pub(super) fn purge(&mut self) -> Reply {
+        let lifetime = self.state.lifetime(None).ok_or(Refusal::NoBoard)?;
+        let by = lifetime.kept_by(self.context.now);
+        if !by.is_empty() {
+            return Err(Refusal::BoardKept { by });
+        }
+        if lifetime.status != BoardStatus::Purged {
+            self.push(BoardEvent::Purged);
+        }
+        Ok(BoardReply::Done)
+    }
+}
+
+fn later(now: Timestamp, ms: u64) -> Timestamp {
+    let ms = SignedDuration::from_millis(i64::try_from(ms).unwrap_or(i64::MAX));
+    now.saturating_add(ms).unwrap_or(Timestamp::MAX)
+}

@@ -1,0 +1,83 @@
+//! What a board draws on: entries of memory cores, by reference. The text is read where it is kept, whenever it is shown, so
+//! that what is forgotten, edited or withdrawn there is so on every board at once.
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::knowledge::CoreEntryId;
+
+/// An entry of a memory core: `house-rules:E-3`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CoreRef {
+    /// The core's name.
+    pub core: String,
+    /// The entry in it.
+    pub entry: CoreEntryId,
+}
+
+/// A text that names no entry of a memory core.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no entry of a memory core: they read house-rules:E-3")]
+pub struct NoCoreRef {
+    text: String,
+}
+
+impl CoreRef {
+    /// What counts against the size of a board and of a command.
+    pub(super) fn bytes(&self) -> usize {
+        const NUMBER: usize = 8;
+        self.core.len() + NUMBER
+    }
+}
+
+impl fmt::Display for CoreRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.core, self.entry)
+    }
+}
+
+impl FromStr for CoreRef {
+    type Err = NoCoreRef;
+
+    fn from_str(text: &str) -> Result<Self, NoCoreRef> {
+        // A core's name may have a colon in it, an entry's number has none.
+        let parts = text.rsplit_once(':').filter(|(core, _)| !core.is_empty());
+        let found = parts.and_then(|(core, entry)| Some(Self { core: core.to_owned(), entry: entry.parse().ok()? }));
+        found.ok_or_else(|| NoCoreRef { text: text.to_owned() })
+    }
+}
+
+impl Serialize for CoreRef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for CoreRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(|error| D::Error::custom(format!("{error}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn references_read_as_they_are_written() {
+        for text in ["house-rules:E-3", "a:b:E-12", "E-1:E-1"] {
+            let read: CoreRef = text.parse().unwrap();
+            assert_eq!(read.to_string(), text);
+        }
+        for text in ["", "E-3", ":E-3", "rules:3", "rules:", "rules:E-", "rules:E-x"] {
+            assert!(text.parse::<CoreRef>().unwrap_err().to_string().contains("house-rules:E-3"), "{text}");
+        }
+    }
+}

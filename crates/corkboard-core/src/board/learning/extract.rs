@@ -1,0 +1,264 @@
+//! Learnings are found: decisions that say why, insights, what was marked, and patterns. The same board gives the same ones.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::super::{ApprovalVerdict, BoardItem, BoardState, Decision, Discovery, DiscoveryType, TaskId};
+use super::patterns::Patterns;
+use super::{LearningCandidate, LearningId, LearningSource};
+use crate::MemoryKind;
+use crate::knowledge::Trust;
+
+/// Who found a pattern.
+pub(super) const FINDER: &str = "corkboard";
+
+/// A longer content is cut: every candidate fits into a core.
+const MOST_BYTES: usize = 32 * 1024;
+
+/// What a score is made of, in hundredths. [`BoardState::learning_candidates`] says it in words.
+pub(super) mod points {
+    pub(super) const MARKED: u32 = 60;
+    pub(super) const DECISION: u32 = 40;
+    pub(super) const INSIGHT: u32 = 40;
+    pub(in super::super) const REWORK: u32 = 40;
+    pub(in super::super) const SEQUENCE: u32 = 35;
+    pub(in super::super) const ESTIMATE: u32 = 35;
+    pub(super) const APPROVED: u32 = 20;
+    pub(super) const ALTERNATIVES: u32 = 10;
+    pub(super) const OUTSIDE: u32 = 20;
+    const EACH_TASK: u32 = 3;
+    const MOST_TASKS: u32 = 15;
+    const EACH_TIME: u32 = 5;
+    const MOST_TIMES: u32 = 25;
+
+    /// For the tasks that something concerns; none named: all of them.
+    pub(super) fn tasks(named: usize) -> u32 {
+        let named = u32::try_from(named).unwrap_or(u32::MAX);
+        if named == 0 { MOST_TASKS } else { named.saturating_mul(EACH_TASK).min(MOST_TASKS) }
+    }
+
+    /// For every time that a pattern occurred beyond those that make it one.
+    pub(in super::super) fn times(occurred: usize, needed: usize) -> u32 {
+        let more = u32::try_from(occurred.saturating_sub(needed)).unwrap_or(u32::MAX);
+        more.saturating_mul(EACH_TIME).min(MOST_TIMES)
+    }
+}
+
+impl BoardState {
+    /// What the board may have taught, the best first; what was decided about each is said with it. The same board gives the
+    /// same list.
+    ///
+    /// The score is a sum, cut off at 0 and 1:
+    ///
+    /// | for | score |
+    /// |---|---|
+    /// | a discovery that names a core | 0.60 |
+    /// | a decision with a reason, an insight, rework | 0.40 |
+    /// | a repeated sequence, wrong estimates | 0.35 |
+    /// | a decision that was approved | + 0.20 |
+    /// | a decision that names what was rejected | + 0.10 |
+    /// | every task that it concerns | + 0.03, up to 0.15; 0.15 if it concerns all |
+    /// | every time that a pattern occurs more than it must | + 0.05, up to 0.25 |
+    /// | text from outside | − 0.20 |
+    pub fn learning_candidates(&self) -> Vec<LearningCandidate> {
+        let patterns = Patterns::of(self);
+        let mut found: Vec<LearningCandidate> = self
+            .decisions()
+            .filter(|decision| is_lesson(decision))
+            .map(|decision| self.of_decision(decision))
+            .collect();
+        let discoveries = self.discoveries().filter(|discovery| is_worth_keeping(discovery));
+        found.extend(discoveries.map(|discovery| self.of_discovery(discovery)));
+        found.extend(self.tasks().filter(|task| Patterns::is_rework(task)).map(|task| self.of_rework(task)));
+        found.extend(patterns.sequences(self));
+        found.extend(patterns.estimates(self));
+        // What was decided about stays visible, even if it would be no candidate now.
+        if self.learning_verdicts().len() > 0 {
+            let names: BTreeSet<LearningId> = found.iter().map(|candidate| candidate.id.clone()).collect();
+            let judged = self.learning_verdicts().map(|verdict| &verdict.learning);
+            let judged: Vec<_> = judged.filter(|learning| !names.contains(learning)).collect();
+            found.extend(judged.into_iter().map(|learning| self.described(learning, &patterns)));
+        }
+        found.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.id.cmp(&other.id)));
+        found
+    }
+
+    /// The candidate of that name, if it is one.
+    pub(in super::super) fn learning_candidate(&self, id: &LearningId) -> Option<LearningCandidate> {
+        match id {
+            LearningId::Decision(id) => {
+                self.decision(*id).filter(|decision| is_lesson(decision)).map(|decision| self.of_decision(decision))
+            }
+            LearningId::Discovery(id) => {
+                let discovery = self.discovery(*id).filter(|discovery| is_worth_keeping(discovery));
+                discovery.map(|discovery| self.of_discovery(discovery))
+            }
+            LearningId::Rework(task) => {
+                self.task(*task).filter(|task| Patterns::is_rework(task)).map(|task| self.of_rework(task))
+            }
+            LearningId::Sequence(_) => Patterns::of(self).sequences(self).into_iter().find(|found| found.id == *id),
+            LearningId::Estimate(_) => Patterns::of(self).estimates(self).into_iter().find(|found| found.id == *id),
+        }
+    }
+
+    /// A learning that somebody decided about, whether it would be a candidate now or not.
+    fn described(&self, id: &LearningId, patterns: &Patterns) -> LearningCandidate {
+        let described = match id {
+            LearningId::Decision(id) => self.decision(*id).map(|decision| self.of_decision(decision)),
+            LearningId::Discovery(id) => self.discovery(*id).map(|discovery| self.of_discovery(discovery)),
+            LearningId::Rework(task) => self.task(*task).map(|task| self.of_rework(task)),
+            LearningId::Sequence(_) => Some(self.of_sequence(id, &[], patterns)),
+            LearningId::Estimate(word) => patterns.estimate(self, word),
+        };
+        described.unwrap_or_else(|| {
+            let made = Made { source: LearningSource::Estimate, kind: MemoryKind::Insight, ..Made::default() };
+            self.candidate(id.clone(), Made { content: id.to_string(), ..made })
+        })
+    }
+
+    fn of_decision(&self, decision: &Decision) -> LearningCandidate {
+        let Decision { question, choice, alternatives, rationale, affects_tasks, .. } = decision;
+        let colon = if question.trim_end().ends_with(char::is_alphanumeric) { ":" } else { "" };
+        let mut content = format!("{}{colon} {}", question.trim(), choice.trim());
+        if !rationale.trim().is_empty() {
+            content.push_str(&format!("\nBecause: {}", rationale.trim()));
+        }
+        if !alternatives.is_empty() {
+            content.push_str(&format!("\nRejected: {}", alternatives.join("; ")));
+        }
+        let approved = if decision.verdict == Some(ApprovalVerdict::Approved) { points::APPROVED } else { 0 };
+        let alternatives = if alternatives.is_empty() { 0 } else { points::ALTERNATIVES };
+        let made = Made {
+            source: LearningSource::Decision,
+            content,
+            kind: MemoryKind::Fact,
+            tags: ["decision".into()].into(),
+            author: decision.made_by.clone(),
+            trust: decision.trust,
+            items: named(BoardItem::Decision(decision.id), affects_tasks),
+            points: points::DECISION + approved + alternatives + points::tasks(affects_tasks.len()),
+            ..Made::default()
+        };
+        self.candidate(LearningId::Decision(decision.id), made)
+    }
+
+    fn of_discovery(&self, discovery: &Discovery) -> LearningCandidate {
+        let Discovery { content, affects_tasks, promote_to_core, .. } = discovery;
+        let (source, begin) = match promote_to_core {
+            Some(_) => (LearningSource::Marked, points::MARKED),
+            None => (LearningSource::Insight, points::INSIGHT),
+        };
+        let (kind, tag) = match discovery.kind {
+            DiscoveryType::Insight => (MemoryKind::Insight, "insight"),
+            DiscoveryType::Opportunity => (MemoryKind::Insight, "opportunity"),
+            DiscoveryType::Risk => (MemoryKind::Insight, "risk"),
+            DiscoveryType::Constraint => (MemoryKind::Fact, "constraint"),
+        };
+        let made = Made {
+            source,
+            content: content.clone(),
+            kind,
+            tags: [tag.into()].into(),
+            author: discovery.discovered_by.clone(),
+            trust: discovery.trust,
+            items: named(BoardItem::Discovery(discovery.id), affects_tasks),
+            points: begin + points::tasks(affects_tasks.len()),
+            core: promote_to_core.as_deref(),
+            ..Made::default()
+        };
+        self.candidate(LearningId::Discovery(discovery.id), made)
+    }
+
+    pub(super) fn candidate(&self, id: LearningId, made: Made<'_>) -> LearningCandidate {
+        let Made { source, content, kind, tags, author, contributors, trust, items, points, core } = made;
+        let points = if trust == Trust::Outside { points.saturating_sub(points::OUTSIDE) } else { points };
+        // Hundredths, so that the sum is the same wherever it is made.
+        let score = points.min(100) as f32 / 100.0;
+        let first_core = || self.info().and_then(|info| info.memory_core_refs.first()).map(String::as_str);
+        let state = self.learning_state(&id);
+        let suggested_core = core.or_else(first_core).map(Into::into);
+        let content = cut(content);
+        let importance = score;
+        LearningCandidate {
+            id,
+            source,
+            content,
+            kind,
+            importance,
+            tags,
+            author,
+            contributors,
+            trust,
+            items,
+            score,
+            suggested_core,
+            state,
+        }
+    }
+}
+
+/// What a candidate is made of.
+pub(super) struct Made<'a> {
+    pub(super) source: LearningSource,
+    pub(super) content: String,
+    pub(super) kind: MemoryKind,
+    pub(super) tags: Vec<String>,
+    pub(super) author: Arc<str>,
+    pub(super) contributors: Vec<Arc<str>>,
+    pub(super) trust: Trust,
+    pub(super) items: Vec<BoardItem>,
+    pub(super) points: u32,
+    pub(super) core: Option<&'a str>,
+}
+
+impl Default for Made<'_> {
+    fn default() -> Self {
+        Self {
+            source: LearningSource::Insight,
+            content: String::new(),
+            kind: MemoryKind::Insight,
+            tags: Vec::new(),
+            author: FINDER.into(),
+            contributors: Vec::new(),
+            trust: Trust::Agent,
+            items: Vec::new(),
+            points: 0,
+            core: None,
+        }
+    }
+}
+
+/// Whether a decision holds and says why in more than a word or two.
+fn is_lesson(decision: &Decision) -> bool {
+    const WORDS: usize = 3;
+    /// Not every script sets blanks between its words.
+    const CHARACTERS: usize = 6;
+    let rationale = &decision.rationale;
+    let is_clear = rationale.split_whitespace().nth(WORDS - 1).is_some()
+        || rationale.chars().filter(|character| !character.is_ascii()).nth(CHARACTERS - 1).is_some();
+    is_clear && decision.holds()
+}
+
+fn is_worth_keeping(discovery: &Discovery) -> bool {
+    discovery.kind == DiscoveryType::Insight || discovery.promote_to_core.is_some()
+}
+
+/// A record, and the tasks that it concerns.
+fn named(record: BoardItem, tasks: &[TaskId]) -> Vec<BoardItem> {
+    core::iter::once(record).chain(tasks.iter().map(|task| BoardItem::Task(*task))).take(MOST_ITEMS).collect()
+}
+
+/// The most things that a candidate names.
+pub(super) const MOST_ITEMS: usize = 32;
+
+/// The beginning of a text that is too long for a core.
+fn cut(mut content: String) -> String {
+    if content.len() > MOST_BYTES {
+        content.truncate(content.floor_char_boundary(MOST_BYTES));
+        content.push('…');
+    }
+    content
+}

@@ -1,0 +1,172 @@
+//! The names of learnings: what each was made of, so that the same one has the same name for ever.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use core::fmt;
+use core::str::FromStr;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::super::{DecisionId, DiscoveryId, TaskId};
+
+/// A learning of a board, named after what it was made of: `D-3`, `F-7`, `rework:T-5`, `estimate:implement`,
+/// `sequence:design.implement.test`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LearningId {
+    /// Of a decision.
+    Decision(DecisionId),
+    /// Of a discovery.
+    Discovery(DiscoveryId),
+    /// Of a task that was sent back, or failed, before it was completed.
+    Rework(TaskId),
+    /// Of how long tasks took whose titles begin with that word.
+    Estimate(Arc<str>),
+    /// Of tasks that followed one another more than once: the first words of their titles, joined by full stops.
+    Sequence(Arc<str>),
+}
+
+/// A text that names no learning.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no learning: they read D-1, F-1, rework:T-1, estimate:word or sequence:one.two")]
+pub struct NoLearningId {
+    text: String,
+}
+
+impl LearningId {
+    const REWORK: &str = "rework:";
+    const ESTIMATE: &str = "estimate:";
+    const SEQUENCE: &str = "sequence:";
+    /// The fewest words of a sequence.
+    pub(super) const FEWEST: usize = 2;
+    /// The most words of a sequence.
+    pub(super) const MOST: usize = 6;
+
+    /// The words of a sequence, or the word of an estimate.
+    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
+        let words = match self {
+            Self::Estimate(words) | Self::Sequence(words) => &**words,
+            Self::Decision(_) | Self::Discovery(_) | Self::Rework(_) => "",
+        };
+        words.split('.').filter(|word| !word.is_empty())
+    }
+
+    /// What counts against the size of a board.
+    pub(in super::super) fn bytes(&self) -> usize {
+        match self {
+            Self::Decision(_) | Self::Discovery(_) | Self::Rework(_) => 8,
+            Self::Estimate(words) | Self::Sequence(words) => words.len(),
+        }
+    }
+}
+
+/// The first word of a title, in lower case: what tasks are grouped by. None if it has no word.
+pub(super) fn first_word(title: &str) -> Option<String> {
+    /// Longer words are cut, so that the name of a sequence stays a name.
+    const MOST_BYTES: usize = 32;
+    let word = title.split(|character: char| !character.is_alphanumeric()).find(|word| !word.is_empty())?;
+    let mut short = String::new();
+    // In lower case some letters are more than one character, of which not all are letters.
+    for character in word.chars().flat_map(char::to_lowercase).filter(|character| character.is_alphanumeric()) {
+        if short.len() + character.len_utf8() > MOST_BYTES {
+            break;
+        }
+        short.push(character);
+    }
+    (!short.is_empty()).then_some(short)
+}
+
+fn is_word(text: &str) -> bool {
+    first_word(text).as_deref() == Some(text)
+}
+
+impl fmt::Display for LearningId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Decision(id) => id.fmt(f),
+            Self::Discovery(id) => id.fmt(f),
+            Self::Rework(task) => write!(f, "{}{task}", Self::REWORK),
+            Self::Estimate(word) => write!(f, "{}{word}", Self::ESTIMATE),
+            Self::Sequence(words) => write!(f, "{}{words}", Self::SEQUENCE),
+        }
+    }
+}
+
+impl fmt::Debug for LearningId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for LearningId {
+    type Err = NoLearningId;
+
+    fn from_str(text: &str) -> Result<Self, NoLearningId> {
+        let none = || NoLearningId { text: text.chars().take(80).collect() };
+        if let Some(task) = text.strip_prefix(Self::REWORK) {
+            return task.parse().map(Self::Rework).map_err(|_| none());
+        }
+        if let Some(word) = text.strip_prefix(Self::ESTIMATE) {
+            return is_word(word).then(|| Self::Estimate(word.into())).ok_or_else(none);
+        }
+        if let Some(words) = text.strip_prefix(Self::SEQUENCE) {
+            let is_sequence = (Self::FEWEST..=Self::MOST).contains(&words.split('.').count());
+            let is_sequence = is_sequence && words.split('.').all(is_word);
+            return is_sequence.then(|| Self::Sequence(words.into())).ok_or_else(none);
+        }
+        let discovery = || text.parse().map(Self::Discovery).map_err(|_| none());
+        text.parse().map(Self::Decision).or_else(|_| discovery())
+    }
+}
+
+impl Serialize for LearningId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_string())
+    }
+}
+
+impl<'de> Deserialize<'de> for LearningId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(|error| D::Error::custom(format!("{error}")))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        let names =
+            ["D-3", "F-7", "rework:T-5", "estimate:implement", "sequence:design.implement.test", "sequence:ä.2"];
+        for name in names {
+            assert_eq!(name.parse::<LearningId>().unwrap().to_string(), name);
+        }
+        assert_eq!("d-3".parse(), Ok(LearningId::Decision(DecisionId(3))));
+    }
+
+    #[test]
+    fn what_names_nothing_is_refused() {
+        let long = format!("estimate:{}", "x".repeat(33));
+        let seven = "sequence:a.b.c.d.e.f.g";
+        let wrong = ["", "T-1", "A-1", "rework:D-1", "rework:", "estimate:", "estimate:Two", "estimate:a b", &long];
+        let others = ["sequence:one", "sequence:one.", "sequence:one..two", "sequence:One.two", seven, "estimate:a.b"];
+        for text in wrong.into_iter().chain(others) {
+            assert!(text.parse::<LearningId>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_title_is_known_by_its_first_word() {
+        assert_eq!(first_word("Implement: the routes").as_deref(), Some("implement"));
+        assert_eq!(first_word("  -- (Test) it").as_deref(), Some("test"));
+        assert_eq!(first_word("İstanbul").as_deref(), Some("istanbul"));
+        assert_eq!(first_word(&"ä".repeat(40)).unwrap().len(), 32);
+        assert_eq!(first_word("… !"), None);
+        for title in ["Implement it", "İstanbul", "ǅ", "x86-64"] {
+            assert!(is_word(&first_word(title).unwrap()), "{title}");
+        }
+    }
+}

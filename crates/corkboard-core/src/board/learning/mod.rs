@@ -1,0 +1,54 @@
+//! What a board taught: candidates are computed from its state, what became of them is kept.
+
+mod apply;
+mod candidate;
+mod extract;
+mod id;
+mod patterns;
+mod sequence;
+mod setback;
+mod verdict;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+pub use candidate::{LearningCandidate, LearningSource};
+pub use id::{LearningId, NoLearningId};
+pub use setback::{Setback, SetbackKind};
+pub use verdict::{LearningState, LearningVerdict, Promotion, RollBack};
+
+use crate::MemoryKind;
+use crate::knowledge::Trust;
+
+/// What whoever promotes a learning wants to have otherwise. What is none stays.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LearningChanges {
+    /// What it says. Not for agents: it would be their own words in another's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// What kind of memory it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<MemoryKind>,
+    /// From 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub importance: Option<f32>,
+    /// All of its tags.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+    /// How far it may be trusted. Only a person may say more than what it was made of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+}
+
+/// Which learnings are to be rolled back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhichLearnings {
+    /// All that are in a core.
+    All,
+    /// These.
+    These(Vec<LearningId>),
+}

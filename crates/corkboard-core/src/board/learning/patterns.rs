@@ -1,0 +1,202 @@
+//! What repeats itself among completed tasks: sequences, rework, and how long things take.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::super::{BoardItem, BoardState, TASK_PATTERN_TAG, Task, TaskId, TaskStatus};
+use super::extract::{FINDER, MOST_ITEMS, Made, points};
+use super::id::first_word;
+use super::sequence::{Chain, frequent_chains};
+use super::{LearningCandidate, LearningId, LearningSource};
+use crate::{AgentId, MemoryKind};
+
+/// How often tasks must have followed one another.
+pub(super) const LEAST_REPEATS: usize = 2;
+/// How many tasks an estimate is held against.
+const LEAST_ESTIMATES: usize = 3;
+/// From which ratio on, in thousandths, things took longer than estimated.
+const LONGER: u64 = 1500;
+/// Up to which ratio, in thousandths, things took less long than estimated.
+const SHORTER: u64 = 670;
+
+/// The completed tasks of a board, by the first words of their titles.
+pub(super) struct Patterns {
+    /// The tasks, oldest first, each with the place of its word.
+    pub(super) tasks: Vec<(TaskId, u32)>,
+    /// Each word once, in order of the tasks.
+    pub(super) words: Vec<Arc<str>>,
+}
+
+impl Patterns {
+    pub(super) fn of(state: &BoardState) -> Self {
+        let mut places: BTreeMap<String, u32> = BTreeMap::new();
+        let (mut tasks, mut words): (Vec<(TaskId, u32)>, Vec<Arc<str>>) = (Vec::new(), Vec::new());
+        for task in state.tasks().filter(|task| task.status == TaskStatus::Completed) {
+            let Some(word) = first_word(&task.title) else { continue };
+            let place = *places.entry(word).or_insert_with_key(|word| {
+                words.push(word.as_str().into());
+                words.len() as u32 - 1
+            });
+            tasks.push((task.id, place));
+        }
+        Self { tasks, words }
+    }
+
+    /// Whether a task was completed after it was sent back, or failed, and somebody said why.
+    pub(super) fn is_rework(task: &Task) -> bool {
+        let has_reason = task.setbacks.iter().any(|setback| setback.comment.is_some());
+        task.status == TaskStatus::Completed && has_reason
+    }
+
+    /// Tasks that followed one another more than once.
+    pub(super) fn sequences(&self, state: &BoardState) -> Vec<LearningCandidate> {
+        let found = frequent_chains(self, state).into_iter().map(|(words, chains)| {
+            let words: Vec<&str> = words.iter().filter_map(|word| self.word(*word)).collect();
+            state.of_sequence(&LearningId::Sequence(words.join(".").into()), &chains, self)
+        });
+        found.collect()
+    }
+
+    /// Words whose tasks took much longer, or much less long, than estimated.
+    pub(super) fn estimates(&self, state: &BoardState) -> Vec<LearningCandidate> {
+        let mut groups: BTreeMap<u32, Vec<Estimated>> = BTreeMap::new();
+        for (id, word) in &self.tasks {
+            if let Some(estimated) = state.task(*id).and_then(Estimated::of) {
+                groups.entry(*word).or_default().push(estimated);
+            }
+        }
+        let wrong = groups.into_iter().filter_map(|(word, group)| {
+            let ratio = median(&group)?;
+            let is_wrong = group.len() >= LEAST_ESTIMATES && (ratio >= LONGER || ratio <= SHORTER);
+            is_wrong.then(|| state.of_estimate(self.word(word)?, &group)).flatten()
+        });
+        wrong.collect()
+    }
+
+    /// How long the tasks of that word took, whatever came of it.
+    pub(super) fn estimate(&self, state: &BoardState, word: &str) -> Option<LearningCandidate> {
+        let tasks = self.tasks.iter().filter(|(_, place)| self.word(*place) == Some(word));
+        let group: Vec<_> = tasks.filter_map(|(id, _)| Estimated::of(state.task(*id)?)).collect();
+        state.of_estimate(word, &group)
+    }
+
+    pub(super) fn word(&self, place: u32) -> Option<&str> {
+        self.words.get(place as usize).map(|word| &**word)
+    }
+
+    /// The task at that place.
+    pub(super) fn task(&self, place: u32) -> Option<TaskId> {
+        self.tasks.get(place as usize).map(|(task, _)| *task)
+    }
+}
+
+/// A completed task that had an estimate.
+struct Estimated {
+    task: TaskId,
+    /// How long its last attempt took against the estimate, in thousandths.
+    ratio: u64,
+}
+
+impl Estimated {
+    fn of(task: &Task) -> Option<Self> {
+        let minutes = task.estimate_minutes.filter(|minutes| *minutes > 0)?;
+        let took = task.completed_at?.duration_since(task.started_at?).as_millis();
+        let took = u64::try_from(took).unwrap_or_default();
+        Some(Self { task: task.id, ratio: took / (u64::from(minutes) * 60) })
+    }
+}
+
+/// The ratio in the middle; of two, the lower.
+fn median(group: &[Estimated]) -> Option<u64> {
+    let mut ratios: Vec<u64> = group.iter().map(|estimated| estimated.ratio).collect();
+    ratios.sort_unstable();
+    ratios.get(ratios.len().checked_sub(1)? / 2).copied()
+}
+
+impl BoardState {
+    /// A sequence as a task pattern: each task waits for the one before it.
+    pub(super) fn of_sequence(&self, id: &LearningId, chains: &[Chain], patterns: &Patterns) -> LearningCandidate {
+        let task = |place: &u32| patterns.task(*place).and_then(|task| self.task(task));
+        let lines = id.words().enumerate().map(|(at, word)| {
+            let reviewed = chains.iter().filter_map(|chain| chain.tasks().get(at).and_then(task));
+            let reviewed = reviewed.filter(|task| task.needs_review).count();
+            let review = if reviewed * 2 > chains.len() { " [review]" } else { "" };
+            format!("{}. {}{review}", at + 1, capitalised(word))
+        });
+        let content = lines.collect::<Vec<_>>().join("\n");
+        let items = chains.iter().flat_map(|chain| chain.tasks()).filter_map(|place| patterns.task(*place));
+        let made = Made {
+            source: LearningSource::Sequence,
+            content,
+            tags: [TASK_PATTERN_TAG.into()].into(),
+            items: items.map(BoardItem::Task).take(MOST_ITEMS).collect(),
+            points: points::SEQUENCE + points::times(chains.len(), LEAST_REPEATS),
+            ..Made::default()
+        };
+        self.candidate(id.clone(), made)
+    }
+
+    /// What was said when a task was sent back, or failed, and what settled it.
+    pub(super) fn of_rework(&self, task: &Task) -> LearningCandidate {
+        let mut content = format!("{}: not right at once", task.title);
+        for setback in task.setbacks.iter() {
+            if let Some(comment) = &setback.comment {
+                content.push_str(&format!("\n- {} ({}): {}", setback.kind, setback.by, comment.trim()));
+            }
+        }
+        let worker = task.assigned_to.as_ref().map(AgentId::as_str);
+        if let Some(result) = &task.result {
+            let by = worker.map_or_else(String::new, |worker| format!(" ({worker})"));
+            content.push_str(&format!("\nDone then{by}: {}", result.summary.trim()));
+        }
+        // Whoever said all of it is its author; the title's words are somebody's as well.
+        let said = task.setbacks.iter().map(|setback| &*setback.by);
+        let said: BTreeSet<&str> = said.chain(worker.filter(|_| task.result.is_some())).collect();
+        let mut alone = said.iter();
+        let author = match (alone.next(), alone.next()) {
+            (Some(only), None) => *only,
+            _ => FINDER,
+        };
+        let others: BTreeSet<&str> = said.iter().copied().chain([&*task.created_by]).collect();
+        let word = first_word(&task.title);
+        let made = Made {
+            source: LearningSource::Rework,
+            content,
+            kind: MemoryKind::Correction,
+            tags: core::iter::once("rework".to_string()).chain(word).collect(),
+            contributors: others.into_iter().filter(|name| *name != author).map(Into::into).collect(),
+            author: author.into(),
+            items: [BoardItem::Task(task.id)].into(),
+            points: points::REWORK + points::times(task.setbacks.len(), 1),
+            ..Made::default()
+        };
+        self.candidate(LearningId::Rework(task.id), made)
+    }
+
+    fn of_estimate(&self, word: &str, group: &[Estimated]) -> Option<LearningCandidate> {
+        let ratio = median(group)?;
+        let (times, tenths) = (ratio / 1000, ratio % 1000 / 100);
+        let content = format!(
+            "Tasks that begin with {word:?} took {times}.{tenths} times as long as estimated (median of {}).",
+            group.len()
+        );
+        let made = Made {
+            source: LearningSource::Estimate,
+            content,
+            tags: ["estimate".into(), word.into()].into(),
+            items: group.iter().map(|estimated| BoardItem::Task(estimated.task)).take(MOST_ITEMS).collect(),
+            points: points::ESTIMATE + points::times(group.len(), LEAST_ESTIMATES),
+            ..Made::default()
+        };
+        Some(self.candidate(LearningId::Estimate(word.into()), made))
+    }
+}
+
+fn capitalised(word: &str) -> String {
+    let mut characters = word.chars();
+    let first = characters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(characters).collect()
+}

@@ -1,0 +1,78 @@
+//! What went wrong with a task before it was done: what others may learn from.
+
+use alloc::sync::Arc;
+use core::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::super::{ReviewStatus, Task};
+use crate::space::Stamp;
+
+/// How a task did not get through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SetbackKind {
+    /// Whoever reviewed it wanted it done better.
+    NeedsRework,
+    /// Whoever reviewed it rejected it.
+    Rejected,
+    /// It did not work.
+    Failed,
+}
+
+/// That a task was sent back, or failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setback {
+    /// How.
+    pub kind: SetbackKind,
+    /// When.
+    pub at: Timestamp,
+    /// Who said so.
+    pub by: Arc<str>,
+    /// What was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<Arc<str>>,
+}
+
+impl SetbackKind {
+    /// What a review has to do with it.
+    pub(in super::super) fn of(verdict: ReviewStatus) -> Option<Self> {
+        match verdict {
+            ReviewStatus::Approved => None,
+            ReviewStatus::NeedsRework => Some(Self::NeedsRework),
+            ReviewStatus::Rejected => Some(Self::Rejected),
+        }
+    }
+}
+
+impl fmt::Display for SetbackKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NeedsRework => "needs rework",
+            Self::Rejected => "rejected",
+            Self::Failed => "failed",
+        })
+    }
+}
+
+impl Setback {
+    /// What counts against the size of its board.
+    pub fn bytes(&self) -> u64 {
+        const FIXED: usize = 60;
+        (FIXED + self.by.len() + self.comment.as_ref().map_or(0, |comment| comment.len())) as u64
+    }
+}
+
+impl Task {
+    /// Of more setbacks, only the last are kept.
+    pub const MOST_SETBACKS: usize = 8;
+
+    pub(in super::super) fn set_back(&mut self, kind: SetbackKind, comment: Option<Arc<str>>, stamp: Stamp<'_>) {
+        if self.setbacks.len() >= Self::MOST_SETBACKS {
+            self.setbacks.remove(0);
+        }
+        let (at, by) = (stamp.at, stamp.principal.into());
+        self.setbacks.push(Arc::new(Setback { kind, at, by, comment }));
+    }
+}

@@ -1,0 +1,230 @@
+//! All that somebody brought into memory cores is taken out again, and the boards that it came from say so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use corkboard_core::board::{BoardAction, BoardState, LearningId, LearningState, WhichLearnings};
+use corkboard_core::knowledge::{CoreEntryId, Withdrawal};
+use corkboard_core::{Actor, BoardId, CoreId, Refusal, SpaceId, SpaceKind};
+use serde::Serialize;
+
+use super::super::claim::Future;
+use crate::{Corkboard, Error, Result};
+
+/// Cores that are listed at a time.
+const PAGE: usize = 256;
+
+/// Takes out of all memory cores what somebody said, brought in or edited. Made by [`Corkboard::roll_back_author`].
+#[must_use = "nothing is rolled back until this is awaited"]
+#[derive(Debug, Clone)]
+pub struct RollBackAuthor {
+    corkboard: Corkboard,
+    author: String,
+    actor: Actor,
+    reason: Option<String>,
+}
+
+/// What [`Corkboard::roll_back_author`] did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct AuthorRollBack {
+    /// The cores that held something of theirs, private ones included.
+    pub cores: Vec<CoreRolledBack>,
+    /// The boards from which that had been promoted.
+    pub boards: Vec<BoardRolledBack>,
+}
+
+/// What an author's roll-back did to one core.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CoreRolledBack {
+    /// Which core.
+    pub core: CoreId,
+    /// How many entries went.
+    pub removed: u64,
+    /// How many entries stay, because they came from elsewhere too.
+    pub kept: u64,
+}
+
+/// What an author's roll-back did to one board.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BoardRolledBack {
+    /// Which board.
+    pub board: BoardId,
+    /// The learnings that are no longer in a core.
+    pub learnings: Vec<LearningId>,
+}
+
+/// How far an author's roll-back is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RollBackProgress {
+    /// What it does.
+    pub stage: RollBackStage,
+    /// How many cores, and boards where something is taken out, it is done with.
+    pub done: u64,
+    /// Of how many.
+    pub total: u64,
+}
+
+/// What an author's roll-back does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RollBackStage {
+    /// It looks through all cores.
+    Looking,
+    /// It takes out what was found, and lets the boards say so.
+    TakingOut,
+}
+
+/// What cores hold of somebody.
+#[derive(Default)]
+struct Found {
+    cores: BTreeMap<CoreId, Vec<CoreEntryId>>,
+    boards: BTreeMap<BoardId, BTreeSet<LearningId>>,
+}
+
+impl Corkboard {
+    /// Takes out of all memory cores, private ones too, what somebody said, brought in or edited; the boards from which it
+    /// was promoted say that it was rolled back. Await it. Nothing is atomic across cores: if it fails in between, doing it
+    /// again does the rest.
+    pub fn roll_back_author(&self, author: impl Into<String>) -> RollBackAuthor {
+        let actor = self.options().actor.clone();
+        RollBackAuthor { corkboard: self.clone(), author: author.into(), actor, reason: None }
+    }
+}
+
+impl RollBackAuthor {
+    /// In whose name.
+    pub fn acting_as(mut self, actor: Actor) -> Self {
+        self.actor = actor;
+        self
+    }
+
+    /// Why.
+    pub fn reason(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    /// Does it, and tells how far it is: before every core that it looks through, and before every board and core that
+    /// something is taken out of.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
+    /// use corkboard::cores::NewCoreEntry;
+    /// use corkboard::{Corkboard, RollBackStage};
+    ///
+    /// let corkboard = Corkboard::open("memory:").await?;
+    /// let said = |text: &str, name: &str| NewCoreEntry { author: Some(name.into()), ..NewCoreEntry::new(text) };
+    /// corkboard.core("rules")?.add(said("Trust me", "mallory")).await?;
+    /// corkboard.core("other")?.add(said("Test first", "ada")).await?;
+    ///
+    /// let mut told = Vec::new();
+    /// let tell = &mut |progress: &corkboard::RollBackProgress| told.push((progress.stage, progress.done, progress.total));
+    /// let done = corkboard.roll_back_author("mallory").with_progress(tell).await?;
+    /// assert_eq!((done.cores.len(), done.cores[0].removed), (1, 1));
+    /// let looking = RollBackStage::Looking;
+    /// assert_eq!(told, [(looking, 0, 2), (looking, 1, 2), (RollBackStage::TakingOut, 0, 1)]);
+    /// # Ok(()) }
+    /// ```
+    pub async fn with_progress(self, tell: &mut (dyn FnMut(&RollBackProgress) + Send)) -> Result<AuthorRollBack> {
+        let Self { corkboard, author, actor, .. } = &self;
+        let action = BoardAction::Promote;
+        if !action.is_allowed_to(actor.role) {
+            let (principal, role) = (actor.principal.clone(), actor.role);
+            return Err(Refusal::RoleDenied { principal, role, what: action.words() }.into());
+        }
+        // What is still on its way into a core is found by nobody who looks there.
+        let soon = BoardState::LEARNING_PATIENCE * 2;
+        let boards: Vec<BoardId> = corkboard.boards_due_within(soon).await?;
+        for board in boards {
+            corkboard.board_of(board).finish_open_learnings().await?;
+        }
+        let of = Withdrawal::Author { name: author.clone() };
+        let found = self.find(&of, tell).await?;
+        let mut done = AuthorRollBack::default();
+        let total = (found.boards.len() + found.cores.len()) as u64;
+        let mut places = 0..total;
+        let mut next = || {
+            let done = places.next().unwrap_or(total);
+            tell(&RollBackProgress { stage: RollBackStage::TakingOut, done, total });
+        };
+        // The boards first: whoever comes after a crash in between finds the rest in the cores.
+        for (board, learnings) in found.boards {
+            next();
+            let learnings = self.roll_back_board(&board, learnings).await?;
+            if !learnings.is_empty() {
+                done.boards.push(BoardRolledBack { board, learnings });
+            }
+        }
+        for (id, entries) in found.cores {
+            next();
+            let core = corkboard.core_of(id.clone()).acting_as(actor.clone());
+            core.withdraw(of.clone()).await?;
+            let (current, _) = core.current().await?;
+            let kept = entries.iter().filter(|entry| current.state.entries().contains_key(*entry)).count() as u64;
+            done.cores.push(CoreRolledBack { core: id, removed: entries.len() as u64 - kept, kept });
+        }
+        Ok(done)
+    }
+
+    /// Looks through all cores.
+    async fn find(&self, of: &Withdrawal, tell: &mut (dyn FnMut(&RollBackProgress) + Send)) -> Result<Found> {
+        let mut found = Found::default();
+        let cores = self.every_core().await?;
+        for (core, done) in cores.iter().zip(0..) {
+            tell(&RollBackProgress { stage: RollBackStage::Looking, done, total: cores.len() as u64 });
+            let (current, _) = self.corkboard.core_of(core.clone()).current().await?;
+            for (id, entry) in current.state.entries() {
+                let mut origins = entry.provenance.iter().filter(|origin| of.concerns(origin)).peekable();
+                if origins.peek().is_some() {
+                    found.cores.entry(core.clone()).or_default().push(*id);
+                }
+                for origin in origins {
+                    if let (Some(board), Some(item)) = (&origin.board, &origin.item)
+                        && let Ok(learning) = item.parse()
+                    {
+                        found.boards.entry(board.clone()).or_default().insert(learning);
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    async fn every_core(&self) -> Result<Vec<CoreId>> {
+        let mut cores = Vec::new();
+        let mut after: Option<SpaceId> = None;
+        loop {
+            let page = self.corkboard.list(SpaceKind::Core, after.as_ref(), PAGE).await?;
+            let Some(last) = page.last() else { return Ok(cores) };
+            after = Some(last.space.clone());
+            cores.extend(page.iter().filter_map(|listed| listed.space.as_core()));
+        }
+    }
+
+    /// Rolls back those learnings of a board that it promoted itself. A board that is gone has nothing more to say.
+    async fn roll_back_board(&self, board: &BoardId, learnings: BTreeSet<LearningId>) -> Result<Vec<LearningId>> {
+        let board = self.corkboard.board_of(board.clone()).acting_as(self.actor.clone());
+        let view = match board.view().await {
+            Err(Error::Refused(Refusal::NoBoard | Refusal::BoardPurged)) => return Ok(Vec::new()),
+            view => view?,
+        };
+        let is_promoted = |learning: &LearningId| {
+            matches!(view.state().learning_state(learning), LearningState::Promoted { .. } | LearningState::Begun(_))
+        };
+        let promoted: Vec<LearningId> = learnings.into_iter().filter(is_promoted).collect();
+        let at_once = usize::try_from(board.options().limits.lines_per_list).unwrap_or(usize::MAX).max(1);
+        let mut rolled_back = Vec::new();
+        for these in promoted.chunks(at_once) {
+            let which = WhichLearnings::These(these.to_vec());
+            rolled_back.extend(board.roll_back_learnings(which, self.reason.clone()).await?);
+        }
+        Ok(rolled_back)
+    }
+}
+
+impl IntoFuture for RollBackAuthor {
+    type Output = Result<AuthorRollBack>;
+    type IntoFuture = Future<'static, AuthorRollBack>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { self.with_progress(&mut |_| {}).await })
+    }
+}

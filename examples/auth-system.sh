@@ -1,0 +1,163 @@
+#!/usr/bin/env bash
+# "Build auth system for the API": an orchestrator, a developer and a reviewer, each a process of its own, and a person who
+# steers them. They share nothing but a board. What the board learns is promoted to a memory core, shows up in the next
+# board, and is taken back.
+#
+#   examples/auth-system.sh                       in a new SQLite file
+#   examples/auth-system.sh postgres://…          in any other store
+#
+# Needs `cork` on the PATH, or its place in CORK.
+set -euo pipefail
+
+CORK=${CORK:-cork}
+export CORK_STORE=${1:-sqlite:$(mktemp -d)/auth-system.db}
+export CORK_BOARD=${CORK_BOARD:-auth-system}
+
+# --- what all of them use -------------------------------------------------------------------------------------------------
+
+# as NAME ROLE COMMAND…: a command in somebody's name
+as() { "$CORK" --as "$1" --role "$2" "${@:3}"; }
+
+# say NAME TEXT: a line that shows who does what
+say() { printf '%-12s  %s\n' "$1" "$2"; }
+
+# wait_for TEXT: until an event of the board has it, whoever causes it; what happened before counts
+wait_for() { grep --max-count=1 --fixed-strings --quiet -- "$1" <("$CORK" board watch --from-rev 0 --json 2>/dev/null); }
+
+# --- the orchestrator -----------------------------------------------------------------------------------------------------
+
+orchestrator() {
+  local me=conductor ready
+  # 1. It makes the board. The cores give what they know about the goal, and a pattern gives the first tasks.
+  as $me orchestrator board create "Auth system" --id "$CORK_BOARD" --goal "Build auth system for the API" \
+    --core auth-jwt --core acme-app --pattern best --json >/dev/null
+  say $me "made the board $CORK_BOARD, with tasks $("$CORK" task list --ids | xargs)"
+
+  # 2. It assigns the first task.
+  as $me orchestrator task assign T-1 dev >/dev/null
+  say $me "assigned T-1 to dev"
+
+  # 7. It sees that the task is done, and assigns the review.
+  wait_for '"task_submitted":{"task":"T-1"'
+  as $me orchestrator task assign T-1 qa --review >/dev/null
+  say $me "assigned the review of T-1 to qa"
+
+  # 8. It goes on with the next tasks until there are none.
+  wait_for '"task_reviewed":{"task":"T-1"'
+  while ready=$("$CORK" task list --view ready --ids | head --lines=1) && [ -n "$ready" ]; do
+    as $me orchestrator task assign "$ready" dev >/dev/null
+    say $me "assigned $ready to dev"
+    wait_for "\"task_completed\":{\"task\":\"$ready\""
+  done
+  as $me orchestrator board complete --comment "the auth system stands" >/dev/null
+  say $me "completed the board"
+}
+
+# --- the developer --------------------------------------------------------------------------------------------------------
+
+developer() {
+  local me=dev revision task
+  # It works on what is assigned to it, one thing after the other, until the board has ended.
+  "$CORK" board watch --from-rev 0 --json | while read -r revision; do
+    case $revision in *'"task_assigned":{"task":"'*'","to":"dev"}'*) ;; *) continue ;; esac
+    task=${revision#*'"task_assigned":{"task":"'}
+    task=${task%%'"'*}
+    as $me worker task claim "$task" >/dev/null
+    if [ "$task" = T-1 ]; then
+      design "$task"
+    else
+      as $me worker task complete "$task" "done as the context says" >/dev/null
+      say $me "completed $task"
+    fi
+  done
+}
+
+design() {
+  local me=dev task=$1 context
+  # 3. It reads its context, finds a boundary, and decides.
+  context=$(as $me worker task context "$task")
+  grep --quiet "Build auth system for the API" <<<"$context"
+  as $me worker board discover "User table has no refresh_token column" --type constraint --affects "$task" >/dev/null
+  as $me worker board decide "Where do refresh tokens live?" "Add migration to add column" \
+    --over "a table of their own" --because "one table less to join" --affects "$task" >/dev/null
+  say $me "found that the user table has no refresh_token column; decided to add it"
+
+  # 5. On its next turn it reads its context again. What a person said is in it.
+  wait_for '"nudge_injected"'
+  context=$(as $me worker task context "$task")
+  grep --quiet "Don't modify user table, use separate token table" <<<"$context"
+  as $me worker nudge ack N-1 >/dev/null
+  as $me worker board decide "Where do refresh tokens live?" "A separate token table" --supersedes D-1 \
+    --over "a column of the user table" --because "the user table is not ours to change: other services read it" \
+    --affects "$task" >/dev/null
+  say $me "heard the nudge, and decided anew"
+
+  # 6. It makes the schema, and submits it for review.
+  mkdir -p "$WORK/schema"
+  echo "CREATE TABLE tokens (id UUID PRIMARY KEY, user_id UUID NOT NULL, expires_at TIMESTAMPTZ NOT NULL);" \
+    >"$WORK/schema/tokens.sql"
+  (cd "$WORK" && as $me worker board artifact schema/tokens.sql --type code --task "$task" \
+    --description "Refresh tokens, apart from users" >/dev/null)
+  as $me worker task complete "$task" "Refresh tokens have a table of their own" >/dev/null
+  say $me "made schema/tokens.sql, and submitted $task for review"
+}
+
+# --- the reviewer ---------------------------------------------------------------------------------------------------------
+
+reviewer() {
+  local me=qa
+  wait_for '"review_assigned":{"task":"T-1","to":"qa"'
+  as $me reviewer review T-1 approve "Does not touch the user table" >/dev/null
+  say $me "approved T-1"
+}
+
+# --- the person -----------------------------------------------------------------------------------------------------------
+
+WORK=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$WORK"' EXIT
+
+# What earlier projects left.
+as grace human core add auth-jwt "Access tokens live 15 minutes, refresh tokens 30 days" --importance 0.8 >/dev/null
+as grace human core add auth-jwt --tag task-pattern --importance 0.9 "Auth system for an API
+1. Design token schema [review]
+2. Implement token service
+3. Write the tests" >/dev/null
+as grace human core add acme-app "The API is a Rust service in front of PostgreSQL" >/dev/null
+
+say grace "Build auth system for the API"
+orchestrator &
+orchestrator=$!
+until "$CORK" board show >/dev/null 2>&1; do sleep 0.1; done
+developer &
+developer=$!
+reviewer &
+reviewer=$!
+
+# 4. She sees what was decided, and does not like it.
+wait_for '"decision_recorded"'
+as grace human nudge "Don't modify user table, use separate token table" --to dev >/dev/null
+say grace "nudged dev: Don't modify user table, use separate token table"
+
+wait $orchestrator
+wait $developer
+wait $reviewer
+
+# --- what is learned ------------------------------------------------------------------------------------------------------
+
+say grace "looks at what can be learned:"
+as grace human learn extract
+as grace human learn promote D-2 --core acme-app >/dev/null
+as grace human board archive >/dev/null
+say grace "promoted D-2 to acme-app, and archived the board"
+
+NEXT=$CORK_BOARD-next
+as grace human board create "Sessions" --id "$NEXT" --goal "Remember who uses the API: a PostgreSQL table for sessions, beside the token table" \
+  --core acme-app --json >/dev/null
+task=$(as grace human --board "$NEXT" task add "Design the session table")
+say grace "made the next board, $NEXT. Its context knows:"
+"$CORK" --board "$NEXT" task context "$task" | sed --quiet '/<cores>/,/<\/cores>/p'
+
+as grace human learn rollback D-2 --reason "it was right for that project only" >/dev/null
+say grace "took it back. The next board's context now knows:"
+"$CORK" --board "$NEXT" task context "$task" | sed --quiet '/<cores>/,/<\/cores>/p'
+say grace "everything is in $CORK_STORE: cork --store \$URL board show $CORK_BOARD"
