@@ -77,7 +77,7 @@ impl Draft<'_> {
         if !matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned) {
             return Err(Refusal::AlreadyBegun { task: id, status: task.status });
         }
-        if let Some(path) = path_between(&self.state, on, id) {
+        if let Some(path) = path_between(self.state, on, id) {
             let path = core::iter::once(id).chain(path).map(TaskRef::Task).collect();
             return Err(Refusal::Cycle { path });
         }
