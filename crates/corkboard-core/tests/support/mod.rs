@@ -7,7 +7,7 @@ use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, AgentState, Ke
 use corkboard_core::notebook::{UnknownIds, parse};
 use corkboard_core::{
     Actor, ActorKind, Commit, CommitId, Content, Context, Entry, EntryMetadata, Key, Limits, NotebookName, Outcome,
-    Refusal, Request, Revisioned, Role, ScopeId, ScopeName, Space, Usage,
+    Refusal, Request, Revisioned, Role, ScopeId, ScopeName, Space, Unperformed, Usage,
 };
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -57,21 +57,40 @@ impl Memory {
     }
 
     pub(crate) fn request(&mut self, request: &Request<AgentCommand>) -> Result<AgentOutcome, Refusal> {
-        let outcome = self.decide(request)?;
+        let decided = self.decide(request);
+        let performed = self.perform(request, &decided);
+        let outcome = decided?;
         self.requests += 1;
         if let Outcome::Commit { commit, .. } = &outcome {
-            let id = commit_id(self.live.head.rev + 1);
-            let mut context = Context::new(self.now, &self.actor, &self.limits, first_id(self.requests - 1));
-            context.outside = self.outside;
-            let mut performed = self.live.clone();
-            assert_eq!(performed.perform(request, &context, id).as_ref(), Ok(&outcome));
-            self.live.apply(commit, id, &self.limits).unwrap();
+            let rev = self.live.head.rev + 1;
+            self.live.apply(commit, commit_id(rev), &self.limits).unwrap();
             assert_eq!(performed, self.live, "what was performed is not what was decided and applied");
             let stored = commit.encode().unwrap();
             assert_eq!(AgentState::encode(commit).unwrap(), stored, "the short way leads elsewhere");
             self.log.push(stored.into());
         }
         Ok(outcome)
+    }
+
+    /// Does at once what is otherwise decided and then applied: it is answered alike, and what is refused changes nothing
+    /// or is known to be spoilt.
+    fn perform(
+        &self,
+        request: &Request<AgentCommand>,
+        decided: &Result<AgentOutcome, Refusal>,
+    ) -> Revisioned<AgentState> {
+        let mut context = Context::new(self.now, &self.actor, &self.limits, first_id(self.requests));
+        context.outside = self.outside;
+        let mut state = self.live.clone();
+        match (state.perform(request, &context, commit_id(self.live.head.rev + 1)), decided) {
+            (Ok(performed), Ok(decided)) => assert_eq!(performed, *decided),
+            (Err(Unperformed::Refused(refusal)), Err(decided)) => {
+                assert_eq!((refusal, &state), (decided.clone(), &self.live));
+            }
+            (Err(Unperformed::Spoilt(refusal)), Err(decided)) => assert_eq!(refusal, *decided),
+            (performed, decided) => panic!("{performed:?} instead of {decided:?}"),
+        }
+        state
     }
 
     pub(crate) fn send(&mut self, command: AgentCommand) -> Result<AgentOutcome, Refusal> {

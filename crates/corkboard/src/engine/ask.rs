@@ -78,7 +78,7 @@ impl<S: Space> Engine<S> {
         let (answer, answered) = oneshot::channel();
         let (commit, first_id) = (ids::commit(), ids::at(self.time()));
         let proposal = Proposal { commit, first_id, actor, outside, asked, answer, drafted: None };
-        Waiting { led: self.enqueue(slot, proposal), answered }
+        Waiting { led: self.enqueue(slot, Box::new(proposal)), answered }
     }
 }
 

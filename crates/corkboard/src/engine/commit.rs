@@ -58,7 +58,7 @@ fn malformed(error: FormatError) -> Error {
 
 impl<S: Space> Engine<S> {
     /// Commits a batch and answers it.
-    pub(super) async fn commit(&self, slot: &Slot<S>, batch: Vec<Proposal<S>>) {
+    pub(super) async fn commit(&self, slot: &Slot<S>, batch: Vec<Box<Proposal<S>>>) {
         let mut batch = batch;
         if let Err(error) = self.try_commit(slot, &mut batch).await {
             for proposal in batch {
@@ -68,7 +68,7 @@ impl<S: Space> Engine<S> {
     }
 
     /// Empties the batch by answering it, or fails for what is left in it.
-    async fn try_commit(&self, slot: &Slot<S>, batch: &mut Vec<Proposal<S>>) -> Result<()> {
+    async fn try_commit(&self, slot: &Slot<S>, batch: &mut Vec<Box<Proposal<S>>>) -> Result<()> {
         let started = Instant::now();
         if slot.unflushed.lock().is_full() {
             // Acknowledging more than can be written would only make the loss larger.
@@ -159,11 +159,11 @@ impl<S: Space> Engine<S> {
         }
     }
 
-    fn draft(&self, state: &Arc<Revisioned<S>>, batch: &mut [Proposal<S>]) -> Draft<S> {
+    fn draft(&self, state: &Arc<Revisioned<S>>, batch: &mut [Box<Proposal<S>>]) -> Draft<S> {
         let mut draft = Draft {
             decided: Vec::with_capacity(batch.len()),
-            records: Vec::new(),
-            commits: Vec::new(),
+            records: Vec::with_capacity(batch.len()),
+            commits: Vec::with_capacity(batch.len()),
             events: 0,
             bytes: 0,
             state: state.clone(),
@@ -238,7 +238,7 @@ impl<S: Space> Engine<S> {
     }
 
     /// Makes the new state the current one, and answers the batch that led to it.
-    fn committed(&self, slot: &Slot<S>, batch: &mut Vec<Proposal<S>>, draft: Draft<S>, before: &Revisioned<S>) {
+    fn committed(&self, slot: &Slot<S>, batch: &mut Vec<Box<Proposal<S>>>, draft: Draft<S>, before: &Revisioned<S>) {
         self.publish(slot, &draft.state, Publish::IfNewer);
         slot.log.add(draft.events, draft.bytes);
         let commits: Vec<_> = draft.commits.iter().map(|(_, commit)| commit).collect();
@@ -250,7 +250,7 @@ impl<S: Space> Engine<S> {
     async fn overtaken(
         &self,
         slot: &Slot<S>,
-        batch: &mut Vec<Proposal<S>>,
+        batch: &mut Vec<Box<Proposal<S>>>,
         state: &Arc<Revisioned<S>>,
         collect: Collect,
     ) -> Result<Arc<Revisioned<S>>> {
@@ -267,7 +267,7 @@ impl<S: Space> Engine<S> {
     async fn look_for(
         &self,
         slot: &Slot<S>,
-        batch: &mut Vec<Proposal<S>>,
+        batch: &mut Vec<Box<Proposal<S>>>,
         state: &Arc<Revisioned<S>>,
         started: Instant,
         message: &str,
@@ -286,7 +286,7 @@ impl<S: Space> Engine<S> {
     }
 
     /// Answers those in the batch whose revisions are in the log.
-    fn settle(&self, slot: &Slot<S>, batch: &mut Vec<Proposal<S>>, caught_up: &CaughtUp<S>) -> Result<()> {
+    fn settle(&self, slot: &Slot<S>, batch: &mut Vec<Box<Proposal<S>>>, caught_up: &CaughtUp<S>) -> Result<()> {
         let Some(landed) = &caught_up.commits else {
             return Err(lost_answer("the log was replaced meanwhile"));
         };
@@ -302,7 +302,7 @@ impl<S: Space> Engine<S> {
     }
 }
 
-fn answer<S: Space>(batch: &mut Vec<Proposal<S>>, decided: Vec<Decided<S::Reply>>) {
+fn answer<S: Space>(batch: &mut Vec<Box<Proposal<S>>>, decided: Vec<Decided<S::Reply>>) {
     for (proposal, decided) in batch.drain(..).zip(decided) {
         // A caller who has stopped waiting is no error.
         let _ = proposal.answer.send(match decided {

@@ -90,7 +90,7 @@ pub(super) struct Led {
 
 impl<S: Space> Engine<S> {
     /// Puts a command into the queue. If nobody leads the queue, the caller does.
-    pub(super) fn enqueue(self: &Arc<Self>, slot: &Arc<Slot<S>>, proposal: Proposal<S>) -> Option<Led> {
+    pub(super) fn enqueue(self: &Arc<Self>, slot: &Arc<Slot<S>>, proposal: Box<Proposal<S>>) -> Option<Led> {
         let mut queue = slot.queue.lock();
         // Under the queue's lock: after closing, nothing enters.
         if self.is_closed() {

@@ -42,7 +42,7 @@ pub(crate) struct Slot<S: Space> {
 
 /// Commands that wait, and whether someone works on them.
 pub(super) struct Queue<S: Space> {
-    pub(super) waiting: Vec<Proposal<S>>,
+    pub(super) waiting: Vec<Box<Proposal<S>>>,
     pub(super) led: bool,
 }
 
