@@ -81,7 +81,7 @@ fn main() {
             });
         }
         ref only => {
-            let parts: [Part; 9] = [
+            let parts: [Part; 10] = [
                 ("instructions", cpu::rows),
                 ("durable", durable::rows),
                 ("replay", replay::rows),
