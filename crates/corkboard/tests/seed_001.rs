@@ -12,7 +12,9 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use corkboard::boards::{NewBoard, NewBranch, NewChoice, NewNudge, NewTask, NudgePriority, NudgeTarget, TaskResult};
+use corkboard::boards::{
+    NewBoard, NewBranch, NewChoice, NewDecision, NewNudge, NewTask, NudgePriority, NudgeTarget, TaskResult,
+};
 use corkboard::tools::{
     MemorySearchTool, MemoryWriteTool, ScratchNoteTool, Tool, ToolContext, ToolError, ToolFormat, ToolOutput,
     ToolRegistry, ToolSet, WriteSessionHandoffTool,
@@ -374,6 +376,13 @@ async fn with_a_board(tool: &str) -> ToolRegistry {
     let (to, priority) = (NudgeTarget::All, NudgePriority::Normal);
     owned.inject_nudge(NewNudge { to, message: "Mind the budget".into(), priority, expires_at: None }).await.unwrap();
     board.claim_task(Some(ids[1]), Duration::from_secs(60)).await.unwrap();
+    let decision = NewDecision {
+        question: "Which library?".into(),
+        choice: "jose".into(),
+        rationale: "it is kept up, and has types".into(),
+        ..NewDecision::default()
+    };
+    owned.record_decision(decision).await.unwrap();
     if tool == "review_task" {
         let result = TaskResult { summary: "done".into(), next_steps: vec![] };
         board.complete_task(ids[1], result, None).await.unwrap();

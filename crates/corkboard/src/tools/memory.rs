@@ -1,5 +1,6 @@
 //! Seed 001's tools: an agent looks things up in its memory, keeps what it learned, and hands over to its next session.
 
+use corkboard_core::knowledge::Trust;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -209,7 +210,10 @@ impl TypedTool for ScratchNoteTool {
                 let text = entry
                     .map(|entry| entry.value.as_text().unwrap_or_else(|| entry.value.as_json().into()).into_owned());
                 let text = text.filter(|text| !text.is_empty());
-                let data = json!({"content": text, "trust": trust});
+                let data = match trust {
+                    Trust::Outside => json!({"content": text, "trust": trust}),
+                    Trust::Agent | Trust::Own => json!({"content": text}),
+                };
                 let text = text.map(|text| label::marked(&text, trust));
                 return Ok(ToolOutput::new(text.unwrap_or_else(|| "The scratchpad is empty.".into()), data));
             }
