@@ -4,12 +4,13 @@
 # board, and is taken back.
 #
 #   examples/auth-system.sh                       in a new SQLite file
-#   examples/auth-system.sh postgres://…          in any other store
+#   examples/auth-system.sh postgres://…          in another store that several processes share: SQLite, Redis, PostgreSQL
 #
-# Needs `cork` on the PATH, or its place in CORK.
+# Needs `cork` on the PATH, or its place in CORK. Once more in the same store: with another CORK_BOARD.
 set -euo pipefail
 
 CORK=${CORK:-cork}
+command -v "$CORK" >/dev/null || { echo "cork is not on the PATH: say where it is in CORK" >&2; exit 1; }
 export CORK_STORE=${1:-sqlite:$(mktemp -d)/auth-system.db}
 export CORK_BOARD=${CORK_BOARD:-auth-system}
 
@@ -21,8 +22,13 @@ as() { "$CORK" --as "$1" --role "$2" "${@:3}"; }
 # say NAME TEXT: a line that shows who does what
 say() { printf '%-12s  %s\n' "$1" "$2"; }
 
-# wait_for TEXT: until an event of the board has it, whoever causes it; what happened before counts
-wait_for() { grep --max-count=1 --fixed-strings --quiet -- "$1" <("$CORK" board watch --from-rev 0 --json 2>/dev/null); }
+# wait_for TEXT: until an event of the board has it, whoever causes it; what happened before counts. Whoever waits for longer
+# than a minute has lost the one it waits for.
+wait_for() {
+  local what=$1
+  grep --max-count=1 --fixed-strings --quiet -- "$what" <(timeout 60 "$CORK" board watch --from-rev 0 --json 2>/dev/null) ||
+    { echo "this did not happen on the board: $what" >&2; return 1; }
+}
 
 # --- the orchestrator -----------------------------------------------------------------------------------------------------
 
@@ -127,7 +133,10 @@ as grace human core add acme-app "The API is a Rust service in front of PostgreS
 say grace "Build auth system for the API"
 orchestrator &
 orchestrator=$!
-until "$CORK" board show >/dev/null 2>&1; do sleep 0.1; done
+until "$CORK" board show >/dev/null 2>&1; do
+  kill -0 $orchestrator 2>/dev/null || { wait $orchestrator; exit 1; }
+  sleep 0.1
+done
 developer &
 developer=$!
 reviewer &
@@ -160,4 +169,5 @@ say grace "made the next board, $NEXT. Its context knows:"
 as grace human learn rollback D-2 --reason "it was right for that project only" >/dev/null
 say grace "took it back. The next board's context now knows:"
 "$CORK" --board "$NEXT" task context "$task" | sed --quiet '/<cores>/,/<\/cores>/p'
-say grace "everything is in $CORK_STORE: cork --store \$URL board show $CORK_BOARD"
+say grace "everything is in $CORK_STORE"
+say grace "to look at it: cork --store '$CORK_STORE' board show $CORK_BOARD"

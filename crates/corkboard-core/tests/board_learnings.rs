@@ -11,7 +11,8 @@ mod board_support;
 use board_support::*;
 use corkboard_core::board::{
     ApprovalVerdict, BoardCommand, BoardImage, BoardItem, BoardState, DecisionId, DiscoveryType, LearningCandidate,
-    LearningSource, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewTask, ReviewStatus, TaskResult,
+    LearningSource, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewTask, ReviewStatus,
+    TaskResult,
 };
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{Actor, MemoryKind, Refusal, Role};
@@ -239,6 +240,11 @@ fn what_was_sent_back_teaches_what_settled_it() {
     let contributors: Vec<&str> = found.contributors.iter().map(|name| &**name).collect();
     assert_eq!(contributors, ["ann", "hugo", "rita"], "whoever has a word in it");
     assert_eq!(found.as_entry().contributors, ["ann", "hugo", "rita"]);
+    // An agent with a word in it does not promote it.
+    let (core, changes) = (Some("rules".into()), Box::default());
+    let promote = BoardCommand::PromoteLearning { learning: found.id.clone(), core, changes };
+    let refused = desk.refused_to(&rita, promote);
+    assert_eq!(refused, Refusal::OwnLearning { learning: found.id, principal: "rita".into() });
 
     // What one alone said is theirs.
     let task = desk.add(NewTask { retry_limit: 1, ..NewTask::new("Ship") });

@@ -120,9 +120,20 @@ struct Said {
     importance: f32,
     tags: BTreeSet<String>,
     /// Who, on which board, and who edited it since.
-    origins: BTreeSet<(String, Option<String>, BTreeSet<String>)>,
+    origins: BTreeSet<(String, Option<String>, Trust, BTreeSet<String>)>,
     expires_at: Option<Timestamp>,
     forgotten: bool,
+}
+
+impl Said {
+    /// A person's if a person says it; otherwise what the least trusted gives it. Nobody has said it: anything goes.
+    fn trust(&self) -> Trust {
+        let trusts = || self.origins.iter().map(|(_, _, trust, _)| *trust);
+        match trusts().max() {
+            Some(Trust::Own) => Trust::Own,
+            _ => trusts().min().unwrap_or(Trust::Outside),
+        }
+    }
 }
 
 impl Reference {
@@ -130,7 +141,8 @@ impl Reference {
         let said = state.entries().values().filter(|entry| !entry.is_expired(now)).map(|entry| {
             let origins = entry.provenance.iter().map(|origin| {
                 let board = origin.board.as_ref().map(|board| board.to_string());
-                (origin.author.to_string(), board, origin.edited_by.iter().map(|by| by.to_string()).collect())
+                let edited = origin.edited_by.iter().map(|by| by.to_string()).collect();
+                (origin.author.to_string(), board, origin.trust, edited)
             });
             let said = Said {
                 id: entry.id.0,
@@ -157,7 +169,8 @@ impl Reference {
                 let mut last = last;
                 for entry in entries {
                     let board = entry.board.as_ref().map(|board| board.to_string());
-                    let origin = (by.clone(), board, BTreeSet::new());
+                    let trust = entry.trust.unwrap_or(Trust::most_of(actor.kind));
+                    let origin = (by.clone(), board, trust, BTreeSet::new());
                     let said = self.said.entry(plain(&entry.content)).or_insert_with(|| {
                         last += 1;
                         let expires_at = entry.expires_at;
@@ -165,11 +178,13 @@ impl Reference {
                         Said { id: last, importance: 0.0, tags, origins, expires_at, forgotten: false }
                     });
                     said.forgotten = false;
-                    said.importance = said.importance.max(entry.importance.unwrap());
-                    said.tags.extend(entry.tags.iter().cloned());
+                    if trust >= said.trust() {
+                        said.importance = said.importance.max(entry.importance.unwrap());
+                        said.tags.extend(entry.tags.iter().cloned());
+                        // None is later than all.
+                        said.expires_at = said.expires_at.and_then(|one| Some(one.max(entry.expires_at?)));
+                    }
                     said.origins.insert(origin);
-                    // None is later than all.
-                    said.expires_at = said.expires_at.and_then(|one| Some(one.max(entry.expires_at?)));
                 }
             }
             CoreCommand::Edit { entry, edit, .. } => {
@@ -187,11 +202,21 @@ impl Reference {
             CoreCommand::Forget { entry, .. } => self.find(*entry).unwrap().1.forgotten = true,
             CoreCommand::Restore { entry, .. } => self.find(*entry).unwrap().1.forgotten = false,
             CoreCommand::Withdraw { of } => self.said.retain(|_, said| {
-                said.origins.retain(|(author, board, edited)| match of {
+                let mut left = said.origins.clone();
+                left.retain(|(author, board, _, edited)| match of {
                     Withdrawal::Author { name } => author != name && !edited.contains(name),
                     Withdrawal::Board { board: gone } => board.as_deref() != Some(gone.as_str()),
                     Withdrawal::Item { .. } => true,
                 });
+                // What another said, and somebody only edited, is forgotten.
+                if let Withdrawal::Author { name } = of
+                    && left.is_empty()
+                    && said.origins.iter().any(|(author, ..)| author != name)
+                {
+                    said.forgotten = true;
+                    return true;
+                }
+                said.origins = left;
                 !said.origins.is_empty()
             }),
             CoreCommand::Clear => self.said.clear(),

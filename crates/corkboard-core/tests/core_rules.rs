@@ -43,7 +43,7 @@ fn withdraw(name: &str) -> CoreCommand {
 fn the_same_words_are_one_entry() {
     let mut shelf = Shelf::new();
     let first = NewCoreEntry { importance: Some(0.4), tags: vec!["a".into()], .."Deploy on  Tuesdays".into() };
-    assert_eq!(shelf.add(&human("ann"), first).how, AddedHow::New);
+    assert_eq!(shelf.add(&agent("ann"), first).how, AddedHow::New);
     let again = NewCoreEntry {
         importance: Some(0.9),
         tags: vec!["b".into(), "a".into(), "b".into()],
@@ -56,7 +56,7 @@ fn the_same_words_are_one_entry() {
     assert_eq!(&*entry.content, "Deploy on  Tuesdays", "the first to say it has the word");
     assert_eq!((entry.importance, entry.kind, entry.version), (0.9, MemoryKind::Fact, 2));
     assert_eq!(entry.tags, ["a".into(), "b".into()]);
-    assert_eq!((entry.author(), entry.trust()), ("ann", Trust::Own));
+    assert_eq!((entry.author(), entry.trust()), ("ann", Trust::Agent));
     let origin = &entry.provenance[1];
     assert_eq!((&*origin.author, origin.promoted_by.as_deref(), origin.trust), ("bob", Some("carl"), Trust::Agent));
     assert_eq!((origin.item.as_deref(), entry.provenance.len()), (Some("D-1"), 2));
@@ -155,6 +155,28 @@ fn nobody_gives_more_trust_than_they_have() {
 }
 
 #[test]
+fn whoever_is_trusted_less_repeats_without_effect() {
+    let mut shelf = Shelf::new();
+    let outside = |text: &str| NewCoreEntry {
+        trust: Some(Trust::Outside),
+        importance: Some(1.0),
+        tags: vec!["task-pattern".into()],
+        ..text.into()
+    };
+    shelf.add(&agent("bob"), outside("from the web"));
+    shelf.add(&agent("carl"), "from the web");
+    assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Outside, "an agent that repeats it makes it no better");
+    shelf.add(&human("ann"), "from the web");
+    assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Own, "a person who says so vouches for it");
+
+    shelf.add(&human("ann"), "a rule");
+    shelf.add(&agent("bob"), outside("a rule"));
+    let rule = shelf.entry(CoreEntryId(2));
+    assert_eq!((rule.trust(), rule.importance, rule.tags.len()), (Trust::Own, 0.5, 0));
+    assert_eq!(rule.provenance.len(), 2, "who said it is known all the same");
+}
+
+#[test]
 fn what_came_from_somewhere_is_withdrawn_by_one_command() {
     let mut shelf = Shelf::new();
     shelf.add(&agent("carl"), on_board("bob alone", "b-1", "D-1", "bob"));
@@ -163,19 +185,31 @@ fn what_came_from_somewhere_is_withdrawn_by_one_command() {
     shelf.add(&agent("dora"), "dora alone");
     shelf.ask(&agent("bob"), edit(3, text("dora alone, says bob"), None)).unwrap();
     let before = shelf.clone();
-    assert_eq!(shelf.tell(withdraw("bob")), CoreReply::Withdrawn { removed: 2, kept: 1 });
-    let left: Vec<_> = shelf.state().entries().values().map(|entry| (&*entry.content, entry.author())).collect();
+    assert_eq!(shelf.tell(withdraw("bob")), CoreReply::Withdrawn { removed: 1, kept: 1, forgotten: 1 });
+    let remembered = shelf.state().entries().values().filter(|entry| entry.forgotten.is_none());
+    let left: Vec<_> = remembered.map(|entry| (&*entry.content, entry.author())).collect();
     assert_eq!(left, [("bob and dora", "dora")]);
+    // What dora said is not lost because bob changed it: it can be restored, and put right.
+    assert_eq!(
+        shelf.entry(CoreEntryId(3)).forgotten.as_ref().unwrap().reason.as_deref().unwrap(),
+        "bob changed what it says, and was rolled back"
+    );
     assert_eq!(shelf.rev(), before.rev() + 1);
     // Whoever brought it in counts too.
-    assert_eq!(before.clone().tell(withdraw("carl")), CoreReply::Withdrawn { removed: 2, kept: 0 });
+    assert_eq!(before.clone().tell(withdraw("carl")), CoreReply::Withdrawn { removed: 2, kept: 0, forgotten: 0 });
     let board = BoardId::new("b-1", &Limits::default()).unwrap();
     let of = Withdrawal::Board { board: board.clone() };
-    assert_eq!(before.clone().tell(CoreCommand::Withdraw { of }), CoreReply::Withdrawn { removed: 1, kept: 1 });
+    assert_eq!(
+        before.clone().tell(CoreCommand::Withdraw { of }),
+        CoreReply::Withdrawn { removed: 1, kept: 1, forgotten: 0 }
+    );
     let of = Withdrawal::Item { board, item: "D-2".into() };
-    assert_eq!(before.clone().tell(CoreCommand::Withdraw { of }), CoreReply::Withdrawn { removed: 0, kept: 1 });
+    assert_eq!(
+        before.clone().tell(CoreCommand::Withdraw { of }),
+        CoreReply::Withdrawn { removed: 0, kept: 1, forgotten: 0 }
+    );
     let rev = shelf.rev();
-    assert_eq!(shelf.tell(withdraw("nobody")), CoreReply::Withdrawn { removed: 0, kept: 0 });
+    assert_eq!(shelf.tell(withdraw("nobody")), CoreReply::Withdrawn { removed: 0, kept: 0, forgotten: 0 });
     assert_eq!(shelf.rev(), rev);
 }
 

@@ -56,12 +56,14 @@ pub enum BoardAction {
     Extract,
     /// To promote, refuse and roll back learnings.
     Promote,
+    /// To delete the board with its log, whatever keeps it.
+    Delete,
     /// To let happen what is due.
     Tick,
 }
 
 /// What can be done, in words that follow "may not", and by whom. What is not here is denied.
-static TABLE: [(BoardAction, &str, &[Role]); 24] = [
+static TABLE: [(BoardAction, &str, &[Role]); 25] = [
     (BoardAction::Create, "make a board", &[Orchestrator, Human, Admin]),
     (BoardAction::Edit, "edit the board", &[Orchestrator, Human, Admin]),
     (BoardAction::AddTasks, "add tasks, choices or dependencies", &[Orchestrator, Human, Admin]),
@@ -85,6 +87,7 @@ static TABLE: [(BoardAction, &str, &[Role]); 24] = [
     (BoardAction::HearNudges, "read or acknowledge nudges", &[Orchestrator, Worker, Reviewer, Human, Admin]),
     (BoardAction::Extract, "extract learnings", &[Orchestrator, Reviewer, Human, Admin]),
     (BoardAction::Promote, "promote, refuse or roll back learnings", &[Orchestrator, Reviewer, Human, Admin]),
+    (BoardAction::Delete, "delete the board", &[Human, Admin]),
     (BoardAction::Tick, "let happen what is due", &[Orchestrator, Worker, Reviewer, Human, Admin]),
 ];
 

@@ -78,6 +78,9 @@ pub enum CoreReply {
         removed: u64,
         /// How many entries stay, without an origin.
         kept: u64,
+        /// How many entries of others are forgotten, because their text was changed. They can be restored.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        forgotten: u64,
     },
     /// To `Clear`.
     Cleared {
@@ -86,6 +89,10 @@ pub enum CoreReply {
     },
     /// To everything else.
     Done,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What became of an entry that was added.

@@ -1,6 +1,7 @@
 //! What a command to a memory core leads to.
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -83,7 +84,11 @@ impl Draft<'_> {
         };
         let found = self.expect(id, None)?;
         let is_forgotten = found.forgotten.is_some();
-        let again = Learned { content: Arc::from(""), ..learned };
+        let mut again = Learned { content: Arc::from(""), ..learned };
+        if again.provenance.trust < found.trust() {
+            // Whoever is trusted less repeats it: that makes it neither more important nor anything else that it was not.
+            again = Learned { importance: 0.0, tags: Vec::new(), expires_at: found.expires_at, ..again };
+        }
         let mut merged = found.clone();
         merged.merge(&again);
         let is_changed = merged != *found;
@@ -217,19 +222,28 @@ impl Draft<'_> {
     }
 
     fn withdraw(&mut self, of: &Withdrawal) -> Reply {
-        let (mut removed, mut kept) = (0, 0);
+        let (mut removed, mut kept, mut forgotten) = (0, 0, 0);
         let concerned = |entry: &&Arc<CoreEntry>| entry.provenance.iter().any(|origin| of.concerns(origin));
         let entries: Vec<_> = self.state.entries.values().filter(concerned).cloned().collect();
         for entry in entries {
             let left: Vec<_> = entry.provenance.iter().filter(|origin| !of.concerns(origin)).cloned().collect();
-            if left.is_empty() {
-                removed += 1
-            } else {
-                kept += 1
+            let editor = entry.provenance.iter().find_map(|origin| of.editor(origin));
+            match (left.is_empty(), editor) {
+                (false, _) => kept += 1,
+                // Another's words, changed: they are not lost with the change.
+                (true, Some(name)) => {
+                    if entry.forgotten.is_none() {
+                        forgotten += 1;
+                        let reason = Some(Arc::from(format!("{name} changed what it says, and was rolled back")));
+                        self.push(CoreEvent::EntryForgotten { id: entry.id, reason });
+                    }
+                    continue;
+                }
+                (true, None) => removed += 1,
             }
             self.push(CoreEvent::EntryWithdrawn { id: entry.id, provenance: left });
         }
-        Ok(CoreReply::Withdrawn { removed, kept })
+        Ok(CoreReply::Withdrawn { removed, kept, forgotten })
     }
 
     fn replace(&mut self, image: &CoreImage) -> Reply {

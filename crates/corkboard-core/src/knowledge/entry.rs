@@ -69,9 +69,14 @@ impl CoreEntry {
         self.provenance.first().map_or("", |origin| &origin.author)
     }
 
-    /// How far it may be trusted: as far as the most trusted of those who said it.
+    /// How far it may be trusted: as a person's if one says it too, otherwise as far as the least trusted of those who
+    /// said it. An agent that repeats what came from outside makes it no better.
     pub fn trust(&self) -> Trust {
-        self.provenance.iter().map(|origin| origin.trust).max().unwrap_or(Trust::Outside)
+        let trusts = || self.provenance.iter().map(|origin| origin.trust);
+        match trusts().max() {
+            Some(Trust::Own) => Trust::Own,
+            _ => trusts().min().unwrap_or(Trust::Outside),
+        }
     }
 
     /// Whether it may no longer be returned.

@@ -121,6 +121,13 @@ pub enum Withdrawal {
 }
 
 impl Withdrawal {
+    /// Who only changed the words of an origin that is otherwise another's, if it is about them.
+    pub fn editor(&self, origin: &Provenance) -> Option<&str> {
+        let Self::Author { name } = self else { return None };
+        let is_theirs = *origin.author == **name || origin.promoted_by.as_deref() == Some(name.as_str());
+        (!is_theirs && self.concerns(origin)).then_some(name)
+    }
+
     /// Whether it is about that origin.
     pub fn concerns(&self, origin: &Provenance) -> bool {
         match self {

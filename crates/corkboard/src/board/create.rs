@@ -1,6 +1,6 @@
 //! Boards are made and deleted.
 
-use corkboard_core::board::{BoardCommand, BoardReply, CoreRef, NewBoard, TaskId};
+use corkboard_core::board::{BoardAction, BoardCommand, BoardReply, CoreRef, NewBoard, TaskId};
 use corkboard_core::{Actor, BoardId, SpaceId};
 
 use super::claim::Future;
@@ -42,8 +42,14 @@ impl Corkboard {
         CreateBoard { corkboard: self.clone(), board, id: None, actor, idempotency_key: None, pattern: None }
     }
 
-    /// Deletes a board with its log, whatever state it is in. Returns whether there was one.
+    /// Deletes a board with its log, whatever state it is in: for people and admins. Returns whether there was one. What it
+    /// promoted stays in its cores ([`Corkboard::roll_back_board`] takes it out).
     pub async fn delete_board(&self, board_id: &str) -> Result<bool> {
+        let (Actor { principal, role, .. }, action) = (&self.options().actor, BoardAction::Delete);
+        if !action.is_allowed_to(*role) {
+            let (principal, role) = (principal.clone(), *role);
+            return Err(Refusal::RoleDenied { principal, role, what: action.words() }.into());
+        }
         let Board { engine, slot, .. } = self.board(board_id)?;
         // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
         let deleting = engine.clone();

@@ -66,6 +66,8 @@ pub struct Withdrawn {
     pub removed: u64,
     /// How many entries stay, because they came from elsewhere too.
     pub kept: u64,
+    /// How many entries of others are forgotten, because their text was changed. They can be restored.
+    pub forgotten: u64,
 }
 
 impl Core {
@@ -159,10 +161,11 @@ impl Core {
     }
 
     /// Takes out all that came from somewhere, in one revision. What came from elsewhere as well stays, without that
-    /// origin; its importance and its tags stay as they are.
+    /// origin; its importance and its tags stay as they are. Another's entry that an author only changed is forgotten, and
+    /// can be restored.
     pub async fn withdraw(&self, of: Withdrawal) -> Result<Withdrawn> {
         match self.ask(CoreCommand::Withdraw { of }).await?.reply {
-            CoreReply::Withdrawn { removed, kept } => Ok(Withdrawn { removed, kept }),
+            CoreReply::Withdrawn { removed, kept, forgotten } => Ok(Withdrawn { removed, kept, forgotten }),
             other => Err(unexpected(other)),
         }
     }

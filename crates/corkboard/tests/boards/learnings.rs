@@ -312,8 +312,11 @@ async fn all_that_one_author_said_is_rolled_back_by_one_command() {
         let observer = Actor { principal: "otto".into(), kind: ActorKind::Human, role: Role::Worker };
         assert_eq!(corkboard.roll_back_author("ann").acting_as(observer).await.unwrap_err().code(), "role_denied");
         let done = corkboard.roll_back_author("ann").reason("a stranger").await.unwrap();
-        let cores: Vec<(&str, u64, u64)> =
-            done.cores.iter().map(|CoreRolledBack { core, removed, kept }| (core.as_str(), *removed, *kept)).collect();
+        let cores: Vec<(&str, u64, u64)> = done
+            .cores
+            .iter()
+            .map(|CoreRolledBack { core, removed, kept, .. }| (core.as_str(), *removed, *kept))
+            .collect();
         assert_eq!(cores, [("agent:carl", 1, 0), ("facts", 1, 0), ("rules", 2, 1)]);
         let boards: Vec<(&str, Vec<LearningId>)> = done
             .boards

@@ -10,7 +10,8 @@ use crate::session::Session;
 
 /// Delete a board with its log
 ///
-/// To end a board and keep it, complete or cancel it.
+/// To end a board and keep it, complete or cancel it; to let go of it once nothing keeps it, archive it and let `cork gc`
+/// purge it. What it promoted stays in its cores: `cork learn rollback --all` takes it out, before or after.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

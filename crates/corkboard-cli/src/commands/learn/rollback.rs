@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use clap::{ArgGroup, Args};
 use corkboard::boards::{LearningId, LearningState, WhichLearnings};
 use corkboard::cores::CoreEntryId;
-use corkboard::{AuthorRollBack, Board, CoreId, RollBackProgress, RollBackStage};
+use corkboard::{AuthorRollBack, Board, CoreId, Error, Refusal, RollBackProgress, RollBackStage};
 use serde::Serialize;
 
 use crate::board::BoardConditions;
@@ -18,8 +18,8 @@ use crate::session::Session;
 /// Take learnings out of memory cores again
 ///
 /// Those that are named, all of a board, or everything that somebody said, promoted or edited, in every core, agents'
-/// own ones too, whatever board it came from. An entry that also came from elsewhere stays, without this origin. What was
-/// rolled back may be promoted again.
+/// own ones too, whatever board it came from. An entry that also came from elsewhere stays, without this origin; another's
+/// entry that an author only edited is forgotten, and can be restored. What was rolled back may be promoted again.
 #[derive(Args)]
 #[command(group = ArgGroup::new("which").required(true), after_help = "\
 Examples:
@@ -76,7 +76,13 @@ impl Rollback {
             true => WhichLearnings::All,
             false => WhichLearnings::These(self.learnings.clone()),
         };
-        let out: BTreeSet<LearningId> = board.roll_back_learnings(which, reason).await?.into_iter().collect();
+        let out = match board.roll_back_learnings(which, reason).await {
+            // What a board promoted outlives it.
+            Err(Error::Refused(Refusal::NoBoard | Refusal::BoardPurged)) if self.all => {
+                return of_gone_board(session, &board).await;
+            }
+            out => out?.into_iter().collect::<BTreeSet<LearningId>>(),
+        };
         let asked = self.learnings.into_iter().chain(out.iter().cloned()).collect::<BTreeSet<_>>();
         let answer = look(session, &board, asked, &out).await?;
         session.output.answer(&answer, || match answer.is_empty() {
@@ -143,6 +149,16 @@ async fn by_author(session: &Session, author: &str, reason: Option<String>, cons
     session.output.answer(&done, || told(&name, &done))
 }
 
+/// Takes out what was learned on a board that is there no more.
+async fn of_gone_board(session: &Session, board: &Board) -> Result<(), Failure> {
+    let id = board.id().as_str();
+    let done = session.board.roll_back_board(id)?.acting_as(board.actor().clone()).await?;
+    if done.cores.is_empty() {
+        return Err(Error::from(Refusal::NoBoard).into());
+    }
+    session.output.answer(&done, || told(&format!("board {}", one_line(id)), &done))
+}
+
 fn told(author: &str, done: &AuthorRollBack) -> String {
     if done.cores.is_empty() && done.boards.is_empty() {
         return format!("no core holds anything that {author} said, promoted or edited");
@@ -152,7 +168,11 @@ fn told(author: &str, done: &AuthorRollBack) -> String {
         let gone = (core.removed > 0).then(|| count(core.removed, "entry is gone", "entries are gone"));
         let stays = (core.kept > 0)
             .then(|| format!("{}, as others said so too", count(core.kept, "entry stays", "entries stay")));
-        let told: Vec<String> = [gone, stays].into_iter().flatten().collect();
+        let changed = (core.forgotten > 0).then(|| {
+            let entries = count(core.forgotten, "entry of another is forgotten", "entries of others are forgotten");
+            format!("{entries}, as {author} changed the text (`cork core restore` brings back what it says now)")
+        });
+        let told: Vec<String> = [gone, stays, changed].into_iter().flatten().collect();
         lines.push(format!("{}: {}", one_line(core.core.as_str()), told.join("; ")));
     }
     for board in &done.boards {

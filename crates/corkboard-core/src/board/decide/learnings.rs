@@ -72,7 +72,8 @@ impl Draft<'_> {
         changes: &LearningChanges,
     ) -> Reply {
         let core = core.map(|core| CoreId::new(core, self.limits())).transpose()?;
-        let is_there = |there: &CoreId| core.as_ref().is_none_or(|core| core == there);
+        // Asked for once more it is what was asked for; with something else about it, it is not.
+        let is_there = |there: &CoreId| changes.is_empty() && core.as_ref().is_none_or(|core| core == there);
         match self.state.learning_state(learning) {
             LearningState::Open | LearningState::RolledBack { .. } => {}
             LearningState::Begun(promotion) if is_there(&promotion.core) => {
@@ -113,7 +114,8 @@ impl Draft<'_> {
     ) -> Result<NewCoreEntry, Refusal> {
         let (actor, limits) = (self.context.actor, self.limits());
         let LearningChanges { content, kind, importance, tags, trust } = changes;
-        let is_own = *candidate.author == *actor.principal || content.is_some();
+        let mut authors = candidate.contributors.iter().chain([&candidate.author]);
+        let is_own = authors.any(|author| **author == *actor.principal) || content.is_some();
         if actor.kind == ActorKind::Agent && is_own {
             let (learning, principal) = (candidate.id.clone(), actor.principal.clone());
             return Err(Refusal::OwnLearning { learning, principal });

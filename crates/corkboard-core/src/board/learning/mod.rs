@@ -43,6 +43,13 @@ pub struct LearningChanges {
     pub trust: Option<Trust>,
 }
 
+impl LearningChanges {
+    /// Whether nothing is to be otherwise.
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Which learnings are to be rolled back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

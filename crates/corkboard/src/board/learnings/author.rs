@@ -1,9 +1,10 @@
 //! All that somebody brought into memory cores is taken out again, and the boards that it came from say so.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use corkboard_core::board::{BoardAction, BoardState, LearningId, LearningState, WhichLearnings};
-use corkboard_core::knowledge::{CoreEntryId, Withdrawal};
+use corkboard_core::knowledge::{CoreEntry, CoreEntryId, Provenance, Withdrawal};
 use corkboard_core::{Actor, BoardId, CoreId, Refusal, SpaceId, SpaceKind};
 use serde::Serialize;
 
@@ -13,12 +14,13 @@ use crate::{Corkboard, Error, Result};
 /// Cores that are listed at a time.
 const PAGE: usize = 256;
 
-/// Takes out of all memory cores what somebody said, brought in or edited. Made by [`Corkboard::roll_back_author`].
+/// Takes out of all memory cores what somebody said, brought in or edited. Made by [`Corkboard::roll_back_author`] and
+/// [`Corkboard::roll_back_board`].
 #[must_use = "nothing is rolled back until this is awaited"]
 #[derive(Debug, Clone)]
 pub struct RollBackAuthor {
     corkboard: Corkboard,
-    author: String,
+    of: Withdrawal,
     actor: Actor,
     reason: Option<String>,
 }
@@ -41,6 +43,8 @@ pub struct CoreRolledBack {
     pub removed: u64,
     /// How many entries stay, because they came from elsewhere too.
     pub kept: u64,
+    /// How many entries of others are forgotten, because they changed the text. They can be restored.
+    pub forgotten: u64,
 }
 
 /// What an author's roll-back did to one board.
@@ -84,8 +88,18 @@ impl Corkboard {
     /// was promoted say that it was rolled back. Await it. Nothing is atomic across cores: if it fails in between, doing it
     /// again does the rest.
     pub fn roll_back_author(&self, author: impl Into<String>) -> RollBackAuthor {
-        let actor = self.options().actor.clone();
-        RollBackAuthor { corkboard: self.clone(), author: author.into(), actor, reason: None }
+        self.roll_back(Withdrawal::Author { name: author.into() })
+    }
+
+    /// Takes out of all memory cores what was learned on a board, which need not be there any more: a board that is can say
+    /// so itself ([`Board::roll_back_learnings`](crate::Board::roll_back_learnings)). Await it.
+    pub fn roll_back_board(&self, board_id: &str) -> Result<RollBackAuthor> {
+        let board = BoardId::new(board_id, &self.options().limits)?;
+        Ok(self.roll_back(Withdrawal::Board { board }))
+    }
+
+    fn roll_back(&self, of: Withdrawal) -> RollBackAuthor {
+        RollBackAuthor { corkboard: self.clone(), of, actor: self.options().actor.clone(), reason: None }
     }
 }
 
@@ -124,7 +138,7 @@ impl RollBackAuthor {
     /// # Ok(()) }
     /// ```
     pub async fn with_progress(self, tell: &mut (dyn FnMut(&RollBackProgress) + Send)) -> Result<AuthorRollBack> {
-        let Self { corkboard, author, actor, .. } = &self;
+        let Self { corkboard, of, actor, .. } = &self;
         let action = BoardAction::Promote;
         if !action.is_allowed_to(actor.role) {
             let (principal, role) = (actor.principal.clone(), actor.role);
@@ -136,8 +150,7 @@ impl RollBackAuthor {
         for board in boards {
             corkboard.board_of(board).finish_open_learnings().await?;
         }
-        let of = Withdrawal::Author { name: author.clone() };
-        let found = self.find(&of, tell).await?;
+        let found = self.find(of, tell).await?;
         let mut done = AuthorRollBack::default();
         let total = (found.boards.len() + found.cores.len()) as u64;
         let mut places = 0..total;
@@ -148,7 +161,7 @@ impl RollBackAuthor {
         // The boards first: whoever comes after a crash in between finds the rest in the cores.
         for (board, learnings) in found.boards {
             next();
-            let learnings = self.roll_back_board(&board, learnings).await?;
+            let learnings = self.roll_back_on(&board, learnings).await?;
             if !learnings.is_empty() {
                 done.boards.push(BoardRolledBack { board, learnings });
             }
@@ -158,8 +171,11 @@ impl RollBackAuthor {
             let core = corkboard.core_of(id.clone()).acting_as(actor.clone());
             core.withdraw(of.clone()).await?;
             let (current, _) = core.current().await?;
-            let kept = entries.iter().filter(|entry| current.state.entries().contains_key(*entry)).count() as u64;
-            done.cores.push(CoreRolledBack { core: id, removed: entries.len() as u64 - kept, kept });
+            let left: Vec<_> = entries.iter().filter_map(|entry| current.state.entries().get(entry)).collect();
+            let changed = |entry: &&&Arc<CoreEntry>| entry.provenance.iter().any(|origin| of.concerns(origin));
+            let forgotten = left.iter().filter(changed).count() as u64;
+            let (removed, kept) = ((entries.len() - left.len()) as u64, left.len() as u64 - forgotten);
+            done.cores.push(CoreRolledBack { core: id, removed, kept, forgotten });
         }
         Ok(done)
     }
@@ -172,7 +188,10 @@ impl RollBackAuthor {
             tell(&RollBackProgress { stage: RollBackStage::Looking, done, total: cores.len() as u64 });
             let (current, _) = self.corkboard.core_of(core.clone()).current().await?;
             for (id, entry) in current.state.entries() {
-                let mut origins = entry.provenance.iter().filter(|origin| of.concerns(origin)).peekable();
+                // What was only edited, and is forgotten, is dealt with.
+                let is_open = |origin: &&Provenance| entry.forgotten.is_none() || of.editor(origin).is_none();
+                let concerned = entry.provenance.iter().filter(|origin| of.concerns(origin));
+                let mut origins = concerned.filter(is_open).peekable();
                 if origins.peek().is_some() {
                     found.cores.entry(core.clone()).or_default().push(*id);
                 }
@@ -200,7 +219,7 @@ impl RollBackAuthor {
     }
 
     /// Rolls back those learnings of a board that it promoted itself. A board that is gone has nothing more to say.
-    async fn roll_back_board(&self, board: &BoardId, learnings: BTreeSet<LearningId>) -> Result<Vec<LearningId>> {
+    async fn roll_back_on(&self, board: &BoardId, learnings: BTreeSet<LearningId>) -> Result<Vec<LearningId>> {
         let board = self.corkboard.board_of(board.clone()).acting_as(self.actor.clone());
         let view = match board.view().await {
             Err(Error::Refused(Refusal::NoBoard | Refusal::BoardPurged)) => return Ok(Vec::new()),
