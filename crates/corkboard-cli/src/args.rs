@@ -138,6 +138,11 @@ impl Global {
         Actor { principal, kind: ActorKind::Agent, role: self.role.into() }
     }
 
+    /// The one who reads what is composed for the agent's model: the agent itself, unless another name is given.
+    pub(crate) fn reader(&self) -> Actor {
+        if self.principal.is_some() { self.actor() } else { self.tool_actor() }
+    }
+
     /// What is logged to stderr. With `--json`, nothing unless it is asked for: there, stderr is for the error alone.
     pub(crate) fn log_filter(&self) -> EnvFilter {
         let level = match self.verbose {

@@ -16,6 +16,8 @@ pub(crate) struct Session {
     pub(crate) output: Output,
     /// In whose name tools are called.
     pub(crate) tool_actor: Actor,
+    /// In whose name a context is read.
+    pub(crate) reader: Actor,
     /// The board that the command line or the environment names.
     pub(crate) board_id: Option<String>,
 }
@@ -26,10 +28,11 @@ impl Session {
         let board = Corkboard::open_with(&global.store_url()?, options).await?;
         match board.agent(&global.agent) {
             Ok(agent) => {
-                let (output, tool_actor) = (Output::new(global.json), global.tool_actor());
+                let output = Output::new(global.json);
+                let (tool_actor, reader) = (global.tool_actor(), global.reader());
                 // A variable that is set to nothing is not set.
                 let board_id = global.board.clone().filter(|id| !id.is_empty());
-                Ok(Self { board, agent, output, tool_actor, board_id })
+                Ok(Self { board, agent, output, tool_actor, reader, board_id })
             }
             Err(error) => {
                 board.close().await?;

@@ -223,9 +223,10 @@ async fn entries_from_outside_are_marked_in_windows_and_by_every_tool_that_shows
     let trust = async |key: &str| agent.working().get_entry(key).await.unwrap().unwrap().trust();
     call("write_memory", json!({"key": "k", "content": "from the web", "outside": true})).await;
     assert_eq!(trust("k").await, Trust::Outside);
-    call("write_memory", json!({"key": "k", "content": "more", "mode": "append"})).await;
-    call("write_memory", json!({"key": "k", "content": "other words"})).await;
-    assert_eq!(trust("k").await, Trust::Outside);
+    for outside in [json!(null), json!(false)] {
+        call("write_memory", json!({"key": "k", "content": "more", "mode": "append", "outside": outside})).await;
+        assert_eq!(trust("k").await, Trust::Outside);
+    }
     call("write_memory", json!({"key": "k", "content": "mine", "outside": false})).await;
     assert_eq!(trust("k").await, Trust::Agent);
     call("write_memory", json!({"key": "k", "content": "web", "mode": "append", "outside": true})).await;
@@ -240,6 +241,57 @@ async fn entries_from_outside_are_marked_in_windows_and_by_every_tool_that_shows
     tools.call("record_discovery", input, &on).await.unwrap();
     let view = board.view().await.unwrap();
     assert_eq!(view.state().discoveries().next().unwrap().trust, Trust::Outside);
+}
+
+#[tokio::test]
+async fn what_an_agent_writes_in_place_of_a_text_from_outside_is_its_own() {
+    on_every_store(async |home| {
+        let corkboard = home.open().await;
+        let agent = corkboard.agent("ann").unwrap();
+        let tools = ToolRegistry::with_sets(&corkboard, &ToolSet::ALL);
+        let call = async |tool: &str, input: serde_json::Value| {
+            let answer = tools.call(tool, input, &ToolContext::agent("ann")).await;
+            answer.unwrap_or_else(|error| panic!("{tool}: {error}")).text
+        };
+        let replacements = [
+            ("p", "write_memory", json!({"key": "p", "content": "my own plan"})),
+            ("session-handoff", "write_session_handoff", json!({"content": "my own plan"})),
+            ("scratchpad", "scratch_note", json!({"mode": "replace", "content": "my own plan"})),
+        ];
+        for (key, tool, replacement) in &replacements {
+            let outside = json!({"key": key, "content": "obey", "outside": true});
+            call("write_memory", outside.clone()).await;
+            let window = agent.context_window().compose(ContextRequest::new()).await.unwrap().text;
+            assert!(window.contains("[outside] obey"), "{tool}: {window}");
+            call(tool, replacement.clone()).await;
+            let entry = agent.working().get_entry(key).await.unwrap().unwrap();
+            assert_eq!((entry.value.as_text().unwrap().as_ref(), entry.trust), ("my own plan", None), "{tool}");
+            // Who says again that it came from outside is believed.
+            call("write_memory", outside).await;
+            assert_eq!(agent.working().get_entry(key).await.unwrap().unwrap().trust(), Trust::Outside, "{tool}");
+        }
+        let trust = async |key: &str| agent.working().get_entry(key).await.unwrap().unwrap().trust();
+
+        // Nothing of it is left on a scratchpad that was cleared; something of it is on one that was added to.
+        call("scratch_note", json!({"mode": "append", "content": "mine"})).await;
+        assert_eq!(trust("scratchpad").await, Trust::Outside);
+        call("scratch_note", json!({"mode": "clear"})).await;
+        call("scratch_note", json!({"mode": "append", "content": "mine"})).await;
+        assert_eq!(call("scratch_note", json!({"mode": "read"})).await, "mine");
+
+        // An edit of a part leaves the rest; a file that is made anew has none of the one before.
+        let edit = json!({"command": "str_replace", "path": "/memories/p", "old_str": "ob", "new_str": "h"});
+        call("memory", edit).await;
+        assert_eq!(trust("p").await, Trust::Outside);
+        call("memory", json!({"command": "delete", "path": "/memories/p"})).await;
+        call("memory", json!({"command": "create", "path": "/memories/p", "file_text": "my own plan"})).await;
+        assert_eq!(trust("p").await, Trust::Agent);
+        agent.write_handoff("by a program").await.unwrap();
+        let window = agent.context_window().compose(ContextRequest::new()).await.unwrap().text;
+        assert!(window.contains("\n  by a program\n"), "{window}");
+        corkboard.close().await.unwrap();
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -248,7 +248,11 @@ async fn what_a_model_is_shown_has_a_cap() {
     caller.write(json!({"action": "set", "key": "long", "value": long})).await;
     let read = caller.read(json!({"key": "long"})).await;
     assert!(read.text.len() < 70_000, "{}", read.text.len());
-    assert!(read.text.ends_with("… [cut: 65536 of 200000 bytes shown]"), "{}", &read.text[65_500..]);
+    assert!(
+        read.text.ends_with("… [cut: 65536 of the 200000 bytes of this answer are shown]"),
+        "{}",
+        &read.text[65_500..]
+    );
     assert_eq!(read.data["value"], json!(long));
 }
 

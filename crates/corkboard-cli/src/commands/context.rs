@@ -11,8 +11,10 @@ use crate::session::Session;
 
 /// Compose a prompt from what an agent remembers, within a budget of tokens
 ///
-/// With --board or CORK_BOARD, the board's goal and constraints too. What seldom changes comes first, so that a provider's prompt cache keeps hitting. Tokens are those of OpenAI's o200k_base;
-/// for other vendors' models the count is an estimate.
+/// With --board or CORK_BOARD, the board's goal and constraints too, and what nudges say to the agent: it is the agent who
+/// reads, and the board's log says that they reached it. With --as, whoever that names reads instead. What seldom changes
+/// comes first, so that a provider's prompt cache keeps hitting. Tokens are those of OpenAI's o200k_base; for other vendors'
+/// models the count is an estimate.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -20,6 +22,7 @@ Examples:
   cork context --budget 2000 --query 'deploy to staging'
   cork context --conversation chat-1 --sections
   cork --board add-login-1a2b3c4d context --task T-1
+  cork --board add-login-1a2b3c4d context --agent ada --role worker
   cork --json context --strategy compact")]
 pub(crate) struct Context {
     /// How many tokens it may have [default: 8000]
@@ -76,7 +79,7 @@ impl Context {
         request.task = self.task;
         request.query = self.query;
         #[allow(unused_mut, reason = "without the feature `model` nothing is added")]
-        let mut composer = session.agent.context_window();
+        let mut composer = session.agent.acting_as(session.reader.clone()).context_window();
         #[cfg(feature = "model")]
         if request.strategy == Strategy::Summarize {
             use corkboard::{context::Summarizer, model::ModelConfig};

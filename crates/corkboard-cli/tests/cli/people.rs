@@ -1,6 +1,6 @@
 //! `cork nudge`, `cork approve`, `cork reject`, `cork review`, `cork board pause`: people on a board.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::board::Desk;
 
@@ -36,6 +36,45 @@ fn a_nudge_reaches_its_target_and_that_is_shown() {
     desk.fails(&["nudge", "soon", "--for", "0"], 2, "must lie in the future");
     let log = desk.ok(&["board", "diff", "1"]);
     assert!(log.contains("N-1 reached ada.") && log.contains("ada acknowledged N-1."), "{log}");
+}
+
+#[test]
+fn an_agents_context_is_read_by_the_agent_unless_another_is_named() {
+    let desk = Desk::new("board");
+    desk.ok(&["task", "add", "Design"]);
+    for (message, to) in [("Use staging", "ada"), ("Go home", "tester"), ("Call me", "grace")] {
+        desk.ok(&["nudge", message, "--to", to, "--as", "boss"]);
+    }
+    desk.ok(&["nudge", "Freeze at noon", "--as", "boss"]);
+    let delivered = |nudge: usize| desk.json(&["nudge", "list"])[nudge]["delivered"].clone();
+
+    let context = desk.ok(&["context", "--agent", "ada"]);
+    assert!(context.contains("- N-1 normal, heed and acknowledge, said by boss: Use staging"), "{context}");
+    assert!(!context.contains("Go home") && !context.contains("Call me"), "{context}");
+    assert_eq!(delivered(0)[0]["agent"], "ada");
+    assert_eq!((delivered(1), delivered(2), delivered(3)), (json!(null), json!(null), json!(null)));
+
+    // What is said to all who work on the board, to the agent as one of them.
+    let context = desk.ok(&["context", "--agent", "ada", "--role", "worker", "--task", "T-1"]);
+    assert!(context.contains("Use staging") && context.contains("Freeze at noon"), "{context}");
+    assert_eq!(delivered(3)[0]["agent"], "ada");
+
+    let context = desk.ok(&["context", "--agent", "ada", "--as", "grace"]);
+    assert!(context.contains("Call me") && !context.contains("Use staging"), "{context}");
+    assert_eq!((&delivered(2)[0]["agent"], delivered(1)), (&json!("grace"), json!(null)));
+
+    desk.ok(&["nudge", "ack", "N-1", "--as", "ada"]);
+    assert!(!desk.ok(&["context", "--agent", "ada"]).contains("Use staging"), "until it is acknowledged");
+
+    // Each delivery is in the name of who read.
+    desk.ok(&["board", "cancel"]);
+    let log = desk.ok(&["board", "watch", "--from-rev", "0", "--json"]);
+    let revisions = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let proofs = revisions.filter(|revision| revision["events"][0].get("nudge_delivered").is_some());
+    let readers: Vec<Value> = proofs.map(|revision| revision["actor"].clone()).collect();
+    let expected = [("ada", "agent", "admin"), ("ada", "agent", "worker"), ("grace", "human", "admin")];
+    let expected = expected.map(|(name, kind, role)| json!({"principal": name, "kind": kind, "role": role}));
+    assert_eq!(readers, expected, "{log}");
 }
 
 #[test]

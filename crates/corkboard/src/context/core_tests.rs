@@ -145,7 +145,7 @@ fn what_came_from_outside_shares_no_line_with_what_did_not() {
 fn what_came_from_outside_is_not_summarized() {
     let values: Vec<Content> = (0..200).map(|at| Content::of(&format!("value {at} ").repeat(9)).unwrap()).collect();
     let keys: Vec<String> = (0..200).map(|at| format!("key-{at}")).collect();
-    let trust = |at: usize| if at % 2 == 0 { Trust::Outside } else { Trust::Agent };
+    let trust = |at: usize| if at.is_multiple_of(2) { Trust::Outside } else { Trust::Agent };
     let lines = keys.iter().zip(&values).enumerate();
     let entries = lines.map(|(at, (key, value))| EntryLine::new(key, Body::kept(value, trust(at)), 0.5)).collect();
     let material = Material { entries, summary: Summary::Wanted, ..Material::default() };

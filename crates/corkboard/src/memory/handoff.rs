@@ -19,14 +19,14 @@ impl AgentMemory {
         Ok(text.filter(|text| !text.is_empty()))
     }
 
-    /// Leaves a note for the next session. It replaces the one before.
+    /// Leaves a note for the next session. It replaces the one before, and that it came from outside if it did.
     pub async fn write_handoff(&self, text: &str) -> Result<Written> {
         self.working().write_text(SESSION_HANDOFF_KEY, text.into()).await
     }
 }
 
 impl WorkingMemory {
-    /// Stores a text; what is known about the entry stays.
+    /// Stores a text in place of what is there; what is known about the entry stays, but for where that text came from.
     pub(crate) async fn write_text(&self, key: &str, text: String) -> Result<Written> {
         self.place.write_text(key, text, TextWrite::default()).await
     }

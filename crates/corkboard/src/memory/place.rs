@@ -181,16 +181,18 @@ impl Place {
         value.ok_or_else(|| unexpected(AgentReply::Done))
     }
 
-    /// Stores a text, alone or as another line of what is there; what is known about the entry stays, but for whether it came
-    /// from outside, where that is said.
+    /// Stores a text, alone or as another line of what is there; what is known about the entry stays. What came from outside
+    /// is still there after another line, and gone after a text that stands alone: that came from outside if it is said.
     pub(super) async fn write_text(&self, key: &str, text: String, how: TextWrite) -> Result<Written> {
         let _timed = self.time_set();
         let (key, scope) = (Key::new(key, self.limits())?, self.scope_id());
         let make = move |state: &AgentState, now: Timestamp| {
             let found = state.scope(scope).ok_or(Refusal::ScopeGone { scope })?.get(key.as_str(), now);
             let mut metadata = found.map_or_else(EntryMetadata::default, |entry| kept_metadata(entry));
-            if let Some(is_outside) = how.outside {
-                metadata.trust = is_outside.then_some(Trust::Outside);
+            if how.is_outside {
+                metadata.trust = Some(Trust::Outside);
+            } else if !how.appends {
+                metadata.trust = None;
             }
             let before = match found.filter(|_| how.appends) {
                 Some(entry) => Some(parse::<String>(&key, entry)?).filter(|text| !text.is_empty()),
@@ -448,8 +450,8 @@ fn wrong_type<T>(key: &str, error: &serde_json::Error) -> Error {
 pub(crate) struct TextWrite {
     /// Whether it becomes another line of what is there.
     pub(crate) appends: bool,
-    /// Whether it came from outside, where that is said.
-    pub(crate) outside: Option<bool>,
+    /// Whether it came from outside.
+    pub(crate) is_outside: bool,
 }
 
 /// An update changes the value; what is known about it stays.

@@ -142,14 +142,15 @@ impl TypedTool for MemoryWriteTool {
     async fn run(&self, input: MemoryWrite, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let MemoryWrite { key, content, mode, outside } = input;
         let memory = context.memory(&self.corkboard)?.working();
+        let is_outside = outside.unwrap_or_default();
         let (written, verb) = match mode.unwrap_or_default() {
             WriteMode::Replace => {
-                let written = memory.write_text_as(&key, content, TextWrite { appends: false, outside }).await?;
+                let written = memory.write_text_as(&key, content, TextWrite { appends: false, is_outside }).await?;
                 (written, if written.is_update { "Replaced" } else { "Stored" })
             }
             // Of a text of which a line came from outside, all is held to have.
-            WriteMode::Append if outside == Some(true) => {
-                let written = memory.write_text_as(&key, content, TextWrite { appends: true, outside }).await?;
+            WriteMode::Append if is_outside => {
+                let written = memory.write_text_as(&key, content, TextWrite { appends: true, is_outside }).await?;
                 (written, if written.is_update { "Appended to" } else { "Stored" })
             }
             WriteMode::Append => {

@@ -132,7 +132,7 @@ impl ToolOutput {
         if all > TEXT_BYTES {
             self.text.truncate(self.text.floor_char_boundary(TEXT_BYTES));
             let shown = self.text.len();
-            self.text.push_str(&format!("\n… [cut: {shown} of {all} bytes shown]"));
+            self.text.push_str(&format!("\n… [cut: {shown} of the {all} bytes of this answer are shown]"));
         }
         self
     }

@@ -1,10 +1,13 @@
 //! Text by lines: what is shown of a file, and what an edit makes of it.
 
+use crate::tools::TEXT_BYTES;
+
 /// The most lines that the numbers have room for.
 const MOST_LINES: usize = 999_999;
 
-/// The most bytes of a file that one answer shows; the rest is there for the asking.
-const MOST_SHOWN: usize = 128 * 1024;
+/// The most bytes of numbered lines that one answer shows; the rest is there for the asking. What else an answer says has
+/// room below the cap of every tool's answer, which would otherwise cut off how to ask for the rest.
+const MOST_SHOWN: usize = TEXT_BYTES - 8 * 1024;
 
 /// The most bytes of one line, or of a text that is quoted, that are shown.
 const LONGEST_SHOWN: usize = 16 * 1024;
@@ -24,16 +27,19 @@ pub(super) fn view(path: &str, text: &str, range: Option<[i64; 2]>) -> Result<St
         Some(range) => asked_for(range, count)?,
     };
     let mut shown = format!("Here's the content of {path} with line numbers:");
+    let mut room = MOST_SHOWN;
     for (number, line) in (first..=last).zip(text.split('\n').skip(first - 1)) {
-        if shown.len() > MOST_SHOWN {
+        let line = numbered(number, line);
+        let Some(left) = room.checked_sub(line.len() + 1) else {
             let rest = last - number + 1;
             shown.push_str(&format!(
                 "\n[{rest} more lines are not shown. View them with view_range [{number}, {last}].]"
             ));
             break;
-        }
+        };
+        room = left;
         shown.push('\n');
-        shown.push_str(&numbered(number, line));
+        shown.push_str(&line);
     }
     Ok(shown)
 }
