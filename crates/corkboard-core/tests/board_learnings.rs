@@ -11,8 +11,7 @@ mod board_support;
 use board_support::*;
 use corkboard_core::board::{
     ApprovalVerdict, BoardCommand, BoardImage, BoardItem, BoardState, DecisionId, DiscoveryType, LearningCandidate,
-    LearningSource, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewTask, ReviewStatus,
-    TaskResult,
+    LearningSource, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewTask, ReviewStatus, TaskResult,
 };
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{Actor, MemoryKind, Refusal, Role};

@@ -18,7 +18,7 @@ use corkboard_core::knowledge::CoreEntryId;
 use corkboard_core::{Refusal, Role};
 
 /// Who may do what, written down once more by hand: orchestrator, worker, reviewer, observer, human, admin.
-const ALLOWED: [(BoardAction, [u8; 6]); 24] = [
+const ALLOWED: [(BoardAction, [u8; 6]); 25] = [
     (BoardAction::Create, [1, 0, 0, 0, 1, 1]),
     (BoardAction::Edit, [1, 0, 0, 0, 1, 1]),
     (BoardAction::AddTasks, [1, 0, 0, 0, 1, 1]),
@@ -42,6 +42,7 @@ const ALLOWED: [(BoardAction, [u8; 6]); 24] = [
     (BoardAction::HearNudges, [1, 1, 1, 0, 1, 1]),
     (BoardAction::Extract, [1, 0, 1, 0, 1, 1]),
     (BoardAction::Promote, [1, 0, 1, 0, 1, 1]),
+    (BoardAction::Delete, [0, 0, 0, 0, 1, 1]),
     (BoardAction::Tick, [1, 1, 1, 0, 1, 1]),
 ];
 
