@@ -257,11 +257,13 @@ pub enum SpaceKind {
     Board,
     /// One memory core.
     Core,
+    /// The tokens by which a store is reached from outside.
+    Tokens,
 }
 
 impl SpaceKind {
     /// Every kind there is.
-    pub const ALL: &[Self] = &[Self::Agent, Self::Board, Self::Core];
+    pub const ALL: &[Self] = &[Self::Agent, Self::Board, Self::Core, Self::Tokens];
 
     /// The first part of a space's id.
     pub fn as_str(self) -> &'static str {
@@ -269,6 +271,7 @@ impl SpaceKind {
             Self::Agent => "agent",
             Self::Board => "board",
             Self::Core => "core",
+            Self::Tokens => "tokens",
         }
     }
 }
@@ -291,6 +294,11 @@ impl SpaceId {
     /// The space of one memory core.
     pub fn core(core: &CoreId) -> Self {
         Self::of(SpaceKind::Core, core.as_str())
+    }
+
+    /// The space of a store's tokens.
+    pub fn tokens() -> Self {
+        Self::of(SpaceKind::Tokens, "all")
     }
 
     /// The space of that kind and name.

@@ -18,6 +18,7 @@ pub mod agent;
 pub mod board;
 pub mod knowledge;
 pub mod notebook;
+pub mod tokens;
 
 mod actor;
 mod context;

@@ -89,6 +89,8 @@ pub struct Limits {
     pub entries_per_addition: u64,
     /// Origins of one entry in a memory core, and those who edited it since.
     pub origins_per_entry: u64,
+    /// Tokens of one store that can be used.
+    pub tokens_per_store: u64,
 }
 
 impl Limits {
@@ -151,6 +153,7 @@ impl Default for Limits {
             entries_per_core: 200_000,
             entries_per_addition: 10_000,
             origins_per_entry: 1000,
+            tokens_per_store: 10_000,
         }
     }
 }
@@ -235,6 +238,8 @@ pub enum LimitName {
     EntriesPerAddition,
     /// [`Limits::origins_per_entry`]
     OriginsPerEntry,
+    /// [`Limits::tokens_per_store`]
+    TokensPerStore,
 }
 
 impl fmt::Display for LimitName {
@@ -278,6 +283,7 @@ impl fmt::Display for LimitName {
             Self::EntriesPerCore => "entries per core",
             Self::EntriesPerAddition => "entries per addition",
             Self::OriginsPerEntry => "origins per entry",
+            Self::TokensPerStore => "tokens per store",
         })
     }
 }

@@ -12,6 +12,7 @@ use crate::board::{
 };
 use crate::knowledge::{CoreEntry, CoreEntryId, Trust};
 use crate::notebook::ItemId;
+use crate::tokens::TokenId;
 use crate::{AgentId, CoreId, Entry, Key, LimitName, NotebookName, Role, ScopeId};
 
 /// A typed refusal, with the data that a caller needs to do better.
@@ -487,6 +488,12 @@ pub enum Refusal {
         asked: Trust,
         /// What can be given.
         most: Trust,
+    },
+    /// There is no such token, or no more.
+    #[error("there is no token {token}")]
+    NoToken {
+        /// Which.
+        token: TokenId,
     },
     /// A core to be restored that no sequence of commands leads to.
     #[error("that is no memory core: {reason}")]

@@ -1,0 +1,99 @@
+//! What a token opens: agents, boards and cores by name, or by how their names begin.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A name (`alice`), the beginning of names (`team-*`), or everything (`*`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Grant(Arc<str>);
+
+impl Grant {
+    /// What a text stands for.
+    pub fn new(text: &str) -> Self {
+        Self(Arc::from(text))
+    }
+
+    /// Everything.
+    pub fn everything() -> Self {
+        Self::new("*")
+    }
+
+    /// Whether it opens what has that name.
+    pub fn opens(&self, name: &str) -> bool {
+        match self.0.strip_suffix('*') {
+            Some(beginning) => name.starts_with(beginning),
+            None => *self.0 == *name,
+        }
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What whoever comes with a token may touch. What is not here is denied.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Grants {
+    /// Whose memories.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<Grant>,
+    /// Which boards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub boards: Vec<Grant>,
+    /// Which memory cores.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cores: Vec<Grant>,
+}
+
+impl Grants {
+    /// Everything there is.
+    pub fn everything() -> Self {
+        let everything = || alloc::vec![Grant::everything()];
+        Self { agents: everything(), boards: everything(), cores: everything() }
+    }
+
+    /// Whether nothing is granted.
+    pub fn is_empty(&self) -> bool {
+        self.all().next().is_none()
+    }
+
+    /// Whether the memory of that agent is granted.
+    pub fn opens_agent(&self, name: &str) -> bool {
+        self.agents.iter().any(|grant| grant.opens(name))
+    }
+
+    /// Whether that board is granted.
+    pub fn opens_board(&self, name: &str) -> bool {
+        self.boards.iter().any(|grant| grant.opens(name))
+    }
+
+    /// Whether that core is granted. An agent's own core goes with the agent, never with the cores.
+    pub fn opens_core(&self, name: &str) -> bool {
+        match name.strip_prefix(crate::CoreId::PRIVATE) {
+            Some(agent) => self.opens_agent(agent),
+            None => self.cores.iter().any(|grant| grant.opens(name)),
+        }
+    }
+
+    /// All grants.
+    pub fn all(&self) -> impl Iterator<Item = &Grant> {
+        self.agents.iter().chain(&self.boards).chain(&self.cores)
+    }
+
+    /// What counts against the limits.
+    pub(super) fn bytes(&self) -> usize {
+        self.all().map(|grant| grant.0.len() + 8).sum()
+    }
+}

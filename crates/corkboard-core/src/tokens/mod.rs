@@ -1,0 +1,189 @@
+//! Who may reach a Corkboard from outside: tokens, of which only a hash is kept.
+
+mod decide;
+mod grant;
+mod token;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use imbl::{OrdMap, OrdSet};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::space::{Decision, Space, Stamp, misfit};
+use crate::{Context, FormatError, Refusal, SpaceKind, Usage};
+
+pub use grant::{Grant, Grants};
+pub use token::{NewToken, Token, TokenHash, TokenId};
+
+/// The tokens of a store at one revision: those that can be used. Which others there were, the log tells.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "TokensImage", into = "TokensImage")]
+pub struct TokensState {
+    tokens: OrdMap<TokenId, Arc<Token>>,
+    by_hash: OrdMap<TokenHash, TokenId>,
+    /// Those that expire, soonest first.
+    expiries: OrdSet<(Timestamp, TokenId)>,
+    /// The last number given out.
+    last: TokenId,
+    bytes: u64,
+}
+
+/// All tokens as plain data.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct TokensImage {
+    tokens: Vec<Arc<Token>>,
+    last: TokenId,
+}
+
+/// A command about tokens.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokensCommand {
+    /// Makes a token.
+    Create(NewToken),
+    /// Makes a token useless.
+    Revoke {
+        /// Which.
+        token: TokenId,
+    },
+    /// Expires what is due, as every command does first.
+    Tick,
+}
+
+/// Something that happened. These are stored: a field may be added with a default, never changed or removed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokensEvent {
+    /// A token was made.
+    Created {
+        /// Its number.
+        id: TokenId,
+        /// What it allows.
+        token: NewToken,
+    },
+    /// A token can no longer be used.
+    Revoked {
+        /// Which.
+        id: TokenId,
+    },
+    /// A token's time is over.
+    Expired {
+        /// Which.
+        id: TokenId,
+    },
+}
+
+/// The answer to a [`TokensCommand`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokensReply {
+    /// To `Create`.
+    Created {
+        /// The new token's number.
+        id: TokenId,
+    },
+    /// To everything else.
+    Done,
+}
+
+impl TokensState {
+    /// The token with that hash, if it can be used at that time.
+    pub fn find(&self, hash: &TokenHash, now: Timestamp) -> Option<&Arc<Token>> {
+        let token = self.tokens.get(self.by_hash.get(hash)?)?;
+        (!token.is_expired(now)).then_some(token)
+    }
+
+    /// All tokens that can be used at that time, in the order in which they were made.
+    pub fn tokens(&self, now: Timestamp) -> impl Iterator<Item = &Arc<Token>> {
+        self.tokens.values().filter(move |token| !token.is_expired(now))
+    }
+
+    fn put(&mut self, token: Arc<Token>) {
+        self.last = self.last.max(token.id);
+        self.bytes += token.bytes();
+        self.by_hash.insert(token.hash.clone(), token.id);
+        if let Some(at) = token.expires_at {
+            self.expiries.insert((at, token.id));
+        }
+        self.tokens.insert(token.id, token);
+    }
+
+    fn take(&mut self, id: TokenId) -> Result<(), FormatError> {
+        let token = self.tokens.remove(&id).ok_or_else(|| misfit(format!("there is no token {id}")))?;
+        self.bytes -= token.bytes();
+        self.by_hash.remove(&token.hash);
+        if let Some(at) = token.expires_at {
+            self.expiries.remove(&(at, id));
+        }
+        Ok(())
+    }
+}
+
+impl Space for TokensState {
+    const KIND: SpaceKind = SpaceKind::Tokens;
+    type Command = TokensCommand;
+    type Event = TokensEvent;
+    type Reply = TokensReply;
+    /// A token's hash says nothing about the token: there is nothing to forget.
+    type Forget = core::convert::Infallible;
+
+    fn expire(&self, now: Timestamp) -> Vec<TokensEvent> {
+        let due = self.expiries.iter().take_while(|(at, _)| *at <= now);
+        due.map(|(_, id)| TokensEvent::Expired { id: *id }).collect()
+    }
+
+    fn decide(
+        &self,
+        command: &TokensCommand,
+        context: &Context<'_>,
+    ) -> Result<Decision<TokensEvent, TokensReply>, Refusal> {
+        decide::decide(self, command, context)
+    }
+
+    fn apply(&mut self, event: &TokensEvent, stamp: Stamp<'_>) -> Result<(), FormatError> {
+        match event {
+            TokensEvent::Created { id, token } => {
+                if *id <= self.last {
+                    return Err(misfit(format!("{id} was given before")));
+                }
+                self.put(Arc::new(Token::new(*id, token, stamp)));
+                Ok(())
+            }
+            TokensEvent::Revoked { id } | TokensEvent::Expired { id } => self.take(*id),
+        }
+    }
+
+    fn redact(_event: &mut TokensEvent, forget: &mut Self::Forget) -> bool {
+        match *forget {}
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
+        self.expiries.get_min().map(|(at, _)| *at)
+    }
+
+    fn summary(&self) -> String {
+        format!(r#"{{"tokens":{}}}"#, self.tokens.len())
+    }
+
+    fn usage(&self) -> Usage {
+        Usage { entries: self.tokens.len() as u64, scopes: 0, bytes: self.bytes }
+    }
+}
+
+impl From<TokensState> for TokensImage {
+    fn from(state: TokensState) -> Self {
+        Self { tokens: state.tokens.values().cloned().collect(), last: state.last }
+    }
+}
+
+impl From<TokensImage> for TokensState {
+    fn from(image: TokensImage) -> Self {
+        let mut state = Self { last: image.last, ..Self::default() };
+        image.tokens.into_iter().for_each(|token| state.put(token));
+        state
+    }
+}

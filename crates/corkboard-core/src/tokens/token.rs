@@ -1,0 +1,122 @@
+//! A token: who comes with it, and what they may touch.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::fmt;
+use core::str::FromStr;
+
+use jiff::Timestamp;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::Grants;
+use crate::board::{NoBoardId, Numbered, numbered};
+use crate::space::Stamp;
+use crate::{ActorKind, Role};
+
+numbered!(
+    /// A token's number.
+    TokenId, "token", "K-"
+);
+
+/// The hash of a token's secret, in 64 hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TokenHash(Arc<str>);
+
+impl TokenHash {
+    /// The hash with these bytes.
+    pub fn new(bytes: [u8; 32]) -> Self {
+        let mut digits = String::with_capacity(64);
+        for byte in bytes {
+            digits.push_str(&format!("{byte:02x}"));
+        }
+        Self(Arc::from(digits))
+    }
+
+    /// As it is stored.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A token to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewToken {
+    /// The hash of its secret.
+    pub hash: TokenHash,
+    /// In whose name whoever comes with it acts.
+    pub principal: String,
+    /// Whether that is a person, an agent or a program.
+    pub kind: ActorKind,
+    /// What they may do.
+    pub role: Role,
+    /// What they may touch.
+    #[serde(default, skip_serializing_if = "Grants::is_empty")]
+    pub grants: Grants,
+    /// Until when it can be used; none: until it is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// What it is for, in a line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label: String,
+}
+
+/// A token that was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Token {
+    /// Its number, for ever.
+    pub id: TokenId,
+    /// The hash of its secret.
+    pub hash: TokenHash,
+    /// In whose name whoever comes with it acts.
+    pub principal: Arc<str>,
+    /// Whether that is a person, an agent or a program.
+    pub kind: ActorKind,
+    /// What they may do.
+    pub role: Role,
+    /// What they may touch.
+    #[serde(default, skip_serializing_if = "Grants::is_empty")]
+    pub grants: Grants,
+    /// Until when it can be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// What it is for, in a line.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub label: Arc<str>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub created_by: Arc<str>,
+}
+
+impl Token {
+    pub(super) fn new(id: TokenId, new: &NewToken, stamp: Stamp<'_>) -> Self {
+        let NewToken { hash, principal, kind, role, grants, expires_at, label } = new.clone();
+        Self {
+            id,
+            hash,
+            principal: principal.into(),
+            kind,
+            role,
+            grants,
+            expires_at,
+            label: label.into(),
+            created_at: stamp.at,
+            created_by: stamp.principal.into(),
+        }
+    }
+
+    /// Whether its time is over.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
+    }
+
+    /// What counts against the limits.
+    pub(super) fn bytes(&self) -> u64 {
+        // What every token has besides its texts.
+        const FIXED: usize = 150;
+        (FIXED + self.principal.len() + self.label.len() + self.grants.bytes()) as u64
+    }
+}
