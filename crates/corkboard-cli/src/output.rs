@@ -7,10 +7,9 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table, Width};
 use corkboard::cores::Trust;
 use corkboard::store::StoreInfo;
-use corkboard::{Content, Entry, Key, MemoryKind, Note};
+use corkboard::{Content, EntryDocument, Note};
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::{Map, Value};
 
 use crate::exit::Failure;
 
@@ -62,48 +61,6 @@ impl Output {
     pub(crate) fn raw(self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(Failure::Output)
-    }
-}
-
-/// An entry as programs see it: the value and the metadata as they are given to `set`, and nothing left out.
-#[derive(Serialize)]
-pub(crate) struct EntryView<'a> {
-    pub(crate) key: &'a Key,
-    pub(crate) value: &'a Content,
-    pub(crate) version: u64,
-    pub(crate) id: String,
-    pub(crate) type_name: &'a str,
-    pub(crate) metadata: MetadataView<'a>,
-}
-
-#[derive(Serialize)]
-pub(crate) struct MetadataView<'a> {
-    pub(crate) importance: f32,
-    pub(crate) tags: Vec<&'a str>,
-    pub(crate) kind: MemoryKind,
-    pub(crate) expires_at: Option<Timestamp>,
-    pub(crate) custom: Option<&'a Map<String, Value>>,
-    pub(crate) author: &'a str,
-    pub(crate) session: Option<&'a str>,
-    pub(crate) at: Timestamp,
-    pub(crate) trust: Option<Trust>,
-}
-
-impl<'a> EntryView<'a> {
-    pub(crate) fn new(key: &'a Key, entry: &'a Entry) -> Self {
-        let metadata = MetadataView {
-            importance: entry.importance,
-            tags: entry.tags.iter().map(|tag| &**tag).collect(),
-            kind: entry.kind,
-            expires_at: entry.expires_at,
-            custom: entry.custom.as_deref(),
-            author: &entry.author,
-            session: entry.session.as_deref(),
-            at: entry.timestamp,
-            trust: entry.trust,
-        };
-        let (value, version, id) = (&entry.value, entry.version, entry.id.to_string());
-        Self { key, value, version, id, type_name: &entry.type_name, metadata }
     }
 }
 
@@ -223,10 +180,10 @@ pub(crate) fn note_table(notes: &[Note]) -> String {
 }
 
 /// Entries, a line each.
-pub(crate) fn entry_table(entries: &[EntryView<'_>]) -> String {
+pub(crate) fn entry_table(entries: &[EntryDocument]) -> String {
     let now = now();
     let rows = entries.iter().map(|entry| {
-        let value = value_text(entry.value);
+        let value = value_text(&entry.value);
         [
             entry.key.to_string(),
             // What cannot be on the screen need not be measured.

@@ -1,11 +1,13 @@
 //! The entry point: a store, and everything remembered in it.
 
+use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use corkboard_core::agent::{AgentCommand, AgentState};
 use corkboard_core::board::{BoardCommand, BoardState, Lifetime};
 use corkboard_core::knowledge::{CoreCommand, CoreState};
+use corkboard_core::tokens::{TokensCommand, TokensState};
 use corkboard_core::{Actor, AgentId, BoardId, CoreId, Request, Space, SpaceId, SpaceKind, Usage};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -16,8 +18,9 @@ use crate::board::{Board, BoardObserver};
 use crate::engine::{Asked, Budget, Engine, joined};
 use crate::knowledge::{Core, CoreObserver};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent};
-use crate::options::{Options, SavePolicy};
+use crate::options::{Consistency, Options, SavePolicy};
 use crate::store::{self, ListedSpace, Store, StoreInfo};
+use crate::tokens::TokensObserver;
 use crate::{Error, Result};
 
 /// Events that a subscriber may fall behind before it misses some.
@@ -37,6 +40,7 @@ struct Inner {
     agents: Arc<Engine<AgentState>>,
     boards: Arc<Engine<BoardState>>,
     cores: Arc<Engine<CoreState>>,
+    tokens: Arc<Engine<TokensState>>,
     budget: Arc<Budget>,
     runtimes: Mutex<HashMap<AgentId, Weak<AgentRuntime>>>,
     conversations: Arc<Conversations>,
@@ -90,12 +94,16 @@ impl Corkboard {
         let agents = Engine::new(store.clone(), options.clone(), observer, &budget);
         let boards = Engine::new(store.clone(), options.clone(), Box::new(BoardObserver), &budget);
         let cores = Engine::new(store.clone(), options.clone(), Box::new(CoreObserver), &budget);
+        // Every request from outside asks for its token: a revocation may take as long as this to be seen everywhere.
+        let cached = Options { consistency: Consistency::Cached(Consistency::CACHED_AGE), ..(*options).clone() };
+        let tokens = Engine::new(store.clone(), Arc::new(cached), Box::new(TokensObserver), &budget);
         let inner = Inner {
             options: options.clone(),
             store,
             agents,
             boards,
             cores,
+            tokens,
             budget,
             runtimes: Mutex::default(),
             conversations: Arc::default(),
@@ -115,6 +123,7 @@ impl Corkboard {
                 let _ = board.inner.agents.flush().await;
                 let _ = board.inner.boards.flush().await;
                 let _ = board.inner.cores.flush().await;
+                let _ = board.inner.tokens.flush().await;
             }));
         }
         *board.inner.background.lock() = background;
@@ -153,6 +162,11 @@ impl Corkboard {
     pub(crate) fn core_of(&self, id: CoreId) -> Core {
         let Inner { options, cores, .. } = &*self.inner;
         Core::new(id, options.actor.clone(), cores.clone(), self.inner.clone())
+    }
+
+    /// What the tokens' handle is made of.
+    pub(crate) fn tokens_engine(&self) -> (Arc<Engine<TokensState>>, Arc<dyn Any + Send + Sync>) {
+        (self.inner.tokens.clone(), self.inner.clone())
     }
 
     /// The spaces of a kind, in the order of their ids, after the given one.
@@ -240,7 +254,8 @@ impl Corkboard {
         let boards = self.tick_kind(&self.inner.boards, BoardCommand::Tick).await?;
         self.finish_learnings(boards.iter().filter_map(SpaceId::as_board)).await;
         let cores = self.tick_kind(&self.inner.cores, CoreCommand::Tick).await?;
-        Ok(agents.len() + boards.len() + cores.len())
+        let tokens = self.tick_kind(&self.inner.tokens, TokensCommand::Tick).await?;
+        Ok(agents.len() + boards.len() + cores.len() + tokens.len())
     }
 
     /// Lets happen what is due in the spaces of a kind. Returns those that were due.
@@ -318,9 +333,10 @@ impl Corkboard {
     pub async fn close(&self) -> Result<()> {
         let background = std::mem::take(&mut *self.inner.background.lock());
         background.iter().for_each(JoinHandle::abort);
-        let Inner { agents, boards, cores, .. } = &*self.inner;
-        let (agents, boards, cores) = (agents.close().await, boards.close().await, cores.close().await);
-        let flushed = agents.and(boards).and(cores);
+        let Inner { agents, boards, cores, tokens, .. } = &*self.inner;
+        let (agents, boards) = (agents.close().await, boards.close().await);
+        let (cores, tokens) = (cores.close().await, tokens.close().await);
+        let flushed = agents.and(boards).and(cores).and(tokens);
         if flushed.as_ref().is_err_and(Error::is_retryable) {
             // The store stays open, so that closing can be tried again.
             return flushed;

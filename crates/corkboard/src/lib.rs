@@ -44,8 +44,10 @@ mod ids;
 mod knowledge;
 mod memory;
 mod options;
+mod problem;
 mod search;
 mod snapshot;
+mod tokens;
 
 pub use board::{
     AgentContribution, AuthorRollBack, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardRolledBack,
@@ -84,6 +86,7 @@ pub use memory::{
     Search, SearchHit, Set, WorkingMemory, Written,
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
+pub use problem::{EntryDocument, MetadataDocument, Problem};
 pub use snapshot::{
     Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,
     SnapshotKey,
@@ -98,6 +101,8 @@ pub struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/cores.md")]
 pub struct CoresDocument;
+
+pub use tokens::{CreatedToken, TokenRequest, Tokens};
 
 /// What the library's calls give.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

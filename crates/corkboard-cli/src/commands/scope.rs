@@ -1,12 +1,12 @@
 //! `cork scope`: durable scopes.
 
 use clap::{Args, Subcommand};
-use corkboard::{Durability, Note, ScopeId, ScopeInfo, ScopeName};
+use corkboard::{Durability, EntryDocument, Note, ScopeId, ScopeInfo, ScopeName};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::exit::Failure;
-use crate::output::{EntryView, Room, age, count, entry_table, fields, note_table, now, one_line, table, time};
+use crate::output::{Room, age, count, entry_table, fields, note_table, now, one_line, table, time};
 use crate::place::find_scope;
 use crate::session::Session;
 
@@ -164,7 +164,7 @@ impl Show {
             name: &'a ScopeName,
             parent: ScopeId,
             durability: Durability,
-            entries: &'a [EntryView<'a>],
+            entries: &'a [EntryDocument],
             notes: &'a [Note],
             created_at: Timestamp,
         }
@@ -174,7 +174,7 @@ impl Show {
         let gone = || Failure::not_found(format!("scope {} was disposed just now", scope.id()));
         let info = scopes.iter().find(|info| info.id == scope.id()).ok_or_else(gone)?;
         let (entries, notes) = (scope.local_entries().await?, scope.notes().await?);
-        let entries: Vec<_> = entries.iter().map(|(key, entry)| EntryView::new(key, entry)).collect();
+        let entries: Vec<_> = entries.iter().map(|(key, entry)| EntryDocument::new(key, entry)).collect();
         let ScopeInfo { id, name, parent, durability, created_at, .. } = info;
         let (id, parent, durability, created_at) = (*id, *parent, *durability, *created_at);
         let answer = Answer { id, name, parent, durability, entries: &entries, notes: &notes, created_at };

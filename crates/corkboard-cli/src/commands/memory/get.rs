@@ -1,10 +1,10 @@
 //! `cork memory get`.
 
 use clap::Args;
-use corkboard::Key;
+use corkboard::{EntryDocument, Key};
 
 use crate::exit::Failure;
-use crate::output::{EntryView, shown, value_text};
+use crate::output::{shown, value_text};
 use crate::place::ScopeArgument;
 use crate::session::Session;
 
@@ -39,6 +39,6 @@ impl Get {
             true => place.entries().await?.into_iter().find(|(found, _)| *found == key).map(|(_, entry)| entry),
         };
         let Some(entry) = found else { return Err(place.no_entry(session, &self.key)) };
-        session.output.answer(&EntryView::new(&key, &entry), || shown(&value_text(&entry.value)))
+        session.output.answer(&EntryDocument::new(&key, &entry), || shown(&value_text(&entry.value)))
     }
 }

@@ -2,8 +2,10 @@
 
 use clap::Args;
 
+use corkboard::EntryDocument;
+
 use crate::exit::Failure;
-use crate::output::{EntryView, entry_table};
+use crate::output::entry_table;
 use crate::place::ScopeArgument;
 use crate::session::Session;
 
@@ -49,7 +51,7 @@ impl List {
                 false => Ok(()),
             };
         }
-        let views: Vec<_> = entries.iter().map(|(key, entry)| EntryView::new(key, entry)).collect();
+        let views: Vec<_> = entries.iter().map(|(key, entry)| EntryDocument::new(key, entry)).collect();
         let is_filtered = self.prefix.is_some() || !self.tags.is_empty();
         session.output.answer(&views, || match (views.is_empty(), is_filtered) {
             (false, _) => entry_table(&views),

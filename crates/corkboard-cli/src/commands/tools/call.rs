@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
 use super::failure;
-use crate::exit::{Failure, kind_name};
+use crate::exit::Failure;
 use crate::input::text_or_stdin;
 use crate::session::Session;
 
@@ -158,7 +158,7 @@ async fn answer_line(
         Err(error) => (None, None, Err(("invalid_line", ErrorKind::Invalid, format!("not a call: {error}")))),
     };
     let problem = result.as_ref().err();
-    let error = problem.map(|(code, kind, message)| Problem { code, kind: kind_name(*kind), message });
+    let error = problem.map(|(code, kind, message)| Problem { code, kind: kind.as_str(), message });
     let answer = Answer { id, name: name.as_deref(), ok: error.is_none(), output: result.as_ref().ok(), error };
     session.output.document(&answer)?;
     Ok(result.err().map(|(_, kind, _)| kind))

@@ -1,0 +1,147 @@
+//! Tokens by which a store is reached from outside. Whoever has the secret is whom the token names; only its hash is kept.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use corkboard_core::tokens::{Grants, NewToken, Token, TokenHash, TokenId, TokensCommand, TokensReply, TokensState};
+use corkboard_core::{Actor, ActorKind, Commit, Request, Role, SpaceId, Usage};
+use data_encoding::BASE32_NOPAD;
+use jiff::Timestamp;
+use metrics::counter;
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::engine::{Asked, Engine, Observer, Slot};
+use crate::{Corkboard, Error, Result, ids};
+
+/// What every secret begins with, so that it is known for what it is wherever it turns up.
+const PREFIX: &str = "cork_";
+
+/// The tokens of a store.
+#[derive(Clone)]
+pub struct Tokens {
+    actor: Actor,
+    engine: Arc<Engine<TokensState>>,
+    slot: Arc<Slot<TokensState>>,
+    /// What ticks and flushes goes on for as long as there are handles.
+    _corkboard: Arc<dyn Any + Send + Sync>,
+}
+
+/// A token to be made. Nothing is granted unless it is said.
+#[derive(Debug, Clone)]
+pub struct TokenRequest {
+    /// In whose name whoever comes with it acts.
+    pub principal: String,
+    /// Whether that is a person, an agent or a program.
+    pub kind: ActorKind,
+    /// What they may do.
+    pub role: Role,
+    /// What they may touch.
+    pub grants: Grants,
+    /// Until when it can be used; none: until it is revoked.
+    pub expires_at: Option<Timestamp>,
+    /// What it is for, in a line; may be empty.
+    pub label: String,
+}
+
+/// A token that was made.
+#[derive(Debug)]
+pub struct CreatedToken {
+    /// Its number: by which it is revoked.
+    pub id: TokenId,
+    /// What its holder comes with. It is kept nowhere, and cannot be shown again.
+    pub secret: SecretString,
+}
+
+impl Corkboard {
+    /// The tokens by which this store is reached from outside.
+    pub fn tokens(&self) -> Tokens {
+        let (engine, corkboard) = self.tokens_engine();
+        let slot = engine.slot(&SpaceId::tokens());
+        Tokens { actor: self.options().actor.clone(), engine, slot, _corkboard: corkboard }
+    }
+}
+
+impl Tokens {
+    /// The same tokens, in another name.
+    pub fn acting_as(&self, actor: Actor) -> Self {
+        Self { actor, ..self.clone() }
+    }
+
+    /// Makes a token. Its secret is random, and in the answer alone.
+    pub async fn create(&self, request: TokenRequest) -> Result<CreatedToken> {
+        let bytes = ids::unguessable::<32>().map_err(|error| crate::SnapshotError::NoRandomness(error.to_string()))?;
+        let secret = SecretString::from(format!("{PREFIX}{}", BASE32_NOPAD.encode(&bytes).to_ascii_lowercase()));
+        let id = self.create_with(request, &secret).await?;
+        Ok(CreatedToken { id, secret })
+    }
+
+    async fn create_with(&self, request: TokenRequest, secret: &SecretString) -> Result<TokenId> {
+        let TokenRequest { principal, kind, role, grants, expires_at, label } = request;
+        let hash = hash(secret.expose_secret());
+        let new = NewToken { hash, principal, kind, role, grants, expires_at, label };
+        match self.ask(TokensCommand::Create(new)).await? {
+            TokensReply::Created { id } => Ok(id),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Makes a token useless, at once here and within a second everywhere else.
+    pub async fn revoke(&self, token: TokenId) -> Result<()> {
+        self.ask(TokensCommand::Revoke { token }).await.map(|_| ())
+    }
+
+    /// The tokens that can be used, in the order in which they were made.
+    pub async fn list(&self) -> Result<Vec<Arc<Token>>> {
+        let current = self.engine.current(&self.slot).await?;
+        Ok(current.state.tokens(self.engine.now(&current)).cloned().collect())
+    }
+
+    /// The token with that secret, if there is one that can be used.
+    pub async fn find(&self, secret: &str) -> Result<Option<Arc<Token>>> {
+        let current = self.engine.current(&self.slot).await?;
+        Ok(current.state.find(&hash(secret), self.engine.now(&current)).cloned())
+    }
+
+    async fn ask(&self, command: TokensCommand) -> Result<TokensReply> {
+        let asked = Asked::Request(Request::new(command));
+        Ok(self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), asked).await?.reply)
+    }
+}
+
+/// Secrets are long and random, so one round is enough. The lookup compares hashes: how long it takes tells nothing about
+/// any secret.
+fn hash(secret: &str) -> TokenHash {
+    TokenHash::new(blake3::derive_key("corkboard access token", secret.as_bytes()))
+}
+
+/// An answer that does not belong to the question: a defect of ours, said instead of hidden.
+fn unexpected(reply: TokensReply) -> Error {
+    Error::Damaged { space: "tokens".into(), message: format!("an answer that was not asked for: {reply:?}") }
+}
+
+pub(crate) struct TokensObserver;
+
+impl Observer<TokensState> for TokensObserver {
+    fn loaded(&self, _space: &SpaceId) {
+        tracing::debug!("Tokens loaded");
+    }
+
+    fn committed(
+        &self,
+        _space: &SpaceId,
+        commit: &Commit<corkboard_core::tokens::TokensEvent, TokensReply>,
+        _before: &TokensState,
+        _after: &TokensState,
+    ) {
+        counter!("tokens.commits_total").increment(1);
+        tracing::info!(by = commit.actor.principal, "Tokens changed");
+    }
+
+    fn resident(&self, _before: Usage, _after: Usage) {}
+}
+
+impl std::fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tokens").field("actor", &self.actor).finish_non_exhaustive()
+    }
+}
