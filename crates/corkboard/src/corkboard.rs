@@ -19,8 +19,8 @@ use crate::engine::{Asked, Budget, Engine, joined};
 use crate::knowledge::{Core, CoreObserver};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent};
 use crate::options::{Consistency, Options, SavePolicy};
+use crate::reach::TokensObserver;
 use crate::store::{self, ListedSpace, Store, StoreInfo};
-use crate::tokens::TokensObserver;
 use crate::{Error, Result};
 
 /// Events that a subscriber may fall behind before it misses some.

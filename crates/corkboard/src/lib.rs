@@ -45,9 +45,9 @@ mod knowledge;
 mod memory;
 mod options;
 mod problem;
+mod reach;
 mod search;
 mod snapshot;
-mod tokens;
 
 pub use board::{
     AgentContribution, AuthorRollBack, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardRolledBack,
@@ -68,6 +68,8 @@ pub use corkboard_core::board as boards;
 pub use corkboard_core::knowledge as cores;
 /// The notebook's language and state.
 pub use corkboard_core::notebook;
+/// Tokens by which a store is reached from outside.
+pub use corkboard_core::tokens;
 pub use corkboard_core::{
     Access, Actor, ActorKind, AgentId, BoardId, Commit, CommitId, Content, ConversationId, CoreId, Entry, EntryData,
     EntryId, EntryMetadata, FORMAT_VERSION, FormatError, Head, Key, LimitName, Limits, MemoryKind, Note, NoteId,
@@ -80,10 +82,10 @@ pub use knowledge::{
     Core, CoreEntries, CoreHit, CorePage, CoreSearch, CoreStats, CoreSummary, CoreWatch, Show, Withdrawn,
 };
 pub use memory::{
-    AddNote, AgentMemory, AgentNotebook, AgentWatch, Append, Applied, Apply, Batch, ClearOptions, Conversation,
-    ConversationInfo, Durability, Forgotten, FoundItem, FoundScope, LongTermMemory, MemoryEvent, MemoryStats,
-    NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Scope, ScopeInfo,
-    Search, SearchHit, Set, WorkingMemory, Written,
+    AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, Append, Applied, Apply, Batch, ClearOptions,
+    Conversation, ConversationInfo, Durability, Forgotten, FoundItem, FoundScope, LongTermMemory, MemoryEvent,
+    MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Scope,
+    ScopeInfo, Search, SearchHit, Set, WorkingMemory, Written,
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 pub use problem::{EntryDocument, MetadataDocument, Problem};
@@ -102,7 +104,7 @@ pub struct Readme;
 #[doc = include_str!("../../../docs/cores.md")]
 pub struct CoresDocument;
 
-pub use tokens::{CreatedToken, TokenRequest, Tokens};
+pub use reach::{CreatedToken, TokenRequest, Tokens};
 
 /// What the library's calls give.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -298,6 +298,10 @@ impl AgentMemory {
         &self.runtime.engine.options
     }
 
+    pub(super) fn shared_options(&self) -> Arc<Options> {
+        self.runtime.engine.options.clone()
+    }
+
     /// The revision that the memory is at.
     pub async fn rev(&self) -> Result<u64> {
         Ok(self.runtime.engine.current(&self.runtime.slot).await?.head.rev)

@@ -15,6 +15,7 @@ mod scope;
 mod search;
 mod search_notebook;
 mod stats;
+mod view;
 mod working;
 mod write;
 
@@ -33,5 +34,6 @@ pub(crate) use place::{TextWrite, kept_metadata};
 pub use scope::{Durability, Scope, ScopeInfo};
 pub use search::{FoundItem, FoundScope, Search, SearchHit};
 pub use stats::MemoryStats;
+pub use view::AgentView;
 pub use working::WorkingMemory;
 pub use write::{AddNote, Append, Remove, Set, Written};

@@ -1,0 +1,56 @@
+//! Answers: JSON with the revision that it speaks of.
+
+use axum::Json;
+use axum::http::header::ETAG;
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+/// The header that carries the space's revision, whatever the body is.
+const REV: HeaderName = HeaderName::from_static("cork-rev");
+
+/// An answer.
+pub(crate) struct Answer<T> {
+    status: StatusCode,
+    body: T,
+    rev: u64,
+    version: Option<u64>,
+}
+
+impl<T> Answer<T> {
+    /// What a space says at a revision.
+    pub(crate) fn new(body: T, rev: u64) -> Self {
+        Self { status: StatusCode::OK, body, rev, version: None }
+    }
+
+    /// With the version of the one thing that it is about, as `ETag`.
+    pub(crate) fn version(self, version: u64) -> Self {
+        Self { version: Some(version), ..self }
+    }
+
+    /// With "201 Created".
+    pub(crate) fn created(self) -> Self {
+        Self { status: StatusCode::CREATED, ..self }
+    }
+}
+
+/// The body with its revision.
+#[derive(Serialize)]
+struct WithRev<T> {
+    #[serde(flatten)]
+    body: T,
+    rev: u64,
+}
+
+impl<T: Serialize> IntoResponse for Answer<T> {
+    fn into_response(self) -> Response {
+        let Self { status, body, rev, version } = self;
+        let mut response = (status, Json(WithRev { body, rev })).into_response();
+        let headers = response.headers_mut();
+        headers.insert(REV, HeaderValue::from(rev));
+        if let Some(tag) = version.and_then(|version| HeaderValue::from_str(&format!("\"{version}\"")).ok()) {
+            headers.insert(ETAG, tag);
+        }
+        response
+    }
+}

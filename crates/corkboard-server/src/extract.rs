@@ -1,0 +1,96 @@
+//! What a request says, with problems for what it says wrongly.
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::HeaderMap;
+use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
+use axum::http::request::Parts;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::failure::Failure;
+
+/// A JSON body.
+pub(crate) struct Body<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+        let axum::Json(body) = axum::Json::from_request(request, state).await?;
+        Ok(Self(body))
+    }
+}
+
+/// What the path names, percent-decoded.
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let axum::extract::Path(path) = axum::extract::Path::from_request_parts(parts, state).await?;
+        Ok(Self(path))
+    }
+}
+
+/// What stands after the question mark.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let axum::extract::Query(query) = axum::extract::Query::from_request_parts(parts, state).await?;
+        Ok(Self(query))
+    }
+}
+
+/// What must hold for a write to happen.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Conditions {
+    /// `If-Match`: the item's version; `If-None-Match: *` is 0, which stands for "must not exist".
+    pub(crate) if_version: Option<u64>,
+    /// `?if_rev=`: the space's revision.
+    pub(crate) if_rev: Option<u64>,
+    /// `Idempotency-Key`.
+    pub(crate) idempotency_key: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct IfRev {
+    if_rev: Option<u64>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Conditions {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let Query(IfRev { if_rev }) = Query::from_request_parts(parts, state).await?;
+        let if_version = if_version(&parts.headers)?;
+        let idempotency_key = text(&parts.headers, "idempotency-key")?.map(Into::into);
+        Ok(Self { if_version, if_rev, idempotency_key })
+    }
+}
+
+fn if_version(headers: &HeaderMap) -> Result<Option<u64>, Failure> {
+    let if_match = text(headers, IF_MATCH.as_str())?;
+    let if_none_match = text(headers, IF_NONE_MATCH.as_str())?;
+    match (if_match, if_none_match) {
+        (None, None) => Ok(None),
+        (None, Some("*")) => Ok(Some(0)),
+        (Some(tag), None) => {
+            let version = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).and_then(|tag| tag.parse().ok());
+            let wrong =
+                || Failure::invalid("if_match", "If-Match takes one version in quotes, as ETag gives it: \"42\"");
+            version.map(Some).ok_or_else(wrong)
+        }
+        (None, Some(_)) => Err(Failure::invalid("if_none_match", "If-None-Match takes * here: it must not exist")),
+        (Some(_), Some(_)) => Err(Failure::invalid("if_match", "give If-Match or If-None-Match, not both")),
+    }
+}
+
+/// A header as text.
+pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Failure> {
+    let value = headers.get(name).map(|value| value.to_str());
+    value.transpose().map_err(|_| Failure::invalid("header", format!("the header {name} is no text")))
+}

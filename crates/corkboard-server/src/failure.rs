@@ -1,0 +1,109 @@
+//! Problems as answers (RFC 9457).
+
+use axum::Json;
+use axum::extract::rejection::{BytesRejection, JsonRejection, PathRejection, QueryRejection};
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use corkboard::{Error, ErrorKind, Problem};
+
+/// Why a request was not answered as its caller hoped.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    problem: Box<Problem>,
+    retry_after: Option<u64>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: &str, kind: ErrorKind, detail: impl Into<String>) -> Self {
+        Self { problem: Box::new(Problem::new(code, kind, detail)), retry_after: None }
+    }
+
+    pub(crate) fn invalid(code: &str, detail: impl Into<String>) -> Self {
+        Self::new(code, ErrorKind::Invalid, detail)
+    }
+
+    pub(crate) fn not_found(detail: impl Into<String>) -> Self {
+        Self::new("not_found", ErrorKind::Gone, detail)
+    }
+
+    pub(crate) fn denied(code: &str, detail: impl Into<String>) -> Self {
+        Self::new(code, ErrorKind::Denied, detail)
+    }
+
+    /// Nobody can be seen behind the request.
+    pub(crate) fn unauthenticated(detail: impl Into<String>) -> Self {
+        Self::denied("unauthenticated", detail).status(StatusCode::UNAUTHORIZED)
+    }
+
+    pub(crate) fn status(self, status: StatusCode) -> Self {
+        let problem = Box::new(self.problem.with_status(status.as_u16()));
+        Self { problem, ..self }
+    }
+
+    /// Too much at once: come back in so many seconds.
+    pub(crate) fn retry_after(self, seconds: u64) -> Self {
+        Self { retry_after: Some(seconds), ..self }
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, Json(self.problem)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"corkboard\""));
+        }
+        let busy = status == StatusCode::SERVICE_UNAVAILABLE;
+        if let Some(seconds) = self.retry_after.or(busy.then_some(1)) {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        if matches!(error.kind(), ErrorKind::Damaged | ErrorKind::Unknown) {
+            tracing::error!(%error, "a request failed");
+        }
+        Self { problem: Box::new(Problem::from(&error)), retry_after: None }
+    }
+}
+
+impl From<corkboard::Refusal> for Failure {
+    fn from(refusal: corkboard::Refusal) -> Self {
+        Error::from(refusal).into()
+    }
+}
+
+impl From<JsonRejection> for Failure {
+    fn from(rejection: JsonRejection) -> Self {
+        let code = match &rejection {
+            JsonRejection::MissingJsonContentType(_) => "content_type",
+            JsonRejection::BytesRejection(_) => "body",
+            _ => "body_json",
+        };
+        Self::invalid(code, rejection.body_text()).status(rejection.status())
+    }
+}
+
+impl From<BytesRejection> for Failure {
+    fn from(rejection: BytesRejection) -> Self {
+        Self::invalid("body", rejection.body_text()).status(rejection.status())
+    }
+}
+
+impl From<PathRejection> for Failure {
+    fn from(rejection: PathRejection) -> Self {
+        Self::invalid("path", rejection.body_text())
+    }
+}
+
+impl From<QueryRejection> for Failure {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::invalid("query", rejection.body_text())
+    }
+}

@@ -1,0 +1,41 @@
+//! The routes, by what they are about.
+
+mod entries;
+mod operations;
+mod tokens;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn_with_state;
+use tower_http::compression::CompressionLayer;
+use utoipa::OpenApi;
+use utoipa::openapi;
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::failure::Failure;
+use crate::openapi::Head;
+use crate::{Server, guard};
+
+/// All routes and their description.
+pub(crate) fn described() -> (Router<Server>, openapi::OpenApi) {
+    OpenApiRouter::with_openapi(Head::openapi())
+        .merge(operations::routes())
+        .merge(entries::routes())
+        .merge(tokens::routes())
+        .split_for_parts()
+}
+
+pub(crate) fn all(server: Server) -> Router {
+    let (routes, description) = described();
+    routes
+        .merge(utoipa_swagger_ui::SwaggerUi::new("/docs").url("/openapi.json", description))
+        .fallback(|| async { Failure::not_found("there is no such route: /docs shows all") })
+        .method_not_allowed_fallback(|| async {
+            Failure::invalid("method", "this route has no such method: /docs shows all")
+                .status(axum::http::StatusCode::METHOD_NOT_ALLOWED)
+        })
+        .layer(from_fn_with_state(server.clone(), guard::guard))
+        .layer(DefaultBodyLimit::max(server.settings().body_bytes))
+        .layer(CompressionLayer::new())
+        .with_state(server)
+}

@@ -1,0 +1,47 @@
+//! What a server is told when it starts.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+/// Who is let in.
+#[derive(Debug, Clone)]
+pub enum Access {
+    /// Whoever comes with a token: one of the store's, or this one, which may do everything.
+    Tokens {
+        /// The token that may do everything.
+        admin: SecretString,
+    },
+    /// Everybody, as an admin. For servers that only this machine can reach.
+    Open,
+}
+
+/// Settings of a server.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Who is let in.
+    pub access: Access,
+    /// The names by which it may be called, besides `localhost` and loopback addresses: a request with another `Host` is
+    /// refused, so that no web page can reach it by a name of its own.
+    pub hosts: Vec<String>,
+    /// The web pages that may call it, besides its own.
+    pub origins: Vec<String>,
+    /// The most bytes of a request's body.
+    pub body_bytes: usize,
+    /// How long a request may take, waiting for a task aside.
+    pub request_timeout: Duration,
+}
+
+impl Settings {
+    /// The usual settings.
+    pub fn new(access: Access) -> Self {
+        Self {
+            access,
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            // A command may have 4 MiB; JSON escapes take room too.
+            body_bytes: 8 * 1024 * 1024,
+            request_timeout: Duration::from_secs(60),
+        }
+    }
+}
