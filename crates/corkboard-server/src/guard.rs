@@ -1,20 +1,25 @@
 //! What every request passes before it reaches a route: by which name it was called, from which page, by whom.
 
 use axum::extract::{Request, State};
+use std::time::Instant;
+
+use axum::body::HttpBody;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
-use axum::http::{HeaderMap, Uri};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use corkboard::ErrorKind;
 use secrecy::ExposeSecret;
 
 use crate::caller::Caller;
 use crate::extract::text;
 use crate::failure::Failure;
 use crate::settings::Access;
+use crate::sign_in::session;
 use crate::{Server, Settings};
 
-/// What anybody may read: whether the server is up.
-const PUBLIC: [&str; 2] = ["/healthz", "/readyz"];
+/// What needs no token: whether the server is up, and to sign in.
+const PUBLIC: [&str; 3] = ["/healthz", "/readyz", "/sign-in"];
 
 /// Lets a request through with its caller, or answers it.
 pub(crate) async fn guard(State(server): State<Server>, mut request: Request, next: Next) -> Response {
@@ -22,12 +27,27 @@ pub(crate) async fn guard(State(server): State<Server>, mut request: Request, ne
         return failure.into_response();
     }
     if !PUBLIC.contains(&request.uri().path()) {
-        match authenticate(&server, request.headers()).await {
+        let bytes = request.body().size_hint().lower();
+        match admit(&server, request.method(), request.headers(), bytes).await {
             Ok(caller) => request.extensions_mut().insert(caller),
             Err(failure) => return failure.into_response(),
         };
     }
     next.run(request).await
+}
+
+/// Who asks, if they may ask now.
+async fn admit(server: &Server, method: &Method, headers: &HeaderMap, bytes: u64) -> Result<Caller, Failure> {
+    let caller = authenticate(server, method, headers).await?;
+    let (who, now) = (&caller.actor().principal, Instant::now());
+    let too_many = |what: &str, seconds: u64| {
+        let detail = format!("{who} {what}: come back in {seconds} s");
+        let kind = ErrorKind::Unavailable;
+        Failure::new("too_many_requests", kind, detail).status(StatusCode::TOO_MANY_REQUESTS).retry_after(seconds)
+    };
+    server.requests().take(who, 1.0, now).map_err(|seconds| too_many("asks too often", seconds))?;
+    server.written().take(who, bytes as f64, now).map_err(|seconds| too_many("sends too much", seconds))?;
+    Ok(caller)
 }
 
 /// A web page elsewhere must not speak to a server on its reader's machine: neither under a name of its own that leads
@@ -64,16 +84,32 @@ fn is_loopback(name: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || address.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-async fn authenticate(server: &Server, headers: &HeaderMap) -> Result<Caller, Failure> {
+async fn authenticate(server: &Server, method: &Method, headers: &HeaderMap) -> Result<Caller, Failure> {
     let Access::Tokens { admin } = &server.settings().access else { return Ok(Caller::admin(server)) };
-    let header = text(headers, AUTHORIZATION.as_str())?;
-    let header = header.ok_or_else(|| Failure::unauthenticated("send a token: Authorization: Bearer …"))?;
-    let secret = header.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    let (_, secret) = secret.ok_or_else(|| Failure::unauthenticated("Authorization takes: Bearer …"))?;
-    if is_same(secret.trim(), admin.expose_secret()) {
+    let secret = match text(headers, AUTHORIZATION.as_str())? {
+        Some(header) => {
+            let bearer = header.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+            bearer
+                .map(|(_, secret)| secret.trim())
+                .ok_or_else(|| Failure::unauthenticated("Authorization takes: Bearer …"))?
+        }
+        None => {
+            let cookie = session(headers)?;
+            let cookie = cookie.ok_or_else(|| Failure::unauthenticated("send a token: Authorization: Bearer …"))?;
+            // Browsers send cookies along whoever asks them to: what writes must come from a page of ours, and says so.
+            if !method.is_safe() && !headers.contains_key(ORIGIN) {
+                return Err(Failure::denied(
+                    "origin",
+                    "what a browser sends with a cookie must name its page (Origin)",
+                ));
+            }
+            cookie
+        }
+    };
+    if admin.as_ref().is_some_and(|admin| is_same(secret, admin.expose_secret())) {
         return Ok(Caller::admin(server));
     }
-    match server.corkboard().tokens().find(secret.trim()).await? {
+    match server.corkboard().tokens().find(secret).await? {
         Some(token) => Ok(Caller::with_token(server, &token)),
         None => Err(Failure::unauthenticated("this token is unknown, revoked or expired")),
     }

@@ -6,17 +6,24 @@ mod extract;
 mod failure;
 mod guard;
 mod listen;
+mod observe;
 mod openapi;
+mod rate;
 mod routes;
 mod settings;
+mod sign_in;
 
 use std::sync::Arc;
 
 use axum::Router;
 use corkboard::Corkboard;
 
-pub use listen::serve;
+pub use listen::{Tls, serve};
+pub use rate::Rate;
 pub use settings::{Access, Settings};
+
+use rate::Buckets;
+use sign_in::Codes;
 
 /// What every request needs.
 #[derive(Clone)]
@@ -27,16 +34,40 @@ pub struct Server {
 struct Inner {
     corkboard: Corkboard,
     settings: Settings,
+    codes: Codes,
+    requests: Buckets,
+    written: Buckets,
 }
 
 impl Server {
     /// A server of an open Corkboard.
     pub fn new(corkboard: Corkboard, settings: Settings) -> Self {
-        Self { inner: Arc::new(Inner { corkboard, settings }) }
+        let (requests, written) = (Buckets::new(settings.requests), Buckets::new(settings.written_bytes));
+        let codes = Codes::default();
+        Self { inner: Arc::new(Inner { corkboard, settings, codes, requests, written }) }
+    }
+
+    /// The path of a link that signs a browser in, once.
+    pub fn sign_in_path(&self) -> String {
+        format!("/sign-in?code={}", self.codes().issue())
     }
 
     fn corkboard(&self) -> &Corkboard {
         &self.inner.corkboard
+    }
+
+    fn codes(&self) -> &Codes {
+        &self.inner.codes
+    }
+
+    /// How often each caller may ask.
+    fn requests(&self) -> &Buckets {
+        &self.inner.requests
+    }
+
+    /// How many bytes each caller may send.
+    fn written(&self) -> &Buckets {
+        &self.inner.written
     }
 
     fn settings(&self) -> &Settings {

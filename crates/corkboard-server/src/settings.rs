@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use crate::rate::Rate;
+
 /// Who is let in.
 #[derive(Debug, Clone)]
 pub enum Access {
     /// Whoever comes with a token: one of the store's, or this one, which may do everything.
     Tokens {
-        /// The token that may do everything.
-        admin: SecretString,
+        /// The token that may do everything, if there is one besides the store's.
+        admin: Option<SecretString>,
     },
     /// Everybody, as an admin. For servers that only this machine can reach.
     Open,
@@ -30,6 +32,12 @@ pub struct Settings {
     pub body_bytes: usize,
     /// How long a request may take, waiting for a task aside.
     pub request_timeout: Duration,
+    /// How often each caller may ask.
+    pub requests: Rate,
+    /// How many bytes each caller may send.
+    pub written_bytes: Rate,
+    /// Whether connections are encrypted: cookies are then kept from others.
+    pub is_tls: bool,
 }
 
 impl Settings {
@@ -42,6 +50,10 @@ impl Settings {
             // A command may have 4 MiB; JSON escapes take room too.
             body_bytes: 8 * 1024 * 1024,
             request_timeout: Duration::from_secs(60),
+            requests: Rate { burst: 2_000.0, per_second: 1_000.0 },
+            // A gigabyte an hour, and a quarter of that at once.
+            written_bytes: Rate { burst: 256.0 * 1024.0 * 1024.0, per_second: 1024.0 * 1024.0 * 1024.0 / 3600.0 },
+            is_tls: false,
         }
     }
 }

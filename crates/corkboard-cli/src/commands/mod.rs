@@ -18,6 +18,7 @@ mod migrate;
 mod notebook;
 mod nudge;
 mod scope;
+mod serve;
 mod snapshot;
 mod stats;
 mod task;
@@ -34,6 +35,7 @@ use crate::session::Session;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Serve(serve::Serve),
     #[command(subcommand)]
     Memory(memory::Memory),
     #[command(subcommand)]
@@ -72,7 +74,12 @@ pub(crate) enum Command {
 /// Does what the command line says.
 pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     log_to_stderr(&cli.global);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::Output)?;
+    // One command needs one thread; a server has many callers.
+    let mut runtime = match cli.command {
+        Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = runtime.enable_all().build().map_err(Failure::Output)?;
     let result = runtime.block_on(dispatch(cli));
     if let Err(Failure::Interrupted { .. }) = result {
         // Someone may still wait for stdin.
@@ -85,6 +92,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
     let Cli { command, global } = cli;
     // These need no agent, or not even an open store.
     let command = match command {
+        Command::Serve(serve) => return serve.run(&global).await,
         Command::Snapshot(snapshot::Snapshot::Inspect(inspect)) => return inspect.run(Output::new(global.json)),
         Command::Completions(completions) => return completions.run(Output::new(global.json)),
         Command::Doctor(doctor) => return doctor.run(&global).await,
@@ -115,7 +123,8 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Stats(stats) => stats.run(&session).await,
         Command::Gc(gc) => gc.run(&session).await,
         Command::Snapshot(snapshot) => snapshot.run(&session).await,
-        Command::Export(_)
+        Command::Serve(_)
+        | Command::Export(_)
         | Command::Import(_)
         | Command::Migrate(_)
         | Command::Doctor(_)

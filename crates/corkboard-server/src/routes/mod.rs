@@ -6,7 +6,7 @@ mod tokens;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use tower_http::compression::CompressionLayer;
 use utoipa::OpenApi;
 use utoipa::openapi;
@@ -14,7 +14,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::failure::Failure;
 use crate::openapi::Head;
-use crate::{Server, guard};
+use crate::{Server, guard, observe, sign_in};
 
 /// All routes and their description.
 pub(crate) fn described() -> (Router<Server>, openapi::OpenApi) {
@@ -22,6 +22,7 @@ pub(crate) fn described() -> (Router<Server>, openapi::OpenApi) {
         .merge(operations::routes())
         .merge(entries::routes())
         .merge(tokens::routes())
+        .merge(sign_in::routes())
         .split_for_parts()
 }
 
@@ -37,5 +38,6 @@ pub(crate) fn all(server: Server) -> Router {
         .layer(from_fn_with_state(server.clone(), guard::guard))
         .layer(DefaultBodyLimit::max(server.settings().body_bytes))
         .layer(CompressionLayer::new())
+        .layer(from_fn(observe::observe))
         .with_state(server)
 }

@@ -1,0 +1,51 @@
+//! What a request was, how it ended and how long it took: in the log and in the metrics.
+
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderName, HeaderValue};
+use axum::middleware::Next;
+use axum::response::Response;
+use metrics::{counter, histogram};
+use tracing::Instrument;
+
+/// The header that names a request in the log, in what comes and in what is answered.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// No longer id is taken from outside.
+const LONGEST_ID: usize = 128;
+
+/// Lets a request through, and says what came of it.
+pub(crate) async fn observe(request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let method = request.method().clone();
+    // The route, not the path: paths hold names, and there are as many as there are entries.
+    let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
+    let id = request_id(&request);
+    let span = tracing::info_span!("request", id, %method, route);
+    let mut response = next.run(request).instrument(span.clone()).await;
+    let (status, took) = (response.status().as_u16(), began.elapsed());
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    let labels = [("method", method.to_string()), ("route", route), ("status", status.to_string())];
+    counter!("http.requests_total", &labels).increment(1);
+    histogram!("http.request_seconds", &labels).record(took.as_secs_f64());
+    let took_ms = took.as_secs_f64() * 1000.0;
+    let _entered = span.enter();
+    match status {
+        500.. => tracing::error!(status, took_ms, "failed"),
+        400.. => tracing::info!(status, took_ms, "refused"),
+        _ => tracing::debug!(status, took_ms, "answered"),
+    }
+    response
+}
+
+/// The caller's name for the request if it can be logged as it is, or one of ours.
+fn request_id(request: &Request) -> String {
+    let given = request.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok());
+    let is_plain = |id: &&str| {
+        (1..=LONGEST_ID).contains(&id.len())
+            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
+    };
+    given.filter(is_plain).map_or_else(|| uuid::Uuid::new_v4().to_string(), Into::into)
+}

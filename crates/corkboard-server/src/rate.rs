@@ -1,0 +1,102 @@
+//! How often somebody may ask, and how much they may write.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use parking_lot::Mutex;
+
+/// What each caller may use: so much at once, refilled steadily.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    /// At once.
+    pub burst: f64,
+    /// In a second, for as long as one likes.
+    pub per_second: f64,
+}
+
+/// What each caller has left.
+pub(crate) struct Buckets {
+    rate: Rate,
+    left: Mutex<HashMap<Arc<str>, Bucket>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    left: f64,
+    at: Instant,
+}
+
+impl Buckets {
+    pub(crate) fn new(rate: Rate) -> Self {
+        Self { rate, left: Mutex::default() }
+    }
+
+    /// Takes so much from what a caller has left, or says in how many seconds there will be enough.
+    pub(crate) fn take(&self, caller: &str, amount: f64, now: Instant) -> Result<(), u64> {
+        let mut buckets = self.left.lock();
+        if !buckets.contains_key(caller) {
+            // A full bucket says no more than none.
+            if buckets.len().is_power_of_two() {
+                buckets.retain(|_, bucket| bucket.refilled(self.rate, now) < self.rate.burst);
+            }
+            buckets.insert(caller.into(), Bucket { left: self.rate.burst, at: now });
+        }
+        let Some(bucket) = buckets.get_mut(caller) else { return Ok(()) };
+        let left = bucket.refilled(self.rate, now);
+        // Whoever asks for more than ever fits at once gets it when everything is there.
+        let needed = amount.min(self.rate.burst);
+        if left < needed {
+            return Err(((needed - left) / self.rate.per_second).ceil().max(1.0) as u64);
+        }
+        *bucket = Bucket { left: left - amount, at: now };
+        Ok(())
+    }
+}
+
+impl Bucket {
+    fn refilled(self, rate: Rate, now: Instant) -> f64 {
+        let seconds = now.saturating_duration_since(self.at).as_secs_f64();
+        (self.left + seconds * rate.per_second).min(rate.burst)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const RATE: Rate = Rate { burst: 3.0, per_second: 2.0 };
+
+    #[test]
+    fn a_burst_is_let_through_and_then_as_much_as_is_refilled() {
+        let (buckets, start) = (Buckets::new(RATE), Instant::now());
+        for _ in 0..3 {
+            assert_eq!(buckets.take("ada", 1.0, start), Ok(()));
+        }
+        assert_eq!(buckets.take("ada", 1.0, start), Err(1));
+        assert_eq!(buckets.take("bob", 1.0, start), Ok(()), "everybody has a bucket of their own");
+        let later = start + Duration::from_millis(500);
+        assert_eq!(buckets.take("ada", 1.0, later), Ok(()));
+        assert_eq!(buckets.take("ada", 1.0, later), Err(1));
+    }
+
+    #[test]
+    fn more_than_ever_fits_is_let_through_once_and_paid_for_later() {
+        let (buckets, start) = (Buckets::new(RATE), Instant::now());
+        assert_eq!(buckets.take("ada", 9.0, start), Ok(()));
+        assert_eq!(buckets.take("ada", 1.0, start), Err(4));
+        assert_eq!(buckets.take("ada", 1.0, start + Duration::from_millis(3500)), Ok(()));
+    }
+
+    #[test]
+    fn those_who_stay_away_are_forgotten() {
+        let (buckets, start) = (Buckets::new(RATE), Instant::now());
+        for name in 0..64 {
+            buckets.take(&format!("caller {name}"), 1.0, start).unwrap_or_default();
+        }
+        buckets.take("one more", 1.0, start + Duration::from_secs(60)).unwrap_or_default();
+        assert_eq!(buckets.left.lock().len(), 1);
+    }
+}
