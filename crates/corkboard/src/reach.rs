@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use corkboard_core::tokens::{Grants, NewToken, Token, TokenHash, TokenId, TokensCommand, TokensReply, TokensState};
+use corkboard_core::tokens::{Grants, NewToken, Token, TokenHash, TokenId, TokensCommand, TokensReply, TokensEvent, TokensState};
 use corkboard_core::{Actor, ActorKind, Commit, Request, Role, SpaceId, Usage};
 use data_encoding::BASE32_NOPAD;
 use jiff::Timestamp;
@@ -129,12 +129,14 @@ impl Observer<TokensState> for TokensObserver {
     fn committed(
         &self,
         _space: &SpaceId,
-        commit: &Commit<corkboard_core::tokens::TokensEvent, TokensReply>,
+        commits: &[&Commit<TokensEvent, TokensReply>],
         _before: &TokensState,
         _after: &TokensState,
     ) {
-        counter!("tokens.commits_total").increment(1);
-        tracing::info!(by = commit.actor.principal, "Tokens changed");
+        counter!("tokens.commits_total").increment(commits.len() as u64);
+        for commit in commits {
+            tracing::info!(by = commit.actor.principal, "Tokens changed");
+        }
     }
 
     fn resident(&self, _before: Usage, _after: Usage) {}

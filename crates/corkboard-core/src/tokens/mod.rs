@@ -165,7 +165,7 @@ impl Space for TokensState {
         self.expiries.get_min().map(|(at, _)| *at)
     }
 
-    fn summary(&self) -> String {
+    fn summary(&self, _changed_at: Timestamp) -> String {
         format!(r#"{{"tokens":{}}}"#, self.tokens.len())
     }
 
