@@ -90,7 +90,7 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
 
 fn learning_hint(refusal: &Refusal) -> Option<String> {
     Some(match refusal {
-        Refusal::NotOnBoard { what: "learning", .. } => "`cork learn list --all` shows the learnings there are".into(),
+        Refusal::NotOnBoard { what, .. } if what == "learning" => "`cork learn list --all` shows the learnings there are".into(),
         Refusal::NoCore { learning } => {
             format!("`cork learn promote {learning} --core NAME` says which; `cork core list` shows those there are")
         }
@@ -116,9 +116,9 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
         Refusal::BoardActive => "`cork board complete` ends it, `cork board cancel` gives it up".into(),
         Refusal::BoardKept { .. } => "`cork gc` says what can be done about it".into(),
         Refusal::BoardPurged => "`cork gc --yes` deletes what is left of it".into(),
-        Refusal::NotOnBoard { what: "task", .. } => "`cork task list` shows the tasks there are".into(),
-        Refusal::NotOnBoard { what: "choice", .. } => "`cork choose list` shows the choices there are".into(),
-        Refusal::NotOnBoard { what: "nudge", .. } => "`cork nudge list` shows the nudges there are".into(),
+        Refusal::NotOnBoard { what, .. } if what == "task" => "`cork task list` shows the tasks there are".into(),
+        Refusal::NotOnBoard { what, .. } if what == "choice" => "`cork choose list` shows the choices there are".into(),
+        Refusal::NotOnBoard { what, .. } if what == "nudge" => "`cork nudge list` shows the nudges there are".into(),
         Refusal::NotOnBoard { .. } => "`cork board show` shows what there is".into(),
         Refusal::Cycle { .. } => "leave out one of these dependencies; to do a task again, review or retry it".into(),
         Refusal::NotThisWay { task, from: TaskStatus::Review, .. } => {

@@ -201,15 +201,15 @@ impl EntryMetadata {
         let at = match (self.expiry_days, self.expires_at) {
             (None, None) => return Ok(None),
             (Some(_), Some(_)) => {
-                return Err(Refusal::Expiry { reason: "give either days or a time, not both" });
+                return Err(Refusal::Expiry { reason: "give either days or a time, not both".into() });
             }
             (Some(days), None) => now
                 .checked_add(SignedDuration::from_hours(i64::from(days) * 24))
-                .map_err(|_| Refusal::Expiry { reason: "so many days lie beyond the calendar" })?,
+                .map_err(|_| Refusal::Expiry { reason: "so many days lie beyond the calendar".into() })?,
             (None, Some(at)) => at,
         };
         if at <= now {
-            return Err(Refusal::Expiry { reason: "it must lie in the future" });
+            return Err(Refusal::Expiry { reason: "it must lie in the future".into() });
         }
         Ok(Some(at))
     }

@@ -16,10 +16,10 @@ fn check_name(what: &'static str, text: &str, limit: LimitName, allowed: u64) ->
         return Limits::check(limit, text.len() as u64, allowed);
     }
     if text.trim().is_empty() {
-        return Err(Refusal::Blank { what });
+        return Err(Refusal::Blank { what: what.into() });
     }
     if let Some((at, character)) = text.char_indices().find(|(_, character)| character.is_control()) {
-        return Err(Refusal::ControlCharacter { what, character, at });
+        return Err(Refusal::ControlCharacter { what: what.into(), character, at });
     }
     Limits::check(limit, text.len() as u64, allowed)
 }
@@ -117,7 +117,7 @@ impl CoreId {
     pub fn new(text: &str, limits: &Limits) -> Result<Self, Refusal> {
         check_name("core name", text, LimitName::CoreIdBytes, limits.core_id_bytes)?;
         if text.starts_with(Self::PRIVATE) {
-            return Err(Refusal::ReservedName { what: "core name", prefix: Self::PRIVATE });
+            return Err(Refusal::ReservedName { what: "core name".into(), prefix: Self::PRIVATE.into() });
         }
         Ok(Self(Arc::from(text)))
     }

@@ -1,10 +1,12 @@
 //! Why a command was refused. A refused command changes nothing.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::board::{
     BoardInfo, BoardStatus, ChoiceId, DecisionId, Hindrance, KeptBy, LearningId, NudgeId, Task, TaskId, TaskRef,
@@ -16,19 +18,20 @@ use crate::tokens::TokenId;
 use crate::{AgentId, CoreId, Entry, Key, LimitName, NotebookName, Role, ScopeId};
 
 /// A typed refusal, with the data that a caller needs to do better.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// A name (key, scope name, agent id, tag, idempotency key) is empty or consists of white space.
     #[error("{what} must not be blank")]
     Blank {
         /// Which name.
-        what: &'static str,
+        what: Cow<'static, str>,
     },
     /// A name holds a control character.
     #[error("{what} must not contain control characters (found {character:?} at byte {at})")]
     ControlCharacter {
         /// Which name.
-        what: &'static str,
+        what: Cow<'static, str>,
         /// The character.
         character: char,
         /// Its byte offset.
@@ -54,7 +57,7 @@ pub enum Refusal {
     #[error("expiry refused: {reason}")]
     Expiry {
         /// What is wrong with it.
-        reason: &'static str,
+        reason: Cow<'static, str>,
     },
     /// The actor's role does not allow it.
     #[error("{principal} is {} {role} and may not {what}", article(*role))]
@@ -64,7 +67,7 @@ pub enum Refusal {
         /// In which role.
         role: Role,
         /// What was asked, in words that follow "may not".
-        what: &'static str,
+        what: Cow<'static, str>,
     },
     /// Someone else changed the item first (`if_version`). Nothing was written.
     #[error("{}", conflict_text(key, *expected, current.as_deref()))]
@@ -74,6 +77,7 @@ pub enum Refusal {
         /// The version that the caller expected; 0 stands for "must not exist".
         expected: u64,
         /// What is there now.
+        #[serde(with = "as_logged")]
         current: Option<Box<Entry>>,
     },
     /// Someone else changed the space first (`if_rev`). Nothing was written.
@@ -90,7 +94,7 @@ pub enum Refusal {
         /// The entry's key.
         key: Key,
         /// What kind of JSON value is there.
-        found: &'static str,
+        found: Cow<'static, str>,
     },
     /// An entry that was to be renamed is not there.
     #[error("there is no entry {key:?}", key = key.as_str())]
@@ -137,7 +141,7 @@ pub enum Refusal {
     #[error("{what} {text:?} cannot be kept: written in the notebook's language it would be read as something else")]
     Unreadable {
         /// What it is.
-        what: &'static str,
+        what: Cow<'static, str>,
         /// Its beginning.
         text: String,
     },
@@ -177,7 +181,7 @@ pub enum Refusal {
     #[error("there is no {what} {id} on this board")]
     NotOnBoard {
         /// What kind of thing.
-        what: &'static str,
+        what: Cow<'static, str>,
         /// Its id.
         id: String,
     },
@@ -397,7 +401,7 @@ pub enum Refusal {
         /// Which.
         learning: LearningId,
         /// What became of it.
-        state: &'static str,
+        state: Cow<'static, str>,
     },
     /// A learning is on its way into a core, or out of one: that comes first.
     #[error("{learning} is on its way into a core, or out of one; that is to be finished first")]
@@ -411,7 +415,7 @@ pub enum Refusal {
         /// Which.
         learning: LearningId,
         /// What became of it.
-        state: &'static str,
+        state: Cow<'static, str>,
     },
     /// No agent promotes what it said itself.
     #[error("{principal} cannot promote {learning}: an agent does not promote its own words")]
@@ -447,9 +451,9 @@ pub enum Refusal {
     #[error("a {what} must not begin with {prefix:?}: such names are kept for agents' own")]
     ReservedName {
         /// Which name.
-        what: &'static str,
+        what: Cow<'static, str>,
         /// What it begins with.
-        prefix: &'static str,
+        prefix: Cow<'static, str>,
     },
     /// There is no such entry in the core, or no more.
     #[error("there is no entry {entry} in this core")]
@@ -511,6 +515,24 @@ pub enum Refusal {
         /// When it was used first.
         at: Timestamp,
     },
+}
+
+/// An entry as the log has it, with its version: how often it was read in one process means nothing in another.
+mod as_logged {
+    use alloc::boxed::Box;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::{Entry, EntryData};
+
+    pub(super) fn serialize<S: Serializer>(entry: &Option<Box<Entry>>, serializer: S) -> Result<S::Ok, S::Error> {
+        entry.as_deref().map(|entry| (&entry.data, entry.version)).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<Entry>>, D::Error> {
+        let logged = Option::<(EntryData, u64)>::deserialize(deserializer)?;
+        Ok(logged.map(|(data, version)| Box::new(Entry { data, version, access: Default::default() })))
+    }
 }
 
 fn article(role: Role) -> &'static str {

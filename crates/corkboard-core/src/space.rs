@@ -18,7 +18,7 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
     /// The kind in the ids of such spaces.
     const KIND: SpaceKind;
     /// What can be asked.
-    type Command: Clone + Serialize + Send + Sync + 'static;
+    type Command: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
     /// What can happen.
     type Event: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
     /// What is answered.
@@ -256,7 +256,7 @@ impl<S: Space> Revisioned<S> {
         // Every command writes.
         if context.actor.role == Role::Observer {
             let (principal, role) = (principal.clone(), Role::Observer);
-            return Err(Refusal::RoleDenied { principal, role, what: "change anything" });
+            return Err(Refusal::RoleDenied { principal, role, what: "change anything".into() });
         }
         if let Some(key) = &request.idempotency
             && let Some((rev, reply)) = self.answered.find(principal, key, context.now, context.limits)?

@@ -12,7 +12,7 @@ use crate::notebook::{Block, LearningId, NotebookContent, SnippetId, UnknownIds}
 use crate::{Content, EntryData, EntryMetadata, Key, Note, NoteId, NotebookName, ScopeId, ScopeName};
 
 /// A command to an agent's memory. `if_version` is the version that the entry must be at; 0 stands for "must not exist".
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentCommand {
     /// Stores a value, overwriting what is there.
@@ -160,7 +160,7 @@ pub enum AgentCommand {
 
 /// One change of a [`AgentCommand::Batch`]. An entry that an earlier change of the same batch wrote is at the version that
 /// the batch will have.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryChange {
     /// As [`AgentCommand::Set`].
@@ -204,7 +204,7 @@ pub enum EntryChange {
 }
 
 /// Where a scope's parent is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kept {
     /// In the same state.
@@ -214,7 +214,7 @@ pub enum Kept {
 }
 
 /// What stands between an old text and the one appended to it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Separator {
     /// Nothing: the texts are joined as they are.

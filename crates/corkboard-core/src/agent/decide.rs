@@ -258,7 +258,7 @@ pub(super) fn check_totals(
 
 fn check_note(text: &str, limits: &Limits) -> Result<(), Refusal> {
     if text.trim().is_empty() {
-        return Err(Refusal::Blank { what: "note" });
+        return Err(Refusal::Blank { what: "note".into() });
     }
     Limits::check(LimitName::NoteBytes, text.len() as u64, limits.note_bytes)
 }

@@ -170,14 +170,14 @@ fn entry_appended<'a>(
     if_version: Option<u64>,
 ) -> Result<Write<'a>, Refusal> {
     let Some(old) = expect_scope(state, scope)?.entries.get(key) else {
-        let value = Content::of(text).map_err(|_| Refusal::NotText { key: key.clone(), found: "unreadable" })?;
+        let value = Content::of(text).map_err(|_| Refusal::NotText { key: key.clone(), found: "unreadable".into() })?;
         let type_name = Arc::from("text");
         return entry_set(state, context, scope, key, &value, &type_name, &EntryMetadata::default(), if_version);
     };
     check_version(key, Some(old), if_version)?;
     let json = old.value.as_json();
     if !json.starts_with('"') {
-        return Err(Refusal::NotText { key: key.clone(), found: old.value.kind_of_value() });
+        return Err(Refusal::NotText { key: key.clone(), found: old.value.kind_of_value().into() });
     }
     Limits::check(LimitName::CommandBytes, text.len() as u64, context.limits.command_bytes)?;
     let mut text = text.to_owned();

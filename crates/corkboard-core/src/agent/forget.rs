@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::forget_notebook as notebooks;
 use super::{AgentEvent, AgentImage, AgentState};
@@ -13,7 +13,7 @@ use crate::notebook::ItemId;
 use crate::{Content, EntryData, EntryId, Key, Note, NoteId, NotebookName, ScopeId};
 
 /// What is to be forgotten, in all scopes of an agent: merging copies values from scope to scope.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Forget {
     /// The values that a key has or ever had. An entry that was renamed is forgotten under all the keys it had.

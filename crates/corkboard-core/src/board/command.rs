@@ -19,7 +19,7 @@ use crate::{AgentId, CoreId};
 ///
 /// `epoch` is that of the caller's claim. Without it, the caller is taken for the holder if the names are the same; with it,
 /// a claim that was lost and given to another process of the same name is noticed too.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BoardCommand {
     /// Makes the board.

@@ -8,7 +8,7 @@ use core::fmt;
 
 use imbl::OrdSet;
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{BoardEvent, BoardState, ChoiceId, DecisionId, Node, NudgeId, Task, TaskId, TaskStatus, Verdict};
 use crate::AgentId;
@@ -56,7 +56,7 @@ impl Due {
 }
 
 /// Why a task cannot go on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Hindrance {
     /// What it depends on is not finished, or not as its rule wants it.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{CoreEdit, CoreEntryId, CoreImage, NewCoreEntry, Withdrawal};
 
 /// A command to a memory core.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CoreCommand {
     /// Adds entries: all of them, or none. What an entry says already is merged into that one.

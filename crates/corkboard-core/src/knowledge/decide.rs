@@ -282,7 +282,7 @@ fn distinct(tags: impl Iterator<Item = Arc<str>>) -> Vec<Arc<str>> {
 
 fn check_text(text: &str, limits: &Limits) -> Result<(), Refusal> {
     if text.trim().is_empty() {
-        return Err(Refusal::Blank { what: "entry" });
+        return Err(Refusal::Blank { what: "entry".into() });
     }
     Limits::check(LimitName::CoreTextBytes, text.len() as u64, limits.core_text_bytes)
 }
@@ -306,7 +306,7 @@ fn check_origin(origin: &Provenance, limits: &Limits) -> Result<(), Refusal> {
 
 fn check_expiry(at: Option<Timestamp>, now: Timestamp) -> Result<(), Refusal> {
     match at {
-        Some(at) if at <= now => Err(Refusal::Expiry { reason: "it must lie in the future" }),
+        Some(at) if at <= now => Err(Refusal::Expiry { reason: "it must lie in the future".into() }),
         _ => Ok(()),
     }
 }

@@ -98,7 +98,7 @@ pub(super) fn check_block(block: &Block, limits: &Limits) -> Result<(), Refusal>
 
 fn check_progress(progress: &Progress, limits: &Limits) -> Result<(), Refusal> {
     if progress.in_progress.is_empty() {
-        return Err(Refusal::Blank { what: "in progress" });
+        return Err(Refusal::Blank { what: "in progress".into() });
     }
     Limits::check(LimitName::ProgressBullets, progress.bullets().count() as u64, limits.progress_bullets)?;
     for bullet in progress.bullets() {
@@ -133,5 +133,5 @@ fn check_line(line: &str, limits: &Limits) -> Result<(), Refusal> {
 /// A notebook can always be printed and read again: what would be read as something else is not taken.
 fn readable(readable: bool, what: &'static str, text: &str) -> Result<(), Refusal> {
     let shown = || text.chars().take(80).collect();
-    if readable { Ok(()) } else { Err(Refusal::Unreadable { what, text: shown() }) }
+    if readable { Ok(()) } else { Err(Refusal::Unreadable { what: what.into(), text: shown() }) }
 }

@@ -19,7 +19,7 @@ use crate::space::{Stamp, misfit};
 use crate::{FormatError, LimitName, Limits, NotebookName, Refusal, Role};
 
 /// What becomes of ids that the notebook does not have.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownIds {
     /// Nothing is applied.

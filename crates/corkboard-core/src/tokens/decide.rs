@@ -30,7 +30,7 @@ fn create(state: &TokensState, new: &NewToken, context: &Context<'_>) -> Decided
         check_principal("grant", grant.as_str(), limits)?;
     }
     if new.expires_at.is_some_and(|at| at <= context.now) {
-        return Err(Refusal::Expiry { reason: "it lies in the past" });
+        return Err(Refusal::Expiry { reason: "it lies in the past".into() });
     }
     Limits::check(LimitName::TokensPerStore, state.tokens.len() as u64 + 1, limits.tokens_per_store)?;
     let id = TokenId(state.last.0.saturating_add(1));
@@ -48,6 +48,6 @@ fn revoke(state: &TokensState, id: TokenId, context: &Context<'_>) -> Decided {
 fn check_admin(context: &Context<'_>, what: &'static str) -> Result<(), Refusal> {
     match context.actor.role {
         Role::Admin => Ok(()),
-        role => Err(Refusal::RoleDenied { principal: context.actor.principal.clone(), role, what }),
+        role => Err(Refusal::RoleDenied { principal: context.actor.principal.clone(), role, what: what.into() }),
     }
 }

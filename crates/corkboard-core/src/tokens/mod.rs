@@ -40,7 +40,7 @@ struct TokensImage {
 }
 
 /// A command about tokens.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokensCommand {
     /// Makes a token.

@@ -48,7 +48,7 @@ impl Corkboard {
         let (Actor { principal, role, .. }, action) = (&self.options().actor, BoardAction::Delete);
         if !action.is_allowed_to(*role) {
             let (principal, role) = (principal.clone(), *role);
-            return Err(Refusal::RoleDenied { principal, role, what: action.words() }.into());
+            return Err(Refusal::RoleDenied { principal, role, what: action.words().into() }.into());
         }
         let Board { engine, slot, .. } = self.board(board_id)?;
         // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.

@@ -53,7 +53,7 @@ impl BoardView {
 
     /// The task with that id.
     pub fn task(&self, id: TaskId) -> Result<&Task> {
-        Ok(self.state.task(id).ok_or_else(|| Refusal::NotOnBoard { what: "task", id: id.to_string() })?)
+        Ok(self.state.task(id).ok_or_else(|| Refusal::NotOnBoard { what: "task".into(), id: id.to_string() })?)
     }
 
     /// The tasks that may be claimed, the highest priority first, then the oldest.

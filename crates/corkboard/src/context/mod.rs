@@ -337,7 +337,7 @@ impl ContextWindow {
             (Some(board), Some(task)) => Some(board.view_for(task).await?),
             (Some(board), None) => Some(board.view().await?),
             // A task is a task of a board.
-            (None, Some(_)) => return Err(Refusal::Blank { what: "board" }.into()),
+            (None, Some(_)) => return Err(Refusal::Blank { what: "board".into() }.into()),
             (None, None) => None,
         };
         let mut knowledge = match (&on, &view) {

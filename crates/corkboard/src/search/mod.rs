@@ -25,7 +25,7 @@ pub(crate) use words::Query;
 pub(crate) fn checked_query(text: &str, limits: &Limits) -> Result<Query, Refusal> {
     Limits::check(LimitName::QueryBytes, text.len() as u64, limits.query_bytes)?;
     if text.chars().all(|character| character.is_whitespace() || character.is_control()) {
-        return Err(Refusal::Blank { what: "query" });
+        return Err(Refusal::Blank { what: "query".into() });
     }
     Ok(Query::new(text))
 }

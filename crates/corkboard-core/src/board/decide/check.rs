@@ -10,10 +10,10 @@ impl Draft<'_> {
     /// A line that must say something: a name, a title, a question.
     pub(super) fn check_line(&self, what: &'static str, text: &str) -> Result<(), Refusal> {
         if text.trim().is_empty() {
-            return Err(Refusal::Blank { what });
+            return Err(Refusal::Blank { what: what.into() });
         }
         if let Some((at, character)) = text.char_indices().find(|(_, character)| character.is_control()) {
-            return Err(Refusal::ControlCharacter { what, character, at });
+            return Err(Refusal::ControlCharacter { what: what.into(), character, at });
         }
         Limits::check(LimitName::BoardLineBytes, text.len() as u64, self.limits().board_line_bytes)
     }
@@ -21,7 +21,7 @@ impl Draft<'_> {
     /// A text that must say something.
     pub(super) fn check_text(&self, what: &'static str, text: &str) -> Result<(), Refusal> {
         if text.trim().is_empty() {
-            return Err(Refusal::Blank { what });
+            return Err(Refusal::Blank { what: what.into() });
         }
         self.check_length(text)
     }
@@ -41,7 +41,7 @@ impl Draft<'_> {
         self.check_count(texts.len())?;
         for text in texts {
             if text.trim().is_empty() {
-                return Err(Refusal::Blank { what });
+                return Err(Refusal::Blank { what: what.into() });
             }
             Limits::check(LimitName::BoardLineBytes, text.len() as u64, self.limits().board_line_bytes)?;
         }

@@ -134,7 +134,7 @@ impl Draft<'_> {
         entry.tags = tags.clone().unwrap_or(entry.tags);
         entry.trust = Some(self.promoted_trust(candidate.trust, *trust)?);
         if entry.content.trim().is_empty() {
-            return Err(Refusal::Blank { what: "content" });
+            return Err(Refusal::Blank { what: "content".into() });
         }
         Limits::check(LimitName::CoreTextBytes, entry.content.len() as u64, limits.core_text_bytes)?;
         if let Some(importance) = entry.importance.filter(|importance| !(0.0..=1.0).contains(importance)) {
@@ -171,7 +171,7 @@ impl Draft<'_> {
                 Ok(BoardReply::Done)
             }
             state @ (LearningState::Open | LearningState::Refused { .. } | LearningState::RolledBack { .. }) => {
-                Err(Refusal::PromotionOver { learning: learning.clone(), state: state.as_str() })
+                Err(Refusal::PromotionOver { learning: learning.clone(), state: state.as_str().into() })
             }
         }
     }
@@ -218,7 +218,7 @@ impl Draft<'_> {
                 LearningState::Begun(_) => return Err(open(&learning)),
                 LearningState::RollingBack(_) | LearningState::RolledBack { .. } => {}
                 state if *which != WhichLearnings::All => {
-                    return Err(Refusal::NotPromoted { learning, state: state.as_str() });
+                    return Err(Refusal::NotPromoted { learning, state: state.as_str().into() });
                 }
                 LearningState::Open | LearningState::Refused { .. } => {}
             }

@@ -254,7 +254,7 @@ fn is_about_the_role(command: &BoardCommand) -> bool {
 }
 
 fn not_on_board(what: &'static str, id: impl ToString) -> Refusal {
-    Refusal::NotOnBoard { what, id: id.to_string() }
+    Refusal::NotOnBoard { what: what.into(), id: id.to_string() }
 }
 
 /// What a board holds in all, and how much of it is allowed.

@@ -19,7 +19,7 @@ impl Draft<'_> {
         if action.is_allowed_to(actor.role) {
             return Ok(());
         }
-        Err(Refusal::RoleDenied { principal: actor.principal.clone(), role: actor.role, what: action.words() })
+        Err(Refusal::RoleDenied { principal: actor.principal.clone(), role: actor.role, what: action.words().into() })
     }
 
     /// The time by which leases and waiting are reckoned: it stands still while the board is paused.
@@ -55,7 +55,7 @@ impl Draft<'_> {
         }
         self.check_text("message", &nudge.message)?;
         if nudge.expires_at.is_some_and(|at| at <= self.context.now) {
-            return Err(Refusal::Expiry { reason: "it must lie in the future" });
+            return Err(Refusal::Expiry { reason: "it must lie in the future".into() });
         }
         let id = next_id(&self.state.nudges);
         self.push(BoardEvent::NudgeInjected { id, nudge: nudge.clone().into() });

@@ -142,7 +142,7 @@ impl RollBackAuthor {
         let action = BoardAction::Promote;
         if !action.is_allowed_to(actor.role) {
             let (principal, role) = (actor.principal.clone(), actor.role);
-            return Err(Refusal::RoleDenied { principal, role, what: action.words() }.into());
+            return Err(Refusal::RoleDenied { principal, role, what: action.words().into() }.into());
         }
         // What is still on its way into a core is found by nobody who looks there.
         let soon = BoardState::LEARNING_PATIENCE * 2;

@@ -199,7 +199,7 @@ impl PromoteLearning {
                 Ok(PromotedLearning { learning, core: roll_back.core, entry: roll_back.entry })
             }
             state @ (LearningState::Open | LearningState::Begun(_) | LearningState::Refused { .. }) => {
-                Err(Refusal::PromotionOver { learning, state: state.as_str() }.into())
+                Err(Refusal::PromotionOver { learning, state: state.as_str().into() }.into())
             }
         }
     }
