@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, ValueEnum};
-use corkboard::{Actor, ActorKind, Role};
+use corkboard::{Actor, ActorKind, Role, ServerAddress};
 use tracing_subscriber::EnvFilter;
 
 use crate::commands::Command;
@@ -54,6 +54,10 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "URL", env = "CORK_STORE", hide_env_values = true)]
     store: Option<String>,
 
+    /// Talk to a server instead of a store: http://127.0.0.1:7117; its token comes from CORK_TOKEN
+    #[arg(long, global = true, value_name = "URL", env = "CORK_URL", hide_env_values = true)]
+    url: Option<String>,
+
     /// Whose memory
     #[arg(
         long,
@@ -73,9 +77,10 @@ pub(crate) struct Global {
     #[arg(long = "as", global = true, value_name = "NAME", value_parser = name_argument)]
     principal: Option<String>,
 
-    /// What you may do
-    #[arg(long, global = true, value_name = "ROLE", default_value = "admin", hide_possible_values = true)]
-    role: RoleName,
+    /// What you may do: orchestrator, worker, reviewer, observer, human or admin [default: admin; with a server: as the token
+    /// says]
+    #[arg(long, global = true, value_name = "ROLE", hide_possible_values = true)]
+    role: Option<RoleName>,
 
     /// Answer in JSON, errors too
     #[arg(long, global = true)]
@@ -84,6 +89,16 @@ pub(crate) struct Global {
     /// Say more on stderr; twice, even more (CORK_LOG takes filters as RUST_LOG does)
     #[arg(short, long, global = true, action = ArgAction::Count)]
     verbose: u8,
+}
+
+/// Those in whose name a command does things.
+pub(crate) struct Actors {
+    /// The one who gives the command.
+    pub(crate) caller: Actor,
+    /// The one who calls a tool: the agent, unless another name is given.
+    pub(crate) tool: Actor,
+    /// The one who reads what is composed for the agent's model: the agent itself, unless another name is given.
+    pub(crate) reader: Actor,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -119,28 +134,41 @@ impl Global {
         }
     }
 
-    /// The one who gives the command.
-    pub(crate) fn actor(&self) -> Actor {
+    /// The server that is asked instead of a store, if there is one.
+    pub(crate) fn server(&self) -> Option<ServerAddress> {
+        // A variable that is set to nothing is not set.
+        let url = self.url.as_deref().filter(|url| !url.is_empty())?;
+        let token = std::env::var("CORK_TOKEN").ok().filter(|token| !token.is_empty());
+        let address = ServerAddress::new(url);
+        Some(match token {
+            Some(token) => address.token(token),
+            None => address,
+        })
+    }
+
+    /// Those in whose name things happen. `named` is whom a server takes the caller for.
+    pub(crate) fn actors(&self, named: Option<&Actor>) -> Actors {
         let user = || std::env::var("USER").ok().filter(|user| !user.trim().is_empty());
-        let principal = self.principal.clone().or_else(user).unwrap_or_else(|| Actor::local().principal);
-        let role = self.role.into();
+        let own_name = || named.map(|named| named.principal.clone()).or_else(user);
+        let principal = self.principal.clone().or_else(own_name).unwrap_or_else(|| Actor::local().principal);
+        let given = self.role.map(Role::from);
+        let role = given.or(named.map(|named| named.role)).unwrap_or(Role::Admin);
         // Whoever works, orchestrates or reviews from a shell is a program: what it says is not vouched for by a person.
-        let kind = match role {
+        let by_role = match role {
             Role::Orchestrator | Role::Worker | Role::Reviewer => ActorKind::Agent,
             Role::Observer | Role::Human | Role::Admin => ActorKind::Human,
         };
-        Actor { principal, kind, role }
-    }
-
-    /// The one who calls a tool: the agent, unless another name is given.
-    pub(crate) fn tool_actor(&self) -> Actor {
-        let principal = self.principal.clone().unwrap_or_else(|| self.agent.clone());
-        Actor { principal, kind: ActorKind::Agent, role: self.role.into() }
-    }
-
-    /// The one who reads what is composed for the agent's model: the agent itself, unless another name is given.
-    pub(crate) fn reader(&self) -> Actor {
-        if self.principal.is_some() { self.actor() } else { self.tool_actor() }
+        let kind = named.filter(|_| given.is_none()).map_or(by_role, |named| named.kind);
+        let caller = Actor { principal, kind, role };
+        let as_agent = Actor { principal: self.agent.clone(), kind: ActorKind::Agent, role };
+        // Only admins speak for others.
+        let may_name = named.is_none_or(|named| named.role == Role::Admin);
+        let (tool, reader) = match &self.principal {
+            Some(name) => (Actor { principal: name.clone(), kind: ActorKind::Agent, role }, caller.clone()),
+            None if may_name => (as_agent.clone(), as_agent),
+            None => (caller.clone(), caller.clone()),
+        };
+        Actors { caller, tool, reader }
     }
 
     /// What is logged to stderr. With `--json`, nothing unless it is asked for: there, stderr is for the error alone.

@@ -3,7 +3,7 @@
 use corkboard::boards::TaskStatus;
 use corkboard::store::StoreError;
 use corkboard::transfer::TransferError;
-use corkboard::{Error, LimitName, Refusal, Sealing, SnapshotError};
+use corkboard::{Error, LimitName, Problem, Refusal, Sealing, SnapshotError};
 
 use crate::output::time;
 
@@ -23,6 +23,7 @@ pub(crate) fn hint(error: &Error) -> Option<String> {
         Error::Snapshot(error) => return snapshot_hint(error),
         Error::Store(error) => return store_hint(error),
         Error::Transfer(error) => return transfer_hint(error),
+        Error::Server { problem } => return server_hint(problem),
         _ => return None,
     })
 }
@@ -90,7 +91,9 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
 
 fn learning_hint(refusal: &Refusal) -> Option<String> {
     Some(match refusal {
-        Refusal::NotOnBoard { what, .. } if what == "learning" => "`cork learn list --all` shows the learnings there are".into(),
+        Refusal::NotOnBoard { what, .. } if what == "learning" => {
+            "`cork learn list --all` shows the learnings there are".into()
+        }
         Refusal::NoCore { learning } => {
             format!("`cork learn promote {learning} --core NAME` says which; `cork core list` shows those there are")
         }
@@ -184,6 +187,16 @@ fn snapshot_hint(error: &SnapshotError) -> Option<String> {
     })
 }
 
+fn server_hint(problem: &Problem) -> Option<String> {
+    Some(match problem.code.as_str() {
+        "unauthenticated" => "give a token in CORK_TOKEN; `cork token create`, where the store is, makes one".into(),
+        "not_granted" => "`cork token create` makes a token that opens more".into(),
+        "too_many_requests" => "nothing was written; try again in a while".into(),
+        "host" => "start the server with --host and that name".into(),
+        _ => return None,
+    })
+}
+
 fn store_hint(error: &StoreError) -> Option<String> {
     Some(match error {
         // What is wrong with a server is in the error.
@@ -206,6 +219,7 @@ fn store_hint(error: &StoreError) -> Option<String> {
         StoreError::Compacted { oldest } => format!("start with --from {}", oldest.saturating_sub(1)),
         StoreError::Future { head, .. } => format!("start with --from {head}"),
         StoreError::Diverged => "start again with --from 0".into(),
+        StoreError::Answered(problem) => return server_hint(problem),
         StoreError::Closed => return None,
     })
 }

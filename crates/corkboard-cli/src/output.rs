@@ -5,7 +5,6 @@ use std::io::{IsTerminal, Write};
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table, Width};
-use corkboard::cores::Trust;
 use corkboard::store::StoreInfo;
 use corkboard::{Content, EntryDocument, Note};
 use jiff::Timestamp;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use corkboard::store::{self, Store, StoreUrl};
 use corkboard::{Actor, AgentMemory, Board, Corkboard, Error, Options, WorkingMemory};
 
-use crate::args::Global;
+use crate::args::{Actors, Global};
 use crate::exit::Failure;
 use crate::output::Output;
 
@@ -24,12 +24,22 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
-        let options = Options { actor: global.actor(), ..Options::default() };
-        let board = Corkboard::open_with(&global.store_url()?, options).await?;
+        let (board, actors) = match global.server() {
+            Some(server) => {
+                let board = Corkboard::connect(server, Options::default()).await?;
+                let actors = global.actors(Some(board.actor()));
+                (board, actors)
+            }
+            None => {
+                let actors = global.actors(None);
+                (Corkboard::open_with(&global.store_url()?, Options::default()).await?, actors)
+            }
+        };
+        let Actors { caller, tool: tool_actor, reader } = actors;
+        let board = board.acting_as(caller);
         match board.agent(&global.agent) {
             Ok(agent) => {
                 let output = Output::new(global.json);
-                let (tool_actor, reader) = (global.tool_actor(), global.reader());
                 // A variable that is set to nothing is not set.
                 let board_id = global.board.clone().filter(|id| !id.is_empty());
                 Ok(Self { board, agent, output, tool_actor, reader, board_id })
@@ -70,6 +80,10 @@ pub(crate) struct StoreSession {
 
 impl StoreSession {
     pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
+        if let Some(server) = global.server() {
+            let message = format!("whole logs are moved where the store is, not through the server at {}", server.url);
+            return Err(Failure::invalid("needs_store", message).hint("name the store by --store, and no --url"));
+        }
         let store = store::open(&global.store_url()?, &Options::default()).await.map_err(Error::from)?;
         Ok(Self { store, output: Output::new(global.json) })
     }

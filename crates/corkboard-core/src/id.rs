@@ -249,7 +249,8 @@ impl fmt::Display for NoteId {
 }
 
 /// What a space holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SpaceKind {
     /// One agent's memory.
     Agent,

@@ -29,6 +29,12 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
     /// The events by which everything due at `now` expires.
     fn expire(&self, now: Timestamp) -> Vec<Self::Event>;
 
+    /// Whether a command that came as text from outside may be decided. One that was made here consists of parts that were
+    /// checked when they were made.
+    fn check(_command: &Self::Command, _limits: &Limits) -> Result<(), Refusal> {
+        Ok(())
+    }
+
     /// What the command leads to. Nothing happens by deciding.
     fn decide(
         &self,

@@ -41,6 +41,14 @@ impl Failure {
         Self { problem, ..self }
     }
 
+    /// With one more thing that the caller needs to do better.
+    pub(crate) fn with(mut self, name: &str, value: Option<serde_json::Value>) -> Self {
+        if let Some(value) = value {
+            self.problem.details.insert(name.into(), value);
+        }
+        self
+    }
+
     /// Too much at once: come back in so many seconds.
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         Self { retry_after: Some(seconds), ..self }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use axum::body::HttpBody;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use corkboard::ErrorKind;
@@ -18,6 +18,8 @@ use crate::settings::Access;
 use crate::sign_in::session;
 use crate::{Server, Settings};
 
+/// Names whom the caller acts for: an actor as JSON.
+const ACTOR: HeaderName = HeaderName::from_static("cork-actor");
 /// What needs no token: whether the server is up, and to sign in.
 const PUBLIC: [&str; 3] = ["/healthz", "/readyz", "/sign-in"];
 
@@ -38,8 +40,8 @@ pub(crate) async fn guard(State(server): State<Server>, mut request: Request, ne
 
 /// Who asks, if they may ask now.
 async fn admit(server: &Server, method: &Method, headers: &HeaderMap, bytes: u64) -> Result<Caller, Failure> {
-    let caller = authenticate(server, method, headers).await?;
-    let (who, now) = (&caller.actor().principal, Instant::now());
+    let own = authenticate(server, method, headers).await?;
+    let (who, now) = (&own.actor().principal, Instant::now());
     let too_many = |what: &str, seconds: u64| {
         let detail = format!("{who} {what}: come back in {seconds} s");
         let kind = ErrorKind::Unavailable;
@@ -47,7 +49,13 @@ async fn admit(server: &Server, method: &Method, headers: &HeaderMap, bytes: u64
     };
     server.requests().take(who, 1.0, now).map_err(|seconds| too_many("asks too often", seconds))?;
     server.written().take(who, bytes as f64, now).map_err(|seconds| too_many("sends too much", seconds))?;
-    Ok(caller)
+    match headers.get(ACTOR) {
+        None => Ok(own),
+        Some(named) => {
+            let wrong = |error| Failure::invalid("actor", format!("the header cork-actor names nobody: {error}"));
+            own.acting_for(serde_json::from_slice(named.as_bytes()).map_err(wrong)?)
+        }
+    }
 }
 
 /// A web page elsewhere must not speak to a server on its reader's machine: neither under a name of its own that leads

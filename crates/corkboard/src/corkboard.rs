@@ -15,8 +15,9 @@ use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
 use crate::board::{Board, BoardObserver};
-use crate::engine::{Asked, Budget, Engine, joined};
+use crate::engine::{Asked, Budget, Elsewhere, Engine, joined};
 use crate::knowledge::{Core, CoreObserver};
+use crate::log::{self, Logged};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent};
 use crate::options::{Consistency, Options, SavePolicy};
 use crate::reach::TokensObserver;
@@ -32,6 +33,8 @@ const DUE_PAGE: usize = 256;
 #[derive(Clone)]
 pub struct Corkboard {
     inner: Arc<Inner>,
+    /// In whose name its handles act.
+    actor: Actor,
 }
 
 struct Inner {
@@ -87,16 +90,26 @@ impl Corkboard {
 
     /// A Corkboard on a store that is open already. Must be called in a tokio runtime, which then does its work.
     pub fn with_store(store: Arc<dyn Store>, options: Options) -> Self {
+        Self::with(store, None, options)
+    }
+
+    /// A Corkboard whose commands are decided elsewhere.
+    #[cfg(feature = "client")]
+    pub(crate) fn with_store_elsewhere(store: Arc<dyn Store>, elsewhere: Arc<dyn Elsewhere>, options: Options) -> Self {
+        Self::with(store, Some(elsewhere), options)
+    }
+
+    fn with(store: Arc<dyn Store>, elsewhere: Option<Arc<dyn Elsewhere>>, options: Options) -> Self {
         let options = Arc::new(options);
         let events = broadcast::channel(EVENT_BUFFER).0;
         let observer = Box::new(AgentObserver::new(events.clone()));
         let budget = Budget::new(options.memory_budget);
-        let agents = Engine::new(store.clone(), options.clone(), observer, &budget);
-        let boards = Engine::new(store.clone(), options.clone(), Box::new(BoardObserver), &budget);
-        let cores = Engine::new(store.clone(), options.clone(), Box::new(CoreObserver), &budget);
+        let agents = Engine::new(store.clone(), options.clone(), observer, &budget, elsewhere.clone());
+        let boards = Engine::new(store.clone(), options.clone(), Box::new(BoardObserver), &budget, elsewhere.clone());
+        let cores = Engine::new(store.clone(), options.clone(), Box::new(CoreObserver), &budget, elsewhere.clone());
         // Every request from outside asks for its token: a revocation may take as long as this to be seen everywhere.
         let cached = Options { consistency: Consistency::Cached(Consistency::CACHED_AGE), ..(*options).clone() };
-        let tokens = Engine::new(store.clone(), Arc::new(cached), Box::new(TokensObserver), &budget);
+        let tokens = Engine::new(store.clone(), Arc::new(cached), Box::new(TokensObserver), &budget, elsewhere);
         let inner = Inner {
             options: options.clone(),
             store,
@@ -110,7 +123,7 @@ impl Corkboard {
             events,
             background: Mutex::default(),
         };
-        let board = Self { inner: Arc::new(inner) };
+        let board = Self { inner: Arc::new(inner), actor: options.actor.clone() };
         let ticker = repeat(&board, options.tick_interval, |board| async move {
             if let Err(error) = board.tick().await {
                 tracing::warn!(%error, "what is due could not be expired yet");
@@ -130,9 +143,19 @@ impl Corkboard {
         board
     }
 
+    /// The same Corkboard in another name: whose handles, and what is done to whole spaces, count as that actor's.
+    pub fn acting_as(&self, actor: Actor) -> Self {
+        Self { inner: self.inner.clone(), actor }
+    }
+
+    /// In whose name its handles act.
+    pub fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
     /// An agent's memory. Nothing is read until it is used.
     pub fn agent(&self, agent_id: &str) -> Result<AgentMemory> {
-        Ok(AgentMemory::new(self.runtime(agent_id)?, self.inner.options.actor.clone()))
+        Ok(AgentMemory::new(self.runtime(agent_id)?, self.actor.clone()))
     }
 
     /// A board. Nothing is read until it is used, and it need not be there.
@@ -141,8 +164,8 @@ impl Corkboard {
     }
 
     pub(crate) fn board_of(&self, id: BoardId) -> Board {
-        let Inner { options, boards, cores, .. } = &*self.inner;
-        Board::new(id, options.actor.clone(), boards.clone(), cores.clone(), self.inner.clone())
+        let Inner { boards, cores, .. } = &*self.inner;
+        Board::new(id, self.actor.clone(), boards.clone(), cores.clone(), self.inner.clone())
     }
 
     /// The boards in this store, in the order of their ids, after the given one.
@@ -160,13 +183,18 @@ impl Corkboard {
 
     /// A memory core, shared or an agent's own.
     pub(crate) fn core_of(&self, id: CoreId) -> Core {
-        let Inner { options, cores, .. } = &*self.inner;
-        Core::new(id, options.actor.clone(), cores.clone(), self.inner.clone())
+        Core::new(id, self.actor.clone(), self.inner.cores.clone(), self.inner.clone())
     }
 
     /// What the tokens' handle is made of.
     pub(crate) fn tokens_engine(&self) -> (Arc<Engine<TokensState>>, Arc<dyn Any + Send + Sync>) {
         (self.inner.tokens.clone(), self.inner.clone())
+    }
+
+    /// The log of a space.
+    pub(crate) fn logged(&self, id: &SpaceId, kind: SpaceKind) -> (Box<dyn Logged>, Arc<dyn Any + Send + Sync>) {
+        let Inner { agents, boards, cores, tokens, .. } = &*self.inner;
+        (log::logged(agents, boards, cores, tokens, id, kind), self.inner.clone())
     }
 
     /// The spaces of a kind, in the order of their ids, after the given one.
@@ -312,6 +340,13 @@ impl Corkboard {
         Ok(self.inner.store.check().await?)
     }
 
+    /// Sees to it that nothing is left in the store's files, tables and keys of what was deleted. It may take long and hold
+    /// up the store.
+    pub async fn scrub(&self) -> Result<()> {
+        self.check_open()?;
+        Ok(self.inner.store.scrub().await?)
+    }
+
     /// The time by which boards are judged.
     pub(crate) fn time(&self) -> Timestamp {
         self.inner.boards.time()
@@ -367,7 +402,7 @@ where
         loop {
             tokio::time::sleep(interval).await;
             match weak.upgrade() {
-                Some(inner) => work(Corkboard { inner }).await,
+                Some(inner) => work(Corkboard { actor: inner.options.actor.clone(), inner }).await,
                 None => return,
             }
         }

@@ -169,6 +169,18 @@ pub enum Error {
         /// The revision to end with.
         to: u64,
     },
+    /// A command that came as text cannot be read. Nothing was written.
+    #[error("that is no command: {message}")]
+    Command {
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A server that was asked found a problem of its own: with the token, with what it opens, with how often is asked.
+    #[error("{}", problem.detail)]
+    Server {
+        /// What it said.
+        problem: Box<crate::Problem>,
+    },
     /// The Corkboard was closed.
     #[error("this Corkboard is closed")]
     Closed,
@@ -191,6 +203,7 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Closed => Self::Closed,
+            StoreError::Answered(problem) => Self::Server { problem },
             other => Self::Store(other),
         }
     }
@@ -281,7 +294,7 @@ impl ErrorKind {
 
 impl Error {
     /// A short name that never changes.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> &str {
         self.classify().0
     }
 
@@ -296,7 +309,7 @@ impl Error {
     }
 
     /// The one table: error, code, kind.
-    fn classify(&self) -> (&'static str, ErrorKind) {
+    fn classify(&self) -> (&str, ErrorKind) {
         use ErrorKind::*;
         match self {
             Self::Refused(refusal) => match refusal {
@@ -390,20 +403,7 @@ impl Error {
                 SnapshotError::NoRandomness(_) => ("no_randomness", Unavailable),
             },
             Self::Lagged { .. } => ("lagged", Gone),
-            Self::Store(error) => match error {
-                StoreError::Busy { .. } => ("busy", Unavailable),
-                StoreError::Locked { .. } => ("locked", Unavailable),
-                StoreError::Unavailable(_) => ("unavailable", Unavailable),
-                StoreError::OutcomeUnknown(_) => ("outcome_unknown", Unknown),
-                StoreError::Failed(_) => ("store_failed", Damaged),
-                StoreError::Corrupt(_) => ("corrupt", Damaged),
-                StoreError::NewerFormat { .. } => ("newer_format", Damaged),
-                StoreError::Compacted { .. } => ("compacted", Gone),
-                StoreError::Diverged => ("diverged", Gone),
-                StoreError::Future { .. } => ("future_revision", Invalid),
-                StoreError::Url { .. } => ("store_url", Invalid),
-                StoreError::Closed => ("closed", Unavailable),
-            },
+            Self::Store(error) => error.classify(),
             Self::Transfer(error) => (error.code(), error.kind()),
             Self::Model(error) => (error.code(), error.kind()),
             Self::ContextBudget { .. } => ("context_budget", Invalid),
@@ -413,6 +413,30 @@ impl Error {
             Self::TaskPattern { .. } => ("task_pattern", Invalid),
             Self::PatternFromOutside { .. } => ("pattern_from_outside", Denied),
             Self::Backwards { .. } => ("backwards", Invalid),
+            Self::Command { .. } => ("command", Invalid),
+            Self::Server { problem } => (&problem.code, problem.kind),
+            Self::Closed => ("closed", Unavailable),
+        }
+    }
+}
+
+impl StoreError {
+    /// The part of the table that is about stores.
+    pub(crate) fn classify(&self) -> (&str, ErrorKind) {
+        use ErrorKind::*;
+        match self {
+            Self::Answered(problem) => (&problem.code, problem.kind),
+            Self::Busy { .. } => ("busy", Unavailable),
+            Self::Locked { .. } => ("locked", Unavailable),
+            Self::Unavailable(_) => ("unavailable", Unavailable),
+            Self::OutcomeUnknown(_) => ("outcome_unknown", Unknown),
+            Self::Failed(_) => ("store_failed", Damaged),
+            Self::Corrupt(_) => ("corrupt", Damaged),
+            Self::NewerFormat { .. } => ("newer_format", Damaged),
+            Self::Compacted { .. } => ("compacted", Gone),
+            Self::Diverged => ("diverged", Gone),
+            Self::Future { .. } => ("future_revision", Invalid),
+            Self::Url { .. } => ("store_url", Invalid),
             Self::Closed => ("closed", Unavailable),
         }
     }

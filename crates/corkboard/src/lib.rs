@@ -35,6 +35,8 @@ pub mod tools;
 pub mod transfer;
 
 mod board;
+#[cfg(feature = "client")]
+mod client;
 mod clock;
 mod corkboard;
 mod engine;
@@ -42,7 +44,10 @@ mod error;
 mod garbage;
 mod ids;
 mod knowledge;
+mod log;
 mod memory;
+#[cfg(any(feature = "client", feature = "model"))]
+mod net;
 mod options;
 mod problem;
 mod reach;
@@ -55,11 +60,13 @@ pub use board::{
     Fork, GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning, RecordArtifact,
     RollBackAuthor, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern, WorkOn,
 };
+#[cfg(feature = "client")]
+pub use client::{Identity, ServerAddress};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};
 pub use corkboard::{AgentSummary, BoardSummary, Corkboard};
 pub use corkboard_core::agent::{
-    Activity, ActivityLine, AgentEvent, AgentReply, AgentState, DayActivity, Deed, EntryChange, MemorySnapshot,
+    Activity, ActivityLine, AgentEvent, AgentReply, AgentState, DayActivity, Deed, EntryChange, Forget, MemorySnapshot,
     Separator,
 };
 /// Tasks, decisions, discoveries, artifacts and choices: what a board holds, and what can happen to it.
@@ -81,6 +88,10 @@ pub use garbage::{Garbage, GarbageBoard, GarbageFate};
 pub use knowledge::{
     Core, CoreEntries, CoreHit, CorePage, CoreSearch, CoreStats, CoreSummary, CoreWatch, Show, Withdrawn,
 };
+pub use log::{
+    AnswerDocument, CommandDocument, HeadDocument, PageDocument, RecordDocument, SpaceDocument, SpaceLog,
+    SpacesDocument, StateDocument,
+};
 pub use memory::{
     AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, Append, Applied, Apply, Batch, ClearOptions,
     Conversation, ConversationInfo, Durability, Forgotten, FoundItem, FoundScope, LongTermMemory, MemoryEvent,
@@ -89,6 +100,7 @@ pub use memory::{
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 pub use problem::{EntryDocument, MetadataDocument, Problem};
+pub use reach::{CreatedToken, TokenRequest, Tokens};
 pub use snapshot::{
     Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,
     SnapshotKey,
@@ -103,8 +115,6 @@ pub struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/cores.md")]
 pub struct CoresDocument;
-
-pub use reach::{CreatedToken, TokenRequest, Tokens};
 
 /// What the library's calls give.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

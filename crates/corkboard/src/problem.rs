@@ -8,10 +8,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::store::StoreError;
 use crate::{Error, ErrorKind};
 
 /// An error as a document: a problem by RFC 9457, with what the caller needs to do better.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// The problem's name as a URI: `urn:corkboard:problem:` and the code.
     #[serde(rename = "type")]
@@ -58,6 +59,11 @@ impl From<&Error> for Problem {
     fn from(error: &Error) -> Self {
         let details = match error {
             Error::Refused(refusal) => of_refusal(refusal),
+            Error::Store(StoreError::Compacted { oldest }) => json!({ "oldest": oldest }),
+            Error::Store(StoreError::Future { asked, head }) => json!({ "asked": asked, "head": head }),
+            Error::Lagged { resume_from } => json!({ "resume_from": resume_from }),
+            // What another server said is passed on as it is.
+            Error::Server { problem } => return (**problem).clone(),
             Error::NotebookProblems { problems } => json!({ "problems": problems }),
             _ => Value::Null,
         };

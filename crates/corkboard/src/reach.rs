@@ -3,7 +3,9 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use corkboard_core::tokens::{Grants, NewToken, Token, TokenHash, TokenId, TokensCommand, TokensReply, TokensEvent, TokensState};
+use corkboard_core::tokens::{
+    Grants, NewToken, Token, TokenHash, TokenId, TokensCommand, TokensEvent, TokensReply, TokensState,
+};
 use corkboard_core::{Actor, ActorKind, Commit, Request, Role, SpaceId, Usage};
 use data_encoding::BASE32_NOPAD;
 use jiff::Timestamp;
@@ -57,7 +59,7 @@ impl Corkboard {
     pub fn tokens(&self) -> Tokens {
         let (engine, corkboard) = self.tokens_engine();
         let slot = engine.slot(&SpaceId::tokens());
-        Tokens { actor: self.options().actor.clone(), engine, slot, _corkboard: corkboard }
+        Tokens { actor: self.actor().clone(), engine, slot, _corkboard: corkboard }
     }
 }
 

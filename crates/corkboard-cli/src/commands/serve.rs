@@ -78,8 +78,7 @@ impl Serve {
         let access = if self.no_auth { Access::Open } else { Access::Tokens { admin } };
         let Self { host: hosts, origin: origins, .. } = self;
         let settings = Settings { hosts, origins, is_tls: tls.is_some(), ..Settings::new(access) };
-        let options = Options { actor: global.actor(), ..Options::default() };
-        let corkboard = Corkboard::open_with(&global.store_url()?, options).await?;
+        let corkboard = Corkboard::open_with(&global.store_url()?, Options::default()).await?;
         let listening = TcpListener::bind(address).await;
         let listener = match listening {
             Ok(listener) => listener,

@@ -195,21 +195,9 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
         }
         known.insert(scope.id);
         for entry in &scope.entries {
-            Key::check(entry.key.as_str(), limits)?;
-            Limits::check(LimitName::EntryBytes, entry.entry.bytes(), limits.entry_bytes)?;
-            if !(0.0..=1.0).contains(&entry.entry.importance) {
-                return Err(Refusal::Importance { importance: entry.entry.importance });
-            }
-            Limits::check(LimitName::TagsPerEntry, entry.entry.tags.len() as u64, limits.tags_per_entry)?;
-            entry.entry.tags.iter().try_for_each(|tag| check_tag(tag, limits))?;
-            check_principal("author", &entry.entry.author, limits)?;
-            Limits::check(LimitName::TypeNameBytes, entry.entry.type_name.len() as u64, limits.type_name_bytes)?;
-            entry.entry.session.as_deref().map_or(Ok(()), |session| check_principal("session", session, limits))?;
+            check_entry(&entry.key, &entry.entry, limits)?;
         }
-        for note in &scope.notes {
-            check_note(&note.text, limits)?;
-            check_principal("author", &note.author, limits)?;
-        }
+        scope.notes.iter().try_for_each(|note| check_whole_note(note, limits))?;
     }
     notebooks::check_image(image, limits)?;
     let mut restored = AgentState::from(image.clone());
@@ -254,6 +242,26 @@ pub(super) fn check_totals(
     let warnings =
         totals.into_iter().filter_map(|(limit, before, after, allowed)| Limits::warn(limit, before, after, allowed));
     Ok(warnings.collect())
+}
+
+/// An entry that was not made here is held to the rules that it was once made by.
+pub(super) fn check_entry(key: &Key, entry: &EntryData, limits: &Limits) -> Result<(), Refusal> {
+    Key::check(key.as_str(), limits)?;
+    Limits::check(LimitName::EntryBytes, entry.bytes(), limits.entry_bytes)?;
+    if !(0.0..=1.0).contains(&entry.importance) {
+        return Err(Refusal::Importance { importance: entry.importance });
+    }
+    Limits::check(LimitName::TagsPerEntry, entry.tags.len() as u64, limits.tags_per_entry)?;
+    entry.tags.iter().try_for_each(|tag| check_tag(tag, limits))?;
+    check_principal("author", &entry.author, limits)?;
+    Limits::check(LimitName::TypeNameBytes, entry.type_name.len() as u64, limits.type_name_bytes)?;
+    entry.session.as_deref().map_or(Ok(()), |session| check_principal("session", session, limits))
+}
+
+/// The same for a note.
+pub(super) fn check_whole_note(note: &Note, limits: &Limits) -> Result<(), Refusal> {
+    check_note(&note.text, limits)?;
+    check_principal("author", &note.author, limits)
 }
 
 fn check_note(text: &str, limits: &Limits) -> Result<(), Refusal> {

@@ -2,6 +2,7 @@
 
 mod activity;
 mod apply;
+mod check;
 mod command;
 mod decide;
 mod encode;
@@ -24,7 +25,8 @@ use crate::json::JsonText;
 use crate::notebook::Notebook;
 use crate::space::{Decision, Space, Stamp};
 use crate::{
-    Commit, Context, FormatError, Key, NoteId, NotebookName, Refusal, ScopeId, ScopeName, ScopeState, SpaceKind, Usage,
+    Commit, Context, FormatError, Key, Limits, NoteId, NotebookName, Refusal, ScopeId, ScopeName, ScopeState,
+    SpaceKind, Usage,
 };
 
 pub use activity::{Activity, ActivityLine, DayActivity, Deed};
@@ -123,6 +125,10 @@ impl Space for AgentState {
     fn expire(&self, now: Timestamp) -> Vec<AgentEvent> {
         let due = self.expiries.iter().take_while(|(at, ..)| *at <= now);
         due.map(|(_, scope, key)| AgentEvent::EntryExpired { scope: *scope, key: key.clone() }).collect()
+    }
+
+    fn check(command: &AgentCommand, limits: &Limits) -> Result<(), Refusal> {
+        check::check(command, limits)
     }
 
     fn decide(

@@ -2,6 +2,7 @@
 
 mod entries;
 mod operations;
+mod spaces;
 mod tokens;
 
 use axum::Router;
@@ -21,6 +22,7 @@ pub(crate) fn described() -> (Router<Server>, openapi::OpenApi) {
     OpenApiRouter::with_openapi(Head::openapi())
         .merge(operations::routes())
         .merge(entries::routes())
+        .merge(spaces::routes())
         .merge(tokens::routes())
         .merge(sign_in::routes())
         .split_for_parts()

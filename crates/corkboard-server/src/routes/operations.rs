@@ -7,10 +7,16 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::Server;
+use crate::caller::Caller;
 use crate::failure::Failure;
 
 pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new().routes(routes!(healthy)).routes(routes!(ready))
+    OpenApiRouter::new()
+        .routes(routes!(healthy))
+        .routes(routes!(ready))
+        .routes(routes!(me))
+        .routes(routes!(check))
+        .routes(routes!(scrub))
 }
 
 /// How it is.
@@ -41,4 +47,47 @@ async fn healthy() -> axum::Json<Health> {
 async fn ready(State(server): State<Server>) -> Result<axum::Json<Health>, Failure> {
     server.corkboard().agents(None, 1).await?;
     Ok(axum::Json(OK))
+}
+
+/// Whom the token names.
+#[utoipa::path(get, path = "/v1/me", tag = "access", responses((status = 200, body = Object), crate::openapi::Problems))]
+async fn me(caller: Caller) -> axum::Json<corkboard::Identity> {
+    axum::Json(caller.identity())
+}
+
+/// What was found.
+#[derive(Serialize, ToSchema)]
+struct Checked {
+    /// What is damaged, a sentence each; none is good news.
+    problems: Vec<String>,
+}
+
+/// Look for damage in the store.
+#[utoipa::path(
+    get,
+    path = "/v1/store/check",
+    tag = "operations",
+    responses((status = 200, body = Checked), crate::openapi::Problems)
+)]
+async fn check(caller: Caller) -> Result<axum::Json<Checked>, Failure> {
+    Ok(axum::Json(Checked { problems: caller.store()?.check().await? }))
+}
+
+/// What was done.
+#[derive(Serialize, ToSchema)]
+struct Scrubbed {
+    /// `true`.
+    scrubbed: bool,
+}
+
+/// See to it that nothing is left in the store's files of what was deleted.
+#[utoipa::path(
+    post,
+    path = "/v1/store/scrub",
+    tag = "operations",
+    responses((status = 200, body = Scrubbed), crate::openapi::Problems)
+)]
+async fn scrub(caller: Caller) -> Result<axum::Json<Scrubbed>, Failure> {
+    caller.store()?.scrub().await?;
+    Ok(axum::Json(Scrubbed { scrubbed: true }))
 }

@@ -38,14 +38,14 @@ impl Corkboard {
     /// memory cores know, the best for its name and goal is drawn, by reference: whoever works on it is shown the text as it
     /// is then. A core that is not there, or cannot be read, gives nothing. Await it.
     pub fn create_board(&self, board: NewBoard) -> CreateBoard {
-        let actor = self.options().actor.clone();
+        let actor = self.actor().clone();
         CreateBoard { corkboard: self.clone(), board, id: None, actor, idempotency_key: None, pattern: None }
     }
 
     /// Deletes a board with its log, whatever state it is in: for people and admins. Returns whether there was one. What it
     /// promoted stays in its cores ([`Corkboard::roll_back_board`] takes it out).
     pub async fn delete_board(&self, board_id: &str) -> Result<bool> {
-        let (Actor { principal, role, .. }, action) = (&self.options().actor, BoardAction::Delete);
+        let (Actor { principal, role, .. }, action) = (self.actor(), BoardAction::Delete);
         if !action.is_allowed_to(*role) {
             let (principal, role) = (principal.clone(), *role);
             return Err(Refusal::RoleDenied { principal, role, what: action.words().into() }.into());

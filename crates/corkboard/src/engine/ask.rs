@@ -76,6 +76,15 @@ impl<S: Space> Engine<S> {
         asked: Asked<S>,
     ) -> Waiting<S::Reply> {
         let (answer, answered) = oneshot::channel();
+        if let Some(elsewhere) = self.elsewhere().cloned() {
+            let (engine, slot) = (self.clone(), slot.clone());
+            self.spawn(async move {
+                let answered = engine.ask_elsewhere(&elsewhere, &slot, actor, asked).await;
+                // Whoever asked may have gone.
+                let _ = answer.send(answered);
+            });
+            return Waiting { led: None, answered };
+        }
         let (commit, first_id) = (ids::commit(), ids::at(self.time()));
         let proposal = Proposal { commit, first_id, actor, outside, asked, answer, drafted: None };
         Waiting { led: self.enqueue(slot, Box::new(proposal)), answered }

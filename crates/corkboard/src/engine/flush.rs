@@ -67,6 +67,11 @@ impl Unflushed {
 }
 
 impl<S: Space> Engine<S> {
+    /// Writes what was acknowledged in this space and is not yet in the store.
+    pub(crate) async fn flush_now(&self, slot: &Slot<S>) -> Result<()> {
+        self.flush_slot(slot, slot.flushing.lock().await).await
+    }
+
     /// Writes all that was acknowledged and not yet written. What fails is kept and tried again.
     pub(crate) async fn flush(&self) -> Result<()> {
         let slots: Vec<Arc<Slot<S>>> =

@@ -5,6 +5,7 @@
 
 mod ask;
 mod commit;
+mod elsewhere;
 mod evict;
 mod flush;
 mod forget;
@@ -30,6 +31,7 @@ use crate::store::{Appended, Cursor, Ownership, Record, Snapshot, Store, StoreEr
 use crate::{Error, Result, ids};
 
 pub(crate) use ask::{Answer, Asked, Waiting};
+pub(crate) use elsewhere::Elsewhere;
 pub(crate) use evict::Budget;
 pub(crate) use history::Step;
 pub(crate) use slot::Slot;
@@ -53,6 +55,8 @@ pub(crate) struct Engine<S: Space> {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) options: Arc<Options>,
     observer: Box<dyn Observer<S>>,
+    /// Whoever decides commands, if that is not this process.
+    elsewhere: Option<Arc<dyn Elsewhere>>,
     runtime: tokio::runtime::Handle,
     ownership: Ownership,
     slots: Mutex<HashMap<SpaceId, Arc<Slot<S>>>>,
@@ -70,12 +74,14 @@ impl<S: Space> Engine<S> {
         options: Arc<Options>,
         observer: Box<dyn Observer<S>>,
         budget: &Arc<Budget>,
+        elsewhere: Option<Arc<dyn Elsewhere>>,
     ) -> Arc<Self> {
         let ownership = store.info().ownership;
         let engine = Arc::new(Self {
             store,
             options,
             observer,
+            elsewhere,
             runtime: tokio::runtime::Handle::current(),
             ownership,
             slots: Mutex::default(),

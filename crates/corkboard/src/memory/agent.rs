@@ -204,7 +204,7 @@ impl Default for ClearOptions {
 }
 
 /// What [`AgentMemory::forget`] did.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Forgotten {
     /// How many entries or notes were removed from the memory, over all scopes.
     pub removed: u64,
@@ -377,11 +377,15 @@ impl AgentMemory {
         self.forget_for_good(Forget::note(id)).await
     }
 
-    pub(super) async fn forget_for_good(&self, mut forget: Forget) -> Result<Forgotten> {
+    /// Forgets whatever is described, as [`AgentMemory::forget`] does.
+    pub async fn forget_for_good(&self, mut forget: Forget) -> Result<Forgotten> {
         // A task of its own: a caller who stops waiting must not leave half of it.
         let (runtime, actor) = (self.runtime.clone(), self.actor.clone());
         joined(tokio::spawn(async move {
             let AgentRuntime { engine, slot, .. } = &*runtime;
+            if let Some(elsewhere) = engine.elsewhere() {
+                return elsewhere.forget(runtime.id().clone(), actor, forget).await;
+            }
             engine.survey(slot, &mut forget).await?;
             let ephemeral = match &forget {
                 // Ephemeral notes have numbers of their own.

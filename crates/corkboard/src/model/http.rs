@@ -1,7 +1,6 @@
 //! The one door to a model's server: requests out, answers in, with time-outs, retries and a cap.
 
 use std::fmt;
-use std::sync::Arc;
 
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
@@ -13,6 +12,7 @@ use tokio::time::timeout;
 use super::protocol::{self, Draft, Protocol};
 use super::sse::Events;
 use super::{ModelAnswer, ModelConfig, ModelError, ModelRequest, ModelRetries, ModelTimeouts, TimedOut};
+use crate::net::{chain, is_loopback, tls};
 
 /// How much of what a server says about an error is passed on, in characters.
 const MESSAGE: usize = 500;
@@ -45,7 +45,7 @@ impl Client {
             return Err(ModelError::Config("a key does not go to another machine by plain http: use https".into()));
         }
         let mut http = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls(&url)?)
+            .tls_backend_preconfigured(tls(&url).map_err(ModelError::Config)?)
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
             .connect_timeout(config.timeouts.connect)
@@ -247,34 +247,6 @@ fn endpoint(base: &str, path: &str) -> Result<Url, ModelError> {
     url.set_path(&path);
     url.set_fragment(None);
     Ok(url)
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-/// TLS by ring, with the system's authorities.
-fn tls(url: &Url) -> Result<rustls::ClientConfig, ModelError> {
-    let mut roots = rustls::RootCertStore::empty();
-    if url.scheme() == "https" {
-        let found = rustls_native_certs::load_native_certs();
-        roots.add_parsable_certificates(found.certs);
-        if roots.is_empty() {
-            return Err(ModelError::Config("this system has no authority to check a server's certificate by".into()));
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| ModelError::Config(error.to_string()))?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
-}
-
-/// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 #[cfg(test)]

@@ -394,6 +394,9 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A server that keeps it said no: to the token, to what it opens, to how often is asked.
+    #[error("{}", .0.detail)]
+    Answered(Box<crate::Problem>),
     /// The store was closed.
     #[error("the store is closed")]
     Closed,

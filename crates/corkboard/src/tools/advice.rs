@@ -24,7 +24,9 @@ fn advice(refusal: &Refusal, context: &ToolContext) -> Option<String> {
     Some(match refusal {
         Refusal::NoBoard => "Check the board's id, or make one by create_board".into(),
         Refusal::BoardEnded { .. } | Refusal::BoardPurged => "Stop: there is nothing more to do on it".into(),
-        Refusal::NotOnBoard { what, .. } if what == "learning" => "Use the id of a learning as extract_learnings shows it".into(),
+        Refusal::NotOnBoard { what, .. } if what == "learning" => {
+            "Use the id of a learning as extract_learnings shows it".into()
+        }
         Refusal::NotOnBoard { what, .. } => format!("Use the id of a {what} as board_status and board_context show it"),
         Refusal::TaskMove { task, from, .. } => match from {
             TaskStatus::Pending | TaskStatus::Assigned => {

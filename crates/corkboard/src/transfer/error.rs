@@ -2,9 +2,9 @@
 
 use corkboard_core::SpaceId;
 
+use crate::ErrorKind;
 use crate::store::StoreError;
 use crate::transfer::format;
-use crate::{Error, ErrorKind};
 
 /// What can go wrong when logs are moved. Errors that name a space concern that one alone: the others go on.
 #[derive(Debug, thiserror::Error)]
@@ -144,7 +144,7 @@ pub enum TransferError {
 
 impl TransferError {
     /// A short name that never changes.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> &str {
         self.classify().0
     }
 
@@ -153,13 +153,10 @@ impl TransferError {
         self.classify().1
     }
 
-    fn classify(&self) -> (&'static str, ErrorKind) {
+    fn classify(&self) -> (&str, ErrorKind) {
         use ErrorKind::*;
         match self {
-            Self::Source(error) | Self::Target(error) => {
-                let error = Error::from(error.clone());
-                (error.code(), error.kind())
-            }
+            Self::Source(error) | Self::Target(error) => error.classify(),
             Self::Diverged { .. } => ("diverged", Conflict),
             Self::Ahead { .. } => ("ahead", Conflict),
             Self::Deleted { .. } => ("deleted", Conflict),

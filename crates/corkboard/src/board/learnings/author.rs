@@ -99,7 +99,7 @@ impl Corkboard {
     }
 
     fn roll_back(&self, of: Withdrawal) -> RollBackAuthor {
-        RollBackAuthor { corkboard: self.clone(), of, actor: self.options().actor.clone(), reason: None }
+        RollBackAuthor { corkboard: self.clone(), of, actor: self.actor().clone(), reason: None }
     }
 }
 

@@ -1,0 +1,265 @@
+//! Whole spaces: for programs that keep a copy of what they read, as the Rust client does.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Bytes;
+use corkboard::store::Cursor;
+use corkboard::{
+    AnswerDocument, CommitId, Error, Forget, Forgotten, Head, HeadDocument, PageDocument, RecordDocument,
+    SpaceDocument, SpaceKind, SpacesDocument, StateDocument,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::Server;
+use crate::caller::Caller;
+use crate::extract::{Body, Path, Query};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+
+/// The most revisions, or spaces, of one answer.
+const MOST: usize = 1000;
+/// The longest that a question for news waits.
+const LONGEST_WAIT: u64 = 30;
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(head))
+        .routes(routes!(state))
+        .routes(routes!(log))
+        .routes(routes!(command))
+        .routes(routes!(delete))
+        .routes(routes!(forget))
+}
+
+/// Which space.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(super) struct SpacePath {
+    /// What it holds: `agent`, `board`, `core` or `tokens`.
+    #[param(value_type = String)]
+    kind: SpaceKind,
+    /// Its name, percent-encoded. An agent's own core is `agent:` and its name.
+    name: String,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct KindPath {
+    /// What they hold: `agent`, `board`, `core` or `tokens`.
+    #[param(value_type = String)]
+    kind: SpaceKind,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// Only those after this name.
+    after: Option<String>,
+    /// How many at most.
+    #[serde(default = "most")]
+    #[param(minimum = 1, maximum = 1000)]
+    limit: usize,
+}
+
+fn most() -> usize {
+    MOST
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct HeadQuery {
+    /// Answer once the log is past this revision.
+    after: Option<u64>,
+    /// And wait so many seconds for that.
+    #[serde(default)]
+    #[param(maximum = 30)]
+    wait_s: u64,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct LogQuery {
+    /// Only the revisions after this one.
+    #[serde(default)]
+    after: u64,
+    /// The id that the revision `after` must have.
+    #[param(value_type = Option<String>)]
+    commit: Option<CommitId>,
+    /// How many at most.
+    #[serde(default = "most")]
+    #[param(minimum = 1, maximum = 1000)]
+    limit: usize,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct DeleteQuery {
+    /// The revision that it must be at.
+    at: u64,
+    /// The id of that revision.
+    #[param(value_type = String)]
+    commit: CommitId,
+}
+
+/// What a deletion did.
+#[derive(Serialize, ToSchema)]
+struct DeletedBody {
+    /// Whether it was there, at that revision.
+    deleted: bool,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ForgetBody {
+    #[schema(value_type = Object)]
+    forget: Forget,
+}
+
+/// List spaces.
+///
+/// Those that the token opens, in the order of their names. A page may be empty and still not be the last: go on after
+/// `next`.
+#[utoipa::path(
+    get,
+    path = "/v1/spaces/{kind}",
+    tag = "spaces",
+    params(KindPath, ListQuery),
+    responses((status = 200, body = Object), Problems)
+)]
+async fn list(
+    caller: Caller,
+    Path(path): Path<KindPath>,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<SpacesDocument>, Failure> {
+    let limit = query.limit.clamp(1, MOST);
+    let mut spaces: Vec<SpaceDocument> = Vec::new();
+    let mut after = query.after;
+    // Pages are filled with what the caller may see, so that an empty one is the last.
+    while spaces.len() < limit {
+        let listed = caller.corkboard().logs(path.kind, after.as_deref(), MOST).await?;
+        let is_last = listed.len() < MOST;
+        after = listed.last().map(|listed| listed.space.name().to_owned());
+        let seen = listed.into_iter().filter(|listed| caller.sees(path.kind, listed.space.name()));
+        spaces.extend(seen.take(limit - spaces.len()).map(SpaceDocument::from));
+        if is_last {
+            break;
+        }
+    }
+    Ok(Json(SpacesDocument { spaces }))
+}
+
+/// Where a space's log is, and what time it is there.
+#[utoipa::path(
+    get,
+    path = "/v1/spaces/{kind}/{name}/head",
+    tag = "spaces",
+    params(SpacePath, HeadQuery),
+    responses((status = 200, body = Object), Problems)
+)]
+async fn head(
+    caller: Caller,
+    Path(path): Path<SpacePath>,
+    Query(query): Query<HeadQuery>,
+) -> Result<Json<HeadDocument>, Failure> {
+    let log = caller.log(path.kind, &path.name)?;
+    let wait = Duration::from_secs(query.wait_s.min(LONGEST_WAIT));
+    let head = match query.after {
+        Some(rev) => log.head_after(rev, wait).await?,
+        None => log.head().await?,
+    };
+    Ok(Json(HeadDocument { head, now: log.time() }))
+}
+
+/// A space's state as it is now.
+#[utoipa::path(
+    get,
+    path = "/v1/spaces/{kind}/{name}/state",
+    tag = "spaces",
+    params(SpacePath),
+    responses((status = 200, body = Object), Problems)
+)]
+async fn state(caller: Caller, Path(path): Path<SpacePath>) -> Result<Json<StateDocument>, Failure> {
+    Ok(Json(caller.log(path.kind, &path.name)?.state().await?))
+}
+
+/// A part of a space's log.
+#[utoipa::path(
+    get,
+    path = "/v1/spaces/{kind}/{name}/log",
+    tag = "spaces",
+    params(SpacePath, LogQuery),
+    responses((status = 200, body = Object), Problems)
+)]
+async fn log(
+    caller: Caller,
+    Path(path): Path<SpacePath>,
+    Query(query): Query<LogQuery>,
+) -> Result<Json<PageDocument>, Failure> {
+    let cursor = Cursor { rev: query.after, commit: query.commit };
+    let page = caller.log(path.kind, &path.name)?.after(cursor, query.limit.clamp(1, MOST)).await?;
+    let records = page.records.into_iter().map(RecordDocument::try_from).collect::<Result<Vec<_>, Error>>()?;
+    Ok(Json(PageDocument { records, head: page.head }))
+}
+
+/// Have a command decided.
+///
+/// The commands are those of the Rust library. Other programs do better with the other routes, which say the same in JSON
+/// of their own. What is refused comes with `refusal`, as the library knows it.
+#[utoipa::path(
+    post,
+    path = "/v1/spaces/{kind}/{name}/commands",
+    tag = "spaces",
+    params(SpacePath),
+    request_body(content = Object, example = json!({"command": "clear_all"})),
+    responses((status = 200, body = Object), Problems)
+)]
+async fn command(caller: Caller, Path(path): Path<SpacePath>, body: Bytes) -> Result<Json<AnswerDocument>, Failure> {
+    let answered = caller.log(path.kind, &path.name)?.command(&body).await;
+    answered.map(Json).map_err(|error| {
+        let refusal = match &error {
+            Error::Refused(refusal) => serde_json::to_value(refusal).ok(),
+            _ => None,
+        };
+        Failure::from(error).with("refusal", refusal)
+    })
+}
+
+/// Delete a space with its log.
+#[utoipa::path(
+    delete,
+    path = "/v1/spaces/{kind}/{name}",
+    tag = "spaces",
+    params(SpacePath, DeleteQuery),
+    responses((status = 200, body = DeletedBody), Problems)
+)]
+async fn delete(
+    caller: Caller,
+    Path(path): Path<SpacePath>,
+    Query(query): Query<DeleteQuery>,
+) -> Result<Json<DeletedBody>, Failure> {
+    let at = Head { rev: query.at, commit: query.commit };
+    let deleted = caller.log(path.kind, &path.name)?.delete(at).await?;
+    Ok(Json(DeletedBody { deleted }))
+}
+
+/// Forget something of an agent's for good.
+#[utoipa::path(
+    post,
+    path = "/v1/spaces/agent/{agent}/forget",
+    tag = "spaces",
+    params(("agent" = String, Path, description = "Whose memory")),
+    request_body = ForgetBody,
+    responses((status = 200, body = Object), Problems)
+)]
+async fn forget(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Body(body): Body<ForgetBody>,
+) -> Result<Json<Forgotten>, Failure> {
+    Ok(Json(caller.agent(&agent)?.forget_for_good(body.forget).await?))
+}

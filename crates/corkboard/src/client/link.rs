@@ -1,0 +1,248 @@
+//! Requests to a server, and what its answers mean.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use corkboard_core::agent::Forget;
+use corkboard_core::{Actor, AgentId, Refusal, SpaceId};
+use futures_util::future::BoxFuture;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, RequestBuilder, Url};
+use secrecy::ExposeSecret;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::{Identity, ServerAddress};
+use crate::engine::Elsewhere;
+use crate::net::{chain, is_loopback, tls};
+use crate::store::StoreError;
+use crate::{AnswerDocument, Error, Forgotten, Problem, Result};
+
+/// The header that names whom somebody acts for, as JSON.
+const ACTOR: HeaderName = HeaderName::from_static("cork-actor");
+/// What a segment of a path cannot hold as it is.
+const SEGMENT: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'/')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'[')
+    .add(b'\\')
+    .add(b']')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+/// How often what can be asked again is asked.
+const ATTEMPTS: u32 = 4;
+/// How long the first pause between two attempts is.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The way to one server.
+pub(super) struct Link {
+    http: reqwest::Client,
+    url: Url,
+    token: Option<HeaderValue>,
+    timeout: Duration,
+    /// Whom the token names: to act as them needs no word.
+    own: OnceLock<Actor>,
+}
+
+/// Whether a request may be sent again when nobody knows what became of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Again {
+    Yes,
+    No,
+}
+
+impl Link {
+    pub(super) fn new(address: ServerAddress) -> Result<Self> {
+        let ServerAddress { url, token, timeout, allow_plain_http } = address;
+        let wrong = |reason: &str| StoreError::Url { url: url.clone(), reason: reason.into() };
+        let parsed = Url::parse(&url).map_err(|error| wrong(&error.to_string()))?;
+        if !matches!(parsed.scheme(), "http" | "https") || parsed.cannot_be_a_base() {
+            return Err(wrong("a server is http://… or https://…").into());
+        }
+        let is_here = is_loopback(&parsed);
+        if token.is_some() && parsed.scheme() == "http" && !is_here && !allow_plain_http {
+            return Err(wrong("a token does not go to another machine by plain http: use https").into());
+        }
+        let token = token.map(|token| HeaderValue::try_from(format!("Bearer {}", token.expose_secret())));
+        let mut token = token.transpose().map_err(|_| wrong("the token has characters that no header may have"))?;
+        token.iter_mut().for_each(|token| token.set_sensitive(true));
+        let mut http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls(&parsed).map_err(|reason| wrong(&reason))?)
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .connect_timeout(timeout.min(Duration::from_secs(10)))
+            .user_agent(concat!("corkboard/", env!("CARGO_PKG_VERSION")));
+        if is_here {
+            // A proxy on another machine does not find this one.
+            http = http.no_proxy();
+        }
+        let http = http.build().map_err(|error| wrong(&chain(&error.without_url())))?;
+        Ok(Self { http, url: parsed, token, timeout, own: OnceLock::new() })
+    }
+
+    /// Where the server is, for people.
+    pub(super) fn location(&self) -> String {
+        self.url.origin().ascii_serialization()
+    }
+
+    pub(super) fn set_own(&self, actor: &Actor) {
+        let _ = self.own.set(actor.clone());
+    }
+
+    pub(super) async fn identity(&self) -> Result<Identity> {
+        self.get("/v1/me", &[]).await
+    }
+
+    pub(super) async fn get<T: DeserializeOwned>(&self, path: &str, query: &[(&str, String)]) -> Result<T> {
+        self.send(Again::Yes, || self.request(Method::GET, path, query, None)).await
+    }
+
+    pub(super) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        actor: Option<&Actor>,
+        body: Vec<u8>,
+        again: Again,
+    ) -> Result<T> {
+        let json = HeaderValue::from_static("application/json");
+        let request =
+            || self.request(Method::POST, path, &[], actor).header(CONTENT_TYPE, json.clone()).body(body.clone());
+        self.send(again, request).await
+    }
+
+    pub(super) async fn delete<T: DeserializeOwned>(&self, path: &str, query: &[(&str, String)]) -> Result<T> {
+        self.send(Again::No, || self.request(Method::DELETE, path, query, None)).await
+    }
+
+    fn request(&self, method: Method, path: &str, query: &[(&str, String)], actor: Option<&Actor>) -> RequestBuilder {
+        let mut url = self.url.clone();
+        url.set_path(&format!("{}{path}", self.url.path().trim_end_matches('/')));
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        let mut headers = HeaderMap::new();
+        if let Some(token) = &self.token {
+            headers.insert(AUTHORIZATION, token.clone());
+        }
+        let another = actor.filter(|actor| self.own.get() != Some(actor));
+        let named = another.and_then(|actor| serde_json::to_vec(actor).ok());
+        if let Some(named) = named.and_then(|json| HeaderValue::from_bytes(&json).ok()) {
+            headers.insert(ACTOR, named);
+        }
+        self.http.request(method, url).headers(headers).timeout(self.timeout)
+    }
+
+    async fn send<T: DeserializeOwned>(&self, again: Again, request: impl Fn() -> RequestBuilder) -> Result<T> {
+        let mut pause = PAUSE;
+        for attempt in 1.. {
+            let error = match self.attempt(request()).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            let is_safe = again == Again::Yes || !matches!(error, Error::Store(StoreError::OutcomeUnknown(_)));
+            if attempt >= ATTEMPTS || !is_safe || !is_passing(&error) {
+                return Err(error);
+            }
+            tracing::debug!(attempt, %error, "the server is asked again");
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        }
+        Err(StoreError::Unavailable(self.location()).into())
+    }
+
+    async fn attempt<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T> {
+        let response = request.send().await.map_err(|error| self.unanswered(error))?;
+        let status = response.status();
+        let body = response.bytes().await.map_err(|error| self.unanswered(error))?;
+        if status.is_success() {
+            let senseless = |error| self.senseless(&format!("an answer that cannot be read: {error}"));
+            return serde_json::from_slice(&body).map_err(senseless);
+        }
+        match serde_json::from_slice::<Problem>(&body) {
+            Ok(problem) => Err(meant(problem)),
+            Err(_) => Err(self.senseless(&format!("status {status}, and no word of Corkboard's"))),
+        }
+    }
+
+    fn senseless(&self, what: &str) -> Error {
+        StoreError::Unavailable(format!("{} gave {what}", self.location())).into()
+    }
+
+    fn unanswered(&self, error: reqwest::Error) -> Error {
+        let is_connect = error.is_connect();
+        let what = format!("{}: {}", self.location(), chain(&error.without_url()));
+        // What was not sent did not happen.
+        if is_connect { StoreError::Unavailable(what) } else { StoreError::OutcomeUnknown(what) }.into()
+    }
+}
+
+/// Whether the same may succeed soon.
+fn is_passing(error: &Error) -> bool {
+    matches!(error, Error::Store(StoreError::Unavailable(_) | StoreError::Busy { .. } | StoreError::OutcomeUnknown(_)))
+}
+
+/// The path of a space.
+pub(super) fn path_of(space: &SpaceId, rest: &str) -> String {
+    let kind = space.kind().map_or("", |kind| kind.as_str());
+    format!("/v1/spaces/{kind}/{}{rest}", segment(space.name()))
+}
+
+pub(super) fn segment(name: &str) -> String {
+    match name {
+        // A path goes up and down by these.
+        "." => "%2E".into(),
+        ".." => "%2E%2E".into(),
+        name => utf8_percent_encode(name, SEGMENT).to_string(),
+    }
+}
+
+/// The error that a server's problem stands for.
+fn meant(problem: Problem) -> Error {
+    let refusal = problem.details.get("refusal").map(Value::clone).map(serde_json::from_value::<Refusal>);
+    if let Some(Ok(refusal)) = refusal {
+        return Error::Refused(refusal);
+    }
+    let number = |name: &str| problem.details.get(name).and_then(Value::as_u64).unwrap_or_default();
+    match problem.code.as_str() {
+        "compacted" => StoreError::Compacted { oldest: number("oldest") }.into(),
+        "diverged" => StoreError::Diverged.into(),
+        "future_revision" => StoreError::Future { asked: number("asked"), head: number("head") }.into(),
+        "busy" | "locked" | "unavailable" | "closed" => StoreError::Unavailable(problem.detail).into(),
+        "outcome_unknown" => StoreError::OutcomeUnknown(problem.detail).into(),
+        _ => Error::Server { problem: Box::new(problem) },
+    }
+}
+
+impl Elsewhere for Link {
+    fn ask(
+        &self,
+        space: SpaceId,
+        actor: Actor,
+        command: Vec<u8>,
+        has_name: bool,
+    ) -> BoxFuture<'_, Result<AnswerDocument>> {
+        Box::pin(async move {
+            // What has a name happens once, however often it is sent.
+            let again = if has_name { Again::Yes } else { Again::No };
+            self.post(&path_of(&space, "/commands"), Some(&actor), command, again).await
+        })
+    }
+
+    fn forget(&self, agent: AgentId, actor: Actor, forget: Forget) -> BoxFuture<'_, Result<Forgotten>> {
+        Box::pin(async move {
+            let path = format!("/v1/spaces/agent/{}/forget", segment(agent.as_str()));
+            let body = json!({ "forget": forget }).to_string().into_bytes();
+            self.post(&path, Some(&actor), body, Again::Yes).await
+        })
+    }
+}

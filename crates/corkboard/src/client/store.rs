@@ -1,0 +1,233 @@
+//! A server as a keeper of logs: they are read here, and written there.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
+use serde::Deserialize;
+use tokio::sync::watch;
+
+use super::link::{Again, Link, path_of};
+use crate::store::{
+    Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Record, Rewrite, Snapshot, Store,
+    StoreError, StoreFuture, StoreInfo, Trim, Wakes,
+};
+use crate::{Error, HeadDocument, PageDocument, Problem, RecordDocument, SpacesDocument, StateDocument};
+
+/// How long a server may keep a question for news waiting.
+const WAIT: Duration = Duration::from_secs(20);
+/// How long is waited after a question for news failed.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The logs of a server.
+pub(super) struct ServerStore {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    link: Arc<Link>,
+    wakes: Wakes,
+    /// By how much the server's clock is ahead of ours, and when that was found out.
+    ahead: Mutex<Option<(SignedDuration, Instant)>>,
+    is_closed: AtomicBool,
+    listened: Mutex<std::collections::HashSet<SpaceId>>,
+}
+
+impl ServerStore {
+    pub(super) fn new(link: Arc<Link>) -> Self {
+        let (wakes, ahead, is_closed, listened) = Default::default();
+        Self { inner: Arc::new(Inner { link, wakes, ahead, is_closed, listened }) }
+    }
+}
+
+impl Inner {
+    async fn head(&self, space: &SpaceId, after: Option<u64>) -> Result<Head, StoreError> {
+        let asked = Instant::now();
+        let query = after.map(|rev| [("after", rev.to_string()), ("wait_s", WAIT.as_secs().to_string())]);
+        let query = query.as_ref().map_or(&[][..], |query| &query[..]);
+        let answer: HeadDocument = self.link.get(&path_of(space, "/head"), query).await.map_err(of_reading)?;
+        if after.is_none() {
+            // It was said somewhere in the middle of the round trip.
+            let then = Timestamp::now().checked_sub(asked.elapsed() / 2).unwrap_or(Timestamp::UNIX_EPOCH);
+            *self.ahead.lock() = Some((answer.now.duration_since(then), asked));
+        }
+        Ok(answer.head)
+    }
+
+    /// Asks for news of a space for as long as somebody listens.
+    async fn listen(self: Arc<Self>, space: SpaceId) {
+        let mut known = 0;
+        while !self.is_closed.load(Ordering::Relaxed) {
+            if !self.wakes.listened().contains(&space) {
+                // Whoever comes now finds that nobody asks, and begins anew.
+                let mut listened = self.listened.lock();
+                if !self.wakes.listened().contains(&space) {
+                    listened.remove(&space);
+                    return;
+                }
+            }
+            match self.head(&space, Some(known)).await {
+                Ok(head) => {
+                    known = head.rev;
+                    self.wakes.wake(&space, head.rev);
+                }
+                Err(error) => {
+                    tracing::debug!(%space, %error, "the server was asked for news in vain");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+}
+
+/// What a failed reading means to those who know stores alone.
+fn of_reading(error: Error) -> StoreError {
+    match error {
+        Error::Store(StoreError::OutcomeUnknown(what)) => StoreError::Unavailable(what),
+        Error::Store(error) => error,
+        other => StoreError::Answered(Box::new(Problem::from(&other))),
+    }
+}
+
+/// Logs are written by commands to the server, never by its clients.
+fn not_here<'a, T: Send + 'a>() -> StoreFuture<'a, T> {
+    let error = StoreError::Unavailable("a server's logs are written by the server".into());
+    Box::pin(std::future::ready(Err(error)))
+}
+
+impl Store for ServerStore {
+    fn info(&self) -> StoreInfo {
+        let location = self.inner.link.location();
+        StoreInfo { kind: "server", location, ownership: Ownership::Shared, details: Vec::new(), warnings: Vec::new() }
+    }
+
+    fn append(&self, _append: Append) -> StoreFuture<'_, Appended> {
+        not_here()
+    }
+
+    fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head> {
+        Box::pin(self.inner.head(space, None))
+    }
+
+    fn load<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Loaded> {
+        Box::pin(async move {
+            let path = path_of(space, "/state");
+            let StateDocument { head, born, state } = self.inner.link.get(&path, &[]).await.map_err(of_reading)?;
+            let snapshot = state.map(|state| Snapshot { head, body: state.get().as_bytes().to_vec() });
+            Ok(Loaded { head, born, snapshot })
+        })
+    }
+
+    fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Page> {
+        Box::pin(async move {
+            let mut query = vec![("after", cursor.rev.to_string()), ("limit", limit.to_string())];
+            query.extend(cursor.commit.map(|commit| ("commit", commit.to_string())));
+            let page: PageDocument = self.inner.link.get(&path_of(space, "/log"), &query).await.map_err(of_reading)?;
+            let records = page.records.into_iter().map(|record| {
+                let RecordDocument { rev, commit, at, body } = record;
+                Record { rev, commit, at, body: body.get().as_bytes().to_vec() }
+            });
+            Ok(Page { records: records.collect(), head: page.head })
+        })
+    }
+
+    fn write_snapshot<'a>(&'a self, _space: &'a SpaceId, _snapshot: Snapshot) -> StoreFuture<'a, ()> {
+        not_here()
+    }
+
+    fn trim<'a>(&'a self, _space: &'a SpaceId, _trim: Trim) -> StoreFuture<'a, u64> {
+        not_here()
+    }
+
+    fn list<'a>(
+        &'a self,
+        kind: SpaceKind,
+        after: Option<&'a SpaceId>,
+        limit: usize,
+    ) -> StoreFuture<'a, Vec<ListedSpace>> {
+        Box::pin(async move {
+            let mut query = vec![("limit", limit.to_string())];
+            query.extend(after.map(|space| ("after", space.name().to_owned())));
+            let path = format!("/v1/spaces/{}", kind.as_str());
+            let listed: SpacesDocument = self.inner.link.get(&path, &query).await.map_err(of_reading)?;
+            let spaces = listed.spaces.into_iter().map(|listed| ListedSpace {
+                space: SpaceId::of(kind, &listed.name),
+                head: listed.head,
+                next_due: listed.next_due,
+                summary: listed.summary.map(|summary| summary.get().as_bytes().to_vec()).unwrap_or_default(),
+            });
+            Ok(spaces.collect())
+        })
+    }
+
+    fn due(&self, _kind: SpaceKind, _now: Timestamp, _limit: usize) -> StoreFuture<'_, Vec<SpaceId>> {
+        // The server sees to it.
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn delete<'a>(&'a self, space: &'a SpaceId, expected: Head, _tombstone: CommitId) -> StoreFuture<'a, Appended> {
+        Box::pin(async move {
+            let query = [("at", expected.rev.to_string()), ("commit", expected.commit.to_string())];
+            #[derive(Deserialize)]
+            struct Deleted {
+                deleted: bool,
+            }
+            let Deleted { deleted } = match self.inner.link.delete(&path_of(space, ""), &query).await {
+                Err(Error::Store(error)) => return Err(error),
+                other => other.map_err(of_reading)?,
+            };
+            match deleted {
+                true => Ok(Appended::Committed),
+                false => Ok(Appended::Conflict { head: self.inner.head(space, None).await? }),
+            }
+        })
+    }
+
+    fn import(&self, _import: Import) -> StoreFuture<'_, Appended> {
+        not_here()
+    }
+
+    fn rewrite(&self, _rewrite: Rewrite) -> StoreFuture<'_, Appended> {
+        not_here()
+    }
+
+    fn scrub(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async {
+            let scrubbed: Result<serde_json::Value, _> =
+                self.inner.link.post("/v1/store/scrub", None, b"{}".to_vec(), Again::Yes).await;
+            scrubbed.map(|_| ()).map_err(of_reading)
+        })
+    }
+
+    fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
+        let listener = self.inner.wakes.listen(space);
+        if self.inner.listened.lock().insert(space.clone()) {
+            tokio::spawn(self.inner.clone().listen(space.clone()));
+        }
+        listener
+    }
+
+    fn now(&self) -> Option<Timestamp> {
+        let (ahead, _) = (*self.inner.ahead.lock())?;
+        Timestamp::now().checked_add(ahead).ok()
+    }
+
+    fn check(&self) -> StoreFuture<'_, Vec<String>> {
+        Box::pin(async {
+            #[derive(Deserialize)]
+            struct Checked {
+                problems: Vec<String>,
+            }
+            let checked: Checked = self.inner.link.get("/v1/store/check", &[]).await.map_err(of_reading)?;
+            Ok(checked.problems)
+        })
+    }
+
+    fn close(&self) -> StoreFuture<'_, ()> {
+        self.inner.is_closed.store(true, Ordering::Relaxed);
+        Box::pin(std::future::ready(Ok(())))
+    }
+}

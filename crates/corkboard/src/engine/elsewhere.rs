@@ -1,0 +1,78 @@
+//! Commands that are not decided in this process, but by a server that keeps the store.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use corkboard_core::agent::Forget;
+use corkboard_core::{Actor, AgentId, Refusal, Request, Space, SpaceId};
+use futures_util::future::BoxFuture;
+
+use super::ask::{Answer, Asked};
+use super::{Engine, Slot};
+use crate::log::{AnswerDocument, CommandDocument};
+use crate::store::StoreError;
+use crate::{Error, Forgotten, Result};
+
+/// How often a command is made anew because somebody else was first.
+const ATTEMPTS: usize = 64;
+
+/// Whoever decides commands, if that is not this process.
+pub(crate) trait Elsewhere: Send + Sync + 'static {
+    /// Sends a [`CommandDocument`] as JSON. What has a name may be sent again.
+    fn ask(
+        &self,
+        space: SpaceId,
+        actor: Actor,
+        command: Vec<u8>,
+        has_name: bool,
+    ) -> BoxFuture<'_, Result<AnswerDocument>>;
+
+    /// Has something forgotten for good.
+    fn forget(&self, agent: AgentId, actor: Actor, forget: Forget) -> BoxFuture<'_, Result<Forgotten>>;
+}
+
+impl<S: Space> Engine<S> {
+    /// Whoever decides commands, if that is not this process.
+    pub(crate) fn elsewhere(&self) -> Option<&Arc<dyn Elsewhere>> {
+        self.elsewhere.as_ref()
+    }
+
+    /// Has a command decided elsewhere.
+    pub(super) async fn ask_elsewhere(
+        self: &Arc<Self>,
+        elsewhere: &Arc<dyn Elsewhere>,
+        slot: &Arc<Slot<S>>,
+        actor: Actor,
+        mut asked: Asked<S>,
+    ) -> Result<Answer<S::Reply>> {
+        for _ in 0..ATTEMPTS {
+            let (request, made_at) = match &asked {
+                Asked::Request(request) => (request.clone(), None),
+                Asked::Computed(_) => {
+                    let current = self.current(slot).await?;
+                    let now = self.now(&current);
+                    (asked.request(&current.state, now)?.into_owned(), Some(current.head.rev))
+                }
+            };
+            let Request { command, if_rev, idempotency } = request;
+            let idempotency_key = idempotency.map(|name| name.key);
+            let has_name = idempotency_key.is_some();
+            let document = CommandDocument { command, if_rev: if_rev.or(made_at), idempotency_key };
+            let senseless = |error: serde_json::Error| Error::Command { message: error.to_string() };
+            let json = serde_json::to_vec(&document).map_err(senseless)?;
+            let answer = elsewhere.ask(slot.id.clone(), actor.clone(), json, has_name).await;
+            // What is held here is older than the answer: the next read asks.
+            slot.current_at.store(0, Ordering::Relaxed);
+            match (answer, made_at) {
+                // What the command was made from was overtaken.
+                (Err(Error::Refused(Refusal::RevConflict { .. })), Some(_)) if if_rev.is_none() => {}
+                (answer, _) => {
+                    let AnswerDocument { reply, rev } = answer?;
+                    let reply = serde_json::from_str(reply.get()).map_err(senseless)?;
+                    return Ok(Answer { reply, rev });
+                }
+            }
+        }
+        Err(StoreError::Unavailable("others were first, again and again".into()).into())
+    }
+}

@@ -1,0 +1,321 @@
+//! A space as its log: what a server hands to programs that keep a copy of it, and how they send commands.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+use corkboard_core::agent::AgentState;
+use corkboard_core::board::{BoardAction, BoardState};
+use corkboard_core::knowledge::CoreState;
+use corkboard_core::tokens::TokensState;
+use corkboard_core::{
+    Actor, AgentId, BoardId, CommitId, CoreId, Head, IdempotencyKey, Refusal, Request, Role, Space, SpaceId, SpaceKind,
+    Usage,
+};
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::engine::{Asked, Engine, Slot, joined};
+use crate::store::{Cursor, ListedSpace, Page, Record};
+use crate::{Corkboard, Error, Result};
+
+/// A command as text, with its conditions.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandDocument<C> {
+    /// The command.
+    pub command: C,
+    /// The revision that the space must be at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_rev: Option<u64>,
+    /// The caller's name for this request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
+}
+
+/// The answer to a command, as text.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct AnswerDocument {
+    /// What is answered.
+    pub reply: Box<RawValue>,
+    /// The revision that the answer speaks of.
+    pub rev: u64,
+}
+
+/// A space's state at one revision, as text.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct StateDocument {
+    /// The revision it shows.
+    pub head: Head,
+    /// Where this life of the space began.
+    pub born: Head,
+    /// The state as snapshots hold it; none where nothing was ever written.
+    pub state: Option<Box<RawValue>>,
+}
+
+/// Where a log is, and what time it is there.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct HeadDocument {
+    /// Its end.
+    pub head: Head,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// A part of a log.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PageDocument {
+    /// The revisions, oldest first.
+    pub records: Vec<RecordDocument>,
+    /// Where the log ended when they were read.
+    pub head: Head,
+}
+
+/// One revision.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RecordDocument {
+    /// Its number.
+    pub rev: u64,
+    /// Its random id.
+    pub commit: CommitId,
+    /// When it was decided.
+    pub at: Timestamp,
+    /// Who asked, and what happened.
+    pub body: Box<RawValue>,
+}
+
+/// Spaces of a kind.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SpacesDocument {
+    /// In the order of their names.
+    pub spaces: Vec<SpaceDocument>,
+}
+
+/// A space in a list.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SpaceDocument {
+    /// Its name.
+    pub name: String,
+    /// The end of its log.
+    pub head: Head,
+    /// When something in it expires next.
+    pub next_due: Option<Timestamp>,
+    /// A few facts.
+    pub summary: Option<Box<RawValue>>,
+}
+
+impl From<ListedSpace> for SpaceDocument {
+    fn from(listed: ListedSpace) -> Self {
+        let ListedSpace { space, head, next_due, summary } = listed;
+        Self { name: space.name().into(), head, next_due, summary: raw(summary) }
+    }
+}
+
+impl TryFrom<Record> for RecordDocument {
+    type Error = Error;
+
+    fn try_from(record: Record) -> Result<Self> {
+        let Record { rev, commit, at, body } = record;
+        let damaged = || Error::Damaged { space: "log".into(), message: format!("revision {rev} is no JSON") };
+        Ok(Self { rev, commit, at, body: raw(body).ok_or_else(damaged)? })
+    }
+}
+
+fn raw(bytes: Vec<u8>) -> Option<Box<RawValue>> {
+    String::from_utf8(bytes).ok().and_then(|text| RawValue::from_string(text).ok())
+}
+
+/// The log of one space. Whoever has it sees all that is in the space, and what is written by it is decided as everything
+/// else is, in the name of the handle's actor.
+pub struct SpaceLog {
+    id: SpaceId,
+    actor: Actor,
+    log: Box<dyn Logged>,
+    /// What ticks and flushes goes on for as long as there are handles.
+    _corkboard: Arc<dyn Any + Send + Sync>,
+}
+
+impl Corkboard {
+    /// The log of a space, by its kind and name.
+    pub fn log(&self, kind: SpaceKind, name: &str) -> Result<SpaceLog> {
+        let limits = &self.options().limits;
+        let id = match kind {
+            SpaceKind::Agent => SpaceId::agent(&AgentId::new(name, limits)?),
+            SpaceKind::Board => SpaceId::board(&BoardId::new(name, limits)?),
+            SpaceKind::Core => SpaceId::core(&match name.strip_prefix(CoreId::PRIVATE) {
+                Some(agent) => CoreId::of_agent(&AgentId::new(agent, limits)?),
+                None => CoreId::new(name, limits)?,
+            }),
+            SpaceKind::Tokens => SpaceId::tokens(),
+        };
+        let (log, corkboard) = self.logged(&id, kind);
+        Ok(SpaceLog { id, actor: self.actor().clone(), log, _corkboard: corkboard })
+    }
+
+    /// The spaces of a kind, in the order of their names, after the given one.
+    pub async fn logs(&self, kind: SpaceKind, after: Option<&str>, limit: usize) -> Result<Vec<ListedSpace>> {
+        let after = after.map(|name| SpaceId::of(kind, name));
+        self.list(kind, after.as_ref(), limit).await
+    }
+}
+
+impl SpaceLog {
+    /// Which space.
+    pub fn id(&self) -> &SpaceId {
+        &self.id
+    }
+
+    /// Where the log is.
+    pub async fn head(&self) -> Result<Head> {
+        self.log.head().await
+    }
+
+    /// Where the log is, once it is past that revision, or after that time.
+    pub async fn head_after(&self, rev: u64, wait: Duration) -> Result<Head> {
+        let mut changes = self.log.changes();
+        let until = tokio::time::Instant::now() + wait;
+        loop {
+            changes.mark_unchanged();
+            let head = self.head().await?;
+            if head.rev > rev || tokio::time::timeout_at(until, changes.changed()).await.is_err() {
+                return Ok(head);
+            }
+        }
+    }
+
+    /// The state as it is now.
+    pub async fn state(&self) -> Result<StateDocument> {
+        self.log.state().await
+    }
+
+    /// The revisions after that one, oldest first, as many as fit a page.
+    pub async fn after(&self, cursor: Cursor, limit: usize) -> Result<Page> {
+        self.log.after(cursor, limit).await
+    }
+
+    /// Has a command decided: a [`CommandDocument`] as JSON.
+    pub async fn command(&self, json: &[u8]) -> Result<AnswerDocument> {
+        self.log.command(&self.actor, json).await
+    }
+
+    /// Deletes the space as it is at that head. Returns whether it was there, and there still.
+    pub async fn delete(&self, at: Head) -> Result<bool> {
+        let Actor { principal, role, .. } = &self.actor;
+        let what = match self.id.kind() {
+            Some(SpaceKind::Board) if !BoardAction::Delete.is_allowed_to(*role) => Some(BoardAction::Delete.words()),
+            Some(SpaceKind::Tokens) => Some("delete the tokens"),
+            _ if *role == Role::Observer => Some("change anything"),
+            _ => None,
+        };
+        if let Some(what) = what {
+            return Err(Refusal::RoleDenied { principal: principal.clone(), role: *role, what: what.into() }.into());
+        }
+        self.log.delete(at).await
+    }
+
+    /// The time in the store.
+    pub fn time(&self) -> Timestamp {
+        self.log.time()
+    }
+}
+
+/// A log, whatever its space holds.
+pub(crate) trait Logged: Send + Sync {
+    fn head(&self) -> BoxFuture<'_, Result<Head>>;
+    fn state(&self) -> BoxFuture<'_, Result<StateDocument>>;
+    fn after(&self, cursor: Cursor, limit: usize) -> BoxFuture<'_, Result<Page>>;
+    fn command<'a>(&'a self, actor: &'a Actor, json: &'a [u8]) -> BoxFuture<'a, Result<AnswerDocument>>;
+    fn delete(&self, at: Head) -> BoxFuture<'_, Result<bool>>;
+    fn changes(&self) -> tokio::sync::watch::Receiver<u64>;
+    fn time(&self) -> Timestamp;
+}
+
+/// The log of a space in its engine.
+pub(crate) struct InEngine<S: Space> {
+    engine: Arc<Engine<S>>,
+    slot: Arc<Slot<S>>,
+}
+
+impl<S: Space> InEngine<S> {
+    pub(crate) fn boxed(engine: &Arc<Engine<S>>, id: &SpaceId) -> Box<dyn Logged> {
+        Box::new(Self { engine: engine.clone(), slot: engine.slot(id) })
+    }
+}
+
+impl<S: Space> Logged for InEngine<S> {
+    fn head(&self) -> BoxFuture<'_, Result<Head>> {
+        Box::pin(async { Ok(self.engine.current(&self.slot).await?.head) })
+    }
+
+    fn state(&self) -> BoxFuture<'_, Result<StateDocument>> {
+        Box::pin(async {
+            let current = self.engine.current(&self.slot).await?;
+            let born = self.engine.store.load(&self.slot.id).await?.born;
+            let head = current.head;
+            if head == Head::EMPTY {
+                return Ok(StateDocument { head, born, state: None });
+            }
+            let encoded = tokio::task::spawn_blocking(move || current.encode()).await;
+            let damaged = |message: String| Error::Damaged { space: self.slot.id.to_string(), message };
+            let body =
+                encoded.map_err(|error| damaged(error.to_string()))?.map_err(|error| damaged(error.to_string()))?;
+            Ok(StateDocument { head, born, state: raw(body) })
+        })
+    }
+
+    fn after(&self, cursor: Cursor, limit: usize) -> BoxFuture<'_, Result<Page>> {
+        Box::pin(async move {
+            self.engine.flush_now(&self.slot).await?;
+            Ok(self.engine.store.read_after(&self.slot.id, cursor, limit).await?)
+        })
+    }
+
+    fn command<'a>(&'a self, actor: &'a Actor, json: &'a [u8]) -> BoxFuture<'a, Result<AnswerDocument>> {
+        Box::pin(async move {
+            let limits = &self.engine.options.limits;
+            let unreadable = |error: serde_json::Error| Error::Command { message: error.to_string() };
+            let asked: CommandDocument<S::Command> = serde_json::from_slice(json).map_err(unreadable)?;
+            let CommandDocument { command, if_rev, idempotency_key } = asked;
+            S::check(&command, limits)?;
+            let key = idempotency_key.as_deref();
+            let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
+            let asked = Asked::Request(Request { command, if_rev, idempotency });
+            let answer = self.engine.ask(&self.slot, actor.clone(), Usage::default(), asked).await?;
+            let reply = serde_json::value::to_raw_value(&answer.reply).map_err(unreadable)?;
+            Ok(AnswerDocument { reply, rev: answer.rev })
+        })
+    }
+
+    fn delete(&self, at: Head) -> BoxFuture<'_, Result<bool>> {
+        let (engine, slot) = (self.engine.clone(), self.slot.clone());
+        // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
+        Box::pin(joined(self.engine.spawn(async move { engine.delete_at(&slot, at).await })))
+    }
+
+    fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
+        self.engine.store.changes(&self.slot.id)
+    }
+
+    fn time(&self) -> Timestamp {
+        self.engine.time()
+    }
+}
+
+/// The log of a space of that kind.
+pub(crate) fn logged(
+    agents: &Arc<Engine<AgentState>>,
+    boards: &Arc<Engine<BoardState>>,
+    cores: &Arc<Engine<CoreState>>,
+    tokens: &Arc<Engine<TokensState>>,
+    id: &SpaceId,
+    kind: SpaceKind,
+) -> Box<dyn Logged> {
+    match kind {
+        SpaceKind::Agent => InEngine::boxed(agents, id),
+        SpaceKind::Board => InEngine::boxed(boards, id),
+        SpaceKind::Core => InEngine::boxed(cores, id),
+        SpaceKind::Tokens => InEngine::boxed(tokens, id),
+    }
+}
