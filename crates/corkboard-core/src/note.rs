@@ -9,6 +9,7 @@ use crate::NoteId;
 
 /// A note: something observed, in free text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Note {
     /// Its number, never reused in its space.
     pub id: NoteId,

@@ -19,6 +19,7 @@ use crate::{AgentId, CoreId, Entry, Key, LimitName, NotebookName, Role, ScopeId}
 
 /// A typed refusal, with the data that a caller needs to do better.
 #[derive(Debug, Clone, PartialEq, thiserror::Error, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// A name (key, scope name, agent id, tag, idempotency key) is empty or consists of white space.

@@ -132,6 +132,7 @@ pub struct Stamp<'a> {
 
 /// The end of a log: its last revision and that revision's commit id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Head {
     /// How many commands were committed.
     pub rev: u64,

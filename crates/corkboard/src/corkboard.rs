@@ -53,6 +53,7 @@ struct Inner {
 
 /// An agent that has something in its memory, or once had.
 #[derive(Debug, Clone, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AgentSummary {
     /// Who.
     pub agent: AgentId,
@@ -64,6 +65,7 @@ pub struct AgentSummary {
 
 /// A board in a store's list.
 #[derive(Debug, Clone, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardSummary {
     /// Which.
     pub board: BoardId,

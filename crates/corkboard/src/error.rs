@@ -211,6 +211,7 @@ impl From<StoreError> for Error {
 
 /// What kind of thing went wrong. Every edge (exit codes, HTTP, MCP) maps from this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// The request makes no sense.

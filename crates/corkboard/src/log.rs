@@ -37,8 +37,10 @@ pub struct CommandDocument<C> {
 
 /// The answer to a command, as text.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AnswerDocument {
     /// What is answered.
+    #[cfg_attr(feature = "openapi", schema(value_type = serde_json::Value))]
     pub reply: Box<RawValue>,
     /// The revision that the answer speaks of.
     pub rev: u64,
@@ -46,17 +48,20 @@ pub struct AnswerDocument {
 
 /// A space's state at one revision, as text.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StateDocument {
     /// The revision it shows.
     pub head: Head,
     /// Where this life of the space began.
     pub born: Head,
     /// The state as snapshots hold it; none where nothing was ever written.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub state: Option<Box<RawValue>>,
 }
 
 /// Where a log is, and what time it is there.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HeadDocument {
     /// Its end.
     pub head: Head,
@@ -66,6 +71,7 @@ pub struct HeadDocument {
 
 /// A part of a log.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PageDocument {
     /// The revisions, oldest first.
     pub records: Vec<RecordDocument>,
@@ -75,6 +81,7 @@ pub struct PageDocument {
 
 /// One revision.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RecordDocument {
     /// Its number.
     pub rev: u64,
@@ -83,11 +90,13 @@ pub struct RecordDocument {
     /// When it was decided.
     pub at: Timestamp,
     /// Who asked, and what happened.
+    #[cfg_attr(feature = "openapi", schema(value_type = serde_json::Value))]
     pub body: Box<RawValue>,
 }
 
 /// Spaces of a kind.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SpacesDocument {
     /// In the order of their names.
     pub spaces: Vec<SpaceDocument>,
@@ -95,6 +104,7 @@ pub struct SpacesDocument {
 
 /// A space in a list.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SpaceDocument {
     /// Its name.
     pub name: String,
@@ -103,6 +113,7 @@ pub struct SpaceDocument {
     /// When something in it expires next.
     pub next_due: Option<Timestamp>,
     /// A few facts.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub summary: Option<Box<RawValue>>,
 }
 

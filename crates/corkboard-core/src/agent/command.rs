@@ -13,6 +13,7 @@ use crate::{Content, EntryData, EntryMetadata, Key, Note, NoteId, NotebookName, 
 
 /// A command to an agent's memory. `if_version` is the version that the entry must be at; 0 stands for "must not exist".
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentCommand {
     /// Stores a value, overwriting what is there.
@@ -161,6 +162,7 @@ pub enum AgentCommand {
 /// One change of a [`AgentCommand::Batch`]. An entry that an earlier change of the same batch wrote is at the version that
 /// the batch will have.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EntryChange {
     /// As [`AgentCommand::Set`].
@@ -205,6 +207,7 @@ pub enum EntryChange {
 
 /// Where a scope's parent is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kept {
     /// In the same state.
@@ -215,6 +218,7 @@ pub enum Kept {
 
 /// What stands between an old text and the one appended to it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Separator {
     /// Nothing: the texts are joined as they are.
@@ -226,6 +230,7 @@ pub enum Separator {
 
 /// The answer to an [`AgentCommand`]. `version` is 0 where nothing was there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentReply {
     /// To `Set` and `Append`.

@@ -20,6 +20,7 @@ use crate::{AgentId, CoreId};
 /// `epoch` is that of the caller's claim. Without it, the caller is taken for the holder if the names are the same; with it,
 /// a claim that was lost and given to another process of the same name is noticed too.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BoardCommand {
     /// Makes the board.
@@ -310,6 +311,7 @@ pub enum BoardCommand {
 
 /// What becomes of unfinished tasks when a board is completed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Unfinished {
     /// The board is not completed while there are any.
@@ -321,6 +323,7 @@ pub enum Unfinished {
 
 /// For how long an archived board is kept at least, from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RetainFor {
     /// Nothing was said: what was said before holds, otherwise this.
@@ -337,6 +340,7 @@ pub enum RetainFor {
 
 /// A board to be made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct NewBoard {
     /// What it is called.
@@ -361,6 +365,7 @@ pub struct NewBoard {
 
 /// What is to change about a board. What is none stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct BoardEdit {
     /// What it is called.
@@ -382,6 +387,7 @@ pub struct BoardEdit {
 
 /// A task that was claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Claimed {
     /// Which.
     pub task: TaskId,
@@ -395,6 +401,7 @@ pub struct Claimed {
 
 /// The answer to a [`BoardCommand`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BoardReply {
     /// To `AddTasks` and `CreateWithTasks`, in the order of the batch.

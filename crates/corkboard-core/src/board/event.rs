@@ -18,6 +18,7 @@ use crate::{ActorKind, AgentId, CoreId};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BoardEvent {
     /// The board was made.

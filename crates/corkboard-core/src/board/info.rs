@@ -13,6 +13,7 @@ use crate::space::Stamp;
 
 /// Where a board is in its life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BoardStatus {
     /// It is worked on.
@@ -30,6 +31,7 @@ pub enum BoardStatus {
 
 /// How a board ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Every task was completed, or lay on a branch not taken.
@@ -42,6 +44,7 @@ pub enum Outcome {
 
 /// The board and revision that a board was made from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ForkedFrom {
     /// Which board.
     pub board: String,
@@ -51,6 +54,7 @@ pub struct ForkedFrom {
 
 /// That a board is paused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Pause {
     /// Since when.
     pub since: Timestamp,
@@ -63,6 +67,7 @@ pub struct Pause {
 
 /// What a board says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardInfo {
     /// What it is called.
     pub name: String,

@@ -13,6 +13,7 @@ use crate::Refusal;
 
 /// That it was looked through what a board taught, after its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Extraction {
     /// When.
     pub at: Timestamp,
@@ -24,6 +25,7 @@ pub struct Extraction {
 
 /// That nobody wants to know what a board taught.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Waiver {
     /// Who said so.
     pub by: Arc<str>,
@@ -36,6 +38,7 @@ pub struct Waiver {
 
 /// What became of what a board taught.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Learnings {
     /// Nobody looked for it since the board ended.
@@ -49,6 +52,7 @@ pub enum Learnings {
 
 /// What decides whether a board may be purged, and whether it is idle. A board's summary carries it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Lifetime {
     /// Where it is in its life.
     pub status: BoardStatus,
@@ -68,6 +72,7 @@ pub struct Lifetime {
 
 /// Something that keeps a board from being purged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum KeptBy {
     /// It has not ended.

@@ -16,6 +16,7 @@ use crate::{AgentId, Role};
 
 /// What came of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TaskResult {
     /// What was done.
     pub summary: String,
@@ -26,6 +27,7 @@ pub struct TaskResult {
 
 /// A task of a board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Task {
     /// Its name on the board.
     pub id: TaskId,

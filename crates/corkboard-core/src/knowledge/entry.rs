@@ -22,6 +22,7 @@ numbered!(
 
 /// That an entry was forgotten. It can be restored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ForgottenMark {
     /// When.
     pub at: Timestamp,
@@ -34,6 +35,7 @@ pub struct ForgottenMark {
 
 /// An entry of a memory core.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreEntry {
     /// Its number, for ever.
     pub id: CoreEntryId,
@@ -126,6 +128,7 @@ pub(super) fn normalised(text: &Arc<str>) -> Arc<str> {
 
 /// An entry to be added. All but the content is optional.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct NewCoreEntry {
     /// What it says.
@@ -179,6 +182,7 @@ impl From<String> for NewCoreEntry {
 
 /// What a log keeps of an entry that was added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Learned {
     /// What it says. Nothing where an entry says it already.
     #[serde(default, skip_serializing_if = "str::is_empty")]
@@ -213,6 +217,7 @@ fn is_half(importance: &f32) -> bool {
 
 /// When an entry is to expire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Expiry {
     /// At that time.
@@ -223,6 +228,7 @@ pub enum Expiry {
 
 /// What is to change about an entry. What is not given stays.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CoreEdit {
     /// What it says.

@@ -10,6 +10,7 @@ use super::{CoreEdit, CoreEntryId, CoreImage, Learned, Provenance};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CoreEvent {
     /// An entry was added.

@@ -12,6 +12,7 @@ use crate::{ActorKind, BoardId};
 
 /// How far a text may be trusted. Whoever reads it is told; nobody can give more than they have themselves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
     /// It came from outside: a web page, a tool's output, a stranger's words.
@@ -59,6 +60,7 @@ impl fmt::Display for Trust {
 
 /// Where an entry came from. An entry that was learned more than once has several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Provenance {
     /// Who said it.
     pub author: Arc<str>,
@@ -99,6 +101,7 @@ impl Provenance {
 
 /// Whose or which entries are to be taken out of a core.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Withdrawal {
     /// What somebody said, brought in or edited.

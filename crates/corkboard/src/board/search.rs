@@ -54,6 +54,7 @@ impl<'a> IntoFuture for BoardSearch<'a> {
 
 /// Something on a board that a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardHit {
     /// Which.
     pub id: BoardItem,

@@ -8,6 +8,7 @@ use crate::{Corkboard, Result};
 
 /// A memory core in a store's list.
 #[derive(Debug, Clone, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreSummary {
     /// Which. An agent's own is listed too, under a name that no shared one can have.
     pub core: CoreId,

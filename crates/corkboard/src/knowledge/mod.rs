@@ -44,6 +44,7 @@ pub struct Core {
 
 /// How much a memory core holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreStats {
     /// Entries that are remembered.
     pub entries: u64,
@@ -61,6 +62,7 @@ pub struct CoreStats {
 
 /// What [`Core::withdraw`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Withdrawn {
     /// How many entries went.
     pub removed: u64,

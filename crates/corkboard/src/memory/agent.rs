@@ -205,6 +205,7 @@ impl Default for ClearOptions {
 
 /// What [`AgentMemory::forget`] did.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Forgotten {
     /// How many entries or notes were removed from the memory, over all scopes.
     pub removed: u64,

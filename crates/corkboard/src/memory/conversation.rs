@@ -37,6 +37,7 @@ struct Talk {
 
 /// A conversation in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ConversationInfo {
     /// Its id.
     pub id: ConversationId,

@@ -10,6 +10,7 @@ use crate::{Error, Result};
 
 /// What a write did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Written {
     /// The entry's version now: the revision of this write.
     pub version: u64,

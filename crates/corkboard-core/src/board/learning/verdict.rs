@@ -14,6 +14,7 @@ use crate::{Actor, CoreId};
 
 /// What became of a learning.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum LearningState {
     /// Nobody has decided anything.
@@ -62,6 +63,7 @@ pub enum LearningState {
 
 /// A promotion that was begun on the board: all that is needed to finish it, whoever does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Promotion {
     /// The core that it goes to.
     pub core: CoreId,
@@ -77,6 +79,7 @@ pub struct Promotion {
 
 /// A roll-back that was begun on the board: all that is needed to finish it, whoever does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RollBack {
     /// The core that it is taken out of.
     pub core: CoreId,
@@ -95,6 +98,7 @@ pub struct RollBack {
 
 /// What became of one learning of a board.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LearningVerdict {
     /// Which.
     pub learning: LearningId,

@@ -27,6 +27,7 @@ pub struct RollBackAuthor {
 
 /// What [`Corkboard::roll_back_author`] did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AuthorRollBack {
     /// The cores that held something of theirs, private ones included.
     pub cores: Vec<CoreRolledBack>,
@@ -36,6 +37,7 @@ pub struct AuthorRollBack {
 
 /// What an author's roll-back did to one core.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreRolledBack {
     /// Which core.
     pub core: CoreId,
@@ -49,6 +51,7 @@ pub struct CoreRolledBack {
 
 /// What an author's roll-back did to one board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardRolledBack {
     /// Which board.
     pub board: BoardId,

@@ -28,6 +28,7 @@ const ATTEMPTS: usize = 16;
 
 /// A learning that is in a memory core.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PromotedLearning {
     /// Which.
     pub learning: LearningId,
