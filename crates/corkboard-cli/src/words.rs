@@ -107,9 +107,10 @@ pub(crate) fn words(event: &BoardEvent) -> String {
             format!("{learning} is on its way into the core {}", one_line(core.as_str()))
         }
         BoardEvent::LearningPromoted { learning, entry } => format!("{learning} is in its core: {entry}"),
-        BoardEvent::PromotionAbandoned { learning, reason } => {
+        BoardEvent::PromotionRefused { learning, reason } => {
             format!("the core did not take {learning}{}", because(Some(reason)))
         }
+        BoardEvent::PromotionAbandoned { learning, .. } => format!("the promotion of {learning} was given up"),
         BoardEvent::LearningRefused { learning, reason } => {
             format!("refused {learning}{}", because(reason.as_deref()))
         }

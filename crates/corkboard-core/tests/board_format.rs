@@ -4,7 +4,7 @@
 //! that it folds to. `board-copy-v<n>` is the same for a board that was made from another, `board-small-v<n>` for one that
 //! says as little as can be said, `board-people-v<n>` for one that people steer, `board-retired-v<n>` for one that was put
 //! away and purged, `board-drawn-v<n>` for one that began with what its memory cores know, `board-learned-v<n>` for one that
-//! taught something. What is missing is written by
+//! taught something, `board-given-up-v<n>` for one of which a core did not take everything. What is missing is written by
 //!
 //! ```text
 //! CORK_WRITE_FIXTURES=1 cargo test -p corkboard-core --test board_format
@@ -43,8 +43,16 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 const FIRST: u32 = 2;
-const KINDS: [&str; 7] =
-    ["board", "board-copy", "board-small", "board-people", "board-retired", "board-drawn", "board-learned"];
+const KINDS: [&str; 8] = [
+    "board",
+    "board-copy",
+    "board-small",
+    "board-people",
+    "board-retired",
+    "board-drawn",
+    "board-learned",
+    "board-given-up",
+];
 
 #[test]
 fn the_log_of_every_version_folds_to_its_snapshot() {
@@ -77,7 +85,7 @@ fn the_fixtures_hold_every_event_and_every_answer() {
         events.extend(commit.events.iter().map(event_name));
         replies.extend(commit.answered.iter().map(|(_, reply)| reply_name(reply)));
     }
-    assert_eq!(events.len(), 49, "{events:?}");
+    assert_eq!(events.len(), 50, "{events:?}");
     assert_eq!(replies.len(), 16, "{replies:?}");
 }
 
@@ -163,7 +171,7 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
     check(&of_image("nudges"), "expires_at expired delivered acknowledged");
     check(&of_image("discoveries"), "promote_to_core trust");
     check(&of_image("artifacts"), "associated_task checksum size content trust");
-    check(&of_image("learnings"), "core entry reason begun_rev");
+    check(&of_image("learnings"), "core entry reason begun_rev refused");
     check(&of_image("choices"), "chosen chosen_by chosen_at rationale");
     let states = KINDS.map(|kind| {
         serde_json::from_slice::<Value>(&Fixture::read(kind, FORMAT_VERSION).snapshot).unwrap()["state"].clone()
@@ -256,6 +264,7 @@ impl Fixture {
                 write_if_missing("board-retired", &retired());
                 write_if_missing("board-drawn", &drawn());
                 write_if_missing("board-learned", &learned());
+                write_if_missing("board-given-up", &given_up());
             }
         });
         LazyLock::force(&WRITTEN);
@@ -634,6 +643,8 @@ fn learned() -> Desk {
     let (begun_rev, reason) = (desk.rev(), "the core is full".into());
     let abandon = BoardCommand::AbandonPromotion { learning: learning("F-6"), begun_rev, reason };
     desk.ask(&Actor::system(), abandon).unwrap();
+    let give_up = BoardCommand::FinishAbandonment { learning: learning("F-6"), begun_rev };
+    desk.ask(&Actor::system(), give_up).unwrap();
     let changes = LearningChanges {
         content: Some("Routes need tests".into()),
         kind: Some(MemoryKind::Insight),
@@ -646,6 +657,25 @@ fn learned() -> Desk {
     finish(&mut desk, "rework:T-1");
     desk.tell(roll_back("rework:T-1", Some("too \"short\"")));
     desk.ask(&rita, promote("F-1")).unwrap();
+    desk
+}
+
+/// A board of which a core did not take two learnings: one is given up, one is about to be.
+fn given_up() -> Desk {
+    let mut desk = Desk::with(NewBoard { name: "given up".into(), ..NewBoard::default() });
+    for name in ["F-1", "F-2"] {
+        let discovery = NewDiscovery { content: format!("insight {name}"), ..NewDiscovery::default() };
+        desk.tell(BoardCommand::RecordDiscovery(discovery));
+        let (learning, core) = (name.parse::<LearningId>().unwrap(), Some("rules".into()));
+        desk.tell(BoardCommand::PromoteLearning { learning: learning.clone(), core, changes: Box::default() });
+        let (begun_rev, reason) = (desk.rev(), "the core is full".into());
+        let abandon = BoardCommand::AbandonPromotion { learning: learning.clone(), begun_rev, reason };
+        desk.ask(&Actor::system(), abandon).unwrap();
+        if name == "F-1" {
+            let give_up = BoardCommand::FinishAbandonment { learning, begun_rev };
+            desk.ask(&Actor::system(), give_up).unwrap();
+        }
+    }
     desk
 }
 
@@ -704,6 +734,7 @@ fn event_name(event: &BoardEvent) -> &'static str {
         BoardEvent::LearningsExtracted { .. } => "learnings extracted",
         BoardEvent::PromotionBegun { .. } => "promotion begun",
         BoardEvent::LearningPromoted { .. } => "learning promoted",
+        BoardEvent::PromotionRefused { .. } => "promotion refused",
         BoardEvent::PromotionAbandoned { .. } => "promotion abandoned",
         BoardEvent::LearningRefused { .. } => "learning refused",
         BoardEvent::RollBackBegun { .. } => "roll-back begun",

@@ -288,7 +288,22 @@ fn what_the_core_does_not_take_is_as_if_it_was_never_promoted() {
         |begun_rev| BoardCommand::AbandonPromotion { learning: f1(), begun_rev, reason: "the core is full".into() };
     desk.tell(abandon(begun_rev - 1));
     assert_eq!(state(&desk, "F-1").as_str(), "begun", "that was another one");
+    let give_up = |begun_rev| BoardCommand::FinishAbandonment { learning: f1(), begun_rev };
+    desk.tell(give_up(begun_rev));
+    assert_eq!(begun(&desk, "F-1").refused, None, "the core did not say so");
     desk.tell(abandon(begun_rev));
+    // Another may have got it in: it is open until somebody has seen to that.
+    assert_eq!(begun(&desk, "F-1").refused.as_deref(), Some("the core is full"));
+    assert!(desk.state().has_open_promotion());
+    let rev = desk.rev();
+    desk.tell(abandon(begun_rev));
+    desk.tell(give_up(begun_rev - 1));
+    assert_eq!(desk.rev(), rev);
+    assert_eq!(desk.refused(finish(f1(), begun_rev)), Refusal::PromotionOver { learning: f1(), state: "given up" });
+    for command in [promote(f1()), refuse(f1()), roll_back(&["F-1"])] {
+        assert_eq!(desk.refused(command), Refusal::PromotionOpen { learning: f1() });
+    }
+    desk.tell(give_up(begun_rev));
     assert_eq!((state(&desk, "F-1"), desk.state().learning_verdicts().len()), (LearningState::Open, 0));
     assert_eq!(desk.refused(finish(f1(), begun_rev)), Refusal::PromotionOver { learning: f1(), state: "open" });
     // Begun anew: whoever finishes the old one does not finish the new one.
@@ -420,6 +435,7 @@ fn events_that_do_not_fit_are_misfits() {
     let stamp = corkboard_core::Stamp { rev: 9, at: desk.now, principal: "ann", role: Role::Admin };
     let misfits = [
         BoardEvent::LearningPromoted { learning: f1(), entry: ENTRY },
+        BoardEvent::PromotionRefused { learning: named_learning("F-2"), reason: "full".into() },
         BoardEvent::PromotionAbandoned { learning: named_learning("F-2"), reason: "full".into() },
         BoardEvent::RollBackBegun { learnings: vec![f1()], reason: None, kind: ActorKind::Human },
         BoardEvent::LearningsRolledBack { learnings: vec![named_learning("F-2")] },

@@ -163,6 +163,7 @@ fn commands(desk: &Desk) -> Vec<(BoardAction, BoardCommand)> {
         (Does::Promote, BoardCommand::RollBackLearnings { which: WhichLearnings::All, reason: None }),
         (Does::Promote, BoardCommand::FinishPromotion { learning: learning(), begun_rev: 1, entry: CoreEntryId(1) }),
         (Does::Promote, BoardCommand::AbandonPromotion { learning: learning(), begun_rev: 1, reason: "x".into() }),
+        (Does::Promote, BoardCommand::FinishAbandonment { learning: learning(), begun_rev: 1 }),
         (Does::Promote, BoardCommand::FinishRollBack { begun_rev: 1 }),
         (Does::Tick, BoardCommand::Tick),
         // What lies inside is looked at as if it came alone.

@@ -206,7 +206,7 @@ impl Reference {
                 left.retain(|(author, board, _, edited)| match of {
                     Withdrawal::Author { name } => author != name && !edited.contains(name),
                     Withdrawal::Board { board: gone } => board.as_deref() != Some(gone.as_str()),
-                    Withdrawal::Item { .. } => true,
+                    Withdrawal::Item { .. } | Withdrawal::Promotion { .. } => true,
                 });
                 // What another said, and somebody only edited, is forgotten.
                 if let Withdrawal::Author { name } = of

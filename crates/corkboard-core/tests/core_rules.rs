@@ -337,3 +337,45 @@ fn every_refusal_says_what_is_wrong() {
         ]
     );
 }
+
+#[test]
+fn what_one_promotion_brought_in_comes_in_once() {
+    let ann = human("ann");
+    let promoted = |content: &str, board_rev: u64| NewCoreEntry {
+        board: Some(BoardId::new("login", &Limits::default()).unwrap()),
+        item: Some("F-1".into()),
+        board_rev: Some(board_rev),
+        ..NewCoreEntry::new(content)
+    };
+    let mut shelf = Shelf::new();
+    let one = shelf.add(&ann, promoted("one", 7));
+    // In whatever words, whatever became of it, and whoever would not be let in.
+    shelf.tell(edit(1, text("in other words"), None));
+    shelf.tell(forget(1));
+    let rev = shelf.rev();
+    shelf.limits.core_text_bytes = 1;
+    assert_eq!(shelf.add(&ann, promoted("one", 7)).id, one.id);
+    assert_eq!((shelf.rev(), shelf.state().entries().len()), (rev, 1));
+    shelf.limits = Limits::default();
+    // Another promotion of the same thing is another, and each can be taken back alone.
+    let two = shelf.add(&ann, promoted("one", 9));
+    assert_ne!(two.id, one.id);
+    shelf.add(&ann, promoted("in other words", 11));
+    let board = BoardId::new("login", &Limits::default()).unwrap();
+    let of = |board_rev| Withdrawal::Promotion { board: board.clone(), item: "F-1".into(), board_rev };
+    assert_eq!(
+        shelf.tell(CoreCommand::Withdraw { of: of(7) }),
+        CoreReply::Withdrawn { removed: 0, kept: 1, forgotten: 0 }
+    );
+    assert_eq!(
+        shelf.tell(CoreCommand::Withdraw { of: of(9) }),
+        CoreReply::Withdrawn { removed: 1, kept: 0, forgotten: 0 }
+    );
+    assert_eq!(
+        shelf.tell(CoreCommand::Withdraw { of: of(9) }),
+        CoreReply::Withdrawn { removed: 0, kept: 0, forgotten: 0 }
+    );
+    // What was taken out may come in by the same promotion: then it was not finished.
+    shelf.add(&ann, promoted("one", 9));
+    assert_eq!(shelf.state().entries().len(), 2);
+}

@@ -157,6 +157,7 @@ impl BoardCommand {
             Self::PromoteLearning { .. }
             | Self::FinishPromotion { .. }
             | Self::AbandonPromotion { .. }
+            | Self::FinishAbandonment { .. }
             | Self::RefuseLearning { .. }
             | Self::RollBackLearnings { .. }
             | Self::FinishRollBack { .. } => BoardAction::Promote,

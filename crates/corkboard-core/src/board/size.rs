@@ -80,6 +80,7 @@ impl BoardCommand {
             | Self::Resume
             | Self::ExtractLearnings
             | Self::FinishPromotion { .. }
+            | Self::FinishAbandonment { .. }
             | Self::FinishRollBack { .. }
             | Self::Tick => 0,
         };

@@ -76,6 +76,9 @@ impl Draft<'_> {
     }
 
     fn add(&mut self, new: &NewCoreEntry) -> Result<Added, Refusal> {
+        if let Some(id) = self.state.promoted(new) {
+            return Ok(Added { id, how: AddedHow::Merged });
+        }
         let learned = self.learned(new)?;
         let Some(id) = self.state.saying(&learned.content) else {
             let id = CoreEntryId(self.state.last.0.saturating_add(1));
@@ -110,8 +113,8 @@ impl Draft<'_> {
     /// What is to be kept of a new entry.
     fn learned(&self, new: &NewCoreEntry) -> Result<Learned, Refusal> {
         let Context { now, actor, limits, .. } = self.context;
-        let NewCoreEntry { content, kind, importance, tags, author, contributors, trust, board, item, expires_at } =
-            new;
+        let NewCoreEntry { content, kind, importance, tags, author, contributors, trust, .. } = new;
+        let NewCoreEntry { board, item, board_rev, expires_at, .. } = new;
         let principal: Arc<str> = Arc::from(&*actor.principal);
         author.as_deref().map_or(Ok(()), |author| check_principal("author", author, limits))?;
         let author = author.as_deref().map_or_else(|| principal.clone(), Arc::from);
@@ -122,6 +125,7 @@ impl Draft<'_> {
             at: *now,
             board: board.clone(),
             item: item.as_deref().map(Arc::from),
+            board_rev: *board_rev,
             edited_by: distinct(contributors.iter().map(|name| Arc::from(name.as_str()))),
         };
         let learned = Learned {
@@ -330,6 +334,14 @@ fn check_size(before: &CoreState, after: &CoreState, limits: &Limits) -> Result<
 }
 
 impl CoreState {
+    /// The entry that came in by the same promotion, whatever it says by now, forgotten or not.
+    fn promoted(&self, new: &NewCoreEntry) -> Option<CoreEntryId> {
+        let (board, item, board_rev) = (new.board.clone()?, new.item.clone()?, new.board_rev?);
+        let of = Withdrawal::Promotion { board, item, board_rev };
+        let has_origin = |entry: &&Arc<CoreEntry>| entry.provenance.iter().any(|origin| of.concerns(origin));
+        self.entries.values().find(has_origin).map(|entry| entry.id)
+    }
+
     /// The entry that says this, forgotten or not.
     pub fn saying(&self, text: &str) -> Option<CoreEntryId> {
         self.by_text.get(&entry::normalised(&Arc::from(text))).copied()

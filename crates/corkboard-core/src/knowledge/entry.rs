@@ -153,6 +153,10 @@ pub struct NewCoreEntry {
     /// What it was made of: `D-3`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
+    /// The revision of the board in which it was promoted: what came in by that promotion does not come in again, whatever
+    /// became of it there. Only whoever finishes a promotion says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub board_rev: Option<u64>,
     /// When it stops being returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,

@@ -1,9 +1,10 @@
 //! Boards are made and deleted.
 
 use corkboard_core::board::{BoardAction, BoardCommand, BoardReply, CoreRef, NewBoard, TaskId};
-use corkboard_core::{Actor, BoardId, SpaceId};
+use corkboard_core::{Actor, BoardId, Head, SpaceId};
 
 use super::claim::Future;
+use super::learnings::ATTEMPTS;
 use super::{Board, TaskPattern};
 use crate::engine::joined;
 use crate::{Corkboard, Error, Refusal, Result};
@@ -42,18 +43,24 @@ impl Corkboard {
         CreateBoard { corkboard: self.clone(), board, id: None, actor, idempotency_key: None, pattern: None }
     }
 
-    /// Deletes a board with its log, whatever state it is in: for people and admins. Returns whether there was one. What it
-    /// promoted stays in its cores ([`Corkboard::roll_back_board`] takes it out).
+    /// Deletes a board with its log, whatever state it is in: for people and admins. Returns whether there was one. What is
+    /// on its way into a memory core or out of it is finished first, where that can be done; what was promoted stays there
+    /// ([`Corkboard::roll_back_board`] takes it out).
     pub async fn delete_board(&self, board_id: &str) -> Result<bool> {
         let (Actor { principal, role, .. }, action) = (&self.options().actor, BoardAction::Delete);
         if !action.is_allowed_to(*role) {
             let (principal, role) = (principal.clone(), *role);
             return Err(Refusal::RoleDenied { principal, role, what: action.words() }.into());
         }
-        let Board { engine, slot, .. } = self.board(board_id)?;
-        // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
-        let deleting = engine.clone();
-        joined(engine.spawn(async move { deleting.delete(&slot).await })).await
+        let board = self.board(board_id)?;
+        for _ in 0..ATTEMPTS {
+            let Some(head) = board.settled_head().await else { break };
+            if board.delete_if_at(Some(head)).await? {
+                return Ok(true);
+            }
+        }
+        // It cannot be read, or something that was begun cannot be finished: that does not keep anybody from deleting it.
+        board.delete_if_at(None).await
     }
 
     /// Deletes a board as [`Corkboard::delete_board`] does, and sees to it that nothing of it is left in the store's files,
@@ -156,6 +163,21 @@ impl Board {
         let id = BoardId::new(id, &self.options().limits)?;
         let slot = self.engine.slot(&SpaceId::board(&id));
         Ok(Self { id, slot, ..self.unconditional() })
+    }
+}
+
+impl Board {
+    /// Deletes the board if it is at that head, or wherever it is. Returns whether it did.
+    async fn delete_if_at(&self, head: Option<Head>) -> Result<bool> {
+        let (engine, slot) = (self.engine.clone(), self.slot.clone());
+        // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
+        let deleting = self.engine.spawn(async move {
+            match head {
+                Some(head) => engine.delete_at(&slot, head).await,
+                None => engine.delete(&slot).await,
+            }
+        });
+        joined(deleting).await
     }
 }
 

@@ -20,8 +20,9 @@ use crate::knowledge::Known;
 
 fn known(core: &str, number: u64, author: &str, trust: Trust, content: &str) -> Known {
     let at = Timestamp::UNIX_EPOCH;
-    let (promoted_by, board, item, edited_by) = (None, None, None, Vec::new());
-    let provenance = vec![Provenance { author: author.into(), trust, at, promoted_by, board, item, edited_by }];
+    let (promoted_by, board, item, board_rev, edited_by) = (None, None, None, None, Vec::new());
+    let provenance =
+        vec![Provenance { author: author.into(), trust, at, promoted_by, board, item, board_rev, edited_by }];
     let entry = CoreEntry {
         id: CoreEntryId(number),
         version: 1,

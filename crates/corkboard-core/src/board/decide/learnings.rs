@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::super::{
     BoardCommand, BoardEvent, BoardReply, BoardStatus, LearningCandidate, LearningChanges, LearningId, LearningState,
-    WhichLearnings,
+    Promotion, WhichLearnings,
 };
 use super::{Draft, Reply, not_on_board};
 use crate::id::check_tag;
@@ -23,6 +23,7 @@ impl BoardCommand {
                 | Self::PromoteLearning { .. }
                 | Self::FinishPromotion { .. }
                 | Self::AbandonPromotion { .. }
+                | Self::FinishAbandonment { .. }
                 | Self::RefuseLearning { .. }
                 | Self::RollBackLearnings { .. }
                 | Self::FinishRollBack { .. }
@@ -34,6 +35,7 @@ impl BoardCommand {
         match self {
             Self::FinishPromotion { .. }
             | Self::AbandonPromotion { .. }
+            | Self::FinishAbandonment { .. }
             | Self::RollBackLearnings { .. }
             | Self::FinishRollBack { .. } => true,
             Self::AsOrchestrator { command, .. } => command.is_always_welcome(),
@@ -76,7 +78,7 @@ impl Draft<'_> {
         let is_there = |there: &CoreId| changes.is_empty() && core.as_ref().is_none_or(|core| core == there);
         match self.state.learning_state(learning) {
             LearningState::Open | LearningState::RolledBack { .. } => {}
-            LearningState::Begun(promotion) if is_there(&promotion.core) => {
+            LearningState::Begun(promotion) if promotion.refused.is_none() && is_there(&promotion.core) => {
                 return Ok(BoardReply::Promotion { core: promotion.core, entry: None });
             }
             LearningState::Promoted { core, entry, .. } if is_there(&core) => {
@@ -162,6 +164,10 @@ impl Draft<'_> {
 
     pub(super) fn finish_promotion(&mut self, learning: &LearningId, begun_rev: u64, entry: CoreEntryId) -> Reply {
         match self.state.learning_state(learning) {
+            // Given up by another, who takes out what is there.
+            LearningState::Begun(promotion) if promotion.begun_rev == begun_rev && promotion.refused.is_some() => {
+                Err(Refusal::PromotionOver { learning: learning.clone(), state: "given up" })
+            }
             LearningState::Begun(promotion) if promotion.begun_rev == begun_rev => {
                 self.push(BoardEvent::LearningPromoted { learning: learning.clone(), entry });
                 Ok(BoardReply::Done)
@@ -180,8 +186,19 @@ impl Draft<'_> {
         self.check_length(reason)?;
         if let LearningState::Begun(promotion) = self.state.learning_state(learning)
             && promotion.begun_rev == begun_rev
+            && promotion.refused.is_none()
         {
-            self.push(BoardEvent::PromotionAbandoned { learning: learning.clone(), reason: reason.into() });
+            self.push(BoardEvent::PromotionRefused { learning: learning.clone(), reason: reason.into() });
+        }
+        Ok(BoardReply::Done)
+    }
+
+    pub(super) fn finish_abandonment(&mut self, learning: &LearningId, begun_rev: u64) -> Reply {
+        if let LearningState::Begun(Promotion { begun_rev: begun, refused: Some(reason), .. }) =
+            self.state.learning_state(learning)
+            && begun == begun_rev
+        {
+            self.push(BoardEvent::PromotionAbandoned { learning: learning.clone(), reason });
         }
         Ok(BoardReply::Done)
     }

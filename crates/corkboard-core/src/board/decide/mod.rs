@@ -189,6 +189,7 @@ impl Draft<'_> {
             BoardCommand::AbandonPromotion { learning, begun_rev, reason } => {
                 self.abandon_promotion(learning, *begun_rev, reason)
             }
+            BoardCommand::FinishAbandonment { learning, begun_rev } => self.finish_abandonment(learning, *begun_rev),
             BoardCommand::RefuseLearning { learning, reason } => self.refuse_learning(learning, reason.as_deref()),
             BoardCommand::RollBackLearnings { which, reason } => self.roll_back_learnings(which, reason.as_deref()),
             BoardCommand::FinishRollBack { begun_rev } => self.finish_roll_back(*begun_rev),
