@@ -45,11 +45,7 @@ impl Corkboard {
     /// Deletes a board with its log, whatever state it is in: for people and admins. Returns whether there was one. What it
     /// promoted stays in its cores ([`Corkboard::roll_back_board`] takes it out).
     pub async fn delete_board(&self, board_id: &str) -> Result<bool> {
-        let (Actor { principal, role, .. }, action) = (&self.options().actor, BoardAction::Delete);
-        if !action.is_allowed_to(*role) {
-            let (principal, role) = (principal.clone(), *role);
-            return Err(Refusal::RoleDenied { principal, role, what: action.words() }.into());
-        }
+        BoardAction::Delete.check(&self.options().actor)?;
         let Board { engine, slot, .. } = self.board(board_id)?;
         // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
         let deleting = engine.clone();
