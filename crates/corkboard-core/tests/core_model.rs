@@ -74,6 +74,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => proptest::collection::vec(new, 1..4).prop_map(Action::Add),
         5 => (1..8u64, proptest::option::of(0..TEXTS.len()), proptest::option::of(importance), edit_expiry, edit_trust)
             .prop_map(|(id, text, importance, expiry, trust)| Action::Edit(id, text, importance, expiry, trust)),
+        // To vouch for an entry, and to take that back.
+        6 => (1..6u64, prop_oneof![Just(Trust::Own), Just(Trust::Agent), Just(Trust::Outside)])
+            .prop_map(|(id, trust)| Action::Edit(id, None, None, None, Some(trust))),
         3 => (1..8u64).prop_map(Action::Forget),
         2 => (1..8u64).prop_map(Action::Restore),
         1 => (0..3usize).prop_map(Action::WithdrawAuthor),
