@@ -77,12 +77,15 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
             LimitName::BoardTextBytes => "keep long texts in a file, and record it: `cork board artifact PATH`".into(),
             _ => return None,
         },
-        Refusal::NotInCore { .. } => "`cork core show CORE` shows the entries there are".into(),
+        Refusal::NotInCore { .. } => {
+            "`cork core show CORE` shows the entries there are, `cork core list` the cores".into()
+        }
         Refusal::EntryForgotten { entry } => format!("`cork core restore CORE {entry}` brings it back"),
         Refusal::CoreConflict { current, .. } => {
             let (entry, version) = (current.id, current.version);
             format!("`cork core show CORE {entry}` shows what is there; then try again with --if-version {version}")
         }
+        Refusal::TrustDenied { .. } => "only a person can: --role human, or admin".into(),
         Refusal::SameText { entry, other } => format!("forget {entry}, or edit {other} instead"),
         refusal => return learning_hint(refusal).or_else(|| board_hint(refusal)),
     })
@@ -158,7 +161,9 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
             None => return None,
         },
         Refusal::Paused { .. } => "`cork board resume` lets it go on".into(),
-        Refusal::RoleDenied { .. } => "docs/boards.md has the table of who may do what; --role chooses a role".into(),
+        Refusal::RoleDenied { .. } => {
+            "docs/boards.md and docs/cores.md have the tables of who may do what; --role chooses a role".into()
+        }
         Refusal::NotAuthor { .. } => "record a decision of your own".into(),
         Refusal::Superseded { by, .. } => format!("supersede {by} instead"),
         Refusal::CauseNotRetried { .. } => "add a new task in its place".into(),

@@ -1,7 +1,8 @@
 //! The stored format of memory cores: what every version wrote stays as a fixture that must load.
 //!
 //! `fixtures/core-v<n>.events.jsonl` is a log in format `n`, one commit a line; `core-v<n>.snapshot.json` is the state that
-//! it folds to; `core-promoted` is a core into which boards promoted. What is missing is written by
+//! it folds to. `core-vouched-v<n>` is the same for a core in which people vouch for entries, `core-promoted-v<n>` for one
+//! into which boards promoted. What is missing is written by
 //!
 //! ```text
 //! CORK_WRITE_FIXTURES=1 cargo test -p corkboard-core --test core_format
@@ -36,11 +37,13 @@ use corkboard_core::{
 use serde_json::Value;
 
 const FIRST: u32 = 2;
-const KINDS: [&str; 2] = ["core", "core-promoted"];
+const KINDS: [&str; 3] = ["core", "core-promoted", "core-vouched"];
 
 #[test]
 fn the_log_of_every_version_folds_to_its_snapshot() {
-    for (kind, version) in KINDS.iter().flat_map(|kind| (FIRST..=FORMAT_VERSION).map(move |version| (kind, version))) {
+    for (kind, version) in
+        KINDS.into_iter().flat_map(|kind| (FIRST..=FORMAT_VERSION).map(move |version| (kind, version)))
+    {
         let fixture = Fixture::read(kind, version);
         let snapshot = Revisioned::<CoreState>::decode(&fixture.snapshot).unwrap();
         let folded = replay(Revisioned::default(), &fixture.log, &Limits::default());
@@ -65,7 +68,7 @@ fn the_current_version_is_still_written_byte_for_byte() {
 #[test]
 fn the_fixtures_hold_every_event_and_every_answer() {
     let (mut events, mut replies) = (BTreeSet::new(), BTreeSet::new());
-    for line in KINDS.iter().flat_map(|kind| Fixture::read(kind, FORMAT_VERSION).log) {
+    for line in logs() {
         let commit = CoreCommit::decode(&line).unwrap();
         events.extend(commit.events.iter().map(event_name));
         replies.extend(commit.answered.iter().map(|(_, reply)| reply_name(reply)));
@@ -76,13 +79,12 @@ fn the_fixtures_hold_every_event_and_every_answer() {
 
 #[test]
 fn the_fixtures_hold_every_word_and_every_optional_field_present_and_absent() {
-    let fixtures = KINDS.map(|kind| Fixture::read(kind, FORMAT_VERSION));
-    let log: Vec<_> = fixtures.iter().flat_map(|fixture| &fixture.log).collect();
-    let lines: Vec<Value> = log.iter().map(|line| serde_json::from_slice(line).unwrap()).collect();
-    let log: String = log.iter().map(|line| text(line)).collect();
+    let log = logs();
+    let text: String = log.iter().map(|line| text(line)).collect();
     for word in "outside agent own new merged restored never insight fact".split(' ') {
-        assert!(log.contains(&format!("\"{word}\"")), "{word}");
+        assert!(text.contains(&format!("\"{word}\"")), "{word}");
     }
+    let lines: Vec<Value> = log.iter().map(|line| serde_json::from_slice(line).unwrap()).collect();
     let events = |name: &str| -> Vec<Value> {
         let events = lines.iter().flat_map(|commit| commit["events"].as_array().unwrap());
         events.filter_map(|event| event.get(name)).cloned().collect()
@@ -104,13 +106,14 @@ fn the_fixtures_hold_every_word_and_every_optional_field_present_and_absent() {
     );
     check(&inner("entry_merged", "entry"), "importance tags expires_at");
     check(&inner("entry_edited", "edit"), "content kind importance tags expiry trust");
-    check(&events("entry_edited"), "provenance");
+    check(&events("entry_edited"), "provenance vouched");
     check(&events("entry_forgotten"), "reason");
     check(&events("entry_withdrawn"), "provenance");
-    let snapshots = fixtures.map(|fixture| serde_json::from_slice::<Value>(&fixture.snapshot).unwrap());
-    let entries = snapshots.iter().flat_map(|snapshot| snapshot["state"]["entries"].as_array().unwrap().clone());
-    let entries: Vec<Value> = entries.collect();
-    check(&entries, "tags expires_at forgotten");
+    let snapshots = KINDS.map(|kind| Fixture::read(kind, FORMAT_VERSION).snapshot);
+    let snapshots = snapshots.map(|snapshot| serde_json::from_slice::<Value>(&snapshot).unwrap());
+    let entries: Vec<Value> =
+        snapshots.iter().flat_map(|snapshot| snapshot["state"]["entries"].as_array().unwrap().clone()).collect();
+    check(&entries, "tags expires_at forgotten vouched");
     let origins: Vec<Value> =
         entries.iter().flat_map(|entry| entry["provenance"].as_array().unwrap().clone()).collect();
     check(&origins, "promoted_by board item board_rev edited_by");
@@ -135,7 +138,7 @@ fn an_event_that_does_not_fit_is_a_misfit() {
     let misfits = [
         CoreEvent::EntryAdded { id: CoreEntryId(1), entry: learned() },
         CoreEvent::EntryMerged { id: nowhere, entry: learned() },
-        CoreEvent::EntryEdited { id: nowhere, edit: Box::default(), provenance: None },
+        CoreEvent::EntryEdited { id: nowhere, edit: Box::default(), provenance: None, vouched: false },
         CoreEvent::EntryForgotten { id: nowhere, reason: None },
         CoreEvent::EntryRestored { id: nowhere },
         CoreEvent::EntryWithdrawn { id: nowhere, provenance: Vec::new() },
@@ -149,6 +152,11 @@ fn an_event_that_does_not_fit_is_a_misfit() {
     }
 }
 
+/// All lines of the current version.
+fn logs() -> Vec<Arc<[u8]>> {
+    KINDS.iter().flat_map(|kind| Fixture::read(kind, FORMAT_VERSION).log).collect()
+}
+
 struct Fixture {
     log: Vec<Arc<[u8]>>,
     snapshot: Vec<u8>,
@@ -160,6 +168,7 @@ impl Fixture {
             if std::env::var_os("CORK_WRITE_FIXTURES").is_some() {
                 write_if_missing("core", &history());
                 write_if_missing("core-promoted", &promoted());
+                write_if_missing("core-vouched", &vouched());
             }
         });
         LazyLock::force(&WRITTEN);
@@ -257,6 +266,33 @@ fn history() -> Shelf {
     shelf.tell(CoreCommand::Withdraw { of: Withdrawal::Author { name: "bob".into() } });
     named(&mut shelf, &ann, CoreCommand::Clear);
     named(&mut shelf, &ann, CoreCommand::Replace { image: Box::new(image) });
+    shelf
+}
+
+/// A core in which people vouch for entries, and in which that ends again.
+fn vouched() -> Shelf {
+    let (ann, dora, bob) = (human("ann"), human("dora"), agent("bob"));
+    let mut shelf = Shelf::new();
+    let outside = |text: &str| NewCoreEntry { trust: Some(Trust::Outside), ..text.into() };
+    for text in ["kept", "taken over", "lowered", "changed"] {
+        shelf.add(&bob, outside(text));
+    }
+    shelf.add(&agent("carl"), outside("withdrawn"));
+    let mut edit = |actor: &Actor, entry: u64, edit: CoreEdit| {
+        shelf.pass(1_000);
+        let command = CoreCommand::Edit { entry: CoreEntryId(entry), edit: Box::new(edit), if_version: None };
+        shelf.ask(actor, command).unwrap();
+    };
+    let trust = |trust| CoreEdit { trust: Some(trust), ..CoreEdit::default() };
+    let content = |text: &str| CoreEdit { content: Some(text.into()), ..CoreEdit::default() };
+    (1..=5).for_each(|entry| edit(&ann, entry, trust(Trust::Own)));
+    edit(&dora, 2, content("taken over by dora"));
+    edit(&dora, 3, trust(Trust::Agent));
+    edit(&bob, 4, content("changed by bob"));
+    shelf.add(&bob, outside("withdrawn"));
+    let image = CoreImage::of(shelf.state(), shelf.now);
+    shelf.tell(CoreCommand::Replace { image: Box::new(image) });
+    shelf.tell(CoreCommand::Withdraw { of: Withdrawal::Author { name: "carl".into() } });
     shelf
 }
 

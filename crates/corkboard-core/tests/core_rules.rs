@@ -142,7 +142,8 @@ fn nobody_gives_more_trust_than_they_have() {
     shelf.add(&agent("bob"), outside);
     assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Outside);
     let raise = |trust| CoreEdit { trust: Some(trust), ..CoreEdit::default() };
-    assert_eq!(shelf.refused(&agent("bob"), edit(1, raise(Trust::Agent), None)), denied(Trust::Agent, Trust::Outside));
+    let bob = Actor { role: Role::Admin, ..agent("bob") };
+    assert_eq!(shelf.refused(&bob, edit(1, raise(Trust::Agent), None)), denied(Trust::Agent, Trust::Outside));
     // What an agent writes into a person's entry is an agent's.
     shelf.add(&human("ann"), own("ann's"));
     shelf.ask(&agent("bob"), edit(2, text("ann's, says bob"), None)).unwrap();
@@ -152,6 +153,49 @@ fn nobody_gives_more_trust_than_they_have() {
     assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Outside);
     shelf.tell(edit(1, raise(Trust::Own), None));
     assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Own);
+}
+
+#[test]
+fn who_vouched_is_kept_for_as_long_as_it_holds() {
+    let mut shelf = Shelf::new();
+    let outside = |text: &str| NewCoreEntry { trust: Some(Trust::Outside), ..text.into() };
+    let trusted = |trust| edit(1, CoreEdit { trust: Some(trust), ..CoreEdit::default() }, None);
+    let vouched =
+        |shelf: &Shelf| shelf.entry(CoreEntryId(1)).vouched.as_ref().map(|mark| (mark.by.to_string(), mark.at));
+    shelf.add(&agent("bob"), outside("from the web"));
+    assert_eq!(vouched(&shelf), None);
+    let bytes = shelf.entry(CoreEntryId(1)).bytes();
+    shelf.pass(1_000);
+    shelf.tell(trusted(Trust::Own));
+    let ann = Some(("ann".into(), at(1_001)));
+    assert_eq!((vouched(&shelf), shelf.entry(CoreEntryId(1)).bytes()), (ann.clone(), bytes + 3));
+    // To vouch for what needs it no more changes nothing; nor do other changes touch who vouched.
+    shelf.pass(1_000);
+    shelf.ask(&human("dora"), trusted(Trust::Own)).unwrap();
+    shelf.ask(&human("dora"), edit(1, CoreEdit { importance: Some(1.0), ..CoreEdit::default() }, None)).unwrap();
+    shelf.add(&agent("carl"), outside("from the web"));
+    shelf.tell(forget(1));
+    shelf.tell(restore(1));
+    assert_eq!(vouched(&shelf), ann);
+    let whole = shelf.clone();
+    // A person who changes the text stands for it from then on, an agent does not.
+    shelf.ask(&human("dora"), edit(1, text("from the web, by dora"), None)).unwrap();
+    assert_eq!(vouched(&shelf), Some(("dora".into(), at(1_002))));
+    shelf.ask(&agent("bob"), edit(1, text("from the web, by bob"), None)).unwrap();
+    assert_eq!((vouched(&shelf), shelf.entry(CoreEntryId(1)).trust()), (None, Trust::Outside));
+    // What lowers the trust takes it away: being said so, or that all that was vouched for is withdrawn.
+    let mut lowered = whole.clone();
+    lowered.tell(trusted(Trust::Agent));
+    assert_eq!((vouched(&lowered), lowered.entry(CoreEntryId(1)).trust()), (None, Trust::Agent));
+    let mut withdrawn = whole;
+    withdrawn.tell(withdraw("bob"));
+    assert_eq!((vouched(&withdrawn), withdrawn.entry(CoreEntryId(1)).trust()), (None, Trust::Outside));
+    // What is vouched for as an agent's is no more when it comes from outside once more.
+    lowered.tell(trusted(Trust::Outside));
+    lowered.tell(trusted(Trust::Agent));
+    assert!(vouched(&lowered).is_some());
+    lowered.add(&agent("emil"), outside("from the web"));
+    assert_eq!((vouched(&lowered), lowered.entry(CoreEntryId(1)).trust()), (None, Trust::Outside));
 }
 
 #[test]
@@ -192,7 +236,7 @@ fn what_came_from_somewhere_is_withdrawn_by_one_command() {
     // What dora said is not lost because bob changed it: it can be restored, and put right.
     assert_eq!(
         shelf.entry(CoreEntryId(3)).forgotten.as_ref().unwrap().reason.as_deref().unwrap(),
-        "bob changed what it says, and was rolled back"
+        "bob had a part in what it says, and was rolled back"
     );
     assert_eq!(shelf.rev(), before.rev() + 1);
     // Whoever brought it in counts too.
@@ -332,7 +376,7 @@ fn every_refusal_says_what_is_wrong() {
             "E-1 is forgotten; restore it first",
             "E-1 is at version 1, not 7",
             "E-2 says the same as E-1 would",
-            "bob cannot vouch for it as own, only as agent",
+            "bob cannot vouch for it as own, only as agent: more than that only a person can give",
             "that is no memory core: E-1 is listed twice",
         ]
     );

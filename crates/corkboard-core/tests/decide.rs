@@ -130,7 +130,12 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
                 memory.actor.role = Role::Observer;
                 memory.send(set(ROOT, "a", "1")).unwrap_err()
             },
-            Refusal::RoleDenied { principal: "ann".into(), role: Role::Observer, what: "change anything" },
+            Refusal::RoleDenied {
+                principal: "ann".into(),
+                role: Role::Observer,
+                what: "change anything",
+                may: String::new(),
+            },
         ),
         (
             || {

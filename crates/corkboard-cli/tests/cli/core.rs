@@ -9,7 +9,13 @@ fn a_core_is_made_by_its_first_entry_and_listed() {
     let sandbox = Sandbox::new();
     let none = "there are no memory cores yet; `cork core add CORE TEXT` makes one";
     assert_eq!(sandbox.ok(&["core", "list"]), none);
-    assert_eq!(sandbox.ok(&["core", "show", "rules"]), "no such entries");
+    let nothing = "there is nothing in the core rules: `cork core list` shows the cores there are, `cork core add rules TEXT` \
+                   makes one of that name";
+    assert_eq!(sandbox.ok(&["core", "show", "rules"]), nothing);
+    assert_eq!(sandbox.ok(&["core", "search", "rules", "deploy"]), nothing);
+    assert_eq!(sandbox.json(&["core", "search", "rules", "deploy"]), json!({"hits": []}));
+    let error = sandbox.fails(&["core", "show", "rules", "E-1"], 3, "no entry E-1 in this core");
+    assert!(error["hint"].as_str().unwrap().contains("`cork core list`"), "{error}");
     assert_eq!(sandbox.json(&["core", "list"]), json!([]), "nothing was made by looking");
     let full = ["core", "add", "rules", "Deploy on Tuesdays", "--tag", "release", "--tag", "ops"];
     let more = ["--importance", "0.75", "--kind", "insight", "--from-board", "b-1", "--item", "D-3", "--author", "ada"];
@@ -19,6 +25,8 @@ fn a_core_is_made_by_its_first_entry_and_listed() {
     assert_eq!(sandbox.ok(&["core", "add", "rules", "Deploy on Tuesdays "]), "E-1 (says so already)");
     let read = sandbox.cork_with_stdin(&["core", "add", "rules", "-"], b"From a pipe\n");
     assert_eq!((read.code, read.stdout.as_str()), (0, "E-2\n"));
+    assert_eq!(sandbox.ok(&["core", "show", "rules", "--tag", "none"]), "no such entries");
+    assert_eq!(sandbox.ok(&["core", "search", "rules", "nothing of the kind"]), "nothing was found");
     let listed = sandbox.json(&["core", "list"]);
     assert_eq!((&listed[0]["core"], &listed[0]["summary"]["entries"]), (&json!("rules"), &json!(2)));
     assert!(sandbox.ok(&["core", "list"]).contains("rules"));
@@ -142,4 +150,69 @@ fn the_same_request_adds_one_entry() {
     sandbox.ok(&["core", "forget", "rules", "E-1"]);
     assert_eq!(sandbox.ok(&add), "E-1");
     assert_eq!(sandbox.json(&["core", "show", "rules", "--forgotten"])["entries"].as_array().unwrap().len(), 1);
+}
+
+/// Arguments in somebody's name and role, before the command's own.
+fn as_one<'a>(name: &'a str, role: &'a str, arguments: &[&'a str]) -> Vec<&'a str> {
+    [&["--as", name, "--role", role], arguments].concat()
+}
+
+#[test]
+fn a_worker_adds_to_its_own_core_and_to_no_other() {
+    let sandbox = Sandbox::new();
+    let add = ["core", "add", "rules", "Deploy on Tuesdays"];
+    let told =
+        "ada is a worker and may not add entries to the core: only orchestrators, reviewers, humans and admins may";
+    let error = sandbox.fails(&as_one("ada", "worker", &add), 6, told);
+    assert_eq!(error["code"], "role_denied");
+    assert!(error["hint"].as_str().unwrap().contains("docs/cores.md"), "{error}");
+    let own = ["core", "add", "agent:ada", "Prefers short answers"];
+    assert_eq!(sandbox.ok(&as_one("ada", "worker", &own)), "E-1");
+    sandbox.ok(&as_one("ada", "worker", &["core", "edit", "agent:ada", "E-1", "--importance", "1"]));
+    for other in [&own[..], &["core", "forget", "agent:ada", "E-1"], &["core", "edit", "agent:ada", "E-1", "--no-tags"]]
+    {
+        let error = sandbox.fails(&as_one("bob", "worker", other), 6, "only ada itself, humans and admins may");
+        assert_eq!(error["code"], "role_denied");
+    }
+    let read = sandbox.json(&as_one("bob", "worker", &["core", "show", "agent:ada"]));
+    assert_eq!(read["entries"][0]["version"], 2, "to read is open to all, and nothing was written");
+    sandbox.ok(&as_one("hugo", "human", &["core", "forget", "agent:ada", "E-1"]));
+    assert_eq!(sandbox.json(&["core", "list"]).as_array().unwrap().len(), 1, "nothing was made by being refused");
+    // What is deleted with the agent is deleted by the agent itself or by people.
+    let forget = ["--agent", "ada", "memory", "forget", "--everything", "--hard", "--yes"];
+    sandbox.fails(
+        &as_one("bob", "worker", &forget),
+        6,
+        "may not delete the core: only ada itself, humans and admins may",
+    );
+    sandbox.ok(&as_one("ada", "worker", &forget));
+}
+
+#[test]
+fn who_vouched_is_shown_until_it_no_longer_holds() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["core", "add", "rules", "Ten requests a second", "--trust", "outside", "--author", "api-docs"]);
+    let show = ["core", "show", "rules", "E-1"];
+    let vouch = ["core", "edit", "rules", "E-1", "--trust", "own"];
+    assert_eq!(sandbox.json(&show).get("vouched"), None);
+    let error = sandbox.fails(&as_one("rita", "reviewer", &vouch), 6, "only humans and admins may");
+    assert_eq!(error["code"], "role_denied");
+    sandbox.ok(&as_one("hugo", "human", &vouch));
+    let shown = sandbox.json(&show);
+    assert_eq!((&shown["vouched"]["by"], &shown["trust"]), (&json!("hugo"), &json!("own")));
+    assert_eq!(shown["vouched"]["at"], shown["updated_at"]);
+    assert!(sandbox.ok(&show).contains("own, vouched for by hugo on 20"), "{}", sandbox.ok(&show));
+    let change = ["core", "edit", "rules", "E-1", "--content", "Ten requests an hour"];
+    sandbox.ok(&as_one("rita", "reviewer", &change));
+    let text = sandbox.ok(&show);
+    assert!(text.contains("with a part by rita") && !text.contains("vouched"), "{text}");
+    let error = sandbox.fails(
+        &as_one("rita", "reviewer", &["core", "add", "rules", "Obey", "--trust", "own"]),
+        6,
+        "only a person",
+    );
+    assert_eq!(
+        (&error["code"], &error["hint"]),
+        (&json!("trust_denied"), &json!("only a person can: --role human, or admin"))
+    );
 }

@@ -4,8 +4,8 @@ use alloc::format;
 use alloc::string::String;
 
 use super::BoardCommand;
-use crate::Role;
 use crate::Role::*;
+use crate::{Actor, Refusal, Role};
 
 /// Something that can be done on a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -105,6 +105,14 @@ impl BoardAction {
     /// Whether whoever has that role may do it. What the table does not name is denied.
     pub fn is_allowed_to(self, role: Role) -> bool {
         self.row().is_some_and(|(_, _, roles)| roles.contains(&role))
+    }
+
+    /// Refuses whoever may not do it in their role, and says who may.
+    pub fn check(self, actor: &Actor) -> Result<(), Refusal> {
+        if self.is_allowed_to(actor.role) {
+            return Ok(());
+        }
+        Err(Refusal::role_denied(actor, self.words(), None, self.row().map_or(&[], |(.., roles)| roles)))
     }
 
     /// Who may do what, as a table in Markdown.

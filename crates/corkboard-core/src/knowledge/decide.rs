@@ -8,12 +8,12 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 
 use super::{
-    Added, AddedHow, CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreEvent, CoreImage, CoreReply, CoreState, Expiry,
-    Learned, NewCoreEntry, Provenance, Trust, Withdrawal, entry,
+    Added, AddedHow, CoreAction, CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreEvent, CoreImage, CoreReply,
+    CoreState, Expiry, Learned, NewCoreEntry, Provenance, Trust, Withdrawal, entry,
 };
 use crate::id::{check_principal, check_tag};
 use crate::space::{Decision, Space};
-use crate::{ActorKind, BoardId, Context, EntryMetadata, LimitName, LimitWarning, Limits, Refusal};
+use crate::{ActorKind, AgentId, BoardId, Context, EntryMetadata, LimitName, LimitWarning, Limits, Refusal, SpaceId};
 
 type Reply = Result<CoreReply, Refusal>;
 
@@ -41,6 +41,7 @@ struct Draft<'a> {
 
 impl Draft<'_> {
     fn decide(&mut self, command: &CoreCommand) -> Reply {
+        self.check_may(command.action())?;
         match command {
             CoreCommand::Add { entries } => self.add_all(entries),
             CoreCommand::Edit { entry, edit, if_version } => self.edit(*entry, edit, *if_version),
@@ -57,6 +58,16 @@ impl Draft<'_> {
             CoreCommand::Replace { image } => self.replace(image),
             CoreCommand::Tick => Ok(CoreReply::Done),
         }
+    }
+
+    /// Refuses whoever may not do that in this core.
+    fn check_may(&self, action: CoreAction) -> Result<(), Refusal> {
+        action.check(self.context.actor, self.owner().as_ref())
+    }
+
+    /// The agent whose own core this is.
+    fn owner(&self) -> Option<AgentId> {
+        self.context.space.and_then(SpaceId::as_core).and_then(|core| core.agent())
     }
 
     /// One thing happens. What was decided fits the state that it was decided on.
@@ -179,6 +190,10 @@ impl Draft<'_> {
         if let Some(Expiry::At(at)) = edit.expiry {
             check_expiry(Some(at), *now)?;
         }
+        let is_raised = found.is_raised_by(&edit);
+        if is_raised {
+            self.check_may(CoreAction::Vouch)?;
+        }
         // Only a person may trust a text further than it was trusted.
         let most = match actor.kind {
             ActorKind::Human => Trust::Own,
@@ -194,8 +209,14 @@ impl Draft<'_> {
         if edited == *found {
             return Ok(CoreReply::Changed { version: found.version });
         }
+        // A person who changes what another vouched for stands for it as it is then.
+        let is_taken_over = found.vouched.is_some()
+            && edited.content != found.content
+            && actor.kind == ActorKind::Human
+            && CoreAction::Vouch.is_allowed_to(actor, self.owner().as_ref());
+        let vouched = (is_raised || is_taken_over) && edited.trust() >= found.trust();
         let provenance = (edited.provenance != found.provenance).then_some(edited.provenance);
-        self.push(CoreEvent::EntryEdited { id, edit: Box::new(edit), provenance });
+        self.push(CoreEvent::EntryEdited { id, edit: Box::new(edit), provenance, vouched });
         self.changed()
     }
 
@@ -238,7 +259,7 @@ impl Draft<'_> {
                 (true, Some(name)) => {
                     if entry.forgotten.is_none() {
                         forgotten += 1;
-                        let reason = Some(Arc::from(format!("{name} changed what it says, and was rolled back")));
+                        let reason = Some(Arc::from(format!("{name} had a part in what it says, and was rolled back")));
                         self.push(CoreEvent::EntryForgotten { id: entry.id, reason });
                     }
                     continue;
@@ -262,6 +283,7 @@ impl Draft<'_> {
             let origins = entry.provenance.len() as u64;
             Limits::check(LimitName::OriginsPerEntry, origins, limits.origins_per_entry)?;
             entry.provenance.iter().try_for_each(|origin| check_origin(origin, limits))?;
+            entry.vouched.as_ref().map_or(Ok(()), |vouched| check_principal("vouched by", &vouched.by, limits))?;
             if let Some(mark) = &entry.forgotten {
                 check_principal("forgotten by", &mark.by, limits)?;
                 let reason = mark.reason.as_ref().map_or(0, |reason| reason.len());

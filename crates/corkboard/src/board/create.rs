@@ -47,11 +47,7 @@ impl Corkboard {
     /// on its way into a memory core or out of it is finished first, where that can be done; what was promoted stays there
     /// ([`Corkboard::roll_back_board`] takes it out).
     pub async fn delete_board(&self, board_id: &str) -> Result<bool> {
-        let (Actor { principal, role, .. }, action) = (&self.options().actor, BoardAction::Delete);
-        if !action.is_allowed_to(*role) {
-            let (principal, role) = (principal.clone(), *role);
-            return Err(Refusal::RoleDenied { principal, role, what: action.words() }.into());
-        }
+        BoardAction::Delete.check(&self.options().actor)?;
         let board = self.board(board_id)?;
         for _ in 0..ATTEMPTS {
             let Some(head) = board.settled_head().await else { break };

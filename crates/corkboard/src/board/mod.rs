@@ -46,7 +46,7 @@ pub use fork::Fork;
 pub use graph::GraphFormat;
 pub use hold::Claim;
 pub use learnings::{
-    AuthorRollBack, BoardRolledBack, CoreRolledBack, PromoteLearning, PromotedLearning, RollBackAuthor,
+    BoardRolledBack, CoreRolledBack, CoresRolledBack, PromoteLearning, PromotedLearning, RollBackCores,
     RollBackProgress, RollBackStage,
 };
 pub(crate) use observer::BoardObserver;

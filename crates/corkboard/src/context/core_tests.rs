@@ -31,6 +31,7 @@ fn known(core: &str, number: u64, author: &str, trust: Trust, content: &str) -> 
         importance: 0.5,
         tags: Vec::new(),
         provenance,
+        vouched: None,
         created_at: at,
         updated_at: at,
         expires_at: None,

@@ -10,7 +10,8 @@ use std::any::Any;
 use std::sync::Arc;
 
 use corkboard_core::knowledge::{
-    Added, CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreImage, CoreReply, CoreState, NewCoreEntry, Withdrawal,
+    Added, CoreAction, CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreImage, CoreReply, CoreState, NewCoreEntry,
+    Withdrawal,
 };
 use corkboard_core::{Actor, CoreId, IdempotencyKey, Request, Revisioned, Space, SpaceId, Usage};
 use jiff::Timestamp;
@@ -225,6 +226,12 @@ impl Core {
         let current = self.engine.current(&self.slot).await?;
         let now = self.engine.now(&current);
         Ok((current, now))
+    }
+
+    /// Whether this handle's actor may do that here, for whoever must know before it begins with something else. What is
+    /// written is decided by the core all the same.
+    pub(crate) fn check_may(&self, action: CoreAction) -> Result<()> {
+        Ok(action.check(&self.actor, self.id.agent().as_ref())?)
     }
 
     async fn change(&self, command: CoreCommand) -> Result<u64> {

@@ -329,7 +329,7 @@ async fn all_that_one_author_said_is_rolled_back_by_one_command() {
         assert_eq!(state(&tokens, "F-1").await, LearningState::Open);
         let LearningState::RolledBack { reason, .. } = state(&login, "rework:T-1").await else { panic!() };
         assert_eq!(reason.as_deref(), Some("a stranger"));
-        assert_eq!(corkboard.roll_back_author("ann").await.unwrap(), corkboard::AuthorRollBack::default());
+        assert_eq!(corkboard.roll_back_author("ann").await.unwrap(), corkboard::CoresRolledBack::default());
     })
     .await;
 }

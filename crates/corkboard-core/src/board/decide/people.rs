@@ -15,11 +15,7 @@ use crate::{AgentId, Refusal};
 impl Draft<'_> {
     /// Refuses whoever may not do that in their role.
     pub(super) fn check_role(&self, action: BoardAction) -> Result<(), Refusal> {
-        let actor = self.context.actor;
-        if action.is_allowed_to(actor.role) {
-            return Ok(());
-        }
-        Err(Refusal::RoleDenied { principal: actor.principal.clone(), role: actor.role, what: action.words() })
+        action.check(self.context.actor)
     }
 
     /// The time by which leases and waiting are reckoned: it stands still while the board is paused.

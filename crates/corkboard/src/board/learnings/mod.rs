@@ -21,7 +21,7 @@ use crate::{Error, Result};
 
 pub(super) use changes::learning_changes;
 
-pub use author::{AuthorRollBack, BoardRolledBack, CoreRolledBack, RollBackAuthor, RollBackProgress, RollBackStage};
+pub use author::{BoardRolledBack, CoreRolledBack, CoresRolledBack, RollBackCores, RollBackProgress, RollBackStage};
 
 /// How often somebody else's unfinished business is finished before one gives up on one's own.
 pub(super) const ATTEMPTS: usize = 16;
