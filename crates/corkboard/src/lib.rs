@@ -51,7 +51,7 @@ pub use board::{
     AgentContribution, AuthorRollBack, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardRolledBack,
     BoardSearch, BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CreateBoard, CreatedBoard, Edge, EdgeType,
     Fork, GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning, RecordArtifact,
-    RollBackAuthor, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern, WorkOn,
+    RollBackAuthor, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern, UnreadablePattern, WorkOn,
 };
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};
