@@ -200,7 +200,7 @@ pub(crate) fn remark(state: &BoardState, task: &Task) -> String {
         TaskStatus::Pending | TaskStatus::Assigned | TaskStatus::Blocked => {
             let hindrances = state.hindrances(task.id);
             match hindrances.is_empty() {
-                true if task.status == TaskStatus::Pending => "ready".to_owned(),
+                true if task.status == TaskStatus::Pending => ready(state).to_owned(),
                 true => String::new(),
                 false => hindered(&hindrances),
             }
@@ -241,6 +241,14 @@ fn hindered(hindrances: &[Hindrance]) -> String {
     said.join("; ")
 }
 
+/// What is said of tasks that nothing hinders. While a board is paused, nobody begins any.
+pub(crate) fn ready(state: &BoardState) -> &'static str {
+    match state.info().is_some_and(|info| info.paused.is_some()) {
+        true => "ready when resumed",
+        false => "ready",
+    }
+}
+
 /// "3 of 10 tasks done, 2 ready, 1 in progress".
 pub(crate) fn progress(state: &BoardState) -> String {
     let total = state.task_count();
@@ -250,7 +258,7 @@ pub(crate) fn progress(state: &BoardState) -> String {
     let mut parts = vec![format!("{} of {total} tasks done", state.count(TaskStatus::Completed))];
     let waiting = state.blocked().len() as u64;
     let counts = [
-        (state.ready().len() as u64, "ready"),
+        (state.ready().len() as u64, ready(state)),
         (state.count(TaskStatus::InProgress), "in progress"),
         (state.count(TaskStatus::Review), "in review"),
         (waiting, "waiting"),

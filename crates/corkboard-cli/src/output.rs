@@ -294,6 +294,31 @@ pub(crate) fn warnings(info: &StoreInfo) -> Vec<String> {
     info.warnings.iter().map(|warning| format!("! {}", one_line(warning))).collect()
 }
 
+/// A text in lines that fit the width, each behind the same words: those of its own lines that are too long go on in the
+/// next.
+pub(crate) fn paragraph(before: &str, text: &str) -> Vec<String> {
+    const LEAST: usize = 20;
+    let room = usize::from(width()).saturating_sub(before.chars().count()).max(LEAST);
+    let mut lines = Vec::new();
+    for line in text.lines().map(one_line) {
+        let mut shown = String::new();
+        for word in line.split_whitespace() {
+            if !shown.is_empty() && shown.chars().count() + 1 + word.chars().count() > room {
+                lines.push(format!("{before}{shown}"));
+                shown.clear();
+            }
+            if !shown.is_empty() {
+                shown.push(' ');
+            }
+            shown.push_str(word);
+        }
+        if !shown.is_empty() {
+            lines.push(format!("{before}{shown}"));
+        }
+    }
+    lines
+}
+
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }

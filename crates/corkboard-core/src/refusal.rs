@@ -480,6 +480,17 @@ pub enum Refusal {
         /// The one that says it already.
         other: CoreEntryId,
     },
+    /// An entry with the tag `task-pattern` is no task pattern. Nothing was written.
+    #[error(
+        "that is no task pattern: line {line}: {reason}. One reads, for example:\n{}",
+        crate::board::PATTERN_EXAMPLE
+    )]
+    TaskPattern {
+        /// The line that is wrong, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// More trust was asked for than the actor can give.
     #[error("{principal} cannot vouch for it as {asked}, only as {most}: more than that only a person can give")]
     TrustDenied {

@@ -3,8 +3,9 @@
 //! `fixtures/board-v<n>.events.jsonl` is a log in format `n`, one commit a line; `board-v<n>.snapshot.json` is the state
 //! that it folds to. `board-copy-v<n>` is the same for a board that was made from another, `board-small-v<n>` for one that
 //! says as little as can be said, `board-people-v<n>` for one that people steer, `board-retired-v<n>` for one that was put
-//! away and purged, `board-drawn-v<n>` for one that began with what its memory cores know, `board-learned-v<n>` for one that
-//! taught something, `board-given-up-v<n>` for one of which a core did not take everything. What is missing is written by
+//! away and purged, `board-drawn-v<n>` for one that began with what its memory cores know, `board-redrawn-v<n>` for one
+//! that got other cores, `board-learned-v<n>` for one that taught something, `board-given-up-v<n>` for one of which a core
+//! did not take everything. What is missing is written by
 //!
 //! ```text
 //! CORK_WRITE_FIXTURES=1 cargo test -p corkboard-core --test board_format
@@ -43,13 +44,14 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 const FIRST: u32 = 2;
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 9] = [
     "board",
     "board-copy",
     "board-small",
     "board-people",
     "board-retired",
     "board-drawn",
+    "board-redrawn",
     "board-learned",
     "board-given-up",
 ];
@@ -131,7 +133,7 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
         |name: &str, field: &str| -> Vec<Value> { events(name).iter().map(|event| event[field].clone()).collect() };
     check(&lines, "answered");
     check(&events("created"), "constraints memory_core_refs drawn pattern");
-    check(&events("edited"), "name goal constraints memory_core_refs on_failure");
+    check(&events("edited"), "name goal constraints memory_core_refs on_failure drawn");
     let task = "description depends_on trigger_rule priority estimate_minutes needs_review retry_limit retry_backoff_s";
     check(&inner("task_added", "task"), task);
     let edit =
@@ -263,6 +265,7 @@ impl Fixture {
                 write_if_missing("board-people", &steered());
                 write_if_missing("board-retired", &retired());
                 write_if_missing("board-drawn", &drawn());
+                write_if_missing("board-redrawn", &redrawn());
                 write_if_missing("board-learned", &learned());
                 write_if_missing("board-given-up", &given_up());
             }
@@ -316,6 +319,15 @@ fn drawn() -> Desk {
     };
     let tasks = NewTask::from_pattern("1. Design ~30m\n2. Build [review] — with tests").unwrap();
     desk.tell(BoardCommand::CreateWithTasks { board, tasks });
+    desk
+}
+
+/// The same, with other cores since.
+fn redrawn() -> Desk {
+    let mut desk = drawn();
+    let (cores, drawn) = (vec!["acme".into()], vec!["acme:E-4".parse().unwrap()]);
+    let edit = BoardEdit { memory_core_refs: Some(cores), drawn: Some(drawn), ..BoardEdit::default() };
+    desk.tell(BoardCommand::Edit { edit, if_version: None });
     desk
 }
 

@@ -253,6 +253,10 @@ fn what_is_rolled_back_may_be_promoted_again() {
         desk.refused(roll_back(&["F-1", "F-3"])),
         Refusal::NotPromoted { learning: named_learning("F-3"), state: "open" }
     );
+    for unknown in ["F-99", "sequence:sing.dance"] {
+        let refused = desk.refused(roll_back(&[unknown]));
+        assert_eq!(refused, Refusal::NotOnBoard { what: "learning", id: unknown.into() });
+    }
     let reply = desk.tell(roll_back(&["F-1", "F-1"]));
     assert_eq!(reply, BoardReply::RollBack(vec![f1()]));
     let begun_rev = rolling_back(&desk, "F-1").begun_rev;
@@ -323,7 +327,8 @@ fn what_is_begun_is_due_after_a_while_on_boards_that_ended_too() {
     assert_eq!(desk.state().next_expiry(), None, "nothing expires");
     desk.tell(BoardCommand::Archive { retain: RetainFor::Said { ms: 0 } });
     desk.tell(BoardCommand::ExtractLearnings);
-    assert_eq!(desk.refused(BoardCommand::Purge), Refusal::BoardKept { by: vec![KeptBy::Promotion] });
+    let by = vec![KeptBy::Undecided { learnings: 2 }, KeptBy::Promotion];
+    assert_eq!(desk.refused(BoardCommand::Purge), Refusal::BoardKept { by });
     // A tick finishes nothing by itself, and writes nothing.
     desk.pass(60_000);
     let rev = desk.rev();
@@ -356,16 +361,14 @@ fn extraction_is_written_down_once_and_only_after_the_end() {
 }
 
 #[test]
-fn on_an_archived_board_only_what_was_promoted_is_undone() {
+fn on_an_archived_board_learnings_are_decided_about_until_it_is_purged() {
     let mut desk = desk();
     promoted(&mut desk, "F-1");
     desk.tell(BoardCommand::Cancel { comment: None });
     promoted(&mut desk, "F-2");
     desk.tell(BoardCommand::Archive { retain: RetainFor::Said { ms: 1 } });
-    let ended = Refusal::BoardEnded { status: BoardStatus::Archived };
-    assert_eq!(desk.refused(promote(named_learning("F-3"))), ended);
-    assert_eq!(desk.refused(refuse(named_learning("F-3"))), ended);
     desk.tell(BoardCommand::ExtractLearnings);
+    desk.tell(refuse(named_learning("F-3")));
     desk.tell(roll_back_all());
     let begun_rev = desk.rev();
     desk.tell(BoardCommand::FinishRollBack { begun_rev });

@@ -132,6 +132,34 @@ fn an_edit_is_conditional_and_makes_no_duplicate() {
 }
 
 #[test]
+fn what_is_tagged_as_a_task_pattern_is_one() {
+    let (mut shelf, ann) = (Shelf::new(), human("ann"));
+    let pattern =
+        |content: &str| NewCoreEntry { tags: vec!["api".into(), "task-pattern".into()], ..NewCoreEntry::new(content) };
+    let tagged = || CoreEdit { tags: Some(vec!["task-pattern".into()]), ..CoreEdit::default() };
+    let number = Refusal::TaskPattern { line: 3, reason: "it is number 2, not 3".into() };
+    assert_eq!(shelf.refused(&ann, add(pattern("Route\n1. a\n3. b"))), number);
+    // All of them or none.
+    let entries = vec![pattern("1. a"), pattern("no steps")];
+    let none = Refusal::TaskPattern { line: 1, reason: "no line begins with a number and a full stop".into() };
+    assert_eq!(shelf.refused(&ann, CoreCommand::Add { entries }), none);
+    assert_eq!(shelf.rev(), 0);
+
+    shelf.add(&ann, pattern("Route\n1. a\n2. b"));
+    assert_eq!(shelf.refused(&ann, edit(1, text("Route\n1. a\n3. b"), None)), number);
+    shelf.tell(edit(1, text("Route\n1. a\n2. c"), None));
+    // By an edit of the tags, and by saying the same again with them, whatever the white space.
+    shelf.add(&ann, "Tree\n1. dig\n3. plant");
+    assert_eq!(shelf.refused(&ann, edit(2, tagged(), None)), number);
+    shelf.add(&ann, "Bed 1. dig");
+    assert_eq!(shelf.refused(&ann, add(pattern("Bed\n1. dig"))), none);
+    // Both at once is a way out, and so is no tag.
+    shelf.tell(edit(2, CoreEdit { content: Some("Tree\n1. dig\n2. plant".into()), ..tagged() }, None));
+    let untagged = CoreEdit { tags: Some(Vec::new()), ..text("Trees are dug in") };
+    shelf.tell(edit(2, untagged, None));
+}
+
+#[test]
 fn nobody_gives_more_trust_than_they_have() {
     let mut shelf = Shelf::new();
     let own = |content: &str| NewCoreEntry { trust: Some(Trust::Own), ..content.into() };
@@ -207,14 +235,14 @@ fn whoever_is_trusted_less_repeats_without_effect() {
         tags: vec!["task-pattern".into()],
         ..text.into()
     };
-    shelf.add(&agent("bob"), outside("from the web"));
-    shelf.add(&agent("carl"), "from the web");
+    shelf.add(&agent("bob"), outside("1. Use the web"));
+    shelf.add(&agent("carl"), "1. Use the web");
     assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Outside, "an agent that repeats it makes it no better");
-    shelf.add(&human("ann"), "from the web");
+    shelf.add(&human("ann"), "1. Use the web");
     assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Own, "a person who says so vouches for it");
 
-    shelf.add(&human("ann"), "a rule");
-    shelf.add(&agent("bob"), outside("a rule"));
+    shelf.add(&human("ann"), "1. Keep a rule");
+    shelf.add(&agent("bob"), outside("1. Keep a rule"));
     let rule = shelf.entry(CoreEntryId(2));
     assert_eq!((rule.trust(), rule.importance, rule.tags.len()), (Trust::Own, 0.5, 0));
     assert_eq!(rule.provenance.len(), 2, "who said it is known all the same");
@@ -364,6 +392,7 @@ fn every_refusal_says_what_is_wrong() {
         Refusal::EntryForgotten { entry: one },
         Refusal::CoreConflict { expected: 7, current },
         Refusal::SameText { entry: one, other: two },
+        Refusal::TaskPattern { line: 2, reason: "it is number 2, not 3".into() },
         Refusal::TrustDenied { principal: "bob".into(), asked, most },
         Refusal::CoreContradicts { reason: "E-1 is listed twice".into() },
     ];
@@ -376,6 +405,9 @@ fn every_refusal_says_what_is_wrong() {
             "E-1 is forgotten; restore it first",
             "E-1 is at version 1, not 7",
             "E-2 says the same as E-1 would",
+            "that is no task pattern: line 2: it is number 2, not 3. One reads, for example:\n\
+             How we add a route\n1. Design it ~30m\n2. Write it [review] — with its errors\n\
+             3. Release it (after 1, 2)",
             "bob cannot vouch for it as own, only as agent: more than that only a person can give",
             "that is no memory core: E-1 is listed twice",
         ]

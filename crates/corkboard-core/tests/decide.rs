@@ -282,6 +282,7 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         | Refusal::EntryForgotten { .. }
         | Refusal::CoreConflict { .. }
         | Refusal::SameText { .. }
+        | Refusal::TaskPattern { .. }
         | Refusal::TrustDenied { .. }
         | Refusal::CoreContradicts { .. } => "a core's: see core_rules.rs",
     }

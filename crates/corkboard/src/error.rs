@@ -303,6 +303,7 @@ impl Error {
                 Refusal::EntryForgotten { .. } => ("entry_forgotten", Conflict),
                 Refusal::CoreConflict { .. } => ("conflict", Conflict),
                 Refusal::SameText { .. } => ("same_text", Conflict),
+                Refusal::TaskPattern { .. } => ("task_pattern", Invalid),
                 Refusal::TrustDenied { .. } => ("trust_denied", Denied),
                 Refusal::CoreContradicts { .. } => ("core_contradicts", Invalid),
             },

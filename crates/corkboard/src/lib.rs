@@ -51,7 +51,7 @@ pub use board::{
     AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardRolledBack, BoardSearch, BoardView,
     BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard, Edge, EdgeType, Fork,
     GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning, RecordArtifact,
-    RollBackCores, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern, WorkOn,
+    RollBackCores, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern, UnreadablePattern, WorkOn,
 };
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};

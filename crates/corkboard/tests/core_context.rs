@@ -95,8 +95,12 @@ async fn what_is_changed_or_taken_out_of_a_core_is_gone_from_every_prompt_at_onc
         rules.edit(CoreEntryId(1), CoreEdit { trust: Some(Trust::Outside), ..CoreEdit::default() }).await.unwrap();
         assert!(told(&board, 2).await.contains("[outside] Login is tested last"));
         assert_eq!(board.view().await.unwrap().rev(), rev, "nothing of that was written to the board");
-        let edit = BoardEdit { memory_core_refs: Some(vec!["agent:ann".into()]), ..BoardEdit::default() };
-        board.edit(edit, None).await.unwrap();
+        let edit = |cores: &[&str]| BoardEdit {
+            memory_core_refs: Some(cores.iter().map(|core| (*core).into()).collect()),
+            ..BoardEdit::default()
+        };
+        assert_eq!(board.edit(edit(&["agent:ann"]), None).await.unwrap_err().code(), "reserved_name");
+        board.edit(edit(&[]), None).await.unwrap();
         corkboard.agent("ann").unwrap().long_term().unwrap().add("Login: a secret of ann's").await.unwrap();
         assert_eq!(cores(&told(&board, 1).await), "", "neither a core that was taken off, nor an agent's own");
     })

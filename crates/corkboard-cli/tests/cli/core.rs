@@ -213,6 +213,30 @@ fn who_vouched_is_shown_until_it_no_longer_holds() {
     );
     assert_eq!(
         (&error["code"], &error["hint"]),
-        (&json!("trust_denied"), &json!("only a person can: --role human, or admin"))
+        (&json!("trust_denied"), &json!("say --trust agent, or nothing; a person may vouch for it (without --role, you are one)"))
     );
+}
+
+#[test]
+fn a_task_pattern_is_held_to_its_form_and_one_that_cannot_be_read_is_passed_over() {
+    let sandbox = Sandbox::new();
+    let broken = ["core", "add", "ways", "Release it\n1. Build\n3. Tell", "--tag", "task-pattern"];
+    let error = sandbox.fails(&broken, 2, "line 3: it is number 2, not 3");
+    assert_eq!(error["code"], "task_pattern");
+    assert!(error["message"].as_str().unwrap().contains("\n2. Write it [review] — with its errors\n"), "{error}");
+    assert_eq!(
+        sandbox.ok(&["core", "add", "ways", "Release the app\n1. Build\n2. Tell", "--tag", "task-pattern"]),
+        "E-1"
+    );
+    assert_eq!(sandbox.ok(&["core", "add", "ways", "How to release\n1. Go", "--tag", "task-pattern"]), "E-2");
+    sandbox.fails(&["core", "edit", "ways", "E-1", "--content", "no steps"], 2, "that is no task pattern");
+    // As an older program may have left it.
+    let sql = "UPDATE log SET body = CAST(replace(CAST(body AS TEXT), '2. Tell', '3. Tell') AS BLOB)";
+    rusqlite::Connection::open(sandbox.database()).unwrap().execute(sql, []).unwrap();
+    let create = ["board", "create", "Release the app", "--core", "ways", "--pattern", "best"];
+    let made = sandbox.cork(&create);
+    let warned = "warning: passed over: ways:E-1 is no task pattern: line 3: it is number 2, not 3\n";
+    assert_eq!((made.code, made.stderr.as_str()), (0, warned));
+    let made = sandbox.json(&create);
+    assert_eq!((&made["pattern"], &made["passed_over"][0]["pattern"]), (&json!("ways:E-2"), &json!("ways:E-1")));
 }

@@ -385,6 +385,9 @@ pub struct BoardEdit {
     /// What becomes of it when a task fails, for tasks added from now on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<FailurePolicy>,
+    /// What its cores know about its goal, the best first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drawn: Option<Vec<CoreRef>>,
 }
 
 /// A task that was claimed.

@@ -11,6 +11,7 @@ use super::{
     Added, AddedHow, CoreAction, CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreEvent, CoreImage, CoreReply,
     CoreState, Expiry, Learned, NewCoreEntry, Provenance, Trust, Withdrawal, entry,
 };
+use crate::board::check_tagged;
 use crate::id::{check_principal, check_tag};
 use crate::space::{Decision, Space};
 use crate::{ActorKind, AgentId, BoardId, Context, EntryMetadata, LimitName, LimitWarning, Limits, Refusal, SpaceId};
@@ -92,6 +93,7 @@ impl Draft<'_> {
         }
         let learned = self.learned(new)?;
         let Some(id) = self.state.saying(&learned.content) else {
+            check_tagged(learned.tags.iter(), &learned.content)?;
             let id = CoreEntryId(self.state.last.0.saturating_add(1));
             self.push(CoreEvent::EntryAdded { id, entry: Box::new(learned) });
             return Ok(Added { id, how: AddedHow::New });
@@ -112,6 +114,9 @@ impl Draft<'_> {
             self.context.limits.origins_per_entry,
         )?;
         Limits::check(LimitName::TagsPerEntry, merged.tags.len() as u64, self.context.limits.tags_per_entry)?;
+        if merged.tags != found.tags {
+            check_tagged(merged.tags.iter(), &merged.content)?;
+        }
         if is_forgotten {
             self.push(CoreEvent::EntryRestored { id });
         }
@@ -203,6 +208,9 @@ impl Draft<'_> {
         let mut edited = found.clone();
         edited.edit(&edit, &actor.principal, Trust::most_of(actor.kind));
         check_facts(edited.importance, &edited.tags, limits)?;
+        if edited.content != found.content || edited.tags != found.tags {
+            check_tagged(edited.tags.iter(), &edited.content)?;
+        }
         for origin in &edited.provenance {
             Limits::check(LimitName::OriginsPerEntry, origin.edited_by.len() as u64, limits.origins_per_entry)?;
         }

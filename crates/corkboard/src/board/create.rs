@@ -4,8 +4,9 @@ use corkboard_core::board::{BoardAction, BoardCommand, BoardReply, CoreRef, NewB
 use corkboard_core::{Actor, BoardId, Head, SpaceId};
 
 use super::claim::Future;
+use super::cores::Prepared;
 use super::learnings::ATTEMPTS;
-use super::{Board, TaskPattern};
+use super::{Board, TaskPattern, UnreadablePattern};
 use crate::engine::joined;
 use crate::{Corkboard, Error, Refusal, Result};
 
@@ -32,6 +33,8 @@ pub struct CreatedBoard {
     pub pattern: Option<CoreRef>,
     /// Those tasks.
     pub tasks: Vec<TaskId>,
+    /// Task patterns that fit better and cannot be read. Of a board that was there already nothing is told.
+    pub passed_over: Vec<UnreadablePattern>,
 }
 
 impl Corkboard {
@@ -90,7 +93,7 @@ impl CreateBoard {
     }
 
     /// Makes its first tasks from a task pattern, in the same revision. Where the best is asked for and none fits, there are
-    /// none.
+    /// none; [`CreateBoard::report`] tells those that would have fitted better and cannot be read.
     pub fn tasks_from_pattern(mut self, pattern: TaskPattern) -> Self {
         self.pattern = Some(pattern);
         self
@@ -98,13 +101,13 @@ impl CreateBoard {
 
     /// Makes it, and tells what it began with.
     pub async fn report(self) -> Result<CreatedBoard> {
-        let (board, tasks) = self.make().await?;
+        let (board, tasks, passed_over) = self.make().await?;
         let view = board.view().await?;
         let (drawn, pattern) = (view.info()?.drawn.clone(), view.info()?.pattern.clone());
-        Ok(CreatedBoard { board, drawn, pattern, tasks })
+        Ok(CreatedBoard { board, drawn, pattern, tasks, passed_over })
     }
 
-    async fn make(self) -> Result<(Board, Vec<TaskId>)> {
+    async fn make(self) -> Result<(Board, Vec<TaskId>, Vec<UnreadablePattern>)> {
         let Self { corkboard, board, id, actor, idempotency_key, pattern } = self;
         let may_be_there = id.is_some() || idempotency_key.is_some();
         let id = id.unwrap_or_else(|| new_id(&board.name, &actor, idempotency_key.as_deref()));
@@ -115,19 +118,21 @@ impl CreateBoard {
             Some(pattern) => made.name_of(&(&asked, pattern))?,
             None => made.name_of(&asked)?,
         };
-        let command = if may_be_there && made.is_there().await? {
-            asked
+        let (command, passed_over) = if may_be_there && made.is_there().await? {
+            (asked, Vec::new())
         } else {
-            match made.prepare(board, pattern.as_ref()).await? {
-                (board, tasks) if tasks.is_empty() => BoardCommand::Create(board),
-                (board, tasks) => BoardCommand::CreateWithTasks { board, tasks },
-            }
+            let Prepared { board, tasks, passed_over } = made.prepare(board, pattern.as_ref()).await?;
+            let command = match tasks.is_empty() {
+                true => BoardCommand::Create(board),
+                false => BoardCommand::CreateWithTasks { board, tasks },
+            };
+            (command, passed_over)
         };
         let tasks = match made.send(command, name).await?.reply {
             BoardReply::Added { tasks, .. } => tasks,
             _ => Vec::new(),
         };
-        Ok((made.unconditional(), tasks))
+        Ok((made.unconditional(), tasks, passed_over))
     }
 }
 

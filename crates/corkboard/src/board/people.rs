@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use corkboard_core::Actor;
 use corkboard_core::board::{
-    ApprovalId, ApprovalVerdict, BoardCommand, BoardReply, DecisionId, NewDecision, NewNudge, Nudge, NudgeId,
+    ApprovalId, ApprovalVerdict, BoardAction, BoardCommand, BoardReply, DecisionId, NewDecision, NewNudge, Nudge,
+    NudgeId,
 };
 
 use super::{Board, BoardView, unexpected};
 use crate::context::{Composition, SectionName};
-use crate::{Error, Result};
+use crate::{Error, Refusal, Result};
 
 impl Board {
     /// Says something to an agent, to the orchestrator or to all who work on the board. It is shown to each of them, in their
@@ -40,13 +42,18 @@ impl Board {
     }
 
     /// What is said to this handle's actor and not acknowledged: the urgent first, then in order. That they read it is
-    /// written down.
+    /// written down. Whoever may not read nudges in their role is told so.
     pub async fn nudges_for(&self) -> Result<Vec<Arc<Nudge>>> {
         self.nudges_up_to(usize::MAX).await
     }
 
     /// The first of them.
     pub(crate) async fn nudges_up_to(&self, most: usize) -> Result<Vec<Arc<Nudge>>> {
+        let (Actor { principal, role, .. }, action) = (&self.actor, BoardAction::HearNudges);
+        if !action.is_allowed_to(*role) {
+            let (principal, role) = (principal.clone(), *role);
+            return Err(Refusal::RoleDenied { principal, role, what: action.words() }.into());
+        }
         let mut told = self.told(&self.view().await?);
         told.truncate(most);
         self.delivered(&told).await?;

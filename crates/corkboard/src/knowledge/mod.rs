@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::engine::{Answer, Asked, Engine, Slot, Watch};
 use crate::{Error, Result};
 
-pub(crate) use best::{Known, best, if_readable};
+pub(crate) use best::{Admit, Known, best, if_readable};
 pub use create::CoreSummary;
 pub use entries::{CoreEntries, CorePage, Show};
 pub(crate) use observer::CoreObserver;

@@ -46,6 +46,7 @@ impl TypedTool for BoardStatusTool {
         let failed = state.tasks().filter(|task| task.status == TaskStatus::Failed).collect();
         let data = json!({
             "board": board.id(), "rev": view.rev(), "status": view.info()?.status, "outcome": view.info()?.outcome,
+            "paused": view.info()?.paused.is_some(),
             "tasks": state.task_count(),
             "by_status": TaskStatus::ALL.map(|status| (status.as_str(), state.count(status))).into_iter()
                 .filter(|(_, count)| *count > 0).collect::<std::collections::BTreeMap<_, _>>(),
@@ -73,7 +74,17 @@ fn page(view: &BoardView) -> Result<String, ToolError> {
         Some(agent) => format!("{} ({agent})", plain(task)),
         None => plain(task),
     };
-    section(&mut text, "Ready", view.ready(), plain);
+    let ready = match &info.paused {
+        Some(pause) => {
+            let (by, since) = (mentioned(&pause.by), pause.since);
+            text.push_str(&format!(
+                "Paused by {by} since {since}: nothing can be claimed until a person resumes it.\n"
+            ));
+            "Ready when resumed"
+        }
+        None => "Ready",
+    };
+    section(&mut text, ready, view.ready(), plain);
     let assigned = state.tasks().filter(|task| task.status == TaskStatus::Assigned && state.may_begin(task.id));
     section(&mut text, "Assigned", assigned.collect::<Vec<_>>().into_iter(), said_by);
     section(&mut text, "In progress", view.in_progress(), said_by);

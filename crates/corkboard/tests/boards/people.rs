@@ -63,11 +63,15 @@ async fn a_nudge_reaches_its_targets_in_order_across_restarts_and_that_is_proved
         assert_eq!(ann.nudges_for().await.unwrap()[0].id, NudgeId(2));
         assert_eq!(bob.nudges_for().await.unwrap().len(), 1);
         assert_eq!(bob.acknowledge(&[NudgeId(2)]).await.unwrap_err().code(), "not_for_you");
-        // Whoever looks on is not told, and leaves no trace.
+        // Whoever looks on is not told, and leaves no trace; whoever may not even look is denied.
         let rev = board.view().await.unwrap().rev();
-        for onlooker in [human(), Actor::local(), Actor { role: Role::Observer, ..worker("ann") }] {
+        for onlooker in [human(), Actor::local()] {
             assert_eq!(board.acting_as(onlooker).nudges_for().await.unwrap(), []);
         }
+        let observer = board.acting_as(Actor { role: Role::Observer, ..worker("ann") });
+        let denied = observer.nudges_for().await.unwrap_err();
+        assert_eq!(denied.to_string(), "ann is an observer and may not read or acknowledge nudges");
+        assert_eq!(denied.code(), "role_denied");
         assert_eq!(board.view().await.unwrap().rev(), rev);
         let view = board.view().await.unwrap();
         let document = serde_json::to_value(view.document().unwrap()).unwrap();

@@ -10,6 +10,7 @@ use super::super::{
     Promotion, WhichLearnings,
 };
 use super::{Draft, Reply, not_on_board};
+use crate::board::check_tagged;
 use crate::id::check_tag;
 use crate::knowledge::{CoreEntryId, NewCoreEntry, Trust};
 use crate::{ActorKind, CoreId, LimitName, Limits, Refusal};
@@ -45,16 +46,6 @@ impl BoardCommand {
 }
 
 impl Draft<'_> {
-    /// On a board that was put away nothing new is promoted or refused. What was begun is finished, what was promoted may
-    /// be rolled back, and somebody may still look for what there is.
-    pub(super) fn check_may_learn(&self, command: &BoardCommand) -> Result<(), Refusal> {
-        let is_new = matches!(command, BoardCommand::PromoteLearning { .. } | BoardCommand::RefuseLearning { .. });
-        match self.info()?.status {
-            status @ BoardStatus::Archived if is_new => Err(Refusal::BoardEnded { status }),
-            _ => Ok(()),
-        }
-    }
-
     pub(super) fn is_active(&self) -> bool {
         self.state.info().is_some_and(|info| info.status == BoardStatus::Active)
     }
@@ -144,6 +135,7 @@ impl Draft<'_> {
         }
         Limits::check(LimitName::TagsPerEntry, entry.tags.len() as u64, limits.tags_per_entry)?;
         entry.tags.iter().try_for_each(|tag| check_tag(tag, limits))?;
+        check_tagged(entry.tags.iter(), &entry.content)?;
         Ok(entry)
     }
 
@@ -235,6 +227,9 @@ impl Draft<'_> {
                 LearningState::Begun(_) => return Err(open(&learning)),
                 LearningState::RollingBack(_) | LearningState::RolledBack { .. } => {}
                 state if *which != WhichLearnings::All => {
+                    if state == LearningState::Open {
+                        self.expect_candidate(&learning)?;
+                    }
                     return Err(Refusal::NotPromoted { learning, state: state.as_str() });
                 }
                 LearningState::Open | LearningState::Refused { .. } => {}

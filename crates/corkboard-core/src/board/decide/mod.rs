@@ -125,7 +125,8 @@ impl Draft<'_> {
             BoardCommand::AsOrchestrator { command, .. } if command.is_about_learnings() && !self.is_active() => {
                 return self.decide(command);
             }
-            command if command.is_about_learnings() => self.check_may_learn(command)?,
+            // What a board taught is decided about for as long as there is the board.
+            command if command.is_about_learnings() => drop(self.info()?),
             _ => self.check_active()?,
         }
         self.check_orchestrator(command)?;
