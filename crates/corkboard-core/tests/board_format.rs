@@ -4,7 +4,7 @@
 //! that it folds to. `board-copy-v<n>` is the same for a board that was made from another, `board-small-v<n>` for one that
 //! says as little as can be said, `board-people-v<n>` for one that people steer, `board-retired-v<n>` for one that was put
 //! away and purged, `board-drawn-v<n>` for one that began with what its memory cores know, `board-learned-v<n>` for one that
-//! taught something. What is missing is written by
+//! taught something, `board-outside-v<n>` for one on which results came from outside. What is missing is written by
 //!
 //! ```text
 //! CORK_WRITE_FIXTURES=1 cargo test -p corkboard-core --test board_format
@@ -43,8 +43,16 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 const FIRST: u32 = 2;
-const KINDS: [&str; 7] =
-    ["board", "board-copy", "board-small", "board-people", "board-retired", "board-drawn", "board-learned"];
+const KINDS: [&str; 8] = [
+    "board",
+    "board-copy",
+    "board-small",
+    "board-people",
+    "board-retired",
+    "board-drawn",
+    "board-learned",
+    "board-outside",
+];
 
 #[test]
 fn the_log_of_every_version_folds_to_its_snapshot() {
@@ -133,6 +141,9 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
     check(&events("task_blocked"), "reason");
     check(&events("task_submitted"), "result");
     check(&events("task_completed"), "result");
+    let results = ["task_submitted", "task_completed"].map(|name| inner(name, "result")).concat();
+    let results: Vec<Value> = results.into_iter().filter(Value::is_object).collect();
+    check(&results, "next_steps trust");
     check(&events("task_reviewed"), "comments remembered");
     check(&events("task_failed"), "remembered");
     check(&events("task_retried"), "not_before by_hand");
@@ -256,6 +267,7 @@ impl Fixture {
                 write_if_missing("board-retired", &retired());
                 write_if_missing("board-drawn", &drawn());
                 write_if_missing("board-learned", &learned());
+                write_if_missing("board-outside", &told_from_outside());
             }
         });
         LazyLock::force(&WRITTEN);
@@ -420,7 +432,7 @@ fn history() -> Desk {
     desk.claim(&ann, id(2));
     desk.ask(&ann, set_status(id(2), TaskStatus::Review, None)).unwrap();
     desk.tell(review(id(2), ReviewStatus::NeedsRework));
-    let result = TaskResult { summary: "done better".into(), next_steps: vec!["write tests".into()] };
+    let result = TaskResult { summary: "done better".into(), next_steps: vec!["write tests".into()], trust: None };
     desk.ask(&ann, BoardCommand::CompleteTask { task: id(2), result, epoch: None }).unwrap();
     let (verdict, comments) = (ReviewStatus::Rejected, Some("not yet".into()));
     desk.ask(&named("rita", Role::Reviewer), BoardCommand::Review { task: id(2), verdict, comments }).unwrap();
@@ -646,6 +658,34 @@ fn learned() -> Desk {
     finish(&mut desk, "rework:T-1");
     desk.tell(roll_back("rework:T-1", Some("too \"short\"")));
     desk.ask(&rita, promote("F-1")).unwrap();
+    desk
+}
+
+/// A board on which tasks ended with what somebody else said.
+fn told_from_outside() -> Desk {
+    let ann = worker("ann");
+    let mut desk = Desk::with(NewBoard { name: "outside".into(), ..NewBoard::default() });
+    let read = desk.add(NewTask::new("Read the page"));
+    let judge = desk.add(NewTask { needs_review: true, ..after("Judge it", &[read]) });
+    let vouch = desk.add(after("Vouch for it", &[judge]));
+    for (task, next_steps, trust) in [
+        (read, vec![], Some(Trust::Outside)),
+        (judge, vec!["say \"yes\"".into()], Some(Trust::Outside)),
+        (judge, vec!["say no".into()], Some(Trust::Agent)),
+    ] {
+        if desk.task(task).claim.is_none() {
+            desk.claim(&ann, task);
+        }
+        let result = TaskResult { summary: "so it says".into(), next_steps, trust };
+        desk.ask(&ann, BoardCommand::CompleteTask { task, result, epoch: None }).unwrap();
+        if desk.status(task) == TaskStatus::Review && trust == Some(Trust::Outside) {
+            desk.tell(review(task, ReviewStatus::NeedsRework));
+        }
+    }
+    desk.tell(review(judge, ReviewStatus::Approved));
+    desk.tell(BoardCommand::Claim { task: Some(vouch), lease_ms: LEASE_MS });
+    let result = TaskResult { summary: "it is so".into(), next_steps: vec![], trust: Some(Trust::Own) };
+    desk.tell(BoardCommand::CompleteTask { task: vouch, result, epoch: None });
     desk
 }
 
