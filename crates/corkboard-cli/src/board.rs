@@ -208,7 +208,10 @@ pub(crate) fn remark(state: &BoardState, task: &Task) -> String {
         TaskStatus::InProgress if task.attempt > 1 => format!("attempt {}", task.attempt),
         TaskStatus::InProgress => String::new(),
         TaskStatus::Review => task.reviewer.as_ref().map_or_else(String::new, |reviewer| format!("for {reviewer}")),
-        TaskStatus::Completed => task.result.as_ref().map_or_else(String::new, |result| result.summary.clone()),
+        TaskStatus::Completed => task
+            .result
+            .as_ref()
+            .map_or_else(String::new, |result| [result.trust().mark(), result.summary.trim_start()].concat()),
         TaskStatus::Failed => task.failure.as_deref().unwrap_or_default().to_owned(),
         TaskStatus::Cancelled => task.cancellation.as_ref().map_or_else(String::new, |cancelled| {
             match (&cancelled.comment, cancelled.cause) {

@@ -37,6 +37,30 @@ pub(crate) async fn emptiness(core: &Core) -> Result<Option<String>, Failure> {
     }))
 }
 
+/// How far a text may be trusted.
+#[derive(Args)]
+pub(crate) struct TrustArguments {
+    /// How far it may be trusted [default: own]
+    #[arg(long, value_name = "TRUST")]
+    trust: Option<TrustName>,
+
+    /// It came from a web page, a tool or a stranger: --trust outside
+    #[arg(long, conflicts_with = "trust")]
+    outside: bool,
+}
+
+impl TrustArguments {
+    /// What was said of it, if something was.
+    pub(crate) fn said(&self) -> Option<Trust> {
+        if self.outside { Some(Trust::Outside) } else { self.trust.map(Into::into) }
+    }
+}
+
+/// A text in which every line is marked that came from outside, as in a prompt.
+pub(crate) fn marked(text: &str, trust: Trust) -> String {
+    text.split('\n').map(|line| [trust.mark(), line].concat()).collect::<Vec<_>>().join("\n")
+}
+
 /// What must hold for a write to a core to happen.
 #[derive(Args)]
 #[command(next_help_heading = "Conditions")]

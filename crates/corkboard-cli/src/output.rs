@@ -215,9 +215,10 @@ pub(crate) fn age(at: Timestamp, now: Timestamp) -> String {
 /// Notes, a line each.
 pub(crate) fn note_table(notes: &[Note]) -> String {
     let now = now();
-    let rows = notes
-        .iter()
-        .map(|note| [note.id.to_string(), one_line(&note.text), one_line(&note.author), age(note.timestamp, now)]);
+    let rows = notes.iter().map(|note| {
+        let text = format!("{}{}", note.trust().mark(), one_line(&note.text));
+        [note.id.to_string(), text, one_line(&note.author), age(note.timestamp, now)]
+    });
     let header = [("NOTE", Room::Whole), ("TEXT", Room::Rest), ("AUTHOR", Room::Percent(20)), ("WRITTEN", Room::Whole)];
     table(header, rows)
 }
@@ -227,10 +228,11 @@ pub(crate) fn entry_table(entries: &[EntryView<'_>]) -> String {
     let now = now();
     let rows = entries.iter().map(|entry| {
         let value = value_text(entry.value);
+        let mark = entry.metadata.trust.unwrap_or_default().mark();
         [
             entry.key.to_string(),
             // What cannot be on the screen need not be measured.
-            one_line(&clip(&value, usize::from(u16::MAX / 8))),
+            format!("{mark}{}", one_line(&clip(&value, usize::from(u16::MAX / 8)))),
             entry.version.to_string(),
             entry.metadata.importance.to_string(),
             entry.metadata.tags.join(" "),

@@ -5,7 +5,7 @@
 //! says as little as can be said, `board-people-v<n>` for one that people steer, `board-retired-v<n>` for one that was put
 //! away and purged, `board-drawn-v<n>` for one that began with what its memory cores know, `board-redrawn-v<n>` for one
 //! that got other cores, `board-learned-v<n>` for one that taught something, `board-given-up-v<n>` for one of which a core
-//! did not take everything. What is missing is written by
+//! did not take everything, `board-outside-v<n>` for one on which results came from outside. What is missing is written by
 //!
 //! ```text
 //! CORK_WRITE_FIXTURES=1 cargo test -p corkboard-core --test board_format
@@ -44,7 +44,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 const FIRST: u32 = 2;
-const KINDS: [&str; 9] = [
+const KINDS: [&str; 10] = [
     "board",
     "board-copy",
     "board-small",
@@ -54,6 +54,7 @@ const KINDS: [&str; 9] = [
     "board-redrawn",
     "board-learned",
     "board-given-up",
+    "board-outside",
 ];
 
 #[test]
@@ -143,6 +144,9 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
     check(&events("task_blocked"), "reason");
     check(&events("task_submitted"), "result");
     check(&events("task_completed"), "result");
+    let results = ["task_submitted", "task_completed"].map(|name| inner(name, "result")).concat();
+    let results: Vec<Value> = results.into_iter().filter(Value::is_object).collect();
+    check(&results, "next_steps trust");
     check(&events("task_reviewed"), "comments remembered");
     check(&events("task_failed"), "remembered");
     check(&events("task_retried"), "not_before by_hand");
@@ -268,6 +272,7 @@ impl Fixture {
                 write_if_missing("board-redrawn", &redrawn());
                 write_if_missing("board-learned", &learned());
                 write_if_missing("board-given-up", &given_up());
+                write_if_missing("board-outside", &told_from_outside());
             }
         });
         LazyLock::force(&WRITTEN);
@@ -441,7 +446,7 @@ fn history() -> Desk {
     desk.claim(&ann, id(2));
     desk.ask(&ann, set_status(id(2), TaskStatus::Review, None)).unwrap();
     desk.tell(review(id(2), ReviewStatus::NeedsRework));
-    let result = TaskResult { summary: "done better".into(), next_steps: vec!["write tests".into()] };
+    let result = TaskResult { summary: "done better".into(), next_steps: vec!["write tests".into()], trust: None };
     desk.ask(&ann, BoardCommand::CompleteTask { task: id(2), result, epoch: None }).unwrap();
     let (verdict, comments) = (ReviewStatus::Rejected, Some("not yet".into()));
     desk.ask(&named("rita", Role::Reviewer), BoardCommand::Review { task: id(2), verdict, comments }).unwrap();
@@ -688,6 +693,34 @@ fn given_up() -> Desk {
             desk.ask(&Actor::system(), give_up).unwrap();
         }
     }
+    desk
+}
+
+/// A board on which tasks ended with what somebody else said.
+fn told_from_outside() -> Desk {
+    let ann = worker("ann");
+    let mut desk = Desk::with(NewBoard { name: "outside".into(), ..NewBoard::default() });
+    let read = desk.add(NewTask::new("Read the page"));
+    let judge = desk.add(NewTask { needs_review: true, ..after("Judge it", &[read]) });
+    let vouch = desk.add(after("Vouch for it", &[judge]));
+    for (task, next_steps, trust) in [
+        (read, vec![], Some(Trust::Outside)),
+        (judge, vec!["say \"yes\"".into()], Some(Trust::Outside)),
+        (judge, vec!["say no".into()], Some(Trust::Agent)),
+    ] {
+        if desk.task(task).claim.is_none() {
+            desk.claim(&ann, task);
+        }
+        let result = TaskResult { summary: "so it says".into(), next_steps, trust };
+        desk.ask(&ann, BoardCommand::CompleteTask { task, result, epoch: None }).unwrap();
+        if desk.status(task) == TaskStatus::Review && trust == Some(Trust::Outside) {
+            desk.tell(review(task, ReviewStatus::NeedsRework));
+        }
+    }
+    desk.tell(review(judge, ReviewStatus::Approved));
+    desk.tell(BoardCommand::Claim { task: Some(vouch), lease_ms: LEASE_MS });
+    let result = TaskResult { summary: "it is so".into(), next_steps: vec![], trust: Some(Trust::Own) };
+    desk.tell(BoardCommand::CompleteTask { task: vouch, result, epoch: None });
     desk
 }
 

@@ -8,7 +8,7 @@ use core::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{ActorKind, BoardId};
+use crate::{Actor, ActorKind, BoardId, Refusal};
 
 /// How far a text may be trusted. Whoever reads it is told; nobody can give more than they have themselves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -39,6 +39,17 @@ impl Trust {
         match self {
             Self::Outside => "[outside] ",
             Self::Agent | Self::Own => "",
+        }
+    }
+
+    /// What was asked for, if the actor can give that much.
+    pub(crate) fn granted(asked: Option<Self>, actor: &Actor) -> Result<Option<Self>, Refusal> {
+        let most = Self::most_of(actor.kind);
+        match asked {
+            Some(asked) if asked > most => {
+                Err(Refusal::TrustDenied { principal: actor.principal.clone(), asked, most })
+            }
+            asked => Ok(asked),
         }
     }
 

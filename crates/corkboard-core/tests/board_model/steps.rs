@@ -8,7 +8,7 @@ use corkboard_core::board::{
     RetainFor, ReviewStatus, Task, TaskEdit, TaskId, TaskRef, TaskResult, TaskStatus, TriggerRule, Unfinished,
     WhichLearnings,
 };
-use corkboard_core::knowledge::CoreEntryId;
+use corkboard_core::knowledge::{CoreEntryId, Trust};
 use corkboard_core::{Actor, Role};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -356,7 +356,7 @@ impl Action {
             },
             Self::Complete(task, epoch) => BoardCommand::CompleteTask {
                 task: held(task),
-                result: TaskResult { summary: "done".into(), next_steps: Vec::new() },
+                result: TaskResult { summary: "done".into(), next_steps: Vec::new(), trust: Some(Trust::Outside) },
                 epoch: epoch_of(held(task), epoch),
             },
             Self::Fail(task, epoch) => {
@@ -365,7 +365,7 @@ impl Action {
             Self::Review(task, verdict) => BoardCommand::Review {
                 task: of(task, &|task| task.status == TaskStatus::Review),
                 verdict: *verdict,
-                comments: None,
+                comments: (*verdict != ReviewStatus::Approved).then(|| "once more".into()),
             },
             Self::CancelTask(task) => BoardCommand::CancelTask { task: pick(task), comment: None },
             Self::Retry(task) => BoardCommand::Retry { task: failed(task) },

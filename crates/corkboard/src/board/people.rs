@@ -9,8 +9,7 @@ use corkboard_core::board::{
 };
 
 use super::{Board, BoardView, unexpected};
-use crate::context::{Composition, SectionName};
-use crate::{Error, Refusal, Result};
+use crate::{Error, Result, context};
 
 impl Board {
     /// Says something to an agent, to the orchestrator or to all who work on the board. It is shown to each of them, in their
@@ -44,18 +43,14 @@ impl Board {
     /// What is said to this handle's actor and not acknowledged: the urgent first, then in order. That they read it is
     /// written down. Whoever may not read nudges in their role is told so.
     pub async fn nudges_for(&self) -> Result<Vec<Arc<Nudge>>> {
-        self.nudges_up_to(usize::MAX).await
+        self.nudges_fitting(<[_]>::len).await
     }
 
-    /// The first of them.
-    pub(crate) async fn nudges_up_to(&self, most: usize) -> Result<Vec<Arc<Nudge>>> {
-        let (Actor { principal, role, .. }, action) = (&self.actor, BoardAction::HearNudges);
-        if !action.is_allowed_to(*role) {
-            let (principal, role) = (principal.clone(), *role);
-            return Err(Refusal::RoleDenied { principal, role, what: action.words() }.into());
-        }
+    /// The first of them: as many as are said to fit.
+    pub(crate) async fn nudges_fitting(&self, fit: impl FnOnce(&[Arc<Nudge>]) -> usize) -> Result<Vec<Arc<Nudge>>> {
+        BoardAction::HearNudges.check(&self.actor)?;
         let mut told = self.told(&self.view().await?);
-        told.truncate(most);
+        told.truncate(fit(&told));
         self.delivered(&told).await?;
         Ok(told)
     }
@@ -127,10 +122,9 @@ impl Board {
         Ok(())
     }
 
-    /// Writes down that the actor read what a composed text shows of these: where room was short, not all.
-    pub(crate) async fn shown(&self, told: &[Arc<Nudge>], composition: &Composition) -> Result<()> {
-        let section = composition.sections.iter().find(|section| section.name == SectionName::Nudges);
-        let shown = section.map_or(0, |section| usize::try_from(section.items).unwrap_or(usize::MAX));
-        self.delivered(told.get(..shown).unwrap_or(told)).await
+    /// Writes down that the actor read what a text shows of these: where room was short, not all, nor what was cut.
+    pub(crate) async fn shown(&self, told: &[Arc<Nudge>], text: &str) -> Result<()> {
+        let shown: Vec<Arc<Nudge>> = told.iter().filter(|nudge| context::shows(text, nudge)).cloned().collect();
+        self.delivered(&shown).await
     }
 }

@@ -2,6 +2,7 @@
 
 use corkboard_core::Role;
 use corkboard_core::board::{Choice, Task, TaskStatus};
+use corkboard_core::knowledge::Trust;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -10,6 +11,7 @@ use super::board::{counts, mentioned};
 use super::definition::{TypedTool, tool};
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::BoardView;
+use crate::context::label;
 
 /// How many of each are named.
 const NAMED: usize = 10;
@@ -93,8 +95,8 @@ fn page(view: &BoardView) -> Result<String, ToolError> {
         format!("{}: {}", said_by(task), mentioned(&why.join("; ")))
     });
     section(&mut text, "In review", view.needs_review(), |task| {
-        let summary = task.result.as_ref().map_or("", |result| &result.summary);
-        format!("{}: {}", said_by(task), mentioned(summary))
+        let (summary, trust) = task.result.as_ref().map_or(("", Trust::Agent), |it| (&it.summary, it.trust()));
+        format!("{}{}: {}", trust.mark(), said_by(task), mentioned(summary))
     });
     let failed: Vec<&Task> = state.tasks().filter(|task| task.status == TaskStatus::Failed).collect();
     section(&mut text, "Failed", failed.into_iter(), |task| {
@@ -109,6 +111,8 @@ fn page(view: &BoardView) -> Result<String, ToolError> {
     if is_done {
         text.push_str("Everything is finished.\n");
     }
+    let trusts = view.needs_review().take(NAMED).filter_map(|task| Some(task.result.as_ref()?.trust()));
+    text.push_str(label::warning(trusts).unwrap_or_default());
     text.truncate(text.trim_end().len());
     Ok(text)
 }
