@@ -30,7 +30,8 @@ pub enum ActorKind {
     Service,
 }
 
-/// What an [`Actor`] may do. Agent memory asks only that the caller holds the handle; boards look closer.
+/// What an [`Actor`] may do. Agent memory asks only that the caller holds the handle; boards and memory
+/// cores look closer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]

@@ -174,13 +174,7 @@ impl EntryMetadata {
 
     /// How far the entry may be trusted, as it was said; refused if it is more than the actor can give.
     pub(crate) fn trust_by(&self, actor: &Actor) -> Result<Option<Trust>, Refusal> {
-        let most = Trust::most_of(actor.kind);
-        match self.trust {
-            Some(asked) if asked > most => {
-                Err(Refusal::TrustDenied { principal: actor.principal.clone(), asked, most })
-            }
-            trust => Ok(trust),
-        }
+        Trust::granted(self.trust, actor)
     }
 
     pub(crate) fn check(&self, now: Timestamp, limits: &Limits) -> Result<(), Refusal> {

@@ -262,8 +262,7 @@ impl<S: Space> Revisioned<S> {
         check_principal("principal", principal, context.limits)?;
         // Every command writes.
         if context.actor.role == Role::Observer {
-            let (principal, role) = (principal.clone(), Role::Observer);
-            return Err(Refusal::RoleDenied { principal, role, what: "change anything".into() });
+            return Err(Refusal::role_denied(context.actor, "change anything", None, &[]));
         }
         if let Some(key) = &request.idempotency
             && let Some((rev, reply)) = self.answered.find(principal, key, context.now, context.limits)?

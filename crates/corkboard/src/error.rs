@@ -379,6 +379,7 @@ impl Error {
                 Refusal::CoreConflict { .. } => ("conflict", Conflict),
                 Refusal::SameText { .. } => ("same_text", Conflict),
                 Refusal::NoToken { .. } => ("no_token", Gone),
+                Refusal::TaskPattern { .. } => ("task_pattern", Invalid),
                 Refusal::TrustDenied { .. } => ("trust_denied", Denied),
                 Refusal::CoreContradicts { .. } => ("core_contradicts", Invalid),
             },

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use corkboard_core::agent::AgentState;
 use corkboard_core::board::{BoardAction, BoardState};
-use corkboard_core::knowledge::CoreState;
+use corkboard_core::knowledge::{CoreAction, CoreState};
 use corkboard_core::tokens::TokensState;
 use corkboard_core::{
     Actor, AgentId, BoardId, CommitId, CoreId, Head, IdempotencyKey, Refusal, Request, Role, Space, SpaceId, SpaceKind,
@@ -213,15 +213,19 @@ impl SpaceLog {
 
     /// Deletes the space as it is at that head. Returns whether it was there, and there still.
     pub async fn delete(&self, at: Head) -> Result<bool> {
-        let Actor { principal, role, .. } = &self.actor;
-        let what = match self.id.kind() {
-            Some(SpaceKind::Board) if !BoardAction::Delete.is_allowed_to(*role) => Some(BoardAction::Delete.words()),
-            Some(SpaceKind::Tokens) => Some("delete the tokens"),
-            _ if *role == Role::Observer => Some("change anything"),
-            _ => None,
-        };
-        if let Some(what) = what {
-            return Err(Refusal::RoleDenied { principal: principal.clone(), role: *role, what: what.into() }.into());
+        match self.id.kind() {
+            Some(SpaceKind::Board) => BoardAction::Delete.check(&self.actor)?,
+            Some(SpaceKind::Core) => {
+                let owner = self.id.as_core().and_then(|core| core.agent());
+                CoreAction::Delete.check(&self.actor, owner.as_ref())?;
+            }
+            Some(SpaceKind::Agent) if self.actor.role != Role::Observer => {}
+            Some(SpaceKind::Agent | SpaceKind::Tokens) | None => {
+                let Actor { principal, role, .. } = self.actor.clone();
+                return Err(
+                    Refusal::RoleDenied { principal, role, what: "delete that".into(), may: String::new() }.into()
+                );
+            }
         }
         self.log.delete(at).await
     }

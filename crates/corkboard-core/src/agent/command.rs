@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::{AgentImage, Forget};
+use crate::knowledge::Trust;
 use crate::notebook::{Block, LearningId, NotebookContent, SnippetId, UnknownIds};
 use crate::{Content, EntryData, EntryMetadata, Key, Note, NoteId, NotebookName, ScopeId, ScopeName};
 
@@ -71,6 +72,9 @@ pub enum AgentCommand {
         scope: ScopeId,
         /// What it says.
         text: String,
+        /// How far it may be trusted, where that is to be kept. Nobody can give more than they have.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trust: Option<Trust>,
     },
     /// Removes a note.
     RemoveNote {

@@ -277,7 +277,7 @@ pub enum BoardCommand {
         /// The entry that says it.
         entry: CoreEntryId,
     },
-    /// Says that its core did not take a learning: it is as if nobody had promoted it.
+    /// Says that its core did not take a learning. Whoever finishes it sees to it that none is there, and says so here.
     AbandonPromotion {
         /// Which.
         learning: LearningId,
@@ -285,6 +285,13 @@ pub enum BoardCommand {
         begun_rev: u64,
         /// What the core said.
         reason: String,
+    },
+    /// Says that a learning that its core did not take is not in it: it is as if nobody had promoted it.
+    FinishAbandonment {
+        /// Which.
+        learning: LearningId,
+        /// The revision in which it was begun.
+        begun_rev: u64,
     },
     /// Says that a learning is not wanted, for ever.
     RefuseLearning {
@@ -383,6 +390,9 @@ pub struct BoardEdit {
     /// What becomes of it when a task fails, for tasks added from now on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<FailurePolicy>,
+    /// What its cores know about its goal, the best first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drawn: Option<Vec<CoreRef>>,
 }
 
 /// A task that was claimed.

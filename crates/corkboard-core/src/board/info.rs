@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
+use core::{fmt, mem};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -85,7 +85,7 @@ pub struct BoardInfo {
     pub memory_core_refs: Vec<String>,
     /// What becomes of it when a task fails, where the task does not say.
     pub on_failure: FailurePolicy,
-    /// What its cores knew about its goal when it was made, the best first.
+    /// What its cores knew about its goal when it was made, or when they were last named, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drawn: Vec<CoreRef>,
     /// The task pattern that its first tasks were made from.
@@ -150,12 +150,13 @@ impl BoardInfo {
     }
 
     pub(super) fn edit(&mut self, edit: &BoardEdit) {
-        let BoardEdit { name, goal, constraints, memory_core_refs, on_failure } = edit.clone();
+        let BoardEdit { name, goal, constraints, memory_core_refs, on_failure, drawn } = edit.clone();
         self.name = name.unwrap_or_else(|| self.name.clone());
         self.goal = goal.unwrap_or_else(|| self.goal.clone());
         self.constraints = constraints.unwrap_or_else(|| self.constraints.clone());
         self.memory_core_refs = memory_core_refs.unwrap_or_else(|| self.memory_core_refs.clone());
         self.on_failure = on_failure.unwrap_or(self.on_failure);
+        self.drawn = drawn.unwrap_or_else(|| mem::take(&mut self.drawn));
     }
 
     pub(super) fn archive(&mut self, retain_until: Timestamp, stamp: Stamp<'_>) {

@@ -36,6 +36,9 @@ pub enum CoreEvent {
         /// Its origins, if the change is about them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provenance: Option<Vec<Provenance>>,
+        /// Whether whoever changed it vouches for it as it is now.
+        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        vouched: bool,
     },
     /// An entry was forgotten, and can be restored.
     EntryForgotten {

@@ -255,7 +255,7 @@ fn hit(state: &AgentState, document: MemoryDocument, score: f32, query: &Query) 
         }
         MemoryDocument::Note(_, id) => {
             let note = found.notes.get(&id)?;
-            (FoundItem::Note { note: id }, (*note.text).into(), &note.author, note.timestamp, Trust::Agent)
+            (FoundItem::Note { note: id }, (*note.text).into(), &note.author, note.timestamp, note.trust())
         }
         MemoryDocument::Notebook(..) => return None,
     };

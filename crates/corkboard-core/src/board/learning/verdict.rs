@@ -75,6 +75,9 @@ pub struct Promotion {
     pub at: Timestamp,
     /// The revision in which it was begun: no two promotions have the same.
     pub begun_rev: u64,
+    /// What the core said if it did not take it: whoever finishes it takes out what another may have got in, and gives it up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Arc<str>>,
 }
 
 /// A roll-back that was begun on the board: all that is needed to finish it, whoever does.
@@ -145,7 +148,8 @@ impl LearningVerdict {
         let texts = match &self.state {
             LearningState::Begun(promotion) => {
                 let NewCoreEntry { content, tags, contributors, .. } = &promotion.entry;
-                content.len() + tags.iter().chain(contributors).map(|text| text.len()).sum::<usize>()
+                let names = tags.iter().chain(contributors).map(|text| text.len()).sum::<usize>();
+                content.len() + names + length(&promotion.refused)
             }
             LearningState::Refused { reason, .. } | LearningState::RolledBack { reason, .. } => length(reason),
             LearningState::RollingBack(roll_back) => length(&roll_back.reason),
