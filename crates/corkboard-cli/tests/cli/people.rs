@@ -213,7 +213,6 @@ fn refusals_say_what_to_do_about_them() {
         (&["approve", "D-3", "--role", "worker"][..], 6, "may not approve", "--role human or admin may"),
         (&["nudge", "ack", "N-1"][..], 6, "is not for you", "`cork nudge check`"),
         (&["board", "create", "again", "--id", &desk.board][..], 4, "exists already", "without --id"),
-        (&["task", "add", "x", "--after", "y"][..], 2, "is neither a task's id", "`cork task list`"),
         (&["task", "review", "T-1", "approve"][..], 4, "but not by this", "`cork task complete T-1 SUMMARY`"),
         (&["task", "retry", "T-1"][..], 4, "but not by this", "`cork task release T-1`"),
         (&["task", "claim", "T-2", "--lease", "0"][..], 2, "a lease of 0 ms", "from 0.01 to 604800 seconds"),
