@@ -213,17 +213,16 @@ fn refusals_say_what_to_do_about_them() {
         (&["approve", "D-3", "--role", "worker"][..], 6, "may not approve", "--role human or admin may"),
         (&["nudge", "ack", "N-1"][..], 6, "is not for you", "`cork nudge check`"),
         (&["board", "create", "again", "--id", &desk.board][..], 4, "exists already", "without --id"),
-        (&["task", "add", "x", "--after", "y"][..], 2, "is neither a task's id", "`cork task list`"),
         (&["task", "review", "T-1", "approve"][..], 4, "but not by this", "`cork task complete T-1 SUMMARY`"),
         (&["task", "retry", "T-1"][..], 4, "but not by this", "`cork task release T-1`"),
         (&["task", "claim", "T-2", "--lease", "0"][..], 2, "a lease of 0 ms", "from 0.01 to 604800 seconds"),
-        (&["task", "depend", "T-1", "T-2"][..], 4, "only what was not begun", "`cork task release T-1`"),
+        (&["task", "depend", "T-1", "--on", "T-2"][..], 4, "only what was not begun", "`cork task release T-1`"),
         (&["board", "edit", "--core", "agent:ada"][..], 2, "must not begin with", "`cork core list`"),
     ] {
         let hint = hint(arguments, code, said);
         assert!(hint.contains(told), "{arguments:?}: {hint}");
     }
     desk.ok(&["task", "complete", "T-1", "done", "--as", "ada"]);
-    let over = hint(&["task", "depend", "T-1", "T-2"], 4, "only what was not begun");
+    let over = hint(&["task", "depend", "T-1", "--on", "T-2"], 4, "only what was not begun");
     assert!(over.contains("`cork task add"), "{over}");
 }

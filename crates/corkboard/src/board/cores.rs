@@ -194,7 +194,7 @@ async fn best_pattern(
         match NewTask::from_pattern(&known.entry.content) {
             Ok(tasks) => return Ok(Some((pattern, tasks))),
             Err(problem) => {
-                tracing::warn!(%pattern, %problem, "a task pattern cannot be read, and is passed over");
+                tracing::info!(%pattern, %problem, "a task pattern cannot be read, and is passed over");
                 passed_over.push(UnreadablePattern { pattern, line: problem.line, reason: problem.reason });
             }
         }
