@@ -5,7 +5,7 @@ CARGO ?= cargo
 .PHONY: run test check nextest servers doc-test bench soak deny help
 
 help:
-	@echo "make run     build everything and run a commented tour of an agent's memory"
+	@echo "make run     build everything and run a commented tour: an agent's memory, a board, a memory core"
 	@echo "make test    every test (PostgreSQL and Redis included), format, lints, the documentation's examples"
 	@echo "make bench   tables of ratios (README); needs valgrind"
 	@echo "make soak    the crash and fault tests, for long"

@@ -28,6 +28,7 @@ mod model_server;
 mod notebook;
 #[cfg(feature = "model")]
 mod notebook_update;
+mod outside;
 mod people;
 mod processes;
 mod readme;

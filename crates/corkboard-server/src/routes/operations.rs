@@ -50,7 +50,7 @@ async fn ready(State(server): State<Server>) -> Result<axum::Json<Health>, Failu
 }
 
 /// Whom the token names.
-#[utoipa::path(get, path = "/v1/me", tag = "access", responses((status = 200, body = Object), crate::openapi::Problems))]
+#[utoipa::path(get, path = "/v1/me", tag = "access", responses((status = 200, body = corkboard::Identity), crate::openapi::Problems))]
 async fn me(caller: Caller) -> axum::Json<corkboard::Identity> {
     axum::Json(caller.identity())
 }

@@ -134,7 +134,8 @@ impl Link {
         if let Some(token) = &self.token {
             headers.insert(AUTHORIZATION, token.clone());
         }
-        let another = actor.filter(|actor| self.own.get() != Some(actor));
+        // What a Corkboard does of itself, it does in its own name: here, that is the token's.
+        let another = actor.filter(|actor| self.own.get() != Some(actor) && **actor != Actor::system());
         let named = another.and_then(|actor| serde_json::to_vec(actor).ok());
         if let Some(named) = named.and_then(|json| HeaderValue::from_bytes(&json).ok()) {
             headers.insert(ACTOR, named);

@@ -43,6 +43,7 @@ impl ServerAddress {
 
 /// Whom a server takes somebody for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Identity {
     /// Their name.
     pub principal: String,
