@@ -2,6 +2,7 @@
 
 mod answer;
 mod caller;
+mod events;
 mod extract;
 mod failure;
 mod guard;
@@ -23,6 +24,7 @@ pub use listen::{Tls, serve};
 pub use rate::Rate;
 pub use settings::{Access, Settings};
 
+use events::HubPlace;
 use rate::Buckets;
 use sign_in::Codes;
 
@@ -40,14 +42,15 @@ struct Inner {
     written: Buckets,
     /// Told when streams are to end.
     ending: watch::Sender<bool>,
+    hub: HubPlace,
 }
 
 impl Server {
     /// A server of an open Corkboard.
     pub fn new(corkboard: Corkboard, settings: Settings) -> Self {
         let (requests, written) = (Buckets::new(settings.requests), Buckets::new(settings.written_bytes));
-        let (codes, ending) = (Codes::default(), watch::Sender::new(false));
-        Self { inner: Arc::new(Inner { corkboard, settings, codes, requests, written, ending }) }
+        let (codes, ending, hub) = (Codes::default(), watch::Sender::new(false), HubPlace::default());
+        Self { inner: Arc::new(Inner { corkboard, settings, codes, requests, written, ending, hub }) }
     }
 
     /// The path of a link that signs a browser in, once.
@@ -58,6 +61,15 @@ impl Server {
     /// Ends what would go on for ever. [`serve`] does it when it is asked to end.
     pub fn end_streams(&self) {
         self.inner.ending.send_replace(true);
+    }
+
+    /// Tells when streams are to end.
+    fn ending(&self) -> watch::Receiver<bool> {
+        self.inner.ending.subscribe()
+    }
+
+    fn hub(&self) -> &HubPlace {
+        &self.inner.hub
     }
 
     fn corkboard(&self) -> &Corkboard {
