@@ -9,12 +9,14 @@ mod guard;
 mod listen;
 mod observe;
 mod openapi;
+mod patience;
 mod rate;
 mod routes;
 mod settings;
 mod sign_in;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
 use corkboard::Corkboard;
@@ -43,14 +45,17 @@ struct Inner {
     /// Told when streams are to end.
     ending: watch::Sender<bool>,
     hub: HubPlace,
+    /// The streams of events that are open.
+    streams: Arc<AtomicUsize>,
 }
 
 impl Server {
     /// A server of an open Corkboard.
     pub fn new(corkboard: Corkboard, settings: Settings) -> Self {
         let (requests, written) = (Buckets::new(settings.requests), Buckets::new(settings.written_bytes));
-        let (codes, ending, hub) = (Codes::default(), watch::Sender::new(false), HubPlace::default());
-        Self { inner: Arc::new(Inner { corkboard, settings, codes, requests, written, ending, hub }) }
+        let (codes, ending) = (Codes::default(), watch::Sender::new(false));
+        let (hub, streams) = Default::default();
+        Self { inner: Arc::new(Inner { corkboard, settings, codes, requests, written, ending, hub, streams }) }
     }
 
     /// The path of a link that signs a browser in, once.
@@ -61,6 +66,15 @@ impl Server {
     /// Ends what would go on for ever. [`serve`] does it when it is asked to end.
     pub fn end_streams(&self) {
         self.inner.ending.send_replace(true);
+    }
+
+    /// How many streams of events are open.
+    pub fn open_streams(&self) -> usize {
+        self.inner.streams.load(Ordering::Relaxed)
+    }
+
+    fn streams(&self) -> &Arc<AtomicUsize> {
+        &self.inner.streams
     }
 
     /// Tells when streams are to end.

@@ -17,6 +17,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::Server;
+use crate::patience::PatientListener;
 
 /// How long a client may take to agree on keys.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -50,16 +51,19 @@ pub async fn serve(
     server: Server,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    let router = crate::router(server.clone());
+    let (router, patience) = (crate::router(server.clone()), server.settings().stalled_after);
     let shutdown = async move {
         shutdown.await;
         // Streams of events would go on for ever.
         server.end_streams();
     };
     match tls {
-        None => axum::serve(listener, router).with_graceful_shutdown(shutdown).await,
+        None => {
+            let listener = PatientListener { listener, patience };
+            axum::serve(listener, router).with_graceful_shutdown(shutdown).await
+        }
         Some(Tls(config)) => {
-            let listener = TlsListener::new(listener, config)?;
+            let listener = PatientListener { listener: TlsListener::new(listener, config)?, patience };
             axum::serve(listener, router).with_graceful_shutdown(shutdown).await
         }
     }

@@ -38,6 +38,8 @@ pub struct Settings {
     pub written_bytes: Rate,
     /// How often a stream of events shows that it is there, and whether its token still is.
     pub heartbeat: Duration,
+    /// A connection to which nothing could be written for so long is given up.
+    pub stalled_after: Duration,
     /// The most events of all spaces that are held for those who follow them all.
     pub events_held: usize,
     /// For how long they are held when nobody follows.
@@ -60,6 +62,7 @@ impl Settings {
             // A gigabyte an hour, and a quarter of that at once.
             written_bytes: Rate { burst: 256.0 * 1024.0 * 1024.0, per_second: 1024.0 * 1024.0 * 1024.0 / 3600.0 },
             heartbeat: Duration::from_secs(15),
+            stalled_after: Duration::from_secs(60),
             events_held: 1024,
             events_linger: Duration::from_secs(60),
             is_tls: false,

@@ -7,6 +7,8 @@ mod resume;
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::http::HeaderName;
 use axum::response::sse::{Event, Sse};
@@ -65,7 +67,7 @@ pub(crate) fn stream(server: &Server, caller: Caller, source: impl Source) -> Re
     let every = server.settings().heartbeat;
     let mut beats = interval_at(Instant::now() + every, every);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let stream = Stream { source, caller, beats, ending: server.ending(), is_over: false, _open: Open::new() };
+    let stream = Stream { source, caller, beats, ending: server.ending(), is_over: false, _open: Open::new(server) };
     let events = futures_util::stream::unfold(stream, |mut stream| async {
         let event = stream.next().await?;
         Some((Ok::<_, Infallible>(event), stream))
@@ -117,18 +119,20 @@ async fn ended(ending: &mut watch::Receiver<bool>) {
 }
 
 /// Counts a stream for as long as it is there.
-struct Open;
+struct Open(Arc<AtomicUsize>);
 
 impl Open {
-    fn new() -> Self {
+    fn new(server: &Server) -> Self {
         gauge!("http.event_streams").increment(1.0);
-        Self
+        server.streams().fetch_add(1, Ordering::Relaxed);
+        Self(server.streams().clone())
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
         gauge!("http.event_streams").decrement(1.0);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
