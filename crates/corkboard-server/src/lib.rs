@@ -2,26 +2,31 @@
 
 mod answer;
 mod caller;
+mod events;
 mod extract;
 mod failure;
 mod guard;
 mod listen;
 mod observe;
 mod openapi;
+mod patience;
 mod rate;
 mod routes;
 mod settings;
 mod sign_in;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
 use corkboard::Corkboard;
+use tokio::sync::watch;
 
 pub use listen::{Tls, serve};
 pub use rate::Rate;
 pub use settings::{Access, Settings};
 
+use events::HubPlace;
 use rate::Buckets;
 use sign_in::Codes;
 
@@ -37,19 +42,48 @@ struct Inner {
     codes: Codes,
     requests: Buckets,
     written: Buckets,
+    /// Told when streams are to end.
+    ending: watch::Sender<bool>,
+    hub: HubPlace,
+    /// The streams of events that are open.
+    streams: Arc<AtomicUsize>,
 }
 
 impl Server {
     /// A server of an open Corkboard.
     pub fn new(corkboard: Corkboard, settings: Settings) -> Self {
         let (requests, written) = (Buckets::new(settings.requests), Buckets::new(settings.written_bytes));
-        let codes = Codes::default();
-        Self { inner: Arc::new(Inner { corkboard, settings, codes, requests, written }) }
+        let (codes, ending) = (Codes::default(), watch::Sender::new(false));
+        let (hub, streams) = Default::default();
+        Self { inner: Arc::new(Inner { corkboard, settings, codes, requests, written, ending, hub, streams }) }
     }
 
     /// The path of a link that signs a browser in, once.
     pub fn sign_in_path(&self) -> String {
         format!("/sign-in?code={}", self.codes().issue())
+    }
+
+    /// Ends what would go on for ever. [`serve`] does it when it is asked to end.
+    pub fn end_streams(&self) {
+        self.inner.ending.send_replace(true);
+    }
+
+    /// How many streams of events are open.
+    pub fn open_streams(&self) -> usize {
+        self.inner.streams.load(Ordering::Relaxed)
+    }
+
+    fn streams(&self) -> &Arc<AtomicUsize> {
+        &self.inner.streams
+    }
+
+    /// Tells when streams are to end.
+    fn ending(&self) -> watch::Receiver<bool> {
+        self.inner.ending.subscribe()
+    }
+
+    fn hub(&self) -> &HubPlace {
+        &self.inner.hub
     }
 
     fn corkboard(&self) -> &Corkboard {
