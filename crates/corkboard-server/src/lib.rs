@@ -6,22 +6,27 @@ mod extract;
 mod failure;
 mod guard;
 mod listen;
+mod metrics;
 mod observe;
 mod openapi;
 mod rate;
 mod routes;
 mod settings;
 mod sign_in;
+mod time_limit;
 
 use std::sync::Arc;
 
 use axum::Router;
 use corkboard::Corkboard;
+use tokio::sync::watch;
 
 pub use listen::{Tls, serve};
+pub use metrics::Metrics;
 pub use rate::Rate;
 pub use settings::{Access, Settings};
 
+use metrics::Meters;
 use rate::Buckets;
 use sign_in::Codes;
 
@@ -37,19 +42,38 @@ struct Inner {
     codes: Codes,
     requests: Buckets,
     written: Buckets,
+    meters: Meters,
+    /// Told when streams are to end.
+    ending: watch::Sender<bool>,
 }
 
 impl Server {
     /// A server of an open Corkboard.
     pub fn new(corkboard: Corkboard, settings: Settings) -> Self {
         let (requests, written) = (Buckets::new(settings.requests), Buckets::new(settings.written_bytes));
-        let codes = Codes::default();
-        Self { inner: Arc::new(Inner { corkboard, settings, codes, requests, written }) }
+        let (codes, meters, ending) = (Codes::default(), Meters::default(), watch::Sender::new(false));
+        Self { inner: Arc::new(Inner { corkboard, settings, codes, requests, written, meters, ending }) }
     }
 
     /// The path of a link that signs a browser in, once.
     pub fn sign_in_path(&self) -> String {
         format!("/sign-in?code={}", self.codes().issue())
+    }
+
+    /// Ends what would go on for ever. [`serve`] does it when it is asked to end.
+    pub fn end_streams(&self) {
+        self.inner.ending.send_replace(true);
+    }
+
+    /// Whether it was asked to end.
+    fn is_ending(&self) -> bool {
+        *self.inner.ending.borrow()
+    }
+
+    /// Done when it is asked to end.
+    async fn ended(&self) {
+        // The sender lives as long as this.
+        let _ = self.inner.ending.subscribe().wait_for(|is_ending| *is_ending).await;
     }
 
     fn corkboard(&self) -> &Corkboard {
@@ -68,6 +92,11 @@ impl Server {
     /// How many bytes each caller may send.
     fn written(&self) -> &Buckets {
         &self.inner.written
+    }
+
+    /// What requests are counted by.
+    fn meters(&self) -> &Meters {
+        &self.inner.meters
     }
 
     fn settings(&self) -> &Settings {

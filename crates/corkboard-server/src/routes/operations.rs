@@ -1,6 +1,11 @@
 //! Whether the server is up.
 
+use std::time::Duration;
+
 use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use corkboard::ErrorKind;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -10,10 +15,14 @@ use crate::Server;
 use crate::caller::Caller;
 use crate::failure::Failure;
 
+/// A store that takes longer than this does not answer.
+const STORE_ANSWERS: Duration = Duration::from_secs(5);
+
 pub(super) fn routes() -> OpenApiRouter<Server> {
     OpenApiRouter::new()
         .routes(routes!(healthy))
         .routes(routes!(ready))
+        .routes(routes!(metrics))
         .routes(routes!(me))
         .routes(routes!(check))
         .routes(routes!(scrub))
@@ -36,7 +45,9 @@ async fn healthy() -> axum::Json<Health> {
     axum::Json(OK)
 }
 
-/// Whether the store answers too.
+/// Whether requests can be sent here.
+///
+/// Not when the store does not answer, nor when the server is about to end: send requests elsewhere then.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -45,8 +56,31 @@ async fn healthy() -> axum::Json<Health> {
     responses((status = 200, body = Health), crate::openapi::Problems)
 )]
 async fn ready(State(server): State<Server>) -> Result<axum::Json<Health>, Failure> {
-    server.corkboard().agents(None, 1).await?;
-    Ok(axum::Json(OK))
+    let not_ready = |detail: String| Failure::new("not_ready", ErrorKind::Unavailable, detail);
+    if server.is_ending() {
+        return Err(not_ready("the server is about to end".into()));
+    }
+    match tokio::time::timeout(STORE_ANSWERS, server.corkboard().agents(None, 1)).await {
+        Ok(Ok(_)) => Ok(axum::Json(OK)),
+        Ok(Err(error)) => Err(not_ready(format!("the store does not answer: {error}"))),
+        Err(_) => Err(not_ready(format!("the store has not answered for {} s", STORE_ANSWERS.as_secs()))),
+    }
+}
+
+/// What the server counts, as Prometheus reads it.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    tag = "operations",
+    responses(
+        (status = 200, body = String, content_type = "text/plain", example = "http_connections 3\n"),
+        crate::openapi::Problems
+    )
+)]
+async fn metrics(State(server): State<Server>) -> Result<Response, Failure> {
+    let nothing = || Failure::not_found("this server does not count what it does");
+    let metrics = server.settings().metrics.as_ref().ok_or_else(nothing)?;
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics.render()).into_response())
 }
 
 /// Whom the token names.
