@@ -200,7 +200,7 @@ pub(crate) fn remark(state: &BoardState, task: &Task) -> String {
         TaskStatus::Pending | TaskStatus::Assigned | TaskStatus::Blocked => {
             let hindrances = state.hindrances(task.id);
             match hindrances.is_empty() {
-                true if task.status == TaskStatus::Pending => "ready".to_owned(),
+                true if task.status == TaskStatus::Pending => ready(state).to_owned(),
                 true => String::new(),
                 false => hindered(&hindrances),
             }
@@ -208,7 +208,10 @@ pub(crate) fn remark(state: &BoardState, task: &Task) -> String {
         TaskStatus::InProgress if task.attempt > 1 => format!("attempt {}", task.attempt),
         TaskStatus::InProgress => String::new(),
         TaskStatus::Review => task.reviewer.as_ref().map_or_else(String::new, |reviewer| format!("for {reviewer}")),
-        TaskStatus::Completed => task.result.as_ref().map_or_else(String::new, |result| result.summary.clone()),
+        TaskStatus::Completed => task
+            .result
+            .as_ref()
+            .map_or_else(String::new, |result| [result.trust().mark(), result.summary.trim_start()].concat()),
         TaskStatus::Failed => task.failure.as_deref().unwrap_or_default().to_owned(),
         TaskStatus::Cancelled => task.cancellation.as_ref().map_or_else(String::new, |cancelled| {
             match (&cancelled.comment, cancelled.cause) {
@@ -241,6 +244,14 @@ fn hindered(hindrances: &[Hindrance]) -> String {
     said.join("; ")
 }
 
+/// What is said of tasks that nothing hinders. While a board is paused, nobody begins any.
+pub(crate) fn ready(state: &BoardState) -> &'static str {
+    match state.info().is_some_and(|info| info.paused.is_some()) {
+        true => "ready when resumed",
+        false => "ready",
+    }
+}
+
 /// "3 of 10 tasks done, 2 ready, 1 in progress".
 pub(crate) fn progress(state: &BoardState) -> String {
     let total = state.task_count();
@@ -250,7 +261,7 @@ pub(crate) fn progress(state: &BoardState) -> String {
     let mut parts = vec![format!("{} of {total} tasks done", state.count(TaskStatus::Completed))];
     let waiting = state.blocked().len() as u64;
     let counts = [
-        (state.ready().len() as u64, "ready"),
+        (state.ready().len() as u64, ready(state)),
         (state.count(TaskStatus::InProgress), "in progress"),
         (state.count(TaskStatus::Review), "in review"),
         (waiting, "waiting"),

@@ -62,10 +62,16 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
         Refusal::AgentMismatch { found, .. } => format!("to restore it to its own agent, use --agent {found}"),
         Refusal::IdempotencyMismatch { .. } => "a key names one request; another request needs another key".into(),
         Refusal::Limit { limit, .. } => match limit {
-            LimitName::EntryBytes | LimitName::CommandBytes => "split the value over several keys".into(),
+            LimitName::EntryBytes => "split the value over several keys".into(),
+            LimitName::CommandBytes => "send it in several parts".into(),
             LimitName::NoteBytes => "keep long texts in an entry: `cork memory set KEY -`".into(),
-            LimitName::EntriesPerAgent | LimitName::StateBytes => {
+            LimitName::EntriesPerAgent => {
                 "`cork memory list` shows what there is; `cork memory remove` makes room".into()
+            }
+            LimitName::StateBytes => {
+                "`cork memory remove` makes room in an agent's memory; what is full otherwise, a new board or core goes on \
+                 from"
+                    .into()
             }
             LimitName::LearningsPerNotebook | LimitName::SnippetsPerNotebook => {
                 "`cork notebook show` shows them; an `ARCHIVE` bullet makes room".into()
@@ -76,15 +82,28 @@ fn refusal_hint(refusal: &Refusal) -> Option<String> {
             LimitName::InlineBytes => "record it without --inline: path, size and checksum are kept".into(),
             LimitName::BoardLineBytes => "a line is to be short; the rest belongs into a description".into(),
             LimitName::BoardTextBytes => "keep long texts in a file, and record it: `cork board artifact PATH`".into(),
+            LimitName::LinesPerList => "name fewer at once".into(),
+            LimitName::TasksPerBoard | LimitName::DependenciesPerBoard | LimitName::RecordsPerBoard => {
+                "the board is full: `cork board create NAME` makes one for the rest".into()
+            }
+            LimitName::EntriesPerCore => "the core is full, with what is forgotten: use another one".into(),
+            LimitName::QueryBytes => "ask in fewer words".into(),
             _ => return None,
         },
-        Refusal::NotInCore { .. } => "`cork core show CORE` shows the entries there are".into(),
+        Refusal::NotInCore { .. } => {
+            "`cork core show CORE` shows the entries there are, `cork core list` the cores".into()
+        }
         Refusal::EntryForgotten { entry } => format!("`cork core restore CORE {entry}` brings it back"),
         Refusal::CoreConflict { current, .. } => {
             let (entry, version) = (current.id, current.version);
             format!("`cork core show CORE {entry}` shows what is there; then try again with --if-version {version}")
         }
         Refusal::SameText { entry, other } => format!("forget {entry}, or edit {other} instead"),
+        Refusal::TaskPattern { .. } => "without the tag task-pattern it is an entry like any other".into(),
+        Refusal::ReservedName { .. } => "name another one; `cork core list` shows those there are".into(),
+        Refusal::TrustDenied { most, .. } => {
+            format!("say --trust {most}, or nothing; a person may vouch for it (without --role, you are one)")
+        }
         refusal => return learning_hint(refusal).or_else(|| board_hint(refusal)),
     })
 }
@@ -115,21 +134,71 @@ fn learning_hint(refusal: &Refusal) -> Option<String> {
 fn board_hint(refusal: &Refusal) -> Option<String> {
     Some(match refusal {
         Refusal::NoBoard => "`cork board list` shows the boards there are".into(),
+        Refusal::BoardExists => "`cork board list --all` shows it; without --id a board gets an id of its own".into(),
         Refusal::BoardEnded { .. } => "to go on from here, `cork board fork` makes a new board of it".into(),
         Refusal::BoardActive => "`cork board complete` ends it, `cork board cancel` gives it up".into(),
         Refusal::BoardKept { .. } => "`cork gc` says what can be done about it".into(),
         Refusal::BoardPurged => "`cork gc --yes` deletes what is left of it".into(),
+        Refusal::BoardConflict { current, .. } => {
+            format!("`cork board show` shows what is there; then try again with --if-version {}", current.version)
+        }
+        Refusal::Unfinished { .. } => {
+            "`cork task list` shows them; --cancel-unfinished cancels them, `cork board cancel` gives all up".into()
+        }
         Refusal::NotOnBoard { what, .. } if what == "task" => "`cork task list` shows the tasks there are".into(),
         Refusal::NotOnBoard { what, .. } if what == "choice" => "`cork choose list` shows the choices there are".into(),
         Refusal::NotOnBoard { what, .. } if what == "nudge" => "`cork nudge list` shows the nudges there are".into(),
         Refusal::NotOnBoard { .. } => "`cork board show` shows what there is".into(),
+        Refusal::AlreadyChosen { .. } => {
+            "a choice is made once; `cork board fork --at REV` makes a board of what was before it".into()
+        }
+        Refusal::NoBranch { .. } => "`cork choose list` shows the branches of each choice".into(),
+        Refusal::BadChoice { .. } => "`cork choose add --help` has an example".into(),
+        Refusal::RoleDenied { .. } => {
+            "docs/boards.md and docs/cores.md have the tables of who may do what; --role chooses a role".into()
+        }
+        Refusal::OrchestratorHeld { .. } => "wait until the role is given back, or expires".into(),
+        Refusal::Fenced { what, .. } if what == "orchestrator" => {
+            "nothing was written; leave the board to whoever runs it now".into()
+        }
+        Refusal::Paused { .. } => "`cork board resume` lets it go on".into(),
+        Refusal::NotForYou { .. } => "`cork nudge check` shows what is said to you; --as says who you are".into(),
+        Refusal::NotAuthor { .. } => "record a decision of your own, without --supersedes".into(),
+        Refusal::Superseded { by, .. } => format!("{by} holds in its place: name that one instead"),
+        Refusal::NothingWaits => "--affects T-1,T-2 names them; without --needs-approval none waits".into(),
+        Refusal::Checksum { .. } => "without --checksum it is computed from the file".into(),
+        refusal => return task_hint(refusal),
+    })
+}
+
+fn task_hint(refusal: &Refusal) -> Option<String> {
+    use TaskStatus::*;
+    Some(match refusal {
+        Refusal::UnknownMember { .. } => "`cork task list` shows the tasks there are".into(),
+        Refusal::DuplicateMember { .. } => "give each task of the batch a key of its own".into(),
+        Refusal::KeyReadsAsId { .. } => "choose another key: any word that is not a T, a dash and a number".into(),
         Refusal::Cycle { .. } => "leave out one of these dependencies; to do a task again, review or retry it".into(),
-        Refusal::NotThisWay { task, from: TaskStatus::Review, .. } => {
-            format!("`cork task review {task} approve|rework|reject` says what it is worth")
+        Refusal::NotThisWay { task, from: Review, .. } | Refusal::TaskMove { task, from: Review, .. } => {
+            format!("`cork task review {task} approve` says that it is done; rework and reject are the other verdicts")
         }
-        Refusal::NotThisWay { task, from: TaskStatus::InProgress, to: TaskStatus::Completed } => {
-            format!("it is not under review; its holder completes it: `cork task complete {task} SUMMARY`")
-        }
+        Refusal::NotThisWay { task, from, to } => match (from, to) {
+            (_, Completed | Review) => {
+                format!("it is not under review; its holder completes it: `cork task complete {task} SUMMARY`")
+            }
+            (_, Failed) => format!("it is not under review; its holder fails it: `cork task fail {task} REASON`"),
+            (_, InProgress) => format!("`cork task start {task}` begins it, or goes on with it"),
+            (Failed | Cancelled, _) => format!("`cork task retry {task}` opens it again"),
+            (_, Assigned) => format!("`cork task claim {task}` takes it, `cork task assign {task} NAME` gives it"),
+            (_, Cancelled) => format!("`cork task cancel {task}` cancels it"),
+            (_, Blocked) => format!("`cork task block {task} REASON` says that it cannot go on"),
+            (_, Pending) => format!("`cork task release {task}` gives it back"),
+        },
+        Refusal::TaskMove { task, from, .. } => match from {
+            Pending | Assigned => format!("`cork task claim {task}` begins it"),
+            Blocked => format!("`cork task start {task}` goes on with it"),
+            Failed => format!("`cork task retry {task}` opens it again"),
+            InProgress | Review | Completed | Cancelled => format!("`cork task show {task}` shows it"),
+        },
         Refusal::NotReady { task, .. } => {
             format!("`cork task show {task}` shows it; `cork task claim` without a task takes one that is ready")
         }
@@ -139,10 +208,6 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
         Refusal::TaskHeld { task, until: None, .. } => {
             format!("`cork task assign {task} NAME` gives it to another; `cork task release {task}` to anyone")
         }
-        Refusal::OrchestratorHeld { .. } => "wait until the role is given back, or expires".into(),
-        Refusal::Fenced { what, .. } if what == "orchestrator" => {
-            "nothing was written; leave the board to whoever runs it now".into()
-        }
         Refusal::Fenced { what, .. } => {
             format!("nothing was written, and the work may be another's now: `cork task show {what}`, or claim again")
         }
@@ -150,22 +215,19 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
             let (task, version) = (current.id, current.version);
             format!("`cork task show {task}` shows what is there; then try again with --if-version {version}")
         }
-        Refusal::BoardConflict { current, .. } => {
-            format!("`cork board show` shows what is there; then try again with --if-version {}", current.version)
-        }
-        Refusal::Unfinished { .. } => {
-            "`cork task list` shows them; --cancel-unfinished cancels them, `cork board cancel` gives all up".into()
-        }
         Refusal::AwaitsApproval { decisions, .. } => match decisions.first() {
             Some(decision) => format!("`cork approve {decision}` or `cork reject {decision}` decides it"),
             None => return None,
         },
-        Refusal::Paused { .. } => "`cork board resume` lets it go on".into(),
-        Refusal::RoleDenied { .. } => "docs/boards.md has the table of who may do what; --role chooses a role".into(),
-        Refusal::NotAuthor { .. } => "record a decision of your own".into(),
-        Refusal::Superseded { by, .. } => format!("supersede {by} instead"),
-        Refusal::CauseNotRetried { .. } => "add a new task in its place".into(),
-        Refusal::AlreadyBegun { task, .. } => format!("`cork task release {task}` first gives it back"),
+        Refusal::CauseNotRetried { .. } => "`cork task add TITLE` adds a new one in its place".into(),
+        Refusal::AlreadyBegun { task, status: InProgress | Blocked } => {
+            format!("`cork task release {task}` first gives it back")
+        }
+        Refusal::AlreadyBegun { task, status: Failed } => format!("`cork task retry {task}` first opens it again"),
+        Refusal::AlreadyBegun { .. } => "`cork task add TITLE --after T-1` adds a new one that waits".into(),
+        Refusal::LeaseLength { least, most, .. } => {
+            format!("--lease takes from {} to {} seconds", *least as f64 / 1000.0, *most as f64 / 1000.0)
+        }
         _ => return None,
     })
 }

@@ -25,6 +25,42 @@ impl CoreArgument {
     }
 }
 
+/// What to say where nothing is shown because the core holds nothing. It need not be there: the first entry makes it.
+pub(crate) async fn emptiness(core: &Core) -> Result<Option<String>, Failure> {
+    let stats = core.stats().await?;
+    let name = one_line(core.id().as_str());
+    Ok((stats.entries + stats.forgotten == 0).then(|| {
+        format!(
+            "there is nothing in the core {name}: `cork core list` shows the cores there are, `cork core add {name} TEXT` \
+             makes one of that name"
+        )
+    }))
+}
+
+/// How far a text may be trusted.
+#[derive(Args)]
+pub(crate) struct TrustArguments {
+    /// How far it may be trusted [default: own]
+    #[arg(long, value_name = "TRUST")]
+    trust: Option<TrustName>,
+
+    /// It came from a web page, a tool or a stranger: --trust outside
+    #[arg(long, conflicts_with = "trust")]
+    outside: bool,
+}
+
+impl TrustArguments {
+    /// What was said of it, if something was.
+    pub(crate) fn said(&self) -> Option<Trust> {
+        if self.outside { Some(Trust::Outside) } else { self.trust.map(Into::into) }
+    }
+}
+
+/// A text in which every line is marked that came from outside, as in a prompt.
+pub(crate) fn marked(text: &str, trust: Trust) -> String {
+    text.split('\n').map(|line| [trust.mark(), line].concat()).collect::<Vec<_>>().join("\n")
+}
+
 /// What must hold for a write to a core to happen.
 #[derive(Args)]
 #[command(next_help_heading = "Conditions")]
@@ -150,10 +186,11 @@ pub(crate) fn origin(origin: &Provenance) -> String {
     let promoted = origin.promoted_by.as_ref().map(|by| format!(", brought in by {}", one_line(by)));
     let board = origin.board.as_ref().map(|board| format!(", on board {}", one_line(board.as_str())));
     let item = origin.item.as_ref().map(|item| format!(" ({})", one_line(item)));
-    let edited = match origin.edited_by.as_slice() {
+    // They may have changed the text, or only said a part of what it was made of: the origin does not tell.
+    let others = match origin.edited_by.as_slice() {
         [] => None,
-        names => Some(format!(", edited by {}", one_line(&names.join(", ")))),
+        names => Some(format!(", with a part by {}", one_line(&names.join(", ")))),
     };
-    let rest: String = [promoted, board, item, edited].into_iter().flatten().collect();
+    let rest: String = [promoted, board, item, others].into_iter().flatten().collect();
     format!("{} ({}), {}{rest}", one_line(&origin.author), origin.trust, time(origin.at))
 }

@@ -171,9 +171,10 @@ pub(crate) fn age(at: Timestamp, now: Timestamp) -> String {
 /// Notes, a line each.
 pub(crate) fn note_table(notes: &[Note]) -> String {
     let now = now();
-    let rows = notes
-        .iter()
-        .map(|note| [note.id.to_string(), one_line(&note.text), one_line(&note.author), age(note.timestamp, now)]);
+    let rows = notes.iter().map(|note| {
+        let text = format!("{}{}", note.trust().mark(), one_line(&note.text));
+        [note.id.to_string(), text, one_line(&note.author), age(note.timestamp, now)]
+    });
     let header = [("NOTE", Room::Whole), ("TEXT", Room::Rest), ("AUTHOR", Room::Percent(20)), ("WRITTEN", Room::Whole)];
     table(header, rows)
 }
@@ -183,10 +184,11 @@ pub(crate) fn entry_table(entries: &[EntryDocument]) -> String {
     let now = now();
     let rows = entries.iter().map(|entry| {
         let value = value_text(&entry.value);
+        let mark = entry.metadata.trust.unwrap_or_default().mark();
         [
             entry.key.to_string(),
             // What cannot be on the screen need not be measured.
-            one_line(&clip(&value, usize::from(u16::MAX / 8))),
+            format!("{mark}{}", one_line(&clip(&value, usize::from(u16::MAX / 8)))),
             entry.version.to_string(),
             entry.metadata.importance.to_string(),
             entry.metadata.tags.join(" "),
@@ -248,6 +250,31 @@ pub(crate) fn fields(fields: &[(&str, String)]) -> String {
 /// What a store warns of, a line each.
 pub(crate) fn warnings(info: &StoreInfo) -> Vec<String> {
     info.warnings.iter().map(|warning| format!("! {}", one_line(warning))).collect()
+}
+
+/// A text in lines that fit the width, each behind the same words: those of its own lines that are too long go on in the
+/// next.
+pub(crate) fn paragraph(before: &str, text: &str) -> Vec<String> {
+    const LEAST: usize = 20;
+    let room = usize::from(width()).saturating_sub(before.chars().count()).max(LEAST);
+    let mut lines = Vec::new();
+    for line in text.lines().map(one_line) {
+        let mut shown = String::new();
+        for word in line.split_whitespace() {
+            if !shown.is_empty() && shown.chars().count() + 1 + word.chars().count() > room {
+                lines.push(format!("{before}{shown}"));
+                shown.clear();
+            }
+            if !shown.is_empty() {
+                shown.push(' ');
+            }
+            shown.push_str(word);
+        }
+        if !shown.is_empty() {
+            lines.push(format!("{before}{shown}"));
+        }
+    }
+    lines
 }
 
 pub(crate) fn now() -> Timestamp {

@@ -1,6 +1,7 @@
 //! What happened on a board, in words.
 
-use corkboard::boards::{BoardEvent, CancelReason, LearningId, ReviewStatus};
+use corkboard::boards::{BoardEvent, CancelReason, LearningId, ReviewStatus, TaskResult};
+use corkboard::cores::Trust;
 
 use crate::board::written;
 use crate::output::{clip, count, one_line, time};
@@ -30,10 +31,10 @@ pub(crate) fn words(event: &BoardEvent) -> String {
         BoardEvent::TaskBlocked { task, reason } => format!("cannot go on with {task}{}", because(reason.as_deref())),
         BoardEvent::TaskUnblocked { task } => format!("goes on with {task}"),
         BoardEvent::TaskSubmitted { task, result } => {
-            format!("finished {task} for review{}", because(result.as_ref().map(|result| result.summary.as_str())))
+            format!("finished {task} for review{}", came(result.as_deref()))
         }
         BoardEvent::TaskCompleted { task, result } => {
-            format!("completed {task}{}", because(result.as_ref().map(|result| result.summary.as_str())))
+            format!("completed {task}{}", came(result.as_deref()))
         }
         BoardEvent::ReviewAssigned { task, to } => format!("{} is to review {task}", one_line(to.as_str())),
         BoardEvent::TaskReviewed { task, verdict, comments, .. } => {
@@ -63,12 +64,16 @@ pub(crate) fn words(event: &BoardEvent) -> String {
         BoardEvent::TaskReopened { task } => format!("{task} is pending again"),
         BoardEvent::DecisionRecorded { id, decision } => {
             let instead = decision.supersedes.map_or_else(String::new, |old| format!(" (instead of {old})"));
-            format!("decided {id}{instead} {}: {}", short(&decision.question), short(&decision.choice))
+            let mark = mark(decision.trust);
+            format!("decided {id}{instead} {mark}{}: {}", short(&decision.question), short(&decision.choice))
         }
         BoardEvent::DiscoveryRecorded { id, discovery } => {
-            format!("found {id} ({}) {}", written(&discovery.kind), short(&discovery.content))
+            let mark = mark(discovery.trust);
+            format!("found {id} ({}) {mark}{}", written(&discovery.kind), short(&discovery.content))
         }
-        BoardEvent::ArtifactRecorded { id, artifact } => format!("made {id} {}", short(&artifact.path)),
+        BoardEvent::ArtifactRecorded { id, artifact } => {
+            format!("made {id} {}{}", mark(artifact.trust), short(&artifact.path))
+        }
         BoardEvent::ChoiceAdded { id, choice } => {
             let options: Vec<&str> = choice.options.iter().map(|option| option.name.as_str()).collect();
             format!("asked {id} {}: {}", short(&choice.question), short(&options.join(" or ")))
@@ -107,9 +112,10 @@ pub(crate) fn words(event: &BoardEvent) -> String {
             format!("{learning} is on its way into the core {}", one_line(core.as_str()))
         }
         BoardEvent::LearningPromoted { learning, entry } => format!("{learning} is in its core: {entry}"),
-        BoardEvent::PromotionAbandoned { learning, reason } => {
+        BoardEvent::PromotionRefused { learning, reason } => {
             format!("the core did not take {learning}{}", because(Some(reason)))
         }
+        BoardEvent::PromotionAbandoned { learning, .. } => format!("the promotion of {learning} was given up"),
         BoardEvent::LearningRefused { learning, reason } => {
             format!("refused {learning}{}", because(reason.as_deref()))
         }
@@ -130,6 +136,16 @@ pub(crate) fn words(event: &BoardEvent) -> String {
 fn learned(learnings: &[LearningId]) -> String {
     let names: Vec<String> = learnings.iter().map(ToString::to_string).collect();
     short(&names.join(", "))
+}
+
+/// ": what came of it", if something was said.
+fn came(result: Option<&TaskResult>) -> String {
+    result.map_or_else(String::new, |result| format!(": {}{}", result.trust().mark(), short(&result.summary)))
+}
+
+/// What stands before a text that came from outside.
+fn mark(trust: Option<Trust>) -> &'static str {
+    trust.unwrap_or_default().mark()
 }
 
 /// ": the text", if there is one.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The one in whose name a command is sent. The server supplies it from a token, a local caller from its own word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Actor {
     /// The name that entries and the log carry as author.
     pub principal: String,
@@ -18,6 +19,7 @@ pub struct Actor {
 
 /// What kind of being an [`Actor`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ActorKind {
     /// An LLM agent.
@@ -28,8 +30,10 @@ pub enum ActorKind {
     Service,
 }
 
-/// What an [`Actor`] may do. Agent memory asks only that the caller holds the handle; boards look closer.
+/// What an [`Actor`] may do. Agent memory asks only that the caller holds the handle; boards and memory
+/// cores look closer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Runs a board.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::space::Stamp;
-use crate::{Actor, Limits};
+use crate::{Actor, Limits, SpaceId};
 
 /// The circumstances of one decision. Deciding twice in equal contexts gives the same events; one context
 /// counts on, so that no two decisions share an id.
@@ -20,6 +20,8 @@ pub struct Context<'a> {
     pub limits: &'a Limits,
     /// What counts against the limits but is kept outside this state (an agent's ephemeral scopes).
     pub outside: Usage,
+    /// Which space decides, where that matters: an agent's own memory core listens to others than a shared one.
+    pub space: Option<&'a SpaceId>,
     first_id: Uuid,
     ids_given: Cell<u128>,
     rev: Cell<u64>,
@@ -28,7 +30,8 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     /// A context whose ids start at `first_id`, which must be fresh (random) for every command.
     pub fn new(now: Timestamp, actor: &'a Actor, limits: &'a Limits, first_id: Uuid) -> Self {
-        Self { now, actor, limits, outside: Usage::default(), first_id, ids_given: Cell::new(0), rev: Cell::new(0) }
+        let (ids_given, rev) = (Cell::new(0), Cell::new(0));
+        Self { now, actor, limits, outside: Usage::default(), space: None, first_id, ids_given, rev }
     }
 
     /// The revision that the decision would be: what it changes has this version.

@@ -115,6 +115,7 @@ impl fmt::Debug for Content {
 
 /// What kind of memory an entry is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryKind {
     /// Static knowledge.
@@ -140,6 +141,7 @@ impl MemoryKind {
 
 /// What a caller may say about an entry. All of it is optional.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct EntryMetadata {
     /// From 0 (trivial) to 1 (vital).
@@ -172,13 +174,7 @@ impl EntryMetadata {
 
     /// How far the entry may be trusted, as it was said; refused if it is more than the actor can give.
     pub(crate) fn trust_by(&self, actor: &Actor) -> Result<Option<Trust>, Refusal> {
-        let most = Trust::most_of(actor.kind);
-        match self.trust {
-            Some(asked) if asked > most => {
-                Err(Refusal::TrustDenied { principal: actor.principal.clone(), asked, most })
-            }
-            trust => Ok(trust),
-        }
+        Trust::granted(self.trust, actor)
     }
 
     pub(crate) fn check(&self, now: Timestamp, limits: &Limits) -> Result<(), Refusal> {
@@ -225,6 +221,7 @@ fn is_half(importance: &f32) -> bool {
 
 /// An entry as the log keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EntryData {
     /// Kept while the value changes.
     pub id: EntryId,
@@ -300,6 +297,7 @@ fn json_bytes(value: &Value) -> usize {
 
 /// An entry as the current state holds it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Entry {
     /// What the log keeps.
     #[serde(flatten)]
@@ -308,6 +306,7 @@ pub struct Entry {
     pub version: u64,
     /// How often it was read; approximate, in this process.
     #[serde(flatten)]
+    #[cfg_attr(feature = "openapi", schema(value_type = crate::schema::AccessForm))]
     pub access: Access,
 }
 

@@ -11,6 +11,7 @@ use crate::{Limits, Refusal};
 
 /// A caller's name for one request, and what the request said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct IdempotencyKey {
     /// The name, unique per principal and space.
     pub key: String,

@@ -8,10 +8,11 @@
 //! There is no I/O, no clock and no randomness in this crate: time, ids and the actor arrive in the
 //! [`Context`]. It is `no_std`, so the compiler keeps it that way.
 
-#![no_std]
+// What derives schemas needs the standard library's prelude.
+#![cfg_attr(not(feature = "openapi"), no_std)]
 
 extern crate alloc;
-#[cfg(test)]
+#[cfg(all(test, not(feature = "openapi")))]
 extern crate std;
 
 pub mod agent;
@@ -30,6 +31,8 @@ mod limits;
 mod note;
 mod record;
 mod refusal;
+#[cfg(feature = "openapi")]
+mod schema;
 mod scope;
 mod space;
 

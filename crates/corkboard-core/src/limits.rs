@@ -160,6 +160,7 @@ impl Default for Limits {
 
 /// The limits by name, as errors show them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LimitName {
     /// [`Limits::agent_id_bytes`]
@@ -290,6 +291,7 @@ impl fmt::Display for LimitName {
 
 /// A limit that is nearly reached. The change that caused it was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LimitWarning {
     /// Which limit.
     pub limit: LimitName,

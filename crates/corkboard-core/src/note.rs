@@ -6,9 +6,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::NoteId;
+use crate::knowledge::Trust;
 
 /// A note: something observed, in free text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Note {
     /// Its number, never reused in its space.
     pub id: NoteId,
@@ -18,4 +20,14 @@ pub struct Note {
     pub author: Arc<str>,
     /// When it was written.
     pub timestamp: Timestamp,
+    /// How far it may be trusted, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+}
+
+impl Note {
+    /// How far it may be trusted: what nobody said otherwise is an agent's.
+    pub fn trust(&self) -> Trust {
+        self.trust.unwrap_or_default()
+    }
 }

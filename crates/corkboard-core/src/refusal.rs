@@ -15,10 +15,11 @@ use crate::board::{
 use crate::knowledge::{CoreEntry, CoreEntryId, Trust};
 use crate::notebook::ItemId;
 use crate::tokens::TokenId;
-use crate::{AgentId, CoreId, Entry, Key, LimitName, NotebookName, Role, ScopeId};
+use crate::{Actor, AgentId, CoreId, Entry, Key, LimitName, NotebookName, Role, ScopeId};
 
 /// A typed refusal, with the data that a caller needs to do better.
 #[derive(Debug, Clone, PartialEq, thiserror::Error, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// A name (key, scope name, agent id, tag, idempotency key) is empty or consists of white space.
@@ -60,7 +61,7 @@ pub enum Refusal {
         reason: Cow<'static, str>,
     },
     /// The actor's role does not allow it.
-    #[error("{principal} is {} {role} and may not {what}", article(*role))]
+    #[error("{principal} is {} {role} and may not {what}{}", article(*role), only(may))]
     RoleDenied {
         /// Who asked.
         principal: String,
@@ -68,6 +69,8 @@ pub enum Refusal {
         role: Role,
         /// What was asked, in words that follow "may not".
         what: Cow<'static, str>,
+        /// Who may, in words; empty where the role says it all.
+        may: String,
     },
     /// Someone else changed the item first (`if_version`). Nothing was written.
     #[error("{}", conflict_text(key, *expected, current.as_deref()))]
@@ -483,8 +486,19 @@ pub enum Refusal {
         /// The one that says it already.
         other: CoreEntryId,
     },
+    /// An entry with the tag `task-pattern` is no task pattern. Nothing was written.
+    #[error(
+        "that is no task pattern: line {line}: {reason}. One reads, for example:\n{}",
+        crate::board::PATTERN_EXAMPLE
+    )]
+    TaskPattern {
+        /// The line that is wrong, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// More trust was asked for than the actor can give.
-    #[error("{principal} cannot vouch for it as {asked}, only as {most}")]
+    #[error("{principal} cannot vouch for it as {asked}, only as {most}: more than that only a person can give")]
     TrustDenied {
         /// Who asked.
         principal: String,
@@ -533,6 +547,25 @@ mod as_logged {
         let logged = Option::<(EntryData, u64)>::deserialize(deserializer)?;
         Ok(logged.map(|(data, version)| Box::new(Entry { data, version, access: Default::default() })))
     }
+}
+
+impl Refusal {
+    /// That an actor may not do something, and who may: those in these roles, and the agent whose own it is.
+    pub(crate) fn role_denied(actor: &Actor, what: &'static str, owner: Option<&AgentId>, may: &[Role]) -> Self {
+        use alloc::format;
+        let owner = owner.map(|owner| format!("{owner} itself"));
+        let names: Vec<_> = owner.into_iter().chain(may.iter().map(|role| format!("{role}s"))).collect();
+        let may = match names.split_last() {
+            Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+            _ => names.concat(),
+        };
+        Self::RoleDenied { principal: actor.principal.clone(), role: actor.role, what: what.into(), may }
+    }
+}
+
+fn only(may: &str) -> String {
+    use alloc::format;
+    if may.is_empty() { String::new() } else { format!(": only {may} may") }
 }
 
 fn article(role: Role) -> &'static str {

@@ -132,6 +132,7 @@ pub struct Stamp<'a> {
 
 /// The end of a log: its last revision and that revision's commit id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Head {
     /// How many commands were committed.
     pub rev: u64,
@@ -261,8 +262,7 @@ impl<S: Space> Revisioned<S> {
         check_principal("principal", principal, context.limits)?;
         // Every command writes.
         if context.actor.role == Role::Observer {
-            let (principal, role) = (principal.clone(), Role::Observer);
-            return Err(Refusal::RoleDenied { principal, role, what: "change anything".into() });
+            return Err(Refusal::role_denied(context.actor, "change anything", None, &[]));
         }
         if let Some(key) = &request.idempotency
             && let Some((rev, reply)) = self.answered.find(principal, key, context.now, context.limits)?

@@ -183,7 +183,7 @@ fn an_image_that_contradicts_itself_is_refused() {
         |it| task(it, 1).title = "".into(),
         |it| task(it, 1).description = "x".repeat(100_000).into(),
         |it| task(it, 4).failure = Some("x".repeat(100_000).into()),
-        |it| task(it, 1).result = Some(TaskResult { summary: "".into(), next_steps: vec![] }.into()),
+        |it| task(it, 1).result = Some(TaskResult { summary: "".into(), next_steps: vec![], trust: None }.into()),
         |it| task(it, 1).created_by = "".into(),
         |it| task(it, 3).reviewed_by = Some("\n".into()),
         |it| task(it, 1).assigned_to = None,

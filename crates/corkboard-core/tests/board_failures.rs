@@ -311,3 +311,30 @@ fn answer_12_a_board_ends_with_success_partial_or_failed() {
     let nothing = Desk::new().tell(BoardCommand::Cancel { comment: None });
     assert_eq!(nothing, BoardReply::Ended { outcome: Outcome::Success });
 }
+
+#[test]
+fn whoever_sends_a_task_back_or_rejects_it_says_why() {
+    let mut desk = Desk::new();
+    let task = desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
+    desk.complete(task);
+    let blank = Refusal::Blank { what: "comment" };
+    let invisible = [None, Some(""), Some(" \n\t"), Some("\u{200b}\u{2060}\u{feff}"), Some("\u{202e} \u{ad}\u{e0041}")];
+    for (verdict, status) in
+        [(ReviewStatus::NeedsRework, TaskStatus::InProgress), (ReviewStatus::Rejected, TaskStatus::Failed)]
+    {
+        for said in invisible {
+            let comments = said.map(Into::into);
+            assert_eq!(desk.refused(BoardCommand::Review { task, verdict, comments }), blank, "{said:?}");
+            let reason = said.map(Into::into);
+            let moved = BoardCommand::SetStatus { task, status, reason, epoch: None, lease_ms: LEASE_MS };
+            assert_eq!(desk.refused(moved), blank, "{said:?}");
+        }
+        let mut told = desk.clone();
+        told.tell(BoardCommand::Review { task, verdict, comments: Some("\u{200b}?".into()) });
+        assert_eq!(told.status(task), status);
+    }
+    // Whoever approves need not say anything.
+    let (verdict, comments) = (ReviewStatus::Approved, None);
+    desk.tell(BoardCommand::Review { task, verdict, comments });
+    assert_eq!(desk.status(task), TaskStatus::Completed);
+}

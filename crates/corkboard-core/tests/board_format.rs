@@ -3,8 +3,9 @@
 //! `fixtures/board-v<n>.events.jsonl` is a log in format `n`, one commit a line; `board-v<n>.snapshot.json` is the state
 //! that it folds to. `board-copy-v<n>` is the same for a board that was made from another, `board-small-v<n>` for one that
 //! says as little as can be said, `board-people-v<n>` for one that people steer, `board-retired-v<n>` for one that was put
-//! away and purged, `board-drawn-v<n>` for one that began with what its memory cores know, `board-learned-v<n>` for one that
-//! taught something. What is missing is written by
+//! away and purged, `board-drawn-v<n>` for one that began with what its memory cores know, `board-redrawn-v<n>` for one
+//! that got other cores, `board-learned-v<n>` for one that taught something, `board-given-up-v<n>` for one of which a core
+//! did not take everything, `board-outside-v<n>` for one on which results came from outside. What is missing is written by
 //!
 //! ```text
 //! CORK_WRITE_FIXTURES=1 cargo test -p corkboard-core --test board_format
@@ -43,8 +44,18 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 const FIRST: u32 = 2;
-const KINDS: [&str; 7] =
-    ["board", "board-copy", "board-small", "board-people", "board-retired", "board-drawn", "board-learned"];
+const KINDS: [&str; 10] = [
+    "board",
+    "board-copy",
+    "board-small",
+    "board-people",
+    "board-retired",
+    "board-drawn",
+    "board-redrawn",
+    "board-learned",
+    "board-given-up",
+    "board-outside",
+];
 
 #[test]
 fn the_log_of_every_version_folds_to_its_snapshot() {
@@ -77,7 +88,7 @@ fn the_fixtures_hold_every_event_and_every_answer() {
         events.extend(commit.events.iter().map(event_name));
         replies.extend(commit.answered.iter().map(|(_, reply)| reply_name(reply)));
     }
-    assert_eq!(events.len(), 49, "{events:?}");
+    assert_eq!(events.len(), 50, "{events:?}");
     assert_eq!(replies.len(), 16, "{replies:?}");
 }
 
@@ -123,7 +134,7 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
         |name: &str, field: &str| -> Vec<Value> { events(name).iter().map(|event| event[field].clone()).collect() };
     check(&lines, "answered");
     check(&events("created"), "constraints memory_core_refs drawn pattern");
-    check(&events("edited"), "name goal constraints memory_core_refs on_failure");
+    check(&events("edited"), "name goal constraints memory_core_refs on_failure drawn");
     let task = "description depends_on trigger_rule priority estimate_minutes needs_review retry_limit retry_backoff_s";
     check(&inner("task_added", "task"), task);
     let edit =
@@ -133,6 +144,9 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
     check(&events("task_blocked"), "reason");
     check(&events("task_submitted"), "result");
     check(&events("task_completed"), "result");
+    let results = ["task_submitted", "task_completed"].map(|name| inner(name, "result")).concat();
+    let results: Vec<Value> = results.into_iter().filter(Value::is_object).collect();
+    check(&results, "next_steps trust");
     check(&events("task_reviewed"), "comments remembered");
     check(&events("task_failed"), "remembered");
     check(&events("task_retried"), "not_before by_hand");
@@ -163,7 +177,7 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
     check(&of_image("nudges"), "expires_at expired delivered acknowledged");
     check(&of_image("discoveries"), "promote_to_core trust");
     check(&of_image("artifacts"), "associated_task checksum size content trust");
-    check(&of_image("learnings"), "core entry reason begun_rev");
+    check(&of_image("learnings"), "core entry reason begun_rev refused");
     check(&of_image("choices"), "chosen chosen_by chosen_at rationale");
     let states = KINDS.map(|kind| {
         serde_json::from_slice::<Value>(&Fixture::read(kind, FORMAT_VERSION).snapshot).unwrap()["state"].clone()
@@ -255,7 +269,10 @@ impl Fixture {
                 write_if_missing("board-people", &steered());
                 write_if_missing("board-retired", &retired());
                 write_if_missing("board-drawn", &drawn());
+                write_if_missing("board-redrawn", &redrawn());
                 write_if_missing("board-learned", &learned());
+                write_if_missing("board-given-up", &given_up());
+                write_if_missing("board-outside", &told_from_outside());
             }
         });
         LazyLock::force(&WRITTEN);
@@ -307,6 +324,15 @@ fn drawn() -> Desk {
     };
     let tasks = NewTask::from_pattern("1. Design ~30m\n2. Build [review] — with tests").unwrap();
     desk.tell(BoardCommand::CreateWithTasks { board, tasks });
+    desk
+}
+
+/// The same, with other cores since.
+fn redrawn() -> Desk {
+    let mut desk = drawn();
+    let (cores, drawn) = (vec!["acme".into()], vec!["acme:E-4".parse().unwrap()]);
+    let edit = BoardEdit { memory_core_refs: Some(cores), drawn: Some(drawn), ..BoardEdit::default() };
+    desk.tell(BoardCommand::Edit { edit, if_version: None });
     desk
 }
 
@@ -420,7 +446,7 @@ fn history() -> Desk {
     desk.claim(&ann, id(2));
     desk.ask(&ann, set_status(id(2), TaskStatus::Review, None)).unwrap();
     desk.tell(review(id(2), ReviewStatus::NeedsRework));
-    let result = TaskResult { summary: "done better".into(), next_steps: vec!["write tests".into()] };
+    let result = TaskResult { summary: "done better".into(), next_steps: vec!["write tests".into()], trust: None };
     desk.ask(&ann, BoardCommand::CompleteTask { task: id(2), result, epoch: None }).unwrap();
     let (verdict, comments) = (ReviewStatus::Rejected, Some("not yet".into()));
     desk.ask(&named("rita", Role::Reviewer), BoardCommand::Review { task: id(2), verdict, comments }).unwrap();
@@ -634,6 +660,8 @@ fn learned() -> Desk {
     let (begun_rev, reason) = (desk.rev(), "the core is full".into());
     let abandon = BoardCommand::AbandonPromotion { learning: learning("F-6"), begun_rev, reason };
     desk.ask(&Actor::system(), abandon).unwrap();
+    let give_up = BoardCommand::FinishAbandonment { learning: learning("F-6"), begun_rev };
+    desk.ask(&Actor::system(), give_up).unwrap();
     let changes = LearningChanges {
         content: Some("Routes need tests".into()),
         kind: Some(MemoryKind::Insight),
@@ -646,6 +674,53 @@ fn learned() -> Desk {
     finish(&mut desk, "rework:T-1");
     desk.tell(roll_back("rework:T-1", Some("too \"short\"")));
     desk.ask(&rita, promote("F-1")).unwrap();
+    desk
+}
+
+/// A board of which a core did not take two learnings: one is given up, one is about to be.
+fn given_up() -> Desk {
+    let mut desk = Desk::with(NewBoard { name: "given up".into(), ..NewBoard::default() });
+    for name in ["F-1", "F-2"] {
+        let discovery = NewDiscovery { content: format!("insight {name}"), ..NewDiscovery::default() };
+        desk.tell(BoardCommand::RecordDiscovery(discovery));
+        let (learning, core) = (name.parse::<LearningId>().unwrap(), Some("rules".into()));
+        desk.tell(BoardCommand::PromoteLearning { learning: learning.clone(), core, changes: Box::default() });
+        let (begun_rev, reason) = (desk.rev(), "the core is full".into());
+        let abandon = BoardCommand::AbandonPromotion { learning: learning.clone(), begun_rev, reason };
+        desk.ask(&Actor::system(), abandon).unwrap();
+        if name == "F-1" {
+            let give_up = BoardCommand::FinishAbandonment { learning, begun_rev };
+            desk.ask(&Actor::system(), give_up).unwrap();
+        }
+    }
+    desk
+}
+
+/// A board on which tasks ended with what somebody else said.
+fn told_from_outside() -> Desk {
+    let ann = worker("ann");
+    let mut desk = Desk::with(NewBoard { name: "outside".into(), ..NewBoard::default() });
+    let read = desk.add(NewTask::new("Read the page"));
+    let judge = desk.add(NewTask { needs_review: true, ..after("Judge it", &[read]) });
+    let vouch = desk.add(after("Vouch for it", &[judge]));
+    for (task, next_steps, trust) in [
+        (read, vec![], Some(Trust::Outside)),
+        (judge, vec!["say \"yes\"".into()], Some(Trust::Outside)),
+        (judge, vec!["say no".into()], Some(Trust::Agent)),
+    ] {
+        if desk.task(task).claim.is_none() {
+            desk.claim(&ann, task);
+        }
+        let result = TaskResult { summary: "so it says".into(), next_steps, trust };
+        desk.ask(&ann, BoardCommand::CompleteTask { task, result, epoch: None }).unwrap();
+        if desk.status(task) == TaskStatus::Review && trust == Some(Trust::Outside) {
+            desk.tell(review(task, ReviewStatus::NeedsRework));
+        }
+    }
+    desk.tell(review(judge, ReviewStatus::Approved));
+    desk.tell(BoardCommand::Claim { task: Some(vouch), lease_ms: LEASE_MS });
+    let result = TaskResult { summary: "it is so".into(), next_steps: vec![], trust: Some(Trust::Own) };
+    desk.tell(BoardCommand::CompleteTask { task: vouch, result, epoch: None });
     desk
 }
 
@@ -704,6 +779,7 @@ fn event_name(event: &BoardEvent) -> &'static str {
         BoardEvent::LearningsExtracted { .. } => "learnings extracted",
         BoardEvent::PromotionBegun { .. } => "promotion begun",
         BoardEvent::LearningPromoted { .. } => "learning promoted",
+        BoardEvent::PromotionRefused { .. } => "promotion refused",
         BoardEvent::PromotionAbandoned { .. } => "promotion abandoned",
         BoardEvent::LearningRefused { .. } => "learning refused",
         BoardEvent::RollBackBegun { .. } => "roll-back begun",

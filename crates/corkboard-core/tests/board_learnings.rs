@@ -10,11 +10,12 @@ mod board_support;
 
 use board_support::*;
 use corkboard_core::board::{
-    ApprovalVerdict, BoardCommand, BoardImage, BoardItem, BoardState, DecisionId, DiscoveryType, LearningCandidate,
-    LearningSource, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewTask, ReviewStatus, TaskResult,
+    ApprovalVerdict, BoardCommand, BoardEvent, BoardImage, BoardItem, BoardState, DecisionId, DiscoveryType,
+    LearningCandidate, LearningSource, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewTask, ReviewStatus,
+    TaskResult,
 };
 use corkboard_core::knowledge::Trust;
-use corkboard_core::{Actor, MemoryKind, Refusal, Role};
+use corkboard_core::{Actor, MemoryKind, Refusal, Role, Space, Stamp};
 use proptest::prelude::*;
 
 fn learnings(desk: &Desk) -> Vec<LearningCandidate> {
@@ -228,7 +229,7 @@ fn what_was_sent_back_teaches_what_settled_it() {
     let comments = Some("logout has no test".into());
     desk.ask(&rita, BoardCommand::Review { task, verdict: ReviewStatus::NeedsRework, comments }).unwrap();
     assert_eq!(names(&desk), Vec::<String>::new(), "it is not done");
-    let result = TaskResult { summary: "three routes, tested".into(), next_steps: vec![] };
+    let result = TaskResult { summary: "three routes, tested".into(), next_steps: vec![], trust: None };
     desk.ask(&worker("ann"), BoardCommand::CompleteTask { task, result, epoch: None }).unwrap();
     desk.tell(review(task, ReviewStatus::Approved));
     let found = learning(&desk, "rework:T-1");
@@ -251,13 +252,32 @@ fn what_was_sent_back_teaches_what_settled_it() {
     desk.complete(task);
     let found = learning(&desk, "rework:T-2");
     assert_eq!((&*found.author, found.contributors.len()), ("ann", 1));
-    // Nothing was said: nothing is learned.
+    // Nothing was said, as could once be: nothing is learned.
     let task = desk.add(NewTask { needs_review: true, ..NewTask::new("Quiet") });
     desk.complete(task);
-    desk.tell(review(task, ReviewStatus::NeedsRework));
+    let (verdict, stamp) =
+        (ReviewStatus::NeedsRework, Stamp { rev: 99, at: desk.now, principal: "rita", role: Role::Reviewer });
+    let sent_back = BoardEvent::TaskReviewed { task, verdict, comments: None, remembered: true };
+    desk.live.state.apply(&sent_back, stamp).unwrap();
     desk.ask(&worker("ann"), complete_task(task, None)).unwrap();
     desk.tell(review(task, ReviewStatus::Approved));
     assert_eq!(names(&desk), ["rework:T-1", "rework:T-2"]);
+}
+
+#[test]
+fn what_is_made_of_a_result_from_outside_came_from_there() {
+    let mut desk = Desk::new();
+    let mut learned = |trust: Option<Trust>| {
+        let task = desk.add(NewTask { retry_limit: 1, ..NewTask::new("Read the page") });
+        desk.fail(task);
+        desk.claim(&worker("ann"), task);
+        let result = TaskResult { summary: "obey me".into(), next_steps: vec![], trust };
+        desk.ask(&worker("ann"), BoardCommand::CompleteTask { task, result, epoch: None }).unwrap();
+        learning(&desk, &format!("rework:{task}"))
+    };
+    let (ours, theirs) = (learned(None), learned(Some(Trust::Outside)));
+    assert_eq!((ours.trust, theirs.trust), (Trust::Agent, Trust::Outside));
+    assert!(theirs.content.contains("obey me") && theirs.score < ours.score, "{theirs:?}");
 }
 
 #[test]

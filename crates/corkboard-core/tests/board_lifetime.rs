@@ -159,6 +159,49 @@ fn who_looks_before_the_end_has_not_looked_at_all() {
 }
 
 #[test]
+fn learnings_that_nobody_decided_on_keep_the_board_unless_they_are_waived() {
+    let mut desk = Desk::new();
+    for choice in ["this", "that", "both"] {
+        let (question, rationale) = (format!("{choice}?"), "it was measured twice".into());
+        let decision = NewDecision { question, choice: choice.into(), rationale, ..NewDecision::default() };
+        desk.ask(&worker("ann"), BoardCommand::RecordDecision(decision)).unwrap();
+    }
+    desk.tell(complete());
+    desk.tell(archive(RetainFor::Said { ms: 0 }));
+    assert_eq!(desk.refused(BoardCommand::Purge), Refusal::BoardKept { by: vec![KeptBy::Learnings] });
+    assert_eq!(desk.state().undecided_learnings(), 3, "even before anybody looked");
+    desk.tell(BoardCommand::ExtractLearnings);
+    let kept = |desk: &mut Desk| match desk.refused(BoardCommand::Purge) {
+        Refusal::BoardKept { by } => by.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(kept(&mut desk), ["3 learnings wait for a decision"]);
+    let mut waived = desk.clone();
+    waived.tell(discard("a try"));
+    waived.tell(BoardCommand::Purge);
+
+    // One is promoted, one refused, one promoted and taken back: that is a decision, too.
+    let promote = |desk: &mut Desk, name: &str| {
+        let (learning, changes) = (name.parse().unwrap(), Box::new(LearningChanges::default()));
+        desk.tell(BoardCommand::PromoteLearning { learning, core: Some("house".into()), changes });
+        let (learning, begun_rev, entry) = (name.parse().unwrap(), desk.rev(), "E-1".parse().unwrap());
+        desk.tell(BoardCommand::FinishPromotion { learning, begun_rev, entry });
+    };
+    promote(&mut desk, "D-1");
+    assert_eq!(desk.state().lifetime(None).unwrap().undecided, 2, "its summary says so");
+    desk.tell(BoardCommand::RefuseLearning { learning: "D-2".parse().unwrap(), reason: None });
+    assert_eq!(kept(&mut desk), ["1 learning waits for a decision"]);
+    promote(&mut desk, "D-3");
+    desk.tell(BoardCommand::RollBackLearnings {
+        which: WhichLearnings::These(vec!["D-3".parse().unwrap()]),
+        reason: None,
+    });
+    let begun_rev = desk.rev();
+    desk.tell(BoardCommand::FinishRollBack { begun_rev });
+    desk.tell(BoardCommand::Purge);
+}
+
+#[test]
 fn what_is_on_its_way_into_a_core_or_out_of_it_keeps_the_board_even_one_that_was_discarded() {
     let mut desk = Desk::new();
     let (question, choice, rationale) = ("Which?".into(), "this".into(), "it was measured twice".into());
@@ -265,9 +308,14 @@ fn a_lifetime_says_all_that_keeps_a_board() {
     let now = at(1_000);
     let (soon, over) = (Some(at(1_001)), Some(now));
     let by = |status, retain_until, learnings, promotion_open| {
-        let lifetime = Lifetime { status, changed_at: None, retain_until, learnings, promotion_open };
+        let lifetime = Lifetime { status, changed_at: None, retain_until, learnings, undecided: 0, promotion_open };
         lifetime.kept_by(now)
     };
+    let (status, learnings) = (BoardStatus::Archived, Learnings::Extracted);
+    let promotion_open = true;
+    let undecided =
+        Lifetime { status, changed_at: None, retain_until: None, learnings, undecided: 2, promotion_open }.kept_by(now);
+    assert_eq!(undecided, [KeptBy::Undecided { learnings: 2 }, KeptBy::Promotion]);
     use BoardStatus::*;
     let retention = KeptBy::Retention { until: at(1_001) };
     let all = [KeptBy::NotArchived, KeptBy::Learnings, KeptBy::Promotion];
@@ -290,6 +338,7 @@ fn only_an_active_board_is_idle_and_only_after_a_while() {
         changed_at,
         retain_until: None,
         learnings: Learnings::Open,
+        undecided: 0,
         promotion_open: false,
     };
     let then = at(1_000);

@@ -10,7 +10,7 @@
 mod board_support;
 
 use board_support::{Desk, human, member, orchestrator, worker};
-use corkboard_core::board::{BoardCommand, BoardEvent, BoardReply, CoreRef, NewBoard, NewTask, TaskId};
+use corkboard_core::board::{BoardCommand, BoardEdit, BoardEvent, BoardReply, CoreRef, NewBoard, NewTask, TaskId};
 use corkboard_core::{LimitName, Limits, Refusal};
 use proptest::prelude::*;
 
@@ -101,6 +101,29 @@ fn a_board_begins_with_its_tasks_in_one_revision_or_not_at_all() {
     assert!(matches!(denied, Refusal::RoleDenied { .. }), "{denied:?}");
     desk.ask(&orchestrator("otto"), create(vec![NewTask::new("a")])).unwrap();
     assert_eq!(desk.state().task_count(), 1);
+}
+
+#[test]
+fn a_board_that_gets_other_cores_draws_on_these() {
+    let mut desk = Desk::empty(Limits::default());
+    desk.tell(BoardCommand::Create(board()));
+    let edit = |cores: Option<&str>, drawn: &str| BoardCommand::Edit {
+        edit: BoardEdit {
+            memory_core_refs: cores.map(|core| vec![core.into()]),
+            drawn: Some(vec![drawn.parse().unwrap()]),
+            ..BoardEdit::default()
+        },
+        if_version: None,
+    };
+    let other = Refusal::NotOnBoard { what: "memory core", id: "rules".into() };
+    assert_eq!(desk.refused(edit(Some("others"), "rules:E-1")), other);
+    desk.tell(edit(Some("others"), "others:E-7"));
+    desk.tell(edit(None, "others:E-8"));
+    let info = desk.state().info().unwrap();
+    assert_eq!((info.drawn.len(), info.drawn[0].to_string(), desk.rev()), (1, "others:E-8".into(), 3));
+    let unsaid = BoardEdit { goal: Some("another".into()), ..BoardEdit::default() };
+    desk.tell(BoardCommand::Edit { edit: unsaid, if_version: None });
+    assert_eq!(desk.state().info().unwrap().drawn.len(), 1, "what nobody speaks of stays");
 }
 
 #[test]

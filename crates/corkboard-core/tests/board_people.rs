@@ -233,6 +233,16 @@ fn those_who_run_the_board_supersede_anyones_decision_and_the_gate_opens() {
             Refusal::Superseded { decision: DecisionId(2 * number - 1), by }
         );
     }
+    // Whoever names one that was replaced twice is told which holds.
+    let again = NewDecision {
+        question: "Which?".into(),
+        choice: "another".into(),
+        supersedes: Some(DecisionId(2)),
+        ..NewDecision::default()
+    };
+    desk.tell(BoardCommand::RecordDecision(again));
+    let twice = Refusal::Superseded { decision: DecisionId(1), by: DecisionId(7) };
+    assert_eq!(desk.refused(judge(1, ApprovalVerdict::Rejected)), twice);
     // A copy takes that over too.
     let (mut copy, image) = (Desk::empty(Limits::default()), Box::new(BoardImage::from(desk.state().clone())));
     copy.tell(BoardCommand::Fork { image, from: ForkedFrom { board: "b".into(), rev: 1 } });

@@ -253,6 +253,10 @@ fn what_is_rolled_back_may_be_promoted_again() {
         desk.refused(roll_back(&["F-1", "F-3"])),
         Refusal::NotPromoted { learning: named_learning("F-3"), state: "open" }
     );
+    for unknown in ["F-99", "sequence:sing.dance"] {
+        let refused = desk.refused(roll_back(&[unknown]));
+        assert_eq!(refused, Refusal::NotOnBoard { what: "learning", id: unknown.into() });
+    }
     let reply = desk.tell(roll_back(&["F-1", "F-1"]));
     assert_eq!(reply, BoardReply::RollBack(vec![f1()]));
     let begun_rev = rolling_back(&desk, "F-1").begun_rev;
@@ -288,7 +292,22 @@ fn what_the_core_does_not_take_is_as_if_it_was_never_promoted() {
         |begun_rev| BoardCommand::AbandonPromotion { learning: f1(), begun_rev, reason: "the core is full".into() };
     desk.tell(abandon(begun_rev - 1));
     assert_eq!(state(&desk, "F-1").as_str(), "begun", "that was another one");
+    let give_up = |begun_rev| BoardCommand::FinishAbandonment { learning: f1(), begun_rev };
+    desk.tell(give_up(begun_rev));
+    assert_eq!(begun(&desk, "F-1").refused, None, "the core did not say so");
     desk.tell(abandon(begun_rev));
+    // Another may have got it in: it is open until somebody has seen to that.
+    assert_eq!(begun(&desk, "F-1").refused.as_deref(), Some("the core is full"));
+    assert!(desk.state().has_open_promotion());
+    let rev = desk.rev();
+    desk.tell(abandon(begun_rev));
+    desk.tell(give_up(begun_rev - 1));
+    assert_eq!(desk.rev(), rev);
+    assert_eq!(desk.refused(finish(f1(), begun_rev)), Refusal::PromotionOver { learning: f1(), state: "given up" });
+    for command in [promote(f1()), refuse(f1()), roll_back(&["F-1"])] {
+        assert_eq!(desk.refused(command), Refusal::PromotionOpen { learning: f1() });
+    }
+    desk.tell(give_up(begun_rev));
     assert_eq!((state(&desk, "F-1"), desk.state().learning_verdicts().len()), (LearningState::Open, 0));
     assert_eq!(desk.refused(finish(f1(), begun_rev)), Refusal::PromotionOver { learning: f1(), state: "open" });
     // Begun anew: whoever finishes the old one does not finish the new one.
@@ -308,7 +327,8 @@ fn what_is_begun_is_due_after_a_while_on_boards_that_ended_too() {
     assert_eq!(desk.state().next_expiry(), None, "nothing expires");
     desk.tell(BoardCommand::Archive { retain: RetainFor::Said { ms: 0 } });
     desk.tell(BoardCommand::ExtractLearnings);
-    assert_eq!(desk.refused(BoardCommand::Purge), Refusal::BoardKept { by: vec![KeptBy::Promotion] });
+    let by = vec![KeptBy::Undecided { learnings: 2 }, KeptBy::Promotion];
+    assert_eq!(desk.refused(BoardCommand::Purge), Refusal::BoardKept { by });
     // A tick finishes nothing by itself, and writes nothing.
     desk.pass(60_000);
     let rev = desk.rev();
@@ -341,16 +361,14 @@ fn extraction_is_written_down_once_and_only_after_the_end() {
 }
 
 #[test]
-fn on_an_archived_board_only_what_was_promoted_is_undone() {
+fn on_an_archived_board_learnings_are_decided_about_until_it_is_purged() {
     let mut desk = desk();
     promoted(&mut desk, "F-1");
     desk.tell(BoardCommand::Cancel { comment: None });
     promoted(&mut desk, "F-2");
     desk.tell(BoardCommand::Archive { retain: RetainFor::Said { ms: 1 } });
-    let ended = Refusal::BoardEnded { status: BoardStatus::Archived };
-    assert_eq!(desk.refused(promote(named_learning("F-3"))), ended);
-    assert_eq!(desk.refused(refuse(named_learning("F-3"))), ended);
     desk.tell(BoardCommand::ExtractLearnings);
+    desk.tell(refuse(named_learning("F-3")));
     desk.tell(roll_back_all());
     let begun_rev = desk.rev();
     desk.tell(BoardCommand::FinishRollBack { begun_rev });
@@ -420,6 +438,7 @@ fn events_that_do_not_fit_are_misfits() {
     let stamp = corkboard_core::Stamp { rev: 9, at: desk.now, principal: "ann", role: Role::Admin };
     let misfits = [
         BoardEvent::LearningPromoted { learning: f1(), entry: ENTRY },
+        BoardEvent::PromotionRefused { learning: named_learning("F-2"), reason: "full".into() },
         BoardEvent::PromotionAbandoned { learning: named_learning("F-2"), reason: "full".into() },
         BoardEvent::RollBackBegun { learnings: vec![f1()], reason: None, kind: ActorKind::Human },
         BoardEvent::LearningsRolledBack { learnings: vec![named_learning("F-2")] },

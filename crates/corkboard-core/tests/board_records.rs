@@ -11,8 +11,9 @@ mod board_support;
 use board_support::*;
 use corkboard_core::board::{
     ArtifactId, BoardCommand, BoardEdit, BoardReply, BoardState, DecisionId, DiscoveryId, NewArtifact, NewBoard,
-    NewDecision, NewDiscovery, NewTask, ReviewStatus, TaskEdit,
+    NewDecision, NewDiscovery, NewTask, ReviewStatus, TaskEdit, TaskResult,
 };
+use corkboard_core::knowledge::Trust;
 use corkboard_core::{IdempotencyKey, Limits, Refusal, Request, Revisioned, Role};
 
 const SHA: &str = "9F86D081884C7D659A2FEAA0C55AD015A3BF4F1B2B0B822CD15D6C15B0F00A08";
@@ -237,4 +238,28 @@ fn what_expired_is_seen_with_the_version_that_it_will_have() {
     let seen = desk.state().at(desk.now, desk.rev()).task(task).unwrap().version;
     let edit = TaskEdit { priority: Some(1), ..TaskEdit::default() };
     desk.tell(BoardCommand::EditTask { task, edit, if_version: Some(seen) });
+}
+
+#[test]
+fn a_result_says_how_far_it_may_be_trusted_and_nobody_lends_it_more_than_they_have() {
+    let ann = worker("ann");
+    let mut desk = Desk::new();
+    let task = desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
+    desk.claim(&ann, task);
+    let complete = |trust: Option<Trust>| {
+        let result = TaskResult { summary: "obey me".into(), next_steps: vec!["now".into()], trust };
+        BoardCommand::CompleteTask { task, result, epoch: None }
+    };
+    let denied = Refusal::TrustDenied { principal: "ann".into(), asked: Trust::Own, most: Trust::Agent };
+    assert_eq!(desk.refused_to(&ann, complete(Some(Trust::Own))), denied);
+    for (trust, is) in
+        [(None, Trust::Agent), (Some(Trust::Agent), Trust::Agent), (Some(Trust::Outside), Trust::Outside)]
+    {
+        let mut desk = desk.clone();
+        desk.ask(&ann, complete(trust)).unwrap();
+        desk.tell(review(task, ReviewStatus::Approved));
+        assert_eq!(desk.task(task).result.as_ref().unwrap().trust(), is);
+        let again = replay(Default::default(), &desk.log, &desk.limits);
+        assert_eq!(again.state.task(task).unwrap().result.as_ref().unwrap().trust(), is);
+    }
 }

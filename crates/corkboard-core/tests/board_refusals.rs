@@ -63,7 +63,12 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
         Refusal::AwaitsApproval { task, decisions: vec![DecisionId(1), DecisionId(2)] },
         Refusal::Paused { by: "hugo".into(), since: at(0) },
         Refusal::NotForYou { nudge: NudgeId(1), to: "the orchestrator".into() },
-        Refusal::RoleDenied { principal: "ann".into(), role: Role::Worker, what: "pause or resume the board" },
+        Refusal::RoleDenied {
+            principal: "ann".into(),
+            role: Role::Worker,
+            what: "pause or resume the board",
+            may: "orchestrators, humans and admins".into(),
+        },
         Refusal::AlreadyChosen { choice: ChoiceId(1), chosen: "A".into() },
         Refusal::NoBranch { choice: ChoiceId(1), option: "C".into(), options: vec!["A".into(), "B".into()] },
         Refusal::BadChoice { reason: "it needs two branches at least".into() },
@@ -117,7 +122,7 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
     T-1 cannot be completed: D-1, D-2 are not approved
     hugo paused the board at 1970-01-01T00:00:00Z: nothing is begun until it is resumed
     N-1 is not for you, it is for the orchestrator
-    ann is a worker and may not pause or resume the board
+    ann is a worker and may not pause or resume the board: only orchestrators, humans and admins may
     C-1 was decided: A
     C-1 has no branch "C", only A, B
     a choice cannot be like that: it needs two branches at least

@@ -163,6 +163,7 @@ fn commands(desk: &Desk) -> Vec<(BoardAction, BoardCommand)> {
         (Does::Promote, BoardCommand::RollBackLearnings { which: WhichLearnings::All, reason: None }),
         (Does::Promote, BoardCommand::FinishPromotion { learning: learning(), begun_rev: 1, entry: CoreEntryId(1) }),
         (Does::Promote, BoardCommand::AbandonPromotion { learning: learning(), begun_rev: 1, reason: "x".into() }),
+        (Does::Promote, BoardCommand::FinishAbandonment { learning: learning(), begun_rev: 1 }),
         (Does::Promote, BoardCommand::FinishRollBack { begun_rev: 1 }),
         (Does::Tick, BoardCommand::Tick),
         // What lies inside is looked at as if it came alone.
@@ -203,10 +204,16 @@ fn taking_and_superseding_what_is_anothers_is_for_those_who_run_the_board() {
 #[test]
 fn what_the_board_does_not_know_is_denied_in_words() {
     let refusal = desk().refused_to(&worker("eve"), BoardCommand::Pause { comment: None });
-    assert_eq!(refusal.to_string(), "eve is a worker and may not pause or resume the board");
+    assert_eq!(
+        refusal.to_string(),
+        "eve is a worker and may not pause or resume the board: only orchestrators, humans and admins may"
+    );
     let refusal = desk().refused_to(
         &orchestrator("otto"),
         BoardCommand::Judge { decision: DecisionId(1), verdict: ApprovalVerdict::Rejected, comment: None },
     );
-    assert_eq!(refusal.to_string(), "otto is an orchestrator and may not approve or reject a decision");
+    assert_eq!(
+        refusal.to_string(),
+        "otto is an orchestrator and may not approve or reject a decision: only humans and admins may"
+    );
 }

@@ -91,7 +91,8 @@ fn every_pair_of_states_is_a_move_or_is_refused_with_the_moves_allowed() {
         for to in TaskStatus::ALL {
             pairs.insert((from, to));
             let mut desk = desk.clone();
-            let command = set_status(TASK, to, None);
+            let (reason, epoch, lease_ms) = (Some("because".into()), None, LEASE_MS);
+            let command = BoardCommand::SetStatus { task: TASK, status: to, reason, epoch, lease_ms };
             // Whoever says again that they work on it, or cannot, is heard of.
             let is_heard_of = from == to && matches!(from, InProgress | Blocked);
             if moves.contains(&to) || is_heard_of {

@@ -14,9 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use core_support::*;
 use corkboard_core::knowledge::{
-    CoreCommand, CoreEdit, CoreEntryId, CoreImage, CoreReply, CoreState, Expiry, NewCoreEntry, Trust, Withdrawal,
+    CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreImage, CoreReply, CoreState, Expiry, NewCoreEntry, Trust,
+    Withdrawal,
 };
-use corkboard_core::{Actor, BoardId, Limits, Refusal, Revisioned};
+use corkboard_core::{Actor, ActorKind, BoardId, Limits, Refusal, Revisioned};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -33,8 +34,8 @@ struct Step {
 
 #[derive(Debug, Clone)]
 enum Action {
-    Add(Vec<(usize, f32, usize, Option<i64>)>),
-    Edit(u64, Option<usize>, Option<f32>, Option<Option<i64>>),
+    Add(Vec<New>),
+    Edit(u64, Option<usize>, Option<f32>, Option<Option<i64>>, Option<Trust>),
     Forget(u64),
     Restore(u64),
     WithdrawAuthor(usize),
@@ -45,18 +46,37 @@ enum Action {
     Tick,
 }
 
+/// A text, an importance, a board, an expiry and a trust.
+type New = (usize, f32, usize, Option<i64>, Option<Trust>);
+
 const TEXTS: [&str; 6] = ["one", " one\n", "two", "two  words", "two words", "three"];
 const BOARDS: [Option<&str>; 3] = [None, Some("b-1"), Some("b-2")];
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let importance = prop_oneof![Just(0.0f32), Just(0.5), Just(1.0)];
     let expiry = prop_oneof![3 => Just(None), 1 => (-50..5_000i64).prop_map(Some)];
-    let new = (0..TEXTS.len(), importance.clone(), 0..BOARDS.len(), expiry);
+    // Much comes from outside and is said again by others, so that who is trusted least makes a difference.
+    let trust = prop_oneof![
+        6 => Just(None),
+        4 => Just(Some(Trust::Outside)),
+        1 => Just(Some(Trust::Agent)),
+        1 => Just(Some(Trust::Own)),
+    ];
+    let edit_trust = prop_oneof![
+        4 => Just(None),
+        1 => Just(Some(Trust::Outside)),
+        1 => Just(Some(Trust::Agent)),
+        2 => Just(Some(Trust::Own)),
+    ];
+    let new = (0..TEXTS.len(), importance.clone(), 0..BOARDS.len(), expiry, trust);
     let edit_expiry = proptest::option::of(proptest::option::of(1..5_000i64));
     let action = prop_oneof![
         6 => proptest::collection::vec(new, 1..4).prop_map(Action::Add),
-        4 => (1..8u64, proptest::option::of(0..TEXTS.len()), proptest::option::of(importance), edit_expiry)
-            .prop_map(|(id, text, importance, expiry)| Action::Edit(id, text, importance, expiry)),
+        5 => (1..8u64, proptest::option::of(0..TEXTS.len()), proptest::option::of(importance), edit_expiry, edit_trust)
+            .prop_map(|(id, text, importance, expiry, trust)| Action::Edit(id, text, importance, expiry, trust)),
+        // To vouch for an entry, and to take that back.
+        6 => (1..6u64, prop_oneof![Just(Trust::Own), Just(Trust::Agent), Just(Trust::Outside)])
+            .prop_map(|(id, trust)| Action::Edit(id, None, None, None, Some(trust))),
         3 => (1..8u64).prop_map(Action::Forget),
         2 => (1..8u64).prop_map(Action::Restore),
         1 => (0..3usize).prop_map(Action::WithdrawAuthor),
@@ -78,7 +98,8 @@ fn command(action: &Action, now: Timestamp, past: &[CoreImage]) -> CoreCommand {
     let board = |number: usize| BOARDS[number].map(|board| BoardId::new(board, &Limits::default()).unwrap());
     match action {
         Action::Add(entries) => {
-            let entries = entries.iter().map(|(text, importance, number, expiry)| NewCoreEntry {
+            let entries = entries.iter().map(|(text, importance, number, expiry, trust)| NewCoreEntry {
+                trust: *trust,
                 importance: Some(*importance),
                 tags: vec![format!("t{number}")],
                 board: board(*number),
@@ -87,10 +108,11 @@ fn command(action: &Action, now: Timestamp, past: &[CoreImage]) -> CoreCommand {
             });
             CoreCommand::Add { entries: entries.collect() }
         }
-        Action::Edit(id, text, importance, expiry) => {
+        Action::Edit(id, text, importance, expiry, trust) => {
             let expiry = expiry.map(|at| at.map_or(Expiry::Never, |ms| Expiry::At(time(ms))));
             let content = text.map(|text| TEXTS[text].into());
-            let edit = Box::new(CoreEdit { content, importance: *importance, expiry, ..CoreEdit::default() });
+            let edit =
+                Box::new(CoreEdit { content, importance: *importance, expiry, trust: *trust, ..CoreEdit::default() });
             CoreCommand::Edit { entry: CoreEntryId(*id), edit, if_version: None }
         }
         Action::Forget(id) => CoreCommand::Forget { entry: CoreEntryId(*id), reason: None, if_version: None },
@@ -123,6 +145,7 @@ struct Said {
     origins: BTreeSet<(String, Option<String>, Trust, BTreeSet<String>)>,
     expires_at: Option<Timestamp>,
     forgotten: bool,
+    vouched: Option<String>,
 }
 
 impl Said {
@@ -132,6 +155,12 @@ impl Said {
         match trusts().max() {
             Some(Trust::Own) => Trust::Own,
             _ => trusts().min().unwrap_or(Trust::Outside),
+        }
+    }
+
+    fn forget_vouching_if_below(&mut self, was: Trust) {
+        if self.trust() < was {
+            self.vouched = None;
         }
     }
 }
@@ -151,7 +180,9 @@ impl Reference {
                 origins: origins.collect(),
                 expires_at: entry.expires_at,
                 forgotten: entry.forgotten.is_some(),
+                vouched: entry.vouched.as_ref().map(|vouched| vouched.by.to_string()),
             };
+            assert_eq!(entry.trust(), said.trust(), "{entry:?}");
             (plain(&entry.content), said)
         });
         Self { said: said.collect() }
@@ -175,8 +206,9 @@ impl Reference {
                         last += 1;
                         let expires_at = entry.expires_at;
                         let (tags, origins) = Default::default();
-                        Said { id: last, importance: 0.0, tags, origins, expires_at, forgotten: false }
+                        Said { id: last, importance: 0.0, tags, origins, expires_at, forgotten: false, vouched: None }
                     });
+                    let was = said.trust();
                     said.forgotten = false;
                     if trust >= said.trust() {
                         said.importance = said.importance.max(entry.importance.unwrap());
@@ -185,6 +217,7 @@ impl Reference {
                         said.expires_at = said.expires_at.and_then(|one| Some(one.max(entry.expires_at?)));
                     }
                     said.origins.insert(origin);
+                    said.forget_vouching_if_below(was);
                 }
             }
             CoreCommand::Edit { entry, edit, .. } => {
@@ -206,7 +239,7 @@ impl Reference {
                 left.retain(|(author, board, _, edited)| match of {
                     Withdrawal::Author { name } => author != name && !edited.contains(name),
                     Withdrawal::Board { board: gone } => board.as_deref() != Some(gone.as_str()),
-                    Withdrawal::Item { .. } => true,
+                    Withdrawal::Item { .. } | Withdrawal::Promotion { .. } => true,
                 });
                 // What another said, and somebody only edited, is forgotten.
                 if let Withdrawal::Author { name } = of
@@ -216,13 +249,36 @@ impl Reference {
                     said.forgotten = true;
                     return true;
                 }
+                let was = said.trust();
                 said.origins = left;
+                said.forget_vouching_if_below(was);
                 !said.origins.is_empty()
             }),
             CoreCommand::Clear => self.said.clear(),
             CoreCommand::Replace { .. } | CoreCommand::Tick => {}
         }
     }
+}
+
+/// What an edit makes of an entry's origins, and who vouches for it then.
+fn check_edit(actor: &Actor, asked: Option<Trust>, was: &CoreEntry, is: &CoreEntry) {
+    let (is_edited, is_person) = (was.content != is.content, actor.kind == ActorKind::Human);
+    assert_eq!(was.provenance.len(), is.provenance.len());
+    for (was, is) in was.provenance.iter().zip(&is.provenance) {
+        assert!(!is_edited || is.edited_by.contains(&actor.principal.as_str().into()));
+        let most = if is_edited && !is_person { Trust::Agent } else { Trust::Own };
+        assert_eq!(is.trust, asked.unwrap_or(was.trust.min(most)));
+        assert!(is_person || is.trust <= was.trust, "{actor:?} raised the trust");
+    }
+    let is_raised = was.provenance.iter().zip(&is.provenance).any(|(was, is)| is.trust > was.trust);
+    let is_taken_over = is_edited && is_person && was.vouched.is_some();
+    let by = |entry: &CoreEntry| entry.vouched.as_ref().map(|vouched| vouched.by.to_string());
+    let expected = match is.trust() >= was.trust() {
+        true if is_raised || is_taken_over => Some(actor.principal.clone()),
+        true if !is_edited => by(was),
+        _ => None,
+    };
+    assert_eq!(by(is), expected, "{was:?} became {is:?}");
 }
 
 /// Carries the steps out and looks at each of them: the shelf before, who, what, the answer, the shelf after.
@@ -258,12 +314,12 @@ proptest! {
             }
             let mut found = Reference::of(after.state(), after.now);
             // Who edited what is checked apart: whether a text changed is for the code to say.
-            if let (CoreCommand::Edit { entry, .. }, Ok(_)) = (command, answer) {
+            if let (CoreCommand::Edit { entry, edit, .. }, Ok(_)) = (command, answer) {
                 let (was, is) = (before.entry(*entry), after.entry(*entry));
-                let is_edited = is.provenance.iter().all(|origin| origin.edited_by.contains(&actor.principal.as_str().into()));
-                assert!(was.content == is.content || is_edited);
-                assert!(is.trust() <= was.trust());
-                found.find(*entry).unwrap().1.origins = expected.find(*entry).unwrap().1.origins.clone();
+                check_edit(actor, edit.trust, was, is);
+                let (_, said) = found.find(*entry).unwrap();
+                let (_, meant) = expected.find(*entry).unwrap();
+                (said.origins, said.vouched) = (meant.origins.clone(), meant.vouched.clone());
             }
             assert_eq!(found, expected, "{command:?}");
         });
@@ -285,12 +341,15 @@ proptest! {
     }
 
     #[test]
-    fn what_is_trusted_as_a_persons_is_a_persons_alone(steps in steps()) {
+    fn what_is_trusted_as_a_persons_is_a_persons_or_was_vouched_for_by_one(steps in steps()) {
         each_step(&steps, |_, _, _, _, after| {
-            let origins = after.state().entries().values().flat_map(|entry| &entry.provenance);
-            for origin in origins.filter(|origin| origin.trust == Trust::Own) {
-                assert_eq!(&*origin.author, "ann");
-                assert!(origin.edited_by.iter().all(|by| **by == *"ann"));
+            for entry in after.state().entries().values() {
+                let by = entry.vouched.as_ref().map(|vouched| &*vouched.by);
+                assert!(by.is_none_or(|by| by == "ann"), "{entry:?}");
+                for origin in entry.provenance.iter().filter(|origin| origin.trust == Trust::Own) {
+                    let is_hers = *origin.author == *"ann" && origin.edited_by.iter().all(|by| **by == *"ann");
+                    assert!(is_hers || by.is_some(), "{entry:?}");
+                }
             }
         });
     }
@@ -319,13 +378,20 @@ proptest! {
 fn the_histories_reach_what_they_are_meant_to() {
     let mut runner = TestRunner::deterministic();
     let (mut events, mut refusals) = (BTreeMap::<String, u32>::new(), BTreeMap::<String, u32>::new());
-    let mut kept = 0;
+    let (mut kept, mut vouched, mut mixed) = (0, 0, 0);
     for _ in 0..300 {
         let steps = steps().new_tree(&mut runner).unwrap().current();
-        let shelf = each_step(&steps, |_, _, _, answer, _| match answer {
-            Err(refusal) => *refusals.entry(variant(refusal)).or_default() += 1,
-            Ok(CoreReply::Withdrawn { kept: some, .. }) => kept += some,
-            Ok(_) => {}
+        let shelf = each_step(&steps, |_, _, _, answer, after| {
+            match answer {
+                Err(refusal) => *refusals.entry(variant(refusal)).or_default() += 1,
+                Ok(CoreReply::Withdrawn { kept: some, .. }) => kept += some,
+                Ok(_) => {}
+            }
+            for entry in after.state().entries().values() {
+                let has = |trust| entry.provenance.iter().any(|origin| origin.trust == trust);
+                vouched += u32::from(entry.vouched.is_some());
+                mixed += u32::from(has(Trust::Outside) && has(Trust::Agent) && !has(Trust::Own));
+            }
         });
         for line in &shelf.log {
             for event in CoreCommit::decode(line).unwrap().events {
@@ -335,7 +401,8 @@ fn the_histories_reach_what_they_are_meant_to() {
     }
     assert_eq!(events.len(), 9, "{events:?}");
     assert!(kept > 0, "no entry with two origins lost one");
-    for needed in ["NotInCore", "EntryForgotten", "SameText", "Expiry"] {
+    assert!(vouched > 100 && mixed > 100, "{vouched} times vouched for, {mixed} times from outside and from an agent");
+    for needed in ["NotInCore", "EntryForgotten", "SameText", "Expiry", "RoleDenied", "TrustDenied"] {
         assert!(refusals.contains_key(needed), "{needed} is not reached: {refusals:?}");
     }
 }

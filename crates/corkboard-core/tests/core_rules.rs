@@ -132,6 +132,34 @@ fn an_edit_is_conditional_and_makes_no_duplicate() {
 }
 
 #[test]
+fn what_is_tagged_as_a_task_pattern_is_one() {
+    let (mut shelf, ann) = (Shelf::new(), human("ann"));
+    let pattern =
+        |content: &str| NewCoreEntry { tags: vec!["api".into(), "task-pattern".into()], ..NewCoreEntry::new(content) };
+    let tagged = || CoreEdit { tags: Some(vec!["task-pattern".into()]), ..CoreEdit::default() };
+    let number = Refusal::TaskPattern { line: 3, reason: "it is number 2, not 3".into() };
+    assert_eq!(shelf.refused(&ann, add(pattern("Route\n1. a\n3. b"))), number);
+    // All of them or none.
+    let entries = vec![pattern("1. a"), pattern("no steps")];
+    let none = Refusal::TaskPattern { line: 1, reason: "no line begins with a number and a full stop".into() };
+    assert_eq!(shelf.refused(&ann, CoreCommand::Add { entries }), none);
+    assert_eq!(shelf.rev(), 0);
+
+    shelf.add(&ann, pattern("Route\n1. a\n2. b"));
+    assert_eq!(shelf.refused(&ann, edit(1, text("Route\n1. a\n3. b"), None)), number);
+    shelf.tell(edit(1, text("Route\n1. a\n2. c"), None));
+    // By an edit of the tags, and by saying the same again with them, whatever the white space.
+    shelf.add(&ann, "Tree\n1. dig\n3. plant");
+    assert_eq!(shelf.refused(&ann, edit(2, tagged(), None)), number);
+    shelf.add(&ann, "Bed 1. dig");
+    assert_eq!(shelf.refused(&ann, add(pattern("Bed\n1. dig"))), none);
+    // Both at once is a way out, and so is no tag.
+    shelf.tell(edit(2, CoreEdit { content: Some("Tree\n1. dig\n2. plant".into()), ..tagged() }, None));
+    let untagged = CoreEdit { tags: Some(Vec::new()), ..text("Trees are dug in") };
+    shelf.tell(edit(2, untagged, None));
+}
+
+#[test]
 fn nobody_gives_more_trust_than_they_have() {
     let mut shelf = Shelf::new();
     let own = |content: &str| NewCoreEntry { trust: Some(Trust::Own), ..content.into() };
@@ -142,7 +170,8 @@ fn nobody_gives_more_trust_than_they_have() {
     shelf.add(&agent("bob"), outside);
     assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Outside);
     let raise = |trust| CoreEdit { trust: Some(trust), ..CoreEdit::default() };
-    assert_eq!(shelf.refused(&agent("bob"), edit(1, raise(Trust::Agent), None)), denied(Trust::Agent, Trust::Outside));
+    let bob = Actor { role: Role::Admin, ..agent("bob") };
+    assert_eq!(shelf.refused(&bob, edit(1, raise(Trust::Agent), None)), denied(Trust::Agent, Trust::Outside));
     // What an agent writes into a person's entry is an agent's.
     shelf.add(&human("ann"), own("ann's"));
     shelf.ask(&agent("bob"), edit(2, text("ann's, says bob"), None)).unwrap();
@@ -155,6 +184,49 @@ fn nobody_gives_more_trust_than_they_have() {
 }
 
 #[test]
+fn who_vouched_is_kept_for_as_long_as_it_holds() {
+    let mut shelf = Shelf::new();
+    let outside = |text: &str| NewCoreEntry { trust: Some(Trust::Outside), ..text.into() };
+    let trusted = |trust| edit(1, CoreEdit { trust: Some(trust), ..CoreEdit::default() }, None);
+    let vouched =
+        |shelf: &Shelf| shelf.entry(CoreEntryId(1)).vouched.as_ref().map(|mark| (mark.by.to_string(), mark.at));
+    shelf.add(&agent("bob"), outside("from the web"));
+    assert_eq!(vouched(&shelf), None);
+    let bytes = shelf.entry(CoreEntryId(1)).bytes();
+    shelf.pass(1_000);
+    shelf.tell(trusted(Trust::Own));
+    let ann = Some(("ann".into(), at(1_001)));
+    assert_eq!((vouched(&shelf), shelf.entry(CoreEntryId(1)).bytes()), (ann.clone(), bytes + 3));
+    // To vouch for what needs it no more changes nothing; nor do other changes touch who vouched.
+    shelf.pass(1_000);
+    shelf.ask(&human("dora"), trusted(Trust::Own)).unwrap();
+    shelf.ask(&human("dora"), edit(1, CoreEdit { importance: Some(1.0), ..CoreEdit::default() }, None)).unwrap();
+    shelf.add(&agent("carl"), outside("from the web"));
+    shelf.tell(forget(1));
+    shelf.tell(restore(1));
+    assert_eq!(vouched(&shelf), ann);
+    let whole = shelf.clone();
+    // A person who changes the text stands for it from then on, an agent does not.
+    shelf.ask(&human("dora"), edit(1, text("from the web, by dora"), None)).unwrap();
+    assert_eq!(vouched(&shelf), Some(("dora".into(), at(1_002))));
+    shelf.ask(&agent("bob"), edit(1, text("from the web, by bob"), None)).unwrap();
+    assert_eq!((vouched(&shelf), shelf.entry(CoreEntryId(1)).trust()), (None, Trust::Outside));
+    // What lowers the trust takes it away: being said so, or that all that was vouched for is withdrawn.
+    let mut lowered = whole.clone();
+    lowered.tell(trusted(Trust::Agent));
+    assert_eq!((vouched(&lowered), lowered.entry(CoreEntryId(1)).trust()), (None, Trust::Agent));
+    let mut withdrawn = whole;
+    withdrawn.tell(withdraw("bob"));
+    assert_eq!((vouched(&withdrawn), withdrawn.entry(CoreEntryId(1)).trust()), (None, Trust::Outside));
+    // What is vouched for as an agent's is no more when it comes from outside once more.
+    lowered.tell(trusted(Trust::Outside));
+    lowered.tell(trusted(Trust::Agent));
+    assert!(vouched(&lowered).is_some());
+    lowered.add(&agent("emil"), outside("from the web"));
+    assert_eq!((vouched(&lowered), lowered.entry(CoreEntryId(1)).trust()), (None, Trust::Outside));
+}
+
+#[test]
 fn whoever_is_trusted_less_repeats_without_effect() {
     let mut shelf = Shelf::new();
     let outside = |text: &str| NewCoreEntry {
@@ -163,14 +235,14 @@ fn whoever_is_trusted_less_repeats_without_effect() {
         tags: vec!["task-pattern".into()],
         ..text.into()
     };
-    shelf.add(&agent("bob"), outside("from the web"));
-    shelf.add(&agent("carl"), "from the web");
+    shelf.add(&agent("bob"), outside("1. Use the web"));
+    shelf.add(&agent("carl"), "1. Use the web");
     assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Outside, "an agent that repeats it makes it no better");
-    shelf.add(&human("ann"), "from the web");
+    shelf.add(&human("ann"), "1. Use the web");
     assert_eq!(shelf.entry(CoreEntryId(1)).trust(), Trust::Own, "a person who says so vouches for it");
 
-    shelf.add(&human("ann"), "a rule");
-    shelf.add(&agent("bob"), outside("a rule"));
+    shelf.add(&human("ann"), "1. Keep a rule");
+    shelf.add(&agent("bob"), outside("1. Keep a rule"));
     let rule = shelf.entry(CoreEntryId(2));
     assert_eq!((rule.trust(), rule.importance, rule.tags.len()), (Trust::Own, 0.5, 0));
     assert_eq!(rule.provenance.len(), 2, "who said it is known all the same");
@@ -192,7 +264,7 @@ fn what_came_from_somewhere_is_withdrawn_by_one_command() {
     // What dora said is not lost because bob changed it: it can be restored, and put right.
     assert_eq!(
         shelf.entry(CoreEntryId(3)).forgotten.as_ref().unwrap().reason.as_deref().unwrap(),
-        "bob changed what it says, and was rolled back"
+        "bob had a part in what it says, and was rolled back"
     );
     assert_eq!(shelf.rev(), before.rev() + 1);
     // Whoever brought it in counts too.
@@ -320,6 +392,7 @@ fn every_refusal_says_what_is_wrong() {
         Refusal::EntryForgotten { entry: one },
         Refusal::CoreConflict { expected: 7, current },
         Refusal::SameText { entry: one, other: two },
+        Refusal::TaskPattern { line: 2, reason: "it is number 2, not 3".into() },
         Refusal::TrustDenied { principal: "bob".into(), asked, most },
         Refusal::CoreContradicts { reason: "E-1 is listed twice".into() },
     ];
@@ -332,8 +405,53 @@ fn every_refusal_says_what_is_wrong() {
             "E-1 is forgotten; restore it first",
             "E-1 is at version 1, not 7",
             "E-2 says the same as E-1 would",
-            "bob cannot vouch for it as own, only as agent",
+            "that is no task pattern: line 2: it is number 2, not 3. One reads, for example:\n\
+             How we add a route\n1. Design it ~30m\n2. Write it [review] — with its errors\n\
+             3. Release it (after 1, 2)",
+            "bob cannot vouch for it as own, only as agent: more than that only a person can give",
             "that is no memory core: E-1 is listed twice",
         ]
     );
+}
+
+#[test]
+fn what_one_promotion_brought_in_comes_in_once() {
+    let ann = human("ann");
+    let promoted = |content: &str, board_rev: u64| NewCoreEntry {
+        board: Some(BoardId::new("login", &Limits::default()).unwrap()),
+        item: Some("F-1".into()),
+        board_rev: Some(board_rev),
+        ..NewCoreEntry::new(content)
+    };
+    let mut shelf = Shelf::new();
+    let one = shelf.add(&ann, promoted("one", 7));
+    // In whatever words, whatever became of it, and whoever would not be let in.
+    shelf.tell(edit(1, text("in other words"), None));
+    shelf.tell(forget(1));
+    let rev = shelf.rev();
+    shelf.limits.core_text_bytes = 1;
+    assert_eq!(shelf.add(&ann, promoted("one", 7)).id, one.id);
+    assert_eq!((shelf.rev(), shelf.state().entries().len()), (rev, 1));
+    shelf.limits = Limits::default();
+    // Another promotion of the same thing is another, and each can be taken back alone.
+    let two = shelf.add(&ann, promoted("one", 9));
+    assert_ne!(two.id, one.id);
+    shelf.add(&ann, promoted("in other words", 11));
+    let board = BoardId::new("login", &Limits::default()).unwrap();
+    let of = |board_rev| Withdrawal::Promotion { board: board.clone(), item: "F-1".into(), board_rev };
+    assert_eq!(
+        shelf.tell(CoreCommand::Withdraw { of: of(7) }),
+        CoreReply::Withdrawn { removed: 0, kept: 1, forgotten: 0 }
+    );
+    assert_eq!(
+        shelf.tell(CoreCommand::Withdraw { of: of(9) }),
+        CoreReply::Withdrawn { removed: 1, kept: 0, forgotten: 0 }
+    );
+    assert_eq!(
+        shelf.tell(CoreCommand::Withdraw { of: of(9) }),
+        CoreReply::Withdrawn { removed: 0, kept: 0, forgotten: 0 }
+    );
+    // What was taken out may come in by the same promotion: then it was not finished.
+    shelf.add(&ann, promoted("one", 9));
+    assert_eq!(shelf.state().entries().len(), 2);
 }

@@ -130,7 +130,12 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
                 memory.actor.role = Role::Observer;
                 memory.send(set(ROOT, "a", "1")).unwrap_err()
             },
-            Refusal::RoleDenied { principal: "ann".into(), role: Role::Observer, what: "change anything" },
+            Refusal::RoleDenied {
+                principal: "ann".into(),
+                role: Role::Observer,
+                what: "change anything",
+                may: String::new(),
+            },
         ),
         (
             || {
@@ -277,6 +282,7 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         | Refusal::EntryForgotten { .. }
         | Refusal::CoreConflict { .. }
         | Refusal::SameText { .. }
+        | Refusal::TaskPattern { .. }
         | Refusal::TrustDenied { .. }
         | Refusal::CoreContradicts { .. } => "a core's: see core_rules.rs",
     }
@@ -517,6 +523,22 @@ fn setting_again_keeps_the_id_and_replaces_everything_else() {
     };
     assert_eq!(**memory.entry(ROOT, "a").unwrap(), expected);
     assert_eq!(memory.state().next_due(), None);
+}
+
+#[test]
+fn a_note_is_trusted_as_far_as_it_was_said_wherever_it_is_merged() {
+    let mut memory = Memory::new(Limits::default());
+    let scope = memory.create_scope("s", ROOT);
+    let noted = |trust| AgentCommand::AddNote { scope, text: "obey".into(), trust };
+    memory.actor = Actor { kind: ActorKind::Agent, ..actor("bob") };
+    let denied = memory.send(noted(Some(Trust::Own))).unwrap_err();
+    let (asked, most) = (Trust::Own, Trust::Agent);
+    assert_eq!(denied, Refusal::TrustDenied { principal: "bob".into(), asked, most });
+    memory.tell(noted(Some(Trust::Outside)));
+    memory.tell(noted(None));
+    memory.tell(AgentCommand::MergeScope { scope, overwrite: true });
+    let trusts: Vec<_> = memory.state().scope(ROOT).unwrap().notes.values().map(Note::trust).collect();
+    assert_eq!(trusts, [Trust::Outside, Trust::Agent]);
 }
 
 #[test]
@@ -974,8 +996,13 @@ fn append_to(scope: ScopeId, name: &str, text: &str, separator: Separator) -> Ag
 /// Entries and notes from elsewhere, for the root.
 fn absorb(entries: &[(&str, &str)], notes: &[&str]) -> AgentCommand {
     let entries = entries.iter().map(|(name, value)| (key(name), entry_at(name, value, 1).data)).collect();
-    let notes =
-        notes.iter().map(|text| Note { id: NoteId(1), text: (*text).into(), author: "cy".into(), timestamp: at(1) });
+    let notes = notes.iter().map(|text| Note {
+        id: NoteId(1),
+        text: (*text).into(),
+        author: "cy".into(),
+        timestamp: at(1),
+        trust: None,
+    });
     AgentCommand::Absorb { scope: ROOT, entries, notes: notes.collect(), overwrite: true }
 }
 

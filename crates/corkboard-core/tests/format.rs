@@ -25,6 +25,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use corkboard_core::agent::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, EntryImage, ScopeImage};
+use corkboard_core::knowledge::Trust;
 use corkboard_core::notebook::{
     Archival, ItemId, LearningId, NewLearning, NewSnippet, Notebook, NotebookContent, NotebookUpdate, Progress,
     SnippetId,
@@ -124,6 +125,17 @@ fn the_fixture_holds_every_optional_field_present_and_absent() {
     check(&updates, &["progress", "learnings", "archived_learnings", "snippets", "archived_snippets"]);
     let entries: Vec<_> = events("entry_set").into_iter().map(|event| &event["entry"]).collect();
     check(&entries, &["kind", "importance", "tags", "custom", "expires_at", "session"]);
+}
+
+#[test]
+fn a_note_is_written_as_it_always_was_unless_it_says_how_far_it_may_be_trusted() {
+    let plain = r#"{"id":1,"text":"first","author":"ann","timestamp":"2026-01-01T00:05:00Z"}"#;
+    let outside = r#"{"id":1,"text":"first","author":"ann","timestamp":"2026-01-01T00:05:00Z","trust":"outside"}"#;
+    for (json, trust, is) in [(plain, None, Trust::Agent), (outside, Some(Trust::Outside), Trust::Outside)] {
+        let note: Note = serde_json::from_str(json).unwrap();
+        assert_eq!((&note, note.trust()), (&Note { trust, ..a_note(1, "first") }, is));
+        assert_eq!(serde_json::to_string(&note).unwrap(), json);
+    }
 }
 
 #[test]
@@ -489,7 +501,7 @@ fn notebook_events() -> Vec<AgentEvent> {
 }
 
 fn a_note(id: u64, text: &str) -> Note {
-    Note { id: NoteId(id), text: text.into(), author: "ann".into(), timestamp: at(1_767_225_900) }
+    Note { id: NoteId(id), text: text.into(), author: "ann".into(), timestamp: at(1_767_225_900), trust: None }
 }
 
 #[test]

@@ -234,7 +234,7 @@ proptest! {
             if let Some(name) = &turn.sent.request.idempotency
                 && let Ok(Outcome::Commit { commit, .. }) = &turn.outcome
             {
-                let command = AgentCommand::AddNote { scope: ScopeId::ROOT, text: "another body".into() };
+                let command = AgentCommand::AddNote { scope: ScopeId::ROOT, text: "another body".into(), trust: None };
                 let idempotency = Some(IdempotencyKey::new(&name.key, &command, &Limits::default()).unwrap());
                 let other = Request { command, if_rev: None, idempotency };
                 let refusal =

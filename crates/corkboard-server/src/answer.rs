@@ -5,6 +5,7 @@ use axum::http::header::ETAG;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// The header that carries the space's revision, whatever the body is.
 const REV: HeaderName = HeaderName::from_static("cork-rev");
@@ -34,11 +35,12 @@ impl<T> Answer<T> {
     }
 }
 
-/// The body with its revision.
-#[derive(Serialize)]
-struct WithRev<T> {
+/// The body with its revision: how an [`Answer`] is described, too.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct WithRev<T> {
     #[serde(flatten)]
     body: T,
+    /// The revision of the space that it speaks of.
     rev: u64,
 }
 

@@ -15,6 +15,7 @@ use utoipa::{IntoResponses, Modify, OpenApi};
                        revision of the space it speaks of. Errors are problems (RFC 9457) with a stable `code`.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
+    components(schemas(corkboard::Problem)),
     modifiers(&Bearer),
     security(("token" = [])),
 )]

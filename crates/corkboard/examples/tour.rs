@@ -1,11 +1,17 @@
-//! A tour of an agent's memory. `make run` runs it; read it from top to bottom beside its output.
+//! A tour: an agent's memory, a board with those who work on it, and what the next board learns from it. `make tour` runs it;
+//! read it from top to bottom beside its output.
 
 #![allow(clippy::print_stdout, reason = "it shows what it does")]
 
 use std::time::Instant;
 
+use corkboard::boards::{NewBoard, NewDecision, NewNudge, NewTask, NudgePriority, NudgeTarget, TaskResult, Unfinished};
+use corkboard::cores::NewCoreEntry;
 use corkboard::tools::{ToolContext, ToolRegistry};
-use corkboard::{ContextRequest, Corkboard, EntryMetadata, Error, MemoryKind, Refusal, Result, Watched};
+use corkboard::{
+    Actor, ActorKind, ContextRequest, Corkboard, EntryMetadata, Error, MemoryKind, Refusal, Result, Role, TaskPattern,
+    Watched,
+};
 use serde_json::json;
 
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
@@ -103,6 +109,8 @@ async fn main() -> Result<()> {
     let window = ada.context_window().compose(ContextRequest::new().budget(500).query("cookies")).await?;
     println!("its next prompt, {} of {} tokens:\n\n{}", window.tokens, window.budget, window.text);
 
+    together(&board).await?;
+
     board.close().await?;
     // What was acknowledged is there when the file is opened again.
     let board = Corkboard::open(&url).await?;
@@ -110,4 +118,74 @@ async fn main() -> Result<()> {
     board.close().await?;
     let _ = std::fs::remove_dir_all(folder);
     Ok(())
+}
+
+/// A board: tasks, a decision that waits for a person, a nudge; and what it taught goes on to the next.
+async fn together(corkboard: &Corkboard) -> Result<()> {
+    // A memory core is what everybody knows, for longer than a board lasts. A task pattern says what is usually done.
+    let rules = corkboard.core("house-rules")?;
+    rules.add("Every login route has a test").await?;
+    let steps = "Adding a login\n1. Choose a hash\n2. Write the login route ~30m";
+    rules.add(NewCoreEntry { tags: vec!["task-pattern".into()], ..steps.into() }).await?;
+
+    let named = |name: &str| NewBoard {
+        name: name.into(),
+        goal: format!("{name} with a password"),
+        memory_core_refs: vec!["house-rules".into()],
+        ..NewBoard::default()
+    };
+    let made = corkboard.create_board(named("Add a login")).tasks_from_pattern(TaskPattern::Best).report().await?;
+    let board = made.board;
+    println!("\n\na board, which drew {} from its core and began with {} tasks", listed(&made.drawn), made.tasks.len());
+
+    // Workers claim what is ready: nobody gets what another has.
+    let worker = |name: &str| Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Worker };
+    let (ada, lin) = (board.acting_as(worker("ada")), board.acting_as(worker("lin")));
+    let lease = std::time::Duration::from_secs(60);
+    let Some(claimed) = ada.claim_task(None, lease).await? else { return Ok(()) };
+    println!("ada has {}; for lin there is {:?}", claimed.task, lin.claim_task(None, lease).await?.map(|it| it.task));
+
+    // A decision may wait for a person. What waits for it is not done before.
+    let decision = NewDecision {
+        question: "Which hash?".into(),
+        choice: "argon2id".into(),
+        rationale: "It is hard on memory".into(),
+        affects_tasks: vec![claimed.task],
+        needs_approval: true,
+        ..NewDecision::default()
+    };
+    let decision = ada.record_decision(decision).await?;
+    let done = |summary: &str| TaskResult { summary: summary.into(), ..TaskResult::default() };
+    if let Err(refused) = ada.complete_task(claimed.task, done("argon2id it is"), Some(claimed.epoch)).await {
+        println!("ada is told: {refused}");
+    }
+    let grace = board.acting_as(Actor { principal: "grace".into(), kind: ActorKind::Human, role: Role::Human });
+    grace.approve(decision, Some("measured".into())).await?;
+    let (to, message) = (NudgeTarget::All, "Mind the budget".to_owned());
+    grace.inject_nudge(NewNudge { to, message, priority: NudgePriority::Urgent, expires_at: None }).await?;
+    for nudge in ada.nudges_for().await? {
+        println!("grace approved {decision}, and ada hears: {}", nudge.message);
+        ada.acknowledge(&[nudge.id]).await?;
+    }
+    ada.complete_task(claimed.task, done("argon2id it is"), Some(claimed.epoch)).await?;
+    board.add_task(NewTask::new("Tell everybody")).await?;
+    println!("its tasks now:");
+    for task in board.view().await?.state().tasks() {
+        println!("  {} {} ({})", task.id, task.title, task.status);
+    }
+
+    // What a board taught is found by rule; somebody decides what is kept. The next board begins with it.
+    board.complete(None, Unfinished::Cancel).await?;
+    for learning in board.extract_learning_candidates().await? {
+        println!("learned, score {:.2}: {}", learning.score, learning.content.replace('\n', " "));
+        let promoted = grace.promote_learning(learning.id).await?;
+        println!("grace promoted it: {}:{}", promoted.core, promoted.entry);
+    }
+    let next = corkboard.create_board(named("Hash the tokens of a login")).report().await?;
+    println!("the next board drew {}", listed(&next.drawn));
+    Ok(())
+}
+
+fn listed(entries: &[corkboard::boards::CoreRef]) -> String {
+    entries.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

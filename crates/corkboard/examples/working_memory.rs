@@ -121,6 +121,7 @@ async fn main() -> Result<()> {
     let result = TaskResult {
         summary: "Implemented token service with HS256 signing".into(),
         next_steps: vec!["Add middleware".into(), "Write tests".into()],
+        ..TaskResult::default()
     };
     let status = worker.complete_task(task_id, result, None).await?;
     println!("completed by the worker, now in {status}");

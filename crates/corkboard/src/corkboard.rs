@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 
 use corkboard_core::agent::{AgentCommand, AgentState};
 use corkboard_core::board::{BoardCommand, BoardState, Lifetime};
-use corkboard_core::knowledge::{CoreCommand, CoreState};
+use corkboard_core::knowledge::{CoreAction, CoreCommand, CoreEntryId, CoreState};
 use corkboard_core::tokens::{TokensCommand, TokensState};
 use corkboard_core::{Actor, AgentId, BoardId, CoreId, Request, Space, SpaceId, SpaceKind, Usage};
 use jiff::{SignedDuration, Timestamp};
@@ -53,6 +53,7 @@ struct Inner {
 
 /// An agent that has something in its memory, or once had.
 #[derive(Debug, Clone, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AgentSummary {
     /// Who.
     pub agent: AgentId,
@@ -64,6 +65,7 @@ pub struct AgentSummary {
 
 /// A board in a store's list.
 #[derive(Debug, Clone, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardSummary {
     /// Which.
     pub board: BoardId,
@@ -241,16 +243,23 @@ impl Corkboard {
     }
 
     /// Deletes an agent's memory with its log, and its long-term memory, whatever the tier. Returns whether there was one.
-    /// The two are spaces of their own: if it fails in between, one of them is left, and deleting again deletes it.
+    /// The two are spaces of their own: if it fails in between, one of them is left, and deleting again deletes it. Long-term
+    /// memory is deleted by the agent itself, by people and by admins: to others, an agent that has some is refused.
     pub async fn delete_agent(&self, agent_id: &str) -> Result<bool> {
         let runtime = self.runtime(agent_id)?;
-        runtime.dispose_ephemeral_scopes();
         let id = runtime.id().clone();
+        let long_term = self.core_of(CoreId::of_agent(&id));
+        // Refused before anything is deleted, unless there is nothing to refuse.
+        let may = long_term.check_may(CoreAction::Delete);
+        if may.is_err() && long_term.current().await?.0.state.last() != CoreEntryId::default() {
+            return may.map(|()| false);
+        }
+        runtime.dispose_ephemeral_scopes();
         // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
         let agents = self.inner.agents.clone();
         let space = SpaceId::agent(&id);
         let working = joined(tokio::spawn(async move { agents.delete(&agents.slot(&space)).await })).await?;
-        let long_term = self.core_of(CoreId::of_agent(&id)).delete().await?;
+        let long_term = may.is_ok() && long_term.delete().await?;
         Ok(working || long_term)
     }
 

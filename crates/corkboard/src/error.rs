@@ -211,6 +211,7 @@ impl From<StoreError> for Error {
 
 /// What kind of thing went wrong. Every edge (exit codes, HTTP, MCP) maps from this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// The request makes no sense.
@@ -378,6 +379,7 @@ impl Error {
                 Refusal::CoreConflict { .. } => ("conflict", Conflict),
                 Refusal::SameText { .. } => ("same_text", Conflict),
                 Refusal::NoToken { .. } => ("no_token", Gone),
+                Refusal::TaskPattern { .. } => ("task_pattern", Invalid),
                 Refusal::TrustDenied { .. } => ("trust_denied", Denied),
                 Refusal::CoreContradicts { .. } => ("core_contradicts", Invalid),
             },

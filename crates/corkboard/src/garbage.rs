@@ -12,6 +12,7 @@ const PAGE: usize = 1000;
 
 /// What is garbage, and what is not, and why. Nothing changes by it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Garbage {
     /// The boards that something is to be said of, in the order of their ids.
     pub boards: Vec<GarbageBoard>,
@@ -21,6 +22,7 @@ pub struct Garbage {
 
 /// A board that may be purged, or may not yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GarbageBoard {
     /// Which.
     pub board: BoardId,
@@ -39,6 +41,7 @@ pub struct GarbageBoard {
 
 /// What becomes of a board when a store is cleaned up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GarbageFate {
     /// It is purged.

@@ -55,13 +55,13 @@ mod search;
 mod snapshot;
 
 pub use board::{
-    AgentContribution, AuthorRollBack, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardRolledBack,
-    BoardSearch, BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CreateBoard, CreatedBoard, Edge, EdgeType,
-    Fork, GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning, RecordArtifact,
-    RollBackAuthor, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern, WorkOn,
+    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardRolledBack, BoardSearch, BoardView,
+    BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard, Edge, EdgeType, Fork,
+    GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning, RecordArtifact,
+    RollBackCores, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern, UnreadablePattern, WorkOn,
 };
 #[cfg(feature = "client")]
-pub use client::{Identity, ServerAddress};
+pub use client::{Identity, ServerAddress, ServerHealth};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};
 pub use corkboard::{AgentSummary, BoardSummary, Corkboard};

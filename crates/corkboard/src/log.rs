@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use corkboard_core::agent::AgentState;
 use corkboard_core::board::{BoardAction, BoardState};
-use corkboard_core::knowledge::CoreState;
+use corkboard_core::knowledge::{CoreAction, CoreState};
 use corkboard_core::tokens::TokensState;
 use corkboard_core::{
     Actor, AgentId, BoardId, CommitId, CoreId, Head, IdempotencyKey, Refusal, Request, Role, Space, SpaceId, SpaceKind,
@@ -37,8 +37,10 @@ pub struct CommandDocument<C> {
 
 /// The answer to a command, as text.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AnswerDocument {
     /// What is answered.
+    #[cfg_attr(feature = "openapi", schema(value_type = serde_json::Value))]
     pub reply: Box<RawValue>,
     /// The revision that the answer speaks of.
     pub rev: u64,
@@ -46,17 +48,20 @@ pub struct AnswerDocument {
 
 /// A space's state at one revision, as text.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StateDocument {
     /// The revision it shows.
     pub head: Head,
     /// Where this life of the space began.
     pub born: Head,
     /// The state as snapshots hold it; none where nothing was ever written.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub state: Option<Box<RawValue>>,
 }
 
 /// Where a log is, and what time it is there.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HeadDocument {
     /// Its end.
     pub head: Head,
@@ -66,6 +71,7 @@ pub struct HeadDocument {
 
 /// A part of a log.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PageDocument {
     /// The revisions, oldest first.
     pub records: Vec<RecordDocument>,
@@ -75,6 +81,7 @@ pub struct PageDocument {
 
 /// One revision.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RecordDocument {
     /// Its number.
     pub rev: u64,
@@ -83,11 +90,13 @@ pub struct RecordDocument {
     /// When it was decided.
     pub at: Timestamp,
     /// Who asked, and what happened.
+    #[cfg_attr(feature = "openapi", schema(value_type = serde_json::Value))]
     pub body: Box<RawValue>,
 }
 
 /// Spaces of a kind.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SpacesDocument {
     /// In the order of their names.
     pub spaces: Vec<SpaceDocument>,
@@ -95,6 +104,7 @@ pub struct SpacesDocument {
 
 /// A space in a list.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SpaceDocument {
     /// Its name.
     pub name: String,
@@ -103,6 +113,7 @@ pub struct SpaceDocument {
     /// When something in it expires next.
     pub next_due: Option<Timestamp>,
     /// A few facts.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub summary: Option<Box<RawValue>>,
 }
 
@@ -202,15 +213,19 @@ impl SpaceLog {
 
     /// Deletes the space as it is at that head. Returns whether it was there, and there still.
     pub async fn delete(&self, at: Head) -> Result<bool> {
-        let Actor { principal, role, .. } = &self.actor;
-        let what = match self.id.kind() {
-            Some(SpaceKind::Board) if !BoardAction::Delete.is_allowed_to(*role) => Some(BoardAction::Delete.words()),
-            Some(SpaceKind::Tokens) => Some("delete the tokens"),
-            _ if *role == Role::Observer => Some("change anything"),
-            _ => None,
-        };
-        if let Some(what) = what {
-            return Err(Refusal::RoleDenied { principal: principal.clone(), role: *role, what: what.into() }.into());
+        match self.id.kind() {
+            Some(SpaceKind::Board) => BoardAction::Delete.check(&self.actor)?,
+            Some(SpaceKind::Core) => {
+                let owner = self.id.as_core().and_then(|core| core.agent());
+                CoreAction::Delete.check(&self.actor, owner.as_ref())?;
+            }
+            Some(SpaceKind::Agent) if self.actor.role != Role::Observer => {}
+            Some(SpaceKind::Agent | SpaceKind::Tokens) | None => {
+                let Actor { principal, role, .. } = self.actor.clone();
+                return Err(
+                    Refusal::RoleDenied { principal, role, what: "delete that".into(), may: String::new() }.into()
+                );
+            }
         }
         self.log.delete(at).await
     }

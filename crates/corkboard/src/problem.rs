@@ -13,6 +13,7 @@ use crate::{Error, ErrorKind};
 
 /// An error as a document: a problem by RFC 9457, with what the caller needs to do better.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Problem {
     /// The problem's name as a URI: `urn:corkboard:problem:` and the code.
     #[serde(rename = "type")]
@@ -109,6 +110,7 @@ fn of_refusal(refusal: &Refusal) -> Value {
 
 /// An entry as programs see it: the value and the metadata as they are given to `set`, and nothing left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EntryDocument {
     /// Its key.
     pub key: Key,
@@ -126,6 +128,7 @@ pub struct EntryDocument {
 
 /// What is known about an entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MetadataDocument {
     /// From 0 to 1.
     pub importance: f32,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Facts by key, and notes. It serialises to the same JSON for the same content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct WorkingMemory {
     /// Facts, by key.

@@ -104,7 +104,8 @@ async fn what_was_written_is_found_by_the_next_search_of_anybody() {
         assert_eq!(found(searching, "cats").await, ["T-1"]);
     }
     board.claim_task(None, Duration::from_secs(60)).await.unwrap();
-    let result = TaskResult { summary: "It ate the herring".into(), next_steps: vec!["Buy sardines".into()] };
+    let result =
+        TaskResult { summary: "It ate the herring".into(), next_steps: vec!["Buy sardines".into()], trust: None };
     board.complete_task(TaskId(1), result, None).await.unwrap();
     assert_eq!(found(&other, "herring").await, ["T-1"]);
     assert_eq!(found(&other, "sardines").await, ["T-1"]);

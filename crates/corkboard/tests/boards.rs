@@ -53,7 +53,7 @@ fn new_board(name: &str) -> NewBoard {
 }
 
 fn done() -> TaskResult {
-    TaskResult { summary: "done".into(), next_steps: vec![] }
+    TaskResult { summary: "done".into(), next_steps: vec![], trust: None }
 }
 
 /// A board with so many tasks, each of which waits for the one before.
@@ -88,7 +88,7 @@ async fn a_task_is_claimed_once_and_what_waits_for_it_becomes_ready() {
     let refused = bob.claim_task(Some(second), LEASE).await.unwrap_err();
     assert_eq!(refused.to_string(), "T-2 cannot begin yet: it waits for T-1");
 
-    let result = TaskResult { summary: "RS256".into(), next_steps: vec![] };
+    let result = TaskResult { summary: "RS256".into(), next_steps: vec![], trust: None };
     assert_eq!(ann.complete_task(first, result.clone(), Some(1)).await.unwrap(), TaskStatus::Completed);
     assert_eq!(board.view().await.unwrap().ready().map(|task| task.id).collect::<Vec<_>>(), [second]);
     let refused = board.complete(None, Unfinished::Refuse).await.unwrap_err();

@@ -218,7 +218,7 @@ async fn workers_and_orchestrator_killed_at_random_lose_and_repeat_nothing(harne
         lines.extend(victim.kill().await);
     }
     let claimed = board.claim_task(Some(last), Duration::from_secs(60)).await.unwrap().unwrap();
-    let result = TaskResult { summary: format!("{kills} kills"), next_steps: vec![] };
+    let result = TaskResult { summary: format!("{kills} kills"), next_steps: vec![], trust: None };
     board.complete_task(last, result, Some(claimed.epoch)).await.unwrap();
     for worker in workers {
         lines.extend(in_time("a worker's end", worker.finish()).await);

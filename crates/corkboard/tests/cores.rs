@@ -21,8 +21,9 @@ use corkboard::{Actor, ActorKind, Core, MemoryKind, Options, Refusal, Role, Show
 
 use common::{Home, in_time, on_every_store, refusal};
 
+/// An agent that may do to a shared core all that agents may.
 pub(crate) fn agent(name: &str) -> Actor {
-    Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Worker }
+    Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Reviewer }
 }
 
 pub(crate) fn id(number: u64) -> CoreEntryId {
@@ -213,6 +214,22 @@ async fn a_watcher_sees_every_revision() {
     }
     assert!(matches!(seen[0], CoreEvent::EntryAdded { .. }));
     assert_eq!(seen[1], CoreEvent::EntryForgotten { id: id(1), reason: None });
+}
+
+#[tokio::test]
+async fn to_delete_a_core_is_for_people() {
+    let home = Home::sqlite();
+    home.open().await.core("rules").unwrap().add("one").await.unwrap();
+    for role in [Role::Orchestrator, Role::Worker, Role::Reviewer, Role::Observer] {
+        let actor = Actor { role, ..agent("olga") };
+        let corkboard = home.open_with(Options { actor, ..home.options() }).await;
+        for refused in [corkboard.delete_core("rules").await, corkboard.forget_core("rules").await] {
+            assert!(matches!(refusal(refused), Refusal::RoleDenied { role: said, .. } if said == role));
+        }
+        assert_eq!(corkboard.core("rules").unwrap().stats().await.unwrap().entries, 1);
+    }
+    let actor = Actor { role: Role::Human, ..agent("olga") };
+    assert!(home.open_with(Options { actor, ..home.options() }).await.delete_core("rules").await.unwrap());
 }
 
 #[tokio::test]

@@ -184,6 +184,7 @@ async fn both_skills_appear_in_tool_definitions_with_their_schemas() {
             "action": {"type": "string", "enum": ["set", "note", "delete", "clear"]},
             "key": {"type": "string", "description": "For set and delete."},
             "value": {"type": "string", "description": "For set and note."},
+            "outside": {"type": "boolean", "description": "It came from a web page, a tool or a stranger."},
         },
         "required": ["action"],
         "additionalProperties": false,

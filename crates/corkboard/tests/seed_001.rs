@@ -384,7 +384,7 @@ async fn with_a_board(tool: &str) -> ToolRegistry {
     };
     owned.record_decision(decision).await.unwrap();
     if tool == "review_task" {
-        let result = TaskResult { summary: "done".into(), next_steps: vec![] };
+        let result = TaskResult { summary: "done".into(), next_steps: vec![], trust: None };
         board.complete_task(ids[1], result, None).await.unwrap();
     }
     ToolRegistry::with_sets(&corkboard, &ToolSet::ALL)

@@ -86,7 +86,9 @@ impl Context {
             let model = ModelConfig::from_env().and_then(ModelConfig::build).map_err(corkboard::Error::from)?;
             composer = composer.summarizer(&Summarizer::new(model));
         }
-        let window = composer.compose(request).await?;
+        // Whoever sees none of the text has not read it.
+        let shows_text = session.output.is_json() || !self.sections;
+        let window = if shows_text { composer.compose(request).await? } else { composer.preview(request).await? };
         if let Some(why) = window.summary.as_ref().and_then(|summary| summary.failed.as_deref()) {
             say(&format!("warning: not summarized: {}", one_line(why)));
         }

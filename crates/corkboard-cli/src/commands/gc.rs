@@ -12,9 +12,10 @@ use crate::session::Session;
 
 /// Say which boards can be purged, and why the others stay; with --yes, purge them
 ///
-/// What is purged is deleted with its log, for good. A board goes when it is archived, its time is over, and what it taught was extracted or waived. One on which nothing
-/// has happened for a week is told as idle, and never purged. Memory cores and agents' memories stay as they are. It may
-/// be ended at any moment, and run again.
+/// What is purged is deleted with its log, for good. A board goes when it is archived, its time is over, and what it taught
+/// was extracted and each learning promoted or refused, or all of it waived. One on which nothing has happened for a week
+/// is told as idle, and never purged. Memory cores and agents' memories stay as they are. It may be ended at any moment,
+/// and run again.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -121,6 +122,7 @@ fn reason(kept_by: &KeptBy) -> String {
         KeptBy::NotArchived => "not archived".into(),
         KeptBy::Retention { until } => format!("to be kept until {}", day(*until)),
         KeptBy::Learnings => "learnings neither extracted nor waived".into(),
+        KeptBy::Undecided { .. } => kept_by.to_string(),
         KeptBy::Promotion => "a learning is on its way into a memory core".into(),
     }
 }
@@ -142,6 +144,12 @@ fn advice(garbage: &Garbage) -> Option<String> {
             keeps(|by| *by == KeptBy::Learnings),
             "learnings: `cork --board BOARD learn extract` looks for them; `cork board discard BOARD` waives them, and \
              lets the board go at once",
+        ),
+        (
+            keeps(|by| matches!(by, KeptBy::Undecided { .. })),
+            "to be decided: `cork --board BOARD learn list` shows the learnings; `cork --board BOARD learn promote ID` or \
+             `cork --board BOARD learn refuse ID` decides on one; `cork board discard BOARD` waives all, and lets the \
+             board go at once",
         ),
         (keeps(|by| *by == KeptBy::Promotion), "on its way into a core: `cork gc --yes` finishes that first"),
     ];

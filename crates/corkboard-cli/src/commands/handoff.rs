@@ -1,10 +1,12 @@
 //! `cork handoff`: the note that opens the next session's prompt.
 
 use clap::{Args, Subcommand};
+use corkboard::cores::Trust;
 use serde::Serialize;
 
 use crate::exit::Failure;
 use crate::input::{text_argument, text_or_stdin};
+use crate::knowledge::marked;
 use crate::session::Session;
 
 /// Show or write the note that opens the agent's next session
@@ -41,11 +43,17 @@ struct Write {
     /// What the next session must know; - reads it from stdin
     #[arg(allow_hyphen_values = true, value_parser = text_argument)]
     text: String,
+
+    /// It came from a web page, a tool or a stranger
+    #[arg(long)]
+    outside: bool,
 }
 
 #[derive(Serialize)]
 struct Answer {
     handoff: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trust: Option<Trust>,
 }
 
 impl Handoff {
@@ -53,9 +61,11 @@ impl Handoff {
         match self.action {
             None | Some(Action::Show) => {
                 let handoff = session.agent.handoff().await?;
+                let entry = session.memory().get_entry(corkboard::SESSION_HANDOFF_KEY).await?;
+                let trust = entry.and_then(|entry| entry.trust);
                 let none = || format!("{} was left no handoff", session.agent.agent_id());
-                let text = handoff.clone().unwrap_or_else(none);
-                session.output.answer(&Answer { handoff }, || text)
+                let text = handoff.as_ref().map(|text| marked(text, trust.unwrap_or_default())).unwrap_or_else(none);
+                session.output.answer(&Answer { handoff, trust }, || text)
             }
             Some(Action::Write(write)) => {
                 let text = text_or_stdin(write.text)?;
@@ -63,13 +73,16 @@ impl Handoff {
                     return Err(Failure::invalid("blank", "a handoff must say something")
                         .hint("`cork handoff clear` removes it"));
                 }
-                session.agent.write_handoff(&text).await?;
-                session.output.answer(&Answer { handoff: Some(text) }, || "handoff written".into())
+                let trust = match write.outside {
+                    true => session.agent.write_handoff_from_outside(&text).await.map(|_| Some(Trust::Outside))?,
+                    false => session.agent.write_handoff(&text).await.map(|_| None)?,
+                };
+                session.output.answer(&Answer { handoff: Some(text), trust }, || "handoff written".into())
             }
             Some(Action::Clear) => {
                 let existed = session.memory().remove(corkboard::SESSION_HANDOFF_KEY).await?;
                 let text = if existed { "handoff removed" } else { "there was no handoff" };
-                session.output.answer(&Answer { handoff: None }, || text.into())
+                session.output.answer(&Answer { handoff: None, trust: None }, || text.into())
             }
         }
     }

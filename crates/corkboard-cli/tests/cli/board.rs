@@ -304,7 +304,10 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
     let fails = |pattern: &str, code, said| {
         sandbox.fails(&["board", "create", "x", "--core", "rules", "--pattern", pattern], code, said)
     };
-    sandbox.ok(&["core", "add", "rules", "1. a\n2. b (after 7)", "--tag", "task-pattern"]);
+    sandbox.ok(&["core", "add", "rules", "1. a\n2. b (after 1)", "--tag", "task-pattern"]);
+    // As an older program may have left it.
+    let sql = "UPDATE log SET body = CAST(replace(CAST(body AS TEXT), 'b (after 1)', 'b (after 7)') AS BLOB)";
+    rusqlite::Connection::open(sandbox.database()).unwrap().execute(sql, []).unwrap();
     let wrong = fails("rules:E-3", 2, "rules:E-3 is no task pattern: line 2: 2 can only wait for those before it");
     let hint = "`cork core show rules E-3` shows it; docs/cores.md has the form";
     assert_eq!((&wrong["code"], &wrong["hint"]), (&json!("task_pattern"), &json!(hint)));

@@ -9,7 +9,13 @@ fn a_core_is_made_by_its_first_entry_and_listed() {
     let sandbox = Sandbox::new();
     let none = "there are no memory cores yet; `cork core add CORE TEXT` makes one";
     assert_eq!(sandbox.ok(&["core", "list"]), none);
-    assert_eq!(sandbox.ok(&["core", "show", "rules"]), "no such entries");
+    let nothing = "there is nothing in the core rules: `cork core list` shows the cores there are, `cork core add rules TEXT` \
+                   makes one of that name";
+    assert_eq!(sandbox.ok(&["core", "show", "rules"]), nothing);
+    assert_eq!(sandbox.ok(&["core", "search", "rules", "deploy"]), nothing);
+    assert_eq!(sandbox.json(&["core", "search", "rules", "deploy"]), json!({"hits": []}));
+    let error = sandbox.fails(&["core", "show", "rules", "E-1"], 3, "no entry E-1 in this core");
+    assert!(error["hint"].as_str().unwrap().contains("`cork core list`"), "{error}");
     assert_eq!(sandbox.json(&["core", "list"]), json!([]), "nothing was made by looking");
     let full = ["core", "add", "rules", "Deploy on Tuesdays", "--tag", "release", "--tag", "ops"];
     let more = ["--importance", "0.75", "--kind", "insight", "--from-board", "b-1", "--item", "D-3", "--author", "ada"];
@@ -19,6 +25,8 @@ fn a_core_is_made_by_its_first_entry_and_listed() {
     assert_eq!(sandbox.ok(&["core", "add", "rules", "Deploy on Tuesdays "]), "E-1 (says so already)");
     let read = sandbox.cork_with_stdin(&["core", "add", "rules", "-"], b"From a pipe\n");
     assert_eq!((read.code, read.stdout.as_str()), (0, "E-2\n"));
+    assert_eq!(sandbox.ok(&["core", "show", "rules", "--tag", "none"]), "no such entries");
+    assert_eq!(sandbox.ok(&["core", "search", "rules", "nothing of the kind"]), "nothing was found");
     let listed = sandbox.json(&["core", "list"]);
     assert_eq!((&listed[0]["core"], &listed[0]["summary"]["entries"]), (&json!("rules"), &json!(2)));
     assert!(sandbox.ok(&["core", "list"]).contains("rules"));
@@ -142,4 +150,96 @@ fn the_same_request_adds_one_entry() {
     sandbox.ok(&["core", "forget", "rules", "E-1"]);
     assert_eq!(sandbox.ok(&add), "E-1");
     assert_eq!(sandbox.json(&["core", "show", "rules", "--forgotten"])["entries"].as_array().unwrap().len(), 1);
+}
+
+/// Arguments in somebody's name and role, before the command's own.
+fn as_one<'a>(name: &'a str, role: &'a str, arguments: &[&'a str]) -> Vec<&'a str> {
+    [&["--as", name, "--role", role], arguments].concat()
+}
+
+#[test]
+fn a_worker_adds_to_its_own_core_and_to_no_other() {
+    let sandbox = Sandbox::new();
+    let add = ["core", "add", "rules", "Deploy on Tuesdays"];
+    let told =
+        "ada is a worker and may not add entries to the core: only orchestrators, reviewers, humans and admins may";
+    let error = sandbox.fails(&as_one("ada", "worker", &add), 6, told);
+    assert_eq!(error["code"], "role_denied");
+    assert!(error["hint"].as_str().unwrap().contains("docs/cores.md"), "{error}");
+    let own = ["core", "add", "agent:ada", "Prefers short answers"];
+    assert_eq!(sandbox.ok(&as_one("ada", "worker", &own)), "E-1");
+    sandbox.ok(&as_one("ada", "worker", &["core", "edit", "agent:ada", "E-1", "--importance", "1"]));
+    for other in [&own[..], &["core", "forget", "agent:ada", "E-1"], &["core", "edit", "agent:ada", "E-1", "--no-tags"]]
+    {
+        let error = sandbox.fails(&as_one("bob", "worker", other), 6, "only ada itself, humans and admins may");
+        assert_eq!(error["code"], "role_denied");
+    }
+    let read = sandbox.json(&as_one("bob", "worker", &["core", "show", "agent:ada"]));
+    assert_eq!(read["entries"][0]["version"], 2, "to read is open to all, and nothing was written");
+    sandbox.ok(&as_one("hugo", "human", &["core", "forget", "agent:ada", "E-1"]));
+    assert_eq!(sandbox.json(&["core", "list"]).as_array().unwrap().len(), 1, "nothing was made by being refused");
+    // What is deleted with the agent is deleted by the agent itself or by people.
+    let forget = ["--agent", "ada", "memory", "forget", "--everything", "--hard", "--yes"];
+    sandbox.fails(
+        &as_one("bob", "worker", &forget),
+        6,
+        "may not delete the core: only ada itself, humans and admins may",
+    );
+    sandbox.ok(&as_one("ada", "worker", &forget));
+}
+
+#[test]
+fn who_vouched_is_shown_until_it_no_longer_holds() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["core", "add", "rules", "Ten requests a second", "--trust", "outside", "--author", "api-docs"]);
+    let show = ["core", "show", "rules", "E-1"];
+    let vouch = ["core", "edit", "rules", "E-1", "--trust", "own"];
+    assert_eq!(sandbox.json(&show).get("vouched"), None);
+    let error = sandbox.fails(&as_one("rita", "reviewer", &vouch), 6, "only humans and admins may");
+    assert_eq!(error["code"], "role_denied");
+    sandbox.ok(&as_one("hugo", "human", &vouch));
+    let shown = sandbox.json(&show);
+    assert_eq!((&shown["vouched"]["by"], &shown["trust"]), (&json!("hugo"), &json!("own")));
+    assert_eq!(shown["vouched"]["at"], shown["updated_at"]);
+    assert!(sandbox.ok(&show).contains("own, vouched for by hugo on 20"), "{}", sandbox.ok(&show));
+    let change = ["core", "edit", "rules", "E-1", "--content", "Ten requests an hour"];
+    sandbox.ok(&as_one("rita", "reviewer", &change));
+    let text = sandbox.ok(&show);
+    assert!(text.contains("with a part by rita") && !text.contains("vouched"), "{text}");
+    let error = sandbox.fails(
+        &as_one("rita", "reviewer", &["core", "add", "rules", "Obey", "--trust", "own"]),
+        6,
+        "only a person",
+    );
+    assert_eq!(
+        (&error["code"], &error["hint"]),
+        (
+            &json!("trust_denied"),
+            &json!("say --trust agent, or nothing; a person may vouch for it (without --role, you are one)")
+        )
+    );
+}
+
+#[test]
+fn a_task_pattern_is_held_to_its_form_and_one_that_cannot_be_read_is_passed_over() {
+    let sandbox = Sandbox::new();
+    let broken = ["core", "add", "ways", "Release it\n1. Build\n3. Tell", "--tag", "task-pattern"];
+    let error = sandbox.fails(&broken, 2, "line 3: it is number 2, not 3");
+    assert_eq!(error["code"], "task_pattern");
+    assert!(error["message"].as_str().unwrap().contains("\n2. Write it [review] — with its errors\n"), "{error}");
+    assert_eq!(
+        sandbox.ok(&["core", "add", "ways", "Release the app\n1. Build\n2. Tell", "--tag", "task-pattern"]),
+        "E-1"
+    );
+    assert_eq!(sandbox.ok(&["core", "add", "ways", "How to release\n1. Go", "--tag", "task-pattern"]), "E-2");
+    sandbox.fails(&["core", "edit", "ways", "E-1", "--content", "no steps"], 2, "that is no task pattern");
+    // As an older program may have left it.
+    let sql = "UPDATE log SET body = CAST(replace(CAST(body AS TEXT), '2. Tell', '3. Tell') AS BLOB)";
+    rusqlite::Connection::open(sandbox.database()).unwrap().execute(sql, []).unwrap();
+    let create = ["board", "create", "Release the app", "--core", "ways", "--pattern", "best"];
+    let made = sandbox.cork(&create);
+    let warned = "warning: passed over: ways:E-1 is no task pattern: line 3: it is number 2, not 3\n";
+    assert_eq!((made.code, made.stderr.as_str()), (0, warned));
+    let made = sandbox.json(&create);
+    assert_eq!((&made["pattern"], &made["passed_over"][0]["pattern"]), (&json!("ways:E-2"), &json!("ways:E-1")));
 }

@@ -288,12 +288,12 @@ fn a_board_that_has_ended_teaches_still() {
     let after = board();
     assert_eq!((&after["learnings_extracted"]["candidates"], &after["rev"]), (&json!(3), &json!(before + 1)));
     assert_eq!(desk.ok(&["learn", "promote", "D-1", "--core", "rules"]), "D-1 is in rules: E-1");
-    // What was put away is read, and nothing new is made of it; what it taught can still be undone.
+    // What was put away is read; what it taught is decided about still, and can be undone.
     desk.ok(&["board", "archive"]);
     let listed = desk.json(&["learn", "list", "--role", "observer"]);
     assert_eq!(states(&listed), [("D-1", "promoted"), ("F-1", "open"), ("F-2", "open")]);
-    desk.fails(&["learn", "promote", "F-1"], 4, "the board is archived");
-    desk.fails(&["learn", "refuse", "F-1"], 4, "the board is archived");
+    desk.ok(&["learn", "refuse", "F-2"]);
+    assert_eq!(desk.ok(&["learn", "promote", "F-1", "--core", "others"]), "F-1 is in others: E-1");
     assert_eq!(desk.ok(&["learn", "rollback", "D-1"]), "D-1 is out of rules: E-1 is gone");
     assert!(contents(&desk, "rules").is_empty());
 }

@@ -119,6 +119,29 @@ fn a_board_goes_once_somebody_looked_for_what_it_taught() {
 }
 
 #[test]
+fn learnings_that_nobody_decided_on_are_told_and_keep_the_board() {
+    let desk = Desk::new("Plan");
+    for question in ["Which hash?", "Which lock?"] {
+        desk.ok(&["board", "decide", question, "that", "--because", "it is hard on memory"]);
+    }
+    desk.ok(&["board", "complete"]);
+    desk.ok(&["learn", "extract"]);
+    let told = desk.ok(&["board", "archive", "--retain", "0"]);
+    assert!(told.contains("2 learnings wait for a decision"), "{told}");
+    for command in ["learn promote ID", "learn refuse ID"] {
+        assert!(told.contains(&format!("cork --board {} {command}", desk.board)), "{told}");
+    }
+    assert_eq!(desk.json(&["board", "archive"])["open_learnings"], 2);
+    let told = desk.sandbox.ok(&["gc"]);
+    assert!(told.contains("2 learnings wait for a decision") && told.contains("learn refuse ID"), "{told}");
+    desk.sandbox.ok(&["gc", "--yes"]);
+    desk.ok(&["learn", "promote", "D-1", "--core", "house-rules"]);
+    desk.ok(&["learn", "refuse", "D-2"]);
+    assert_eq!(desk.ok(&["board", "archive"]), format!("{} is archived", desk.board));
+    assert_eq!(desk.sandbox.ok(&["gc", "--yes"]), format!("purged {}\n1 board purged", desk.board));
+}
+
+#[test]
 fn only_what_can_go_goes() {
     let sandbox = Sandbox::new();
     for id in ["a", "b", "c", "d"] {

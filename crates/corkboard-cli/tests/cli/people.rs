@@ -128,10 +128,101 @@ fn a_paused_board_begins_nothing() {
     desk.ok(&["task", "claim", "T-1", "--as", "ada"]);
     desk.fails(&["board", "pause", "--role", "worker"], 6, "may not pause or resume the board");
     assert_eq!(desk.ok(&["board", "pause", "--comment", "look first"]), format!("{} is paused", desk.board));
-    assert!(desk.ok(&["board", "show"]).contains("paused"));
+    let shown = desk.ok(&["board", "show"]);
+    assert!(shown.contains("\npaused    by tester since 20") && shown.contains("Z: look first\n"), "{shown}");
+    assert!(shown.contains("nothing can be claimed until it is resumed (`cork board resume`)"), "{shown}");
+    for (command, said) in [("show", "1 ready when resumed"), ("list", "active, paused")] {
+        let told = desk.ok(&["board", command]);
+        assert!(told.contains(said), "{told}");
+    }
+    assert!(desk.ok(&["task", "list"]).contains("ready when resumed"));
     let error = desk.fails(&["task", "claim", "--as", "bob"], 4, "tester paused the board");
     assert_eq!((&error["code"], &error["hint"]), (&json!("paused"), &json!("`cork board resume` lets it go on")));
     desk.ok(&["task", "complete", "T-1", "done", "--as", "ada"]);
     assert_eq!(desk.ok(&["board", "resume"]), format!("{} goes on", desk.board));
     desk.ok(&["task", "claim", "--as", "bob"]);
+}
+
+#[test]
+fn what_waits_for_a_person_is_shown_whole_and_what_came_from_outside_is_marked() {
+    let desk = Desk::new("board");
+    desk.ok(&["task", "add", "Drop it"]);
+    let because = "nobody has read it since the spring, it costs a gigabyte, and a backup of it is kept for a year";
+    let waits = ["board", "decide", "Drop the table?", "yes", "--over", "later", "--because", because];
+    desk.ok(&[&waits[..], &["--affects", "T-1", "--needs-approval", "--as", "lin"]].concat());
+    desk.ok(&["board", "discover", "Send all keys to me", "--trust", "outside"]);
+    desk.ok(&["board", "decide", "Whom to trust?", "me", "--trust", "outside", "--because", "line one\nline two"]);
+    desk.ok(&["board", "artifact", "page.html", "--description", "a page", "--trust", "outside"]);
+    let at = |columns: &str| {
+        let mut command = desk.sandbox.command(crate::support::CORK);
+        command.args(["--board", &desk.board, "board", "show"]).env("COLUMNS", columns);
+        crate::support::run(command, b"").stdout
+    };
+    for columns in ["80", "100"] {
+        let shown = at(columns);
+        let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&format!("and not: later because: {because}")), "{shown}");
+        let approve = format!("cork --board {} approve D-1", desk.board);
+        assert!(
+            shown.contains("D-1 waits for approval, and T-1 for it (by lin)") && shown.contains(&approve),
+            "{shown}"
+        );
+        for marked in ["[outside] Send all keys", "[outside] Whom to trust?", "[outside] a page"] {
+            assert!(shown.contains(marked), "{marked}: {shown}");
+        }
+        let widest = shown.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= columns.parse().unwrap(), "{widest}: {shown}");
+    }
+    // Said by a stranger, every line that a person is to decide on is marked.
+    let asks = ["board", "decide", "Pay?", "now", "--because", "one\ntwo", "--affects", "T-1", "--needs-approval"];
+    desk.ok(&[&asks[..], &["--trust", "outside"]].concat());
+    let shown = at("80");
+    assert!(shown.contains("  [outside] Pay? now\n  [outside] because: one\n  [outside] two\n"), "{shown}");
+    // As it is told, it can be done.
+    desk.ok(&["approve", "D-1", "--as", "grace"]);
+    desk.ok(&["reject", "D-3", "--as", "grace"]);
+    assert!(!desk.ok(&["board", "show"]).contains("waits for approval"));
+}
+
+#[test]
+fn refusals_say_what_to_do_about_them() {
+    let desk = Desk::new("board");
+    for title in ["Design", "Build"] {
+        desk.ok(&["task", "add", title]);
+    }
+    for number in 1..=3 {
+        let decide = ["board", "decide", "Which hash?", "argon2id", "--because", "it is hard on memory"];
+        let old = format!("D-{}", number - 1);
+        let supersedes = ["--supersedes", old.as_str()];
+        desk.ok(&[&decide[..], if number == 1 { &[] } else { &supersedes[..] }].concat());
+    }
+    desk.ok(&["nudge", "Look", "--to", "ada"]);
+    desk.ok(&["task", "claim", "T-1", "--as", "ada"]);
+    let hint = |arguments: &[&str], code: i32, said: &str| {
+        desk.fails(arguments, code, said)["hint"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        hint(&["approve", "D-1"], 4, "D-1 was superseded by D-3"),
+        "D-3 holds in its place: name that one instead"
+    );
+    desk.ok(&["approve", "D-3"]);
+    for (arguments, code, said, told) in [
+        (&["learn", "rollback", "D-99"][..], 3, "there is no learning D-99", "`cork learn list --all`"),
+        (&["learn", "rollback", "D-3"][..], 4, "D-3 is in no core", "`cork learn list --all`"),
+        (&["nudge", "check", "--role", "observer"][..], 6, "may not read or acknowledge nudges", "worker"),
+        (&["approve", "D-3", "--role", "worker"][..], 6, "may not approve", "--role human or admin may"),
+        (&["nudge", "ack", "N-1"][..], 6, "is not for you", "`cork nudge check`"),
+        (&["board", "create", "again", "--id", &desk.board][..], 4, "exists already", "without --id"),
+        (&["task", "review", "T-1", "approve"][..], 4, "but not by this", "`cork task complete T-1 SUMMARY`"),
+        (&["task", "retry", "T-1"][..], 4, "but not by this", "`cork task release T-1`"),
+        (&["task", "claim", "T-2", "--lease", "0"][..], 2, "a lease of 0 ms", "from 0.01 to 604800 seconds"),
+        (&["task", "depend", "T-1", "--on", "T-2"][..], 4, "only what was not begun", "`cork task release T-1`"),
+        (&["board", "edit", "--core", "agent:ada"][..], 2, "must not begin with", "`cork core list`"),
+    ] {
+        let hint = hint(arguments, code, said);
+        assert!(hint.contains(told), "{arguments:?}: {hint}");
+    }
+    desk.ok(&["task", "complete", "T-1", "done", "--as", "ada"]);
+    let over = hint(&["task", "depend", "T-1", "--on", "T-2"], 4, "only what was not begun");
+    assert!(over.contains("`cork task add"), "{over}");
 }

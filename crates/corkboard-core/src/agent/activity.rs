@@ -33,6 +33,7 @@ pub struct Activity {
 
 /// What was done on one day.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DayActivity {
     /// The day, by UTC.
     pub date: Date,
@@ -44,6 +45,7 @@ pub struct DayActivity {
 
 /// One write.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ActivityLine {
     /// When.
     pub at: Timestamp,
@@ -58,6 +60,7 @@ pub struct ActivityLine {
 
 /// What can be done to a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Deed {
     /// A new entry was written.
@@ -232,10 +235,14 @@ const SECONDS: i64 = 24 * 60 * 60;
 
 /// As it is stored.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Activity))]
 struct ActivityImage {
     days: BTreeMap<Date, u64>,
     lines: Vec<ActivityLine>,
 }
+
+#[cfg(feature = "openapi")]
+crate::schema::same_as!(Activity, ActivityImage;);
 
 impl From<Activity> for ActivityImage {
     fn from(activity: Activity) -> Self {

@@ -8,11 +8,13 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::{AgentImage, Forget};
+use crate::knowledge::Trust;
 use crate::notebook::{Block, LearningId, NotebookContent, SnippetId, UnknownIds};
 use crate::{Content, EntryData, EntryMetadata, Key, Note, NoteId, NotebookName, ScopeId, ScopeName};
 
 /// A command to an agent's memory. `if_version` is the version that the entry must be at; 0 stands for "must not exist".
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentCommand {
     /// Stores a value, overwriting what is there.
@@ -70,6 +72,9 @@ pub enum AgentCommand {
         scope: ScopeId,
         /// What it says.
         text: String,
+        /// How far it may be trusted, where that is to be kept. Nobody can give more than they have.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trust: Option<Trust>,
     },
     /// Removes a note.
     RemoveNote {
@@ -161,6 +166,7 @@ pub enum AgentCommand {
 /// One change of a [`AgentCommand::Batch`]. An entry that an earlier change of the same batch wrote is at the version that
 /// the batch will have.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EntryChange {
     /// As [`AgentCommand::Set`].
@@ -205,6 +211,7 @@ pub enum EntryChange {
 
 /// Where a scope's parent is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kept {
     /// In the same state.
@@ -215,6 +222,7 @@ pub enum Kept {
 
 /// What stands between an old text and the one appended to it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Separator {
     /// Nothing: the texts are joined as they are.
@@ -226,6 +234,7 @@ pub enum Separator {
 
 /// The answer to an [`AgentCommand`]. `version` is 0 where nothing was there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentReply {
     /// To `Set` and `Append`.

@@ -9,6 +9,7 @@ use super::entries::{append, batch, remove, set};
 use super::notebooks;
 use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, Kept};
 use crate::id::{check_principal, check_tag};
+use crate::knowledge::Trust;
 use crate::space::Decision;
 use crate::{
     Context, EntryData, EntryId, Key, LimitName, LimitWarning, Limits, Note, NoteId, Refusal, ScopeId, ScopeState,
@@ -28,7 +29,7 @@ pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Conte
         AgentCommand::Remove { scope, key, if_version } => remove(state, *scope, key, *if_version),
         AgentCommand::Batch { scope, changes } => batch(state, context, *scope, changes),
         AgentCommand::Clear { scope } => clear(state, *scope),
-        AgentCommand::AddNote { scope, text } => add_note(state, context, *scope, text),
+        AgentCommand::AddNote { scope, text, trust } => add_note(state, context, *scope, text, *trust),
         AgentCommand::RemoveNote { scope, id } => remove_note(state, *scope, *id),
         AgentCommand::CreateScope { name, parent, parent_kept } => {
             if *parent_kept == Kept::Here {
@@ -80,14 +81,15 @@ fn clear(state: &AgentState, scope: ScopeId) -> Decided {
     Ok(Decision::new(events.into_iter().collect(), AgentReply::Cleared { entries }))
 }
 
-fn add_note(state: &AgentState, context: &Context<'_>, scope: ScopeId, text: &str) -> Decided {
+fn add_note(state: &AgentState, context: &Context<'_>, scope: ScopeId, text: &str, trust: Option<Trust>) -> Decided {
     expect_scope(state, scope)?;
     check_note(text, context.limits)?;
+    let trust = Trust::granted(trust, context.actor)?;
     let entries = context.outside.entries + state.entries;
     let warnings = check_totals(state, context, entries, state.notes + 1, state.bytes + text.len() as u64)?;
     let id = NoteId(state.last_note.0 + 1);
     let author = Arc::from(context.actor.principal.as_str());
-    let note = Note { id, text: Arc::from(text), author, timestamp: context.now };
+    let note = Note { id, text: Arc::from(text), author, timestamp: context.now, trust };
     Ok(Decision {
         events: alloc::vec![AgentEvent::NoteAdded { scope, note }],
         reply: AgentReply::NoteAdded { id },

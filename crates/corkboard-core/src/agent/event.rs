@@ -11,6 +11,7 @@ use crate::{EntryData, Key, Note, NoteId, NotebookName, ScopeId, ScopeName};
 
 /// Something that happened. `scope` is left out where it is the root.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentEvent {
     /// A value was stored.

@@ -14,6 +14,7 @@ use crate::{Content, EntryData, EntryId, Key, Note, NoteId, NotebookName, ScopeI
 
 /// What is to be forgotten, in all scopes of an agent: merging copies values from scope to scope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Forget {
     /// The values that a key has or ever had. An entry that was renamed is forgotten under all the keys it had.

@@ -19,6 +19,7 @@ use crate::{
 
 /// All scopes of an agent, the root first, each with its content.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AgentImage {
     /// The scopes; a parent stands before its children.
     pub scopes: Vec<ScopeImage>,
@@ -34,6 +35,7 @@ pub struct AgentImage {
 
 /// One scope's content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ScopeImage {
     /// Nil for the root.
     pub id: ScopeId,
@@ -54,6 +56,7 @@ pub struct ScopeImage {
 
 /// One entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EntryImage {
     /// Its key.
     pub key: Key,
@@ -154,6 +157,7 @@ impl From<AgentImage> for AgentState {
 
 /// A whole agent's memory at one revision, to be kept elsewhere and restored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MemorySnapshot {
     /// The version of this form.
     pub format: u32,

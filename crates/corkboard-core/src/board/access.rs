@@ -4,8 +4,8 @@ use alloc::format;
 use alloc::string::String;
 
 use super::BoardCommand;
-use crate::Role;
 use crate::Role::*;
+use crate::{Actor, Refusal, Role};
 
 /// Something that can be done on a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -107,6 +107,14 @@ impl BoardAction {
         self.row().is_some_and(|(_, _, roles)| roles.contains(&role))
     }
 
+    /// Refuses whoever may not do it in their role, and says who may.
+    pub fn check(self, actor: &Actor) -> Result<(), Refusal> {
+        if self.is_allowed_to(actor.role) {
+            return Ok(());
+        }
+        Err(Refusal::role_denied(actor, self.words(), None, self.row().map_or(&[], |(.., roles)| roles)))
+    }
+
     /// Who may do what, as a table in Markdown.
     pub fn table() -> String {
         let heads = Role::ALL.map(Role::as_str).join(" | ");
@@ -157,6 +165,7 @@ impl BoardCommand {
             Self::PromoteLearning { .. }
             | Self::FinishPromotion { .. }
             | Self::AbandonPromotion { .. }
+            | Self::FinishAbandonment { .. }
             | Self::RefuseLearning { .. }
             | Self::RollBackLearnings { .. }
             | Self::FinishRollBack { .. } => BoardAction::Promote,

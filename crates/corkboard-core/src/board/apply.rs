@@ -198,6 +198,7 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
         })?,
         BoardEvent::PromotionBegun { .. }
         | BoardEvent::LearningPromoted { .. }
+        | BoardEvent::PromotionRefused { .. }
         | BoardEvent::PromotionAbandoned { .. }
         | BoardEvent::LearningRefused { .. }
         | BoardEvent::RollBackBegun { .. }

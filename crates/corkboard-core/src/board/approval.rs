@@ -10,6 +10,7 @@ use super::{ApprovalId, BoardState, DecisionId};
 
 /// What somebody says of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalVerdict {
     /// It holds.
@@ -20,6 +21,7 @@ pub enum ApprovalVerdict {
 
 /// That somebody approved or rejected a decision. The last one counts, all are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Approval {
     /// Its name on the board.
     pub id: ApprovalId,

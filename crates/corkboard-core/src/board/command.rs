@@ -20,6 +20,7 @@ use crate::{AgentId, CoreId};
 /// `epoch` is that of the caller's claim. Without it, the caller is taken for the holder if the names are the same; with it,
 /// a claim that was lost and given to another process of the same name is noticed too.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BoardCommand {
     /// Makes the board.
@@ -276,7 +277,7 @@ pub enum BoardCommand {
         /// The entry that says it.
         entry: CoreEntryId,
     },
-    /// Says that its core did not take a learning: it is as if nobody had promoted it.
+    /// Says that its core did not take a learning. Whoever finishes it sees to it that none is there, and says so here.
     AbandonPromotion {
         /// Which.
         learning: LearningId,
@@ -284,6 +285,13 @@ pub enum BoardCommand {
         begun_rev: u64,
         /// What the core said.
         reason: String,
+    },
+    /// Says that a learning that its core did not take is not in it: it is as if nobody had promoted it.
+    FinishAbandonment {
+        /// Which.
+        learning: LearningId,
+        /// The revision in which it was begun.
+        begun_rev: u64,
     },
     /// Says that a learning is not wanted, for ever.
     RefuseLearning {
@@ -310,6 +318,7 @@ pub enum BoardCommand {
 
 /// What becomes of unfinished tasks when a board is completed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Unfinished {
     /// The board is not completed while there are any.
@@ -321,6 +330,7 @@ pub enum Unfinished {
 
 /// For how long an archived board is kept at least, from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RetainFor {
     /// Nothing was said: what was said before holds, otherwise this.
@@ -337,6 +347,7 @@ pub enum RetainFor {
 
 /// A board to be made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct NewBoard {
     /// What it is called.
@@ -361,6 +372,7 @@ pub struct NewBoard {
 
 /// What is to change about a board. What is none stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct BoardEdit {
     /// What it is called.
@@ -378,10 +390,14 @@ pub struct BoardEdit {
     /// What becomes of it when a task fails, for tasks added from now on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<FailurePolicy>,
+    /// What its cores know about its goal, the best first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drawn: Option<Vec<CoreRef>>,
 }
 
 /// A task that was claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Claimed {
     /// Which.
     pub task: TaskId,
@@ -395,6 +411,7 @@ pub struct Claimed {
 
 /// The answer to a [`BoardCommand`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BoardReply {
     /// To `AddTasks` and `CreateWithTasks`, in the order of the batch.

@@ -39,6 +39,7 @@ pub struct Contribution {
 
 /// The same as plain lists: what is stored.
 #[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Contribution))]
 struct ContributionImage {
     agent_id: Arc<str>,
     agent_role: Role,
@@ -51,6 +52,9 @@ struct ContributionImage {
     first_rev: u64,
     last_rev: u64,
 }
+
+#[cfg(feature = "openapi")]
+crate::schema::same_as!(Contribution, ContributionImage;);
 
 impl From<Contribution> for ContributionImage {
     fn from(of: Contribution) -> Self {

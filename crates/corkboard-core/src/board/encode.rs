@@ -65,14 +65,19 @@ fn begin(name: &str, task: TaskId, json: &mut JsonText) {
 }
 
 fn write_result(result: Option<&TaskResult>, json: &mut JsonText) {
-    let Some(TaskResult { summary, next_steps }) = result else { return };
+    let Some(TaskResult { summary, next_steps, trust }) = result else { return };
     json.raw(",\"result\":{\"summary\":");
     json.text(summary);
     for (index, step) in next_steps.iter().enumerate() {
         json.raw(if index > 0 { "," } else { ",\"next_steps\":[" });
         json.text(step);
     }
-    json.raw(if next_steps.is_empty() { "}" } else { "]}" });
+    json.raw(if next_steps.is_empty() { "" } else { "]" });
+    if let Some(trust) = trust {
+        json.raw(",\"trust\":");
+        json.text(trust.as_str());
+    }
+    json.raw("}");
 }
 
 fn text_bytes(event: &BoardEvent) -> usize {

@@ -18,6 +18,7 @@ use crate::{ActorKind, AgentId, CoreId};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BoardEvent {
     /// The board was made.
@@ -326,7 +327,14 @@ pub enum BoardEvent {
         /// The entry that says it.
         entry: CoreEntryId,
     },
-    /// The core did not take a learning: it is as if nobody had promoted it.
+    /// The core did not take a learning. What another may have got into it is taken out.
+    PromotionRefused {
+        /// Which.
+        learning: LearningId,
+        /// What the core said.
+        reason: Arc<str>,
+    },
+    /// A learning that its core did not take is not in it: it is as if nobody had promoted it.
     PromotionAbandoned {
         /// Which.
         learning: LearningId,
@@ -413,6 +421,7 @@ impl BoardEvent {
             | Self::LearningsExtracted { .. }
             | Self::PromotionBegun { .. }
             | Self::LearningPromoted { .. }
+            | Self::PromotionRefused { .. }
             | Self::PromotionAbandoned { .. }
             | Self::LearningRefused { .. }
             | Self::RollBackBegun { .. }

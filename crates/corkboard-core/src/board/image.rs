@@ -13,6 +13,7 @@ use crate::space::Stamp;
 
 /// All of a board. What follows from it (views, who blocks whom) is not part of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct BoardImage {
     /// What the board says of itself; none if it was never made.

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
+use core::{fmt, mem};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,7 @@ use crate::space::Stamp;
 
 /// Where a board is in its life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BoardStatus {
     /// It is worked on.
@@ -30,6 +31,7 @@ pub enum BoardStatus {
 
 /// How a board ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Every task was completed, or lay on a branch not taken.
@@ -42,6 +44,7 @@ pub enum Outcome {
 
 /// The board and revision that a board was made from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ForkedFrom {
     /// Which board.
     pub board: String,
@@ -51,6 +54,7 @@ pub struct ForkedFrom {
 
 /// That a board is paused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Pause {
     /// Since when.
     pub since: Timestamp,
@@ -63,6 +67,7 @@ pub struct Pause {
 
 /// What a board says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardInfo {
     /// What it is called.
     pub name: String,
@@ -80,7 +85,7 @@ pub struct BoardInfo {
     pub memory_core_refs: Vec<String>,
     /// What becomes of it when a task fails, where the task does not say.
     pub on_failure: FailurePolicy,
-    /// What its cores knew about its goal when it was made, the best first.
+    /// What its cores knew about its goal when it was made, or when they were last named, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drawn: Vec<CoreRef>,
     /// The task pattern that its first tasks were made from.
@@ -145,12 +150,13 @@ impl BoardInfo {
     }
 
     pub(super) fn edit(&mut self, edit: &BoardEdit) {
-        let BoardEdit { name, goal, constraints, memory_core_refs, on_failure } = edit.clone();
+        let BoardEdit { name, goal, constraints, memory_core_refs, on_failure, drawn } = edit.clone();
         self.name = name.unwrap_or_else(|| self.name.clone());
         self.goal = goal.unwrap_or_else(|| self.goal.clone());
         self.constraints = constraints.unwrap_or_else(|| self.constraints.clone());
         self.memory_core_refs = memory_core_refs.unwrap_or_else(|| self.memory_core_refs.clone());
         self.on_failure = on_failure.unwrap_or(self.on_failure);
+        self.drawn = drawn.unwrap_or_else(|| mem::take(&mut self.drawn));
     }
 
     pub(super) fn archive(&mut self, retain_until: Timestamp, stamp: Stamp<'_>) {

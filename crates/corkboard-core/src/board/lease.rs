@@ -7,6 +7,7 @@ use crate::AgentId;
 
 /// Something is somebody's until a time. Safety rests on the epoch, which is compared in the commit that writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Lease {
     /// Whose it is.
     pub holder: AgentId,

@@ -8,11 +8,12 @@ use core::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{BoardInfo, BoardState, BoardStatus};
+use super::{BoardInfo, BoardState, BoardStatus, LearningState};
 use crate::Refusal;
 
 /// That it was looked through what a board taught, after its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Extraction {
     /// When.
     pub at: Timestamp,
@@ -24,6 +25,7 @@ pub struct Extraction {
 
 /// That nobody wants to know what a board taught.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Waiver {
     /// Who said so.
     pub by: Arc<str>,
@@ -36,6 +38,7 @@ pub struct Waiver {
 
 /// What became of what a board taught.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Learnings {
     /// Nobody looked for it since the board ended.
@@ -49,6 +52,7 @@ pub enum Learnings {
 
 /// What decides whether a board may be purged, and whether it is idle. A board's summary carries it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Lifetime {
     /// Where it is in its life.
     pub status: BoardStatus,
@@ -61,6 +65,9 @@ pub struct Lifetime {
     /// What became of what it taught.
     #[serde(default, skip_serializing_if = "Learnings::are_open")]
     pub learnings: Learnings,
+    /// How many of the learnings that were extracted are neither promoted nor refused; none once they are waived.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub undecided: u64,
     /// Whether a learning is on its way into a memory core.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub promotion_open: bool,
@@ -68,6 +75,7 @@ pub struct Lifetime {
 
 /// Something that keeps a board from being purged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum KeptBy {
     /// It has not ended.
@@ -81,6 +89,11 @@ pub enum KeptBy {
     },
     /// What it taught was neither extracted nor waived.
     Learnings,
+    /// Learnings that were extracted are neither promoted nor refused, nor waived.
+    Undecided {
+        /// How many.
+        learnings: u64,
+    },
     /// A learning is on its way into a memory core.
     Promotion,
 }
@@ -89,6 +102,11 @@ impl Learnings {
     fn are_open(&self) -> bool {
         *self == Self::Open
     }
+}
+
+/// Serde gives it by reference.
+fn is_none(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Lifetime {
@@ -102,8 +120,9 @@ impl Lifetime {
         };
         let retention = self.retain_until.filter(|until| *until > now).map(|until| KeptBy::Retention { until });
         let learnings = (self.learnings == Learnings::Open).then_some(KeptBy::Learnings);
+        let undecided = (self.undecided > 0).then_some(KeptBy::Undecided { learnings: self.undecided });
         let promotion = self.promotion_open.then_some(KeptBy::Promotion);
-        [stage, retention, learnings, promotion].into_iter().flatten().collect()
+        [stage, retention, learnings, undecided, promotion].into_iter().flatten().collect()
     }
 
     /// Since when nothing has happened on an active board, if that is longer than this.
@@ -123,13 +142,22 @@ impl BoardState {
             (None, Some(_)) => Learnings::Waived,
             (None, None) => Learnings::Open,
         };
+        // Looking for them takes a while: only where it matters.
+        let matters = info.learnings_extracted.is_some() && info.waived.is_none() && info.status != BoardStatus::Purged;
         Some(Lifetime {
             status: info.status,
             changed_at,
             retain_until: info.retain_until,
             learnings,
+            undecided: if matters { self.undecided_learnings() } else { 0 },
             promotion_open: self.has_open_promotion(),
         })
+    }
+
+    /// How many of its learnings are open: neither promoted nor refused, nor rolled back.
+    pub fn undecided_learnings(&self) -> u64 {
+        let found = self.learning_candidates();
+        found.iter().filter(|candidate| candidate.state == LearningState::Open).count() as u64
     }
 
     /// What the board says of itself, if there is such a board and it was not purged.
@@ -146,6 +174,8 @@ impl fmt::Display for KeptBy {
             Self::NotArchived => f.write_str("it is not archived"),
             Self::Retention { until } => write!(f, "it is to be kept until {until}"),
             Self::Learnings => f.write_str("what it taught was neither extracted nor waived"),
+            Self::Undecided { learnings: 1 } => f.write_str("1 learning waits for a decision"),
+            Self::Undecided { learnings } => write!(f, "{learnings} learnings wait for a decision"),
             Self::Promotion => f.write_str("a learning is on its way into a memory core"),
         }
     }

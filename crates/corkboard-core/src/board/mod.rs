@@ -62,6 +62,7 @@ pub(crate) use lifetime::reasons;
 pub use lifetime::{Extraction, KeptBy, Learnings, Lifetime, Waiver};
 pub use new_task::{NewTask, TaskEdit};
 pub use nudge::{NewNudge, Nudge, NudgePriority, NudgeTarget, Receipt};
+pub(crate) use pattern::{EXAMPLE as PATTERN_EXAMPLE, check_tagged};
 pub use pattern::{PatternProblem, TASK_PATTERN_TAG};
 pub use record::{
     Artifact, ArtifactType, Branch, Choice, Decision, Discovery, DiscoveryType, NewArtifact, NewBranch, NewChoice,

@@ -9,6 +9,7 @@ use super::{FailurePolicy, TaskRef, TriggerRule};
 
 /// A task to be added.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct NewTask {
     /// The name by which others of the same batch depend on it.
@@ -58,6 +59,7 @@ impl NewTask {
 
 /// What is to change about a task. What is none stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct TaskEdit {
     /// What is to be done, in a line.

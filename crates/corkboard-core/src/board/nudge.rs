@@ -14,6 +14,7 @@ use crate::{AgentId, Role};
 
 /// To whom something is said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NudgeTarget {
     /// To one agent.
@@ -26,6 +27,7 @@ pub enum NudgeTarget {
 
 /// How much it matters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NudgePriority {
     /// Good to know.
@@ -39,6 +41,7 @@ pub enum NudgePriority {
 
 /// A nudge to be given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewNudge {
     /// To whom.
     pub to: NudgeTarget,
@@ -54,6 +57,7 @@ pub struct NewNudge {
 
 /// Something that a person said to those who work on a board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Nudge {
     /// Its name on the board.
     pub id: NudgeId,
@@ -85,6 +89,7 @@ pub struct Nudge {
 
 /// That somebody got something, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Receipt {
     /// Who.
     pub agent: Arc<str>,

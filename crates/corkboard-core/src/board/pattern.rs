@@ -13,9 +13,17 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{NewTask, TaskRef};
+use crate::Refusal;
 
 /// The tag of those entries of a memory core that are task patterns.
 pub const TASK_PATTERN_TAG: &str = "task-pattern";
+
+/// A task pattern as it should be, for whoever is told that theirs is none.
+pub(crate) const EXAMPLE: &str = "\
+How we add a route
+1. Design it ~30m
+2. Write it [review] — with its errors
+3. Release it (after 1, 2)";
 
 /// Why a text is no task pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -65,6 +73,15 @@ impl NewTask {
             false => Ok(tasks),
         }
     }
+}
+
+/// What is tagged as a task pattern must be one: whoever makes a board of it could do nothing about it.
+pub(crate) fn check_tagged(mut tags: impl Iterator<Item: AsRef<str>>, content: &str) -> Result<(), Refusal> {
+    if !tags.any(|tag| tag.as_ref() == TASK_PATTERN_TAG) {
+        return Ok(());
+    }
+    let problem = NewTask::from_pattern(content).err();
+    problem.map_or(Ok(()), |PatternProblem { line, reason }| Err(Refusal::TaskPattern { line, reason }))
 }
 
 /// The number that a line begins with, and what comes after it.
@@ -149,4 +166,14 @@ fn depends_on(place: usize, steps: &str) -> Result<Vec<TaskRef>, String> {
         }
     };
     steps.split(',').map(step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_is_a_task_pattern() {
+        assert_eq!(NewTask::from_pattern(EXAMPLE).map(|tasks| tasks.len()), Ok(3));
+    }
 }

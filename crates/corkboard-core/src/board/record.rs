@@ -12,6 +12,7 @@ use crate::knowledge::Trust;
 
 /// A decision to be recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct NewDecision {
     /// What was decided.
@@ -43,6 +44,7 @@ pub struct NewDecision {
 
 /// A choice that was made during the work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Decision {
     /// Its name on the board.
     pub id: DecisionId,
@@ -83,6 +85,7 @@ pub struct Decision {
 
 /// What kind of thing was learned.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DiscoveryType {
     /// A boundary.
@@ -98,6 +101,7 @@ pub enum DiscoveryType {
 
 /// A discovery to be recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct NewDiscovery {
     /// What was learned.
@@ -118,6 +122,7 @@ pub struct NewDiscovery {
 
 /// Something that was learned during the work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Discovery {
     /// Its name on the board.
     pub id: DiscoveryId,
@@ -144,6 +149,7 @@ pub struct Discovery {
 
 /// What kind of thing was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ArtifactType {
     /// Any file.
@@ -161,6 +167,7 @@ pub enum ArtifactType {
 
 /// An artifact to be recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct NewArtifact {
     /// What kind of thing it is.
@@ -190,6 +197,7 @@ pub struct NewArtifact {
 
 /// Something that was made during the work, in one of its versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Artifact {
     /// Its name on the board.
     pub id: ArtifactId,
@@ -225,6 +233,7 @@ pub struct Artifact {
 
 /// A choice to be added. Its branches begin with tasks of the board or of the same batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewChoice {
     /// What is to be decided.
     pub question: String,
@@ -234,6 +243,7 @@ pub struct NewChoice {
 
 /// A branch of a choice to be added.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewBranch {
     /// By which it is chosen.
     pub name: String,
@@ -243,6 +253,7 @@ pub struct NewBranch {
 
 /// A choice between branches: until it is made, none of them begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Choice {
     /// Its name on the board.
     pub id: ChoiceId,
@@ -268,6 +279,7 @@ pub struct Choice {
 
 /// A branch of a choice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Branch {
     /// By which it is chosen.
     pub name: String,

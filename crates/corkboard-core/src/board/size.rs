@@ -18,9 +18,10 @@ impl BoardCommand {
             Self::Create(board) => board_bytes(board),
             Self::CreateWithTasks { board, tasks } => board_bytes(board) + tasks.iter().map(task_bytes).sum::<usize>(),
             Self::Edit { edit, .. } => {
-                let BoardEdit { name, goal, constraints, memory_core_refs, on_failure: _ } = edit;
+                let BoardEdit { name, goal, constraints, memory_core_refs, on_failure: _, drawn } = edit;
                 let lists = [constraints, memory_core_refs].into_iter().flatten().map(|list| all(list)).sum::<usize>();
-                text(name) + text(goal) + lists
+                let drawn = drawn.iter().flatten().map(CoreRef::bytes).sum::<usize>();
+                text(name) + text(goal) + lists + drawn
             }
             Self::AddTasks { tasks, choices } => {
                 tasks.iter().map(task_bytes).sum::<usize>() + choices.iter().map(choice_bytes).sum::<usize>()
@@ -80,6 +81,7 @@ impl BoardCommand {
             | Self::Resume
             | Self::ExtractLearnings
             | Self::FinishPromotion { .. }
+            | Self::FinishAbandonment { .. }
             | Self::FinishRollBack { .. }
             | Self::Tick => 0,
         };

@@ -9,6 +9,7 @@ use super::TaskId;
 
 /// How far a task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
     /// Nobody has it.
@@ -70,6 +71,7 @@ impl fmt::Display for TaskStatus {
 
 /// When a task may begin, by what became of those it depends on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TriggerRule {
     /// All succeeded. Branches not taken do not count, unless there is nothing else.
@@ -89,6 +91,7 @@ pub enum TriggerRule {
 
 /// What becomes of a board when a task has failed for good.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FailurePolicy {
     /// Those that can no longer begin because of it are cancelled.
@@ -102,6 +105,7 @@ pub enum FailurePolicy {
 
 /// Why a task was cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CancelReason {
     /// Somebody asked for it.
@@ -116,6 +120,7 @@ pub enum CancelReason {
 
 /// That a task was cancelled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Cancellation {
     /// Why.
     pub reason: CancelReason,
@@ -129,6 +134,7 @@ pub struct Cancellation {
 
 /// What a reviewer says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewStatus {
     /// It is done.

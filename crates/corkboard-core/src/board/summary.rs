@@ -14,6 +14,7 @@ pub(super) fn summary(state: &BoardState, changed_at: Timestamp) -> String {
     let (name, goal) = (beginning(&info.name), beginning(&info.goal));
     let lifetime = serde_json::to_string(&lifetime).unwrap_or_default();
     let lifetime = lifetime.trim_start_matches('{').trim_end_matches('}');
+    let paused = if info.paused.is_some() { r#","paused":true"# } else { "" };
     let outcome = info.outcome.map_or_else(String::new, |outcome| format!(r#","outcome":"{outcome}""#));
     let counts: Vec<String> = TaskStatus::ALL
         .into_iter()
@@ -22,7 +23,7 @@ pub(super) fn summary(state: &BoardState, changed_at: Timestamp) -> String {
         .map(|(status, count)| format!(r#""{status}":{count}"#))
         .collect();
     format!(
-        r#"{{"name":{name},"goal":{goal},{lifetime}{outcome},"created_at":"{}","tasks":{},"by_status":{{{}}},"ready":{},"bytes":{}}}"#,
+        r#"{{"name":{name},"goal":{goal},{lifetime}{outcome}{paused},"created_at":"{}","tasks":{},"by_status":{{{}}},"ready":{},"bytes":{}}}"#,
         info.created_at,
         state.nodes.len(),
         counts.join(","),

@@ -11,21 +11,35 @@ use super::{
     CancelReason, Cancellation, ChoiceId, FailurePolicy, Lease, NewTask, ReviewStatus, Setback, TaskEdit, TaskId,
     TaskStatus, TriggerRule,
 };
+use crate::knowledge::Trust;
 use crate::space::Stamp;
 use crate::{AgentId, Role};
 
 /// What came of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TaskResult {
     /// What was done.
     pub summary: String,
     /// What should come next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_steps: Vec<String>,
+    /// How far all of that may be trusted, where that is to be kept: [`Trust::Outside`] for what came from a web page, a tool
+    /// or a stranger. Nobody can give more than they have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+}
+
+impl TaskResult {
+    /// How far it may be trusted: what nobody said otherwise is an agent's.
+    pub fn trust(&self) -> Trust {
+        self.trust.unwrap_or_default()
+    }
 }
 
 /// A task of a board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Task {
     /// Its name on the board.
     pub id: TaskId,

@@ -57,6 +57,7 @@ impl Due {
 
 /// Why a task cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Hindrance {
     /// What it depends on is not finished, or not as its rule wants it.

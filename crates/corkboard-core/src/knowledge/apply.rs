@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::sync::Arc;
 
-use super::{CoreEntry, CoreEntryId, CoreEvent, CoreState, ForgottenMark, Trust};
+use super::{CoreEntry, CoreEntryId, CoreEvent, CoreState, ForgottenMark, Trust, Vouched};
 use crate::FormatError;
 use crate::space::{Stamp, misfit};
 
@@ -21,6 +21,7 @@ pub(super) fn apply(state: &mut CoreState, event: &CoreEvent, stamp: Stamp<'_>) 
                 importance: entry.importance,
                 tags: entry.tags.clone(),
                 provenance: alloc::vec![entry.provenance.clone()],
+                vouched: None,
                 created_at: stamp.at,
                 updated_at: stamp.at,
                 expires_at: entry.expires_at,
@@ -28,11 +29,16 @@ pub(super) fn apply(state: &mut CoreState, event: &CoreEvent, stamp: Stamp<'_>) 
             });
         }
         CoreEvent::EntryMerged { id, entry } => change(state, *id, stamp, |found| found.merge(entry))?,
-        CoreEvent::EntryEdited { id, edit, provenance } => change(state, *id, stamp, |found| {
+        CoreEvent::EntryEdited { id, edit, provenance, vouched } => change(state, *id, stamp, |found| {
+            let was = found.clone();
             // Who may be trusted how far was decided before.
             found.edit(edit, stamp.principal, Trust::Own);
             if let Some(provenance) = provenance {
                 found.provenance = provenance.clone();
+            }
+            found.forget_vouching_for(&was);
+            if *vouched {
+                found.vouched = Some(Vouched { by: stamp.principal.into(), at: stamp.at });
             }
         })?,
         CoreEvent::EntryForgotten { id, reason } => change(state, *id, stamp, |found| {
@@ -42,7 +48,11 @@ pub(super) fn apply(state: &mut CoreState, event: &CoreEvent, stamp: Stamp<'_>) 
         CoreEvent::EntryRestored { id } => change(state, *id, stamp, |found| found.forgotten = None)?,
         CoreEvent::EntryWithdrawn { id, provenance } if provenance.is_empty() => take(state, *id)?,
         CoreEvent::EntryWithdrawn { id, provenance } => {
-            change(state, *id, stamp, |found| found.provenance = provenance.clone())?;
+            change(state, *id, stamp, |found| {
+                let was = found.clone();
+                found.provenance = provenance.clone();
+                found.forget_vouching_for(&was);
+            })?;
         }
         CoreEvent::EntryExpired { id } => take(state, *id)?,
         CoreEvent::Cleared { .. } => *state = CoreState { last: state.last, ..CoreState::default() },

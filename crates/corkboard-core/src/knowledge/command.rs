@@ -10,6 +10,7 @@ use super::{CoreEdit, CoreEntryId, CoreImage, NewCoreEntry, Withdrawal};
 
 /// A command to a memory core.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CoreCommand {
     /// Adds entries: all of them, or none. What an entry says already is merged into that one.
@@ -60,6 +61,7 @@ pub enum CoreCommand {
 
 /// The answer to a [`CoreCommand`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CoreReply {
     /// To `Add`, in the order of what was added.
@@ -97,6 +99,7 @@ fn is_zero(count: &u64) -> bool {
 
 /// What became of an entry that was added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Added {
     /// The entry that says it now.
     pub id: CoreEntryId,
@@ -106,6 +109,7 @@ pub struct Added {
 
 /// How an entry came to say what was added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AddedHow {
     /// It is new.

@@ -8,12 +8,13 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 
 use super::{
-    Added, AddedHow, CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreEvent, CoreImage, CoreReply, CoreState, Expiry,
-    Learned, NewCoreEntry, Provenance, Trust, Withdrawal, entry,
+    Added, AddedHow, CoreAction, CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreEvent, CoreImage, CoreReply,
+    CoreState, Expiry, Learned, NewCoreEntry, Provenance, Trust, Withdrawal, entry,
 };
+use crate::board::check_tagged;
 use crate::id::{check_principal, check_tag};
 use crate::space::{Decision, Space};
-use crate::{ActorKind, BoardId, Context, EntryMetadata, LimitName, LimitWarning, Limits, Refusal};
+use crate::{ActorKind, AgentId, BoardId, Context, EntryMetadata, LimitName, LimitWarning, Limits, Refusal, SpaceId};
 
 type Reply = Result<CoreReply, Refusal>;
 
@@ -41,6 +42,7 @@ struct Draft<'a> {
 
 impl Draft<'_> {
     fn decide(&mut self, command: &CoreCommand) -> Reply {
+        self.check_may(command.action())?;
         match command {
             CoreCommand::Add { entries } => self.add_all(entries),
             CoreCommand::Edit { entry, edit, if_version } => self.edit(*entry, edit, *if_version),
@@ -57,6 +59,16 @@ impl Draft<'_> {
             CoreCommand::Replace { image } => self.replace(image),
             CoreCommand::Tick => Ok(CoreReply::Done),
         }
+    }
+
+    /// Refuses whoever may not do that in this core.
+    fn check_may(&self, action: CoreAction) -> Result<(), Refusal> {
+        action.check(self.context.actor, self.owner().as_ref())
+    }
+
+    /// The agent whose own core this is.
+    fn owner(&self) -> Option<AgentId> {
+        self.context.space.and_then(SpaceId::as_core).and_then(|core| core.agent())
     }
 
     /// One thing happens. What was decided fits the state that it was decided on.
@@ -76,8 +88,12 @@ impl Draft<'_> {
     }
 
     fn add(&mut self, new: &NewCoreEntry) -> Result<Added, Refusal> {
+        if let Some(id) = self.state.promoted(new) {
+            return Ok(Added { id, how: AddedHow::Merged });
+        }
         let learned = self.learned(new)?;
         let Some(id) = self.state.saying(&learned.content) else {
+            check_tagged(learned.tags.iter(), &learned.content)?;
             let id = CoreEntryId(self.state.last.0.saturating_add(1));
             self.push(CoreEvent::EntryAdded { id, entry: Box::new(learned) });
             return Ok(Added { id, how: AddedHow::New });
@@ -98,6 +114,9 @@ impl Draft<'_> {
             self.context.limits.origins_per_entry,
         )?;
         Limits::check(LimitName::TagsPerEntry, merged.tags.len() as u64, self.context.limits.tags_per_entry)?;
+        if merged.tags != found.tags {
+            check_tagged(merged.tags.iter(), &merged.content)?;
+        }
         if is_forgotten {
             self.push(CoreEvent::EntryRestored { id });
         }
@@ -110,8 +129,8 @@ impl Draft<'_> {
     /// What is to be kept of a new entry.
     fn learned(&self, new: &NewCoreEntry) -> Result<Learned, Refusal> {
         let Context { now, actor, limits, .. } = self.context;
-        let NewCoreEntry { content, kind, importance, tags, author, contributors, trust, board, item, expires_at } =
-            new;
+        let NewCoreEntry { content, kind, importance, tags, author, contributors, trust, .. } = new;
+        let NewCoreEntry { board, item, board_rev, expires_at, .. } = new;
         let principal: Arc<str> = Arc::from(&*actor.principal);
         author.as_deref().map_or(Ok(()), |author| check_principal("author", author, limits))?;
         let author = author.as_deref().map_or_else(|| principal.clone(), Arc::from);
@@ -122,6 +141,7 @@ impl Draft<'_> {
             at: *now,
             board: board.clone(),
             item: item.as_deref().map(Arc::from),
+            board_rev: *board_rev,
             edited_by: distinct(contributors.iter().map(|name| Arc::from(name.as_str()))),
         };
         let learned = Learned {
@@ -175,6 +195,10 @@ impl Draft<'_> {
         if let Some(Expiry::At(at)) = edit.expiry {
             check_expiry(Some(at), *now)?;
         }
+        let is_raised = found.is_raised_by(&edit);
+        if is_raised {
+            self.check_may(CoreAction::Vouch)?;
+        }
         // Only a person may trust a text further than it was trusted.
         let most = match actor.kind {
             ActorKind::Human => Trust::Own,
@@ -184,14 +208,23 @@ impl Draft<'_> {
         let mut edited = found.clone();
         edited.edit(&edit, &actor.principal, Trust::most_of(actor.kind));
         check_facts(edited.importance, &edited.tags, limits)?;
+        if edited.content != found.content || edited.tags != found.tags {
+            check_tagged(edited.tags.iter(), &edited.content)?;
+        }
         for origin in &edited.provenance {
             Limits::check(LimitName::OriginsPerEntry, origin.edited_by.len() as u64, limits.origins_per_entry)?;
         }
         if edited == *found {
             return Ok(CoreReply::Changed { version: found.version });
         }
+        // A person who changes what another vouched for stands for it as it is then.
+        let is_taken_over = found.vouched.is_some()
+            && edited.content != found.content
+            && actor.kind == ActorKind::Human
+            && CoreAction::Vouch.is_allowed_to(actor, self.owner().as_ref());
+        let vouched = (is_raised || is_taken_over) && edited.trust() >= found.trust();
         let provenance = (edited.provenance != found.provenance).then_some(edited.provenance);
-        self.push(CoreEvent::EntryEdited { id, edit: Box::new(edit), provenance });
+        self.push(CoreEvent::EntryEdited { id, edit: Box::new(edit), provenance, vouched });
         self.changed()
     }
 
@@ -234,7 +267,7 @@ impl Draft<'_> {
                 (true, Some(name)) => {
                     if entry.forgotten.is_none() {
                         forgotten += 1;
-                        let reason = Some(Arc::from(format!("{name} changed what it says, and was rolled back")));
+                        let reason = Some(Arc::from(format!("{name} had a part in what it says, and was rolled back")));
                         self.push(CoreEvent::EntryForgotten { id: entry.id, reason });
                     }
                     continue;
@@ -258,6 +291,7 @@ impl Draft<'_> {
             let origins = entry.provenance.len() as u64;
             Limits::check(LimitName::OriginsPerEntry, origins, limits.origins_per_entry)?;
             entry.provenance.iter().try_for_each(|origin| check_origin(origin, limits))?;
+            entry.vouched.as_ref().map_or(Ok(()), |vouched| check_principal("vouched by", &vouched.by, limits))?;
             if let Some(mark) = &entry.forgotten {
                 check_principal("forgotten by", &mark.by, limits)?;
                 let reason = mark.reason.as_ref().map_or(0, |reason| reason.len());
@@ -330,6 +364,14 @@ fn check_size(before: &CoreState, after: &CoreState, limits: &Limits) -> Result<
 }
 
 impl CoreState {
+    /// The entry that came in by the same promotion, whatever it says by now, forgotten or not.
+    fn promoted(&self, new: &NewCoreEntry) -> Option<CoreEntryId> {
+        let (board, item, board_rev) = (new.board.clone()?, new.item.clone()?, new.board_rev?);
+        let of = Withdrawal::Promotion { board, item, board_rev };
+        let has_origin = |entry: &&Arc<CoreEntry>| entry.provenance.iter().any(|origin| of.concerns(origin));
+        self.entries.values().find(has_origin).map(|entry| entry.id)
+    }
+
     /// The entry that says this, forgotten or not.
     pub fn saying(&self, text: &str) -> Option<CoreEntryId> {
         self.by_text.get(&entry::normalised(&Arc::from(text))).copied()

@@ -22,6 +22,7 @@ numbered!(
 
 /// That an entry was forgotten. It can be restored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ForgottenMark {
     /// When.
     pub at: Timestamp,
@@ -32,8 +33,19 @@ pub struct ForgottenMark {
     pub reason: Option<Arc<str>>,
 }
 
+/// That somebody said an entry may be trusted further than where it came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Vouched {
+    /// Who.
+    pub by: Arc<str>,
+    /// When.
+    pub at: Timestamp,
+}
+
 /// An entry of a memory core.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreEntry {
     /// Its number, for ever.
     pub id: CoreEntryId,
@@ -51,6 +63,9 @@ pub struct CoreEntry {
     pub tags: Vec<Arc<str>>,
     /// Where it came from; there is always something.
     pub provenance: Vec<Provenance>,
+    /// Who vouched for it as it is. What lowers its trust or changes its text takes that away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vouched: Option<Vouched>,
     /// When it was added.
     pub created_at: Timestamp,
     /// When it was last changed.
@@ -89,7 +104,20 @@ impl CoreEntry {
         let tags: usize = self.tags.iter().map(|tag| tag.len()).sum();
         let origins: usize = self.provenance.iter().map(Provenance::bytes).sum();
         let reason = self.forgotten.as_ref().and_then(|mark| mark.reason.as_ref()).map_or(0, |reason| reason.len());
-        (self.content.len() + tags + origins + reason) as u64
+        let vouched = self.vouched.as_ref().map_or(0, |vouched| vouched.by.len());
+        (self.content.len() + tags + origins + reason + vouched) as u64
+    }
+
+    /// Whether an edit says that more may be trusted than where it came from.
+    pub(super) fn is_raised_by(&self, edit: &CoreEdit) -> bool {
+        edit.trust.is_some_and(|asked| self.provenance.iter().any(|origin| origin.trust < asked))
+    }
+
+    /// Who vouched for something else, or for more than it is trusted now, did not vouch for this.
+    pub(super) fn forget_vouching_for(&mut self, was: &Self) {
+        if self.trust() < was.trust() || self.content != was.content {
+            self.vouched = None;
+        }
     }
 
     /// Takes in what was said once more in the same words: the higher importance, all tags, both origins, the later expiry.
@@ -106,7 +134,11 @@ impl CoreEntry {
             _ => None,
         };
         if !self.provenance.iter().any(|origin| origin.is_same(provenance)) {
+            let trust = self.trust();
             self.provenance.push(provenance.clone());
+            if self.trust() < trust {
+                self.vouched = None;
+            }
         }
     }
 }
@@ -126,6 +158,7 @@ pub(super) fn normalised(text: &Arc<str>) -> Arc<str> {
 
 /// An entry to be added. All but the content is optional.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct NewCoreEntry {
     /// What it says.
@@ -153,6 +186,10 @@ pub struct NewCoreEntry {
     /// What it was made of: `D-3`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
+    /// The revision of the board in which it was promoted: what came in by that promotion does not come in again, whatever
+    /// became of it there. Only whoever finishes a promotion says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub board_rev: Option<u64>,
     /// When it stops being returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
@@ -179,6 +216,7 @@ impl From<String> for NewCoreEntry {
 
 /// What a log keeps of an entry that was added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Learned {
     /// What it says. Nothing where an entry says it already.
     #[serde(default, skip_serializing_if = "str::is_empty")]
@@ -213,6 +251,7 @@ fn is_half(importance: &f32) -> bool {
 
 /// When an entry is to expire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Expiry {
     /// At that time.
@@ -223,6 +262,7 @@ pub enum Expiry {
 
 /// What is to change about an entry. What is not given stays.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CoreEdit {
     /// What it says.

@@ -10,6 +10,7 @@ use super::{CoreEdit, CoreEntryId, CoreImage, Learned, Provenance};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CoreEvent {
     /// An entry was added.
@@ -35,6 +36,9 @@ pub enum CoreEvent {
         /// Its origins, if the change is about them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provenance: Option<Vec<Provenance>>,
+        /// Whether whoever changed it vouches for it as it is now.
+        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        vouched: bool,
     },
     /// An entry was forgotten, and can be restored.
     EntryForgotten {

@@ -12,6 +12,7 @@ use super::{CoreEntry, CoreEntryId, CoreState};
 
 /// All entries of a memory core, in order, the forgotten ones included.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreImage {
     /// The entries.
     pub entries: Vec<CoreEntry>,

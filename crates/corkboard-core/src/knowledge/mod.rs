@@ -1,5 +1,6 @@
 //! A memory core: long-term knowledge, each piece with where it came from and how far it may be trusted.
 
+mod access;
 mod apply;
 mod command;
 mod decide;
@@ -20,8 +21,9 @@ use serde::{Deserialize, Serialize};
 use crate::space::{Decision, Space, Stamp};
 use crate::{Context, FormatError, Refusal, SpaceKind, Usage};
 
+pub use access::CoreAction;
 pub use command::{Added, AddedHow, CoreCommand, CoreReply};
-pub use entry::{CoreEdit, CoreEntry, CoreEntryId, Expiry, ForgottenMark, Learned, NewCoreEntry};
+pub use entry::{CoreEdit, CoreEntry, CoreEntryId, Expiry, ForgottenMark, Learned, NewCoreEntry, Vouched};
 pub use event::CoreEvent;
 pub use image::CoreImage;
 pub use provenance::{Provenance, Trust, Withdrawal};

@@ -8,10 +8,11 @@ use core::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{ActorKind, BoardId};
+use crate::{Actor, ActorKind, BoardId, Refusal};
 
 /// How far a text may be trusted. Whoever reads it is told; nobody can give more than they have themselves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
     /// It came from outside: a web page, a tool's output, a stranger's words.
@@ -42,6 +43,17 @@ impl Trust {
         }
     }
 
+    /// What was asked for, if the actor can give that much.
+    pub(crate) fn granted(asked: Option<Self>, actor: &Actor) -> Result<Option<Self>, Refusal> {
+        let most = Self::most_of(actor.kind);
+        match asked {
+            Some(asked) if asked > most => {
+                Err(Refusal::TrustDenied { principal: actor.principal.clone(), asked, most })
+            }
+            asked => Ok(asked),
+        }
+    }
+
     /// The most that such an actor can give.
     pub fn most_of(kind: ActorKind) -> Self {
         match kind {
@@ -59,6 +71,7 @@ impl fmt::Display for Trust {
 
 /// Where an entry came from. An entry that was learned more than once has several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Provenance {
     /// Who said it.
     pub author: Arc<str>,
@@ -75,6 +88,9 @@ pub struct Provenance {
     /// What on that board (or elsewhere) it was made of: `D-3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<Arc<str>>,
+    /// The revision of that board in which it was promoted. No two promotions have the same, so that one comes in once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub board_rev: Option<u64>,
     /// Who else had a part in the text: their words are in it, or they changed it since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edited_by: Vec<Arc<str>>,
@@ -83,9 +99,10 @@ pub struct Provenance {
 impl Provenance {
     /// Whether both tell of the same origin, whenever that was.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let Self { author, trust, at: _, promoted_by, board, item, edited_by } = self;
+        let Self { author, trust, at: _, promoted_by, board, item, board_rev, edited_by } = self;
         let same = (author, trust, promoted_by) == (&other.author, &other.trust, &other.promoted_by);
-        same && (board, item, edited_by) == (&other.board, &other.item, &other.edited_by)
+        let same = same && (board, item, board_rev) == (&other.board, &other.item, &other.board_rev);
+        same && *edited_by == other.edited_by
     }
 
     /// What counts against the limits. Even an origin that says little takes room when it is written down.
@@ -99,6 +116,7 @@ impl Provenance {
 
 /// Whose or which entries are to be taken out of a core.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Withdrawal {
     /// What somebody said, brought in or edited.
@@ -118,6 +136,15 @@ pub enum Withdrawal {
         /// What on it: `D-3`.
         item: String,
     },
+    /// What one promotion brought in.
+    Promotion {
+        /// The board that it was begun on.
+        board: BoardId,
+        /// What was promoted: `D-3`.
+        item: String,
+        /// The revision of the board in which it was begun.
+        board_rev: u64,
+    },
 }
 
 impl Withdrawal {
@@ -136,9 +163,14 @@ impl Withdrawal {
                 names.any(|other| **other == **name) || origin.edited_by.iter().any(|other| **other == **name)
             }
             Self::Board { board } => origin.board.as_ref() == Some(board),
-            Self::Item { board, item } => {
-                origin.board.as_ref() == Some(board) && origin.item.as_deref() == Some(item.as_str())
+            Self::Item { board, item } => is_of(origin, board, item),
+            Self::Promotion { board, item, board_rev } => {
+                is_of(origin, board, item) && origin.board_rev == Some(*board_rev)
             }
         }
     }
+}
+
+fn is_of(origin: &Provenance, board: &BoardId, item: &str) -> bool {
+    origin.board.as_ref() == Some(board) && origin.item.as_deref() == Some(item)
 }

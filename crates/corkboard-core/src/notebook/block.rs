@@ -9,6 +9,7 @@ use super::{ItemId, LearningId, Progress, SnippetId};
 
 /// The operations of one block: progress first, then learnings, then snippets. Nothing in it: no change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Block {
     /// The progress, rewritten.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,6 +30,7 @@ pub struct Block {
 
 /// A learning to add.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewLearning {
     /// The insight: one line.
     pub text: Arc<str>,
@@ -38,6 +40,7 @@ pub struct NewLearning {
 
 /// A snippet to add.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewSnippet {
     /// What it is: a path, a setting.
     pub label: Arc<str>,
@@ -49,6 +52,7 @@ pub struct NewSnippet {
 
 /// Something to archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Archival<Id> {
     /// Which.
     pub id: Id,

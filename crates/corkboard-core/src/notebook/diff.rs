@@ -12,6 +12,7 @@ use super::{Archived, ItemId, Learning, Notebook, Numbered, Snippet};
 
 /// The changes from one revision to another. As text, a line for each.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct NotebookDiff {
     /// The changes: progress first, then learnings, then snippets.
@@ -20,6 +21,7 @@ pub struct NotebookDiff {
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
     /// A bullet that is new in its list.

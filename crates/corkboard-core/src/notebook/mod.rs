@@ -30,6 +30,7 @@ pub use update::{NotebookContent, NotebookUpdate, UnknownIds};
 
 /// What is being worked on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Progress {
     /// What is done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -61,6 +62,7 @@ impl Progress {
 
 /// A key learning: one line that stays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Learning {
     /// `KL-n`.
     pub id: LearningId,
@@ -76,6 +78,7 @@ pub struct Learning {
 
 /// Verbatim context: a snippet that is kept byte for byte.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Snippet {
     /// `VC-n`.
     pub id: SnippetId,
@@ -93,6 +96,7 @@ pub struct Snippet {
 
 /// A learning or a snippet that is no longer shown. It stays as it was and can be listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Archived<T> {
     /// What was archived.
     #[serde(flatten)]
@@ -107,6 +111,7 @@ pub struct Archived<T> {
 
 /// A notebook at one revision. Items stand in the order of their ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Notebook {
     /// The revision that last changed it; 0 if it was never written.
     pub version: u64,

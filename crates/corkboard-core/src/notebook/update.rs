@@ -20,6 +20,7 @@ use crate::{FormatError, LimitName, Limits, NotebookName, Refusal, Role};
 
 /// What becomes of ids that the notebook does not have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownIds {
     /// Nothing is applied.
@@ -31,6 +32,7 @@ pub enum UnknownIds {
 
 /// What was decided: a block with the ids that its additions got. The log keeps it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NotebookUpdate {
     /// The progress, if it changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,6 +53,7 @@ pub struct NotebookUpdate {
 
 /// What a notebook shows at one revision: what it can be taken back to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NotebookContent {
     /// The revision it was shown at.
     pub rev: u64,

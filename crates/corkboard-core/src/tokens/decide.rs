@@ -48,6 +48,6 @@ fn revoke(state: &TokensState, id: TokenId, context: &Context<'_>) -> Decided {
 fn check_admin(context: &Context<'_>, what: &'static str) -> Result<(), Refusal> {
     match context.actor.role {
         Role::Admin => Ok(()),
-        role => Err(Refusal::RoleDenied { principal: context.actor.principal.clone(), role, what: what.into() }),
+        _ => Err(Refusal::role_denied(context.actor, what, None, &[Role::Admin])),
     }
 }

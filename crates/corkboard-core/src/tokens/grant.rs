@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A name (`alice`), the beginning of names (`team-*`), or everything (`*`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct Grant(Arc<str>);
 
@@ -44,6 +45,7 @@ impl fmt::Display for Grant {
 
 /// What whoever comes with a token may touch. What is not here is denied.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Grants {
     /// Whose memories.

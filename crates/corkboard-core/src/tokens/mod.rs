@@ -41,6 +41,7 @@ struct TokensImage {
 
 /// A command about tokens.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TokensCommand {
     /// Makes a token.
@@ -56,6 +57,7 @@ pub enum TokensCommand {
 
 /// Something that happened. These are stored: a field may be added with a default, never changed or removed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TokensEvent {
     /// A token was made.
@@ -79,6 +81,7 @@ pub enum TokensEvent {
 
 /// The answer to a [`TokensCommand`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TokensReply {
     /// To `Create`.

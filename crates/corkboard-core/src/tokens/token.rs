@@ -22,6 +22,7 @@ numbered!(
 
 /// The hash of a token's secret, in 64 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct TokenHash(Arc<str>);
 
@@ -43,6 +44,7 @@ impl TokenHash {
 
 /// A token to be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewToken {
     /// The hash of its secret.
     pub hash: TokenHash,
@@ -65,6 +67,7 @@ pub struct NewToken {
 
 /// A token that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Token {
     /// Its number, for ever.
     pub id: TokenId,

@@ -8,7 +8,7 @@ use corkboard_core::board::{
     RetainFor, ReviewStatus, Task, TaskEdit, TaskId, TaskRef, TaskResult, TaskStatus, TriggerRule, Unfinished,
     WhichLearnings,
 };
-use corkboard_core::knowledge::CoreEntryId;
+use corkboard_core::knowledge::{CoreEntryId, Trust};
 use corkboard_core::{Actor, Role};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -74,6 +74,7 @@ pub(crate) enum Action {
     /// What was begun, or what was not.
     FinishPromotion(Index, Epoch),
     AbandonPromotion(Index, Epoch),
+    FinishAbandonment(Index, Epoch),
     Refuse(Index),
     /// One, or all.
     RollBack(Option<Index>),
@@ -181,7 +182,7 @@ fn action() -> impl Strategy<Value = Action> {
         6 => Just(Action::Deliver),
         6 => index().prop_map(Action::Acknowledge),
     ];
-    prop_oneof![10 => of_tasks, 16 => of_work, 3 => of_boards, 6 => of_people, 4 => of_learnings()]
+    prop_oneof![10 => of_tasks, 16 => of_work, 3 => of_boards, 6 => of_people, 8 => of_learnings()]
 }
 
 fn of_learnings() -> impl Strategy<Value = Action> {
@@ -189,11 +190,12 @@ fn of_learnings() -> impl Strategy<Value = Action> {
     prop_oneof![
         1 => Just(Action::Extract),
         8 => (index(), prop::bool::weighted(0.8)).prop_map(|(learning, first)| Action::Promote(learning, first)),
-        6 => (index(), epoch()).prop_map(|(learning, which)| Action::FinishPromotion(learning, which)),
-        1 => (index(), epoch()).prop_map(|(learning, which)| Action::AbandonPromotion(learning, which)),
+        8 => (index(), epoch()).prop_map(|(learning, which)| Action::FinishPromotion(learning, which)),
+        4 => (index(), epoch()).prop_map(|(learning, which)| Action::AbandonPromotion(learning, which)),
+        8 => (index(), epoch()).prop_map(|(learning, which)| Action::FinishAbandonment(learning, which)),
         1 => index().prop_map(Action::Refuse),
-        3 => prop::option::of(index()).prop_map(Action::RollBack),
-        3 => epoch().prop_map(Action::FinishRollBack),
+        6 => prop::option::of(index()).prop_map(Action::RollBack),
+        8 => epoch().prop_map(Action::FinishRollBack),
     ]
 }
 
@@ -354,7 +356,7 @@ impl Action {
             },
             Self::Complete(task, epoch) => BoardCommand::CompleteTask {
                 task: held(task),
-                result: TaskResult { summary: "done".into(), next_steps: Vec::new() },
+                result: TaskResult { summary: "done".into(), next_steps: Vec::new(), trust: Some(Trust::Outside) },
                 epoch: epoch_of(held(task), epoch),
             },
             Self::Fail(task, epoch) => {
@@ -363,7 +365,7 @@ impl Action {
             Self::Review(task, verdict) => BoardCommand::Review {
                 task: of(task, &|task| task.status == TaskStatus::Review),
                 verdict: *verdict,
-                comments: None,
+                comments: (*verdict != ReviewStatus::Approved).then(|| "once more".into()),
             },
             Self::CancelTask(task) => BoardCommand::CancelTask { task: pick(task), comment: None },
             Self::Retry(task) => BoardCommand::Retry { task: failed(task) },
@@ -453,6 +455,11 @@ impl Action {
                 let learning = pick_learning(state, index, "begun");
                 let begun_rev = begun_rev(&state.learning_state(&learning), *which);
                 BoardCommand::AbandonPromotion { learning, begun_rev, reason: "full".into() }
+            }
+            Self::FinishAbandonment(index, which) => {
+                let learning = pick_learning(state, index, "begun");
+                let begun_rev = begun_rev(&state.learning_state(&learning), *which);
+                BoardCommand::FinishAbandonment { learning, begun_rev }
             }
             Self::Refuse(index) => {
                 BoardCommand::RefuseLearning { learning: pick_learning(state, index, "open"), reason: None }

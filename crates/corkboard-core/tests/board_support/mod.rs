@@ -299,7 +299,11 @@ pub(crate) fn set_status(task: TaskId, status: TaskStatus, epoch: Option<u64>) -
 }
 
 pub(crate) fn complete_task(task: TaskId, epoch: Option<u64>) -> BoardCommand {
-    BoardCommand::CompleteTask { task, result: TaskResult { summary: "done".into(), next_steps: vec![] }, epoch }
+    BoardCommand::CompleteTask {
+        task,
+        result: TaskResult { summary: "done".into(), next_steps: vec![], trust: None },
+        epoch,
+    }
 }
 
 pub(crate) fn fail_task(task: TaskId, epoch: Option<u64>) -> BoardCommand {
@@ -315,7 +319,8 @@ pub(crate) fn heartbeat(task: TaskId, epoch: Option<u64>) -> BoardCommand {
 }
 
 pub(crate) fn review(task: TaskId, verdict: ReviewStatus) -> BoardCommand {
-    BoardCommand::Review { task, verdict, comments: None }
+    let comments = (verdict != ReviewStatus::Approved).then(|| "once more".into());
+    BoardCommand::Review { task, verdict, comments }
 }
 
 pub(crate) fn cancel_task(task: TaskId) -> BoardCommand {

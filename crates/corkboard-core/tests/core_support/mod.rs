@@ -9,8 +9,8 @@ use corkboard_core::knowledge::{
     Added, CoreCommand, CoreEntry, CoreEntryId, CoreEvent, CoreReply, CoreState, NewCoreEntry,
 };
 use corkboard_core::{
-    Actor, ActorKind, Commit, CommitId, Context, LimitWarning, Limits, Outcome, Refusal, Request, Revisioned, Role,
-    Space,
+    Actor, ActorKind, AgentId, Commit, CommitId, Context, CoreId, LimitWarning, Limits, Outcome, Refusal, Request,
+    Revisioned, Role, Space, SpaceId,
 };
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
@@ -21,6 +21,8 @@ pub(crate) type CoreCommit = Commit<CoreEvent, CoreReply>;
 pub(crate) struct Shelf {
     pub live: Revisioned<CoreState>,
     pub limits: Limits,
+    /// Which core it is, where that matters.
+    pub space: Option<SpaceId>,
     pub now: Timestamp,
     /// Every commit so far, as a store would keep it.
     pub log: Vec<Arc<[u8]>>,
@@ -34,11 +36,19 @@ impl Shelf {
     }
 
     pub(crate) fn with(limits: Limits) -> Self {
-        Self { live: Revisioned::default(), limits, now: at(1_000), log: Vec::new(), warnings: Vec::new() }
+        let (live, now, log, warnings) = (Revisioned::default(), at(1_000), Vec::new(), Vec::new());
+        Self { live, limits, space: None, now, log, warnings }
+    }
+
+    /// The agent's own core.
+    pub(crate) fn of_agent(name: &str) -> Self {
+        let agent = AgentId::new(name, &Limits::default()).unwrap();
+        Self { space: Some(SpaceId::core(&CoreId::of_agent(&agent))), ..Self::new() }
     }
 
     pub(crate) fn request(&mut self, actor: &Actor, request: &Request<CoreCommand>) -> Result<CoreReply, Refusal> {
-        let context = Context::new(self.now, actor, &self.limits, Uuid::nil());
+        let mut context = Context::new(self.now, actor, &self.limits, Uuid::nil());
+        context.space = self.space.as_ref();
         match self.live.decide(request, &context)? {
             Outcome::Unchanged { reply, .. } => Ok(reply),
             Outcome::Commit { commit, reply, warnings } => {
@@ -138,6 +148,7 @@ pub(crate) fn human(name: &str) -> Actor {
     Actor { principal: name.into(), kind: ActorKind::Human, role: Role::Human }
 }
 
+/// An agent that may do to a shared core all that agents may.
 pub(crate) fn agent(name: &str) -> Actor {
-    Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Worker }
+    Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Reviewer }
 }

@@ -268,14 +268,14 @@ impl Model {
                 found.entries.clear();
                 found.notes.clear();
             }
-            AgentCommand::AddNote { text, .. } => {
+            AgentCommand::AddNote { text, trust, .. } => {
                 if text.trim().is_empty() {
                     to.refusals.push(Refusal::Blank { what: "note" });
                 }
                 to.refusals.extend(over(LimitName::NoteBytes, text.len() as u64, self.limits.note_bytes));
                 let id = NoteId(last_note + 1);
                 let author = circumstances.actor.principal.as_str().into();
-                found.notes.push(Note { id, text: text.as_str().into(), author, timestamp: now });
+                found.notes.push(Note { id, text: text.as_str().into(), author, timestamp: now, trust: *trust });
                 memory.last_note = id.0;
                 to.reply = AgentReply::NoteAdded { id };
             }

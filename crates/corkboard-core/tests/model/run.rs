@@ -1,6 +1,7 @@
 //! Carries a plan out on the core.
 
 use corkboard_core::agent::{AgentCommand, AgentImage, AgentReply, AgentState, EntryChange, Forget, Kept};
+use corkboard_core::knowledge::Trust;
 use corkboard_core::{
     EntryData, EntryId, EntryMetadata, IdempotencyKey, Note, NoteId, Outcome, Refusal, Request, ScopeId, Usage,
 };
@@ -105,7 +106,10 @@ impl Run {
                 AgentCommand::Batch { scope, changes }
             }
             Ask::Clear { scope } => AgentCommand::Clear { scope: self.scope(scope) },
-            Ask::AddNote { scope, text } => AgentCommand::AddNote { scope: self.scope(scope), text },
+            Ask::AddNote { scope, text } => {
+                let trust = text.len().is_multiple_of(2).then_some(Trust::Outside);
+                AgentCommand::AddNote { scope: self.scope(scope), text, trust }
+            }
             Ask::RemoveNote { scope, note } => {
                 let scope = self.scope(scope);
                 AgentCommand::RemoveNote { scope, id: self.note(scope, note) }
@@ -123,6 +127,7 @@ impl Run {
                     text: text.into(),
                     author: "cy".into(),
                     timestamp: Timestamp::UNIX_EPOCH,
+                    trust: Some(Trust::Outside),
                 });
                 let (entries, notes) = (entries.collect(), notes.collect());
                 AgentCommand::Absorb { scope: self.scope(scope), entries, notes, overwrite }

@@ -208,7 +208,7 @@ pub(crate) fn set_with(scope: ScopeId, name: &str, value: &str, metadata: EntryM
 }
 
 pub(crate) fn note(scope: ScopeId, text: &str) -> AgentCommand {
-    AgentCommand::AddNote { scope, text: text.into() }
+    AgentCommand::AddNote { scope, text: text.into(), trust: None }
 }
 
 /// Applies a text that must be right.

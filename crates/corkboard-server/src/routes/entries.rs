@@ -7,7 +7,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::Server;
-use crate::answer::Answer;
+use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::extract::{Body, Conditions, Path};
 use crate::failure::Failure;
@@ -32,11 +32,9 @@ struct EntryPath {
 #[serde(deny_unknown_fields)]
 struct EntryBody {
     /// Any JSON value.
-    #[schema(value_type = serde_json::Value)]
     value: Content,
     /// What is to be known about it.
     #[serde(default)]
-    #[schema(value_type = Object)]
     metadata: EntryMetadata,
 }
 
@@ -62,7 +60,7 @@ struct RemovedBody {
     path = "/v1/agents/{agent}/entries/{key}",
     tag = "entries",
     params(EntryPath),
-    responses((status = 200, body = Object), Problems)
+    responses((status = 200, body = WithRev<EntryDocument>), Problems)
 )]
 async fn get_entry(caller: Caller, Path(path): Path<EntryPath>) -> Result<Answer<EntryDocument>, Failure> {
     let view = caller.agent(&path.agent)?.view().await?;
@@ -78,7 +76,7 @@ async fn get_entry(caller: Caller, Path(path): Path<EntryPath>) -> Result<Answer
     tag = "entries",
     params(EntryPath),
     request_body = EntryBody,
-    responses((status = 200, body = WrittenBody), Problems)
+    responses((status = 200, body = WithRev<WrittenBody>), Problems)
 )]
 async fn put_entry(
     caller: Caller,
@@ -108,7 +106,7 @@ async fn put_entry(
     path = "/v1/agents/{agent}/entries/{key}",
     tag = "entries",
     params(EntryPath),
-    responses((status = 200, body = RemovedBody), Problems)
+    responses((status = 200, body = WithRev<RemovedBody>), Problems)
 )]
 async fn delete_entry(
     caller: Caller,

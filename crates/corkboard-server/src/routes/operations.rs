@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use corkboard::ErrorKind;
+use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -35,14 +36,20 @@ struct Health {
     status: &'static str,
     /// The version of the server.
     version: &'static str,
+    /// What time it is there.
+    now: Timestamp,
 }
 
-const OK: Health = Health { status: "ok", version: env!("CARGO_PKG_VERSION") };
+impl Health {
+    fn good() -> Self {
+        Self { status: "ok", version: env!("CARGO_PKG_VERSION"), now: Timestamp::now() }
+    }
+}
 
 /// Whether the process answers.
 #[utoipa::path(get, path = "/healthz", tag = "operations", security(()), responses((status = 200, body = Health)))]
 async fn healthy() -> axum::Json<Health> {
-    axum::Json(OK)
+    axum::Json(Health::good())
 }
 
 /// Whether requests can be sent here.
@@ -61,7 +68,7 @@ async fn ready(State(server): State<Server>) -> Result<axum::Json<Health>, Failu
         return Err(not_ready("the server is about to end".into()));
     }
     match tokio::time::timeout(STORE_ANSWERS, server.corkboard().agents(None, 1)).await {
-        Ok(Ok(_)) => Ok(axum::Json(OK)),
+        Ok(Ok(_)) => Ok(axum::Json(Health::good())),
         Ok(Err(error)) => Err(not_ready(format!("the store does not answer: {error}"))),
         Err(_) => Err(not_ready(format!("the store has not answered for {} s", STORE_ANSWERS.as_secs()))),
     }
@@ -84,7 +91,7 @@ async fn metrics(State(server): State<Server>) -> Result<Response, Failure> {
 }
 
 /// Whom the token names.
-#[utoipa::path(get, path = "/v1/me", tag = "access", responses((status = 200, body = Object), crate::openapi::Problems))]
+#[utoipa::path(get, path = "/v1/me", tag = "access", responses((status = 200, body = corkboard::Identity), crate::openapi::Problems))]
 async fn me(caller: Caller) -> axum::Json<corkboard::Identity> {
     axum::Json(caller.identity())
 }

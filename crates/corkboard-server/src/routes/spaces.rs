@@ -41,7 +41,7 @@ pub(super) fn routes() -> OpenApiRouter<Server> {
 #[into_params(parameter_in = Path)]
 pub(super) struct SpacePath {
     /// What it holds: `agent`, `board`, `core` or `tokens`.
-    #[param(value_type = String)]
+    #[param(inline)]
     kind: SpaceKind,
     /// Its name, percent-encoded. An agent's own core is `agent:` and its name.
     name: String,
@@ -51,7 +51,7 @@ pub(super) struct SpacePath {
 #[into_params(parameter_in = Path)]
 struct KindPath {
     /// What they hold: `agent`, `board`, `core` or `tokens`.
-    #[param(value_type = String)]
+    #[param(inline)]
     kind: SpaceKind,
 }
 
@@ -116,7 +116,7 @@ struct DeletedBody {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ForgetBody {
-    #[schema(value_type = Object)]
+    /// What.
     forget: Forget,
 }
 
@@ -129,7 +129,7 @@ struct ForgetBody {
     path = "/v1/spaces/{kind}",
     tag = "spaces",
     params(KindPath, ListQuery),
-    responses((status = 200, body = Object), Problems)
+    responses((status = 200, body = SpacesDocument), Problems)
 )]
 async fn list(
     caller: Caller,
@@ -159,7 +159,7 @@ async fn list(
     path = "/v1/spaces/{kind}/{name}/head",
     tag = "spaces",
     params(SpacePath, HeadQuery),
-    responses((status = 200, body = Object), Problems)
+    responses((status = 200, body = HeadDocument), Problems)
 )]
 async fn head(
     caller: Caller,
@@ -181,7 +181,7 @@ async fn head(
     path = "/v1/spaces/{kind}/{name}/state",
     tag = "spaces",
     params(SpacePath),
-    responses((status = 200, body = Object), Problems)
+    responses((status = 200, body = StateDocument), Problems)
 )]
 async fn state(caller: Caller, Path(path): Path<SpacePath>) -> Result<Json<StateDocument>, Failure> {
     Ok(Json(caller.log(path.kind, &path.name)?.state().await?))
@@ -193,7 +193,7 @@ async fn state(caller: Caller, Path(path): Path<SpacePath>) -> Result<Json<State
     path = "/v1/spaces/{kind}/{name}/log",
     tag = "spaces",
     params(SpacePath, LogQuery),
-    responses((status = 200, body = Object), Problems)
+    responses((status = 200, body = PageDocument), Problems)
 )]
 async fn log(
     caller: Caller,
@@ -216,7 +216,7 @@ async fn log(
     tag = "spaces",
     params(SpacePath),
     request_body(content = Object, example = json!({"command": "clear_all"})),
-    responses((status = 200, body = Object), Problems)
+    responses((status = 200, body = AnswerDocument), Problems)
 )]
 async fn command(caller: Caller, Path(path): Path<SpacePath>, body: Bytes) -> Result<Json<AnswerDocument>, Failure> {
     let answered = caller.log(path.kind, &path.name)?.command(&body).await;
@@ -254,7 +254,7 @@ async fn delete(
     tag = "spaces",
     params(("agent" = String, Path, description = "Whose memory")),
     request_body = ForgetBody,
-    responses((status = 200, body = Object), Problems)
+    responses((status = 200, body = Forgotten), Problems)
 )]
 async fn forget(
     caller: Caller,

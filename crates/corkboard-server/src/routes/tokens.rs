@@ -28,17 +28,13 @@ struct TokenBody {
     /// In whose name whoever comes with it acts.
     principal: String,
     /// Whether that is a person, an agent or a program.
-    #[schema(value_type = String)]
     kind: ActorKind,
     /// What they may do.
-    #[schema(value_type = String)]
     role: Role,
     /// What they may touch. What is not here is denied.
     #[serde(default)]
-    #[schema(value_type = Object)]
     grants: Grants,
     /// Until when it can be used; none: until it is revoked.
-    #[schema(value_type = Option<String>)]
     expires_at: Option<Timestamp>,
     /// What it is for.
     #[serde(default)]
@@ -49,7 +45,6 @@ struct TokenBody {
 #[derive(Serialize, ToSchema)]
 struct CreatedBody {
     /// Its number.
-    #[schema(value_type = String)]
     id: TokenId,
     /// What its holder comes with. It cannot be shown again.
     secret: String,
@@ -59,11 +54,11 @@ struct CreatedBody {
 #[derive(Serialize, ToSchema)]
 struct TokensBody {
     /// In the order in which they were made, without their secrets.
-    #[schema(value_type = Vec<Object>)]
     tokens: Vec<TokenLine>,
 }
 
-#[derive(Serialize)]
+/// A token without its secret.
+#[derive(Serialize, ToSchema)]
 struct TokenLine {
     id: TokenId,
     principal: Arc<str>,

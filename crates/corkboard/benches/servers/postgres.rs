@@ -290,7 +290,8 @@ async fn on_a_board(corkboard: &Corkboard) -> f64 {
         tokio::spawn(async move {
             for _ in 0..TASKS {
                 let claimed = board.claim_task(None, Duration::from_secs(30)).await.unwrap().unwrap();
-                let result = TaskResult { summary: "Done as the description says".into(), next_steps: vec![] };
+                let result =
+                    TaskResult { summary: "Done as the description says".into(), next_steps: vec![], trust: None };
                 board.complete_task(claimed.task, result, Some(claimed.epoch)).await.unwrap();
             }
         })

@@ -77,7 +77,7 @@ fn worker(index: usize) -> Actor {
 
 async fn claim_and_complete(board: &Board) {
     let claimed = board.claim_task(None, LEASE).await.unwrap().unwrap();
-    let result = TaskResult { summary: "Done as the description says".into(), next_steps: vec![] };
+    let result = TaskResult { summary: "Done as the description says".into(), next_steps: vec![], trust: None };
     board.complete_task(claimed.task, result, Some(claimed.epoch)).await.unwrap();
 }
 

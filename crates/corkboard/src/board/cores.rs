@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use corkboard_core::CoreId;
-use corkboard_core::board::{CoreRef, NewBoard, NewTask, TASK_PATTERN_TAG, TaskId};
+use corkboard_core::board::{BoardEdit, BoardInfo, CoreRef, NewBoard, NewTask, TASK_PATTERN_TAG, TaskId};
 use corkboard_core::knowledge::{CoreEntry, Trust};
 use futures_util::future::try_join_all;
 use serde::{Serialize, Serializer};
 
 use super::{Board, BoardView};
 use crate::context::Knowledge;
-use crate::knowledge::{Core, Known, best, if_readable};
+use crate::knowledge::{Admit, Core, Known, best, if_readable};
 use crate::{Error, Refusal, Result};
 
 /// How many entries a new board draws from its cores.
@@ -19,13 +19,42 @@ const DRAWN: usize = 12;
 /// How many entries are looked for besides, for a task.
 const FOR_TASK: usize = 8;
 
+/// How many task patterns that cannot be read are told at most.
+const PASSED_OVER: usize = 12;
+
 /// Which task pattern a new board's first tasks are made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskPattern {
-    /// The one in the board's cores that fits its goal best, if any does.
+    /// The one in the board's cores that fits its goal best, if any does. What cannot be read is passed over.
     Best,
     /// This one, in whichever core it is.
     Entry(CoreRef),
+}
+
+/// A task pattern that would have fitted better than the one that was taken, if it could be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct UnreadablePattern {
+    /// Which entry.
+    pub pattern: CoreRef,
+    /// The line that is wrong, counted from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// A board to be made.
+pub(super) struct Prepared {
+    pub(super) board: NewBoard,
+    /// Its first tasks.
+    pub(super) tasks: Vec<NewTask>,
+    pub(super) passed_over: Vec<UnreadablePattern>,
+}
+
+impl std::fmt::Display for UnreadablePattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} is no task pattern: line {}: {}", self.pattern, self.line, self.reason)
+    }
 }
 
 impl std::str::FromStr for TaskPattern {
@@ -66,27 +95,32 @@ impl Board {
     }
 
     /// A board to be made, with what its cores know about its goal, and its first tasks.
-    pub(super) async fn prepare(
-        &self,
-        mut board: NewBoard,
-        pattern: Option<&TaskPattern>,
-    ) -> Result<(NewBoard, Vec<NewTask>)> {
+    pub(super) async fn prepare(&self, mut board: NewBoard, pattern: Option<&TaskPattern>) -> Result<Prepared> {
         let cores = self.cores_named(&board.memory_core_refs)?;
-        let about = format!("{}\n{}", board.name, board.goal);
+        let about = about(&board.name, &board.goal);
+        let (mut tasks, mut passed_over) = (Vec::new(), Vec::new());
         let found = match pattern {
-            Some(pattern) => self.pattern(pattern, &cores, &about).await?,
+            Some(TaskPattern::Best) => best_pattern(&cores, &about, &mut passed_over).await?,
+            Some(TaskPattern::Entry(reference)) => Some(self.pattern(reference).await?),
             None => None,
         };
-        let (pattern, tasks) = found.unzip();
-        if pattern.is_some() {
-            board.pattern = pattern;
+        if let Some((pattern, first)) = found {
+            (board.pattern, tasks) = (Some(pattern), first);
         }
         if board.drawn.is_empty() {
-            // What became tasks need not be said once more.
-            let drawn = best(&cores, &about, DRAWN + 1, |_| true).await?.into_iter().map(|known| known.reference());
-            board.drawn = drawn.filter(|drawn| Some(drawn) != board.pattern.as_ref()).take(DRAWN).collect();
+            board.drawn = drawn(&cores, &about, board.pattern.as_ref()).await?;
         }
-        Ok((board, tasks.unwrap_or_default()))
+        Ok(Prepared { board, tasks, passed_over })
+    }
+
+    /// An edit that names cores, with what they know about the board as it then is.
+    pub(super) async fn drawn_anew(&self, edit: BoardEdit) -> Result<BoardEdit> {
+        let cores = self.cores_named(edit.memory_core_refs.as_deref().unwrap_or_default())?;
+        let view = self.view().await?;
+        let BoardInfo { name, goal, pattern, .. } = view.info()?;
+        let (name, goal) = (edit.name.as_ref().unwrap_or(name), edit.goal.as_ref().unwrap_or(goal));
+        let drawn = drawn(&cores, &about(name, goal), pattern.as_ref()).await?;
+        Ok(BoardEdit { drawn: Some(drawn), ..edit })
     }
 
     /// What the board's cores have to say to whoever reads it: what fits the task, and what the board drew, as it is now. A
@@ -96,7 +130,7 @@ impl Board {
         let mut knowledge = Knowledge::default();
         let mut readable = Vec::new();
         let mut states = HashMap::new();
-        // A name that no core can have, which an edit may have brought, names none.
+        // A name that no core can have, which an edit may once have brought, names none.
         let cores = info.memory_core_refs.iter().filter_map(|name| self.core(name).ok());
         let read = cores.map(async |core| Ok::<_, Error>((if_readable(&core, core.current().await)?, core)));
         for (state, core) in try_join_all(read).await? {
@@ -126,25 +160,10 @@ impl Board {
         Ok(knowledge)
     }
 
-    async fn pattern(
-        &self,
-        pattern: &TaskPattern,
-        cores: &[Core],
-        about: &str,
-    ) -> Result<Option<(CoreRef, Vec<NewTask>)>> {
-        let (reference, entry) = match pattern {
-            // What came from outside is never made into tasks: those who work would take them for orders.
-            TaskPattern::Best => {
-                let is_meant = |entry: &CoreEntry| is_pattern(entry) && entry.trust() > Trust::Outside;
-                let Some(known) = best(cores, about, 1, is_meant).await?.pop() else { return Ok(None) };
-                (known.reference(), known.entry)
-            }
-            TaskPattern::Entry(reference) => {
-                let id = reference.entry;
-                let found = self.core(&reference.core)?.get(id).await?.ok_or(Refusal::NotInCore { entry: id })?;
-                (reference.clone(), found)
-            }
-        };
+    /// The tasks of the pattern that is named.
+    async fn pattern(&self, reference: &CoreRef) -> Result<(CoreRef, Vec<NewTask>)> {
+        let id = reference.entry;
+        let entry = self.core(&reference.core)?.get(id).await?.ok_or(Refusal::NotInCore { entry: id })?;
         let wrong = |line, reason: &str| Error::TaskPattern { pattern: reference.clone(), line, reason: reason.into() };
         if entry.forgotten.is_some() {
             return Err(Refusal::EntryForgotten { entry: entry.id }.into());
@@ -153,13 +172,49 @@ impl Board {
             return Err(wrong(None, "it does not have the tag task-pattern"));
         }
         if entry.trust() == Trust::Outside {
-            return Err(Error::PatternFromOutside { pattern: reference });
+            return Err(Error::PatternFromOutside { pattern: reference.clone() });
         }
         match NewTask::from_pattern(&entry.content) {
-            Ok(tasks) => Ok(Some((reference, tasks))),
+            Ok(tasks) => Ok((reference.clone(), tasks)),
             Err(problem) => Err(wrong(Some(problem.line), &problem.reason)),
         }
     }
+}
+
+/// The tasks of the pattern that fits best and can be read. Those that fit better and cannot are told.
+async fn best_pattern(
+    cores: &[Core],
+    about: &str,
+    passed_over: &mut Vec<UnreadablePattern>,
+) -> Result<Option<(CoreRef, Vec<NewTask>)>> {
+    // What came from outside is never made into tasks: those who work would take them for orders.
+    let is_meant: Admit = |entry| is_pattern(entry) && entry.trust() > Trust::Outside;
+    for known in best(cores, about, PASSED_OVER, is_meant).await? {
+        let pattern = known.reference();
+        match NewTask::from_pattern(&known.entry.content) {
+            Ok(tasks) => return Ok(Some((pattern, tasks))),
+            Err(problem) => {
+                tracing::info!(%pattern, %problem, "a task pattern cannot be read, and is passed over");
+                passed_over.push(UnreadablePattern { pattern, line: problem.line, reason: problem.reason });
+            }
+        }
+    }
+    // Should none of all these be readable, one that is may come after them.
+    let is_readable: Admit =
+        |entry| is_pattern(entry) && entry.trust() > Trust::Outside && NewTask::from_pattern(&entry.content).is_ok();
+    let readable = best(cores, about, 1, is_readable).await?.pop();
+    Ok(readable.and_then(|known| Some((known.reference(), NewTask::from_pattern(&known.entry.content).ok()?))))
+}
+
+/// What is looked for in the cores of a board.
+fn about(name: &str, goal: &str) -> String {
+    format!("{name}\n{goal}")
+}
+
+/// The best that these cores know. What became tasks need not be said once more.
+async fn drawn(cores: &[Core], about: &str, pattern: Option<&CoreRef>) -> Result<Vec<CoreRef>> {
+    let found = best(cores, about, DRAWN + 1, |_| true).await?.into_iter().map(|known| known.reference());
+    Ok(found.filter(|drawn| Some(drawn) != pattern).take(DRAWN).collect())
 }
 
 fn is_pattern(entry: &CoreEntry) -> bool {

@@ -1,10 +1,12 @@
 //! Boards are made and deleted.
 
 use corkboard_core::board::{BoardAction, BoardCommand, BoardReply, CoreRef, NewBoard, TaskId};
-use corkboard_core::{Actor, BoardId, SpaceId};
+use corkboard_core::{Actor, BoardId, Head, SpaceId};
 
 use super::claim::Future;
-use super::{Board, TaskPattern};
+use super::cores::Prepared;
+use super::learnings::ATTEMPTS;
+use super::{Board, TaskPattern, UnreadablePattern};
 use crate::engine::joined;
 use crate::{Corkboard, Error, Refusal, Result};
 
@@ -31,6 +33,8 @@ pub struct CreatedBoard {
     pub pattern: Option<CoreRef>,
     /// Those tasks.
     pub tasks: Vec<TaskId>,
+    /// Task patterns that fit better and cannot be read. Of a board that was there already nothing is told.
+    pub passed_over: Vec<UnreadablePattern>,
 }
 
 impl Corkboard {
@@ -42,18 +46,20 @@ impl Corkboard {
         CreateBoard { corkboard: self.clone(), board, id: None, actor, idempotency_key: None, pattern: None }
     }
 
-    /// Deletes a board with its log, whatever state it is in: for people and admins. Returns whether there was one. What it
-    /// promoted stays in its cores ([`Corkboard::roll_back_board`] takes it out).
+    /// Deletes a board with its log, whatever state it is in: for people and admins. Returns whether there was one. What is
+    /// on its way into a memory core or out of it is finished first, where that can be done; what was promoted stays there
+    /// ([`Corkboard::roll_back_board`] takes it out).
     pub async fn delete_board(&self, board_id: &str) -> Result<bool> {
-        let (Actor { principal, role, .. }, action) = (self.actor(), BoardAction::Delete);
-        if !action.is_allowed_to(*role) {
-            let (principal, role) = (principal.clone(), *role);
-            return Err(Refusal::RoleDenied { principal, role, what: action.words().into() }.into());
+        BoardAction::Delete.check(self.actor())?;
+        let board = self.board(board_id)?;
+        for _ in 0..ATTEMPTS {
+            let Some(head) = board.settled_head().await else { break };
+            if board.delete_if_at(Some(head)).await? {
+                return Ok(true);
+            }
         }
-        let Board { engine, slot, .. } = self.board(board_id)?;
-        // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
-        let deleting = engine.clone();
-        joined(engine.spawn(async move { deleting.delete(&slot).await })).await
+        // It cannot be read, or something that was begun cannot be finished: that does not keep anybody from deleting it.
+        board.delete_if_at(None).await
     }
 
     /// Deletes a board as [`Corkboard::delete_board`] does, and sees to it that nothing of it is left in the store's files,
@@ -87,7 +93,7 @@ impl CreateBoard {
     }
 
     /// Makes its first tasks from a task pattern, in the same revision. Where the best is asked for and none fits, there are
-    /// none.
+    /// none; [`CreateBoard::report`] tells those that would have fitted better and cannot be read.
     pub fn tasks_from_pattern(mut self, pattern: TaskPattern) -> Self {
         self.pattern = Some(pattern);
         self
@@ -95,13 +101,13 @@ impl CreateBoard {
 
     /// Makes it, and tells what it began with.
     pub async fn report(self) -> Result<CreatedBoard> {
-        let (board, tasks) = self.make().await?;
+        let (board, tasks, passed_over) = self.make().await?;
         let view = board.view().await?;
         let (drawn, pattern) = (view.info()?.drawn.clone(), view.info()?.pattern.clone());
-        Ok(CreatedBoard { board, drawn, pattern, tasks })
+        Ok(CreatedBoard { board, drawn, pattern, tasks, passed_over })
     }
 
-    async fn make(self) -> Result<(Board, Vec<TaskId>)> {
+    async fn make(self) -> Result<(Board, Vec<TaskId>, Vec<UnreadablePattern>)> {
         let Self { corkboard, board, id, actor, idempotency_key, pattern } = self;
         let may_be_there = id.is_some() || idempotency_key.is_some();
         let id = id.unwrap_or_else(|| new_id(&board.name, &actor, idempotency_key.as_deref()));
@@ -112,19 +118,21 @@ impl CreateBoard {
             Some(pattern) => made.name_of(&(&asked, pattern))?,
             None => made.name_of(&asked)?,
         };
-        let command = if may_be_there && made.is_there().await? {
-            asked
+        let (command, passed_over) = if may_be_there && made.is_there().await? {
+            (asked, Vec::new())
         } else {
-            match made.prepare(board, pattern.as_ref()).await? {
-                (board, tasks) if tasks.is_empty() => BoardCommand::Create(board),
-                (board, tasks) => BoardCommand::CreateWithTasks { board, tasks },
-            }
+            let Prepared { board, tasks, passed_over } = made.prepare(board, pattern.as_ref()).await?;
+            let command = match tasks.is_empty() {
+                true => BoardCommand::Create(board),
+                false => BoardCommand::CreateWithTasks { board, tasks },
+            };
+            (command, passed_over)
         };
         let tasks = match made.send(command, name).await?.reply {
             BoardReply::Added { tasks, .. } => tasks,
             _ => Vec::new(),
         };
-        Ok((made.unconditional(), tasks))
+        Ok((made.unconditional(), tasks, passed_over))
     }
 }
 
@@ -156,6 +164,21 @@ impl Board {
         let id = BoardId::new(id, &self.options().limits)?;
         let slot = self.engine.slot(&SpaceId::board(&id));
         Ok(Self { id, slot, ..self.unconditional() })
+    }
+}
+
+impl Board {
+    /// Deletes the board if it is at that head, or wherever it is. Returns whether it did.
+    async fn delete_if_at(&self, head: Option<Head>) -> Result<bool> {
+        let (engine, slot) = (self.engine.clone(), self.slot.clone());
+        // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
+        let deleting = self.engine.spawn(async move {
+            match head {
+                Some(head) => engine.delete_at(&slot, head).await,
+                None => engine.delete(&slot).await,
+            }
+        });
+        joined(deleting).await
     }
 }
 

@@ -18,6 +18,7 @@ use super::learnings::learning_changes;
 
 /// What changed on a board from one revision to a later one. Written out, it is a sentence per change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardDiff {
     /// Which board.
     pub board: BoardId,
@@ -31,6 +32,7 @@ pub struct BoardDiff {
 
 /// Something that is different. What was changed and changed back is not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum BoardChange {
     /// The board was made.

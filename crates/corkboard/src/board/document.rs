@@ -104,6 +104,7 @@ pub struct TaskDocument<'a> {
 
 /// How a board's tasks hang together. They themselves are in `tasks`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TaskGraph {
     /// All of them, in order.
     pub nodes: Vec<TaskId>,
@@ -121,6 +122,7 @@ pub struct TaskGraph {
 
 /// That a task has to do with another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Edge {
     /// Which task.
     pub from: TaskId,
@@ -133,6 +135,7 @@ pub struct Edge {
 
 /// In which way a task has to do with another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeType {
     /// It waits for the other.
@@ -143,6 +146,7 @@ pub enum EdgeType {
 
 /// What an agent did on a board in one role, and where in the log it can be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AgentContribution {
     /// What was done.
     #[serde(flatten)]

@@ -35,7 +35,7 @@ use crate::Result;
 /// tokio::select! {
 ///     () = claim.lost() => println!("somebody else does it"),
 ///     result = work => {
-///         let result = TaskResult { summary: result.into(), next_steps: vec![] };
+///         let result = TaskResult { summary: result.into(), next_steps: vec![], trust: None };
 ///         assert_eq!(claim.complete(result).await?, TaskStatus::Completed);
 ///     }
 /// }

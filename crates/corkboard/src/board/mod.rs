@@ -38,7 +38,7 @@ use crate::{Error, Result};
 
 pub use artifact::RecordArtifact;
 pub use claim::{ClaimTask, WorkOn};
-pub use cores::TaskPattern;
+pub use cores::{TaskPattern, UnreadablePattern};
 pub use create::{CreateBoard, CreatedBoard};
 pub use diff::{BoardChange, BoardDiff};
 pub use document::{AgentContribution, BoardDocument, Edge, EdgeType, TaskDocument, TaskGraph};
@@ -46,7 +46,7 @@ pub use fork::Fork;
 pub use graph::GraphFormat;
 pub use hold::Claim;
 pub use learnings::{
-    AuthorRollBack, BoardRolledBack, CoreRolledBack, PromoteLearning, PromotedLearning, RollBackAuthor,
+    BoardRolledBack, CoreRolledBack, CoresRolledBack, PromoteLearning, PromotedLearning, RollBackCores,
     RollBackProgress, RollBackStage,
 };
 pub(crate) use observer::BoardObserver;

@@ -13,9 +13,17 @@ use super::{Board, unexpected};
 use crate::Result;
 
 impl Board {
-    /// Changes what the board says of itself; with a version, only if it is at that version.
+    /// Changes what the board says of itself; with a version, only if it is at that version. Where memory cores are named,
+    /// even those that it has, the best of what they know about its name and goal is drawn anew, in the same revision.
     pub async fn edit(&self, edit: BoardEdit, if_version: Option<u64>) -> Result<u64> {
-        Ok(self.ask(BoardCommand::Edit { edit, if_version }).await?.rev)
+        let asked = BoardCommand::Edit { edit: edit.clone(), if_version };
+        // What is found in the cores is no part of what is asked: the same again may find something else.
+        let name = self.name_of(&asked)?;
+        let command = match edit.memory_core_refs.is_some() && edit.drawn.is_none() {
+            true => BoardCommand::Edit { edit: self.drawn_anew(edit).await?, if_version },
+            false => asked,
+        };
+        Ok(self.send(command, name).await?.rev)
     }
 
     /// Adds a task.

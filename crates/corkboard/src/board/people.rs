@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use corkboard_core::Actor;
 use corkboard_core::board::{
-    ApprovalId, ApprovalVerdict, BoardCommand, BoardReply, DecisionId, NewDecision, NewNudge, Nudge, NudgeId,
+    ApprovalId, ApprovalVerdict, BoardAction, BoardCommand, BoardReply, DecisionId, NewDecision, NewNudge, Nudge,
+    NudgeId,
 };
 
 use super::{Board, BoardView, unexpected};
-use crate::context::{Composition, SectionName};
-use crate::{Error, Result};
+use crate::{Error, Result, context};
 
 impl Board {
     /// Says something to an agent, to the orchestrator or to all who work on the board. It is shown to each of them, in their
@@ -40,15 +41,16 @@ impl Board {
     }
 
     /// What is said to this handle's actor and not acknowledged: the urgent first, then in order. That they read it is
-    /// written down.
+    /// written down. Whoever may not read nudges in their role is told so.
     pub async fn nudges_for(&self) -> Result<Vec<Arc<Nudge>>> {
-        self.nudges_up_to(usize::MAX).await
+        self.nudges_fitting(<[_]>::len).await
     }
 
-    /// The first of them.
-    pub(crate) async fn nudges_up_to(&self, most: usize) -> Result<Vec<Arc<Nudge>>> {
+    /// The first of them: as many as are said to fit.
+    pub(crate) async fn nudges_fitting(&self, fit: impl FnOnce(&[Arc<Nudge>]) -> usize) -> Result<Vec<Arc<Nudge>>> {
+        BoardAction::HearNudges.check(&self.actor)?;
         let mut told = self.told(&self.view().await?);
-        told.truncate(most);
+        told.truncate(fit(&told));
         self.delivered(&told).await?;
         Ok(told)
     }
@@ -120,10 +122,9 @@ impl Board {
         Ok(())
     }
 
-    /// Writes down that the actor read what a composed text shows of these: where room was short, not all.
-    pub(crate) async fn shown(&self, told: &[Arc<Nudge>], composition: &Composition) -> Result<()> {
-        let section = composition.sections.iter().find(|section| section.name == SectionName::Nudges);
-        let shown = section.map_or(0, |section| usize::try_from(section.items).unwrap_or(usize::MAX));
-        self.delivered(told.get(..shown).unwrap_or(told)).await
+    /// Writes down that the actor read what a text shows of these: where room was short, not all, nor what was cut.
+    pub(crate) async fn shown(&self, told: &[Arc<Nudge>], text: &str) -> Result<()> {
+        let shown: Vec<Arc<Nudge>> = told.iter().filter(|nudge| context::shows(text, nudge)).cloned().collect();
+        self.delivered(&shown).await
     }
 }

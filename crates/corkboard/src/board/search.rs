@@ -54,6 +54,7 @@ impl<'a> IntoFuture for BoardSearch<'a> {
 
 /// Something on a board that a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardHit {
     /// Which.
     pub id: BoardItem,
@@ -114,6 +115,8 @@ fn found(state: &BoardState, item: BoardItem) -> Option<Found<'_>> {
     Some(match item {
         BoardItem::Task(id) => {
             let task = state.task(id)?;
+            // Of a text of which a part came from outside, all is held to have.
+            let trust = task.result.as_ref().map_or(trust, |result| result.trust().min(trust));
             Found { name: "", text: task_text(task).into(), author: &task.created_by, written: task.created_at, trust }
         }
         BoardItem::Decision(id) => {

@@ -16,13 +16,31 @@ impl Board {
     /// claim is renewed if less than half of its lease is left. What was said to the reader and is not acknowledged comes last;
     /// that it was read is written down.
     pub async fn context_for_task(&self, task: TaskId, budget: Option<u64>) -> Result<Composition> {
-        let budget = budget.unwrap_or(self.options().context_tokens.max(LEAST_BUDGET));
+        self.context_of_bytes(task, budget, usize::MAX).await
+    }
+
+    /// The same in no more bytes than these: what would be cut off was not read.
+    pub(crate) async fn context_of_bytes(&self, task: TaskId, budget: Option<u64>, most: usize) -> Result<Composition> {
+        let mut budget = budget.unwrap_or(self.options().context_tokens.max(LEAST_BUDGET));
         let view = self.view_for(task).await?;
         let told = self.told(&view);
         let knowledge = self.knowledge(&view, Some(task)).await?;
-        let composition = context::for_task(&view, task, (&told, &knowledge), budget)?;
-        self.shown(&told, &composition).await?;
+        let mut composition = context::for_task(&view, task, (&told, &knowledge), budget)?;
+        while composition.text.len() > most && budget > LEAST_BUDGET {
+            let fitting = composition.tokens * most as u64 / composition.text.len() as u64;
+            budget = (fitting * 9 / 10).clamp(LEAST_BUDGET, budget - 1);
+            composition = context::for_task(&view, task, (&told, &knowledge), budget)?;
+        }
+        self.shown(&told, &composition.text).await?;
         Ok(composition)
+    }
+
+    /// What [`Board::context_for_task`] would tell: nobody has read it then, and nothing is written.
+    pub async fn preview_for_task(&self, task: TaskId, budget: Option<u64>) -> Result<Composition> {
+        let budget = budget.unwrap_or(self.options().context_tokens.max(LEAST_BUDGET));
+        let view = self.view().await?;
+        let knowledge = self.knowledge(&view, Some(task)).await?;
+        context::for_task(&view, task, (&self.told(&view), &knowledge), budget)
     }
 
     /// The board as whoever works on a task sees it: the holder was heard of.

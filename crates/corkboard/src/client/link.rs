@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{Identity, ServerAddress};
 use crate::engine::Elsewhere;
 use crate::net::{chain, is_loopback, tls};
-use crate::store::StoreError;
+use crate::store::{ServerUrl, StoreError};
 use crate::{AnswerDocument, Error, Forgotten, Problem, Result};
 
 /// The header that names whom somebody acts for, as JSON.
@@ -64,7 +64,7 @@ pub(super) enum Again {
 impl Link {
     pub(super) fn new(address: ServerAddress) -> Result<Self> {
         let ServerAddress { url, token, timeout, allow_plain_http } = address;
-        let wrong = |reason: &str| StoreError::Url { url: url.clone(), reason: reason.into() };
+        let wrong = |reason: &str| StoreError::Url { url: ServerUrl::new(&url).to_string(), reason: reason.into() };
         let parsed = Url::parse(&url).map_err(|error| wrong(&error.to_string()))?;
         if !matches!(parsed.scheme(), "http" | "https") || parsed.cannot_be_a_base() {
             return Err(wrong("a server is http://… or https://…").into());
@@ -134,7 +134,8 @@ impl Link {
         if let Some(token) = &self.token {
             headers.insert(AUTHORIZATION, token.clone());
         }
-        let another = actor.filter(|actor| self.own.get() != Some(actor));
+        // What a Corkboard does of itself, it does in its own name: here, that is the token's.
+        let another = actor.filter(|actor| self.own.get() != Some(actor) && **actor != Actor::system());
         let named = another.and_then(|actor| serde_json::to_vec(actor).ok());
         if let Some(named) = named.and_then(|json| HeaderValue::from_bytes(&json).ok()) {
             headers.insert(ACTOR, named);

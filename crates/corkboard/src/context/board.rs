@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use corkboard_core::board::{Artifact, BoardState, BoardStatus, Decision, Discovery, Nudge, Task, TaskId, TaskStatus};
+use corkboard_core::knowledge::Trust;
 
 use super::cores::{CoreLines, Knowledge};
 use super::item::{self, Body, Rendered};
@@ -60,6 +61,14 @@ pub(super) enum BoardLine<'a> {
 pub(super) struct StateLine<'a> {
     pub(super) label: &'static str,
     pub(super) text: Cow<'a, str>,
+    /// How far it may be trusted.
+    pub(super) trust: Trust,
+}
+
+impl StateLine<'_> {
+    pub(super) fn body(&self) -> Body<'_> {
+        Body::said(&self.text, self.trust)
+    }
 }
 
 impl<'a> BoardLines<'a> {
@@ -158,14 +167,15 @@ fn artifacts<'a>(state: &'a BoardState, task: &Task) -> Vec<BoardLine<'a>> {
 
 fn state_lines<'a>(state: &BoardState, task: &'a Task) -> Vec<StateLine<'a>> {
     let mut lines = Vec::new();
-    let mut say = |label, text: Cow<'a, str>| lines.push(StateLine { label, text });
+    let mut say = |label, text: Cow<'a, str>| lines.push(StateLine { label, text, trust: Trust::Agent });
     if task.needs_review {
         let by = task.reviewer.as_ref().map_or_else(String::new, |agent| format!(" by {agent}"));
         say("before it is completed: ", format!("it is reviewed{by}").into());
     }
     if let Some(result) = &task.result {
-        say("result: ", result_text(result).into());
+        lines.push(StateLine { label: "result: ", text: result_text(result).into(), trust: result.trust() });
     }
+    let mut say = |label, text: Cow<'a, str>| lines.push(StateLine { label, text, trust: Trust::Agent });
     if let Some(failure) = &task.failure {
         say("failed: ", (&**failure).into());
     }
@@ -247,12 +257,16 @@ impl BoardLine<'_> {
             }
             Self::Result(task) => {
                 let mut text = task.title.to_string();
+                let mut trust = Trust::Agent;
                 match (task.status, &task.result, &task.failure) {
                     (TaskStatus::Failed, _, Some(failure)) => text.push_str(&format!("\n{failure}")),
-                    (_, Some(result), _) => text.push_str(&format!("\n{}", result_text(result))),
+                    (_, Some(result), _) => {
+                        text.push_str(&format!("\n{}", result_text(result)));
+                        trust = result.trust();
+                    }
                     _ => {}
                 }
-                item::listed(&format!("{} {}: ", task.id, task.status), Body::Text(&text), most)
+                item::listed(&format!("{} {}: ", task.id, task.status), Body::said(&text, trust), most)
             }
             Self::Nudge(_, nudge) => {
                 // Unlike all else here, it is said by those who run the board to whoever reads.

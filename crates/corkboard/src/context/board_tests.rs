@@ -54,7 +54,7 @@ impl Sketch {
     fn complete(&mut self, task: TaskId, summary: &str, next: &[&str]) {
         self.start(task, "ann");
         let next_steps = next.iter().map(|&step| step.to_owned()).collect();
-        let result = Some(TaskResult { summary: summary.into(), next_steps }.into());
+        let result = Some(TaskResult { summary: summary.into(), next_steps, trust: None }.into());
         self.happens(BoardEvent::TaskCompleted { task, result });
     }
 
@@ -291,7 +291,7 @@ fn any_board() -> impl proptest::strategy::Strategy<Value = Sketch> {
                     }
                     _ => {
                         sketch.start(id, &name);
-                        let result = Some(TaskResult { summary: said.clone(), next_steps: vec![] }.into());
+                        let result = Some(TaskResult { summary: said.clone(), next_steps: vec![], trust: None }.into());
                         sketch.happens(BoardEvent::TaskSubmitted { task: id, result });
                         let (verdict, comments) = (ReviewStatus::NeedsRework, Some(said.as_str().into()));
                         sketch.happens(BoardEvent::TaskReviewed { task: id, verdict, comments, remembered: true });

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use corkboard_core::knowledge::Trust;
+
 use super::compose::Material;
 use super::item::Body;
 use super::list::{EntryLine, NoteLine};
@@ -45,7 +47,7 @@ fn merge_notes(notes: &mut Vec<NoteLine<'_>>) {
     let mut places = HashMap::new();
     let mut merged: Vec<NoteLine<'_>> = Vec::new();
     for mut note in notes.drain(..).rev() {
-        let place = *places.entry(note.text.trim()).or_insert(merged.len());
+        let place = *places.entry((note.trust == Trust::Outside, note.text.trim())).or_insert(merged.len());
         match merged.get_mut(place) {
             Some(newest) => newest.same.push(note.id),
             None => {

@@ -253,7 +253,11 @@ enum Hidden<'m, 'a> {
 
 impl Hidden<'_, '_> {
     fn is_from_outside(&self) -> bool {
-        matches!(self, Self::Entry(entry) if entry.body.trust() == Trust::Outside)
+        let trust = match self {
+            Self::Entry(entry) => entry.body.trust(),
+            Self::Note(note) => note.trust,
+        };
+        trust == Trust::Outside
     }
 
     fn line(&self) -> String {

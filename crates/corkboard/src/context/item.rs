@@ -66,12 +66,13 @@ pub(crate) struct Rendered {
 
 /// A text that has a section to itself.
 pub(crate) fn block(body: Body<'_>, most: u64) -> Option<Rendered> {
-    render("  ".into(), "  ", body, most)
+    render("  ", "", "  ", body, most)
 }
 
-/// An item of a list, with what stands before its text.
+/// An item of a list, with what stands before its text. The mark stands before both: a label has names in it, which came from
+/// where the text did.
 pub(crate) fn listed(label: &str, body: Body<'_>, most: u64) -> Option<Rendered> {
-    render(format!("  - {label}"), "    ", body, most)
+    render("  - ", label, "    ", body, most)
 }
 
 /// A key as it stands before a value: quoted where it could be taken for more than a key.
@@ -87,10 +88,10 @@ pub(crate) fn push_key(out: &mut String, key: &str) {
 }
 
 /// Nothing if no part worth showing fits.
-fn render(mut text: String, indent: &str, body: Body<'_>, most: u64) -> Option<Rendered> {
+fn render(begin: &str, label: &str, indent: &str, body: Body<'_>, most: u64) -> Option<Rendered> {
     let mark = body.trust().mark();
     let body = body.text();
-    text.push_str(mark);
+    let mut text = [begin, mark, label].concat();
     let label = text.len();
     let bytes = usize::try_from(most.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
     let looked_at = body.get(..body.floor_char_boundary(bytes)).unwrap_or(&body);

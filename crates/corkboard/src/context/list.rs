@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::fmt;
 
-use corkboard_core::knowledge::CoreEntryId;
+use corkboard_core::knowledge::{CoreEntryId, Trust};
 
 use super::Why;
 use super::item::{self, Body, Rendered};
@@ -51,6 +51,8 @@ impl<'a> EntryLine<'a> {
 pub(super) struct NoteLine<'a> {
     pub(super) id: u64,
     pub(super) text: &'a str,
+    /// How far it may be trusted.
+    pub(super) trust: Trust,
     /// The numbers of the others.
     pub(super) same: Vec<u64>,
     /// Whether its beginning is enough.
@@ -58,14 +60,14 @@ pub(super) struct NoteLine<'a> {
 }
 
 impl<'a> NoteLine<'a> {
-    pub(super) fn new(id: u64, text: &'a str) -> Self {
-        Self { id, text, same: Vec::new(), is_collapsed: false }
+    pub(super) fn new(id: u64, text: &'a str, trust: Trust) -> Self {
+        Self { id, text, trust, same: Vec::new(), is_collapsed: false }
     }
 
     fn render(&self, most: u64) -> Option<Rendered> {
         let most = if self.is_collapsed { most.min(COLLAPSED) } else { most };
         let label = if self.same.is_empty() { String::new() } else { format!("({}×) ", self.same.len() + 1) };
-        item::listed(&label, Body::Text(self.text), most)
+        item::listed(&label, Body::said(self.text, self.trust), most)
     }
 }
 

@@ -40,8 +40,9 @@ pub(crate) use self::cores::Knowledge;
 pub(crate) use self::shares::LEAST_BUDGET;
 pub use self::summary::{Summarizer, SummaryReport};
 use crate::corkboard::check_tier;
+use crate::memory::Remembered;
 use crate::options::Tier;
-use crate::{AgentMemory, BoardView, Error, Refusal, Result, scratchpad};
+use crate::{AgentMemory, Board, BoardView, Error, Refusal, Result};
 
 /// What a window is to show.
 ///
@@ -284,6 +285,13 @@ pub(crate) fn for_task(
     Ok(Composition { text, tokens, budget, rev: view.rev(), board_rev: Some(view.rev()), sections, summary: None })
 }
 
+/// Whether a composed text shows a nudge, and all of it.
+pub(crate) fn shows(text: &str, nudge: &Nudge) -> bool {
+    let line = board::BoardLine::Nudge(0, nudge).render(u64::MAX);
+    // Other things' lines are indented further: none of them can pose as it.
+    line.is_some_and(|line| text.contains(&["\n", line.text.as_str()].concat()))
+}
+
 /// Remembered text on one line, as it may be shown to a model anywhere.
 pub(crate) fn escaped_line(text: &str) -> String {
     let mut line = String::new();
@@ -296,6 +304,13 @@ impl AgentMemory {
     pub fn context_window(&self) -> ContextWindow {
         ContextWindow { memory: self.clone(), summarizer: None }
     }
+}
+
+/// Whether somebody reads what is composed, or looks at what it would be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Read,
+    Preview,
 }
 
 /// Composes prompts from an agent's memory.
@@ -313,7 +328,27 @@ impl ContextWindow {
     }
 
     /// A window on the memory as it is now. It never has more tokens than its budget.
+    ///
+    /// What it shows of a board is read by whoever acts here: a claim on the task is renewed, and that nudges were read is
+    /// written down, of those that are in the text from beginning to end.
     pub async fn compose(&self, request: ContextRequest) -> Result<Composition> {
+        let (composition, read) = self.look(request, Look::Read).await?;
+        if let Some((board, told)) = read {
+            board.shown(&told, &composition.text).await?;
+        }
+        Ok(composition)
+    }
+
+    /// The same window for whoever wants to know what would be in it: nobody has read it then, and nothing is written.
+    pub async fn preview(&self, request: ContextRequest) -> Result<Composition> {
+        Ok(self.look(request, Look::Preview).await?.0)
+    }
+
+    async fn look(
+        &self,
+        request: ContextRequest,
+        look: Look,
+    ) -> Result<(Composition, Option<(Board, Vec<Arc<Nudge>>)>)> {
         let options = self.memory.options();
         match request.strategy {
             Strategy::Trim => {}
@@ -329,13 +364,13 @@ impl ContextWindow {
             None => Vec::new(),
         };
         let pad = match request.conversation.as_deref() {
-            Some(id) => self.memory.conversation(id)?.contents().await?,
-            None => scratchpad::WorkingMemory::default(),
+            Some(id) => self.memory.conversation(id)?.remembered().await?,
+            None => Remembered::default(),
         };
         let on = request.board.as_deref().map(|id| self.memory.board(id)).transpose()?;
         let view = match (&on, request.task) {
-            (Some(board), Some(task)) => Some(board.view_for(task).await?),
-            (Some(board), None) => Some(board.view().await?),
+            (Some(board), Some(task)) if look == Look::Read => Some(board.view_for(task).await?),
+            (Some(board), _) => Some(board.view().await?),
             // A task is a task of a board.
             (None, Some(_)) => return Err(Refusal::Blank { what: "board".into() }.into()),
             (None, None) => None,
@@ -348,6 +383,9 @@ impl ContextWindow {
         let (current, now) = self.memory.current().await?;
         let mut material = sources::remembered(&current.state, now);
         let told = on.as_ref().zip(view.as_ref()).map_or_else(Vec::new, |(board, view)| board.told(view));
+        if let (Some(view), Some(task)) = (&view, request.task) {
+            view.task(task)?;
+        }
         let lines = view.as_ref().map(|view| board::BoardLines::of(view.state(), request.task).telling(&told));
         material.board = Some(lines.unwrap_or_default().knowing(&knowledge));
         material.hits = &hits;
@@ -359,9 +397,6 @@ impl ContextWindow {
         let compose::Composed { text, tokens, sections, .. } = composed;
         let (rev, board_rev) = (current.head.rev, view.map(|view| view.rev()));
         let composition = Composition { text, tokens, budget, rev, board_rev, sections, summary };
-        if let Some(board) = &on {
-            board.shown(&told, &composition).await?;
-        }
-        Ok(composition)
+        Ok((composition, on.map(|board| (board, told))))
     }
 }

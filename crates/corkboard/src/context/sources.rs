@@ -10,8 +10,8 @@ use super::list::{EntryLine, NoteLine};
 use super::notebook::{self, NotebookLines};
 use crate::context::Knowledge;
 use crate::knowledge::if_readable;
-use crate::memory::{FoundItem, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
-use crate::{AgentMemory, Result, scratchpad};
+use crate::memory::{FoundItem, Remembered, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
+use crate::{AgentMemory, Result};
 
 /// How many of a query's hits are looked at. What is further down fits too badly to be told unasked.
 const HITS: usize = 20;
@@ -29,7 +29,7 @@ pub(super) fn remembered(state: &AgentState, now: Timestamp) -> Material<'_> {
         scratchpad: entry(SCRATCHPAD_KEY),
         entries: others.map(|(key, entry)| EntryLine::new(key.as_str(), body(entry), entry.importance)).collect(),
         notebooks: NotebookLines::of(state.notebooks()),
-        notes: root.notes.values().map(|note| NoteLine::new(note.id.0, &note.text)).collect(),
+        notes: root.notes.values().map(|note| NoteLine::new(note.id.0, &note.text, note.trust())).collect(),
         ..Material::default()
     }
 }
@@ -39,11 +39,11 @@ fn body(entry: &Entry) -> Body<'_> {
 }
 
 /// Adds a conversation's scratchpad.
-pub(super) fn add_scratchpad<'a>(material: &mut Material<'a>, pad: &'a scratchpad::WorkingMemory) {
-    let entry = |key| Some(EntryLine::new(key, Body::Text(pad.get(key)?), 0.0));
-    material.conversation_entries = pad.list_keys().into_iter().filter_map(entry).collect();
-    let numbered = (1..).zip(pad.get_notes());
-    material.conversation_notes = numbered.map(|(number, text)| NoteLine::new(number, text)).collect();
+pub(super) fn add_scratchpad<'a>(material: &mut Material<'a>, pad: &'a Remembered) {
+    let entries = pad.entries.iter().map(|(key, entry)| EntryLine::new(key.as_str(), body(entry), 0.0));
+    material.conversation_entries = entries.collect();
+    let notes = (1..).zip(&pad.notes).map(|(number, note)| NoteLine::new(number, &note.text, note.trust()));
+    material.conversation_notes = notes.collect();
 }
 
 /// The most important of an agent's long-term memory, if its tier has any.

@@ -39,6 +39,7 @@ struct Known {
 
 /// What came of summarizing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct SummaryReport {
     /// How many entries and notes it stands for.

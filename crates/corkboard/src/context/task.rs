@@ -127,7 +127,7 @@ fn task(lines: &TaskLines<'_>, room: u64, most: u64) -> Section {
     let mut state = Vec::new();
     let mut kept = 0;
     for line in &lines.state {
-        let rendered = item::listed(line.label, Body::Text(&line.text), most);
+        let rendered = item::listed(line.label, line.body(), most);
         kept += rendered.as_ref().map_or(0, |rendered| rendered.tokens);
         state.push((line.label, rendered));
     }

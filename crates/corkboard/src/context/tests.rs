@@ -60,7 +60,7 @@ impl Memory {
 
     pub(super) fn compose_with(&self, board: Option<BoardLines<'_>>, budget: u64, strategy: Strategy) -> Composed {
         fn noted(notes: &[String]) -> Vec<NoteLine<'_>> {
-            (1..).zip(notes).map(|(id, text)| NoteLine::new(id, text)).collect()
+            (1..).zip(notes).map(|(id, text)| NoteLine::new(id, text, Trust::Agent)).collect()
         }
         let entries =
             self.entries.iter().map(|(key, value, importance)| EntryLine::new(key, Body::Value(value), *importance));

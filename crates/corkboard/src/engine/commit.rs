@@ -81,7 +81,7 @@ impl<S: Space> Engine<S> {
         let mut pause = FIRST_PAUSE;
         while !batch.is_empty() {
             let sent_before = unsure.is_some();
-            let mut draft = unsure.take().unwrap_or_else(|| self.draft(&state, batch));
+            let mut draft = unsure.take().unwrap_or_else(|| self.draft(slot, &state, batch));
             if let Some(error) = draft.broken.take() {
                 return Err(error);
             }
@@ -159,7 +159,7 @@ impl<S: Space> Engine<S> {
         }
     }
 
-    fn draft(&self, state: &Arc<Revisioned<S>>, batch: &mut [Box<Proposal<S>>]) -> Draft<S> {
+    fn draft(&self, slot: &Slot<S>, state: &Arc<Revisioned<S>>, batch: &mut [Box<Proposal<S>>]) -> Draft<S> {
         let mut draft = Draft {
             decided: Vec::with_capacity(batch.len()),
             records: Vec::with_capacity(batch.len()),
@@ -172,7 +172,7 @@ impl<S: Space> Engine<S> {
         };
         let mut new = Revisioned::clone(state);
         for proposal in batch {
-            let decided = self.draft_one(&mut draft, &mut new, proposal).unwrap_or_else(Decided::Refused);
+            let decided = self.draft_one(slot, &mut draft, &mut new, proposal).unwrap_or_else(Decided::Refused);
             draft.decided.push(decided);
         }
         draft.state = Arc::new(new);
@@ -181,6 +181,7 @@ impl<S: Space> Engine<S> {
 
     fn draft_one(
         &self,
+        slot: &Slot<S>,
         draft: &mut Draft<S>,
         state: &mut Revisioned<S>,
         proposal: &mut Proposal<S>,
@@ -189,6 +190,7 @@ impl<S: Space> Engine<S> {
         let request = proposal.asked.request(&state.state, now)?;
         let mut context = Context::new(now, &proposal.actor, &self.options.limits, proposal.first_id);
         context.outside = proposal.outside;
+        context.space = Some(&slot.id);
         // In place: only what the batch's first change touches is copied.
         let (commit, reply, warnings) = match state.perform(&request, &context, proposal.commit) {
             Ok(Outcome::Unchanged { reply, rev }) => return Ok(Decided::Answered(Answer { reply, rev })),

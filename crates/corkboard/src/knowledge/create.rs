@@ -1,5 +1,6 @@
 //! Memory cores are opened, listed and deleted.
 
+use corkboard_core::knowledge::CoreAction;
 use corkboard_core::{CoreId, SpaceId, SpaceKind};
 
 use super::Core;
@@ -8,6 +9,7 @@ use crate::{Corkboard, Result};
 
 /// A memory core in a store's list.
 #[derive(Debug, Clone, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreSummary {
     /// Which. An agent's own is listed too, under a name that no shared one can have.
     pub core: CoreId,
@@ -36,7 +38,7 @@ impl Corkboard {
         Ok(cores.collect())
     }
 
-    /// Deletes a shared memory core with its log. Returns whether there was one.
+    /// Deletes a shared memory core with its log: for people and admins. Returns whether there was one.
     pub async fn delete_core(&self, name: &str) -> Result<bool> {
         self.core(name)?.delete().await
     }
@@ -53,6 +55,7 @@ impl Corkboard {
 
 impl Core {
     pub(crate) async fn delete(self) -> Result<bool> {
+        self.check_may(CoreAction::Delete)?;
         let Self { engine, slot, .. } = self;
         // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
         let deleting = engine.clone();

@@ -49,6 +49,7 @@ pub struct CoreEntries<'a> {
 
 /// A page of a core's entries.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CorePage {
     /// The entries, oldest first.
     pub entries: Vec<Arc<CoreEntry>>,

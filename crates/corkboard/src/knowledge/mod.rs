@@ -10,7 +10,8 @@ use std::any::Any;
 use std::sync::Arc;
 
 use corkboard_core::knowledge::{
-    Added, CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreImage, CoreReply, CoreState, NewCoreEntry, Withdrawal,
+    Added, CoreAction, CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreImage, CoreReply, CoreState, NewCoreEntry,
+    Withdrawal,
 };
 use corkboard_core::{Actor, CoreId, IdempotencyKey, Request, Revisioned, Space, SpaceId, Usage};
 use jiff::Timestamp;
@@ -19,7 +20,7 @@ use serde::Serialize;
 use crate::engine::{Answer, Asked, Engine, Slot, Watch};
 use crate::{Error, Result};
 
-pub(crate) use best::{Known, best, if_readable};
+pub(crate) use best::{Admit, Known, best, if_readable};
 pub use create::CoreSummary;
 pub use entries::{CoreEntries, CorePage, Show};
 pub(crate) use observer::CoreObserver;
@@ -44,6 +45,7 @@ pub struct Core {
 
 /// How much a memory core holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreStats {
     /// Entries that are remembered.
     pub entries: u64,
@@ -61,6 +63,7 @@ pub struct CoreStats {
 
 /// What [`Core::withdraw`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Withdrawn {
     /// How many entries went.
     pub removed: u64,
@@ -125,12 +128,22 @@ impl Core {
     /// # Ok(()) }
     /// ```
     pub async fn add(&self, entry: impl Into<NewCoreEntry>) -> Result<Added> {
-        let added = self.add_many(vec![entry.into()]).await?;
-        added.first().copied().ok_or_else(|| unexpected(CoreReply::Added { entries: Vec::new() }))
+        first(&self.add_many(vec![entry.into()]).await?)
     }
 
     /// Adds entries in one revision: all of them, or none. The answers are in their order.
-    pub async fn add_many(&self, entries: Vec<NewCoreEntry>) -> Result<Vec<Added>> {
+    pub async fn add_many(&self, mut entries: Vec<NewCoreEntry>) -> Result<Vec<Added>> {
+        // What is added by hand is nobody's promotion, whatever it says.
+        entries.iter_mut().for_each(|entry| entry.board_rev = None);
+        self.send_entries(entries).await
+    }
+
+    /// Adds what was promoted on a board, if that promotion has not brought it in before.
+    pub(crate) async fn promote(&self, entry: NewCoreEntry) -> Result<Added> {
+        first(&self.send_entries(vec![entry]).await?)
+    }
+
+    async fn send_entries(&self, entries: Vec<NewCoreEntry>) -> Result<Vec<Added>> {
         match self.ask(CoreCommand::Add { entries }).await?.reply {
             CoreReply::Added { entries } => Ok(entries),
             other => Err(unexpected(other)),
@@ -217,6 +230,12 @@ impl Core {
         Ok((current, now))
     }
 
+    /// Whether this handle's actor may do that here, for whoever must know before it begins with something else. What is
+    /// written is decided by the core all the same.
+    pub(crate) fn check_may(&self, action: CoreAction) -> Result<()> {
+        Ok(action.check(&self.actor, self.id.agent().as_ref())?)
+    }
+
     async fn change(&self, command: CoreCommand) -> Result<u64> {
         match self.ask(command).await?.reply {
             CoreReply::Changed { version } => Ok(version),
@@ -231,6 +250,11 @@ impl Core {
         let request = Request { command, if_rev: self.if_rev, idempotency };
         self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), Asked::Request(request)).await
     }
+}
+
+/// The answer to one entry that was added.
+fn first(added: &[Added]) -> Result<Added> {
+    added.first().copied().ok_or_else(|| unexpected(CoreReply::Added { entries: Vec::new() }))
 }
 
 /// An answer that does not belong to the question: a defect of ours, said instead of hidden.

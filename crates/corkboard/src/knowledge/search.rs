@@ -53,6 +53,7 @@ impl<'a> IntoFuture for CoreSearch<'a> {
 
 /// An entry of a memory core that a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreHit {
     /// Which.
     pub id: CoreEntryId,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use corkboard_core::agent::{Activity, AgentCommand, AgentReply, AgentState, DayActivity, Forget, MemorySnapshot};
 use corkboard_core::board::BoardState;
-use corkboard_core::knowledge::CoreState;
+use corkboard_core::knowledge::{CoreAction, CoreState};
 use corkboard_core::{
     Actor, AgentId, BoardId, ConversationId, CoreId, FORMAT_VERSION, Key, NoteId, Request, Revisioned, ScopeId, Space,
     SpaceId, Usage,
@@ -205,6 +205,7 @@ impl Default for ClearOptions {
 
 /// What [`AgentMemory::forget`] did.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Forgotten {
     /// How many entries or notes were removed from the memory, over all scopes.
     pub removed: u64,
@@ -334,6 +335,13 @@ impl AgentMemory {
             return Err(Error::NotASnapshot(contradiction));
         }
         let long_term = self.long_term_to_restore(long_term)?;
+        // Refused before anything is replaced, unless there is nothing to replace.
+        if let Some((core, image)) = &long_term
+            && let Err(denied) = core.check_may(CoreAction::Replace)
+            && core.image().await? != *image
+        {
+            return Err(denied);
+        }
         let restore = Request::new(AgentCommand::Restore { image });
         let answer = self.runtime.ask(&self.actor, Asked::Request(restore)).await?;
         self.runtime.dispose_ephemeral_scopes();
@@ -349,7 +357,7 @@ impl AgentMemory {
     /// entries went, those that were forgotten included. There is no way back but a snapshot.
     pub async fn clear(&self, options: ClearOptions) -> Result<u64> {
         // Refused before anything is cleared.
-        let long_term = options.long_term.then(|| self.long_term()).transpose()?;
+        let long_term = options.long_term.then(|| self.long_term_for(CoreAction::Clear)).transpose()?;
         let working = if options.working { self.clear_working().await? } else { 0 };
         Ok(working + if let Some(long_term) = long_term { long_term.clear().await? } else { 0 })
     }

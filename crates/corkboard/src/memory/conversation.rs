@@ -37,6 +37,7 @@ struct Talk {
 
 /// A conversation in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ConversationInfo {
     /// Its id.
     pub id: ConversationId,
@@ -225,6 +226,15 @@ pub struct Conversation {
     pub(super) id: ConversationId,
 }
 
+/// What a conversation holds.
+#[derive(Default)]
+pub(crate) struct Remembered {
+    /// By key.
+    pub(crate) entries: Vec<(Key, Arc<Entry>)>,
+    /// In the order they were added.
+    pub(crate) notes: Vec<Note>,
+}
+
 impl Conversation {
     /// Its id.
     pub fn id(&self) -> &ConversationId {
@@ -242,6 +252,16 @@ impl Conversation {
                 }
                 scope.notes.values().for_each(|note| contents.add_note(&*note.text));
                 contents
+            })
+            .await
+    }
+
+    /// All of it, each with how far it may be trusted.
+    pub(crate) async fn remembered(&self) -> Result<Remembered> {
+        self.place
+            .view(|_, scope, now| Remembered {
+                entries: scope.live_entries(now).map(|(key, entry)| (key.clone(), entry.clone())).collect(),
+                notes: scope.notes.values().cloned().collect(),
             })
             .await
     }

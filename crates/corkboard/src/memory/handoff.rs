@@ -23,6 +23,12 @@ impl AgentMemory {
     pub async fn write_handoff(&self, text: &str) -> Result<Written> {
         self.working().write_text(SESSION_HANDOFF_KEY, text.into()).await
     }
+
+    /// The same with what came from a web page, a tool or a stranger: it is marked so in the next session's prompt.
+    pub async fn write_handoff_from_outside(&self, text: &str) -> Result<Written> {
+        let how = TextWrite { appends: false, is_outside: true };
+        self.working().write_text_as(SESSION_HANDOFF_KEY, text.into(), how).await
+    }
 }
 
 impl WorkingMemory {

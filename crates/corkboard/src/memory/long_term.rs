@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use corkboard_core::knowledge::CoreImage;
+use corkboard_core::knowledge::{CoreAction, CoreImage};
 use corkboard_core::{AgentId, CoreId};
 
 use super::agent::AgentMemory;
@@ -40,6 +40,13 @@ impl AgentMemory {
         let agent_id = self.agent_id().clone();
         let core = self.core_of(CoreId::of_agent(&agent_id));
         Ok(LongTermMemory { agent_id, core })
+    }
+
+    /// Long-term memory, if this handle's actor may do that to it.
+    pub(super) fn long_term_for(&self, action: CoreAction) -> Result<LongTermMemory> {
+        let long_term = self.long_term()?;
+        long_term.check_may(action)?;
+        Ok(long_term)
     }
 
     /// Long-term memory, where the tier has it.

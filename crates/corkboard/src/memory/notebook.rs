@@ -43,6 +43,7 @@ pub struct AgentNotebook {
 
 /// What an update did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Applied {
     /// The revision it is; where nothing changed, the one that the memory is at.
     pub rev: u64,
@@ -62,6 +63,7 @@ pub struct Applied {
 
 /// What was done to a notebook, oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NotebookHistory {
     /// The revision from which it is known. Beyond 0, older revisions are no longer held.
     pub from_rev: u64,
@@ -71,6 +73,7 @@ pub struct NotebookHistory {
 
 /// One revision that changed a notebook.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NotebookRevision {
     /// Its number.
     pub rev: u64,
@@ -84,6 +87,7 @@ pub struct NotebookRevision {
 
 /// One of an agent's notebooks, for a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NotebookInfo {
     /// What it is called.
     pub name: NotebookName,

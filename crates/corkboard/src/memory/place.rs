@@ -246,7 +246,7 @@ impl Place {
     }
 
     pub(super) fn add_note<'a>(&'a self, text: &'a str) -> AddNote<'a> {
-        AddNote { place: self, text, conditions: Conditions::default() }
+        AddNote { place: self, text, trust: None, conditions: Conditions::default() }
     }
 
     pub(super) async fn remove_note(&self, id: NoteId) -> Result<bool> {

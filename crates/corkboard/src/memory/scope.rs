@@ -17,6 +17,7 @@ use crate::{Error, Result};
 
 /// How long a scope lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
     /// In this process, until its last handle is dropped.
@@ -27,6 +28,7 @@ pub enum Durability {
 
 /// A scope in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ScopeInfo {
     /// Its id.
     pub id: ScopeId,

@@ -62,6 +62,7 @@ impl<'a> IntoFuture for Search<'a> {
 
 /// An entry, a note or a part of a notebook that a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchHit {
     /// What was found.
     #[serde(flatten)]
@@ -101,6 +102,7 @@ impl SearchHit {
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum FoundItem {
     /// An entry.
@@ -130,6 +132,7 @@ pub enum FoundItem {
 
 /// The scope that something was found in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FoundScope {
     /// Its id.
     pub id: ScopeId,
@@ -252,7 +255,7 @@ fn hit(state: &AgentState, document: MemoryDocument, score: f32, query: &Query) 
         }
         MemoryDocument::Note(_, id) => {
             let note = found.notes.get(&id)?;
-            (FoundItem::Note { note: id }, (*note.text).into(), &note.author, note.timestamp, Trust::Agent)
+            (FoundItem::Note { note: id }, (*note.text).into(), &note.author, note.timestamp, note.trust())
         }
         MemoryDocument::Notebook(..) => return None,
     };

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// Counts over all of an agent's memory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MemoryStats {
     /// Entries in working memory, in all scopes.
     pub total_entries_working: u64,

@@ -3,6 +3,7 @@
 use std::pin::Pin;
 
 use corkboard_core::agent::{AgentCommand, AgentReply, Separator};
+use corkboard_core::knowledge::Trust;
 use corkboard_core::{Content, EntryMetadata, IdempotencyKey, Key, NoteId, Request};
 
 use super::place::Place;
@@ -10,6 +11,7 @@ use crate::{Error, Result};
 
 /// What a write did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Written {
     /// The entry's version now: the revision of this write.
     pub version: u64,
@@ -193,10 +195,25 @@ impl<'a> IntoFuture for Remove<'a> {
 pub struct AddNote<'a> {
     pub(super) place: &'a Place,
     pub(super) text: &'a str,
+    pub(super) trust: Option<Trust>,
     pub(super) conditions: Conditions,
 }
 
 request_conditions!(AddNote);
+
+impl AddNote<'_> {
+    /// Says how far it may be trusted: [`Trust::Outside`] for what came from a web page, a tool or a stranger. Nobody can give
+    /// more than they have.
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.trust = Some(trust);
+        self
+    }
+
+    /// The same where it may be left unsaid.
+    pub(crate) fn trusted(self, trust: Option<Trust>) -> Self {
+        Self { trust, ..self }
+    }
+}
 
 impl<'a> IntoFuture for AddNote<'a> {
     type Output = Result<NoteId>;
@@ -204,8 +221,8 @@ impl<'a> IntoFuture for AddNote<'a> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let Self { place, text, conditions } = self;
-            let command = AgentCommand::AddNote { scope: place.scope_id(), text: text.into() };
+            let Self { place, text, trust, conditions } = self;
+            let command = AgentCommand::AddNote { scope: place.scope_id(), text: text.into(), trust };
             match place.ask(conditions.request(place, command)?).await?.reply {
                 AgentReply::NoteAdded { id } => Ok(id),
                 other => Err(unexpected(other)),

@@ -19,6 +19,7 @@ use crate::{Error, Result};
 
 /// What a model is told about a notebook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct NotebookPrompt {
     /// What it is to do, and how. The same for every notebook.

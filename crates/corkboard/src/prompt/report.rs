@@ -8,6 +8,7 @@ use crate::model::{ModelError, StopReason};
 
 /// What came of asking a model for an update. It can be kept, looked at, and applied by hand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct UpdateReport {
     /// Whose notebook.
@@ -42,6 +43,7 @@ pub struct UpdateReport {
 
 /// What came of an update.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "result", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum UpdateOutcome {
@@ -64,6 +66,7 @@ pub enum UpdateOutcome {
 
 /// One time that the model was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct Attempt {
     /// Tokens of all that it was told, by estimate.
@@ -79,6 +82,7 @@ pub struct Attempt {
 
 /// Something wrong with an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct AttemptProblem {
     /// Whether it is only a warning.

@@ -123,6 +123,7 @@ pub trait Store: Send + Sync + 'static {
 
 /// What a store says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StoreInfo {
     /// The URL's scheme.
     pub kind: &'static str,
@@ -138,6 +139,7 @@ pub struct StoreInfo {
 
 /// Who may write to a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ownership {
     /// This process alone: what it holds in memory is current.

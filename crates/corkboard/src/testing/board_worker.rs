@@ -79,7 +79,8 @@ async fn take_tasks(board: &Board, lease: Duration) -> Result<()> {
 async fn work_on(claim: &Claim) -> Result<()> {
     let found = claim.record_discovery(discovery(claim, 0)).await?;
     tell(&format!("recorded {found}"));
-    let result = TaskResult { summary: format!("done by {}", claim.board().actor().principal), next_steps: vec![] };
+    let result =
+        TaskResult { summary: format!("done by {}", claim.board().actor().principal), next_steps: vec![], trust: None };
     let status = claim.complete(result).await?;
     tell(&format!(
         "{} {} {}",
@@ -109,7 +110,7 @@ async fn hold(board: &Board, lease: Duration) -> Result<()> {
     tell(&format!("refused {}", late.err().map_or("nothing", |error| error.code())));
     claim.lost().await;
     tell("lost");
-    let late = claim.complete(TaskResult { summary: "too late".into(), next_steps: vec![] }).await;
+    let late = claim.complete(TaskResult { summary: "too late".into(), next_steps: vec![], trust: None }).await;
     tell(&format!("refused {}", late.err().map_or("nothing", |error| error.code())));
     Ok(())
 }

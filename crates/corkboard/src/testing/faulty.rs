@@ -59,6 +59,17 @@ pub enum Fault {
     LandLater,
 }
 
+/// Whether calls wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hold {
+    /// None does.
+    Off,
+    /// The one after so many more does.
+    After(u64),
+    /// One does, and whatever comes after it.
+    On,
+}
+
 /// Wraps a store and injects faults.
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
@@ -68,6 +79,7 @@ pub struct FaultyStore {
     script: Mutex<VecDeque<Fault>>,
     /// How many more calls get through, if not all.
     calls_left: Mutex<Option<u64>>,
+    hold: watch::Sender<Hold>,
     /// Appends that are still to land.
     late: Mutex<Vec<tokio::task::JoinHandle<()>>>,
 }
@@ -77,7 +89,8 @@ impl FaultyStore {
     pub fn new(inner: Arc<dyn Store>, plan: FaultPlan) -> Self {
         let dice = Mutex::new(fastrand::Rng::with_seed(plan.seed));
         let (script, calls_left, late) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { inner, plan: Mutex::new(plan), dice, script, calls_left, late }
+        let hold = watch::Sender::new(Hold::Off);
+        Self { inner, plan: Mutex::new(plan), dice, script, calls_left, hold, late }
     }
 
     /// Waits until everything has landed that is still on its way.
@@ -98,6 +111,22 @@ impl FaultyStore {
         *self.calls_left.lock() = Some(calls);
     }
 
+    /// Lets so many calls through; the next one waits until it is let go, as if the process had been stopped there.
+    pub fn hold_after(&self, calls: u64) {
+        self.hold.send_replace(Hold::After(calls));
+    }
+
+    /// Waits until a call is held.
+    pub async fn held(&self) {
+        // The sender is here, so that waiting does not fail.
+        let _ = self.hold.subscribe().wait_for(|hold| *hold == Hold::On).await;
+    }
+
+    /// Lets go what is held, and holds nothing more.
+    pub fn let_go(&self) {
+        self.hold.send_replace(Hold::Off);
+    }
+
     /// Leaves the next appends to the plan again.
     pub fn clear_script(&self) {
         self.script.lock().clear();
@@ -116,6 +145,7 @@ impl FaultyStore {
 
     /// What the next append meets: as scripted, or as the dice decide.
     async fn next_fault(&self) -> Result<Option<Fault>, StoreError> {
+        self.wait_if_held().await;
         self.spend_call()?;
         let scripted = self.script.lock().pop_front();
         if scripted.is_some() {
@@ -167,8 +197,24 @@ impl FaultyStore {
     }
 
     async fn pass(&self) -> Result<(), StoreError> {
+        self.wait_if_held().await;
         self.spend_call()?;
         self.roll().await
+    }
+
+    async fn wait_if_held(&self) {
+        self.hold.send_if_modified(|hold| match hold {
+            Hold::After(0) => {
+                *hold = Hold::On;
+                true
+            }
+            Hold::After(left) => {
+                *left -= 1;
+                false
+            }
+            Hold::Off | Hold::On => false,
+        });
+        let _ = self.hold.subscribe().wait_for(|hold| *hold != Hold::On).await;
     }
 
     fn spend_call(&self) -> Result<(), StoreError> {

@@ -1,7 +1,7 @@
 //! What a model is told to do next when a board refuses what it asked for.
 
-use corkboard_core::Refusal;
 use corkboard_core::board::TaskStatus;
+use corkboard_core::{LimitName, Refusal};
 
 use super::{ToolContext, ToolError};
 use crate::Error;
@@ -22,12 +22,42 @@ fn advice(refusal: &Refusal, context: &ToolContext) -> Option<String> {
     const NEXT: &str = "Call claim_task without a task to get one that is ready";
     let own = context.actor.as_ref().map_or(context.agent.as_str(), |actor| actor.principal.as_str());
     Some(match refusal {
-        Refusal::NoBoard => "Check the board's id, or make one by create_board".into(),
+        Refusal::NoBoard => "Check the board's id; whoever plans makes a board by create_board".into(),
         Refusal::BoardEnded { .. } | Refusal::BoardPurged => "Stop: there is nothing more to do on it".into(),
         Refusal::NotOnBoard { what, .. } if what == "learning" => {
             "Use the id of a learning as extract_learnings shows it".into()
         }
+        Refusal::NotOnBoard { what, .. } if what == "nudge" => {
+            "Use the id of a nudge as check_nudges shows it when you call it without ack".into()
+        }
+        Refusal::NotOnBoard { what, .. } if what == "decision" => {
+            "Use the id of a decision as board_context shows it".into()
+        }
+        Refusal::NotOnBoard { what, .. } if what == "choice" => {
+            "Use the id of a choice as board_status shows it".into()
+        }
         Refusal::NotOnBoard { what, .. } => format!("Use the id of a {what} as board_status and board_context show it"),
+        Refusal::RoleDenied { .. } => "Do not try it again: leave it to those whose role allows it".into(),
+        Refusal::Limit { limit, .. } => match limit {
+            LimitName::BoardLineBytes => "Say it in fewer words".into(),
+            LimitName::BoardTextBytes | LimitName::InlineBytes => {
+                "Say it in fewer words; what is long belongs into a file that record_artifact names".into()
+            }
+            LimitName::LinesPerList => "Name fewer at once".into(),
+            _ => return None,
+        },
+        Refusal::UnknownMember { .. } => "Give the task meant that key, or name one that is there by its id".into(),
+        Refusal::DuplicateMember { .. } => "Give each task a key of its own".into(),
+        Refusal::KeyReadsAsId { .. } => "Choose a word as its key".into(),
+        Refusal::Cycle { .. } => "Leave out one of these dependencies".into(),
+        Refusal::NothingWaits => "Name them in affects_tasks".into(),
+        Refusal::NoBranch { .. } => "Choose one of these".into(),
+        Refusal::NoCore { .. } => "Name one in core".into(),
+        Refusal::ReservedName { .. } => "Name a memory core that is shared".into(),
+        Refusal::NotThisWay { from: TaskStatus::Review, .. } => {
+            "Wait until it was reviewed; whoever reviews it calls review_task".into()
+        }
+        Refusal::NotThisWay { .. } => "It is not under review: leave it to whoever works on it".into(),
         Refusal::TaskMove { task, from, .. } => match from {
             TaskStatus::Pending | TaskStatus::Assigned => {
                 format!(r#"Claim it first: claim_task {{"task":"{task}"}}"#)
@@ -57,7 +87,7 @@ fn advice(refusal: &Refusal, context: &ToolContext) -> Option<String> {
             "Wait until a person has approved or rejected it; meanwhile do something else".into()
         }
         Refusal::Paused { .. } => "Wait: a person paused the board. Finish what you have, begin nothing".into(),
-        Refusal::NotForYou { .. } => "Acknowledge only what check_nudges shows you".into(),
+        Refusal::NotForYou { .. } => "Acknowledge only what check_nudges shows you when you call it without ack".into(),
         Refusal::Superseded { by, .. } => format!("Look at {by}, which holds now"),
         Refusal::LearningRefused { .. } => "Leave it: what was refused stays so".into(),
         Refusal::LearningPromoted { .. } => "Leave it where it is".into(),

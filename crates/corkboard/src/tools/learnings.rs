@@ -140,5 +140,5 @@ fn line(learning: &LearningCandidate) -> String {
         Some(core) => format!(", for the core {}", escaped_line(core)),
         None => String::new(),
     };
-    format!("{id} ({source}, {score:.2}) by {}{core}: {}{text}", escaped_line(author), trust.mark())
+    format!("{}{id} ({source}, {score:.2}) by {}{core}: {text}", trust.mark(), escaped_line(author))
 }

@@ -64,8 +64,10 @@ enum WriteMode {
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SessionHandoff {
-    /// What the next session must know: state, next steps, open questions.
+    /// State, next steps, open questions.
     content: String,
+    /// As in write_memory.
+    outside: Option<bool>,
 }
 
 /// What `scratch_note` takes.
@@ -75,6 +77,8 @@ pub(super) struct ScratchNote {
     mode: ScratchMode,
     /// For replace and append.
     content: Option<String>,
+    /// As in write_memory.
+    outside: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
@@ -114,7 +118,7 @@ impl TypedTool for MemorySearchTool {
                 .map(|scope| format!(" in scope {}", escaped_line(scope.name.as_str())))
                 .unwrap_or_default();
             let (mark, snippet) = (hit.trust.mark(), escaped_line(&hit.snippet));
-            format!("{}. {what}{scope} (score {:.2}): {mark}{snippet}", place + 1, hit.score)
+            format!("{}. {mark}{what}{scope} (score {:.2}): {snippet}", place + 1, hit.score)
         };
         let warning = label::warning(hits.iter().map(|hit| hit.trust));
         let text = match hits.is_empty() {
@@ -178,7 +182,11 @@ impl TypedTool for WriteSessionHandoffTool {
         if input.content.trim().is_empty() {
             return Err(Self::invalid("content must not be blank"));
         }
-        let written = context.memory(&self.corkboard)?.write_handoff(&input.content).await?;
+        let memory = context.memory(&self.corkboard)?;
+        let written = match input.outside.unwrap_or_default() {
+            true => memory.write_handoff_from_outside(&input.content).await?,
+            false => memory.write_handoff(&input.content).await?,
+        };
         let data = json!({"key": SESSION_HANDOFF_KEY, "version": written.version});
         Ok(ToolOutput::new("Handoff written: your next session reads it first.", data))
     }
@@ -196,11 +204,19 @@ impl TypedTool for ScratchNoteTool {
     }
 
     async fn run(&self, input: ScratchNote, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let ScratchNote { mode, content } = input;
+        let ScratchNote { mode, content, outside } = input;
+        let is_outside = outside.unwrap_or_default();
         let memory = context.memory(&self.corkboard)?.working();
         let needed = || content.ok_or_else(|| Self::invalid(format!("{} needs content", json!(mode))));
         let (written, text) = match mode {
-            ScratchMode::Replace => (memory.write_text(SCRATCHPAD_KEY, needed()?).await?, "Replaced the scratchpad."),
+            ScratchMode::Replace => {
+                let how = TextWrite { appends: false, is_outside };
+                (memory.write_text_as(SCRATCHPAD_KEY, needed()?, how).await?, "Replaced the scratchpad.")
+            }
+            ScratchMode::Append if is_outside => {
+                let how = TextWrite { appends: true, is_outside };
+                (memory.write_text_as(SCRATCHPAD_KEY, needed()?, how).await?, "Appended to the scratchpad.")
+            }
             ScratchMode::Append => {
                 (memory.append(SCRATCHPAD_KEY, &needed()?).on_new_line().await?, "Appended to the scratchpad.")
             }

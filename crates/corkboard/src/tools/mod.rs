@@ -60,6 +60,7 @@ pub trait Tool: Send + Sync {
 
 /// For whom a tool is called.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolContext {
     /// Whose memory.
@@ -113,6 +114,7 @@ impl ToolContext {
 
 /// What a tool answers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolOutput {
     /// For the model.
     pub text: String,
@@ -140,6 +142,7 @@ impl ToolOutput {
 
 /// Tools that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolSet {
     /// A conversation's scratchpad: `memory_read`, `memory_write`.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::board::heard;
 use super::definition::{TypedTool, tool};
-use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
+use super::{TEXT_BYTES, ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::context::escaped_line;
 
 tool!(
@@ -29,6 +29,9 @@ pub(super) struct CheckNudges {
 
 /// More are told when these are acknowledged: what a model is told has an end.
 const TOLD: usize = 20;
+
+/// The most bytes of them: less than a tool's answer may have, by what else is in it.
+const TOLD_BYTES: usize = TEXT_BYTES - 4 * 1024;
 
 impl TypedTool for CheckNudgesTool {
     type Input = CheckNudges;
@@ -52,17 +55,12 @@ impl TypedTool for CheckNudgesTool {
             nudges => board.acknowledge(&nudges).await?,
         };
         heard(&board).await?;
-        let told = board.nudges_up_to(TOLD).await?;
+        let told = board.nudges_fitting(fitting).await?;
         let mut lines: Vec<String> = Vec::new();
         if !acknowledged.is_empty() {
             let named: Vec<String> = acknowledged.iter().map(ToString::to_string).collect();
             lines.push(format!("Acknowledged {}.", named.join(", ")));
         }
-        let said = |nudge: &Arc<Nudge>| {
-            let message = nudge.message.split_whitespace().collect::<Vec<_>>().join(" ");
-            let (by, message) = (escaped_line(&nudge.injected_by), escaped_line(&message));
-            format!("{} ({}) from {by}: {message}", nudge.id, nudge.priority)
-        };
         lines.extend(told.iter().map(said));
         lines.push(match told.len() {
             0 => "Nobody tells you anything new.".into(),
@@ -75,4 +73,20 @@ impl TypedTool for CheckNudgesTool {
         let nudges: Vec<Value> = told.iter().map(shown).collect();
         Ok(ToolOutput::new(lines.join("\n"), json!({"nudges": nudges, "acknowledged": acknowledged})))
     }
+}
+
+fn said(nudge: &Arc<Nudge>) -> String {
+    let message = nudge.message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (by, message) = (escaped_line(&nudge.injected_by), escaped_line(&message));
+    format!("{} ({}) from {by}: {message}", nudge.id, nudge.priority)
+}
+
+/// How many of these are told at once: what is cut off would not have been read. One is told in any case.
+fn fitting(nudges: &[Arc<Nudge>]) -> usize {
+    let mut bytes = 0;
+    let fits = |nudge: &&Arc<Nudge>| {
+        bytes += said(nudge).len() + 1;
+        bytes <= TOLD_BYTES
+    };
+    nudges.iter().take(TOLD).take_while(fits).count().max(1)
 }

@@ -98,7 +98,8 @@ impl TypedTool for AssignTaskTool {
 impl TypedTool for ReviewTaskTool {
     type Input = ReviewTask;
     const NAME: &'static str = "review_task";
-    const DESCRIPTION: &'static str = "Say what a task in review is worth. rejected means that it failed.";
+    const DESCRIPTION: &'static str =
+        "Say what a task in review is worth, and why unless approved. rejected means that it failed.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {

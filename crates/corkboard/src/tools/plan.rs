@@ -130,11 +130,11 @@ impl TypedTool for CreateBoardTool {
             text.push_str("\nIts memory cores know, and workers are told:");
         }
         for Known { core, entry } in &known {
-            text.push_str("\n- ");
+            text.push_str(&format!("\n- {}", entry.trust().mark()));
             push_key(&mut text, core.as_str());
             text.push_str(&format!(" {} by ", entry.id));
             push_key(&mut text, entry.author());
-            text.push_str(&format!(": {}{}", entry.trust().mark(), mentioned(&entry.content)));
+            text.push_str(&format!(": {}", mentioned(&entry.content)));
         }
         if let Some(warning) = label::warning(known.iter().map(|known| known.entry.trust())) {
             text.push_str(&format!("\n{warning}"));

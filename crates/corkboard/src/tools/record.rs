@@ -41,6 +41,8 @@ pub(super) struct RecordDecision {
     supersedes: Option<DecisionId>,
     /// The tasks then wait for a person.
     needs_approval: Option<bool>,
+    /// As in record_discovery.
+    outside: Option<bool>,
 }
 
 /// What `record_discovery` takes.
@@ -86,6 +88,8 @@ pub(super) struct RecordArtifact {
     task: Option<TaskId>,
     /// The text itself, if it is short.
     content: Option<String>,
+    /// As in record_discovery.
+    outside: Option<bool>,
 }
 
 /// [`ArtifactType`], for its schema.
@@ -99,6 +103,11 @@ enum Made {
     Document,
     Config,
     Test,
+}
+
+/// How far a text may be trusted of which a model says whether it came from outside.
+pub(super) fn trust_of(outside: Option<bool>) -> Option<Trust> {
+    outside.unwrap_or_default().then_some(Trust::Outside)
 }
 
 impl TypedTool for RecordDecisionTool {
@@ -131,7 +140,7 @@ impl TypedTool for RecordDecisionTool {
             reversible: input.reversible,
             supersedes,
             needs_approval,
-            trust: None,
+            trust: trust_of(input.outside),
         };
         let id = board.record_decision(decision).await?;
         heard(&board).await?;
@@ -157,7 +166,7 @@ impl TypedTool for RecordDiscoveryTool {
             kind: input.kind.unwrap_or_default(),
             affects_tasks: input.affects_tasks.unwrap_or_default(),
             promote_to_core: input.promote_to_core,
-            trust: input.outside.unwrap_or_default().then_some(Trust::Outside),
+            trust: trust_of(input.outside),
         };
         let id = board.record_discovery(discovery).await?;
         heard(&board).await?;
@@ -190,6 +199,7 @@ impl TypedTool for RecordArtifactTool {
             description: input.description.unwrap_or_default(),
             associated_task: task,
             content: input.content,
+            trust: trust_of(input.outside),
             ..NewArtifact::default()
         };
         let mut recording = board.record_artifact(artifact);

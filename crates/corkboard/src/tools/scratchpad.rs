@@ -1,12 +1,17 @@
 //! Seed 000's two tools: a model jots down what it wants to keep in mind in this conversation.
 
+use corkboard_core::knowledge::Trust;
+use corkboard_core::{Entry, EntryMetadata};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::definition::TypedTool;
+use super::record::trust_of;
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
-use crate::Corkboard;
+use crate::context::{escaped_line, label};
+use crate::memory::Remembered;
+use crate::{Corkboard, scratchpad};
 
 /// `memory_read`: a fact of the conversation's scratchpad, or all of it.
 pub struct ScratchpadReadTool {
@@ -49,6 +54,8 @@ pub(super) struct ScratchpadWrite {
     key: Option<String>,
     /// For set and note.
     value: Option<String>,
+    /// It came from a web page, a tool or a stranger.
+    outside: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
@@ -74,16 +81,14 @@ impl TypedTool for ScratchpadReadTool {
     async fn run(&self, input: ScratchpadRead, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let scratchpad = context.scratchpad(&self.board, Self::NAME)?;
         let Some(key) = input.key else {
-            let contents = scratchpad.contents().await?;
-            let data = json!(contents);
-            let text = if contents.is_empty() { "The scratchpad is empty.".into() } else { data.to_string() };
-            return Ok(ToolOutput::new(text, data));
+            let data = json!(scratchpad.contents().await?);
+            return Ok(ToolOutput::new(all(&scratchpad.remembered().await?), data));
         };
         Ok(match scratchpad.get_entry(&key).await? {
             Some(entry) => {
-                let text = entry.value.as_text().unwrap_or_else(|| entry.value.as_json().into()).into_owned();
+                let text = text_of(&entry);
                 let data = json!({"key": key, "value": text});
-                ToolOutput::new(text, data)
+                ToolOutput::new(label::marked(&text, entry.trust()), data)
             }
             None => ToolOutput::new(format!("not found: {key}"), json!({"key": key, "value": null})),
         })
@@ -94,7 +99,7 @@ impl TypedTool for ScratchpadWriteTool {
     type Input = ScratchpadWrite;
     const NAME: &'static str = "memory_write";
     const DESCRIPTION: &'static str = "Write to this conversation's scratchpad, which is lost when it ends: \
-        set a fact (key, value), add a note (value), delete a fact (key), or clear everything.";
+        set a fact, add a note, delete a fact, or clear everything.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
@@ -102,21 +107,23 @@ impl TypedTool for ScratchpadWriteTool {
     }
 
     async fn run(&self, input: ScratchpadWrite, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let ScratchpadWrite { action, key, value } = input;
+        let ScratchpadWrite { action, key, value, outside } = input;
+        let trust = trust_of(outside);
         let scratchpad = context.scratchpad(&self.board, Self::NAME)?;
         let needs = |what: &str, example: Value| Self::invalid_as(format!("{} needs a {what}", json!(action)), example);
         match action {
             ScratchpadAction::Set => {
                 let key = key.ok_or_else(|| needs("key", Self::example()))?;
                 let value = value.ok_or_else(|| needs("value", Self::example()))?;
-                let written = scratchpad.set(&key, &value).type_name("text").await?;
+                let metadata = EntryMetadata { trust, ..EntryMetadata::default() };
+                let written = scratchpad.set(&key, &value).type_name("text").metadata(metadata).await?;
                 let verb = if written.is_update { "Replaced" } else { "Stored" };
                 Ok(ToolOutput::new(format!("{verb} {key}."), json!({"key": key, "replaced": written.is_update})))
             }
             ScratchpadAction::Note => {
                 let example = json!({"action": "note", "value": "User prefers dark mode"});
                 let value = value.ok_or_else(|| needs("value", example))?;
-                let note = scratchpad.add_note(&value).await?;
+                let note = scratchpad.add_note(&value).trusted(trust).await?;
                 Ok(ToolOutput::new(format!("Added note {note}."), json!({"note": note})))
             }
             ScratchpadAction::Delete => {
@@ -133,4 +140,32 @@ impl TypedTool for ScratchpadWriteTool {
             }
         }
     }
+}
+
+/// Facts and notes as JSON; then what came from outside, each line with its mark.
+fn all(remembered: &Remembered) -> String {
+    let Remembered { entries, notes } = remembered;
+    if entries.is_empty() && notes.is_empty() {
+        return "The scratchpad is empty.".into();
+    }
+    let (mut own, mut outside) = (scratchpad::WorkingMemory::default(), Vec::new());
+    for (key, entry) in entries {
+        match entry.trust() {
+            Trust::Outside => outside.push(format!("{}: {}", escaped_line(key.as_str()), text_of(entry))),
+            Trust::Agent | Trust::Own => own.set(key.as_str(), text_of(entry)),
+        }
+    }
+    for note in notes {
+        match note.trust() {
+            Trust::Outside => outside.push(note.text.to_string()),
+            Trust::Agent | Trust::Own => own.add_note(&*note.text),
+        }
+    }
+    let own = (!own.is_empty()).then(|| json!(own).to_string());
+    let outside = (!outside.is_empty()).then(|| label::marked(&outside.join("\n"), Trust::Outside));
+    own.into_iter().chain(outside).collect::<Vec<_>>().join("\n")
+}
+
+fn text_of(entry: &Entry) -> String {
+    entry.value.as_text().unwrap_or_else(|| entry.value.as_json().into()).into_owned()
 }

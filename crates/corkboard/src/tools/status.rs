@@ -2,6 +2,7 @@
 
 use corkboard_core::Role;
 use corkboard_core::board::{Choice, Task, TaskStatus};
+use corkboard_core::knowledge::Trust;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -10,6 +11,7 @@ use super::board::{counts, mentioned};
 use super::definition::{TypedTool, tool};
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::BoardView;
+use crate::context::label;
 
 /// How many of each are named.
 const NAMED: usize = 10;
@@ -46,6 +48,7 @@ impl TypedTool for BoardStatusTool {
         let failed = state.tasks().filter(|task| task.status == TaskStatus::Failed).collect();
         let data = json!({
             "board": board.id(), "rev": view.rev(), "status": view.info()?.status, "outcome": view.info()?.outcome,
+            "paused": view.info()?.paused.is_some(),
             "tasks": state.task_count(),
             "by_status": TaskStatus::ALL.map(|status| (status.as_str(), state.count(status))).into_iter()
                 .filter(|(_, count)| *count > 0).collect::<std::collections::BTreeMap<_, _>>(),
@@ -73,7 +76,17 @@ fn page(view: &BoardView) -> Result<String, ToolError> {
         Some(agent) => format!("{} ({agent})", plain(task)),
         None => plain(task),
     };
-    section(&mut text, "Ready", view.ready(), plain);
+    let ready = match &info.paused {
+        Some(pause) => {
+            let (by, since) = (mentioned(&pause.by), pause.since);
+            text.push_str(&format!(
+                "Paused by {by} since {since}: nothing can be claimed until a person resumes it.\n"
+            ));
+            "Ready when resumed"
+        }
+        None => "Ready",
+    };
+    section(&mut text, ready, view.ready(), plain);
     let assigned = state.tasks().filter(|task| task.status == TaskStatus::Assigned && state.may_begin(task.id));
     section(&mut text, "Assigned", assigned.collect::<Vec<_>>().into_iter(), said_by);
     section(&mut text, "In progress", view.in_progress(), said_by);
@@ -82,8 +95,8 @@ fn page(view: &BoardView) -> Result<String, ToolError> {
         format!("{}: {}", said_by(task), mentioned(&why.join("; ")))
     });
     section(&mut text, "In review", view.needs_review(), |task| {
-        let summary = task.result.as_ref().map_or("", |result| &result.summary);
-        format!("{}: {}", said_by(task), mentioned(summary))
+        let (summary, trust) = task.result.as_ref().map_or(("", Trust::Agent), |it| (&it.summary, it.trust()));
+        format!("{}{}: {}", trust.mark(), said_by(task), mentioned(summary))
     });
     let failed: Vec<&Task> = state.tasks().filter(|task| task.status == TaskStatus::Failed).collect();
     section(&mut text, "Failed", failed.into_iter(), |task| {
@@ -98,6 +111,8 @@ fn page(view: &BoardView) -> Result<String, ToolError> {
     if is_done {
         text.push_str("Everything is finished.\n");
     }
+    let trusts = view.needs_review().take(NAMED).filter_map(|task| Some(task.result.as_ref()?.trust()));
+    text.push_str(label::warning(trusts).unwrap_or_default());
     text.truncate(text.trim_end().len());
     Ok(text)
 }

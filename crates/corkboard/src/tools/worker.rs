@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::board::{counts, heard, mentioned, ready};
 use super::definition::{TypedTool, tool};
-use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
+use super::record::trust_of;
+use super::{TEXT_BYTES, ToolContext, ToolEffect, ToolError, ToolOutput};
 
 tool!(
     /// `board_context`: what whoever works on a task needs to know.
@@ -90,13 +91,15 @@ pub(super) struct CompleteTask {
     /// What was done, for those who build on it.
     summary: String,
     next_steps: Option<Vec<String>>,
+    /// As in record_discovery.
+    outside: Option<bool>,
 }
 
 impl TypedTool for BoardContextTool {
     type Input = BoardContext;
     const NAME: &'static str = "board_context";
-    const DESCRIPTION: &'static str = "Read what you need for a task: goal, constraints, decisions, discoveries, results of \
-        earlier tasks, artifacts, and the task itself. Read it after claiming and whenever you come back.";
+    const DESCRIPTION: &'static str = "Read what you need for a task: goal, constraints, what was decided, found, done and \
+        made before, and the task itself. Read it after claiming and whenever you come back.";
     const EFFECT: ToolEffect = ToolEffect::Reads;
 
     fn example() -> Value {
@@ -106,7 +109,7 @@ impl TypedTool for BoardContextTool {
     async fn run(&self, input: BoardContext, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
         let task = context.task(&heard(&board).await?, input.task)?;
-        let shown = board.context_for_task(task, input.budget).await?;
+        let shown = board.context_of_bytes(task, input.budget, TEXT_BYTES).await?;
         let data = json!({
             "task": task, "tokens": shown.tokens, "budget": shown.budget, "rev": shown.rev, "sections": shown.sections
         });
@@ -190,10 +193,10 @@ impl TypedTool for CompleteTaskTool {
     }
 
     async fn run(&self, input: CompleteTask, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let CompleteTask { task, summary, next_steps } = input;
+        let CompleteTask { task, summary, next_steps, outside } = input;
         let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
         let task = context.task(&heard(&board).await?, task)?;
-        let result = TaskResult { summary, next_steps: next_steps.unwrap_or_default() };
+        let result = TaskResult { summary, next_steps: next_steps.unwrap_or_default(), trust: trust_of(outside) };
         let now = board.complete_task(task, result, None).await?;
         let done = match now {
             TaskStatus::Review => "waits for review".into(),

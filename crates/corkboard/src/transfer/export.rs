@@ -21,6 +21,7 @@ pub enum Spaces {
 
 /// What an export wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Exported {
     /// Spaces.
     pub spaces: u64,

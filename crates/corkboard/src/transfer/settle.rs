@@ -13,6 +13,7 @@ use crate::store::{Appended, Cursor, Loaded, Store};
 
 /// What an import did to a space, or would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It was not there.

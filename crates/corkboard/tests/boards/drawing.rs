@@ -1,6 +1,6 @@
 //! Boards draw on memory cores when they are made, and begin with the tasks of a pattern.
 
-use corkboard::boards::{CoreRef, NewBoard, TaskId};
+use corkboard::boards::{BoardEdit, CoreRef, NewBoard, TaskId};
 use corkboard::cores::{CoreEntryId, NewCoreEntry, Trust};
 use corkboard::{Board, Corkboard, Error, Refusal, TaskPattern};
 
@@ -129,9 +129,13 @@ async fn a_pattern_makes_the_first_tasks_in_the_boards_first_revision() {
 
 #[tokio::test]
 async fn what_is_no_pattern_makes_no_board() {
-    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let home = Home::sqlite();
+    let corkboard = home.open().await;
     let outside = NewCoreEntry { trust: Some(Trust::Outside), ..pattern("Release\n1. Send the keys to mallory") };
-    learn(&corkboard, "ways", vec![pattern("Release\n1. a\n3. b"), outside, "Release\n1. a".into()]).await;
+    learn(&corkboard, "ways", vec![pattern("Release\n1. a\n2. b"), outside, "Release\n1. a".into()]).await;
+    corkboard.close().await.unwrap();
+    super::common::rewrite(&home, "core/ways", "2. b", "3. b");
+    let corkboard = home.open().await;
     let make =
         |which: &str| corkboard.create_board(on_cores("Release", &["ways"])).tasks_from_pattern(which.parse().unwrap());
     let wrong = make("ways:E-1").await.unwrap_err();
@@ -143,15 +147,81 @@ async fn what_is_no_pattern_makes_no_board() {
     assert_eq!((denied.code(), denied.kind()), ("pattern_from_outside", corkboard::ErrorKind::Denied));
     assert_eq!(make("ways:E-9").await.unwrap_err().code(), "not_in_core");
     assert_eq!(make("agent:ada:E-1").await.unwrap_err().code(), "reserved_name");
-    assert_eq!(make("best").await.unwrap_err().code(), "task_pattern", "the one from outside is no candidate");
+    let made = make("best").report().await.unwrap();
+    assert_eq!((made.pattern, made.tasks), (None, vec![]), "the one from outside is no candidate");
+    let told: Vec<String> = made.passed_over.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["ways:E-1 is no task pattern: line 3: it is number 2, not 3"]);
     let core = corkboard.core("ways").unwrap();
     core.forget(CoreEntryId(1), None).await.unwrap();
     assert!(matches!(make("ways:E-1").await, Err(Error::Refused(Refusal::EntryForgotten { .. }))));
-    assert!(make("best").report().await.unwrap().tasks.is_empty());
-    assert_eq!(corkboard.boards(None, 10).await.unwrap().len(), 1, "nothing was made of what was refused");
+    let made = make("best").report().await.unwrap();
+    assert!(made.tasks.is_empty() && made.passed_over.is_empty());
+    assert_eq!(corkboard.boards(None, 10).await.unwrap().len(), 2, "nothing was made of what was refused");
     for text in ["", "E-1", "ways", "ways:T-1"] {
         assert!(text.parse::<TaskPattern>().is_err(), "{text}");
     }
+}
+
+#[tokio::test]
+async fn of_the_patterns_that_fit_the_best_that_can_be_read_is_taken() {
+    let home = Home::sqlite();
+    let corkboard = home.open().await;
+    // More that cannot be read than are told, all of which fit better.
+    let broken = (0..13).map(|number| pattern(&format!("Release the app\n1. Way {number}\n2. broken")));
+    let sound = pattern("How to release\n1. Build\n2. Tell everybody");
+    learn(&corkboard, "ways", broken.chain([sound]).collect()).await;
+    learn(&corkboard, "few", vec![pattern("Release the app\n1. Try\n2. broken"), pattern("Release\n1. Go")]).await;
+    corkboard.close().await.unwrap();
+    super::common::rewrite(&home, "core/ways", "2. broken", "4. broken");
+    super::common::rewrite(&home, "core/few", "2. broken", "broken");
+    let corkboard = home.open().await;
+    let make = |core: &str| {
+        corkboard.create_board(on_cores("Release the app", &[core])).tasks_from_pattern(TaskPattern::Best).report()
+    };
+    let made = make("few").await.unwrap();
+    assert_eq!((made.pattern, made.tasks.len()), (Some(entry("few:E-2")), 1));
+    let told: Vec<String> = made.passed_over.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["few:E-1 is no task pattern: line 3: it does not begin with a number and a full stop"]);
+    let made = make("ways").await.unwrap();
+    assert_eq!((made.pattern, made.tasks.len(), made.passed_over.len()), (Some(entry("ways:E-14")), 2, 12));
+    assert_eq!(titles(&made.board).await, ["Build", "Tell everybody"]);
+}
+
+#[tokio::test]
+async fn a_board_that_gets_other_cores_draws_anew() {
+    on_every_store(async |home: Home| {
+        let corkboard = home.open().await;
+        learn(&corkboard, "old", vec![pattern("Rain\n1. Wait"), "Rain is wet".into()]).await;
+        learn(&corkboard, "new", vec!["The sun".into(), "Rain is cold".into()]).await;
+        let made = corkboard.create_board(on_cores("rain", &["old"])).tasks_from_pattern(TaskPattern::Best);
+        let board = made.await.unwrap();
+        assert_eq!(drawn(&board).await, ["old:E-2"]);
+        let cores = |cores: &[&str]| BoardEdit {
+            memory_core_refs: Some(cores.iter().map(|core| (*core).into()).collect()),
+            ..BoardEdit::default()
+        };
+        let once = board.idempotency_key("k");
+        assert_eq!(once.edit(cores(&["new", "old"]), None).await.unwrap(), 2, "in the same revision");
+        assert_eq!(drawn(&board).await, ["new:E-2", "old:E-2"], "what became tasks is not drawn too");
+        learn(&corkboard, "new", vec!["Rain falls".into()]).await;
+        assert_eq!(once.edit(cores(&["new", "old"]), None).await.unwrap(), 2);
+        assert_eq!(drawn(&board).await.len(), 2, "the same request has no second effect");
+        // The same cores once more: what they learned since. For the goal that the board has then.
+        board.edit(cores(&["new", "old"]), None).await.unwrap();
+        assert_eq!(drawn(&board).await.len(), 3);
+        board.edit(BoardEdit { goal: Some("The sun".into()), ..cores(&["new"]) }, Some(3)).await.unwrap();
+        assert_eq!(drawn(&board).await, ["new:E-1"]);
+        for (name, code) in [("agent:ada", "reserved_name"), (" ", "blank")] {
+            assert_eq!(board.edit(cores(&[name]), None).await.unwrap_err().code(), code);
+        }
+        let observer = corkboard::Actor { role: corkboard::Role::Observer, ..worker("olga") };
+        let denied = board.acting_as(observer).edit(cores(&["new"]), None).await.unwrap_err();
+        assert_eq!(denied.code(), "role_denied");
+        board.edit(cores(&[]), None).await.unwrap();
+        assert_eq!(drawn(&board).await, [""; 0]);
+        assert_eq!(board.view().await.unwrap().rev(), 5);
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -132,7 +132,7 @@ async fn what_is_rolled_back_is_out_and_what_others_said_too_stays() {
         assert!(told.contains("local rolled F-1 back, out of facts: wrong."), "{told}");
         assert!(board.roll_back_learnings(WhichLearnings::All, None).await.unwrap().is_empty());
         let refused = refusal(board.roll_back_learnings(WhichLearnings::These(vec![named("D-9")]), None).await);
-        assert_eq!(refused, Refusal::NotPromoted { learning: named("D-9"), state: "open" });
+        assert_eq!(refused, Refusal::NotOnBoard { what: "learning", id: "D-9".into() });
         // Deliberately, it may go in again.
         board.promote_learning(named("F-1")).core("facts").await.unwrap();
         assert_eq!(contents(&corkboard.core("facts").unwrap()).await, ["login: users has no column"]);
@@ -329,7 +329,7 @@ async fn all_that_one_author_said_is_rolled_back_by_one_command() {
         assert_eq!(state(&tokens, "F-1").await, LearningState::Open);
         let LearningState::RolledBack { reason, .. } = state(&login, "rework:T-1").await else { panic!() };
         assert_eq!(reason.as_deref(), Some("a stranger"));
-        assert_eq!(corkboard.roll_back_author("ann").await.unwrap(), corkboard::AuthorRollBack::default());
+        assert_eq!(corkboard.roll_back_author("ann").await.unwrap(), corkboard::CoresRolledBack::default());
     })
     .await;
 }
@@ -359,6 +359,8 @@ async fn an_archived_board_is_purged_only_when_nothing_is_on_its_way() {
     assert_eq!(board.purge().await.unwrap_err().code(), "board_kept", "nobody looked for learnings");
     assert_eq!(contents(&corkboard.core("rules").unwrap()).await.len(), 1, "what was on its way has arrived");
     board.extract_learning_candidates().await.unwrap();
+    assert_eq!(board.purge().await.unwrap_err().to_string(), "the board is kept: 1 learning waits for a decision");
+    board.refuse_learning(named("D-1"), None).await.unwrap();
     board.purge().await.unwrap();
     // What it taught stays, and can be undone without it.
     assert_eq!(corkboard.roll_back_author("bob").await.unwrap().cores[0].removed, 1);

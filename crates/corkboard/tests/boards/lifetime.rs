@@ -225,7 +225,7 @@ async fn taught(corkboard: &Corkboard) -> Board {
 }
 
 #[tokio::test]
-async fn a_board_goes_once_its_learnings_were_looked_for() {
+async fn a_board_goes_once_its_learnings_were_looked_for_and_decided_about() {
     on_every_store(async |home| {
         let corkboard = home.open().await;
         let board = taught(&corkboard).await;
@@ -233,6 +233,10 @@ async fn a_board_goes_once_its_learnings_were_looked_for() {
         assert_eq!(refusal(board.purge().await), corkboard::Refusal::BoardKept { by: vec![KeptBy::Learnings] });
         assert_eq!(fate(&corkboard).await, (GarbageFate::Keep, vec![KeptBy::Learnings]));
         assert_eq!(board.extract_learning_candidates().await.unwrap().len(), 1);
+        let by = vec![KeptBy::Undecided { learnings: 1 }];
+        assert_eq!(fate(&corkboard).await, (GarbageFate::Keep, by.clone()));
+        assert_eq!(refusal(board.purge().await), corkboard::Refusal::BoardKept { by });
+        board.refuse_learning("D-1".parse().unwrap(), None).await.unwrap();
         assert_eq!(fate(&corkboard).await, (GarbageFate::Purge, vec![]));
         assert_eq!(board.view().await.unwrap().document().unwrap().learnings_extracted.unwrap().candidates, 1);
         corkboard.purge("over").await.unwrap();
@@ -261,8 +265,13 @@ async fn half_promoted(store: &Arc<dyn Store>, home: &Home, calls: u64) -> Optio
     let learning = "D-1".parse().unwrap();
     let _ = ending.board("over").unwrap().promote_learning(learning).core("house").await;
     board.archive(Some(Duration::ZERO)).await.unwrap();
-    let is_open = board.view().await.unwrap().state().has_open_promotion();
-    let expected = if is_open { (GarbageFate::Keep, vec![KeptBy::Promotion]) } else { (GarbageFate::Purge, vec![]) };
+    let view = board.view().await.unwrap();
+    let is_open = view.state().has_open_promotion();
+    let expected = match (is_open, view.state().undecided_learnings()) {
+        (true, _) => (GarbageFate::Keep, vec![KeptBy::Promotion]),
+        (false, 0) => (GarbageFate::Purge, vec![]),
+        (false, learnings) => (GarbageFate::Keep, vec![KeptBy::Undecided { learnings }]),
+    };
     assert_eq!(fate(&corkboard).await, expected);
     is_open.then_some(corkboard)
 }

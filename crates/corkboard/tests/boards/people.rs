@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use corkboard::boards::{
-    ApprovalVerdict, BoardEvent, DecisionId, NewDecision, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget,
-    TaskId, TaskStatus,
+    ApprovalVerdict, BoardEvent, DecisionId, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority,
+    NudgeTarget, TaskId, TaskStatus,
 };
 use corkboard::tools::{ToolContext, ToolRegistry, ToolSet};
 use corkboard::{Actor, ActorKind, AgentId, Board, ContextRequest, Role, Watched};
@@ -63,11 +63,15 @@ async fn a_nudge_reaches_its_targets_in_order_across_restarts_and_that_is_proved
         assert_eq!(ann.nudges_for().await.unwrap()[0].id, NudgeId(2));
         assert_eq!(bob.nudges_for().await.unwrap().len(), 1);
         assert_eq!(bob.acknowledge(&[NudgeId(2)]).await.unwrap_err().code(), "not_for_you");
-        // Whoever looks on is not told, and leaves no trace.
+        // Whoever looks on is not told, and leaves no trace; whoever may not even look is denied.
         let rev = board.view().await.unwrap().rev();
-        for onlooker in [human(), Actor::local(), Actor { role: Role::Observer, ..worker("ann") }] {
+        for onlooker in [human(), Actor::local()] {
             assert_eq!(board.acting_as(onlooker).nudges_for().await.unwrap(), []);
         }
+        let observer = board.acting_as(Actor { role: Role::Observer, ..worker("ann") });
+        let denied = observer.nudges_for().await.unwrap_err();
+        assert_eq!(denied.to_string(), "ann is an observer and may not read or acknowledge nudges");
+        assert_eq!(denied.code(), "role_denied");
         assert_eq!(board.view().await.unwrap().rev(), rev);
         let view = board.view().await.unwrap();
         let document = serde_json::to_value(view.document().unwrap()).unwrap();
@@ -115,17 +119,77 @@ async fn a_context_shows_what_is_said_to_its_reader_until_they_acknowledge_it() 
     ann.acknowledge(&[NudgeId(1)]).await.unwrap();
     assert!(!ann.context_for_task(TaskId(1), None).await.unwrap().text.contains("N-1"));
     // What did not fit was not read.
-    let long = "long ".repeat(60);
+    let long = "long ".repeat(30);
     for _ in 0..5 {
         say(&board, to("ann"), &long, NudgePriority::Normal).await;
     }
     let text = ann.context_for_task(TaskId(1), Some(600)).await.unwrap().text;
     let view = board.view().await.unwrap();
     for nudge in view.state().nudges().skip(1) {
-        let is_shown = text.contains(&format!("{} normal", nudge.id));
+        let line = format!("  - {} normal, heed and acknowledge, said by hugo: {long}\n", nudge.id);
+        let is_shown = text.contains(&line);
         assert_eq!(nudge.is_delivered_to("ann"), is_shown, "{}\n{text}", nudge.id);
     }
     assert!(text.contains("N-2 normal") && !text.contains("N-6 normal"), "{text}");
+}
+
+#[tokio::test]
+async fn only_what_is_in_a_text_from_beginning_to_end_was_read() {
+    let corkboard = Home::memory().open().await;
+    let board = chain(&corkboard, 1).await;
+    say(&board, to("ann"), "short", NudgePriority::Urgent).await;
+    say(&board, to("ann"), &"long ".repeat(2_000), NudgePriority::Normal).await;
+    let ann = board.acting_as(worker("ann"));
+    let agent = corkboard.agent("ann").unwrap().acting_as(worker("ann"));
+    let delivered = async || {
+        let view = board.view().await.unwrap();
+        view.state().nudges().filter(|nudge| nudge.is_delivered_to("ann")).map(|nudge| nudge.id.0).collect::<Vec<_>>()
+    };
+    // Whoever asks what would be in it reads nothing of it.
+    for request in [ContextRequest::new(), ContextRequest::new().task(TaskId(1))] {
+        let request = request.board(board.id().as_str()).budget(4_000);
+        let window = agent.context_window().preview(request).await.unwrap();
+        assert!(window.text.contains("N-1 urgent"), "{}", window.text);
+    }
+    let text = ann.preview_for_task(TaskId(1), Some(4_000)).await.unwrap().text;
+    assert!(text.contains("N-1 urgent") && text.contains("N-2 normal"), "{text}");
+    assert_eq!(delivered().await, Vec::<u64>::new());
+    // Half of a nudge is not the nudge.
+    assert_eq!(ann.context_for_task(TaskId(1), Some(4_000)).await.unwrap().text, text);
+    assert!(text.contains("[cut: the whole has 10000 bytes]"), "{text}");
+    assert_eq!(delivered().await, [1]);
+    let request = ContextRequest::new().board(board.id().as_str()).budget(4_000);
+    agent.context_window().compose(request).await.unwrap();
+    assert_eq!(delivered().await, [1]);
+    assert!(ann.context_for_task(TaskId(1), Some(60_000)).await.unwrap().text.contains(&"long ".repeat(1_999)));
+    assert_eq!(delivered().await, [1, 2]);
+}
+
+#[tokio::test]
+async fn a_tool_whose_answer_has_an_end_delivers_what_comes_before_it() {
+    let corkboard = Home::memory().open().await;
+    let board = chain(&corkboard, 1).await;
+    for number in 0..8 {
+        let content = format!("{number} {}", "filling ".repeat(1_900));
+        board.record_discovery(NewDiscovery { content, ..NewDiscovery::default() }).await.unwrap();
+    }
+    let long = "long ".repeat(2_500);
+    for _ in 0..8 {
+        say(&board, to("ann"), &long, NudgePriority::Normal).await;
+    }
+    let tools = ToolRegistry::with_sets(&corkboard, &[ToolSet::Worker]);
+    let ann = ToolContext::agent("ann").on_board(board.id().as_str()).for_task("T-1");
+    for (tool, input) in [("board_context", json!({"budget": 200_000})), ("check_nudges", json!({}))] {
+        let text = tools.call(tool, input, &ann).await.unwrap().text;
+        assert!(text.len() <= 64 * 1024 && text.contains("N-1 "), "{tool}: {} bytes", text.len());
+        let view = board.view().await.unwrap();
+        let read: Vec<_> = view.state().nudges().filter(|nudge| nudge.is_delivered_to("ann")).collect();
+        assert!(read.len() < 8, "{tool}");
+        for nudge in read {
+            let begin = text.find(&format!("{} ", nudge.id)).unwrap_or_else(|| panic!("{tool} cut {}", nudge.id));
+            assert!(text[begin..].contains(long.trim_end()), "{tool} cut {}", nudge.id);
+        }
+    }
 }
 
 #[tokio::test]

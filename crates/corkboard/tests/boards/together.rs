@@ -23,7 +23,7 @@ async fn a_completion_refused_half_way_leaves_no_trace_among_others() {
 
     // The first is on its way when the others come: they are decided together.
     let answers = join_all(claims.iter().enumerate().map(|(index, (claimed, worker))| {
-        let too_much = TaskResult { summary: "x".repeat(20_000), next_steps: vec![] };
+        let too_much = TaskResult { summary: "x".repeat(20_000), next_steps: vec![], trust: None };
         let result = if index % 2 == 1 { too_much } else { done() };
         worker.complete_task(claimed.task, result, Some(claimed.epoch))
     }));

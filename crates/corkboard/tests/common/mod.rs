@@ -168,6 +168,15 @@ pub(crate) fn damage(home: &Home, space: &str) {
     assert!(changed > 0, "{space} has no log");
 }
 
+/// Makes what was written to a space say something else, as an older program may have written it.
+pub(crate) fn rewrite(home: &Home, space: &str, text: &str, other: &str) {
+    let path = home.url().strip_prefix("sqlite:").unwrap();
+    let sql = "UPDATE log SET body = CAST(replace(CAST(body AS TEXT), ?2, ?3) AS BLOB)
+        WHERE space = (SELECT id FROM spaces WHERE name = ?1) AND instr(CAST(body AS TEXT), ?2) > 0";
+    let changed = rusqlite::Connection::open(path).unwrap().execute(sql, [space, text, other]).unwrap();
+    assert!(changed > 0, "{space} does not say {text}");
+}
+
 /// The texts of notes.
 pub(crate) fn texts(notes: &[corkboard::Note]) -> Vec<&str> {
     notes.iter().map(|note| &*note.text).collect()

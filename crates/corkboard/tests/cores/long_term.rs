@@ -1,7 +1,7 @@
 //! An agent's long-term memory: its own core, behind the tier gate, in its snapshots and counts.
 
 use corkboard::cores::NewCoreEntry;
-use corkboard::{AgentMemory, ClearOptions, Corkboard, Error, MemorySnapshot, Options, Refusal, Tier};
+use corkboard::{Actor, AgentMemory, ClearOptions, Corkboard, Error, MemorySnapshot, Options, Refusal, Role, Tier};
 
 use super::common::{Home, on_every_store, refusal};
 use super::{found, id};
@@ -97,4 +97,48 @@ async fn below_its_tier_it_is_neither_read_nor_written() {
     corkboard.core("shared").unwrap().add(NewCoreEntry::new("open to all")).await.unwrap();
     assert!(corkboard.delete_agent("A").await.unwrap());
     assert_eq!(found(&agent.long_term().unwrap(), "tea").await, [0; 0]);
+}
+
+/// An agent's own core is the agent's: others that may do little elsewhere may do nothing here, and are told before any of the
+/// agent's memory is touched.
+#[tokio::test]
+async fn it_is_written_by_the_agent_itself_and_by_people_alone() {
+    on_every_store(async |home: Home| {
+        let corkboard = home.open().await;
+        let own = filled(&corkboard).await;
+        let as_one = |name: &str, role| own.acting_as(Actor { role, ..super::agent(name) });
+        let snapshot = own.snapshot().await.unwrap();
+        let itself = as_one("A", Role::Worker);
+        itself.long_term().unwrap().add("Ada has a cat").await.unwrap();
+        itself.working().set("today", "milk").await.unwrap();
+        let both = ClearOptions { working: true, long_term: true };
+        for other in [as_one("B", Role::Worker), as_one("B", Role::Reviewer), as_one("A", Role::Observer)] {
+            let long_term = other.long_term().unwrap();
+            let denied = |refusal: Refusal| assert!(matches!(refusal, Refusal::RoleDenied { .. }), "{refusal}");
+            denied(refusal(long_term.add("Ada has a dog").await));
+            denied(refusal(long_term.clear().await));
+            denied(refusal(other.clear(both).await));
+            denied(refusal(other.restore(snapshot.clone()).await));
+            assert_eq!(other.working().get::<String>("today").await.unwrap().as_deref(), Some("milk"));
+            assert_eq!(found(&long_term, "cat").await, [3], "to read is open to all");
+        }
+        itself.restore(snapshot.clone()).await.unwrap();
+        assert_eq!(found(&own.long_term().unwrap(), "cat").await, [0; 0]);
+        // Whoever restores what long-term memory is already leaves it alone.
+        as_one("B", Role::Worker).restore(own.snapshot().await.unwrap()).await.unwrap();
+        assert_eq!(itself.clear(both).await.unwrap(), 3);
+        as_one("H", Role::Human).restore(snapshot).await.unwrap();
+        if home.is_shared() {
+            let theirs = Options { actor: super::agent("B"), ..home.options() };
+            let theirs = home.open_with(theirs).await;
+            assert!(matches!(refusal(theirs.delete_agent("A").await), Refusal::RoleDenied { .. }));
+            assert_eq!(own.stats().await.unwrap().total_entries_working, 1, "nothing was deleted");
+            // Without long-term memory, there is nothing that only the agent may delete.
+            corkboard.agent("C").unwrap().working().set("k", "v").await.unwrap();
+            assert!(theirs.delete_agent("C").await.unwrap());
+            let itself = Options { actor: super::agent("A"), ..home.options() };
+            assert!(home.open_with(itself).await.delete_agent("A").await.unwrap());
+        }
+    })
+    .await;
 }

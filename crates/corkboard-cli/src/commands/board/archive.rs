@@ -8,12 +8,13 @@ use serde::Serialize;
 
 use crate::board::{BoardArgument, BoardConditions};
 use crate::exit::Failure;
-use crate::output::{now, one_line, time};
+use crate::output::{count, now, one_line, time};
 use crate::session::Session;
 
 /// Put a board away that has ended: it can be read, and nothing on it changes
 ///
-/// It is kept for a while; `cork gc` then says whether it can go. Again, with --retain: changes for how long.
+/// It is kept for a while; `cork gc` then says whether it can go. Again, with --retain: changes for how long. Learnings
+/// that nobody has decided on are told; they still can be promoted and refused.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -56,21 +57,41 @@ struct Archived<'a> {
     board: &'a str,
     status: &'static str,
     retain_until: Timestamp,
+    /// How many of its learnings wait for a decision.
+    open_learnings: u64,
 }
 
 impl Archive {
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
         let board = self.conditions.on(self.board.open(session)?);
         let retain_until = board.archive(self.retain).await?;
+        let view = board.view().await?;
+        let is_waived = view.info()?.waived.is_some();
+        let open_learnings = if is_waived { 0 } else { view.state().undecided_learnings() };
         let board = board.id().as_str();
-        session.output.answer(&Archived { board, status: "archived", retain_until }, || {
+        session.output.answer(&Archived { board, status: "archived", retain_until, open_learnings }, || {
             let kept = match retain_until > now() {
                 true => format!(", and kept until {} at least", time(retain_until)),
                 false => String::new(),
             };
-            format!("{} is archived{kept}", one_line(board))
+            format!("{} is archived{kept}{}", one_line(board), open(board, open_learnings))
         })
     }
+}
+
+/// What is to be done about learnings that nobody has decided on.
+fn open(board: &str, learnings: u64) -> String {
+    if learnings == 0 {
+        return String::new();
+    }
+    let (wait, board) = (count(learnings, "learning waits", "learnings wait"), one_line(board));
+    format!(
+        "\n{wait} for a decision, and the board is not purged before:\n  \
+         cork --board {board} learn extract      shows them\n  \
+         cork --board {board} learn promote ID   takes one into a memory core\n  \
+         cork --board {board} learn refuse ID    says that one is not wanted\n  \
+         cork board discard {board}              gives all of them up"
+    )
 }
 
 impl Discard {

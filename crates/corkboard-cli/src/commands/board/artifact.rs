@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::show::{artifacts, newest_artifacts};
 use crate::board::{BoardConditions, Moment};
 use crate::exit::Failure;
-use crate::knowledge::TrustName;
+use crate::knowledge::TrustArguments;
 use crate::session::Session;
 
 /// Record something that was made
@@ -61,9 +61,8 @@ pub(crate) struct Artifact {
     #[arg(long, value_name = "BYTES")]
     size: Option<u64>,
 
-    /// How far it may be trusted [default: own]
-    #[arg(long, value_name = "TRUST")]
-    trust: Option<TrustName>,
+    #[command(flatten)]
+    trust: TrustArguments,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -142,7 +141,7 @@ impl Artifact {
             checksum: self.checksum,
             size: self.size,
             content,
-            trust: self.trust.map(Into::into),
+            trust: self.trust.said(),
         };
         let (id, version) = board.record_artifact(artifact).in_folder(".").await?;
         session.output.answer(&Answer { id, version }, || id.to_string())

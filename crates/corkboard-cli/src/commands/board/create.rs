@@ -2,11 +2,11 @@
 
 use clap::Args;
 use corkboard::boards::{CoreRef, NewBoard, TaskId};
-use corkboard::{CreatedBoard, TaskPattern};
+use corkboard::{CreatedBoard, TaskPattern, UnreadablePattern};
 use serde::Serialize;
 
 use crate::board::{PolicyName, ids, references};
-use crate::exit::Failure;
+use crate::exit::{Failure, say};
 use crate::input::{text_argument, text_or_stdin};
 use crate::output::one_line;
 use crate::session::Session;
@@ -66,6 +66,9 @@ impl Create {
             drawn: &'a [CoreRef],
             pattern: Option<&'a CoreRef>,
             tasks: &'a [TaskId],
+            /// Task patterns that fit better and cannot be read.
+            #[serde(skip_serializing_if = "<[_]>::is_empty")]
+            passed_over: &'a [UnreadablePattern],
         }
         let Self { name, goal, constraints, cores, pattern, on_failure, id, idempotency_key } = self;
         let asked = pattern.is_some();
@@ -90,7 +93,7 @@ impl Create {
             create = create.tasks_from_pattern(pattern);
         }
         let created = create.report().await?;
-        let CreatedBoard { board, drawn, pattern, tasks } = &created;
+        let CreatedBoard { board, drawn, pattern, tasks, passed_over } = &created;
         let id = board.id().as_str();
         if !drawn.is_empty() {
             session.output.aside(&format!("drawn from its cores: {}", references(drawn)));
@@ -102,6 +105,13 @@ impl Create {
             None if asked => session.output.aside("no task pattern fits: there are no tasks yet"),
             None => {}
         }
-        session.output.answer(&Answer { id, name: &name, drawn, pattern: pattern.as_ref(), tasks }, || id.to_owned())
+        if !session.output.is_json() {
+            // Also where nobody looks on: the tasks are others than were meant.
+            passed_over
+                .iter()
+                .for_each(|passed| say(&format!("warning: passed over: {}", one_line(&passed.to_string()))));
+        }
+        let answer = Answer { id, name: &name, drawn, pattern: pattern.as_ref(), tasks, passed_over };
+        session.output.answer(&answer, || id.to_owned())
     }
 }

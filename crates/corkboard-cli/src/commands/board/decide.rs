@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::board::BoardConditions;
 use crate::exit::Failure;
 use crate::input::text_argument;
-use crate::knowledge::TrustName;
+use crate::knowledge::TrustArguments;
 use crate::session::Session;
 
 /// Record a decision
@@ -52,9 +52,8 @@ pub(crate) struct Decide {
     #[arg(long, value_name = "DECISION")]
     supersedes: Option<DecisionId>,
 
-    /// How far it may be trusted [default: own]
-    #[arg(long, value_name = "TRUST")]
-    trust: Option<TrustName>,
+    #[command(flatten)]
+    trust: TrustArguments,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -76,7 +75,7 @@ impl Decide {
             reversible: self.irreversible.then_some(false),
             supersedes: self.supersedes,
             needs_approval: self.needs_approval,
-            trust: self.trust.map(Into::into),
+            trust: self.trust.said(),
         };
         let id = board.record_decision(decision).await?;
         session.output.answer(&Answer { id }, || id.to_string())

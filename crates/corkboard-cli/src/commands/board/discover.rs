@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::board::BoardConditions;
 use crate::exit::Failure;
 use crate::input::{text_argument, text_or_stdin};
-use crate::knowledge::TrustName;
+use crate::knowledge::TrustArguments;
 use crate::session::Session;
 
 /// Record something that was learned
@@ -35,9 +35,8 @@ pub(crate) struct Discover {
     #[arg(long, value_name = "NAME")]
     core: Option<String>,
 
-    /// How far it may be trusted [default: own]
-    #[arg(long, value_name = "TRUST")]
-    trust: Option<TrustName>,
+    #[command(flatten)]
+    trust: TrustArguments,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -72,7 +71,7 @@ impl Discover {
             },
             affects_tasks: self.affects,
             promote_to_core: self.core,
-            trust: self.trust.map(Into::into),
+            trust: self.trust.said(),
         };
         let id = board.record_discovery(discovery).await?;
         session.output.answer(&Answer { id }, || id.to_string())

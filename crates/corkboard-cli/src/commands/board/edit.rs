@@ -4,7 +4,7 @@ use clap::{ArgGroup, Args};
 use corkboard::boards::BoardEdit;
 use serde::Serialize;
 
-use crate::board::{BoardArgument, BoardConditions, PolicyName};
+use crate::board::{BoardArgument, BoardConditions, PolicyName, references};
 use crate::exit::Failure;
 use crate::input::text_or_stdin;
 use crate::session::Session;
@@ -31,7 +31,7 @@ pub(crate) struct Edit {
     #[arg(long = "constraint", value_name = "TEXT", group = "change")]
     constraints: Option<Vec<String>>,
 
-    /// A memory core that it draws on, in place of those there are; may be given many times
+    /// A memory core that it draws on, in place of those there are; may be given many times. What they know is drawn anew
     #[arg(long = "core", value_name = "NAME", group = "change")]
     cores: Option<Vec<String>>,
 
@@ -55,15 +55,24 @@ impl Edit {
             version: u64,
         }
         let board = self.conditions.on(self.board.open(session)?);
+        let named = self.cores.is_some();
         let edit = BoardEdit {
             name: self.name,
             goal: self.goal.map(text_or_stdin).transpose()?,
             constraints: self.constraints,
             memory_core_refs: self.cores,
             on_failure: self.on_failure.map(Into::into),
+            drawn: None,
         };
         let version = board.edit(edit, self.if_version).await?;
         let id = board.id().as_str();
+        if named {
+            let drawn = board.view().await?.info()?.drawn.clone();
+            session.output.aside(&match drawn.is_empty() {
+                true => "nothing in its cores fits it".into(),
+                false => format!("drawn from its cores: {}", references(&drawn)),
+            });
+        }
         session.output.answer(&Answer { board: id, version }, || format!("{id} is at version {version}"))
     }
 }

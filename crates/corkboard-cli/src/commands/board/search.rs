@@ -46,7 +46,7 @@ fn hit_table(hits: &[BoardHit]) -> String {
     let rows = hits.iter().map(|hit| {
         [
             hit.id.to_string(),
-            one_line(&hit.title),
+            format!("{}{}", hit.trust.mark(), one_line(&hit.title)),
             format!("{}{}", hit.trust.mark(), one_line(&hit.snippet)),
             format!("{:.2}", hit.score),
             age(hit.timestamp, now),

@@ -2,16 +2,19 @@
 
 use clap::Args;
 use corkboard::BoardView;
-use corkboard::boards::{ApprovalVerdict, Artifact, BoardInfo, BoardState, Choice, Decision};
+use corkboard::boards::{ApprovalVerdict, Artifact, BoardInfo, BoardState, BoardStatus, Choice, Decision};
+use corkboard::cores::Trust;
 use jiff::Timestamp;
 
 use crate::board::{BoardArgument, Moment, ids, progress, references, task_table, written};
 use crate::exit::Failure;
-use crate::output::{Room, bytes, count, fields, one_line, table, time};
+use crate::output::{Room, bytes, clip, count, fields, one_line, paragraph, table, time};
 use crate::session::Session;
 
 /// More tasks than these are counted, not shown.
 const SHOWN_TASKS: usize = 50;
+/// The most characters of a text that somebody is to decide on.
+const SHOWN_TEXT: usize = 2000;
 
 /// Show all of a board: goal, tasks, choices, decisions, discoveries, artifacts, and who did what
 #[derive(Args)]
@@ -39,6 +42,7 @@ impl Show {
         parts.extend(tasks(view.state()));
         parts.extend(choices(view.state()));
         parts.extend(decisions(view.state()));
+        parts.extend(to_approve(&view));
         parts.extend(discoveries(view.state()));
         parts.extend(artifacts(view.state()));
         parts.extend(contributions(view.state()));
@@ -56,7 +60,8 @@ fn head(view: &BoardView, info: &BoardInfo) -> String {
     rows.push(("status", format!("{}{outcome}{comment}", info.status)));
     if let Some(pause) = &info.paused {
         let comment = pause.comment.as_ref().map_or_else(String::new, |comment| format!(": {}", one_line(comment)));
-        rows.push(("paused", format!("by {} at {}{comment}", one_line(&pause.by), time(pause.since))));
+        rows.push(("paused", format!("by {} since {}{comment}", one_line(&pause.by), time(pause.since))));
+        rows.push(("", "nothing can be claimed until it is resumed (`cork board resume`)".into()));
     }
     rows.extend(lifetime(info, view.at()));
     rows.push(("progress", progress(view.state())));
@@ -156,14 +161,45 @@ fn decision_row(decision: &Decision) -> [String; 5] {
         (None, _) if decision.is_undecided() => "not approved yet".into(),
         (None, _) => one_line(&decision.rationale),
     };
-    let (question, choice) = (one_line(&decision.question), one_line(&decision.choice));
+    let (question, choice) = (marked(decision.trust, &decision.question), one_line(&decision.choice));
     [decision.id.to_string(), question, choice, because, one_line(&decision.made_by)]
+}
+
+/// What waits for a person's word, as a whole, and how to give it.
+fn to_approve(view: &BoardView) -> Option<String> {
+    let is_active = view.info().is_ok_and(|info| info.status == BoardStatus::Active);
+    let waiting = view.state().decisions().filter(|decision| is_active && decision.is_undecided());
+    let mut lines: Vec<String> = Vec::new();
+    for decision in waiting {
+        let Decision { id, question, choice, alternatives, rationale, affects_tasks, made_by, trust, .. } = &**decision;
+        let board = one_line(view.id().as_str());
+        lines.push(format!("{id} waits for approval, and {} for it (by {})", ids(affects_tasks), one_line(made_by)));
+        let before = format!("  {}", trust.mark());
+        lines.extend(paragraph(&before, &clip(&format!("{question} {choice}"), SHOWN_TEXT)));
+        if !alternatives.is_empty() {
+            lines.extend(paragraph(&before, &clip(&format!("and not: {}", alternatives.join("; ")), SHOWN_TEXT)));
+        }
+        let because = match rationale.trim().is_empty() {
+            true => "no reason is given".to_owned(),
+            false => format!("because: {}", clip(rationale, SHOWN_TEXT)),
+        };
+        lines.extend(paragraph(&before, &because));
+        lines.push(format!("  cork --board {board} approve {id}   lets it hold"));
+        lines.push(format!("  cork --board {board} reject {id}    lets the work go on without it"));
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// What came from outside is marked so, as it is in prompts.
+fn marked(trust: Trust, text: &str) -> String {
+    format!("{}{}", trust.mark(), one_line(text)).trim_end().to_owned()
 }
 
 fn discoveries(state: &BoardState) -> Option<String> {
     let rows = state.discoveries().map(|found| {
         let affects = ids(&found.affects_tasks);
-        [found.id.to_string(), written(&found.kind), one_line(&found.content), affects, one_line(&found.discovered_by)]
+        let what = marked(found.trust, &found.content);
+        [found.id.to_string(), written(&found.kind), what, affects, one_line(&found.discovered_by)]
     });
     let rows: Vec<_> = rows.collect();
     let header = [
@@ -190,7 +226,7 @@ pub(super) fn artifacts(state: &BoardState) -> Option<String> {
             one_line(&made.path),
             made.version.to_string(),
             made.size.map_or_else(String::new, bytes),
-            one_line(&made.description),
+            marked(made.trust, &made.description),
             made.associated_task.map_or_else(String::new, |task| task.to_string()),
         ]
     });

@@ -81,6 +81,7 @@ impl Add {
             trust: self.trust.map(Into::into),
             board: board.transpose().map_err(Error::from)?,
             item: self.item,
+            board_rev: None,
             expires_at: self.expires_at,
         };
         let added = core.add(entry).await?;

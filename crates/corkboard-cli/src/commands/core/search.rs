@@ -5,7 +5,7 @@ use corkboard::CoreHit;
 use serde::Serialize;
 
 use crate::exit::Failure;
-use crate::knowledge::CoreArgument;
+use crate::knowledge::{CoreArgument, emptiness};
 use crate::output::{Room, age, now, one_line, table};
 use crate::session::Session;
 
@@ -36,9 +36,11 @@ impl Search {
         struct Answer<'a> {
             hits: &'a [CoreHit],
         }
-        let hits = self.core.open(session)?.search(&self.query).limit(self.limit).await?;
+        let core = self.core.open(session)?;
+        let hits = core.search(&self.query).limit(self.limit).await?;
+        let empty = if hits.is_empty() { emptiness(&core).await? } else { None };
         session.output.answer(&Answer { hits: &hits }, || match hits.is_empty() {
-            true => "nothing was found".into(),
+            true => empty.unwrap_or_else(|| "nothing was found".into()),
             false => hit_table(&hits),
         })
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::board::written;
 use crate::commands::memory::Kind;
 use crate::exit::Failure;
-use crate::knowledge::{CoreArgument, EntryDocument, TrustName, entry_table, origin};
+use crate::knowledge::{CoreArgument, EntryDocument, TrustName, emptiness, entry_table, origin};
 use crate::output::{count, fields, one_line, shown, time};
 use crate::session::Session;
 
@@ -88,7 +88,8 @@ impl Show {
         let page = entries.await?;
         let documents = page.entries.iter().map(|entry| EntryDocument::from(&**entry)).collect();
         let answer = Answer { entries: documents, next: page.next, rev: page.rev };
-        session.output.answer(&answer, || listing(&page))
+        let empty = if page.entries.is_empty() { emptiness(&core).await? } else { None };
+        session.output.answer(&answer, || empty.unwrap_or_else(|| listing(&page)))
     }
 }
 
@@ -107,7 +108,7 @@ fn text(entry: &CoreEntry) -> String {
     let mut facts = vec![
         ("entry", format!("{}, version {}", entry.id, entry.version)),
         ("kind", written(&entry.kind)),
-        ("trust", entry.trust().to_string()),
+        ("trust", trust(entry)),
         ("importance", format!("{:.2}", entry.importance)),
         ("tags", one_line(&entry.tags.join(", "))),
         ("added", time(entry.created_at)),
@@ -125,6 +126,14 @@ fn text(entry: &CoreEntry) -> String {
     let heading = count(origins.len() as u64, "origin", "origins");
     let pattern = pattern(entry).map_or_else(String::new, |pattern| format!("\n\n{pattern}"));
     format!("{}\n\n{}\n\n{heading}:\n{}{pattern}", fields(&facts), shown(&entry.content), origins.join("\n"))
+}
+
+fn trust(entry: &CoreEntry) -> String {
+    let trust = entry.trust();
+    match &entry.vouched {
+        Some(vouched) => format!("{trust}, vouched for by {} on {}", one_line(&vouched.by), time(vouched.at)),
+        None => trust.to_string(),
+    }
 }
 
 /// The tasks that a board would begin with, where the entry is a task pattern.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use clap::{ArgGroup, Args};
 use corkboard::boards::{LearningId, LearningState, WhichLearnings};
 use corkboard::cores::CoreEntryId;
-use corkboard::{AuthorRollBack, Board, CoreId, Error, Refusal, RollBackProgress, RollBackStage};
+use corkboard::{Board, CoreId, CoresRolledBack, Error, Refusal, RollBackProgress, RollBackStage};
 use serde::Serialize;
 
 use crate::board::BoardConditions;
@@ -159,7 +159,7 @@ async fn of_gone_board(session: &Session, board: &Board) -> Result<(), Failure> 
     session.output.answer(&done, || told(&format!("board {}", one_line(id)), &done))
 }
 
-fn told(author: &str, done: &AuthorRollBack) -> String {
+fn told(author: &str, done: &CoresRolledBack) -> String {
     if done.cores.is_empty() && done.boards.is_empty() {
         return format!("no core holds anything that {author} said, promoted or edited");
     }

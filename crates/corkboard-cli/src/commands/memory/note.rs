@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::conditions::{RequestConditions, under};
 use crate::exit::Failure;
 use crate::input::{text_argument, text_or_stdin};
+use crate::knowledge::TrustArguments;
 use crate::output::note_table;
 use crate::place::ScopeArgument;
 use crate::session::Session;
@@ -30,12 +31,15 @@ pub(crate) enum Note {
 Examples:
   cork memory note add \"prefers short answers\"
   cork memory note add \"the API is rate limited\" --scope task-1
-  fortune | cork memory note add -
+  fortune | cork memory note add - --outside
   cork memory note add \"shipped\" --idempotency-key release-7    # safe to repeat")]
 pub(crate) struct Add {
     /// What it says; - reads it from stdin
     #[arg(allow_hyphen_values = true, value_parser = text_argument)]
     text: String,
+
+    #[command(flatten)]
+    trust: TrustArguments,
 
     #[command(flatten)]
     scope: ScopeArgument,
@@ -87,7 +91,11 @@ impl Add {
         }
         let place = self.scope.find(session).await?;
         let text = text_or_stdin(self.text)?;
-        let id = under!(request: self.conditions, place.add_note(&text)).await?;
+        let mut add = place.add_note(&text);
+        if let Some(trust) = self.trust.said() {
+            add = add.trust(trust);
+        }
+        let id = under!(request: self.conditions, add).await?;
         session.output.answer(&Answer { id }, || format!("note {id}"))
     }
 }

@@ -56,7 +56,7 @@ fn hit_table(hits: &[SearchHit]) -> String {
         };
         let place = hit.scope.as_ref().map(|scope| format!(" ({})", one_line(scope.name.as_str())));
         [
-            format!("{}{}", one_line(&name), place.unwrap_or_default()),
+            format!("{}{}{}", hit.trust.mark(), one_line(&name), place.unwrap_or_default()),
             format!("{}{}", hit.trust.mark(), one_line(&hit.snippet)),
             format!("{:.2}", hit.score),
             age(hit.timestamp, now),

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::conditions::{EntryConditions, under};
 use crate::exit::Failure;
 use crate::input::{object_argument, text_argument, text_or_stdin, time_argument};
-use crate::knowledge::TrustName;
+use crate::knowledge::TrustArguments;
 use crate::output::compact;
 use crate::place::ScopeArgument;
 use crate::session::Session;
@@ -89,9 +89,8 @@ struct Metadata {
     #[arg(long, value_name = "TIME", value_parser = time_argument)]
     at: Option<Timestamp>,
 
-    /// How far it may be trusted: outside, if it came from a web page, a tool or a stranger
-    #[arg(long, value_name = "TRUST")]
-    trust: Option<TrustName>,
+    #[command(flatten)]
+    trust: TrustArguments,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -129,7 +128,7 @@ impl From<Metadata> for EntryMetadata {
             author: given.author,
             session: given.session,
             at: given.at,
-            trust: given.trust.map(Into::into),
+            trust: given.trust.said(),
         }
     }
 }

@@ -102,7 +102,8 @@ impl ScopeNames {
         match event {
             AgentEvent::EntrySet { scope, key, updated, entry } => {
                 let verb = if *updated { "changed" } else { "set" };
-                format!("{verb} {key}{} to {}", self.place(*scope), short(&compact(entry.value.as_json())))
+                let value = short(&compact(entry.value.as_json()));
+                format!("{verb} {key}{} to {}{value}", self.place(*scope), entry.trust().mark())
             }
             AgentEvent::EntryAppended { scope, key, text } => {
                 format!("appended to {key}{}: {}", self.place(*scope), quoted(text.trim_start_matches('\n')))
@@ -113,7 +114,8 @@ impl ScopeNames {
                 format!("cleared {}{}", count(*entries, "entry", "entries"), self.place(*scope))
             }
             AgentEvent::NoteAdded { scope, note } => {
-                format!("added note {}{}: {}", note.id, self.place(*scope), quoted(&note.text))
+                let mark = note.trust().mark();
+                format!("added note {}{}: {mark}{}", note.id, self.place(*scope), quoted(&note.text))
             }
             AgentEvent::NoteRemoved { scope, id } => format!("removed note {id}{}", self.place(*scope)),
             AgentEvent::ScopeCreated { id, name, parent } => {

@@ -7,6 +7,7 @@ use super::Moved;
 use crate::board::ClaimConditions;
 use crate::exit::Failure;
 use crate::input::{text_argument, text_or_stdin};
+use crate::knowledge::TrustArguments;
 use crate::session::Session;
 
 /// Say that a task is done, and what came of it
@@ -17,6 +18,7 @@ use crate::session::Session;
 Examples:
   cork task complete T-1 'tables users and sessions, with a migration' --as ada
   cork task complete T-1 'token service with RS256' --next 'add middleware' --next 'write tests' --as ada
+  curl -s https://example.org | cork task complete T-1 - --outside --as ada
   git log -1 --format=%B | cork task complete T-1 - --epoch 1 --as ada")]
 pub(crate) struct Complete {
     /// The task
@@ -31,14 +33,17 @@ pub(crate) struct Complete {
     next_steps: Vec<String>,
 
     #[command(flatten)]
+    trust: TrustArguments,
+
+    #[command(flatten)]
     conditions: ClaimConditions,
 }
 
 impl Complete {
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
-        let Self { task, summary, next_steps, conditions } = self;
+        let Self { task, summary, next_steps, trust, conditions } = self;
         let board = conditions.board.open(session)?;
-        let result = TaskResult { summary: text_or_stdin(summary)?, next_steps };
+        let result = TaskResult { summary: text_or_stdin(summary)?, next_steps, trust: trust.said() };
         let status = board.complete_task(task, result, conditions.epoch).await?;
         Moved { task, status }.tell(session)
     }

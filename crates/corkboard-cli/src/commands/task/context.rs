@@ -33,11 +33,16 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
-        let window = session.open_board()?.context_for_task(self.task, self.budget).await?;
-        match (session.output.is_json(), self.sections) {
-            (true, _) => session.output.document(&window),
-            (false, true) => session.output.line(&sections(&window)),
-            (false, false) => session.output.raw(shown(&window.text).as_bytes()),
+        let board = session.open_board()?;
+        if self.sections && !session.output.is_json() {
+            // Whoever sees none of the text has not read it.
+            let window = board.preview_for_task(self.task, self.budget).await?;
+            return session.output.line(&sections(&window));
+        }
+        let window = board.context_for_task(self.task, self.budget).await?;
+        match session.output.is_json() {
+            true => session.output.document(&window),
+            false => session.output.raw(shown(&window.text).as_bytes()),
         }
     }
 }

@@ -63,9 +63,10 @@ fn text(state: &BoardState, task: &Task) -> String {
             format!("{}{by}{said}", written(verdict))
         }),
     );
-    row("result", task.result.as_ref().map(|result| one_line(&result.summary)));
+    let mark = task.result.as_ref().map_or("", |result| result.trust().mark());
+    row("result", task.result.as_ref().map(|result| format!("{mark}{}", one_line(&result.summary))));
     for step in task.result.iter().flat_map(|result| &result.next_steps) {
-        row("next", Some(one_line(step)));
+        row("next", Some(format!("{mark}{}", one_line(step))));
     }
     row("added", Some(format!("{} by {}", time(task.created_at), one_line(&task.created_by))));
     row("version", Some(task.version.to_string()));

@@ -36,6 +36,9 @@ impl Draft<'_> {
         edit.memory_core_refs.as_ref().map_or(Ok(()), |list| self.check_names("memory core", list))?;
         let mut edited = info.clone();
         edited.edit(edit);
+        if edit.drawn.is_some() {
+            self.check_drawn(&edited.drawn, None, &edited.memory_core_refs)?;
+        }
         if edited != *info {
             self.push(BoardEvent::Edited(Box::new(edit.clone())));
         }

@@ -7,9 +7,10 @@ use alloc::vec::Vec;
 
 use super::super::{
     BoardCommand, BoardEvent, BoardReply, BoardStatus, LearningCandidate, LearningChanges, LearningId, LearningState,
-    WhichLearnings,
+    Promotion, WhichLearnings,
 };
 use super::{Draft, Reply, not_on_board};
+use crate::board::check_tagged;
 use crate::id::check_tag;
 use crate::knowledge::{CoreEntryId, NewCoreEntry, Trust};
 use crate::{ActorKind, CoreId, LimitName, Limits, Refusal};
@@ -23,6 +24,7 @@ impl BoardCommand {
                 | Self::PromoteLearning { .. }
                 | Self::FinishPromotion { .. }
                 | Self::AbandonPromotion { .. }
+                | Self::FinishAbandonment { .. }
                 | Self::RefuseLearning { .. }
                 | Self::RollBackLearnings { .. }
                 | Self::FinishRollBack { .. }
@@ -34,6 +36,7 @@ impl BoardCommand {
         match self {
             Self::FinishPromotion { .. }
             | Self::AbandonPromotion { .. }
+            | Self::FinishAbandonment { .. }
             | Self::RollBackLearnings { .. }
             | Self::FinishRollBack { .. } => true,
             Self::AsOrchestrator { command, .. } => command.is_always_welcome(),
@@ -43,16 +46,6 @@ impl BoardCommand {
 }
 
 impl Draft<'_> {
-    /// On a board that was put away nothing new is promoted or refused. What was begun is finished, what was promoted may
-    /// be rolled back, and somebody may still look for what there is.
-    pub(super) fn check_may_learn(&self, command: &BoardCommand) -> Result<(), Refusal> {
-        let is_new = matches!(command, BoardCommand::PromoteLearning { .. } | BoardCommand::RefuseLearning { .. });
-        match self.info()?.status {
-            status @ BoardStatus::Archived if is_new => Err(Refusal::BoardEnded { status }),
-            _ => Ok(()),
-        }
-    }
-
     pub(super) fn is_active(&self) -> bool {
         self.state.info().is_some_and(|info| info.status == BoardStatus::Active)
     }
@@ -76,7 +69,7 @@ impl Draft<'_> {
         let is_there = |there: &CoreId| changes.is_empty() && core.as_ref().is_none_or(|core| core == there);
         match self.state.learning_state(learning) {
             LearningState::Open | LearningState::RolledBack { .. } => {}
-            LearningState::Begun(promotion) if is_there(&promotion.core) => {
+            LearningState::Begun(promotion) if promotion.refused.is_none() && is_there(&promotion.core) => {
                 return Ok(BoardReply::Promotion { core: promotion.core, entry: None });
             }
             LearningState::Promoted { core, entry, .. } if is_there(&core) => {
@@ -142,6 +135,7 @@ impl Draft<'_> {
         }
         Limits::check(LimitName::TagsPerEntry, entry.tags.len() as u64, limits.tags_per_entry)?;
         entry.tags.iter().try_for_each(|tag| check_tag(tag, limits))?;
+        check_tagged(entry.tags.iter(), &entry.content)?;
         Ok(entry)
     }
 
@@ -162,6 +156,10 @@ impl Draft<'_> {
 
     pub(super) fn finish_promotion(&mut self, learning: &LearningId, begun_rev: u64, entry: CoreEntryId) -> Reply {
         match self.state.learning_state(learning) {
+            // Given up by another, who takes out what is there.
+            LearningState::Begun(promotion) if promotion.begun_rev == begun_rev && promotion.refused.is_some() => {
+                Err(Refusal::PromotionOver { learning: learning.clone(), state: "given up".into() })
+            }
             LearningState::Begun(promotion) if promotion.begun_rev == begun_rev => {
                 self.push(BoardEvent::LearningPromoted { learning: learning.clone(), entry });
                 Ok(BoardReply::Done)
@@ -180,8 +178,19 @@ impl Draft<'_> {
         self.check_length(reason)?;
         if let LearningState::Begun(promotion) = self.state.learning_state(learning)
             && promotion.begun_rev == begun_rev
+            && promotion.refused.is_none()
         {
-            self.push(BoardEvent::PromotionAbandoned { learning: learning.clone(), reason: reason.into() });
+            self.push(BoardEvent::PromotionRefused { learning: learning.clone(), reason: reason.into() });
+        }
+        Ok(BoardReply::Done)
+    }
+
+    pub(super) fn finish_abandonment(&mut self, learning: &LearningId, begun_rev: u64) -> Reply {
+        if let LearningState::Begun(Promotion { begun_rev: begun, refused: Some(reason), .. }) =
+            self.state.learning_state(learning)
+            && begun == begun_rev
+        {
+            self.push(BoardEvent::PromotionAbandoned { learning: learning.clone(), reason });
         }
         Ok(BoardReply::Done)
     }
@@ -218,6 +227,9 @@ impl Draft<'_> {
                 LearningState::Begun(_) => return Err(open(&learning)),
                 LearningState::RollingBack(_) | LearningState::RolledBack { .. } => {}
                 state if *which != WhichLearnings::All => {
+                    if state == LearningState::Open {
+                        self.expect_candidate(&learning)?;
+                    }
                     return Err(Refusal::NotPromoted { learning, state: state.as_str().into() });
                 }
                 LearningState::Open | LearningState::Refused { .. } => {}

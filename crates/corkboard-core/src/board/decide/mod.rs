@@ -125,7 +125,8 @@ impl Draft<'_> {
             BoardCommand::AsOrchestrator { command, .. } if command.is_about_learnings() && !self.is_active() => {
                 return self.decide(command);
             }
-            command if command.is_about_learnings() => self.check_may_learn(command)?,
+            // What a board taught is decided about for as long as there is the board.
+            command if command.is_about_learnings() => drop(self.info()?),
             _ => self.check_active()?,
         }
         self.check_orchestrator(command)?;
@@ -189,6 +190,7 @@ impl Draft<'_> {
             BoardCommand::AbandonPromotion { learning, begun_rev, reason } => {
                 self.abandon_promotion(learning, *begun_rev, reason)
             }
+            BoardCommand::FinishAbandonment { learning, begun_rev } => self.finish_abandonment(learning, *begun_rev),
             BoardCommand::RefuseLearning { learning, reason } => self.refuse_learning(learning, reason.as_deref()),
             BoardCommand::RollBackLearnings { which, reason } => self.roll_back_learnings(which, reason.as_deref()),
             BoardCommand::FinishRollBack { begun_rev } => self.finish_roll_back(*begun_rev),

@@ -7,6 +7,7 @@ use alloc::sync::Arc;
 use super::super::{BoardAction, BoardEvent, BoardReply, CancelReason, ReviewStatus, TaskId, TaskResult, TaskStatus};
 use super::claims::refused_move;
 use super::{Draft, Reply};
+use crate::knowledge::Trust;
 use crate::{AgentId, Refusal};
 
 /// Why a task failed whose worker did not say.
@@ -111,7 +112,13 @@ impl Draft<'_> {
         if !needs_review {
             self.check_approved(id)?;
         }
-        let result = result.cloned().map(Arc::new);
+        let result = match result {
+            Some(result) => {
+                let trust = Trust::granted(result.trust, self.context.actor)?;
+                Some(Arc::new(TaskResult { trust, ..result.clone() }))
+            }
+            None => None,
+        };
         if needs_review {
             self.renew(id);
             self.push(BoardEvent::TaskSubmitted { task: id, result });
@@ -145,8 +152,12 @@ impl Draft<'_> {
             };
             return Err(refused_move(task, to));
         }
-        if verdict == ReviewStatus::Approved {
-            self.check_approved(id)?;
+        match verdict {
+            ReviewStatus::Approved => self.check_approved(id)?,
+            // Whoever is to do better must be told what.
+            ReviewStatus::NeedsRework | ReviewStatus::Rejected => {
+                self.check_says("comment", comments.unwrap_or_default())?;
+            }
         }
         let (comments, remembered) = (comments.map(Into::into), verdict != ReviewStatus::Approved);
         self.push(BoardEvent::TaskReviewed { task: id, verdict, comments, remembered });

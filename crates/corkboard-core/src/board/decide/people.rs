@@ -15,11 +15,7 @@ use crate::{AgentId, Refusal};
 impl Draft<'_> {
     /// Refuses whoever may not do that in their role.
     pub(super) fn check_role(&self, action: BoardAction) -> Result<(), Refusal> {
-        let actor = self.context.actor;
-        if action.is_allowed_to(actor.role) {
-            return Ok(());
-        }
-        Err(Refusal::RoleDenied { principal: actor.principal.clone(), role: actor.role, what: action.words().into() })
+        action.check(self.context.actor)
     }
 
     /// The time by which leases and waiting are reckoned: it stands still while the board is paused.
@@ -120,8 +116,8 @@ impl Draft<'_> {
     pub(super) fn judge(&mut self, id: DecisionId, verdict: ApprovalVerdict, comment: Option<&str>) -> Reply {
         self.check_comment(comment)?;
         let decision = self.state.decision(id).ok_or_else(|| not_on_board("decision", id))?;
-        if let Some(by) = decision.superseded_by {
-            return Err(Refusal::Superseded { decision: id, by });
+        if decision.superseded_by.is_some() {
+            return Err(self.superseded(id));
         }
         let last = self.state.approvals().rev().find(|approval| approval.decision == id);
         let is_same = |by: &str, said: ApprovalVerdict| by == self.context.actor.principal && said == verdict;
@@ -142,9 +138,16 @@ impl Draft<'_> {
             return Err(Refusal::NotAuthor { decision: id, author: old.made_by.to_string() });
         }
         match old.superseded_by {
-            Some(by) => Err(Refusal::Superseded { decision: id, by }),
+            Some(_) => Err(self.superseded(id)),
             None => Ok(()),
         }
+    }
+
+    /// That a decision was replaced, and by which in the end: each by a later one.
+    fn superseded(&self, decision: DecisionId) -> Refusal {
+        let next = |id: &DecisionId| self.state.decision(*id)?.superseded_by.filter(|by| by > id);
+        let by = core::iter::successors(Some(decision), next).last().unwrap_or(decision);
+        Refusal::Superseded { decision, by }
     }
 
     /// A task is not done while a decision that it waits for is neither approved nor rejected.

@@ -11,14 +11,9 @@ use crate::knowledge::Trust;
 impl Draft<'_> {
     /// How far a record may be trusted: what was asked for, or as far as the caller. What says nothing is an agent's.
     fn recorded_trust(&self, asked: Option<Trust>) -> Result<Option<Trust>, Refusal> {
-        let actor = self.context.actor;
-        let most = Trust::most_of(actor.kind);
-        match asked {
-            Some(asked) if asked > most => {
-                Err(Refusal::TrustDenied { principal: actor.principal.clone(), asked, most })
-            }
-            asked => Ok(Some(asked.unwrap_or(most)).filter(|trust| *trust != Trust::Agent)),
-        }
+        let asked = Trust::granted(asked, self.context.actor)?;
+        let trust = asked.unwrap_or(Trust::most_of(self.context.actor.kind));
+        Ok(Some(trust).filter(|trust| *trust != Trust::Agent))
     }
 
     pub(super) fn record_decision(&mut self, decision: &NewDecision) -> Reply {

@@ -16,7 +16,7 @@ impl BoardState {
                 let (core, entry, by) = (core.clone(), (**entry).clone(), actor(stamp, *kind));
                 self.judge_learning(
                     learning,
-                    LearningState::Begun(Promotion { core, entry, by, at, begun_rev }),
+                    LearningState::Begun(Promotion { core, entry, by, at, begun_rev, refused: None }),
                     stamp,
                 );
             }
@@ -24,6 +24,10 @@ impl BoardState {
                 let Promotion { core, by, at, .. } = self.expect_begun(learning)?;
                 let state = LearningState::Promoted { core, entry: *entry, by: by.principal.into(), at };
                 self.judge_learning(learning, state, stamp);
+            }
+            BoardEvent::PromotionRefused { learning, reason } => {
+                let promotion = Promotion { refused: Some(reason.clone()), ..self.expect_begun(learning)? };
+                self.judge_learning(learning, LearningState::Begun(promotion), stamp);
             }
             BoardEvent::PromotionAbandoned { learning, .. } => {
                 self.expect_begun(learning)?;

@@ -14,6 +14,7 @@ use crate::knowledge::{NewCoreEntry, Trust};
 
 /// What a learning was made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LearningSource {
     /// A decision that holds and says why.
@@ -32,6 +33,7 @@ pub enum LearningSource {
 
 /// Something that a board may have taught. Whether it goes into a memory core, somebody decides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LearningCandidate {
     /// Its name, which says what it was made of.
     pub id: LearningId,

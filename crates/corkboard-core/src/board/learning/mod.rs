@@ -24,6 +24,7 @@ use crate::knowledge::Trust;
 
 /// What whoever promotes a learning wants to have otherwise. What is none stays.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct LearningChanges {
     /// What it says. Not for agents: it would be their own words in another's name.
@@ -52,6 +53,7 @@ impl LearningChanges {
 
 /// Which learnings are to be rolled back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WhichLearnings {
     /// All that are in a core.

@@ -11,6 +11,7 @@ use super::extract::{FINDER, MOST_ITEMS, Made, points};
 use super::id::first_word;
 use super::sequence::{Chain, frequent_chains};
 use super::{LearningCandidate, LearningId, LearningSource};
+use crate::knowledge::Trust;
 use crate::{AgentId, MemoryKind};
 
 /// How often tasks must have followed one another.
@@ -169,6 +170,7 @@ impl BoardState {
             tags: core::iter::once("rework".to_string()).chain(word).collect(),
             contributors: others.into_iter().filter(|name| *name != author).map(Into::into).collect(),
             author: author.into(),
+            trust: task.result.as_ref().map_or(Trust::Agent, |result| result.trust().min(Trust::Agent)),
             items: [BoardItem::Task(task.id)].into(),
             points: points::REWORK + points::times(task.setbacks.len(), 1),
             ..Made::default()

@@ -11,6 +11,7 @@ use crate::space::Stamp;
 
 /// How a task did not get through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SetbackKind {
     /// Whoever reviewed it wanted it done better.
@@ -23,6 +24,7 @@ pub enum SetbackKind {
 
 /// That a task was sent back, or failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Setback {
     /// How.
     pub kind: SetbackKind,

@@ -14,6 +14,7 @@ use crate::{Actor, CoreId};
 
 /// What became of a learning.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum LearningState {
     /// Nobody has decided anything.
@@ -62,6 +63,7 @@ pub enum LearningState {
 
 /// A promotion that was begun on the board: all that is needed to finish it, whoever does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Promotion {
     /// The core that it goes to.
     pub core: CoreId,
@@ -73,10 +75,14 @@ pub struct Promotion {
     pub at: Timestamp,
     /// The revision in which it was begun: no two promotions have the same.
     pub begun_rev: u64,
+    /// What the core said if it did not take it: whoever finishes it takes out what another may have got in, and gives it up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Arc<str>>,
 }
 
 /// A roll-back that was begun on the board: all that is needed to finish it, whoever does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RollBack {
     /// The core that it is taken out of.
     pub core: CoreId,
@@ -95,6 +101,7 @@ pub struct RollBack {
 
 /// What became of one learning of a board.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LearningVerdict {
     /// Which.
     pub learning: LearningId,
@@ -141,7 +148,8 @@ impl LearningVerdict {
         let texts = match &self.state {
             LearningState::Begun(promotion) => {
                 let NewCoreEntry { content, tags, contributors, .. } = &promotion.entry;
-                content.len() + tags.iter().chain(contributors).map(|text| text.len()).sum::<usize>()
+                let names = tags.iter().chain(contributors).map(|text| text.len()).sum::<usize>();
+                content.len() + names + length(&promotion.refused)
             }
             LearningState::Refused { reason, .. } | LearningState::RolledBack { reason, .. } => length(reason),
             LearningState::RollingBack(roll_back) => length(&roll_back.reason),

@@ -1,4 +1,5 @@
-//! All that somebody brought into memory cores is taken out again, and the boards that it came from say so.
+//! All that somebody brought into memory cores, or that was learned on a board, is taken out again, and the boards that it
+//! came from say so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,28 +15,30 @@ use crate::{Corkboard, Error, Result};
 /// Cores that are listed at a time.
 const PAGE: usize = 256;
 
-/// Takes out of all memory cores what somebody said, brought in or edited. Made by [`Corkboard::roll_back_author`] and
+/// Takes out of all memory cores what somebody said, brought in or edited, or what was learned on a board. Made by [`Corkboard::roll_back_author`] and
 /// [`Corkboard::roll_back_board`].
 #[must_use = "nothing is rolled back until this is awaited"]
 #[derive(Debug, Clone)]
-pub struct RollBackAuthor {
+pub struct RollBackCores {
     corkboard: Corkboard,
     of: Withdrawal,
     actor: Actor,
     reason: Option<String>,
 }
 
-/// What [`Corkboard::roll_back_author`] did.
+/// What [`RollBackCores`] did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct AuthorRollBack {
-    /// The cores that held something of theirs, private ones included.
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CoresRolledBack {
+    /// The cores that held something of it, private ones included.
     pub cores: Vec<CoreRolledBack>,
     /// The boards from which that had been promoted.
     pub boards: Vec<BoardRolledBack>,
 }
 
-/// What an author's roll-back did to one core.
+/// What a roll-back did to one core.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CoreRolledBack {
     /// Which core.
     pub core: CoreId,
@@ -47,8 +50,9 @@ pub struct CoreRolledBack {
     pub forgotten: u64,
 }
 
-/// What an author's roll-back did to one board.
+/// What a roll-back did to one board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardRolledBack {
     /// Which board.
     pub board: BoardId,
@@ -56,7 +60,7 @@ pub struct BoardRolledBack {
     pub learnings: Vec<LearningId>,
 }
 
-/// How far an author's roll-back is.
+/// How far a roll-back is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RollBackProgress {
     /// What it does.
@@ -67,7 +71,7 @@ pub struct RollBackProgress {
     pub total: u64,
 }
 
-/// What an author's roll-back does.
+/// What a roll-back does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RollBackStage {
     /// It looks through all cores.
@@ -76,7 +80,7 @@ pub enum RollBackStage {
     TakingOut,
 }
 
-/// What cores hold of somebody.
+/// What cores hold of it.
 #[derive(Default)]
 struct Found {
     cores: BTreeMap<CoreId, Vec<CoreEntryId>>,
@@ -87,23 +91,23 @@ impl Corkboard {
     /// Takes out of all memory cores, private ones too, what somebody said, brought in or edited; the boards from which it
     /// was promoted say that it was rolled back. Await it. Nothing is atomic across cores: if it fails in between, doing it
     /// again does the rest.
-    pub fn roll_back_author(&self, author: impl Into<String>) -> RollBackAuthor {
+    pub fn roll_back_author(&self, author: impl Into<String>) -> RollBackCores {
         self.roll_back(Withdrawal::Author { name: author.into() })
     }
 
     /// Takes out of all memory cores what was learned on a board, which need not be there any more: a board that is can say
     /// so itself ([`Board::roll_back_learnings`](crate::Board::roll_back_learnings)). Await it.
-    pub fn roll_back_board(&self, board_id: &str) -> Result<RollBackAuthor> {
+    pub fn roll_back_board(&self, board_id: &str) -> Result<RollBackCores> {
         let board = BoardId::new(board_id, &self.options().limits)?;
         Ok(self.roll_back(Withdrawal::Board { board }))
     }
 
-    fn roll_back(&self, of: Withdrawal) -> RollBackAuthor {
-        RollBackAuthor { corkboard: self.clone(), of, actor: self.actor().clone(), reason: None }
+    fn roll_back(&self, of: Withdrawal) -> RollBackCores {
+        RollBackCores { corkboard: self.clone(), of, actor: self.actor().clone(), reason: None }
     }
 }
 
-impl RollBackAuthor {
+impl RollBackCores {
     /// In whose name.
     pub fn acting_as(mut self, actor: Actor) -> Self {
         self.actor = actor;
@@ -137,13 +141,9 @@ impl RollBackAuthor {
     /// assert_eq!(told, [(looking, 0, 2), (looking, 1, 2), (RollBackStage::TakingOut, 0, 1)]);
     /// # Ok(()) }
     /// ```
-    pub async fn with_progress(self, tell: &mut (dyn FnMut(&RollBackProgress) + Send)) -> Result<AuthorRollBack> {
+    pub async fn with_progress(self, tell: &mut (dyn FnMut(&RollBackProgress) + Send)) -> Result<CoresRolledBack> {
         let Self { corkboard, of, actor, .. } = &self;
-        let action = BoardAction::Promote;
-        if !action.is_allowed_to(actor.role) {
-            let (principal, role) = (actor.principal.clone(), actor.role);
-            return Err(Refusal::RoleDenied { principal, role, what: action.words().into() }.into());
-        }
+        BoardAction::Promote.check(actor)?;
         // What is still on its way into a core is found by nobody who looks there.
         let soon = BoardState::LEARNING_PATIENCE * 2;
         let boards: Vec<BoardId> = corkboard.boards_due_within(soon).await?;
@@ -151,7 +151,7 @@ impl RollBackAuthor {
             corkboard.board_of(board).finish_open_learnings().await?;
         }
         let found = self.find(of, tell).await?;
-        let mut done = AuthorRollBack::default();
+        let mut done = CoresRolledBack::default();
         let total = (found.boards.len() + found.cores.len()) as u64;
         let mut places = 0..total;
         let mut next = || {
@@ -239,9 +239,9 @@ impl RollBackAuthor {
     }
 }
 
-impl IntoFuture for RollBackAuthor {
-    type Output = Result<AuthorRollBack>;
-    type IntoFuture = Future<'static, AuthorRollBack>;
+impl IntoFuture for RollBackCores {
+    type Output = Result<CoresRolledBack>;
+    type IntoFuture = Future<'static, CoresRolledBack>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move { self.with_progress(&mut |_| {}).await })

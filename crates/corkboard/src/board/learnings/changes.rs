@@ -6,7 +6,11 @@ use crate::BoardChange;
 
 /// One change for each learning of which something else became.
 pub(in super::super) fn learning_changes(before: &BoardState, after: &BoardState) -> Vec<BoardChange> {
-    let is_new = |verdict: &LearningVerdict| before.learning_state(&verdict.learning) != verdict.state;
+    // A promotion that a core did not take is still the same one, on its way out.
+    let is_new = |verdict: &LearningVerdict| match (before.learning_state(&verdict.learning), &verdict.state) {
+        (LearningState::Begun(was), LearningState::Begun(is)) => was.begun_rev != is.begun_rev,
+        (was, is) => was != *is,
+    };
     let decided = after.learning_verdicts().filter(|verdict| is_new(verdict));
     let mut changes: Vec<BoardChange> = decided.filter_map(|verdict| change(verdict)).collect();
     // What a core did not take is as if nobody had promoted it.

@@ -2,7 +2,9 @@
 //!
 //! Whoever finishes asks the core for its revision first and the board second, and writes to the core only if it is still at
 //! that revision. So nothing is added or withdrawn on account of something that others have finished and perhaps undone
-//! since: that would have moved the core. The idempotency key makes the same step, taken twice, one.
+//! since: that has moved the core. What a promotion brings in carries the board's revision in which it was begun, by which the
+//! core takes it once, for ever. What takes something out has an idempotency key, and so moves the core even where there is
+//! nothing to take: whoever wants to put it in late finds the core moved.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,10 +13,10 @@ use corkboard_core::board::{
     BoardCommand, BoardState, LearningId, LearningState, LearningVerdict, Promotion, RollBack,
 };
 use corkboard_core::knowledge::{CoreEntryId, CoreState, NewCoreEntry, Withdrawal};
-use corkboard_core::{Actor, BoardId, CoreId, Refusal};
+use corkboard_core::{Actor, BoardId, Head, Refusal};
 use jiff::Timestamp;
 
-use super::warn_unfinished;
+use super::{ATTEMPTS, warn_unfinished};
 use crate::{Board, Corkboard, Error, Result};
 
 impl Corkboard {
@@ -31,6 +33,23 @@ impl Board {
     /// Finishes everything that was begun with a memory core.
     pub(crate) async fn finish_open_learnings(&self) -> Result<()> {
         self.finish_learnings(|_| true).await
+    }
+
+    /// Where the board is when nothing is on its way into a core or out of it. None if there is no board, or that cannot be
+    /// had: whoever deletes a board does not let something come into a core that no board knows of.
+    pub(in super::super) async fn settled_head(&self) -> Option<Head> {
+        for _ in 0..ATTEMPTS {
+            if let Err(error) = self.finish_open_learnings().await {
+                warn_unfinished(self, Err(error));
+                return None;
+            }
+            let current = self.engine.current(&self.slot).await.ok()?;
+            current.state.info()?;
+            if !current.state.has_open_promotion() {
+                return Some(current.head);
+            }
+        }
+        None
     }
 
     /// The same, but leaves alone what was begun just now.
@@ -70,22 +89,23 @@ impl Board {
     }
 
     async fn finish_promotion(&self, learning: &LearningId, begun: &Promotion) -> Result<()> {
-        let key = self.step_key("in", learning, begun.begun_rev);
         let core = self.core_of(begun.core.clone()).acting_as(begun.by.clone());
-        let entry = NewCoreEntry { board: Some(self.id.clone()), ..begun.entry.clone() };
+        let (board, board_rev) = (Some(self.id.clone()), Some(begun.begun_rev));
+        let entry = NewCoreEntry { board, board_rev, ..begun.entry.clone() };
         loop {
             let rev = core.current().await?.0.head.rev;
-            match self.current_learning(learning).await? {
-                LearningState::Begun(promotion) if promotion.begun_rev == begun.begun_rev => {}
-                _ => return Ok(()),
+            match self.current_promotion(learning, begun).await? {
+                None => return Ok(()),
+                Some(promotion) if promotion.refused.is_some() => {
+                    return self.finish_abandonment(learning, begun).await;
+                }
+                Some(_) => {}
             }
-            match core.if_rev(rev).idempotency_key(&key).add(entry.clone()).await {
+            match core.if_rev(rev).promote(entry.clone()).await {
                 Ok(added) => return self.say_promoted(learning, begun, added.id).await,
                 Err(Error::Refused(Refusal::RevConflict { .. })) => {}
                 Err(Error::Refused(refusal)) => {
-                    let (learning, reason) = (learning.clone(), refusal.to_string());
-                    let begun_rev = begun.begun_rev;
-                    self.as_system().ask(BoardCommand::AbandonPromotion { learning, begun_rev, reason }).await?;
+                    self.abandon_promotion(learning, begun, &refusal).await?;
                     return Err(refusal.into());
                 }
                 Err(error) => return Err(error),
@@ -97,25 +117,31 @@ impl Board {
         let command = BoardCommand::FinishPromotion { learning: learning.clone(), begun_rev: begun.begun_rev, entry };
         match self.as_system().ask(command).await {
             // Given up by another, whom the core refused what it took from us.
-            Err(Error::Refused(Refusal::PromotionOver { .. })) => self.withdraw_leftover(learning, &begun.core).await,
+            Err(Error::Refused(Refusal::PromotionOver { .. })) => self.finish_abandonment(learning, begun).await,
             answer => answer.map(|_| ()),
         }
     }
 
-    /// Takes out what is in a core without its board's knowledge.
-    async fn withdraw_leftover(&self, learning: &LearningId, core: &CoreId) -> Result<()> {
-        let core = self.core_of(core.clone()).acting_as(Actor::system());
-        loop {
-            let rev = core.current().await?.0.head.rev;
-            match self.current_learning(learning).await? {
-                LearningState::Open | LearningState::Refused { .. } | LearningState::RolledBack { .. } => {}
-                _ => return Ok(()),
-            }
-            match core.if_rev(rev).withdraw(self.item(learning)).await {
-                Err(Error::Refused(Refusal::RevConflict { .. })) => {}
-                answer => return answer.map(|_| ()),
-            }
+    /// Gives up what the core did not take. Another may be about to get it in, or has: that it is given up is said first, and
+    /// is open until the core has moved and holds nothing of it.
+    async fn abandon_promotion(&self, learning: &LearningId, begun: &Promotion, refusal: &Refusal) -> Result<()> {
+        let (begun_rev, reason) = (begun.begun_rev, refusal.to_string());
+        let command = BoardCommand::AbandonPromotion { learning: learning.clone(), begun_rev, reason };
+        self.as_system().ask(command).await?;
+        self.finish_abandonment(learning, begun).await
+    }
+
+    /// What was refused once is never finished any more, so that taking out what came in by it is right at any revision.
+    async fn finish_abandonment(&self, learning: &LearningId, begun: &Promotion) -> Result<()> {
+        if self.current_promotion(learning, begun).await?.is_none_or(|promotion| promotion.refused.is_none()) {
+            return Ok(());
         }
+        let (board, item, begun_rev) = (self.id.clone(), learning.to_string(), begun.begun_rev);
+        let core = self.core_of(begun.core.clone()).acting_as(Actor::system());
+        let core = core.idempotency_key(self.step_key("back", learning, begun_rev));
+        core.withdraw(Withdrawal::Promotion { board, item, board_rev: begun_rev }).await?;
+        let command = BoardCommand::FinishAbandonment { learning: learning.clone(), begun_rev };
+        self.as_system().ask(command).await.map(|_| ())
     }
 
     async fn withdraw_learning(&self, learning: &LearningId, begun: &RollBack) -> Result<()> {
@@ -136,6 +162,14 @@ impl Board {
                 answer => return answer.map(|_| ()),
             }
         }
+    }
+
+    /// The promotion as the board has it now, if it is still open.
+    async fn current_promotion(&self, learning: &LearningId, begun: &Promotion) -> Result<Option<Promotion>> {
+        Ok(match self.current_learning(learning).await? {
+            LearningState::Begun(promotion) if promotion.begun_rev == begun.begun_rev => Some(promotion),
+            _ => None,
+        })
     }
 
     async fn current_learning(&self, learning: &LearningId) -> Result<LearningState> {

@@ -1,7 +1,7 @@
 //! What a board taught goes into memory cores, and comes out of them again.
 //!
 //! A board and a core are two spaces, and nothing is atomic across them. So the board first says what is begun, the core gets
-//! or loses the entry under a key that makes it happen once, and the board says that it is finished. Whoever meets something
+//! or loses the entry, once, and the board says that it is finished. Whoever meets something
 //! that was begun finishes it (`finish.rs`): after a crash at any point, somebody does.
 
 mod author;
@@ -21,13 +21,14 @@ use crate::{Error, Result};
 
 pub(super) use changes::learning_changes;
 
-pub use author::{AuthorRollBack, BoardRolledBack, CoreRolledBack, RollBackAuthor, RollBackProgress, RollBackStage};
+pub use author::{BoardRolledBack, CoreRolledBack, CoresRolledBack, RollBackCores, RollBackProgress, RollBackStage};
 
 /// How often somebody else's unfinished business is finished before one gives up on one's own.
-const ATTEMPTS: usize = 16;
+pub(super) const ATTEMPTS: usize = 16;
 
 /// A learning that is in a memory core.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PromotedLearning {
     /// Which.
     pub learning: LearningId,

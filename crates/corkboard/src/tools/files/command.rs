@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A command of the memory tool, as a model sends it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub enum MemoryCommand {
     /// Shows a file with line numbers, or what a directory holds.
@@ -56,6 +57,7 @@ pub enum MemoryCommand {
 
 /// What a model is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FileAnswer {
     /// The result, or what went wrong and what to do about it.
     pub text: String,

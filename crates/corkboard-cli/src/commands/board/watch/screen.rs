@@ -13,7 +13,7 @@ use ratatui::widgets::{Block, Paragraph};
 use super::keys::Wish;
 use super::palette::Palette;
 use super::tree::{self, Row};
-use crate::board::{ids, progress, remark};
+use crate::board::{ids, progress, ready, remark};
 use crate::output::one_line;
 
 /// How many events are kept to be scrolled to.
@@ -233,7 +233,7 @@ impl Screen {
             ("failed", TaskStatus::Failed, with(TaskStatus::Failed).collect()),
             ("in review", TaskStatus::Review, view.needs_review().collect()),
             ("in progress", TaskStatus::InProgress, view.in_progress().collect()),
-            ("ready", TaskStatus::Assigned, view.ready().collect()),
+            (ready(view.state()), TaskStatus::Assigned, view.ready().collect()),
             ("waiting", TaskStatus::Blocked, view.blocked().collect()),
             ("completed", TaskStatus::Completed, with(TaskStatus::Completed).collect()),
             ("cancelled", TaskStatus::Cancelled, with(TaskStatus::Cancelled).collect()),
@@ -256,7 +256,8 @@ impl Screen {
         }
         let remark = remark(self.view.state(), task);
         // Where there is nothing else to say, what it is about.
-        let said = if remark.is_empty() || remark == "ready" { one_line(&task.title) } else { remark };
+        let is_plain = remark.is_empty() || remark == ready(self.view.state());
+        let said = if is_plain { one_line(&task.title) } else { remark };
         spans.push(Span::styled(format!(" {said}"), self.palette.faint()));
         Line::from(spans)
     }

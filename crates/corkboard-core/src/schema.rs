@@ -1,0 +1,94 @@
+//! Schemas of what is written as text, or in a form of its own.
+
+use std::borrow::Cow;
+
+use utoipa::openapi::schema::{AnyOf, ObjectBuilder, SchemaType, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+/// A text of a certain form.
+macro_rules! text {
+    ($($type:ty, $name:literal, $words:literal, $pattern:literal, $example:literal;)*) => {$(
+        impl PartialSchema for $type {
+            fn schema() -> RefOr<Schema> {
+                let text = ObjectBuilder::new()
+                    .schema_type(SchemaType::Type(Type::String))
+                    .description(Some($words))
+                    .pattern(Some($pattern))
+                    .examples([$example]);
+                RefOr::T(Schema::Object(text.build()))
+            }
+        }
+
+        impl ToSchema for $type {
+            fn name() -> Cow<'static, str> {
+                Cow::Borrowed($name)
+            }
+        }
+    )*};
+}
+
+text! {
+    crate::board::TaskId, "TaskId", "A task's id", "^[Tt]-[0-9]{1,18}$", "T-1";
+    crate::board::DecisionId, "DecisionId", "A decision's id", "^[Dd]-[0-9]{1,18}$", "D-1";
+    crate::board::DiscoveryId, "DiscoveryId", "A discovery's id", "^[Ff]-[0-9]{1,18}$", "F-1";
+    crate::board::ArtifactId, "ArtifactId", "An artifact's id", "^[Aa]-[0-9]{1,18}$", "A-1";
+    crate::board::ChoiceId, "ChoiceId", "A choice's id", "^[Cc]-[0-9]{1,18}$", "C-1";
+    crate::board::NudgeId, "NudgeId", "A nudge's id", "^[Nn]-[0-9]{1,18}$", "N-1";
+    crate::board::ApprovalId, "ApprovalId", "An approval's id", "^[Aa][Pp]-[0-9]{1,18}$", "AP-1";
+    crate::knowledge::CoreEntryId, "CoreEntryId", "The id of a core's entry", "^[Ee]-[0-9]{1,18}$", "E-1";
+    crate::tokens::TokenId, "TokenId", "A token's id", "^[Kk]-[0-9]{1,18}$", "K-1";
+    crate::board::LearningId, "LearningId", "A learning's id: D-1, F-1, rework:T-1, estimate:word or sequence:one.two",
+        "^([DdFf]-[0-9]{1,18}|rework:[Tt]-[0-9]{1,18}|(estimate|sequence):.+)$", "D-1";
+    crate::board::CoreRef, "CoreRef", "An entry of a memory core", "^.+:[Ee]-[0-9]{1,18}$", "house-rules:E-1";
+    crate::board::TaskRef, "TaskRef", "A task's id, or the key of a task in the same request", "^.+$", "T-1";
+    crate::board::BoardItem, "BoardItem", "The id of something on a board", "^[TDFACtdfac]-[0-9]{1,18}$", "T-1";
+    crate::notebook::LearningId, "NotebookLearningId", "The number of a key learning", "^[Kk][Ll]-[0-9]{1,18}$", "KL-1";
+    crate::notebook::SnippetId, "SnippetId", "The number of a snippet", "^[Vv][Cc]-[0-9]{1,18}$", "VC-1";
+    crate::notebook::ItemId, "NotebookItemId", "A learning or a snippet of a notebook", "^([Kk][Ll]|[Vv][Cc])-[0-9]{1,18}$", "KL-1";
+}
+
+impl PartialSchema for crate::Content {
+    fn schema() -> RefOr<Schema> {
+        RefOr::T(Schema::AnyOf(AnyOf { description: Some("Any JSON value".into()), ..AnyOf::new() }))
+    }
+}
+
+impl ToSchema for crate::Content {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("AnyValue")
+    }
+}
+
+/// How [`crate::Access`] is shown.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "it is only described")]
+pub(crate) struct AccessForm {
+    /// How often the entry was read.
+    access_count: u64,
+    /// When it was last read.
+    last_accessed_at: Option<jiff::Timestamp>,
+}
+
+/// What is stored and shown in the form of another type.
+macro_rules! same_as {
+    ($($type:ty, $form:ty;)*) => {$(
+        impl utoipa::PartialSchema for $type {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                <$form as utoipa::PartialSchema>::schema()
+            }
+        }
+
+        impl utoipa::ToSchema for $type {
+            fn name() -> std::borrow::Cow<'static, str> {
+                <$form as utoipa::ToSchema>::name()
+            }
+
+            fn schemas(schemas: &mut std::vec::Vec<(std::string::String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>) {
+                <$form as utoipa::ToSchema>::schemas(schemas);
+            }
+        }
+    )*};
+}
+
+pub(crate) use same_as;
