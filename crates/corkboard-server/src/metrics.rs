@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::Method;
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use parking_lot::RwLock;
@@ -61,15 +60,15 @@ pub(crate) struct Meter {
 
 /// The meters of all routes, made when they are first needed: to name one costs more than to count.
 #[derive(Default)]
-pub(crate) struct Meters(RwLock<HashMap<Box<str>, HashMap<(Method, u16), Arc<Meter>>>>);
+pub(crate) struct Meters(RwLock<HashMap<Box<str>, HashMap<(&'static str, u16), Arc<Meter>>>>);
 
 impl Meters {
-    pub(crate) fn of(&self, method: &Method, route: &str, status: u16) -> Arc<Meter> {
-        let key = (method.clone(), status);
+    pub(crate) fn of(&self, method: &'static str, route: &str, status: u16) -> Arc<Meter> {
+        let key = (method, status);
         if let Some(meter) = self.0.read().get(route).and_then(|meters| meters.get(&key)) {
             return meter.clone();
         }
-        let labels = [("method", method.to_string()), ("route", route.to_owned()), ("status", status.to_string())];
+        let labels = [("method", method.to_owned()), ("route", route.to_owned()), ("status", status.to_string())];
         let meter = Meter {
             requests: counter!("http.requests_total", &labels),
             seconds: histogram!("http.request_seconds", &labels),

@@ -16,25 +16,26 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const LONGEST_ID: usize = 128;
 
 /// Methods that are counted under their own names. There are as many others as a caller cares to make up.
-const METHODS: [Method; 7] =
+static METHODS: [Method; 7] =
     [Method::GET, Method::PUT, Method::POST, Method::DELETE, Method::PATCH, Method::HEAD, Method::OPTIONS];
 
 /// Lets a request through, and says what came of it.
 pub(crate) async fn observe(State(server): State<Server>, request: Request, next: Next) -> Response {
     let began = Instant::now();
-    let method = METHODS.into_iter().find(|method| method == request.method()).unwrap_or(Method::TRACE);
+    let known = METHODS.iter().find(|method| *method == request.method());
+    let method: &'static str = known.map_or("other", Method::as_str);
     // The route, not the path: paths hold names, and there are as many as there are entries.
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     let id = request_id(&request);
     // Of the highest level, so that whatever is logged has it.
-    let span = tracing::error_span!("request", id, %method, route);
+    let span = tracing::error_span!("request", id, method, route);
     let mut response = next.run(request).instrument(span.clone()).await;
     let (status, took) = (response.status().as_u16(), began.elapsed());
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, id);
     }
-    let meter = server.meters().of(&method, route, status);
+    let meter = server.meters().of(method, route, status);
     meter.requests.increment(1);
     meter.seconds.record(took.as_secs_f64());
     let took_ms = took.as_secs_f64() * 1000.0;

