@@ -58,9 +58,12 @@ pub(crate) struct Meter {
     pub(crate) seconds: Histogram,
 }
 
+/// The meters of one route, by method and status.
+type OfRoute = HashMap<(&'static str, u16), Arc<Meter>>;
+
 /// The meters of all routes, made when they are first needed: to name one costs more than to count.
 #[derive(Default)]
-pub(crate) struct Meters(RwLock<HashMap<Box<str>, HashMap<(&'static str, u16), Arc<Meter>>>>);
+pub(crate) struct Meters(RwLock<HashMap<Box<str>, OfRoute>>);
 
 impl Meters {
     pub(crate) fn of(&self, method: &'static str, route: &str, status: u16) -> Arc<Meter> {

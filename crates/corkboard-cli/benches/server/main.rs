@@ -144,7 +144,7 @@ async fn boards(file: &std::path::Path, count: usize) {
         let corkboard = corkboard.clone();
         tokio::spawn(async move {
             for number in (worker..count).step_by(WRITERS) {
-                let board = corkboard::NewBoard { name: format!("Board {number}"), ..Default::default() };
+                let board = corkboard::boards::NewBoard { name: format!("Board {number}"), ..Default::default() };
                 corkboard.create_board(board).await.unwrap();
             }
         })

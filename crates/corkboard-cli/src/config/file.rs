@@ -41,11 +41,11 @@ pub(super) fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
 fn collect(table: &DeTable<'_>, prefix: &str, line_at: &impl Fn(usize) -> usize, entries: &mut Vec<Entry>) {
     for (name, value) in table {
         let key = format!("{prefix}{}", name.get_ref());
-        if let DeValue::Table(inner) = value.get_ref() {
-            if !inner.is_empty() {
-                collect(inner, &format!("{key}."), line_at, entries);
-                continue;
-            }
+        if let DeValue::Table(inner) = value.get_ref()
+            && !inner.is_empty()
+        {
+            collect(inner, &format!("{key}."), line_at, entries);
+            continue;
         }
         entries.push(Entry { key, given: given(value.get_ref()), line: line_at(name.span().start) });
     }
