@@ -2,7 +2,7 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use corkboard::tokens::{Grants, Token};
+use corkboard::tokens::{Grants, Token, TokenId};
 use corkboard::{Actor, ActorKind, AgentMemory, Board, Core, Corkboard, Identity, Role, SpaceKind, SpaceLog, Tokens};
 
 use crate::Server;
@@ -14,20 +14,22 @@ pub(crate) struct Caller {
     /// Acts in the caller's name, or in the name of whom the caller acts for.
     corkboard: Corkboard,
     grants: Grants,
+    /// The token that they came with, if it is one of the store's.
+    token: Option<TokenId>,
 }
 
 impl Caller {
     /// Whoever may do everything.
     pub(crate) fn admin(server: &Server) -> Self {
         let actor = Actor { principal: "admin".into(), kind: ActorKind::Human, role: Role::Admin };
-        Self { corkboard: server.corkboard().acting_as(actor), grants: Grants::everything() }
+        Self { corkboard: server.corkboard().acting_as(actor), grants: Grants::everything(), token: None }
     }
 
     /// Whoever came with a token.
     pub(crate) fn with_token(server: &Server, token: &Token) -> Self {
-        let Token { principal, kind, role, grants, .. } = token;
+        let Token { id, principal, kind, role, grants, .. } = token;
         let actor = Actor { principal: principal.to_string(), kind: *kind, role: *role };
-        Self { corkboard: server.corkboard().acting_as(actor), grants: grants.clone() }
+        Self { corkboard: server.corkboard().acting_as(actor), grants: grants.clone(), token: Some(*id) }
     }
 
     /// The same, in another's name. Admins may, and programs that serve others, as far as their own role goes.
@@ -38,7 +40,7 @@ impl Caller {
         }
         let is_own_role = other.role == own.role || other.role == Role::Observer;
         if own.role == Role::Admin || own.kind == ActorKind::Service && is_own_role {
-            return Ok(Self { corkboard: self.corkboard.acting_as(other), grants: self.grants });
+            return Ok(Self { corkboard: self.corkboard.acting_as(other), ..self });
         }
         let Actor { principal, role, .. } = own;
         let detail = format!(
@@ -51,6 +53,15 @@ impl Caller {
     /// In whose name things happen.
     pub(crate) fn actor(&self) -> &Actor {
         self.corkboard.actor()
+    }
+
+    /// Whether the token that they came with can still be used. A store that cannot be asked tells nobody anything new, and so
+    /// is no reason to send them away.
+    pub(crate) async fn is_let_in(&self) -> bool {
+        match self.token {
+            Some(token) => self.corkboard.tokens().is_usable(token).await.unwrap_or(true),
+            None => true,
+        }
     }
 
     /// Whom they are taken for, and what they may touch.

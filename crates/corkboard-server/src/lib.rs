@@ -2,6 +2,7 @@
 
 mod answer;
 mod caller;
+mod events;
 mod extract;
 mod failure;
 mod guard;
@@ -9,6 +10,7 @@ mod listen;
 mod metrics;
 mod observe;
 mod openapi;
+mod patience;
 mod rate;
 mod routes;
 mod settings;
@@ -16,6 +18,7 @@ mod sign_in;
 mod time_limit;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
 use corkboard::Corkboard;
@@ -26,6 +29,7 @@ pub use metrics::Metrics;
 pub use rate::Rate;
 pub use settings::{Access, Settings};
 
+use events::HubPlace;
 use metrics::Meters;
 use rate::Buckets;
 use sign_in::Codes;
@@ -45,6 +49,9 @@ struct Inner {
     meters: Meters,
     /// Told when streams are to end.
     ending: watch::Sender<bool>,
+    hub: HubPlace,
+    /// The streams of events that are open.
+    streams: Arc<AtomicUsize>,
 }
 
 impl Server {
@@ -52,7 +59,9 @@ impl Server {
     pub fn new(corkboard: Corkboard, settings: Settings) -> Self {
         let (requests, written) = (Buckets::new(settings.requests), Buckets::new(settings.written_bytes));
         let (codes, meters, ending) = (Codes::default(), Meters::default(), watch::Sender::new(false));
-        Self { inner: Arc::new(Inner { corkboard, settings, codes, requests, written, meters, ending }) }
+        let (hub, streams) = Default::default();
+        let inner = Inner { corkboard, settings, codes, requests, written, meters, ending, hub, streams };
+        Self { inner: Arc::new(inner) }
     }
 
     /// The path of a link that signs a browser in, once.
@@ -74,6 +83,24 @@ impl Server {
     async fn ended(&self) {
         // The sender lives as long as this.
         let _ = self.inner.ending.subscribe().wait_for(|is_ending| *is_ending).await;
+    }
+
+    /// How many streams of events are open.
+    pub fn open_streams(&self) -> usize {
+        self.inner.streams.load(Ordering::Relaxed)
+    }
+
+    fn streams(&self) -> &Arc<AtomicUsize> {
+        &self.inner.streams
+    }
+
+    /// Tells when streams are to end.
+    fn ending(&self) -> watch::Receiver<bool> {
+        self.inner.ending.subscribe()
+    }
+
+    fn hub(&self) -> &HubPlace {
+        &self.inner.hub
     }
 
     fn corkboard(&self) -> &Corkboard {

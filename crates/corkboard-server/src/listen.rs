@@ -24,6 +24,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::Server;
 use crate::metrics::Open;
+use crate::patience::Patient;
 
 /// How long a client may take to agree on keys.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -141,15 +142,17 @@ impl Taker {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let settings = self.server.settings();
         let mut builder = Builder::new(TokioExecutor::new());
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(self.server.settings().header_timeout);
+        builder.http1().timer(TokioTimer::new()).header_read_timeout(settings.header_timeout);
         builder.http2().timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
         // To find out which it is would mean to wait for the first bytes, however long that takes.
         let builder = match protocol {
             Protocol::Http1 => builder.http1_only(),
             Protocol::Http2 => builder.http2_only(),
         };
-        let connection = builder.serve_connection(TokioIo::new(stream), self.service.clone());
+        let connection =
+            builder.serve_connection(TokioIo::new(Patient::new(stream, settings.stalled_after)), self.service.clone());
         if let Err(error) = watcher.watch(connection).await {
             tracing::debug!(error, "a connection ended before its time");
         }

@@ -41,6 +41,14 @@ pub struct Settings {
     pub requests: Rate,
     /// How many bytes each caller may send.
     pub written_bytes: Rate,
+    /// How often a stream of events shows that it is there, and whether its token still is.
+    pub heartbeat: Duration,
+    /// A connection to which nothing could be written for so long is given up.
+    pub stalled_after: Duration,
+    /// The most events of all spaces that are held for those who follow them all.
+    pub events_held: usize,
+    /// For how long they are held when nobody follows.
+    pub events_linger: Duration,
     /// Whether connections are encrypted: cookies are then kept from others.
     pub is_tls: bool,
     /// What is counted in this process, for `/metrics`. Nothing: there is no such route.
@@ -64,6 +72,10 @@ impl Settings {
             requests: Rate { burst: 2_000.0, per_second: 1_000.0 },
             // A gigabyte an hour, and a quarter of that at once.
             written_bytes: Rate { burst: 256.0 * 1024.0 * 1024.0, per_second: 1024.0 * 1024.0 * 1024.0 / 3600.0 },
+            heartbeat: Duration::from_secs(15),
+            stalled_after: Duration::from_secs(60),
+            events_held: 1024,
+            events_linger: Duration::from_secs(60),
             is_tls: false,
             metrics: None,
             are_metrics_public: false,

@@ -277,6 +277,12 @@ impl Corkboard {
         self.inner.events.subscribe()
     }
 
+    /// Which spaces move, whoever moves them: other processes and servers on the same store too. See
+    /// [`Store::all_changes`](crate::store::Store::all_changes) for what is promised.
+    pub fn changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
+        self.inner.store.all_changes()
+    }
+
     /// Expires what is due. This happens by itself every [`Options::tick_interval`]; returns how many spaces were due.
     pub async fn tick(&self) -> Result<usize> {
         self.check_open()?;
@@ -356,8 +362,8 @@ impl Corkboard {
         Ok(self.inner.store.scrub().await?)
     }
 
-    /// The time by which boards are judged.
-    pub(crate) fn time(&self) -> Timestamp {
+    /// The time in the store, by which boards are judged.
+    pub fn time(&self) -> Timestamp {
         self.inner.boards.time()
     }
 

@@ -82,15 +82,15 @@ pub use corkboard_core::{
     EntryId, EntryMetadata, FORMAT_VERSION, FormatError, Head, Key, LimitName, Limits, MemoryKind, Note, NoteId,
     NotebookName, Refusal, Role, ScopeId, ScopeName, SpaceId, SpaceKind,
 };
-pub use engine::{Watch, Watched};
+pub use engine::{Followed, Watch, Watched};
 pub use error::{Error, ErrorKind};
 pub use garbage::{Garbage, GarbageBoard, GarbageFate};
 pub use knowledge::{
     Core, CoreEntries, CoreHit, CorePage, CoreSearch, CoreStats, CoreSummary, CoreWatch, Show, Withdrawn,
 };
 pub use log::{
-    AnswerDocument, CommandDocument, HeadDocument, PageDocument, RecordDocument, SpaceDocument, SpaceLog,
-    SpacesDocument, StateDocument,
+    AnswerDocument, CommandDocument, HeadDocument, LogWatch, PageDocument, RecordDocument, RevisionDocument,
+    SpaceDocument, SpaceLog, SpacesDocument, StateDocument,
 };
 pub use memory::{
     AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, Append, Applied, Apply, Batch, ClearOptions,

@@ -78,6 +78,26 @@ pub(crate) const SETTINGS: &[Setting] = &[
         Slot::Time(NO_TIME, |chosen| &mut chosen.drain_timeout),
     ),
     setting(
+        "heartbeat",
+        "how often a quiet stream of events shows that it is there",
+        Slot::Time(MOMENT, |chosen| &mut chosen.heartbeat),
+    ),
+    setting(
+        "stalled_after",
+        "a connection that takes nothing is given up after",
+        Slot::Time(MOMENT, |chosen| &mut chosen.stalled_after),
+    ),
+    setting(
+        "events_held",
+        "events held for those who follow all spaces",
+        Slot::Count(1, |chosen| &mut chosen.events_held),
+    ),
+    setting(
+        "events_linger",
+        "how long they are held when nobody follows",
+        Slot::Time(NO_TIME, |chosen| &mut chosen.events_linger),
+    ),
+    setting(
         "requests_per_second",
         "how often each caller may ask",
         Slot::Count(1, |chosen| &mut chosen.requests_per_second),

@@ -1,6 +1,7 @@
 //! The routes, by what they are about.
 
 mod entries;
+mod events;
 mod operations;
 mod spaces;
 mod tokens;
@@ -26,6 +27,7 @@ pub(crate) fn described() -> (Router<Server>, openapi::OpenApi) {
     OpenApiRouter::with_openapi(Head::openapi())
         .merge(operations::routes())
         .merge(entries::routes())
+        .merge(events::routes())
         .merge(spaces::routes())
         .merge(tokens::routes())
         .merge(sign_in::routes())
