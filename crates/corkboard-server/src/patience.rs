@@ -5,29 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::serve::Listener;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
-
-/// Gives connections that are given up once nothing could be written for so long.
-pub(crate) struct PatientListener<L> {
-    pub(crate) listener: L,
-    pub(crate) patience: Duration,
-}
-
-impl<L: Listener> Listener for PatientListener<L> {
-    type Io = Patient<L::Io>;
-    type Addr = L::Addr;
-
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        let (connection, address) = self.listener.accept().await;
-        (Patient { connection, patience: self.patience, stalled: None }, address)
-    }
-
-    fn local_addr(&self) -> io::Result<Self::Addr> {
-        self.listener.local_addr()
-    }
-}
 
 /// A connection that is given up once nothing could be written for so long.
 pub(crate) struct Patient<C> {
@@ -35,6 +14,12 @@ pub(crate) struct Patient<C> {
     patience: Duration,
     /// Runs while something waits to be written.
     stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl<C> Patient<C> {
+    pub(crate) fn new(connection: C, patience: Duration) -> Self {
+        Self { connection, patience, stalled: None }
+    }
 }
 
 impl<C: AsyncWrite + Unpin> Patient<C> {
@@ -96,7 +81,7 @@ mod tests {
     #[tokio::test]
     async fn whoever_takes_something_is_waited_for_and_whoever_does_not_is_given_up() {
         let (near, mut far) = tokio::io::duplex(8);
-        let mut patient = Patient { connection: near, patience: Duration::from_millis(20), stalled: None };
+        let mut patient = Patient::new(near, Duration::from_millis(20));
         for _ in 0..3 {
             patient.write_all(&[1; 8]).await.unwrap();
             let error = patient.write_all(&[2; 8]).await.unwrap_err();

@@ -61,7 +61,7 @@ pub use board::{
     RollBackCores, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern, UnreadablePattern, WorkOn,
 };
 #[cfg(feature = "client")]
-pub use client::{Identity, ServerAddress};
+pub use client::{Identity, ServerAddress, ServerHealth};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};
 pub use corkboard::{AgentSummary, BoardSummary, Corkboard};
