@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use corkboard_core::Actor;
 use corkboard_core::board::{
     ApprovalId, ApprovalVerdict, BoardAction, BoardCommand, BoardReply, DecisionId, NewDecision, NewNudge, Nudge,
     NudgeId,
@@ -25,7 +24,7 @@ impl Board {
     /// let (to, priority) = (NudgeTarget::All, NudgePriority::Urgent);
     /// board.inject_nudge(NewNudge { to, message: "Mind the budget".into(), priority, expires_at: None }).await?;
     ///
-    /// let ann = Actor { principal: "ann".into(), kind: ActorKind::Agent, role: Role::Worker };
+    /// let ann = Actor::new("ann", ActorKind::Agent, Role::Worker);
     /// let ann = board.acting_as(ann);
     /// let told = ann.nudges_for().await?;
     /// assert_eq!(&*told[0].message, "Mind the budget");
