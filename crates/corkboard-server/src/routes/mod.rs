@@ -1,9 +1,12 @@
 //! The routes, by what they are about.
 
+mod core_entries;
+mod cores;
 mod entries;
 mod operations;
 mod spaces;
 mod tokens;
+mod tools;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -22,8 +25,11 @@ pub(crate) fn described() -> (Router<Server>, openapi::OpenApi) {
     OpenApiRouter::with_openapi(Head::openapi())
         .merge(operations::routes())
         .merge(entries::routes())
+        .merge(cores::routes())
+        .merge(core_entries::routes())
         .merge(spaces::routes())
         .merge(tokens::routes())
+        .merge(tools::routes())
         .merge(sign_in::routes())
         .split_for_parts()
 }
