@@ -207,12 +207,12 @@ impl Global {
             Role::Observer | Role::Human | Role::Admin => ActorKind::Human,
         };
         let kind = named.filter(|_| given.is_none()).map_or(by_role, |named| named.kind);
-        let caller = Actor { principal, kind, role };
-        let as_agent = Actor { principal: self.agent.clone(), kind: ActorKind::Agent, role };
+        let caller = Actor::new(principal, kind, role);
+        let as_agent = Actor::new(self.agent.clone(), ActorKind::Agent, role);
         // Only admins speak for others.
         let may_name = named.is_none_or(|named| named.role == Role::Admin);
         let (tool, reader) = match &self.principal {
-            Some(name) => (Actor { principal: name.clone(), kind: ActorKind::Agent, role }, caller.clone()),
+            Some(name) => (Actor::new(name.clone(), ActorKind::Agent, role), caller.clone()),
             None if may_name => (as_agent.clone(), as_agent),
             None => (caller.clone(), caller.clone()),
         };

@@ -5,6 +5,7 @@ use axum::extract::rejection::{BytesRejection, JsonRejection, PathRejection, Que
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use corkboard::tools::ToolError;
 use corkboard::{Error, ErrorKind, Problem};
 
 /// The code of a body that is larger than the settings allow.
@@ -80,6 +81,12 @@ impl From<Error> for Failure {
         if matches!(error.kind(), ErrorKind::Damaged | ErrorKind::Unknown) {
             tracing::error!(%error, "a request failed");
         }
+        Self { problem: Box::new(Problem::from(&error)), retry_after: None }
+    }
+}
+
+impl From<ToolError> for Failure {
+    fn from(error: ToolError) -> Self {
         Self { problem: Box::new(Problem::from(&error)), retry_after: None }
     }
 }

@@ -42,6 +42,7 @@ mod corkboard;
 mod engine;
 mod error;
 mod garbage;
+mod granted;
 mod ids;
 mod knowledge;
 mod log;

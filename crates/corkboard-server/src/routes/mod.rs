@@ -1,10 +1,13 @@
 //! The routes, by what they are about.
 
+mod core_entries;
+mod cores;
 mod entries;
 mod events;
 mod operations;
 mod spaces;
 mod tokens;
+mod tools;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -28,8 +31,11 @@ pub(crate) fn described() -> (Router<Server>, openapi::OpenApi) {
         .merge(operations::routes())
         .merge(entries::routes())
         .merge(events::routes())
+        .merge(cores::routes())
+        .merge(core_entries::routes())
         .merge(spaces::routes())
         .merge(tokens::routes())
+        .merge(tools::routes())
         .merge(sign_in::routes())
         .split_for_parts()
 }

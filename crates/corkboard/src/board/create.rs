@@ -1,7 +1,7 @@
 //! Boards are made and deleted.
 
 use corkboard_core::board::{BoardAction, BoardCommand, BoardReply, CoreRef, NewBoard, TaskId};
-use corkboard_core::{Actor, BoardId, Head, SpaceId};
+use corkboard_core::{Actor, BoardId, Head, SpaceId, SpaceKind};
 
 use super::claim::Future;
 use super::cores::Prepared;
@@ -128,6 +128,7 @@ impl CreateBoard {
             };
             (command, passed_over)
         };
+        made.granted.check_cores_of(&made.actor, &command)?;
         let tasks = match made.send(command, name).await?.reply {
             BoardReply::Added { tasks, .. } => tasks,
             _ => Vec::new(),
@@ -162,6 +163,7 @@ impl Board {
     /// Another board of the same Corkboard, in the same name.
     pub(super) fn sibling(&self, id: &str) -> Result<Self> {
         let id = BoardId::new(id, &self.options().limits)?;
+        self.granted.check(&self.actor, SpaceKind::Board, id.as_str())?;
         let slot = self.engine.slot(&SpaceId::board(&id));
         Ok(Self { id, slot, ..self.unconditional() })
     }

@@ -104,7 +104,7 @@ impl Corkboard {
     pub async fn connect(address: ServerAddress, options: Options) -> Result<Self> {
         let link = Link::new(address)?;
         let Identity { principal, kind, role, .. } = link.identity().await?;
-        let actor = Actor { principal, kind, role };
+        let actor = Actor::new(principal, kind, role);
         link.set_own(&actor);
         let link = Arc::new(link);
         let store = Arc::new(ServerStore::new(link.clone()));
