@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use corkboard::Corkboard;
+use tokio::sync::watch;
 
 pub use listen::{Tls, serve};
 pub use rate::Rate;
@@ -37,19 +38,26 @@ struct Inner {
     codes: Codes,
     requests: Buckets,
     written: Buckets,
+    /// Told when streams are to end.
+    ending: watch::Sender<bool>,
 }
 
 impl Server {
     /// A server of an open Corkboard.
     pub fn new(corkboard: Corkboard, settings: Settings) -> Self {
         let (requests, written) = (Buckets::new(settings.requests), Buckets::new(settings.written_bytes));
-        let codes = Codes::default();
-        Self { inner: Arc::new(Inner { corkboard, settings, codes, requests, written }) }
+        let (codes, ending) = (Codes::default(), watch::Sender::new(false));
+        Self { inner: Arc::new(Inner { corkboard, settings, codes, requests, written, ending }) }
     }
 
     /// The path of a link that signs a browser in, once.
     pub fn sign_in_path(&self) -> String {
         format!("/sign-in?code={}", self.codes().issue())
+    }
+
+    /// Ends what would go on for ever. [`serve`] does it when it is asked to end.
+    pub fn end_streams(&self) {
+        self.inner.ending.send_replace(true);
     }
 
     fn corkboard(&self) -> &Corkboard {

@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::serve::Listener;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
@@ -16,6 +15,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+
+use crate::Server;
 
 /// How long a client may take to agree on keys.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -42,13 +43,19 @@ impl Tls {
     }
 }
 
-/// Answers requests until `shutdown` is done, then those that are under way.
+/// Answers requests until `shutdown` is done, then those that are under way. Streams of events end with it.
 pub async fn serve(
     listener: TcpListener,
     tls: Option<Tls>,
-    router: Router,
+    server: Server,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
+    let router = crate::router(server.clone());
+    let shutdown = async move {
+        shutdown.await;
+        // Streams of events would go on for ever.
+        server.end_streams();
+    };
     match tls {
         None => axum::serve(listener, router).with_graceful_shutdown(shutdown).await,
         Some(Tls(config)) => {

@@ -97,7 +97,7 @@ impl Serve {
             Some(link) => format!("corkboard serves {} at {url} - open {link}", corkboard.store_info().kind),
             None => format!("corkboard serves {} at {url}, without authentication", corkboard.store_info().kind),
         })?;
-        let served = corkboard_server::serve(listener, tls, corkboard_server::router(server), end()).await;
+        let served = corkboard_server::serve(listener, tls, server, end()).await;
         // What is under way was answered; what was acknowledged is written.
         corkboard.close().await?;
         served.map_err(Failure::Output)

@@ -1,0 +1,193 @@
+//! A server on a free port of this machine, and clients that come with a token.
+#![allow(dead_code, unreachable_pub, reason = "every test file is a program of its own, and uses a part of it")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use corkboard::store::MemoryStore;
+use corkboard::tokens::Grants;
+use corkboard::{ActorKind, Corkboard, Options, Role, TokenRequest};
+use corkboard_server::{Access, Server, Settings};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap};
+use reqwest::{Method, RequestBuilder, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// The token that may do everything.
+pub const ADMIN: &str = "the-admins-secret";
+/// Longer than anything takes on a busy machine: whoever waits so long waits in vain.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server that runs.
+pub struct Running {
+    /// Where: `http://127.0.0.1:PORT`.
+    pub url: String,
+    /// What it serves.
+    pub corkboard: Corkboard,
+    http: reqwest::Client,
+    end: oneshot::Sender<()>,
+    serving: JoinHandle<std::io::Result<()>>,
+}
+
+/// The usual settings, with [`ADMIN`] as the token that may do everything.
+pub fn settings() -> Settings {
+    Settings::new(Access::Tokens { admin: Some(SecretString::from(ADMIN)) })
+}
+
+/// A token's request: an agent's that works, with grants as JSON: `{"agents":["ada"],"boards":["team-*"],"cores":[]}`.
+pub fn worker(principal: &str, grants: Value) -> TokenRequest {
+    let grants: Grants = serde_json::from_value(grants).expect("grants");
+    let (principal, label) = (principal.to_owned(), String::new());
+    TokenRequest { principal, kind: ActorKind::Agent, role: Role::Worker, grants, expires_at: None, label }
+}
+
+impl Running {
+    /// On a store in memory.
+    pub async fn start() -> Self {
+        Self::with(in_memory(Options::default()), settings()).await
+    }
+
+    /// On a store by its URL.
+    pub async fn on(store: &str) -> Self {
+        Self::with(Corkboard::open(store).await.expect("the store opens"), settings()).await
+    }
+
+    /// On any Corkboard, with any settings.
+    pub async fn with(corkboard: Corkboard, settings: Settings) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let server = Server::new(corkboard.clone(), settings);
+        let (end, ended) = oneshot::channel::<()>();
+        let serving = tokio::spawn(corkboard_server::serve(listener, None, server, async {
+            // Dropped or sent: both are the end.
+            let _ = ended.await;
+        }));
+        Self { url, corkboard, http: http(), end, serving }
+    }
+
+    /// Whoever comes with a secret.
+    pub fn client(&self, secret: &str) -> Client {
+        Client { http: self.http.clone(), url: self.url.clone(), secret: secret.into() }
+    }
+
+    /// Whoever may do everything.
+    pub fn admin(&self) -> Client {
+        self.client(ADMIN)
+    }
+
+    /// Whoever comes with a new token.
+    pub async fn client_with(&self, request: TokenRequest) -> Client {
+        let created = self.corkboard.tokens().create(request).await.expect("a token");
+        self.client(created.secret.expose_secret())
+    }
+
+    /// Ends as a signal ends it: what is under way is answered.
+    pub async fn stop(self) {
+        let Self { end, serving, corkboard, .. } = self;
+        drop(end);
+        let ended = tokio::time::timeout(PATIENCE, serving).await.expect("the server ends when it is asked to");
+        ended.expect("the server's task").expect("the server's end");
+        corkboard.close().await.expect("the store closes");
+    }
+}
+
+/// A Corkboard in memory.
+pub fn in_memory(options: Options) -> Corkboard {
+    Corkboard::with_store(Arc::new(MemoryStore::shared()), options)
+}
+
+/// A client of any server on this machine, without a pool: every request has a connection of its own.
+pub fn http() -> reqwest::Client {
+    // Only the first of a process counts, and any is good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().expect("a client")
+}
+
+/// Somebody with a token.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    url: String,
+    secret: String,
+}
+
+/// What a server answered.
+#[derive(Debug)]
+pub struct Answer {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its body: JSON, or a text; null if it is empty.
+    pub body: Value,
+}
+
+impl Answer {
+    /// The body, which must be one of success.
+    #[track_caller]
+    pub fn ok(self) -> Value {
+        assert!(self.status.is_success(), "{} {}", self.status, self.body);
+        self.body
+    }
+
+    /// Expects a problem: its status and code.
+    #[track_caller]
+    pub fn problem(&self, status: u16, code: &str) {
+        let found = (self.status.as_u16(), self.body.get("code").and_then(Value::as_str));
+        assert_eq!(found, (status, Some(code)), "{}", self.body);
+        let content = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        assert_eq!(content, Some("application/problem+json"), "{}", self.body);
+        assert_eq!(self.body.get("status").and_then(Value::as_u64), Some(status.into()));
+    }
+}
+
+impl Client {
+    /// A request that is not sent yet.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let url = format!("{}{path}", self.url);
+        self.http.request(method, url).header(AUTHORIZATION, format!("Bearer {}", self.secret)).timeout(PATIENCE)
+    }
+
+    /// What stands there.
+    pub async fn get(&self, path: &str) -> Answer {
+        answer(self.request(Method::GET, path)).await
+    }
+
+    /// Sends JSON.
+    pub async fn send(&self, method: Method, path: &str, body: &Value) -> Answer {
+        answer(self.request(method, path).header(CONTENT_TYPE, "application/json").body(body.to_string())).await
+    }
+
+    /// Sends JSON to be stored under a name.
+    pub async fn put(&self, path: &str, body: &Value) -> Answer {
+        self.send(Method::PUT, path, body).await
+    }
+
+    /// Sends JSON to be worked on.
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send(Method::POST, path, body).await
+    }
+
+    /// Changes a part.
+    pub async fn patch(&self, path: &str, body: &Value) -> Answer {
+        self.send(Method::PATCH, path, body).await
+    }
+
+    /// Removes.
+    pub async fn delete(&self, path: &str) -> Answer {
+        answer(self.request(Method::DELETE, path)).await
+    }
+}
+
+/// Sends a request and reads the whole answer.
+pub async fn answer(request: RequestBuilder) -> Answer {
+    let response = request.send().await.expect("an answer");
+    let (status, headers) = (response.status(), response.headers().clone());
+    let bytes = response.bytes().await.expect("the answer's body");
+    let text = String::from_utf8(bytes.to_vec()).expect("text");
+    let body = serde_json::from_str(&text).unwrap_or(if text.is_empty() { Value::Null } else { Value::String(text) });
+    Answer { status, headers, body }
+}
