@@ -35,6 +35,7 @@ mod readme;
 mod scope;
 mod sealing;
 mod search;
+mod served;
 mod snapshot;
 mod stats;
 mod support;
