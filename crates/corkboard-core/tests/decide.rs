@@ -286,6 +286,7 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         | Refusal::TaskPattern { .. }
         | Refusal::TrustDenied { .. }
         | Refusal::CoreContradicts { .. } => "a core's: see core_rules.rs",
+        Refusal::NoToken { .. } => "about tokens: see tokens.rs",
     }
 }
 

@@ -158,7 +158,7 @@ fn expect_all(mode: MigrateMode, migrated: &Migrated) -> Result<(), Failure> {
             "without --verify-only, they are copied",
         ),
     };
-    Err(Failure::Own { code: "behind".into(), kind: ErrorKind::Unavailable, message, hint: Some(hint.into()) })
+    Err(Failure::Own { code: "behind", kind: ErrorKind::Unavailable, message, hint: Some(hint.into()) })
 }
 
 fn names(all: &[String]) -> String {
