@@ -236,8 +236,7 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         Refusal::NotebookConflict { .. } => "notebook conflict",
         Refusal::Unreadable { .. } => "unreadable",
         Refusal::NotebookContradicts { .. } => "notebook contradicts",
-        Refusal::NoToken { .. }
-        | Refusal::NoBoard
+        Refusal::NoBoard
         | Refusal::BoardExists
         | Refusal::BoardEnded { .. }
         | Refusal::BoardActive
