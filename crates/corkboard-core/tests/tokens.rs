@@ -1,5 +1,7 @@
 //! Tokens: who may make and revoke them, how long they can be used, what they open, and how they are stored.
 
+mod wire;
+
 use corkboard_core::tokens::{Grant, Grants, NewToken, TokenHash, TokensCommand, TokensEvent, TokensReply, TokensState};
 use corkboard_core::{
     Actor, ActorKind, Commit, CommitId, Context, LimitName, Limits, Outcome, Refusal, Request, Revisioned, Role, Space,
@@ -23,7 +25,9 @@ impl Keyring {
     fn ask(&mut self, role: Role, command: TokensCommand) -> Result<TokensReply, Refusal> {
         let actor = Actor { role, ..Actor::local() };
         let context = Context::new(self.now, &actor, &self.limits, Uuid::nil());
-        match self.live.decide(&Request::new(command), &context)? {
+        let decided = self.live.decide(&wire::arrived_request::<TokensState>(&Request::new(command)), &context);
+        wire::check_answer(&decided);
+        match decided? {
             Outcome::Unchanged { reply, .. } => Ok(reply),
             Outcome::Commit { commit, reply, .. } => {
                 let id = CommitId(Uuid::from_u128(u128::from(self.live.head.rev) + 1));

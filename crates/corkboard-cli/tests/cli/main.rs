@@ -37,6 +37,7 @@ mod scope;
 mod sealing;
 mod search;
 mod serve;
+mod served;
 mod serving;
 mod snapshot;
 mod stats;
