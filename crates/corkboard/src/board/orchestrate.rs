@@ -23,7 +23,9 @@ impl Board {
             true => BoardCommand::Edit { edit: self.drawn_anew(edit).await?, if_version },
             false => asked,
         };
-        Ok(self.send(command, name).await?.rev)
+        let rev = self.send(command, name).await?.rev;
+        self.saw(rev);
+        Ok(rev)
     }
 
     /// Adds a task.
