@@ -56,7 +56,7 @@ mod search;
 mod snapshot;
 
 pub use board::{
-    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardRolledBack, BoardSearch, BoardView,
+    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardProgress, BoardRolledBack, BoardSearch, BoardView,
     BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard, Edge, EdgeType, Fork,
     GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning, RecordArtifact,
     RollBackCores, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern, UnreadablePattern, WorkOn,
@@ -85,7 +85,7 @@ pub use corkboard_core::{
 };
 pub use engine::{Followed, Watch, Watched};
 pub use error::{Error, ErrorKind};
-pub use garbage::{Garbage, GarbageBoard, GarbageFate};
+pub use garbage::{Garbage, GarbageBoard, GarbageFate, PurgedGarbage};
 pub use knowledge::{
     Core, CoreEntries, CoreHit, CorePage, CoreSearch, CoreStats, CoreSummary, CoreWatch, Show, Withdrawn,
 };
