@@ -51,7 +51,8 @@ pub async fn serve(
     server: Server,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    let (router, patience) = (crate::router(server.clone()), server.settings().stalled_after);
+    let router = crate::router(server.clone());
+    let (patience, ending) = (server.settings().stalled_after, server.ending());
     let shutdown = async move {
         shutdown.await;
         // Streams of events would go on for ever.
@@ -59,11 +60,11 @@ pub async fn serve(
     };
     match tls {
         None => {
-            let listener = PatientListener { listener, patience };
+            let listener = PatientListener { listener, patience, ending };
             axum::serve(listener, router).with_graceful_shutdown(shutdown).await
         }
         Some(Tls(config)) => {
-            let listener = PatientListener { listener: TlsListener::new(listener, config)?, patience };
+            let listener = PatientListener { listener: TlsListener::new(listener, config)?, patience, ending };
             axum::serve(listener, router).with_graceful_shutdown(shutdown).await
         }
     }

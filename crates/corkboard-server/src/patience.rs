@@ -6,13 +6,22 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::serve::Listener;
+use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Sleep, sleep};
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use crate::events::ended;
+
+/// The longest that is waited for an end that takes nothing once the server is to end.
+const AT_THE_END: Duration = Duration::from_secs(2);
 
 /// Gives connections that are given up once nothing could be written for so long.
 pub(crate) struct PatientListener<L> {
     pub(crate) listener: L,
     pub(crate) patience: Duration,
+    /// Told when the server is to end.
+    pub(crate) ending: watch::Receiver<bool>,
 }
 
 impl<L: Listener> Listener for PatientListener<L> {
@@ -21,7 +30,7 @@ impl<L: Listener> Listener for PatientListener<L> {
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         let (connection, address) = self.listener.accept().await;
-        (Patient { connection, patience: self.patience, stalled: None }, address)
+        (Patient { connection, patience: self.patience, ending: self.ending.clone(), stalled: None }, address)
     }
 
     fn local_addr(&self) -> io::Result<Self::Addr> {
@@ -33,8 +42,20 @@ impl<L: Listener> Listener for PatientListener<L> {
 pub(crate) struct Patient<C> {
     connection: C,
     patience: Duration,
-    /// Runs while something waits to be written.
-    stalled: Option<Pin<Box<Sleep>>>,
+    ending: watch::Receiver<bool>,
+    /// Runs while something waits to be written, and is done when that is given up.
+    stalled: Option<BoxFuture<'static, ()>>,
+}
+
+async fn give_up(patience: Duration, mut ending: watch::Receiver<bool>) {
+    let end = async {
+        ended(&mut ending).await;
+        sleep(AT_THE_END).await;
+    };
+    tokio::select! {
+        () = sleep(patience) => {}
+        () = end => {}
+    }
 }
 
 impl<C: AsyncWrite + Unpin> Patient<C> {
@@ -48,7 +69,7 @@ impl<C: AsyncWrite + Unpin> Patient<C> {
             self.stalled = None;
             return Poll::Ready(written);
         }
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(self.patience)));
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(give_up(self.patience, self.ending.clone())));
         ready!(stalled.as_mut().poll(context));
         self.stalled = None;
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other end takes nothing")))
@@ -96,7 +117,8 @@ mod tests {
     #[tokio::test]
     async fn whoever_takes_something_is_waited_for_and_whoever_does_not_is_given_up() {
         let (near, mut far) = tokio::io::duplex(8);
-        let mut patient = Patient { connection: near, patience: Duration::from_millis(20), stalled: None };
+        let (_server, ending) = watch::channel(false);
+        let mut patient = Patient { connection: near, patience: Duration::from_millis(20), ending, stalled: None };
         for _ in 0..3 {
             patient.write_all(&[1; 8]).await.unwrap();
             let error = patient.write_all(&[2; 8]).await.unwrap_err();

@@ -367,13 +367,17 @@ async fn an_idle_stream_beats_until_its_token_is_revoked_or_expires() {
 
 #[tokio::test]
 async fn a_server_that_is_to_end_does_not_wait_for_streams() {
-    let server = Running::start().await;
+    let patient = Settings { stalled_after: Duration::from_secs(3600), ..settings() };
+    let server = Running::with(in_memory(Options::default()), patient).await;
     let admin = server.admin();
+    // One takes nothing, although there is more than fits in between.
+    let _stalled = connect(&server, "/v1/agents/ada/events").await;
+    write_much(&server.corkboard, "ada").await;
     let mut streams = vec![admin.events("/v1/events", None).await];
     for _ in 0..3 {
         streams.push(admin.events("/v1/agents/ada/events", None).await);
     }
-    eventually("all are open", || server.server.open_streams() == 4).await;
+    eventually("all are open", || server.server.open_streams() == 5).await;
     server.stop().await;
     for mut stream in streams {
         assert_eq!(stream.next().await, None);
@@ -427,6 +431,47 @@ async fn slow_and_vanished_readers_leave_nothing_behind() {
     write(&server.corkboard, "ada", 1).await;
     assert_eq!(events.revisions(1).await, ada([MANY + 1]));
     server.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_hears_which_spaces_move_too() {
+    let server = Running::start().await;
+    let secret = server.corkboard.tokens().create(worker("ada", json!({ "agents": ["ada"] }))).await.unwrap().secret;
+    let address = corkboard::ServerAddress::new(&server.url).token(secret);
+    let client = Corkboard::connect(address, Options::default()).await.unwrap();
+    let mut moved = client.changes();
+    write(&server.corkboard, "bob", 1).await;
+    write(&server.corkboard, "ada", 3).await;
+    let told = tokio::time::timeout(support::PATIENCE, async {
+        loop {
+            let (space, rev) = moved.recv().await.unwrap();
+            assert_eq!(space.to_string(), "agent/ada", "the token opens nothing else");
+            if rev == 3 {
+                break;
+            }
+        }
+    });
+    told.await.unwrap();
+    server.stop().await;
+}
+
+#[test]
+fn the_description_tells_of_streams_and_pages() {
+    let description = serde_json::to_value(corkboard_server::description()).unwrap();
+    for path in ["/v1/agents/{agent}/events", "/v1/boards/{board}/events", "/v1/cores/{core}/events"] {
+        let get = &description["paths"][path]["get"];
+        let content = &get["responses"]["200"]["content"];
+        assert_eq!(content["application/json"]["schema"]["$ref"], "#/components/schemas/EventsBody", "{path}");
+        assert_eq!(content["text/event-stream"]["schema"]["type"], "string", "{path}");
+        let names: Vec<_> = get["parameters"].as_array().unwrap().iter().map(|given| &given["name"]).collect();
+        assert!(names.contains(&&json!("from_rev")) && names.contains(&&json!("Last-Event-ID")), "{names:?}");
+    }
+    let all = &description["paths"]["/v1/events"]["get"]["responses"]["200"]["content"];
+    assert_eq!(all["text/event-stream"]["schema"]["type"], "string");
+    let schemas = &description["components"]["schemas"];
+    for name in ["EventsBody", "RevisionDocument", "SpaceEvent", "AgentEvent", "BoardEvent", "CoreEvent", "Actor"] {
+        assert!(schemas[name].is_object(), "{name}");
+    }
 }
 
 /// Two servers on one store behave as one.
