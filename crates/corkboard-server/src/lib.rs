@@ -2,12 +2,15 @@
 
 mod answer;
 mod caller;
+mod condition;
+mod cursor;
 mod extract;
 mod failure;
 mod guard;
 mod listen;
 mod observe;
 mod openapi;
+mod place;
 mod rate;
 mod routes;
 mod settings;

@@ -1,7 +1,18 @@
 //! The routes, by what they are about.
 
+mod agents;
+mod conversation_entries;
+mod conversations;
 mod entries;
+mod handoff;
+mod notebook;
+mod notebook_update;
+mod notes;
 mod operations;
+mod recall;
+mod scope_entries;
+mod scopes;
+mod snapshot;
 mod spaces;
 mod tokens;
 
@@ -21,7 +32,18 @@ use crate::{Server, guard, observe, sign_in};
 pub(crate) fn described() -> (Router<Server>, openapi::OpenApi) {
     OpenApiRouter::with_openapi(Head::openapi())
         .merge(operations::routes())
+        .merge(agents::routes())
         .merge(entries::routes())
+        .merge(scope_entries::routes())
+        .merge(conversation_entries::routes())
+        .merge(notes::routes())
+        .merge(handoff::routes())
+        .merge(scopes::routes())
+        .merge(conversations::routes())
+        .merge(recall::routes())
+        .merge(notebook::routes())
+        .merge(notebook_update::routes())
+        .merge(snapshot::routes())
         .merge(spaces::routes())
         .merge(tokens::routes())
         .merge(sign_in::routes())

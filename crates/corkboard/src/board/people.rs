@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use corkboard_core::Actor;
 use corkboard_core::board::{
     ApprovalId, ApprovalVerdict, BoardAction, BoardCommand, BoardReply, DecisionId, NewDecision, NewNudge, Nudge,
     NudgeId,
