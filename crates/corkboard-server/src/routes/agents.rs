@@ -208,7 +208,10 @@ async fn forget(
             memory.notebook(&notebook)?.forget(item).await?
         }
         _ => {
-            return Err(Failure::invalid("forget", "give exactly one of key, note and notebook (with or without item)"));
+            return Err(Failure::invalid(
+                "forget",
+                "give exactly one of key, note and notebook (with or without item)",
+            ));
         }
     };
     Ok(Answer::new(forgotten, memory.rev().await?))
