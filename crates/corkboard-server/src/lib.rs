@@ -2,6 +2,8 @@
 
 mod answer;
 mod caller;
+mod condition;
+mod cursor;
 mod events;
 mod extract;
 mod failure;
@@ -11,6 +13,7 @@ mod metrics;
 mod observe;
 mod openapi;
 mod patience;
+mod place;
 mod rate;
 mod routes;
 mod settings;

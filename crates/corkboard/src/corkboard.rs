@@ -298,6 +298,7 @@ impl Corkboard {
     /// The two are spaces of their own: if it fails in between, one of them is left, and deleting again deletes it. Long-term
     /// memory is deleted by the agent itself, by people and by admins: to others, an agent that has some is refused.
     pub async fn delete_agent(&self, agent_id: &str) -> Result<bool> {
+        self.actor.check_writes()?;
         let runtime = self.runtime(agent_id)?;
         let id = runtime.id().clone();
         let long_term = self.core_of(CoreId::of_agent(&id));
