@@ -1,5 +1,6 @@
 //! What a request says, with problems for what it says wrongly.
 
+use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::HeaderMap;
 use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
@@ -18,6 +19,23 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
         let axum::Json(body) = axum::Json::from_request(request, state).await?;
         Ok(Self(body))
+    }
+}
+
+/// A JSON body of which everything may be left out, and so all of it.
+pub(crate) struct OptionalBody<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for OptionalBody<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+        let (parts, body) = request.into_parts();
+        let bytes = Bytes::from_request(Request::from_parts(parts.clone(), body), state).await?;
+        if bytes.is_empty() {
+            return Ok(Self(T::default()));
+        }
+        let Body(body) = Body::<Option<T>>::from_request(Request::from_parts(parts, bytes.into()), state).await?;
+        Ok(Self(body.unwrap_or_default()))
     }
 }
 

@@ -5,6 +5,7 @@ mod caller;
 mod extract;
 mod failure;
 mod guard;
+mod known;
 mod listen;
 mod observe;
 mod openapi;

@@ -1,5 +1,6 @@
 //! The routes, by what they are about.
 
+mod boards;
 mod entries;
 mod operations;
 mod spaces;
@@ -23,6 +24,7 @@ pub(crate) fn described() -> (Router<Server>, openapi::OpenApi) {
         .merge(operations::routes())
         .merge(entries::routes())
         .merge(spaces::routes())
+        .merge(boards::routes())
         .merge(tokens::routes())
         .merge(sign_in::routes())
         .split_for_parts()
