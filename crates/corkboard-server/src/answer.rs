@@ -31,6 +31,11 @@ impl<T> Answer<T> {
         Self { version: Some(version), ..self }
     }
 
+    /// As it is: the body says its revision itself, or is no JSON.
+    pub(crate) fn whole(self) -> Whole<T> {
+        Whole(self)
+    }
+
     /// With "201 Created".
     pub(crate) fn created(self) -> Self {
         Self { status: StatusCode::CREATED, ..self }
@@ -75,12 +80,22 @@ pub(crate) struct WithRev<T> {
     rev: u64,
 }
 
+/// An answer whose body says its revision itself, or is no JSON.
+pub(crate) struct Whole<T>(Answer<T>);
+
 impl<T: Serialize> IntoResponse for Answer<T> {
     fn into_response(self) -> Response {
         let Self { status, body, rev, version } = self;
+        Answer { status, body: Json(WithRev { body, rev }), rev, version }.whole().into_response()
+    }
+}
+
+impl<T: IntoResponse> IntoResponse for Whole<T> {
+    fn into_response(self) -> Response {
+        let Answer { status, body, rev, version } = self.0;
         let mut response = match status {
             StatusCode::NOT_MODIFIED => status.into_response(),
-            status => (status, Json(WithRev { body, rev })).into_response(),
+            status => (status, body).into_response(),
         };
         let headers = response.headers_mut();
         headers.insert(REV, HeaderValue::from(rev));

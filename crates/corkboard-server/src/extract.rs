@@ -1,6 +1,6 @@
 //! What a request says, with problems for what it says wrongly.
 
-use axum::body::{Bytes, HttpBody};
+use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use axum::http::request::Parts;
@@ -23,17 +23,20 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     }
 }
 
-/// A JSON body that may be left out: then it is what says nothing.
+/// A JSON body of which everything may be left out, and so all of it.
 pub(crate) struct OptionalBody<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for OptionalBody<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
-        if request.body().is_end_stream() {
+        let (parts, body) = request.into_parts();
+        let bytes = Bytes::from_request(Request::from_parts(parts.clone(), body), state).await?;
+        if bytes.is_empty() {
             return Ok(Self(T::default()));
         }
-        Body::from_request(request, state).await.map(|Body(body)| Self(body))
+        let Body(body) = Body::<Option<T>>::from_request(Request::from_parts(parts, bytes.into()), state).await?;
+        Ok(Self(body.unwrap_or_default()))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The routes, by what they are about.
 
 mod agents;
+mod boards;
 mod conversation_entries;
 mod conversations;
 mod core_entries;
@@ -56,6 +57,7 @@ pub(crate) fn described() -> (Router<Server>, openapi::OpenApi) {
         .merge(notebook_update::routes())
         .merge(snapshot::routes())
         .merge(spaces::routes())
+        .merge(boards::routes())
         .merge(tokens::routes())
         .merge(tools::routes())
         .merge(sign_in::routes())
