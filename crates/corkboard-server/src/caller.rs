@@ -211,6 +211,14 @@ impl Caller {
         }
     }
 
+    fn expect(&self, kind: SpaceKind, name: &str) -> Result<(), Failure> {
+        if self.sees(kind, name) {
+            return Ok(());
+        }
+        let (who, what) = (&self.actor().principal, kind.as_str());
+        Err(Failure::denied("not_granted", format!("the token of {who} does not open the {what} {name:?}")))
+    }
+
     fn expect_admin(&self, what: &str) -> Result<(), Failure> {
         let Actor { principal, role, .. } = self.actor();
         if *role == Role::Admin {

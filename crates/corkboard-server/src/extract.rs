@@ -4,8 +4,8 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use axum::http::request::Parts;
-use corkboard::Core;
 use axum::http::{HeaderMap, StatusCode};
+use corkboard::Core;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
