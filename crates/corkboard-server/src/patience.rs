@@ -5,56 +5,20 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::serve::Listener;
-use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::watch;
-use tokio::time::sleep;
-
-use crate::events::ended;
-
-/// The longest that is waited for an end that takes nothing once the server is to end.
-const AT_THE_END: Duration = Duration::from_secs(2);
-
-/// Gives connections that are given up once nothing could be written for so long.
-pub(crate) struct PatientListener<L> {
-    pub(crate) listener: L,
-    pub(crate) patience: Duration,
-    /// Told when the server is to end.
-    pub(crate) ending: watch::Receiver<bool>,
-}
-
-impl<L: Listener> Listener for PatientListener<L> {
-    type Io = Patient<L::Io>;
-    type Addr = L::Addr;
-
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        let (connection, address) = self.listener.accept().await;
-        (Patient { connection, patience: self.patience, ending: self.ending.clone(), stalled: None }, address)
-    }
-
-    fn local_addr(&self) -> io::Result<Self::Addr> {
-        self.listener.local_addr()
-    }
-}
+use tokio::time::{Sleep, sleep};
 
 /// A connection that is given up once nothing could be written for so long.
 pub(crate) struct Patient<C> {
     connection: C,
     patience: Duration,
-    ending: watch::Receiver<bool>,
-    /// Runs while something waits to be written, and is done when that is given up.
-    stalled: Option<BoxFuture<'static, ()>>,
+    /// Runs while something waits to be written.
+    stalled: Option<Pin<Box<Sleep>>>,
 }
 
-async fn give_up(patience: Duration, mut ending: watch::Receiver<bool>) {
-    let end = async {
-        ended(&mut ending).await;
-        sleep(AT_THE_END).await;
-    };
-    tokio::select! {
-        () = sleep(patience) => {}
-        () = end => {}
+impl<C> Patient<C> {
+    pub(crate) fn new(connection: C, patience: Duration) -> Self {
+        Self { connection, patience, stalled: None }
     }
 }
 
@@ -69,7 +33,7 @@ impl<C: AsyncWrite + Unpin> Patient<C> {
             self.stalled = None;
             return Poll::Ready(written);
         }
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(give_up(self.patience, self.ending.clone())));
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(self.patience)));
         ready!(stalled.as_mut().poll(context));
         self.stalled = None;
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other end takes nothing")))
@@ -117,8 +81,7 @@ mod tests {
     #[tokio::test]
     async fn whoever_takes_something_is_waited_for_and_whoever_does_not_is_given_up() {
         let (near, mut far) = tokio::io::duplex(8);
-        let (_server, ending) = watch::channel(false);
-        let mut patient = Patient { connection: near, patience: Duration::from_millis(20), ending, stalled: None };
+        let mut patient = Patient::new(near, Duration::from_millis(20));
         for _ in 0..3 {
             patient.write_all(&[1; 8]).await.unwrap();
             let error = patient.write_all(&[2; 8]).await.unwrap_err();
