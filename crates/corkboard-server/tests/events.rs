@@ -369,7 +369,8 @@ async fn an_idle_stream_beats_until_its_token_is_revoked_or_expires() {
 
 #[tokio::test]
 async fn a_server_that_is_to_end_does_not_wait_for_streams() {
-    let patient = Settings { stalled_after: Duration::from_secs(3600), ..settings() };
+    let (stalled_after, drain_timeout) = (Duration::from_secs(3600), Duration::from_secs(1));
+    let patient = Settings { stalled_after, drain_timeout, ..settings() };
     let server = Running::with(in_memory(Options::default()), patient).await;
     let admin = server.admin();
     // One takes nothing, although there is more than fits in between.

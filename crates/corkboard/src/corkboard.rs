@@ -331,7 +331,8 @@ impl Corkboard {
     }
 
     /// Which spaces move, whoever moves them: other processes and servers on the same store too. See
-    /// [`Store::all_changes`](crate::store::Store::all_changes) for what is promised.
+    /// [`Store::all_changes`](crate::store::Store::all_changes) for what is promised. As lists are, it is not limited to what
+    /// somebody was granted.
     pub fn changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
         self.inner.store.all_changes()
     }

@@ -114,7 +114,7 @@ impl<S: Source> Stream<S> {
 }
 
 /// Waits until streams are to end, or the server is gone.
-pub(crate) async fn ended(ending: &mut watch::Receiver<bool>) {
+async fn ended(ending: &mut watch::Receiver<bool>) {
     let _ = ending.wait_for(|is_ending| *is_ending).await;
 }
 
