@@ -102,7 +102,7 @@ pub use memory::{
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 pub use problem::{EntryDocument, MetadataDocument, Problem};
-pub use reach::{CreatedToken, TokenRequest, Tokens};
+pub use reach::{CreatedToken, TokenDocument, TokenRequest, Tokens};
 pub use snapshot::{
     Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,
     SnapshotKey,
