@@ -2,7 +2,9 @@
 
 mod wire;
 
-use corkboard_core::tokens::{Grant, Grants, NewToken, TokenHash, TokensCommand, TokensEvent, TokensReply, TokensState};
+use corkboard_core::tokens::{
+    Grant, Grants, NewToken, TokenHash, TokensCommand, TokensEvent, TokensReply, TokensState,
+};
 use corkboard_core::{
     Actor, ActorKind, Commit, CommitId, Context, LimitName, Limits, Outcome, Refusal, Request, Revisioned, Role, Space,
 };
