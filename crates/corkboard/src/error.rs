@@ -169,6 +169,16 @@ pub enum Error {
         /// The revision to end with.
         to: u64,
     },
+    /// The handle does not open that. Nothing was read or written.
+    #[error("the token of {principal} does not open the {kind} {name:?}")]
+    NotGranted {
+        /// Whose token.
+        principal: String,
+        /// What kind of space it is.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+    },
     /// A command that came as text cannot be read. Nothing was written.
     #[error("that is no command: {message}")]
     Command {
@@ -415,6 +425,7 @@ impl Error {
             Self::TaskPattern { .. } => ("task_pattern", Invalid),
             Self::PatternFromOutside { .. } => ("pattern_from_outside", Denied),
             Self::Backwards { .. } => ("backwards", Invalid),
+            Self::NotGranted { .. } => ("not_granted", Denied),
             Self::Command { .. } => ("command", Invalid),
             Self::Server { problem } => (problem.lasting_code(), problem.kind),
             Self::Closed => ("closed", Unavailable),

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::store::StoreError;
+use crate::tools::ToolError;
 use crate::{Error, ErrorKind};
 
 /// So many codes of other programs are kept.
@@ -94,6 +95,22 @@ impl From<&Error> for Problem {
             _ => Map::new(),
         };
         Self { details, ..Self::new(error.code(), error.kind(), error.to_string()) }
+    }
+}
+
+impl From<&ToolError> for Problem {
+    fn from(error: &ToolError) -> Self {
+        let new = || Self::new(error.code(), error.kind(), error.to_string());
+        let (problem, details) = match error {
+            ToolError::InvalidInput { tool, example, .. } => (new(), json!({ "tool": tool, "example": example })),
+            ToolError::UnknownTool { known, .. } => (new(), json!({ "known": known })),
+            ToolError::MissingContext { tool, what } => (new(), json!({ "tool": tool, "missing": what })),
+            ToolError::Failed { .. } => (new(), Value::Null),
+            ToolError::Advised { error, advice } => (Self::from(error), json!({ "advice": advice })),
+            ToolError::Memory(error) => (Self::from(error), Value::Null),
+        };
+        let more = details.as_object().cloned().unwrap_or_default();
+        Self { details: problem.details.into_iter().chain(more).collect(), ..problem }
     }
 }
 

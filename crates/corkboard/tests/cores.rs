@@ -23,7 +23,7 @@ use common::{Home, in_time, on_every_store, refusal};
 
 /// An agent that may do to a shared core all that agents may.
 pub(crate) fn agent(name: &str) -> Actor {
-    Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Reviewer }
+    Actor::new(name, ActorKind::Agent, Role::Reviewer)
 }
 
 pub(crate) fn id(number: u64) -> CoreEntryId {

@@ -236,7 +236,7 @@ pub(crate) fn at(second: i64) -> Timestamp {
 }
 
 pub(crate) fn named(principal: &str, role: Role) -> Actor {
-    Actor { principal: principal.into(), kind: ActorKind::Agent, role }
+    Actor::new(principal, ActorKind::Agent, role)
 }
 
 pub(crate) fn worker(principal: &str) -> Actor {
@@ -248,7 +248,7 @@ pub(crate) fn orchestrator(principal: &str) -> Actor {
 }
 
 pub(crate) fn human() -> Actor {
-    Actor { principal: "hugo".into(), kind: ActorKind::Human, role: Role::Human }
+    Actor::new("hugo", ActorKind::Human, Role::Human)
 }
 
 pub(crate) fn agent(name: &str) -> AgentId {

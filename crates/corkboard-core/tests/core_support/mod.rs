@@ -151,10 +151,10 @@ pub(crate) fn at(second: i64) -> Timestamp {
 }
 
 pub(crate) fn human(name: &str) -> Actor {
-    Actor { principal: name.into(), kind: ActorKind::Human, role: Role::Human }
+    Actor::new(name, ActorKind::Human, Role::Human)
 }
 
 /// An agent that may do to a shared core all that agents may.
 pub(crate) fn agent(name: &str) -> Actor {
-    Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Reviewer }
+    Actor::new(name, ActorKind::Agent, Role::Reviewer)
 }

@@ -177,7 +177,7 @@ pub(crate) fn at(second: i64) -> Timestamp {
 }
 
 pub(crate) fn actor(principal: &str) -> Actor {
-    Actor { principal: principal.into(), kind: ActorKind::Agent, role: Role::Worker }
+    Actor::new(principal, ActorKind::Agent, Role::Worker)
 }
 
 pub(crate) fn key(name: &str) -> Key {

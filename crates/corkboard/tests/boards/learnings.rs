@@ -23,7 +23,7 @@ fn named(name: &str) -> LearningId {
 }
 
 fn reviewer(name: &str) -> Actor {
-    Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Reviewer }
+    Actor::new(name, ActorKind::Agent, Role::Reviewer)
 }
 
 /// A board with that id and a decision of ann's, D-1, and an insight of bob's, F-1.
@@ -309,7 +309,7 @@ async fn all_that_one_author_said_is_rolled_back_by_one_command() {
         rules.add(mention).await.unwrap();
         rules.add(NewCoreEntry { author: Some("grace".into()), ..deploy }).await.unwrap();
 
-        let observer = Actor { principal: "otto".into(), kind: ActorKind::Human, role: Role::Worker };
+        let observer = Actor::new("otto", ActorKind::Human, Role::Worker);
         assert_eq!(corkboard.roll_back_author("ann").acting_as(observer).await.unwrap_err().code(), "role_denied");
         let done = corkboard.roll_back_author("ann").reason("a stranger").await.unwrap();
         let cores: Vec<(&str, u64, u64)> = done
