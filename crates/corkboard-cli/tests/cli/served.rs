@@ -1,6 +1,6 @@
 //! `cork serve` as a process of its own, which a test may kill.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
 use corkboard::tokens::Grants;
@@ -30,12 +30,13 @@ impl Served {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let started: Value = serde_json::from_str(&line).unwrap_or_else(|error| {
-            let ended = child.wait_with_output().unwrap();
-            panic!("{error}: {line} {}", String::from_utf8_lossy(&ended.stderr))
-        });
-        // Nobody reads it: a pipe that is full would stop the server.
         let mut stderr = child.stderr.take().unwrap();
+        let started: Value = serde_json::from_str(&line).unwrap_or_else(|error| {
+            let mut said = String::new();
+            let _ = stderr.read_to_string(&mut said);
+            panic!("{error}: {line} {said}")
+        });
+        // A pipe that is full would stop the server.
         std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
         Self { child, url: started["url"].as_str().unwrap().into(), secret: ADMIN.into() }
     }
@@ -73,11 +74,6 @@ impl Served {
     /// Where it listens, for another to listen there.
     pub(crate) fn address(&self) -> &str {
         self.url.trim_start_matches("http://")
-    }
-
-    /// Its process.
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
     }
 }
 

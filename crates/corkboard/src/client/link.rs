@@ -39,6 +39,8 @@ const SEGMENT: &AsciiSet = &CONTROLS
     .add(b'{')
     .add(b'|')
     .add(b'}');
+/// What follows a name that cannot stand in a path by itself, and one that ends like that.
+const MARK: &str = ";";
 /// How often what can be asked again is asked.
 const ATTEMPTS: u32 = 4;
 /// How long the first pause between two attempts is.
@@ -198,13 +200,10 @@ pub(super) fn path_of(space: &SpaceId, rest: &str) -> String {
     format!("/v1/spaces/{kind}/{}{rest}", segment(space.name()))
 }
 
+/// A name as a part of a path. `.` and `..` are no names there, however they are written, and so are marked.
 pub(super) fn segment(name: &str) -> String {
-    match name {
-        // A path goes up and down by these.
-        "." => "%2E".into(),
-        ".." => "%2E%2E".into(),
-        name => utf8_percent_encode(name, SEGMENT).to_string(),
-    }
+    let mark = if matches!(name, "." | "..") || name.ends_with(MARK) { MARK } else { "" };
+    format!("{}{mark}", utf8_percent_encode(name, SEGMENT))
 }
 
 /// The error that a server's problem stands for.
