@@ -260,6 +260,7 @@ impl<S: Space> Revisioned<S> {
     fn check(&self, request: &Request<S::Command>, context: &Context<'_>) -> Result<Option<(S::Reply, u64)>, Refusal> {
         let principal = &context.actor.principal;
         check_principal("principal", principal, context.limits)?;
+        context.actor.via.as_deref().map_or(Ok(()), |via| check_principal("via", via, context.limits))?;
         // Every command writes.
         context.actor.check_writes()?;
         if let Some(key) = &request.idempotency

@@ -2,8 +2,11 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use corkboard::tokens::{Grants, Token};
-use corkboard::{Actor, ActorKind, AgentMemory, Board, Core, Corkboard, Identity, Role, SpaceKind, SpaceLog, Tokens};
+use corkboard::cores::Trust;
+use corkboard::tokens::{Grants, Token, TokenId};
+use corkboard::{
+    Actor, ActorKind, AgentMemory, Board, Core, CoreId, Corkboard, Identity, Role, SpaceKind, SpaceLog, Tokens,
+};
 
 use crate::Server;
 use crate::failure::Failure;
@@ -11,41 +14,72 @@ use crate::failure::Failure;
 /// Whoever sent a request, as their token says.
 #[derive(Clone)]
 pub(crate) struct Caller {
-    /// Acts in the caller's name, or in the name of whom the caller acts for.
+    /// Acts in the caller's name, or in the name of whom the caller acts for, and opens what is granted.
     corkboard: Corkboard,
     grants: Grants,
+    /// The token that they came with, if it is one of the store's.
+    token: Option<TokenId>,
 }
 
 impl Caller {
     /// Whoever may do everything.
     pub(crate) fn admin(server: &Server) -> Self {
-        let actor = Actor { principal: "admin".into(), kind: ActorKind::Human, role: Role::Admin };
-        Self { corkboard: server.corkboard().acting_as(actor), grants: Grants::everything() }
+        let actor = Actor::new("admin", ActorKind::Human, Role::Admin);
+        Self { corkboard: server.corkboard().acting_as(actor), grants: Grants::everything(), token: None }
     }
 
     /// Whoever came with a token.
     pub(crate) fn with_token(server: &Server, token: &Token) -> Self {
-        let Token { principal, kind, role, grants, .. } = token;
-        let actor = Actor { principal: principal.to_string(), kind: *kind, role: *role };
-        Self { corkboard: server.corkboard().acting_as(actor), grants: grants.clone() }
+        let Token { id, principal, kind, role, grants, .. } = token;
+        let actor = Actor::new(principal.to_string(), *kind, *role);
+        let corkboard = server.corkboard().acting_as(actor);
+        match role {
+            // What is not granted is denied, but to admins.
+            Role::Admin => Self { corkboard, grants: Grants::everything(), token: Some(*id) },
+            _ => Self { corkboard: corkboard.limited_to(grants.clone()), grants: grants.clone(), token: Some(*id) },
+        }
     }
 
-    /// The same, in another's name. Admins may, and programs that serve others, as far as their own role goes.
+    /// The same, in another's name; the log keeps both. Admins may, and programs that serve others: for those that their
+    /// token opens, and in their own role. Nobody is made a person by that who is none: a person's word is trusted further.
     pub(crate) fn acting_for(self, other: Actor) -> Result<Self, Failure> {
         let own = self.actor();
+        let other = Actor::new(other.principal, other.kind, other.role);
         if other == *own {
             return Ok(self);
         }
-        let is_own_role = other.role == own.role || other.role == Role::Observer;
-        if own.role == Role::Admin || own.kind == ActorKind::Service && is_own_role {
-            return Ok(Self { corkboard: self.corkboard.acting_as(other), grants: self.grants });
+        let refused = |why: &str| {
+            let Actor { principal, kind, role, .. } = own;
+            let who = format!("{principal} ({}, {role}) cannot act for {}", kind.as_str(), other.principal);
+            Failure::denied("not_granted", format!("{who}: {why}"))
+        };
+        let is_admin = own.role == Role::Admin;
+        if !is_admin && own.kind != ActorKind::Service {
+            return Err(refused("admins can, and services"));
         }
-        let Actor { principal, role, .. } = own;
-        let detail = format!(
-            "{principal} is {role} and cannot act for {}: admins can, and services in their role",
-            other.principal
-        );
-        Err(Failure::denied("not_granted", detail))
+        if !is_admin && other.role != own.role && other.role != Role::Observer {
+            return Err(refused(&format!("as {} it would have another role", other.role)));
+        }
+        if Trust::most_of(other.kind) > Trust::most_of(own.kind) {
+            return Err(refused("only a person's token acts for people"));
+        }
+        if !is_admin && !self.grants.opens_agent(&other.principal) {
+            return Err(refused("its token does not open that agent"));
+        }
+        let actor = other.via(&own.principal);
+        Ok(Self { corkboard: self.corkboard.acting_as(actor), ..self })
+    }
+
+    /// The same for an agent that a request names: in its name where the caller may act for it, otherwise in the caller's
+    /// own. Whoever acts for another already goes on doing so.
+    pub(crate) fn for_agent(self, agent: &str) -> Result<Self, Failure> {
+        let own = self.actor();
+        let serves_others = own.role == Role::Admin || own.kind == ActorKind::Service;
+        if own.via.is_some() || own.principal == agent || !serves_others {
+            return Ok(self);
+        }
+        let named = Actor::new(agent, ActorKind::Agent, own.role);
+        self.acting_for(named)
     }
 
     /// In whose name things happen.
@@ -53,28 +87,37 @@ impl Caller {
         self.corkboard.actor()
     }
 
+    /// Whether the token that they came with can still be used. A store that cannot be asked tells nobody anything new, and so
+    /// is no reason to send them away.
+    pub(crate) async fn is_let_in(&self) -> bool {
+        match self.token {
+            Some(token) => self.corkboard.tokens().is_usable(token).await.unwrap_or(true),
+            None => true,
+        }
+    }
+
     /// Whom they are taken for, and what they may touch.
     pub(crate) fn identity(&self) -> Identity {
-        let Actor { principal, kind, role } = self.actor().clone();
+        let Actor { principal, kind, role, .. } = self.actor().clone();
         Identity { principal, kind, role, grants: self.grants.clone() }
     }
 
     /// An agent's memory.
     pub(crate) fn agent(&self, agent: &str) -> Result<AgentMemory, Failure> {
-        self.expect(SpaceKind::Agent, agent)?;
         Ok(self.corkboard.agent(agent)?)
     }
 
     /// A board.
     pub(crate) fn board(&self, board: &str) -> Result<Board, Failure> {
-        self.expect(SpaceKind::Board, board)?;
         Ok(self.corkboard.board(board)?)
     }
 
-    /// A memory core that is shared.
+    /// A memory core that is shared, or an agent's own: `agent:` and its name.
     pub(crate) fn core(&self, core: &str) -> Result<Core, Failure> {
-        self.expect(SpaceKind::Core, core)?;
-        Ok(self.corkboard.core(core)?)
+        match core.strip_prefix(CoreId::PRIVATE) {
+            Some(agent) => Ok(Core::clone(&*self.agent(agent)?.long_term()?)),
+            None => Ok(self.corkboard.core(core)?),
+        }
     }
 
     /// The tokens of the store.
@@ -85,7 +128,9 @@ impl Caller {
 
     /// A whole space.
     pub(crate) fn log(&self, kind: SpaceKind, name: &str) -> Result<SpaceLog, Failure> {
-        self.expect(kind, name)?;
+        if kind == SpaceKind::Tokens {
+            self.expect_admin("tokens are")?;
+        }
         Ok(self.corkboard.log(kind, name)?)
     }
 
@@ -102,21 +147,10 @@ impl Caller {
 
     /// Whether a space may be touched, and listed.
     pub(crate) fn sees(&self, kind: SpaceKind, name: &str) -> bool {
-        let is_granted = match kind {
-            SpaceKind::Agent => self.grants.opens_agent(name),
-            SpaceKind::Board => self.grants.opens_board(name),
-            SpaceKind::Core => self.grants.opens_core(name),
-            SpaceKind::Tokens => false,
-        };
-        is_granted || self.actor().role == Role::Admin
-    }
-
-    fn expect(&self, kind: SpaceKind, name: &str) -> Result<(), Failure> {
-        if self.sees(kind, name) {
-            return Ok(());
+        match kind {
+            SpaceKind::Tokens => self.actor().role == Role::Admin,
+            SpaceKind::Agent | SpaceKind::Board | SpaceKind::Core => self.corkboard.opens(kind, name),
         }
-        let (who, what) = (&self.actor().principal, kind.as_str());
-        Err(Failure::denied("not_granted", format!("the token of {who} does not open the {what} {name:?}")))
     }
 
     fn expect_admin(&self, what: &str) -> Result<(), Failure> {

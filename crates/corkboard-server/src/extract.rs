@@ -5,6 +5,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
+use corkboard::Core;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -100,6 +101,33 @@ pub(crate) struct Conditions {
     pub(crate) if_rev: Option<u64>,
     /// `Idempotency-Key`.
     pub(crate) idempotency_key: Option<String>,
+}
+
+impl Conditions {
+    /// The core as a whole, with these conditions on what is written to it.
+    pub(crate) fn on_whole_core(self, core: &Core) -> Result<Core, Failure> {
+        match self.if_version {
+            Some(_) => {
+                Err(Failure::invalid("if_match", "there is no one item whose version could be compared: give if_rev"))
+            }
+            None => Ok(self.on_core(core)),
+        }
+    }
+
+    /// The core, with these conditions on what is written to an entry of it.
+    pub(crate) fn on_core(self, core: &Core) -> Core {
+        let mut core = core.clone();
+        if let Some(version) = self.if_version {
+            core = core.if_version(version);
+        }
+        if let Some(rev) = self.if_rev {
+            core = core.if_rev(rev);
+        }
+        if let Some(key) = self.idempotency_key {
+            core = core.idempotency_key(key);
+        }
+        core
+    }
 }
 
 #[derive(Deserialize)]

@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::board::{Board, BoardObserver};
 use crate::engine::{Asked, Budget, Elsewhere, Engine, joined};
+use crate::granted::Granted;
 use crate::knowledge::{Core, CoreObserver};
 use crate::log::{self, Logged};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent};
@@ -35,6 +36,8 @@ pub struct Corkboard {
     inner: Arc<Inner>,
     /// In whose name its handles act.
     actor: Actor,
+    /// What they open.
+    granted: Granted,
 }
 
 struct Inner {
@@ -72,10 +75,48 @@ pub struct BoardSummary {
     /// The revision it is at.
     pub rev: u64,
     /// Its name, goal, status, when it last changed, and a few counts.
+    #[cfg_attr(feature = "openapi", schema(value_type = BoardFacts))]
     pub summary: serde_json::Value,
     /// Since when nothing has happened on it, if it is active and that is longer than [`Options::idle_after`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_since: Option<Timestamp>,
+}
+
+/// What the summary of a board says. One that was never made says nothing.
+#[cfg(feature = "openapi")]
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "it is only described")]
+struct BoardFacts {
+    /// What it is called; the beginning of it, if that is long.
+    name: Option<String>,
+    /// What is to be accomplished; the beginning of it, if that is long.
+    goal: Option<String>,
+    /// Where it is in its life.
+    status: Option<corkboard_core::board::BoardStatus>,
+    /// When it last changed.
+    changed_at: Option<Timestamp>,
+    /// Until when it is kept at least, once it is archived.
+    retain_until: Option<Timestamp>,
+    /// What became of what it taught; missing: nobody looked for it.
+    learnings: Option<corkboard_core::board::Learnings>,
+    /// How many of its learnings nobody has decided about.
+    undecided: Option<u64>,
+    /// Whether a learning is on its way into a memory core.
+    promotion_open: Option<bool>,
+    /// How it ended.
+    outcome: Option<corkboard_core::board::Outcome>,
+    /// Whether it is paused.
+    paused: Option<bool>,
+    /// When it was made.
+    created_at: Option<Timestamp>,
+    /// How many tasks it has.
+    tasks: Option<u64>,
+    /// How many of them are in which state.
+    by_status: Option<std::collections::BTreeMap<String, u64>>,
+    /// How many of them may be claimed.
+    ready: Option<u64>,
+    /// How large it is.
+    bytes: Option<u64>,
 }
 
 impl Corkboard {
@@ -125,7 +166,7 @@ impl Corkboard {
             events,
             background: Mutex::default(),
         };
-        let board = Self { inner: Arc::new(inner), actor: options.actor.clone() };
+        let board = Self { inner: Arc::new(inner), actor: options.actor.clone(), granted: Granted::default() };
         let ticker = repeat(&board, options.tick_interval, |board| async move {
             if let Err(error) = board.tick().await {
                 tracing::warn!(%error, "what is due could not be expired yet");
@@ -147,7 +188,7 @@ impl Corkboard {
 
     /// The same Corkboard in another name: whose handles, and what is done to whole spaces, count as that actor's.
     pub fn acting_as(&self, actor: Actor) -> Self {
-        Self { inner: self.inner.clone(), actor }
+        Self { actor, ..self.clone() }
     }
 
     /// In whose name its handles act.
@@ -155,19 +196,29 @@ impl Corkboard {
         &self.actor
     }
 
+    pub(crate) fn granted(&self) -> &Granted {
+        &self.granted
+    }
+
+    pub(crate) fn with_granted(&self, granted: Granted) -> Self {
+        Self { granted, ..self.clone() }
+    }
+
     /// An agent's memory. Nothing is read until it is used.
     pub fn agent(&self, agent_id: &str) -> Result<AgentMemory> {
-        Ok(AgentMemory::new(self.runtime(agent_id)?, self.actor.clone()))
+        Ok(AgentMemory::new(self.runtime(agent_id)?, self.actor.clone(), self.granted.clone()))
     }
 
     /// A board. Nothing is read until it is used, and it need not be there.
     pub fn board(&self, board_id: &str) -> Result<Board> {
-        Ok(self.board_of(BoardId::new(board_id, &self.inner.options.limits)?))
+        let id = BoardId::new(board_id, &self.inner.options.limits)?;
+        self.granted.check(&self.actor, SpaceKind::Board, id.as_str())?;
+        Ok(self.board_of(id))
     }
 
     pub(crate) fn board_of(&self, id: BoardId) -> Board {
         let Inner { boards, cores, .. } = &*self.inner;
-        Board::new(id, self.actor.clone(), boards.clone(), cores.clone(), self.inner.clone())
+        Board::new(id, self.actor.clone(), boards.clone(), cores.clone(), self.inner.clone(), self.granted.clone())
     }
 
     /// The boards in this store, in the order of their ids, after the given one.
@@ -213,6 +264,7 @@ impl Corkboard {
     /// What the handles of an agent share.
     fn runtime(&self, agent_id: &str) -> Result<Arc<AgentRuntime>> {
         let id = AgentId::new(agent_id, &self.inner.options.limits)?;
+        self.granted.check(&self.actor, SpaceKind::Agent, id.as_str())?;
         let mut runtimes = self.inner.runtimes.lock();
         match runtimes.get(&id).and_then(Weak::upgrade) {
             Some(runtime) => Ok(runtime),
@@ -418,7 +470,10 @@ where
         loop {
             tokio::time::sleep(interval).await;
             match weak.upgrade() {
-                Some(inner) => work(Corkboard { actor: inner.options.actor.clone(), inner }).await,
+                Some(inner) => {
+                    let (actor, granted) = (inner.options.actor.clone(), Granted::default());
+                    work(Corkboard { inner, actor, granted }).await;
+                }
                 None => return,
             }
         }

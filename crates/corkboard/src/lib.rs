@@ -42,6 +42,7 @@ mod corkboard;
 mod engine;
 mod error;
 mod garbage;
+mod granted;
 mod ids;
 mod knowledge;
 mod log;
@@ -55,13 +56,14 @@ mod search;
 mod snapshot;
 
 pub use board::{
-    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardRolledBack, BoardSearch, BoardView,
-    BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard, Edge, EdgeType, Fork,
-    GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning, RecordArtifact,
-    RollBackCores, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern, UnreadablePattern, WorkOn,
+    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardProgress, BoardRolledBack,
+    BoardSearch, BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard,
+    Edge, EdgeType, Fork, GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning,
+    RecordArtifact, RollBackCores, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern,
+    UnreadablePattern, WorkOn,
 };
 #[cfg(feature = "client")]
-pub use client::{Identity, ServerAddress};
+pub use client::{Identity, ServerAddress, ServerHealth};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};
 pub use corkboard::{AgentSummary, BoardSummary, Corkboard};
@@ -84,7 +86,7 @@ pub use corkboard_core::{
 };
 pub use engine::{Followed, Watch, Watched};
 pub use error::{Error, ErrorKind};
-pub use garbage::{Garbage, GarbageBoard, GarbageFate};
+pub use garbage::{Garbage, GarbageBoard, GarbageFate, PurgedGarbage};
 pub use knowledge::{
     Core, CoreEntries, CoreHit, CorePage, CoreSearch, CoreStats, CoreSummary, CoreWatch, Show, Withdrawn,
 };

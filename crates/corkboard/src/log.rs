@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use corkboard_core::agent::AgentState;
-use corkboard_core::board::{BoardAction, BoardState};
+use corkboard_core::board::{BoardAction, BoardCommand, BoardState};
 use corkboard_core::knowledge::{CoreAction, CoreState};
 use corkboard_core::tokens::TokensState;
 use corkboard_core::{
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::engine::{Asked, Engine, Followed, Following, Slot, joined};
+use crate::granted::Granted;
 use crate::store::{Cursor, ListedSpace, Page, Record};
 use crate::{Corkboard, Error, Result};
 
@@ -181,6 +182,7 @@ fn raw(bytes: Vec<u8>) -> Option<Box<RawValue>> {
 pub struct SpaceLog {
     id: SpaceId,
     actor: Actor,
+    granted: Granted,
     log: Box<dyn Logged>,
     /// What ticks and flushes goes on for as long as there are handles.
     _corkboard: Arc<dyn Any + Send + Sync>,
@@ -199,8 +201,10 @@ impl Corkboard {
             }),
             SpaceKind::Tokens => SpaceId::tokens(),
         };
+        self.granted().check(self.actor(), kind, id.name())?;
         let (log, corkboard) = self.logged(&id, kind);
-        Ok(SpaceLog { id, actor: self.actor().clone(), log, _corkboard: corkboard })
+        let (actor, granted) = (self.actor().clone(), self.granted().clone());
+        Ok(SpaceLog { id, actor, granted, log, _corkboard: corkboard })
     }
 
     /// The spaces of a kind, in the order of their names, after the given one.
@@ -252,6 +256,11 @@ impl SpaceLog {
 
     /// Has a command decided: a [`CommandDocument`] as JSON.
     pub async fn command(&self, json: &[u8]) -> Result<AnswerDocument> {
+        if self.id.kind() == Some(SpaceKind::Board) {
+            let unreadable = |error: serde_json::Error| Error::Command { message: error.to_string() };
+            let asked: CommandDocument<BoardCommand> = serde_json::from_slice(json).map_err(unreadable)?;
+            self.granted.check_cores_of(&self.actor, &asked.command)?;
+        }
         self.log.command(&self.actor, json).await
     }
 

@@ -17,6 +17,7 @@ mod observer;
 mod orchestrate;
 mod orchestrator;
 mod people;
+mod progress;
 mod search;
 mod sentence;
 mod task_context;
@@ -25,6 +26,7 @@ mod work;
 
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use corkboard_core::board::{BoardCommand, BoardReply, BoardState, TaskId};
 use corkboard_core::knowledge::CoreState;
@@ -32,6 +34,7 @@ use corkboard_core::{Actor, BoardId, CoreId, IdempotencyKey, Request, SpaceId, U
 use serde::Serialize;
 
 use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch};
+use crate::granted::Granted;
 use crate::knowledge::Core;
 use crate::options::Options;
 use crate::{Error, Result};
@@ -52,6 +55,7 @@ pub use learnings::{
 pub(crate) use observer::BoardObserver;
 pub use orchestrate::Orchestrating;
 pub use orchestrator::{Orchestrate, Orchestrator};
+pub use progress::BoardProgress;
 pub use search::{BoardHit, BoardSearch};
 pub use view::BoardView;
 
@@ -73,8 +77,12 @@ pub struct Board {
     orchestrator: Option<u64>,
     /// The task and the epoch of the claim that its commands are sent under.
     claim: Option<(TaskId, u64)>,
+    /// The last revision that this handle, or one made from it, read or wrote.
+    seen: Arc<AtomicU64>,
     /// What ticks and flushes goes on for as long as there are handles.
     corkboard: Arc<dyn Any + Send + Sync>,
+    /// What else this handle opens.
+    granted: Granted,
 }
 
 impl Board {
@@ -84,6 +92,7 @@ impl Board {
         engine: Arc<Engine<BoardState>>,
         cores: Arc<Engine<CoreState>>,
         corkboard: Arc<dyn Any + Send + Sync>,
+        granted: Granted,
     ) -> Self {
         let slot = engine.slot(&SpaceId::board(&id));
         Self {
@@ -96,7 +105,9 @@ impl Board {
             idempotency_key: None,
             orchestrator: None,
             claim: None,
+            seen: Arc::default(),
             corkboard,
+            granted,
         }
     }
 
@@ -142,9 +153,21 @@ impl Board {
         Self { if_rev: None, idempotency_key: None, orchestrator: None, claim: None, ..self.clone() }
     }
 
+    /// The last revision that this handle, or one made from it, read or wrote: whoever writes by a handle of their own has
+    /// here what their write is called. 0 if it did neither yet.
+    pub fn last_rev(&self) -> u64 {
+        self.seen.load(Ordering::Relaxed)
+    }
+
+    /// Remembers a revision that was read or written.
+    fn saw(&self, rev: u64) {
+        self.seen.fetch_max(rev, Ordering::Relaxed);
+    }
+
     /// The board as it is now.
     pub async fn view(&self) -> Result<BoardView> {
         let current = self.engine.current(&self.slot).await?;
+        self.saw(current.head.rev);
         BoardView::new(self.id.clone(), &current, self.engine.now(&current))
     }
 
@@ -166,7 +189,10 @@ impl Board {
     pub(crate) async fn ask(&self, command: BoardCommand) -> Result<Answer<BoardReply>> {
         // What is asked is the same under another epoch: whoever comes back after a crash has a new one.
         let name = self.name_of(&command)?;
-        self.send(command, name).await
+        self.granted.check_cores_of(&self.actor, &command)?;
+        let answer = self.send(command, name).await?;
+        self.saw(answer.rev);
+        Ok(answer)
     }
 
     /// Sends a command under the name of a request.

@@ -40,7 +40,7 @@ async fn start(arguments: &[&str]) -> Result<()> {
         return Ok(());
     };
     let role = if matches!(work, ["lead", ..]) { Role::Orchestrator } else { Role::Worker };
-    let actor = Actor { principal: (*name).into(), kind: ActorKind::Agent, role };
+    let actor = Actor::new(*name, ActorKind::Agent, role);
     let options = Options { actor, tick_interval: Duration::from_millis(100), ..Options::default() };
     let corkboard = Corkboard::open_with(url, options).await?;
     let board = corkboard.board(board)?;
@@ -107,11 +107,11 @@ async fn hold(board: &Board, lease: Duration) -> Result<()> {
         return Ok(());
     }
     let late = claim.record_discovery(discovery(&claim, 1)).await;
-    tell(&format!("refused {}", late.err().map_or("nothing", |error| error.code())));
+    tell(&format!("refused {}", late.err().map_or("nothing".into(), |error| error.code().to_owned())));
     claim.lost().await;
     tell("lost");
     let late = claim.complete(TaskResult { summary: "too late".into(), next_steps: vec![], trust: None }).await;
-    tell(&format!("refused {}", late.err().map_or("nothing", |error| error.code())));
+    tell(&format!("refused {}", late.err().map_or("nothing".into(), |error| error.code().to_owned())));
     Ok(())
 }
 
