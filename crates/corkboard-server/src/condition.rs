@@ -5,6 +5,7 @@ use axum::http::HeaderMap;
 use axum::http::header::IF_NONE_MATCH;
 use axum::http::request::Parts;
 use utoipa::IntoParams;
+use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
@@ -18,12 +19,6 @@ impl Conditions {
             None => Ok((self.if_version, self.if_rev)),
             Some(_) => Err(not_taken("Idempotency-Key")),
         }
-    }
-}
-
-impl IntoParams for Conditions {
-    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vec![if_match(), if_none_match("`*`: only if it does not exist"), if_rev(), idempotency_key()]
     }
 }
 
@@ -139,6 +134,7 @@ fn if_rev() -> Parameter {
     ParameterBuilder::new()
         .name("if_rev")
         .parameter_in(ParameterIn::Query)
+        .required(Required::False)
         .description(Some("The revision that the memory must be at"))
         .schema(Some(number))
         .build()
@@ -148,6 +144,7 @@ fn header(name: &str, words: &str, example: &str) -> Parameter {
     ParameterBuilder::new()
         .name(name)
         .parameter_in(ParameterIn::Header)
+        .required(Required::False)
         .description(Some(words))
         .schema(Some(ObjectBuilder::new().schema_type(Type::String).examples([example])))
         .build()
