@@ -3,7 +3,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use corkboard::cores::Trust;
-use corkboard::tokens::{Grants, Token};
+use corkboard::tokens::{Grants, Token, TokenId};
 use corkboard::{
     Actor, ActorKind, AgentMemory, Board, Core, CoreId, Corkboard, Identity, Role, SpaceKind, SpaceLog, Tokens,
 };
@@ -17,24 +17,26 @@ pub(crate) struct Caller {
     /// Acts in the caller's name, or in the name of whom the caller acts for, and opens what is granted.
     corkboard: Corkboard,
     grants: Grants,
+    /// The token that they came with, if it is one of the store's.
+    token: Option<TokenId>,
 }
 
 impl Caller {
     /// Whoever may do everything.
     pub(crate) fn admin(server: &Server) -> Self {
         let actor = Actor::new("admin", ActorKind::Human, Role::Admin);
-        Self { corkboard: server.corkboard().acting_as(actor), grants: Grants::everything() }
+        Self { corkboard: server.corkboard().acting_as(actor), grants: Grants::everything(), token: None }
     }
 
     /// Whoever came with a token.
     pub(crate) fn with_token(server: &Server, token: &Token) -> Self {
-        let Token { principal, kind, role, grants, .. } = token;
+        let Token { id, principal, kind, role, grants, .. } = token;
         let actor = Actor::new(principal.to_string(), *kind, *role);
         let corkboard = server.corkboard().acting_as(actor);
         match role {
             // What is not granted is denied, but to admins.
-            Role::Admin => Self { corkboard, grants: Grants::everything() },
-            _ => Self { corkboard: corkboard.limited_to(grants.clone()), grants: grants.clone() },
+            Role::Admin => Self { corkboard, grants: Grants::everything(), token: Some(*id) },
+            _ => Self { corkboard: corkboard.limited_to(grants.clone()), grants: grants.clone(), token: Some(*id) },
         }
     }
 
@@ -65,7 +67,7 @@ impl Caller {
             return Err(refused("its token does not open that agent"));
         }
         let actor = other.via(&own.principal);
-        Ok(Self { corkboard: self.corkboard.acting_as(actor), grants: self.grants })
+        Ok(Self { corkboard: self.corkboard.acting_as(actor), ..self })
     }
 
     /// The same for an agent that a request names: in its name where the caller may act for it, otherwise in the caller's
@@ -83,6 +85,15 @@ impl Caller {
     /// In whose name things happen.
     pub(crate) fn actor(&self) -> &Actor {
         self.corkboard.actor()
+    }
+
+    /// Whether the token that they came with can still be used. A store that cannot be asked tells nobody anything new, and so
+    /// is no reason to send them away.
+    pub(crate) async fn is_let_in(&self) -> bool {
+        match self.token {
+            Some(token) => self.corkboard.tokens().is_usable(token).await.unwrap_or(true),
+            None => true,
+        }
     }
 
     /// Whom they are taken for, and what they may touch.

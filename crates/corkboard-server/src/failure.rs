@@ -8,6 +8,9 @@ use axum::response::{IntoResponse, Response};
 use corkboard::tools::ToolError;
 use corkboard::{Error, ErrorKind, Problem};
 
+/// The code of a body that is larger than the settings allow.
+pub(crate) const BODY_TOO_LARGE: &str = "body_too_large";
+
 /// Why a request was not answered as its caller hoped.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -98,7 +101,7 @@ impl From<JsonRejection> for Failure {
     fn from(rejection: JsonRejection) -> Self {
         let code = match &rejection {
             JsonRejection::MissingJsonContentType(_) => "content_type",
-            JsonRejection::BytesRejection(_) => "body",
+            JsonRejection::BytesRejection(rejection) => code_of(rejection),
             _ => "body_json",
         };
         Self::invalid(code, rejection.body_text()).status(rejection.status())
@@ -107,8 +110,12 @@ impl From<JsonRejection> for Failure {
 
 impl From<BytesRejection> for Failure {
     fn from(rejection: BytesRejection) -> Self {
-        Self::invalid("body", rejection.body_text()).status(rejection.status())
+        Self::invalid(code_of(&rejection), rejection.body_text()).status(rejection.status())
     }
+}
+
+fn code_of(rejection: &BytesRejection) -> &'static str {
+    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE { BODY_TOO_LARGE } else { "body" }
 }
 
 impl From<PathRejection> for Failure {

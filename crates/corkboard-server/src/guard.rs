@@ -24,13 +24,17 @@ use crate::{Server, Settings};
 const ACTOR: HeaderName = HeaderName::from_static("cork-actor");
 /// What needs no token: whether the server is up, and to sign in.
 const PUBLIC: [&str; 3] = ["/healthz", "/readyz", "/sign-in"];
+/// Needs a token unless the settings say otherwise.
+const METRICS: &str = "/metrics";
 
 /// Lets a request through with its caller, or answers it.
 pub(crate) async fn guard(State(server): State<Server>, mut request: Request, next: Next) -> Response {
     if let Err(failure) = check_name(request.uri(), request.headers(), server.settings()) {
         return failure.into_response();
     }
-    if !PUBLIC.contains(&request.uri().path()) {
+    let path = request.uri().path();
+    let is_public = PUBLIC.contains(&path) || path == METRICS && server.settings().are_metrics_public;
+    if !is_public {
         let announced = request.body().size_hint().exact();
         let own = match authenticate(&server, request.method(), request.headers()).await {
             Ok(own) => own,

@@ -1,4 +1,4 @@
-//! A tour: an agent's memory, a board with those who work on it, and what the next board learns from it. `make run` runs it;
+//! A tour: an agent's memory, a board with those who work on it, and what the next board learns from it. `make tour` runs it;
 //! read it from top to bottom beside its output.
 
 #![allow(clippy::print_stdout, reason = "it shows what it does")]

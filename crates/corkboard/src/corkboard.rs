@@ -75,10 +75,48 @@ pub struct BoardSummary {
     /// The revision it is at.
     pub rev: u64,
     /// Its name, goal, status, when it last changed, and a few counts.
+    #[cfg_attr(feature = "openapi", schema(value_type = BoardFacts))]
     pub summary: serde_json::Value,
     /// Since when nothing has happened on it, if it is active and that is longer than [`Options::idle_after`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_since: Option<Timestamp>,
+}
+
+/// What the summary of a board says. One that was never made says nothing.
+#[cfg(feature = "openapi")]
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "it is only described")]
+struct BoardFacts {
+    /// What it is called; the beginning of it, if that is long.
+    name: Option<String>,
+    /// What is to be accomplished; the beginning of it, if that is long.
+    goal: Option<String>,
+    /// Where it is in its life.
+    status: Option<corkboard_core::board::BoardStatus>,
+    /// When it last changed.
+    changed_at: Option<Timestamp>,
+    /// Until when it is kept at least, once it is archived.
+    retain_until: Option<Timestamp>,
+    /// What became of what it taught; missing: nobody looked for it.
+    learnings: Option<corkboard_core::board::Learnings>,
+    /// How many of its learnings nobody has decided about.
+    undecided: Option<u64>,
+    /// Whether a learning is on its way into a memory core.
+    promotion_open: Option<bool>,
+    /// How it ended.
+    outcome: Option<corkboard_core::board::Outcome>,
+    /// Whether it is paused.
+    paused: Option<bool>,
+    /// When it was made.
+    created_at: Option<Timestamp>,
+    /// How many tasks it has.
+    tasks: Option<u64>,
+    /// How many of them are in which state.
+    by_status: Option<std::collections::BTreeMap<String, u64>>,
+    /// How many of them may be claimed.
+    ready: Option<u64>,
+    /// How large it is.
+    bytes: Option<u64>,
 }
 
 impl Corkboard {
@@ -291,6 +329,12 @@ impl Corkboard {
         self.inner.events.subscribe()
     }
 
+    /// Which spaces move, whoever moves them: other processes and servers on the same store too. See
+    /// [`Store::all_changes`](crate::store::Store::all_changes) for what is promised.
+    pub fn changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
+        self.inner.store.all_changes()
+    }
+
     /// Expires what is due. This happens by itself every [`Options::tick_interval`]; returns how many spaces were due.
     pub async fn tick(&self) -> Result<usize> {
         self.check_open()?;
@@ -370,8 +414,8 @@ impl Corkboard {
         Ok(self.inner.store.scrub().await?)
     }
 
-    /// The time by which boards are judged.
-    pub(crate) fn time(&self) -> Timestamp {
+    /// The time in the store, by which boards are judged.
+    pub fn time(&self) -> Timestamp {
         self.inner.boards.time()
     }
 

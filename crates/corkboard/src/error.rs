@@ -305,7 +305,7 @@ impl ErrorKind {
 
 impl Error {
     /// A short name that never changes.
-    pub fn code(&self) -> &str {
+    pub fn code(&self) -> &'static str {
         self.classify().0
     }
 
@@ -320,7 +320,7 @@ impl Error {
     }
 
     /// The one table: error, code, kind.
-    fn classify(&self) -> (&str, ErrorKind) {
+    fn classify(&self) -> (&'static str, ErrorKind) {
         use ErrorKind::*;
         match self {
             Self::Refused(refusal) => match refusal {
@@ -427,7 +427,7 @@ impl Error {
             Self::Backwards { .. } => ("backwards", Invalid),
             Self::NotGranted { .. } => ("not_granted", Denied),
             Self::Command { .. } => ("command", Invalid),
-            Self::Server { problem } => (&problem.code, problem.kind),
+            Self::Server { problem } => (problem.lasting_code(), problem.kind),
             Self::Closed => ("closed", Unavailable),
         }
     }
@@ -435,10 +435,10 @@ impl Error {
 
 impl StoreError {
     /// The part of the table that is about stores.
-    pub(crate) fn classify(&self) -> (&str, ErrorKind) {
+    pub(crate) fn classify(&self) -> (&'static str, ErrorKind) {
         use ErrorKind::*;
         match self {
-            Self::Answered(problem) => (&problem.code, problem.kind),
+            Self::Answered(problem) => (problem.lasting_code(), problem.kind),
             Self::Busy { .. } => ("busy", Unavailable),
             Self::Locked { .. } => ("locked", Unavailable),
             Self::Unavailable(_) => ("unavailable", Unavailable),

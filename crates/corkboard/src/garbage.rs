@@ -1,11 +1,11 @@
 //! What of a store can go: boards that have ended, were kept for a while, and taught what they had to teach.
 
-use corkboard_core::board::{BoardStatus, KeptBy, Lifetime};
+use corkboard_core::board::{BoardAction, BoardStatus, KeptBy, Lifetime};
 use corkboard_core::{BoardId, SpaceId, SpaceKind};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{Corkboard, Result};
+use crate::{Corkboard, Error, Refusal, Result};
 
 /// Boards looked at in one go.
 const PAGE: usize = 1000;
@@ -39,6 +39,19 @@ pub struct GarbageBoard {
     pub changed_at: Option<Timestamp>,
 }
 
+/// What was deleted, and what was found before that.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PurgedGarbage {
+    /// What was found.
+    #[serde(flatten)]
+    pub garbage: Garbage,
+    /// The boards that are gone.
+    pub purged: Vec<BoardId>,
+    /// Those that should be, and cannot be read.
+    pub unreadable: Vec<BoardId>,
+}
+
 /// What becomes of a board when a store is cleaned up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -68,6 +81,11 @@ impl Corkboard {
     /// boards' summaries alone, no board is read. What may go, [`Corkboard::purge`] deletes. Memory cores and agents'
     /// memories are never garbage.
     pub async fn garbage(&self) -> Result<Garbage> {
+        self.garbage_among(|_| true).await
+    }
+
+    /// The same of some of the boards: of the others nothing is said, and none of them is counted.
+    pub async fn garbage_among(&self, is_meant: impl Fn(&BoardId) -> bool) -> Result<Garbage> {
         let now = self.time();
         let (mut garbage, mut after) = (Garbage::default(), None::<SpaceId>);
         loop {
@@ -75,7 +93,7 @@ impl Corkboard {
             for listed in &page {
                 // What is being copied has no summary yet, and what a newer Corkboard wrote may not be understood.
                 let Ok(facts) = serde_json::from_slice::<Facts>(&listed.summary) else { continue };
-                let Some(board) = listed.space.as_board() else { continue };
+                let Some(board) = listed.space.as_board().filter(&is_meant) else { continue };
                 match self.fate(&facts.lifetime, now) {
                     Some(fate) => garbage.boards.push(GarbageBoard {
                         board,
@@ -115,6 +133,28 @@ impl Corkboard {
     /// ```
     pub async fn purge(&self, board_id: &str) -> Result<()> {
         self.board(board_id)?.purge().await
+    }
+
+    /// Deletes all boards that nothing keeps, of some. What a crash leaves, doing it again finishes.
+    pub async fn purge_garbage_among(&self, is_meant: impl Fn(&BoardId) -> bool) -> Result<PurgedGarbage> {
+        BoardAction::Purge.check(self.actor())?;
+        let garbage = self.garbage_among(is_meant).await?;
+        let mut done = PurgedGarbage { garbage, ..PurgedGarbage::default() };
+        for board in &done.garbage.boards {
+            // What is on its way into a core is finished by purging, and then keeps the board no longer.
+            if board.fate != GarbageFate::Purge && board.kept_by != [KeptBy::Promotion] {
+                continue;
+            }
+            match self.purge(board.board.as_str()).await {
+                Ok(()) => done.purged.push(board.board.clone()),
+                // Somebody else was faster, or thought better of it meanwhile.
+                Err(Error::Refused(Refusal::NoBoard | Refusal::BoardKept { .. })) => {}
+                // One that cannot be read does not keep the others.
+                Err(Error::Damaged { .. } | Error::NewerFormat { .. }) => done.unreadable.push(board.board.clone()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
     }
 
     /// What becomes of a board; none if work goes on.

@@ -56,13 +56,14 @@ mod search;
 mod snapshot;
 
 pub use board::{
-    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardRolledBack, BoardSearch, BoardView,
-    BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard, Edge, EdgeType, Fork,
-    GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning, RecordArtifact,
-    RollBackCores, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern, UnreadablePattern, WorkOn,
+    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardProgress, BoardRolledBack,
+    BoardSearch, BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard,
+    Edge, EdgeType, Fork, GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning,
+    RecordArtifact, RollBackCores, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern,
+    UnreadablePattern, WorkOn,
 };
 #[cfg(feature = "client")]
-pub use client::{Identity, ServerAddress};
+pub use client::{Identity, ServerAddress, ServerHealth};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};
 pub use corkboard::{AgentSummary, BoardSummary, Corkboard};
@@ -83,15 +84,15 @@ pub use corkboard_core::{
     EntryId, EntryMetadata, FORMAT_VERSION, FormatError, Head, Key, LimitName, Limits, MemoryKind, Note, NoteId,
     NotebookName, Refusal, Role, ScopeId, ScopeName, SpaceId, SpaceKind,
 };
-pub use engine::{Watch, Watched};
+pub use engine::{Followed, Watch, Watched};
 pub use error::{Error, ErrorKind};
-pub use garbage::{Garbage, GarbageBoard, GarbageFate};
+pub use garbage::{Garbage, GarbageBoard, GarbageFate, PurgedGarbage};
 pub use knowledge::{
     Core, CoreEntries, CoreHit, CorePage, CoreSearch, CoreStats, CoreSummary, CoreWatch, Show, Withdrawn,
 };
 pub use log::{
-    AnswerDocument, CommandDocument, HeadDocument, PageDocument, RecordDocument, SpaceDocument, SpaceLog,
-    SpacesDocument, StateDocument,
+    AnswerDocument, CommandDocument, HeadDocument, LogWatch, PageDocument, RecordDocument, RevisionDocument,
+    SpaceDocument, SpaceLog, SpacesDocument, StateDocument,
 };
 pub use memory::{
     AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, Append, Applied, Apply, Batch, ClearOptions,

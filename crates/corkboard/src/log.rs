@@ -9,15 +9,15 @@ use corkboard_core::board::{BoardAction, BoardCommand, BoardState};
 use corkboard_core::knowledge::{CoreAction, CoreState};
 use corkboard_core::tokens::TokensState;
 use corkboard_core::{
-    Actor, AgentId, BoardId, CommitId, CoreId, Head, IdempotencyKey, Refusal, Request, Role, Space, SpaceId, SpaceKind,
-    Usage,
+    Actor, AgentId, BoardId, CommitId, CoreId, FORMAT_VERSION, Head, IdempotencyKey, Refusal, Request, Role, Space,
+    SpaceId, SpaceKind, Usage,
 };
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::engine::{Asked, Engine, Slot, joined};
+use crate::engine::{Asked, Engine, Followed, Following, Slot, joined};
 use crate::granted::Granted;
 use crate::store::{Cursor, ListedSpace, Page, Record};
 use crate::{Corkboard, Error, Result};
@@ -93,6 +93,44 @@ pub struct RecordDocument {
     /// Who asked, and what happened.
     #[cfg_attr(feature = "openapi", schema(value_type = serde_json::Value))]
     pub body: Box<RawValue>,
+}
+
+/// One revision of any space: what happened, when, and who asked.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RevisionDocument {
+    /// Which space: its kind, a slash, its name.
+    pub space: String,
+    /// Its number.
+    pub rev: u64,
+    /// Its random id.
+    pub commit: CommitId,
+    /// When it was decided.
+    pub at: Timestamp,
+    /// Who asked.
+    pub actor: Actor,
+    /// What happened, in order.
+    pub events: Box<RawValue>,
+}
+
+impl RevisionDocument {
+    /// A record of that space.
+    pub fn new(space: &SpaceId, record: Record) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Body {
+            v: u32,
+            actor: Option<Actor>,
+            events: Option<Box<RawValue>>,
+        }
+        let Record { rev, commit, at, body } = record;
+        let damaged = |message| Error::Damaged { space: space.to_string(), message };
+        let body: Body = serde_json::from_slice(&body).map_err(|error| damaged(format!("revision {rev}: {error}")))?;
+        if body.v > FORMAT_VERSION {
+            return Err(Error::NewerFormat { space: space.to_string(), found: body.v });
+        }
+        let lacks = || damaged(format!("revision {rev} does not say who did what"));
+        let (actor, events) = body.actor.zip(body.events).ok_or_else(lacks)?;
+        Ok(Self { space: space.to_string(), rev, commit, at, actor, events })
+    }
 }
 
 /// Spaces of a kind.
@@ -210,6 +248,12 @@ impl SpaceLog {
         self.log.after(cursor, limit).await
     }
 
+    /// Follows the log from the last revision that the caller has seen; 0 stands for the beginning, none for what comes from
+    /// now on.
+    pub async fn watch(&self, from_rev: Option<u64>) -> Result<LogWatch> {
+        Ok(LogWatch { follow: self.log.follow(from_rev).await?, _corkboard: self._corkboard.clone() })
+    }
+
     /// Has a command decided: a [`CommandDocument`] as JSON.
     pub async fn command(&self, json: &[u8]) -> Result<AnswerDocument> {
         if self.id.kind() == Some(SpaceKind::Board) {
@@ -245,8 +289,27 @@ impl SpaceLog {
     }
 }
 
+/// A reader of a space's log, as [`Watch`](crate::Watch) is, for those who want it as it is stored.
+pub struct LogWatch {
+    follow: Box<dyn Following>,
+    _corkboard: Arc<dyn Any + Send + Sync>,
+}
+
+impl LogWatch {
+    /// The next revision, or a bookmark if there is none for a while. Dropping the future loses nothing.
+    pub async fn next(&mut self) -> Result<Followed> {
+        self.follow.next().await
+    }
+
+    /// The last revision that was returned.
+    pub fn rev(&self) -> u64 {
+        self.follow.rev()
+    }
+}
+
 /// A log, whatever its space holds.
 pub(crate) trait Logged: Send + Sync {
+    fn follow(&self, from_rev: Option<u64>) -> BoxFuture<'_, Result<Box<dyn Following>>>;
     fn head(&self) -> BoxFuture<'_, Result<Head>>;
     fn state(&self) -> BoxFuture<'_, Result<StateDocument>>;
     fn after(&self, cursor: Cursor, limit: usize) -> BoxFuture<'_, Result<Page>>;
@@ -269,6 +332,13 @@ impl<S: Space> InEngine<S> {
 }
 
 impl<S: Space> Logged for InEngine<S> {
+    fn follow(&self, from_rev: Option<u64>) -> BoxFuture<'_, Result<Box<dyn Following>>> {
+        Box::pin(async move {
+            let follow = self.engine.follow(self.slot.clone(), from_rev).await?;
+            Ok(Box::new(follow) as Box<dyn Following>)
+        })
+    }
+
     fn head(&self) -> BoxFuture<'_, Result<Head>> {
         Box::pin(async { Ok(self.engine.current(&self.slot).await?.head) })
     }

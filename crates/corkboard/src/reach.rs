@@ -136,6 +136,12 @@ impl Tokens {
         Ok(self.engine.current(&self.slot).await?.head.rev)
     }
 
+    /// Whether a token can still be used.
+    pub async fn is_usable(&self, token: TokenId) -> Result<bool> {
+        let current = self.engine.current(&self.slot).await?;
+        Ok(current.state.tokens(self.engine.now(&current)).any(|usable| usable.id == token))
+    }
+
     /// The token with that secret, if there is one that can be used.
     pub async fn find(&self, secret: &str) -> Result<Option<Arc<Token>>> {
         let current = self.engine.current(&self.slot).await?;

@@ -3,6 +3,7 @@
 mod core_entries;
 mod cores;
 mod entries;
+mod events;
 mod operations;
 mod spaces;
 mod tokens;
@@ -10,21 +11,26 @@ mod tools;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use utoipa::OpenApi;
 use utoipa::openapi;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::failure::Failure;
 use crate::openapi::Head;
-use crate::{Server, guard, observe, sign_in};
+use crate::{Server, guard, observe, sign_in, time_limit};
+
+/// What is smaller is sent as it is: to compress it costs more than it saves.
+const COMPRESSED_FROM: u64 = 1024;
 
 /// All routes and their description.
 pub(crate) fn described() -> (Router<Server>, openapi::OpenApi) {
     OpenApiRouter::with_openapi(Head::openapi())
         .merge(operations::routes())
         .merge(entries::routes())
+        .merge(events::routes())
         .merge(cores::routes())
         .merge(core_entries::routes())
         .merge(spaces::routes())
@@ -45,7 +51,9 @@ pub(crate) fn all(server: Server) -> Router {
         })
         .layer(from_fn_with_state(server.clone(), guard::guard))
         .layer(DefaultBodyLimit::max(server.settings().body_bytes))
-        .layer(CompressionLayer::new())
-        .layer(from_fn(observe::observe))
+        .layer(from_fn_with_state(server.clone(), time_limit::limit))
+        // What is told as it happens must not wait until there is enough to compress.
+        .layer(CompressionLayer::new().compress_when(SizeAbove::new(COMPRESSED_FROM).and(NotForContentType::SSE)))
+        .layer(from_fn_with_state(server.clone(), observe::observe))
         .with_state(server)
 }

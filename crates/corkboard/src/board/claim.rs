@@ -188,8 +188,9 @@ impl std::future::Future for Asking {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(waiting) = self.sent()? else { return Poll::Ready(Ok(None)) };
         let polled = Pin::new(waiting).poll(context);
-        if polled.is_ready() {
+        if let Poll::Ready(answer) = &polled {
             self.claim = Sending::Answered;
+            answer.iter().for_each(|answer| self.board.saw(answer.rev));
         }
         polled.map(claimed)
     }

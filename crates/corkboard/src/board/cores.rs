@@ -6,7 +6,7 @@ use corkboard_core::CoreId;
 use corkboard_core::board::{BoardEdit, BoardInfo, CoreRef, NewBoard, NewTask, TASK_PATTERN_TAG, TaskId};
 use corkboard_core::knowledge::{CoreEntry, Trust};
 use futures_util::future::try_join_all;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Board, BoardView};
 use crate::context::Knowledge;
@@ -22,7 +22,7 @@ const FOR_TASK: usize = 8;
 /// How many task patterns that cannot be read are told at most.
 const PASSED_OVER: usize = 12;
 
-/// Which task pattern a new board's first tasks are made from.
+/// Which task pattern a new board's first tasks are made from: `best`, or `CORE:E-3`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskPattern {
     /// The one in the board's cores that fits its goal best, if any does. What cannot be read is passed over.
@@ -78,6 +78,12 @@ impl std::fmt::Display for TaskPattern {
 impl Serialize for TaskPattern {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TaskPattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Boards are made and deleted.
 
+use std::sync::Arc;
+
 use corkboard_core::board::{BoardAction, BoardCommand, BoardReply, CoreRef, NewBoard, TaskId};
 use corkboard_core::{Actor, BoardId, Head, SpaceId, SpaceKind};
 
@@ -17,6 +19,7 @@ pub struct CreateBoard {
     corkboard: Corkboard,
     board: NewBoard,
     id: Option<String>,
+    id_prefix: String,
     actor: Actor,
     idempotency_key: Option<String>,
     pattern: Option<TaskPattern>,
@@ -43,7 +46,8 @@ impl Corkboard {
     /// is then. A core that is not there, or cannot be read, gives nothing. Await it.
     pub fn create_board(&self, board: NewBoard) -> CreateBoard {
         let actor = self.actor().clone();
-        CreateBoard { corkboard: self.clone(), board, id: None, actor, idempotency_key: None, pattern: None }
+        let (corkboard, id_prefix) = (self.clone(), String::new());
+        CreateBoard { corkboard, board, id: None, id_prefix, actor, idempotency_key: None, pattern: None }
     }
 
     /// Deletes a board with its log, whatever state it is in: for people and admins. Returns whether there was one. What is
@@ -79,6 +83,12 @@ impl CreateBoard {
         self
     }
 
+    /// How its id is to begin, unless one is asked for.
+    pub fn id_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.id_prefix = prefix.into();
+        self
+    }
+
     /// In whose name it is made, and the handle works.
     pub fn acting_as(mut self, actor: Actor) -> Self {
         self.actor = actor;
@@ -108,9 +118,9 @@ impl CreateBoard {
     }
 
     async fn make(self) -> Result<(Board, Vec<TaskId>, Vec<UnreadablePattern>)> {
-        let Self { corkboard, board, id, actor, idempotency_key, pattern } = self;
+        let Self { corkboard, board, id, id_prefix, actor, idempotency_key, pattern } = self;
         let may_be_there = id.is_some() || idempotency_key.is_some();
-        let id = id.unwrap_or_else(|| new_id(&board.name, &actor, idempotency_key.as_deref()));
+        let id = id.unwrap_or_else(|| new_id(&id_prefix, &board.name, &actor, idempotency_key.as_deref()));
         let made = Board { idempotency_key, ..corkboard.board(&id)?.acting_as(actor) };
         let asked = BoardCommand::Create(board.clone());
         // What is found in the cores is no part of what is asked: the same again may find something else.
@@ -129,7 +139,9 @@ impl CreateBoard {
             (command, passed_over)
         };
         made.granted.check_cores_of(&made.actor, &command)?;
-        let tasks = match made.send(command, name).await?.reply {
+        let answer = made.send(command, name).await?;
+        made.saw(answer.rev);
+        let tasks = match answer.reply {
             BoardReply::Added { tasks, .. } => tasks,
             _ => Vec::new(),
         };
@@ -165,7 +177,7 @@ impl Board {
         let id = BoardId::new(id, &self.options().limits)?;
         self.granted.check(&self.actor, SpaceKind::Board, id.as_str())?;
         let slot = self.engine.slot(&SpaceId::board(&id));
-        Ok(Self { id, slot, ..self.unconditional() })
+        Ok(Self { id, slot, seen: Arc::default(), ..self.unconditional() })
     }
 }
 
@@ -185,8 +197,8 @@ impl Board {
 }
 
 /// The id of a new board. It follows from an idempotency key and from who asks; without one, it is words of the board's name
-/// that can be typed, and a few random characters.
-pub(super) fn new_id(name: &str, actor: &Actor, idempotency_key: Option<&str>) -> String {
+/// that can be typed, and a few random characters. In both cases it begins as is asked for.
+pub(super) fn new_id(prefix: &str, name: &str, actor: &Actor, idempotency_key: Option<&str>) -> String {
     const LONGEST: usize = 32;
     const DERIVED: usize = 24;
     if let Some(key) = idempotency_key {
@@ -194,7 +206,7 @@ pub(super) fn new_id(name: &str, actor: &Actor, idempotency_key: Option<&str>) -
         // With its length, so that no two pairs read the same.
         hash.update(&(actor.principal.len() as u64).to_le_bytes()).update(actor.principal.as_bytes());
         let hash = hash.update(key.as_bytes()).finalize().to_hex();
-        return format!("b-{}", hash.get(..DERIVED).unwrap_or(&hash));
+        return format!("{prefix}b-{}", hash.get(..DERIVED).unwrap_or(&hash));
     }
     let words = name.split(|character: char| !character.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let mut id = String::new();
@@ -206,5 +218,5 @@ pub(super) fn new_id(name: &str, actor: &Actor, idempotency_key: Option<&str>) -
         id.push('-');
     }
     let random = uuid::Uuid::new_v4().simple().to_string();
-    format!("{id}{}", random.get(..8).unwrap_or(&random))
+    format!("{prefix}{id}{}", random.get(..8).unwrap_or(&random))
 }

@@ -15,6 +15,7 @@ use crate::Result;
 
 /// A whole board at one revision, as one value with a JSON form.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BoardDocument<'a> {
     /// The board's id.
     pub id: &'a BoardId,
@@ -92,6 +93,7 @@ pub struct BoardDocument<'a> {
 
 /// A task, and what follows from the graph.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TaskDocument<'a> {
     /// The task itself.
     #[serde(flatten)]

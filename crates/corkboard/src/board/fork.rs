@@ -18,6 +18,7 @@ pub struct Fork {
     at: Option<u64>,
     name: Option<String>,
     id: Option<String>,
+    id_prefix: String,
     idempotency_key: Option<String>,
 }
 
@@ -25,7 +26,8 @@ impl Board {
     /// Makes a new board from this one as it is, or was. It is active, whatever became of this one; what was worked on is
     /// pending again, and nobody is its orchestrator. Await it.
     pub fn fork(&self) -> Fork {
-        Fork { board: self.unconditional(), at: None, name: None, id: None, idempotency_key: None }
+        let (board, id_prefix) = (self.unconditional(), String::new());
+        Fork { board, at: None, name: None, id: None, id_prefix, idempotency_key: None }
     }
 }
 
@@ -48,6 +50,12 @@ impl Fork {
         self
     }
 
+    /// How its id is to begin, unless one is asked for.
+    pub fn id_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.id_prefix = prefix.into();
+        self
+    }
+
     /// Names the request: the same again, within a day, gives the same board. Its id follows from the key and from who
     /// asks, unless one is asked for.
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
@@ -56,10 +64,12 @@ impl Fork {
     }
 
     async fn make(self) -> Result<Board> {
-        let Self { board, at, name, id, idempotency_key } = self;
+        let Self { board, at, name, id, id_prefix, idempotency_key } = self;
         let key = idempotency_key.as_deref();
+        let id_for = |name: &str| id.clone().unwrap_or_else(|| new_id(&id_prefix, name, &board.actor, key));
         let at = match (at, key) {
-            (None, Some(key)) => made_before(&board, id.as_deref(), key).await?,
+            // With a key, its name is no part of the id.
+            (None, Some(_)) => made_before(&board, &id_for("")).await?,
             (at, _) => at,
         };
         let view = match at {
@@ -70,8 +80,7 @@ impl Fork {
         if let (Some(name), Some(info)) = (name, &mut image.info) {
             Arc::make_mut(info).name = name;
         }
-        let id = id.unwrap_or_else(|| new_id(image.info.as_ref().map_or("", |info| &info.name), &board.actor, key));
-        let forked = board.sibling(&id)?;
+        let forked = board.sibling(&id_for(image.info.as_ref().map_or("", |info| &info.name)))?;
         let from = ForkedFrom { board: board.id.as_str().into(), rev: view.rev() };
         forked.make(BoardCommand::Fork { image: Box::new(image), from }, idempotency_key).await?;
         Ok(forked)
@@ -79,9 +88,8 @@ impl Fork {
 }
 
 /// The revision that was forked from when the same was asked before: "as it is" was said of that one.
-async fn made_before(board: &Board, id: Option<&str>, key: &str) -> Result<Option<u64>> {
-    let id = id.map_or_else(|| new_id("", &board.actor, Some(key)), Into::into);
-    let made: BoardView = match board.sibling(&id)?.view().await {
+async fn made_before(board: &Board, id: &str) -> Result<Option<u64>> {
+    let made: BoardView = match board.sibling(id)?.view().await {
         Ok(view) => view,
         Err(Error::Refused(Refusal::NoBoard)) => return Ok(None),
         Err(error) => return Err(error),

@@ -17,6 +17,7 @@ mod observer;
 mod orchestrate;
 mod orchestrator;
 mod people;
+mod progress;
 mod search;
 mod sentence;
 mod task_context;
@@ -25,6 +26,7 @@ mod work;
 
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use corkboard_core::board::{BoardCommand, BoardReply, BoardState, TaskId};
 use corkboard_core::knowledge::CoreState;
@@ -53,6 +55,7 @@ pub use learnings::{
 pub(crate) use observer::BoardObserver;
 pub use orchestrate::Orchestrating;
 pub use orchestrator::{Orchestrate, Orchestrator};
+pub use progress::BoardProgress;
 pub use search::{BoardHit, BoardSearch};
 pub use view::BoardView;
 
@@ -74,6 +77,8 @@ pub struct Board {
     orchestrator: Option<u64>,
     /// The task and the epoch of the claim that its commands are sent under.
     claim: Option<(TaskId, u64)>,
+    /// The last revision that this handle, or one made from it, read or wrote.
+    seen: Arc<AtomicU64>,
     /// What ticks and flushes goes on for as long as there are handles.
     corkboard: Arc<dyn Any + Send + Sync>,
     /// What else this handle opens.
@@ -100,6 +105,7 @@ impl Board {
             idempotency_key: None,
             orchestrator: None,
             claim: None,
+            seen: Arc::default(),
             corkboard,
             granted,
         }
@@ -147,9 +153,21 @@ impl Board {
         Self { if_rev: None, idempotency_key: None, orchestrator: None, claim: None, ..self.clone() }
     }
 
+    /// The last revision that this handle, or one made from it, read or wrote: whoever writes by a handle of their own has
+    /// here what their write is called. 0 if it did neither yet.
+    pub fn last_rev(&self) -> u64 {
+        self.seen.load(Ordering::Relaxed)
+    }
+
+    /// Remembers a revision that was read or written.
+    fn saw(&self, rev: u64) {
+        self.seen.fetch_max(rev, Ordering::Relaxed);
+    }
+
     /// The board as it is now.
     pub async fn view(&self) -> Result<BoardView> {
         let current = self.engine.current(&self.slot).await?;
+        self.saw(current.head.rev);
         BoardView::new(self.id.clone(), &current, self.engine.now(&current))
     }
 
@@ -172,7 +190,9 @@ impl Board {
         // What is asked is the same under another epoch: whoever comes back after a crash has a new one.
         let name = self.name_of(&command)?;
         self.granted.check_cores_of(&self.actor, &command)?;
-        self.send(command, name).await
+        let answer = self.send(command, name).await?;
+        self.saw(answer.rev);
+        Ok(answer)
     }
 
     /// Sends a command under the name of a request.

@@ -24,7 +24,9 @@ impl Board {
             false => asked,
         };
         self.granted.check_cores_of(&self.actor, &command)?;
-        Ok(self.send(command, name).await?.rev)
+        let rev = self.send(command, name).await?.rev;
+        self.saw(rev);
+        Ok(rev)
     }
 
     /// Adds a task.

@@ -46,7 +46,11 @@ impl<'a> IntoFuture for BoardSearch<'a> {
         Box::pin(async move {
             let Self { board, query, limit } = self;
             let query = checked_query(query, &board.engine.options.limits)?;
-            let found = board.engine.search(&board.slot, move |state, index| hits(state, index, &query, limit)).await?;
+            let look = move |state: &Revisioned<BoardState>, index: &Index<BoardItem>| {
+                (state.head.rev, hits(state, index, &query, limit))
+            };
+            let (rev, found) = board.engine.search(&board.slot, look).await?;
+            board.saw(rev);
             Ok(found?)
         })
     }

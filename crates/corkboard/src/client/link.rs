@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{Identity, ServerAddress};
 use crate::engine::Elsewhere;
 use crate::net::{chain, is_loopback, tls};
-use crate::store::StoreError;
+use crate::store::{ServerUrl, StoreError};
 use crate::{AnswerDocument, Error, Forgotten, Problem, Result};
 
 /// The header that names whom somebody acts for, as JSON.
@@ -64,7 +64,7 @@ pub(super) enum Again {
 impl Link {
     pub(super) fn new(address: ServerAddress) -> Result<Self> {
         let ServerAddress { url, token, timeout, allow_plain_http } = address;
-        let wrong = |reason: &str| StoreError::Url { url: url.clone(), reason: reason.into() };
+        let wrong = |reason: &str| StoreError::Url { url: ServerUrl::new(&url).to_string(), reason: reason.into() };
         let parsed = Url::parse(&url).map_err(|error| wrong(&error.to_string()))?;
         if !matches!(parsed.scheme(), "http" | "https") || parsed.cannot_be_a_base() {
             return Err(wrong("a server is http://… or https://…").into());

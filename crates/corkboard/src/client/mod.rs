@@ -4,10 +4,11 @@ mod link;
 mod store;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use corkboard_core::tokens::Grants;
 use corkboard_core::{Actor, ActorKind, Role};
+use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,45 @@ impl ServerAddress {
     /// With a token.
     pub fn token(self, token: impl Into<SecretString>) -> Self {
         Self { token: Some(token.into()), ..self }
+    }
+}
+
+/// What a server says of itself to whoever asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerHealth {
+    /// Its version.
+    pub version: String,
+    /// By how much its clock is ahead of ours.
+    pub ahead: SignedDuration,
+    /// How long it took to answer, the way there included.
+    pub took: Duration,
+}
+
+impl ServerAddress {
+    /// Whether a server of Corkboard's answers there. That needs no token.
+    pub async fn health(&self) -> Result<ServerHealth> {
+        #[derive(Deserialize)]
+        struct Health {
+            version: String,
+            now: Timestamp,
+        }
+        let (link, asked) = (Link::new(self.clone())?, Instant::now());
+        let Health { version, now } = link.get("/healthz", &[]).await?;
+        let took = asked.elapsed();
+        // It was said somewhere in the middle of the round trip.
+        let then = Timestamp::now().checked_sub(took / 2).unwrap_or(Timestamp::UNIX_EPOCH);
+        Ok(ServerHealth { version, ahead: now.duration_since(then), took })
+    }
+
+    /// Refused if the server takes no requests now: its store does not answer, or it is about to end.
+    pub async fn readiness(&self) -> Result<()> {
+        let _: serde_json::Value = Link::new(self.clone())?.get("/readyz", &[]).await?;
+        Ok(())
+    }
+
+    /// Whom the server takes the token for.
+    pub async fn identity(&self) -> Result<Identity> {
+        Link::new(self.clone())?.identity().await
     }
 }
 

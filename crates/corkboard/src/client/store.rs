@@ -8,7 +8,7 @@ use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde::Deserialize;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 use super::link::{Again, Link, path_of};
 use crate::store::{
@@ -19,6 +19,10 @@ use crate::{Error, HeadDocument, PageDocument, Problem, RecordDocument, SpacesDo
 
 /// How long a server may keep a question for news waiting.
 const WAIT: Duration = Duration::from_secs(20);
+/// How many spaces are asked for at a time.
+const PAGE: usize = 1000;
+/// How often all spaces are looked at while somebody listens to all of them.
+const LOOK: Duration = Duration::from_secs(1);
 /// How long is waited after a question for news failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -34,12 +38,14 @@ struct Inner {
     ahead: Mutex<Option<(SignedDuration, Instant)>>,
     is_closed: AtomicBool,
     listened: Mutex<std::collections::HashSet<SpaceId>>,
+    /// Whether somebody looks at all spaces.
+    looks_at_all: AtomicBool,
 }
 
 impl ServerStore {
     pub(super) fn new(link: Arc<Link>) -> Self {
-        let (wakes, ahead, is_closed, listened) = Default::default();
-        Self { inner: Arc::new(Inner { link, wakes, ahead, is_closed, listened }) }
+        let (wakes, ahead, is_closed, listened, looks_at_all) = Default::default();
+        Self { inner: Arc::new(Inner { link, wakes, ahead, is_closed, listened, looks_at_all }) }
     }
 }
 
@@ -79,6 +85,44 @@ impl Inner {
                     tokio::time::sleep(PAUSE).await;
                 }
             }
+        }
+    }
+}
+
+impl ServerStore {
+    /// Looks at all spaces that the token opens, for as long as somebody listens to all.
+    async fn look_at_all(self) {
+        let inner = &self.inner;
+        loop {
+            if inner.is_closed.load(Ordering::Relaxed) {
+                return;
+            }
+            if !inner.wakes.is_all_listened_to() {
+                inner.looks_at_all.store(false, Ordering::SeqCst);
+                // Somebody may have begun to listen in between.
+                if !inner.wakes.is_all_listened_to() || inner.looks_at_all.swap(true, Ordering::SeqCst) {
+                    return;
+                }
+            }
+            for kind in [SpaceKind::Agent, SpaceKind::Board, SpaceKind::Core] {
+                let mut after: Option<SpaceId> = None;
+                loop {
+                    match self.list(kind, after.as_ref(), PAGE).await {
+                        Ok(listed) => {
+                            listed.iter().for_each(|listed| inner.wakes.wake(&listed.space, listed.head.rev));
+                            match listed.last() {
+                                Some(last) => after = Some(last.space.clone()),
+                                None => break,
+                            }
+                        }
+                        Err(error) => {
+                            tracing::debug!(%error, "the server was asked for its spaces in vain");
+                            break;
+                        }
+                    }
+                }
+            }
+            tokio::time::sleep(LOOK).await;
         }
     }
 }
@@ -206,6 +250,14 @@ impl Store for ServerStore {
         let listener = self.inner.wakes.listen(space);
         if self.inner.listened.lock().insert(space.clone()) {
             tokio::spawn(self.inner.clone().listen(space.clone()));
+        }
+        listener
+    }
+
+    fn all_changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
+        let listener = self.inner.wakes.listen_to_all();
+        if !self.inner.looks_at_all.swap(true, Ordering::SeqCst) {
+            tokio::spawn(Self { inner: self.inner.clone() }.look_at_all());
         }
         listener
     }

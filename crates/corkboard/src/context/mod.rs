@@ -136,6 +136,7 @@ pub enum Strategy {
 
 /// A section of the window, in the window's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SectionName {
@@ -207,6 +208,7 @@ impl fmt::Display for SectionName {
 
 /// A window, and what is in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Composition {
     /// The text for the prompt; empty if nothing is remembered.
     pub text: String,
@@ -228,6 +230,7 @@ pub struct Composition {
 
 /// What a section shows and leaves out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SectionReport {
     /// Which one.
     pub name: SectionName,
@@ -243,6 +246,7 @@ pub struct SectionReport {
 
 /// Things that a section leaves out for the same reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LeftOut {
     /// The reason.
     pub why: Why,
@@ -254,6 +258,7 @@ pub struct LeftOut {
 
 /// Why something is not shown, or not all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Why {

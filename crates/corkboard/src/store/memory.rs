@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry;
 use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 use super::{
     Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Record, Rewrite, Snapshot, Store,
@@ -51,6 +51,11 @@ impl MemoryStore {
     /// An empty store for several Corkboards in this process.
     pub fn shared() -> Self {
         Self { ownership: Ownership::Shared, ..Self::new() }
+    }
+
+    /// How many listen to its spaces.
+    pub fn listeners(&self) -> usize {
+        self.wakes.listeners()
     }
 
     fn with<T>(&self, space: &SpaceId, read: impl FnOnce(&Log) -> T) -> T {
@@ -250,6 +255,10 @@ impl Store for MemoryStore {
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
         self.wakes.listen(space)
+    }
+
+    fn all_changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
+        self.wakes.listen_to_all()
     }
 
     fn check(&self) -> StoreFuture<'_, Vec<String>> {

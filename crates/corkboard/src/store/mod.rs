@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
 use jiff::Timestamp;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 pub use file::FileStore;
 pub use memory::MemoryStore;
@@ -101,6 +101,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Tells when the space may have new revisions, whoever wrote them. The value is the newest revision known.
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64>;
+
+    /// Tells which spaces may have new revisions, whoever wrote them, and the newest of each that is known. Whatever is
+    /// committed from now on is told, at once as a rule and within seconds at worst; that another process deleted a space
+    /// may be told when it is written again. Of several revisions the newest may be told alone, and spaces that did not move
+    /// may be told of as well. A receiver that lags is told so, and has to look at everything.
+    fn all_changes(&self) -> broadcast::Receiver<(SpaceId, u64)>;
 
     /// The time by the clock that all who share the store go by, if it has one. It is asked for with every command, so it
     /// must not wait.

@@ -1,20 +1,32 @@
-//! Wake-ups: who listens to which space, and the newest revision each was told of.
+//! Wake-ups: who listens to which space or to all of them, and the newest revision each was told of.
 
 use std::collections::HashMap;
 
 use corkboard_core::SpaceId;
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 /// The listeners of a store. Stores call [`Wakes::wake`] for every commit they learn of, their own or another's.
 #[derive(Debug, Default)]
 pub struct Wakes {
     spaces: Mutex<HashMap<SpaceId, watch::Sender<u64>>>,
+    /// There while someone listens to all spaces.
+    all: Mutex<Option<All>>,
+}
+
+/// Whoever listens to all spaces.
+#[derive(Debug)]
+struct All {
+    moved: broadcast::Sender<(SpaceId, u64)>,
+    /// What they were told of already: a store that looks at everything says nothing twice.
+    told: HashMap<SpaceId, u64>,
 }
 
 impl Wakes {
     /// From so many spaces on, those without listeners are looked for.
     const PRUNE: usize = 64;
+    /// So far may a listener to all spaces be behind before it is told that it lagged.
+    pub const ROOM: usize = 1024;
 
     /// Listens to a space.
     pub fn listen(&self, space: &SpaceId) -> watch::Receiver<u64> {
@@ -25,15 +37,32 @@ impl Wakes {
         spaces.entry(space.clone()).or_insert_with(|| watch::channel(0).0).subscribe()
     }
 
-    /// Tells the space's listeners of a revision.
+    /// Listens to all spaces.
+    pub fn listen_to_all(&self) -> broadcast::Receiver<(SpaceId, u64)> {
+        let mut all = self.all.lock();
+        let all = all.get_or_insert_with(|| All { moved: broadcast::Sender::new(Self::ROOM), told: HashMap::new() });
+        all.moved.subscribe()
+    }
+
+    /// Tells the space's listeners of a revision, and those who listen to all.
     pub fn wake(&self, space: &SpaceId, rev: u64) {
-        let spaces = self.spaces.lock();
-        if let Some(sender) = spaces.get(space) {
+        if let Some(sender) = self.spaces.lock().get(space) {
             sender.send_if_modified(|known| {
                 let newer = rev > *known;
                 *known = rev.max(*known);
                 newer
             });
+        }
+        let mut held = self.all.lock();
+        let Some(all) = &mut *held else { return };
+        match all.told.get_mut(space) {
+            Some(told) if *told >= rev => return,
+            Some(told) => *told = rev,
+            None => drop(all.told.insert(space.clone(), rev)),
+        }
+        // Only the last who listened can have gone.
+        if all.moved.send((space.clone(), rev)).is_err() {
+            *held = None;
         }
     }
 
@@ -42,5 +71,69 @@ impl Wakes {
         let mut spaces = self.spaces.lock();
         spaces.retain(|_, sender| sender.receiver_count() > 0);
         spaces.keys().cloned().collect()
+    }
+
+    /// Whether someone listens to all spaces. If nobody does any more, what they were told of is forgotten.
+    pub fn is_all_listened_to(&self) -> bool {
+        let mut all = self.all.lock();
+        if all.as_ref().is_some_and(|all| all.moved.receiver_count() == 0) {
+            *all = None;
+        }
+        all.is_some()
+    }
+
+    /// How many listen, to one space or to all.
+    pub fn listeners(&self) -> usize {
+        let all = self.all.lock().as_ref().map_or(0, |all| all.moved.receiver_count());
+        all + self.spaces.lock().values().map(watch::Sender::receiver_count).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use corkboard_core::SpaceKind;
+    use tokio::sync::broadcast::error::TryRecvError;
+
+    use super::*;
+
+    fn space(name: &str) -> SpaceId {
+        SpaceId::of(SpaceKind::Agent, name)
+    }
+
+    #[test]
+    fn whoever_listens_to_all_is_told_once_of_each_revision() {
+        let wakes = Wakes::default();
+        wakes.wake(&space("before"), 1);
+        let mut moved = wakes.listen_to_all();
+        for rev in [1, 2, 2, 1, 3] {
+            wakes.wake(&space("one"), rev);
+        }
+        wakes.wake(&space("other"), 7);
+        let told: Vec<_> = std::iter::from_fn(|| moved.try_recv().ok()).collect();
+        assert_eq!(told, [(space("one"), 1), (space("one"), 2), (space("one"), 3), (space("other"), 7)]);
+    }
+
+    #[test]
+    fn whoever_is_slow_is_told_so() {
+        let wakes = Wakes::default();
+        let mut moved = wakes.listen_to_all();
+        for rev in 1..=Wakes::ROOM as u64 + 5 {
+            wakes.wake(&space("one"), rev);
+        }
+        assert_eq!(moved.try_recv(), Err(TryRecvError::Lagged(5)));
+        assert_eq!(moved.try_recv(), Ok((space("one"), 6)));
+    }
+
+    #[test]
+    fn whoever_goes_is_forgotten() {
+        let wakes = Wakes::default();
+        let (one, all) = (wakes.listen(&space("one")), wakes.listen_to_all());
+        assert_eq!((wakes.listeners(), wakes.is_all_listened_to()), (2, true));
+        drop((one, all));
+        assert_eq!((wakes.listeners(), wakes.is_all_listened_to()), (0, false));
+        wakes.wake(&space("one"), 1);
+        let mut again = wakes.listen_to_all();
+        wakes.wake(&space("one"), 1);
+        assert_eq!(again.try_recv(), Ok((space("one"), 1)), "what the one before was told of counts no more");
     }
 }

@@ -1,11 +1,12 @@
 //! What every store must do. Each case is a named test per store: see [`conformance_suite!`](crate::conformance_suite).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use corkboard_core::{AgentId, Head, Limits, SpaceId, SpaceKind};
 use jiff::Timestamp;
+use tokio::sync::broadcast;
 
 use super::{Fault, FaultPlan, FaultyStore, Harness};
 use crate::store::{Append, Appended, Cursor, Import, Loaded, Record, Rewrite, Snapshot, Store, StoreError, Trim};
@@ -21,6 +22,7 @@ macro_rules! conformance_suite {
             a_counter_contended_by_many_processes_is_exact
             notes_of_many_processes_are_all_kept
             another_process_wakes_a_watcher
+            another_process_is_heard_by_whoever_listens_to_all_spaces
             a_watcher_in_another_process_sees_every_revision
         );
     };
@@ -54,6 +56,8 @@ macro_rules! conformance_suite {
             a_watcher_of_the_future_is_refused
             an_idle_watcher_gets_bookmarks
             a_live_watcher_that_falls_behind_is_cut_off
+            whoever_listens_to_all_spaces_hears_of_each
+            a_deleted_space_that_is_written_again_is_heard_of
             spaces_are_listed_with_a_cursor_and_summaries
             due_spaces_are_found_most_overdue_first
             every_kind_has_its_own_list_and_its_own_due_spaces
@@ -81,6 +85,7 @@ pub const NOT_FOR_MEMORY: &[(&str, &str)] = &[
     ("a_counter_contended_by_many_processes_is_exact", "memory: lives in one process"),
     ("notes_of_many_processes_are_all_kept", "memory: lives in one process"),
     ("another_process_wakes_a_watcher", "memory: lives in one process"),
+    ("another_process_is_heard_by_whoever_listens_to_all_spaces", "memory: lives in one process"),
     ("a_watcher_in_another_process_sees_every_revision", "memory: lives in one process"),
     ("nothing_acknowledged_is_lost_at_kill_9", "memory: is gone with its process, as it says"),
 ];
@@ -90,6 +95,7 @@ pub const NOT_FOR_FILE: &[(&str, &str)] = &[
     ("a_counter_contended_by_many_processes_is_exact", "file: is for one process at a time"),
     ("notes_of_many_processes_are_all_kept", "file: is for one process at a time"),
     ("another_process_wakes_a_watcher", "file: is for one process at a time"),
+    ("another_process_is_heard_by_whoever_listens_to_all_spaces", "file: is for one process at a time"),
     ("a_watcher_in_another_process_sees_every_revision", "file: is for one process at a time"),
 ];
 
@@ -545,6 +551,58 @@ pub async fn a_live_watcher_that_falls_behind_is_cut_off(harness: &Harness) {
     assert!(agent.watch(20).await.is_ok());
 }
 
+/// Waits until whoever listens to all spaces has heard of those revisions, or of newer ones.
+async fn hear(moved: &mut broadcast::Receiver<(SpaceId, u64)>, expected: &[(&SpaceId, u64)]) {
+    let mut waited_for: HashMap<&SpaceId, u64> = expected.iter().copied().collect();
+    while !waited_for.is_empty() {
+        let told = tokio::time::timeout(Duration::from_secs(30), moved.recv()).await;
+        let (space, rev) = told.unwrap_or_else(|_| panic!("nobody told of {waited_for:?}")).expect("no lag");
+        if waited_for.get(&space).is_some_and(|expected| rev >= *expected) {
+            waited_for.remove(&space);
+        }
+    }
+}
+
+/// Whoever listens to all spaces hears of each, new ones too, be it written by the same handle or by another.
+pub async fn whoever_listens_to_all_spaces_hears_of_each(harness: &Harness) {
+    let (store, other) = (harness.open().await, harness.open().await);
+    let names = [space("before"), space("own"), space("other"), SpaceId::of(SpaceKind::Board, "own")];
+    let [before, own, others, board] = &names;
+    let head = put(&store, before, Head::EMPTY, &[b"1"]).await;
+    let mut moved = store.all_changes();
+    let mut second = store.all_changes();
+    let own_head = put(&store, own, Head::EMPTY, &[b"1", b"2"]).await;
+    put(&store, board, Head::EMPTY, &[b"1"]).await;
+    hear(&mut moved, &[(own, 2), (board, 1)]).await;
+    let others_head = put(&other, others, Head::EMPTY, &[b"1"]).await;
+    put(&other, before, head, &[b"2"]).await;
+    put(&other, own, own_head, &[b"3"]).await;
+    hear(&mut moved, &[(others, 1), (before, 2), (own, 3)]).await;
+    hear(&mut second, &[(own, 2), (board, 1), (others, 1), (before, 2), (own, 3)]).await;
+    // Whoever comes again after all have gone hears as well.
+    drop((moved, second));
+    let head = put(&other, others, others_head, &[b"2"]).await;
+    let mut again = store.all_changes();
+    put(&other, others, head, &[b"3"]).await;
+    hear(&mut again, &[(others, 3)]).await;
+}
+
+/// A space that another handle deletes and writes again is heard of, also where the store gives places in its files again.
+pub async fn a_deleted_space_that_is_written_again_is_heard_of(harness: &Harness) {
+    let (store, other) = (harness.open().await, harness.open().await);
+    let (kept, deleted) = (space("kept"), space("deleted"));
+    put(&other, &kept, Head::EMPTY, &[b"1"]).await;
+    let head = put(&other, &deleted, Head::EMPTY, &[b"1", b"2"]).await;
+    let mut moved = store.all_changes();
+    let warm = put(&other, &deleted, head, &[b"3"]).await;
+    hear(&mut moved, &[(&deleted, 3)]).await;
+    let tombstone = ids::commit();
+    assert_eq!(other.delete(&deleted, warm, tombstone).await, Ok(Appended::Committed));
+    let born = Head { rev: warm.rev + 1, commit: tombstone };
+    put(&other, &deleted, born, &[b"again"]).await;
+    hear(&mut moved, &[(&deleted, 5)]).await;
+}
+
 /// A list is in order, goes on after a cursor, shows summaries, and leaves out what was deleted.
 pub async fn spaces_are_listed_with_a_cursor_and_summaries(harness: &Harness) {
     let store = harness.open().await;
@@ -801,6 +859,17 @@ pub async fn another_process_wakes_a_watcher(harness: &Harness) {
         assert!(matches!(next.unwrap(), Watched::Revision { rev, .. } if rev == expected));
     }
     worker.finish().await;
+}
+
+/// Whoever listens to all spaces hears of what other processes write, to spaces that nobody here knew of.
+pub async fn another_process_is_heard_by_whoever_listens_to_all_spaces(harness: &Harness) {
+    let store = harness.open().await;
+    let mut moved = store.all_changes();
+    let workers = [harness.spawn(&["note", "one", "n", "20"]), harness.spawn(&["note", "two", "n", "20"])];
+    hear(&mut moved, &[(&space("one"), 20), (&space("two"), 20)]).await;
+    for worker in workers {
+        worker.finish().await;
+    }
 }
 
 /// A watcher in one process sees every revision of three others, in order, none twice.

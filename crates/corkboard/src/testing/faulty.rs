@@ -7,7 +7,7 @@ use std::time::Duration;
 use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 use crate::options::Retention;
 use crate::store::{
@@ -336,6 +336,10 @@ impl Store for FaultyStore {
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
         self.inner.changes(space)
+    }
+
+    fn all_changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
+        self.inner.all_changes()
     }
 
     fn check(&self) -> StoreFuture<'_, Vec<String>> {

@@ -42,21 +42,7 @@ impl TypedTool for BoardStatusTool {
     async fn run(&self, input: BoardStatus, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let board = context.board(&self.corkboard, Self::NAME, input.board.as_deref(), Role::Orchestrator)?;
         let view = board.view().await?;
-        let state = view.state();
-        let ids = |tasks: Vec<&Task>| tasks.into_iter().map(|task| task.id.to_string()).collect::<Vec<_>>();
-        let open: Vec<String> = open_choices(&view).map(|choice| choice.id.to_string()).collect();
-        let failed = state.tasks().filter(|task| task.status == TaskStatus::Failed).collect();
-        let data = json!({
-            "board": board.id(), "rev": view.rev(), "status": view.info()?.status, "outcome": view.info()?.outcome,
-            "paused": view.info()?.paused.is_some(),
-            "tasks": state.task_count(),
-            "by_status": TaskStatus::ALL.map(|status| (status.as_str(), state.count(status))).into_iter()
-                .filter(|(_, count)| *count > 0).collect::<std::collections::BTreeMap<_, _>>(),
-            "ready": ids(view.ready().collect()), "in_progress": ids(view.in_progress().collect()),
-            "blocked": ids(view.blocked().collect()), "needs_review": ids(view.needs_review().collect()),
-            "failed": ids(failed), "open_choices": open,
-        });
-        Ok(ToolOutput::new(page(&view)?, data))
+        Ok(ToolOutput::new(page(&view)?, json!(view.progress()?)))
     }
 }
 

@@ -132,7 +132,7 @@ async fn what_is_rolled_back_is_out_and_what_others_said_too_stays() {
         assert!(told.contains("local rolled F-1 back, out of facts: wrong."), "{told}");
         assert!(board.roll_back_learnings(WhichLearnings::All, None).await.unwrap().is_empty());
         let refused = refusal(board.roll_back_learnings(WhichLearnings::These(vec![named("D-9")]), None).await);
-        assert_eq!(refused, Refusal::NotOnBoard { what: "learning", id: "D-9".into() });
+        assert_eq!(refused, Refusal::NotOnBoard { what: "learning".into(), id: "D-9".into() });
         // Deliberately, it may go in again.
         board.promote_learning(named("F-1")).core("facts").await.unwrap();
         assert_eq!(contents(&corkboard.core("facts").unwrap()).await, ["login: users has no column"]);

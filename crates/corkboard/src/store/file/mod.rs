@@ -20,7 +20,7 @@ use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 use super::{
     Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store, StoreError,
@@ -198,6 +198,10 @@ impl Store for FileStore {
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
         self.wakes.listen(space)
+    }
+
+    fn all_changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
+        self.wakes.listen_to_all()
     }
 
     fn check(&self) -> StoreFuture<'_, Vec<String>> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use corkboard_core::SpaceId;
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -20,6 +20,8 @@ use crate::store::Wakes;
 
 /// How often heads are looked at while notifications arrive, and while none do.
 const POLL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(50));
+/// How often the heads of all spaces are looked at while someone listens to all of them, and notifications arrive or do not.
+const POLL_ALL: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(1));
 /// After a failed attempt to listen, the next one comes after so long at first and at last.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
 
@@ -35,7 +37,25 @@ pub(super) struct Listener {
 struct Watched {
     /// The spaces by their numbers in notifications.
     spaces: HashMap<u64, SpaceId>,
+    /// The same of every space there is, while someone listens to all of them.
+    all: Option<AllSpaces>,
     task: Option<AbortHandle>,
+}
+
+/// Every space there is.
+#[derive(Default)]
+struct AllSpaces {
+    names: HashMap<u64, SpaceId>,
+    /// When they were last looked at.
+    looked_at: Option<Instant>,
+    /// Whether a notification spoke of one that is not among them.
+    has_unknown: bool,
+}
+
+impl AllSpaces {
+    fn is_due(&self, every: Duration) -> bool {
+        self.has_unknown || self.looked_at.is_none_or(|at| at.elapsed() >= every)
+    }
 }
 
 /// Why following the notifications ended.
@@ -55,11 +75,24 @@ impl Listener {
         let mut watched = self.watched.lock();
         let listener = self.wakes.listen(space);
         watched.spaces.insert(number(space), space.clone());
+        self.hear(&mut watched);
+        listener
+    }
+
+    /// Listens to all spaces.
+    pub(super) fn listen_to_all(self: &Arc<Self>) -> broadcast::Receiver<(SpaceId, u64)> {
+        let mut watched = self.watched.lock();
+        let listener = self.wakes.listen_to_all();
+        watched.all.get_or_insert_default();
+        self.hear(&mut watched);
+        listener
+    }
+
+    fn hear(self: &Arc<Self>, watched: &mut Watched) {
         if watched.task.is_none() && !self.connections.is_closed() {
             let task = self.runtime.spawn(hear(Arc::downgrade(self)));
             watched.task = Some(task.abort_handle());
         }
-        listener
     }
 
     pub(super) fn close(&self) {
@@ -73,25 +106,67 @@ impl Listener {
         let mut watched = self.watched.lock();
         let listened = self.wakes.listened();
         watched.spaces = listened.iter().map(|space| (number(space), space.clone())).collect();
-        if listened.is_empty() {
+        if !self.wakes.is_all_listened_to() {
+            watched.all = None;
+        }
+        if listened.is_empty() && watched.all.is_none() {
             watched.task = None;
             return None;
         }
         Some(listened)
     }
 
-    /// Wakes whoever a notification concerns.
-    fn told(&self, payload: &str) {
-        let watched = self.watched.lock();
+    /// Wakes whoever a notification concerns. Returns whether it speaks of a space that has to be looked for.
+    fn told(&self, payload: &str) -> bool {
+        let mut watched = self.watched.lock();
+        let Watched { spaces, all, .. } = &mut *watched;
         for (number, rev) in decode(payload) {
-            if let Some(space) = watched.spaces.get(&number) {
+            let known = all.as_ref().and_then(|all| all.names.get(&number));
+            if let Some(space) = spaces.get(&number).or(known) {
                 self.wakes.wake(space, rev);
+            } else if let Some(all) = all {
+                all.has_unknown = true;
             }
         }
+        all.as_ref().is_some_and(|all| all.has_unknown)
+    }
+
+    /// Has all spaces looked at as soon as that is possible: something may have been missed.
+    fn look_again(&self) {
+        if let Some(all) = &mut self.watched.lock().all {
+            all.looked_at = None;
+        }
+    }
+
+    /// Looks at the heads of all spaces, if someone listens to all of them and it is time.
+    async fn poll_all(&self, link: Option<&Link>) -> Result<()> {
+        let every = if link.is_some() { POLL_ALL.0 } else { POLL_ALL.1 };
+        match &mut self.watched.lock().all {
+            // What is heard of while they are looked at is looked for the next time.
+            Some(all) if all.is_due(every) => all.has_unknown = false,
+            _ => return Ok(()),
+        }
+        let rows = match link {
+            Some(link) => self.connections.query_on(link, Query::AllHeads, &[]).await,
+            None => self.connections.query(Query::AllHeads, &[], Effect::Reads).await,
+        };
+        let heads = rows.map_err(Failure::reading).inspect_err(|_| self.look_again())?;
+        let heads = heads.iter().map(|row| Ok((SpaceId::from_stored(&text_at(row, 0)?), loaded(at(row, 1)?)?)));
+        let heads = heads.collect::<Result<Vec<_>>>()?;
+        heads.iter().for_each(|(space, rev)| self.wakes.wake(space, *rev));
+        if let Some(all) = &mut self.watched.lock().all {
+            all.names = heads.into_iter().map(|(space, _)| (number(&space), space)).collect();
+            all.looked_at = Some(Instant::now());
+        }
+        Ok(())
     }
 
     /// Looks at the heads of all spaces that someone listens to, on a connection or on any.
     async fn poll(&self, listened: &[SpaceId], link: Option<&Link>) -> Result<()> {
+        self.poll_all(link).await?;
+        if listened.is_empty() {
+            return Ok(());
+        }
         let names: Vec<&str> = listened.iter().map(SpaceId::as_str).collect();
         let rows = match link {
             Some(link) => self.connections.query_on(link, Query::Heads, &[&names]).await,
@@ -141,6 +216,7 @@ impl Listener {
 
     /// Follows the notifications for as long as they come. Whatever was missed before is looked for first.
     async fn follow(&self, link: &Link, payloads: &mut mpsc::UnboundedReceiver<String>) -> Ended {
+        self.look_again();
         loop {
             let Some(listened) = self.listened() else { return Ended::NobodyListens };
             // On the same connection: if it is dead, this finds out.
@@ -148,11 +224,12 @@ impl Listener {
                 tracing::debug!(%error, "PostgreSQL is listened to no more");
                 return Ended::Broken;
             }
-            let next = Instant::now() + jitter(POLL.0);
+            let mut next = Instant::now() + jitter(POLL.0);
             loop {
                 tokio::select! {
                     payload = payloads.recv() => match payload {
-                        Some(payload) => self.told(&payload),
+                        Some(payload) if self.told(&payload) => next = next.min(Instant::now() + POLL.1),
+                        Some(_) => {}
                         None => return Ended::Broken,
                     },
                     () = sleep_until(next) => break,

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
 use jiff::Timestamp;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 use super::server_url::ServerUrl;
 use super::{
@@ -196,6 +196,10 @@ impl Store for PostgresStore {
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
         self.listener.listen(space)
+    }
+
+    fn all_changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
+        self.listener.listen_to_all()
     }
 
     fn now(&self) -> Option<Timestamp> {

@@ -11,6 +11,7 @@ pub(super) enum Query {
     Clock,
     Head,
     Heads,
+    AllHeads,
     Load,
     ReadAfter,
     List,
@@ -45,10 +46,11 @@ impl Queries {
 }
 
 impl Query {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 20] = [
         Self::Clock,
         Self::Head,
         Self::Heads,
+        Self::AllHeads,
         Self::Load,
         Self::ReadAfter,
         Self::List,
@@ -74,6 +76,7 @@ impl Query {
             Self::Clock => "SELECT pg_backend_pid(), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
             Self::Head => "SELECT rev, commit_id FROM {schema}.spaces WHERE name = $1",
             Self::Heads => "SELECT name, rev, commit_id FROM {schema}.spaces WHERE name = ANY ($1)",
+            Self::AllHeads => "SELECT name, rev FROM {schema}.spaces",
             Self::Load => {
                 "SELECT s.rev, s.commit_id, s.born_rev, s.born_commit, n.rev, n.commit_id, n.body
                  FROM {schema}.spaces AS s LEFT JOIN {schema}.snapshots AS n ON n.space = s.id WHERE s.name = $1"
@@ -145,7 +148,7 @@ impl Query {
         const HEADS: &[Type] = &[Type::TEXT_ARRAY];
         const NAME: &[Type] = &[Type::TEXT];
         match self {
-            Self::Clock | Self::Facts | Self::MayScrub | Self::Mark => &[],
+            Self::Clock | Self::AllHeads | Self::Facts | Self::MayScrub | Self::Mark => &[],
             Self::Head | Self::Load | Self::ScrubbedUpTo => NAME,
             Self::Heads => HEADS,
             Self::Check => &[Type::INT4],

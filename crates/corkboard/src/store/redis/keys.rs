@@ -67,6 +67,12 @@ impl Keys {
         format!("{}:{{*}}:{what}", self.prefix)
     }
 
+    /// A pattern for the channels of all spaces. Only a pattern that a user's permissions name literally is granted, and this
+    /// is the one that they do.
+    pub(super) fn channels(&self) -> String {
+        format!("{}:*", self.prefix)
+    }
+
     /// What is kept of the store as a whole. No space's tag is `index`: it would have a kind and a slash.
     pub(super) fn meta(&self) -> String {
         format!("{}:{{index}}:meta", self.prefix)

@@ -6,9 +6,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use corkboard_core::SpaceId;
+use corkboard_core::{SpaceId, SpaceKind};
 use redis::{PushInfo, PushKind};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -19,6 +19,9 @@ use super::link::{Live, connect};
 
 /// How often heads are looked at, whatever was published.
 const LOOK: Duration = Duration::from_secs(1);
+/// How often all spaces are looked at while someone listens to all of them and the server tells. While it does not: every
+/// [`LOOK`].
+const LOOK_AT_ALL: Duration = Duration::from_secs(5);
 /// How long the server may take to confirm that it will tell.
 const ANSWER: Duration = Duration::from_secs(3);
 
@@ -41,6 +44,14 @@ struct Subscription {
     live: Live,
     pushes: UnboundedReceiver<PushInfo>,
     subscribed: HashSet<SpaceId>,
+    /// Whether the channels of all spaces are subscribed to.
+    hears_all: bool,
+}
+
+/// Whom the server is to tell of.
+struct Listened {
+    spaces: Vec<SpaceId>,
+    all: bool,
 }
 
 impl Inner {
@@ -54,29 +65,36 @@ impl Inner {
 
     async fn hear(self: Arc<Self>) {
         let mut subscription: Option<Subscription> = None;
+        let mut looked_at_all: Option<Instant> = None;
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            let listened = self.wakes.listened();
-            if listened.is_empty() || self.is_closed() {
+            let Some(listened) = self.listened().filter(|_| !self.is_closed()) else {
                 drop(subscription.take());
                 self.listening.running.store(false, Ordering::SeqCst);
                 // Someone may have begun to listen in between.
-                if self.is_closed()
-                    || self.wakes.listened().is_empty()
-                    || self.listening.running.swap(true, Ordering::SeqCst)
+                if self.is_closed() || self.listened().is_none() || self.listening.running.swap(true, Ordering::SeqCst)
                 {
                     return;
                 }
                 continue;
-            }
+            };
+            let heard_all = subscription.as_ref().is_some_and(|subscription| subscription.hears_all);
             let news = self.subscribe(&mut subscription, &listened).await;
             self.look(&news).await;
+            let hears_all = subscription.as_ref().is_some_and(|subscription| subscription.hears_all);
+            let every = if hears_all { LOOK_AT_ALL } else { LOOK };
+            // What was told before they were subscribed to was told to nobody.
+            let is_due = hears_all && !heard_all || looked_at_all.is_none_or(|at| at.elapsed() >= every);
+            if listened.all && is_due {
+                self.look_at_all().await;
+                looked_at_all = Some(Instant::now());
+            }
             // Messages come thick and fast; who listens is looked up when that may have changed.
             while let Some(subscribed) = &mut subscription {
                 tokio::select! {
                     push = subscribed.pushes.recv() => match push {
-                        Some(push) if push.kind == PushKind::Message => self.wake(push),
+                        Some(push) if matches!(push.kind, PushKind::Message | PushKind::PMessage) => self.wake(push),
                         Some(push) if push.kind != PushKind::Disconnection => {}
                         Some(_) | None => subscription = None,
                     },
@@ -98,14 +116,14 @@ impl Inner {
     }
 
     /// Brings what is subscribed to in line with what is listened to. Returns what is new: it may have moved before.
-    async fn subscribe(&self, held: &mut Option<Subscription>, listened: &[SpaceId]) -> Vec<SpaceId> {
+    async fn subscribe(&self, held: &mut Option<Subscription>, listened: &Listened) -> Vec<SpaceId> {
         if held.is_none() {
             let (sender, pushes) = unbounded_channel();
             let pushed = move |push| {
                 let _ = sender.send(push);
             };
             match connect(self.address.clone(), ANSWER, pushed).await {
-                Ok(live) => *held = Some(Subscription { live, pushes, subscribed: HashSet::new() }),
+                Ok(live) => *held = Some(Subscription { live, pushes, subscribed: HashSet::new(), hears_all: false }),
                 // Looking goes on, and so does trying, once a second.
                 Err(failure) => {
                     tracing::debug!(?failure, "no connection to listen on");
@@ -114,8 +132,11 @@ impl Inner {
             }
         }
         let Some(subscription) = held else { return Vec::new() };
-        match subscription.follow(self, listened).await {
-            Ok(news) => news,
+        match subscription.follow(self, &listened.spaces).await {
+            Ok(news) => {
+                subscription.follow_all(self, listened.all).await;
+                news
+            }
             Err(error) => {
                 tracing::debug!(%error, "listening is begun anew");
                 *held = None;
@@ -125,16 +146,35 @@ impl Inner {
     }
 
     fn wake(&self, push: PushInfo) {
-        let mut data = push.data.into_iter();
-        let (Some(channel), Some(rev)) = (data.next(), data.next()) else { return };
+        // Where a pattern was subscribed to, it stands before the channel.
+        let mut data = push.data.into_iter().rev();
+        let (Some(rev), Some(channel)) = (data.next(), data.next()) else { return };
         let channel = text(channel);
         let rev = std::str::from_utf8(&bytes(rev)).ok().and_then(|rev| rev.parse().ok());
-        if let (Some((space, _)), Some(rev)) = (self.keys.space_of(&channel), rev) {
+        if let (Some((space, "wake")), Some(rev)) = (self.keys.space_of(&channel), rev) {
             self.wakes.wake(&space, rev);
         }
     }
 
+    /// What is listened to, if anything is.
+    fn listened(&self) -> Option<Listened> {
+        let listened = Listened { spaces: self.wakes.listened(), all: self.wakes.is_all_listened_to() };
+        (listened.all || !listened.spaces.is_empty()).then_some(listened)
+    }
+
+    async fn look_at_all(&self) {
+        for kind in SpaceKind::ALL {
+            match self.list(*kind, None, usize::MAX).await {
+                Ok(listed) => listed.iter().for_each(|listed| self.wakes.wake(&listed.space, listed.head.rev)),
+                Err(error) => tracing::debug!(%error, "what is listened to could not be looked at"),
+            }
+        }
+    }
+
     async fn look(&self, spaces: &[SpaceId]) {
+        if spaces.is_empty() {
+            return;
+        }
         match self.heads(spaces).await {
             Ok(heads) => spaces.iter().zip(heads).for_each(|(space, head)| self.wakes.wake(space, head.rev)),
             Err(error) => tracing::debug!(%error, "what is listened to could not be looked at"),
@@ -146,6 +186,19 @@ impl Subscription {
     /// A connection that was cut without a word would be silent for ever.
     async fn is_lost(&mut self) -> bool {
         self.live.connection.send_packed_command(&redis::cmd("PING")).await.is_err()
+    }
+
+    /// Has the server tell of all spaces, or no longer. One that may not is asked again, and looked at meanwhile.
+    async fn follow_all(&mut self, inner: &Inner, all: bool) {
+        let told = match (self.hears_all, all) {
+            (false, true) => self.live.connection.psubscribe(inner.keys.channels()).await,
+            (true, false) => self.live.connection.punsubscribe(inner.keys.channels()).await,
+            _ => return,
+        };
+        match told {
+            Ok(()) => self.hears_all = all,
+            Err(error) => tracing::debug!(%error, "the server does not tell of all spaces"),
+        }
     }
 
     async fn follow(&mut self, inner: &Inner, listened: &[SpaceId]) -> redis::RedisResult<Vec<SpaceId>> {

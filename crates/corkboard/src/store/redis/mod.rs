@@ -14,7 +14,8 @@
 //! The user needs these permissions (`ACL SETUSER`): `~PREFIX:* &PREFIX:* +eval +evalsha +exists +hget +hmget +hset +info
 //! +ping +publish +rename +subscribe +time +unlink +unsubscribe +xadd +xrange +xtrim +zadd +zrangebylex +zrangebyscore
 //! +zrem`, and `+select` for another database than 0. Further, `+config|get` to see what may be lost, `+scan
-//! +zscore` for checks, and `+bgrewriteaof +bgsave` for scrubbing.
+//! +zscore` for checks, `+bgrewriteaof +bgsave` for scrubbing, and `+psubscribe +punsubscribe` to hear at once of what others
+//! write to any space, which is looked for every second otherwise.
 
 mod address;
 mod answer;
@@ -39,7 +40,7 @@ use std::time::Duration;
 use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 use super::{
     Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, ServerUrl, Snapshot, Store,
@@ -228,6 +229,12 @@ impl Store for RedisStore {
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
         let listener = self.inner.wakes.listen(space);
+        self.inner.listen();
+        listener
+    }
+
+    fn all_changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
+        let listener = self.inner.wakes.listen_to_all();
         self.inner.listen();
         listener
     }

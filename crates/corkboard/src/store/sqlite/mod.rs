@@ -11,13 +11,13 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use rusqlite::Connection;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 use super::{
     Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store, StoreError,
@@ -28,6 +28,8 @@ use writer::Writer;
 /// How often other processes' commits are looked for while someone watches. Not by inotify: it fires before the commit
 /// is visible.
 const POLL: Duration = Duration::from_millis(25);
+/// How often all spaces are looked at while someone watches all of them: a deletion leaves no record to be found.
+const LOOK: Duration = Duration::from_secs(5);
 /// Read connections kept for the next caller.
 const IDLE_READERS: usize = 4;
 /// Heads remembered between two commits.
@@ -57,6 +59,22 @@ struct Heads {
     connection: Connection,
     data_version: i64,
     known: HashMap<SpaceId, Head>,
+}
+
+/// What was seen when all spaces were last looked at.
+struct LookedAtAll {
+    /// The file's version then.
+    version: Option<i64>,
+    /// The file's version when every space was looked at, not only what was appended.
+    wholly: Option<i64>,
+    at: Instant,
+    end: Option<reader::End>,
+}
+
+impl LookedAtAll {
+    fn new() -> Self {
+        Self { version: None, wholly: None, at: Instant::now(), end: None }
+    }
 }
 
 impl SqliteStore {
@@ -112,27 +130,14 @@ impl SqliteStore {
 
     fn read<T: Send + 'static>(
         &self,
-        mut query: impl FnMut(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+        query: impl FnMut(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> StoreFuture<'_, T> {
         let inner = self.inner.clone();
         Box::pin(async move {
             if let Some(failure) = self.writer.failure() {
                 return Err(failure);
             }
-            let result = tokio::task::spawn_blocking(move || {
-                if inner.heads.lock().is_none() {
-                    return Err(StoreError::Closed);
-                }
-                let idle = inner.readers.lock().pop();
-                let mut connection = idle.map_or_else(|| schema::connect(&inner.path), Ok)?;
-                let result = schema::retry(inner.busy_timeout, || query(&mut connection));
-                let mut readers = inner.readers.lock();
-                if readers.len() < IDLE_READERS {
-                    readers.push(connection);
-                }
-                result
-            });
-            result.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+            inner.read(query).await
         })
     }
 }
@@ -194,20 +199,78 @@ impl Inner {
         reader::data_version(&heads.as_ref().ok_or(StoreError::Closed)?.connection)
     }
 
+    /// Asks on a connection of its own.
+    async fn read<T: Send + 'static>(
+        self: Arc<Self>,
+        mut query: impl FnMut(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let result = tokio::task::spawn_blocking(move || {
+            if self.heads.lock().is_none() {
+                return Err(StoreError::Closed);
+            }
+            let idle = self.readers.lock().pop();
+            let mut connection = idle.map_or_else(|| schema::connect(&self.path), Ok)?;
+            let result = schema::retry(self.busy_timeout, || query(&mut connection));
+            let mut readers = self.readers.lock();
+            if readers.len() < IDLE_READERS {
+                readers.push(connection);
+            }
+            result
+        });
+        result.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+    }
+
+    /// Wakes those who listen to all spaces, of what moved since the file was last looked at.
+    async fn look_at_all(self: &Arc<Self>, looked: &mut LookedAtAll, version: i64) {
+        if looked.version == Some(version) && (looked.wholly == Some(version) || looked.at.elapsed() < LOOK) {
+            return;
+        }
+        let is_whole = looked.end.is_none() || looked.at.elapsed() >= LOOK;
+        let since = looked.end.clone().filter(|_| !is_whole);
+        match self.clone().read(move |connection| reader::moved(connection, since.as_ref())).await {
+            Ok((moved, end)) => {
+                moved.iter().for_each(|(space, rev)| self.wakes.wake(space, *rev));
+                looked.end = end;
+                looked.version = Some(version);
+                if is_whole {
+                    (looked.wholly, looked.at) = (Some(version), Instant::now());
+                }
+            }
+            Err(error) => tracing::debug!(%error, "what others wrote cannot be seen now"),
+        }
+    }
+
+    /// Has what other processes write looked for, if there are others.
+    fn listen(self: &Arc<Self>) {
+        if self.ownership == Ownership::Shared && !self.polling.swap(true, Ordering::SeqCst) {
+            self.runtime.spawn(self.clone().poll());
+        }
+    }
+
     /// Wakes the listeners of every space that another process wrote to, for as long as there are listeners.
     async fn poll(self: Arc<Self>) {
         let mut seen = None;
+        let mut looked = None;
         loop {
             // Before the listeners: what is committed after this is looked for the next time.
             let version = self.data_version();
             let listened = self.wakes.listened();
-            if listened.is_empty() {
+            let is_all_listened_to = self.wakes.is_all_listened_to();
+            if listened.is_empty() && !is_all_listened_to {
                 self.polling.store(false, Ordering::SeqCst);
                 // Someone may have begun to listen in between.
-                if self.wakes.listened().is_empty() || self.polling.swap(true, Ordering::SeqCst) {
+                let nobody_listens = self.wakes.listened().is_empty() && !self.wakes.is_all_listened_to();
+                if nobody_listens || self.polling.swap(true, Ordering::SeqCst) {
                     return;
                 }
                 continue;
+            }
+            match &version {
+                Ok(version) if is_all_listened_to => {
+                    self.look_at_all(looked.get_or_insert_with(LookedAtAll::new), *version).await;
+                }
+                // Whoever comes next begins anew.
+                _ => looked = None,
             }
             match version {
                 Ok(version) if seen.as_ref() != Some(&(version, listened.len())) => {
@@ -302,9 +365,13 @@ impl Store for SqliteStore {
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
         let listener = self.inner.wakes.listen(space);
-        if self.inner.ownership == Ownership::Shared && !self.inner.polling.swap(true, Ordering::SeqCst) {
-            self.inner.runtime.spawn(self.inner.clone().poll());
-        }
+        self.inner.listen();
+        listener
+    }
+
+    fn all_changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
+        let listener = self.inner.wakes.listen_to_all();
+        self.inner.listen();
         listener
     }
 

@@ -74,6 +74,48 @@ pub(super) fn data_version(connection: &Connection) -> Result<i64> {
     query.query_row([], |row| row.get(0)).map_err(error)
 }
 
+/// The newest record of all.
+#[derive(Clone)]
+pub(super) struct End {
+    position: i64,
+    commit: [u8; 16],
+}
+
+/// The spaces that were appended to since then, and the newest revision of each: all of them if that cannot be told.
+pub(super) fn moved(connection: &mut Connection, since: Option<&End>) -> Result<(Vec<(SpaceId, u64)>, Option<End>)> {
+    let transaction = connection.transaction().map_err(error)?;
+    let end = |condition: &str, position: i64| {
+        let query = format!("SELECT position, commit_id FROM log WHERE {condition} ORDER BY position DESC LIMIT 1");
+        let mut query = transaction.prepare_cached(&query).map_err(error)?;
+        let end = query.query_row([position], |row| Ok(End { position: row.get(0)?, commit: row.get(1)? }));
+        end.optional().map_err(error)
+    };
+    // When the newest record is deleted its position is given again: what comes after it is all that is new only if it is
+    // there still.
+    let known = match since {
+        Some(since) => end("position = ?1", since.position)?.filter(|found| found.commit == since.commit),
+        None => None,
+    };
+    let (query, after) = match known {
+        Some(End { position, .. }) => (
+            "SELECT name, max(rev) FROM log JOIN spaces ON spaces.id = log.space WHERE position > ?1 GROUP BY log.space",
+            position,
+        ),
+        None => (
+            "SELECT name, coalesce(heads.rev, born_rev) FROM spaces LEFT JOIN heads ON heads.space = spaces.id
+             WHERE spaces.id > ?1",
+            i64::MIN,
+        ),
+    };
+    let mut query = transaction.prepare_cached(query).map_err(error)?;
+    let moved = query.query_map([after], |row| {
+        let name: String = row.get(0)?;
+        Ok((SpaceId::from_stored(&name), row.get(1)?))
+    });
+    let moved = moved.and_then(Iterator::collect).map_err(error)?;
+    Ok((moved, end("position > ?1", i64::MIN)?))
+}
+
 pub(super) fn load(connection: &mut Connection, space: &SpaceId) -> Result<Loaded> {
     let transaction = connection.transaction().map_err(error)?;
     let Some(row) = space_row(&transaction, space)? else {

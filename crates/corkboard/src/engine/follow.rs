@@ -1,0 +1,132 @@
+//! Following a space's log: every record, in order, none twice, none missing.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use corkboard_core::Space;
+use futures_util::future::BoxFuture;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::{Engine, PAGE, Slot};
+use crate::store::{Cursor, Record};
+use crate::{Error, Result};
+
+/// What whoever follows a log is told.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Followed {
+    /// A revision, as the store keeps it.
+    Record(Record),
+    /// Nothing new: everything up to here was told.
+    Bookmark {
+        /// The place to resume from.
+        rev: u64,
+    },
+}
+
+/// A reader of a space's log: what was, then what comes. It holds a cursor and at most a page.
+pub(crate) struct Follow<S: Space> {
+    engine: Arc<Engine<S>>,
+    slot: Arc<Slot<S>>,
+    cursor: Cursor,
+    changes: watch::Receiver<u64>,
+    page: VecDeque<Record>,
+    live: bool,
+    /// When it last had something to tell.
+    told_at: Instant,
+}
+
+impl<S: Space> Engine<S> {
+    /// Follows from the last revision that the caller has seen; 0 stands for the beginning, none for what comes from now on.
+    pub(crate) async fn follow(self: &Arc<Self>, slot: Arc<Slot<S>>, from_rev: Option<u64>) -> Result<Follow<S>> {
+        if self.is_closed() {
+            return Err(Error::Closed);
+        }
+        let changes = self.store.changes(&slot.id);
+        let cursor = match from_rev {
+            Some(rev) => Cursor { rev, commit: None },
+            None => self.store.head(&slot.id).await?.into(),
+        };
+        let (engine, page) = (self.clone(), VecDeque::new());
+        let mut follow = Follow { engine, slot, cursor, changes, page, live: false, told_at: Instant::now() };
+        // An impossible cursor is refused now, not at the first revision.
+        follow.read_page().await?;
+        Ok(follow)
+    }
+}
+
+impl<S: Space> Follow<S> {
+    /// The next record, or a bookmark if there is none for a while. Dropping the future loses nothing.
+    pub(crate) async fn next(&mut self) -> Result<Followed> {
+        loop {
+            if let Some(record) = self.page.pop_front() {
+                self.cursor = Cursor { rev: record.rev, commit: Some(record.commit) };
+                self.told_at = Instant::now();
+                return Ok(Followed::Record(record));
+            }
+            let engine = self.engine.clone();
+            let closing = engine.closing.notified();
+            if engine.is_closed() {
+                return Err(Error::Closed);
+            }
+            let newest = *self.changes.borrow_and_update();
+            if self.live && newest.saturating_sub(self.cursor.rev) > self.engine.options.max_watch_lag {
+                return Err(Error::Lagged { resume_from: self.cursor.rev });
+            }
+            self.read_page().await?;
+            if !self.page.is_empty() {
+                continue;
+            }
+            self.live = true;
+            tokio::select! {
+                _ = self.changes.changed() => {}
+                () = closing => return Err(Error::Closed),
+                () = tokio::time::sleep_until(self.told_at + engine.options.bookmark_interval) => {
+                    self.told_at = Instant::now();
+                    return Ok(Followed::Bookmark { rev: self.cursor.rev });
+                }
+            }
+        }
+    }
+
+    /// The last revision that was returned.
+    pub(crate) fn rev(&self) -> u64 {
+        self.cursor.rev
+    }
+
+    pub(super) fn engine(&self) -> &Engine<S> {
+        &self.engine
+    }
+
+    pub(super) fn slot(&self) -> &Slot<S> {
+        &self.slot
+    }
+
+    async fn read_page(&mut self) -> Result<()> {
+        let page = match self.engine.store.read_after(&self.slot.id, self.cursor, PAGE).await {
+            Err(error) if error.is_retryable() => {
+                tracing::debug!(space = %self.slot.id, %error, "the store is away or busy; the watcher waits");
+                return Ok(());
+            }
+            other => other?,
+        };
+        self.page = page.records.into();
+        Ok(())
+    }
+}
+
+/// A follower of a log, whatever its space holds.
+pub(crate) trait Following: Send {
+    fn next(&mut self) -> BoxFuture<'_, Result<Followed>>;
+    fn rev(&self) -> u64;
+}
+
+impl<S: Space> Following for Follow<S> {
+    fn next(&mut self) -> BoxFuture<'_, Result<Followed>> {
+        Box::pin(Follow::next(self))
+    }
+
+    fn rev(&self) -> u64 {
+        Follow::rev(self)
+    }
+}
