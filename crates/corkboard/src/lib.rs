@@ -56,10 +56,11 @@ mod search;
 mod snapshot;
 
 pub use board::{
-    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardProgress, BoardRolledBack, BoardSearch, BoardView,
-    BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard, Edge, EdgeType, Fork,
-    GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning, RecordArtifact,
-    RollBackCores, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern, UnreadablePattern, WorkOn,
+    AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardProgress, BoardRolledBack,
+    BoardSearch, BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard,
+    Edge, EdgeType, Fork, GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning,
+    RecordArtifact, RollBackCores, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern,
+    UnreadablePattern, WorkOn,
 };
 #[cfg(feature = "client")]
 pub use client::{Identity, ServerAddress, ServerHealth};
