@@ -116,13 +116,24 @@ pub(crate) struct Actors {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum RoleName {
+pub(crate) enum RoleName {
     Orchestrator,
     Worker,
     Reviewer,
     Observer,
     Human,
     Admin,
+}
+
+impl RoleName {
+    /// What somebody in that role is taken for. Whoever works, orchestrates or reviews is a program: what it says is not
+    /// vouched for by a person.
+    pub(crate) fn usual_kind(role: Role) -> ActorKind {
+        match role {
+            Role::Orchestrator | Role::Worker | Role::Reviewer => ActorKind::Agent,
+            Role::Observer | Role::Human | Role::Admin => ActorKind::Human,
+        }
+    }
 }
 
 impl From<RoleName> for Role {
@@ -201,11 +212,7 @@ impl Global {
         let principal = self.principal.clone().or_else(own_name).unwrap_or_else(|| Actor::local().principal);
         let given = self.role.map(Role::from);
         let role = given.or(named.map(|named| named.role)).unwrap_or(Role::Admin);
-        // Whoever works, orchestrates or reviews from a shell is a program: what it says is not vouched for by a person.
-        let by_role = match role {
-            Role::Orchestrator | Role::Worker | Role::Reviewer => ActorKind::Agent,
-            Role::Observer | Role::Human | Role::Admin => ActorKind::Human,
-        };
+        let by_role = RoleName::usual_kind(role);
         let kind = named.filter(|_| given.is_none()).map_or(by_role, |named| named.kind);
         let caller = Actor::new(principal, kind, role);
         let as_agent = Actor::new(self.agent.clone(), ActorKind::Agent, role);

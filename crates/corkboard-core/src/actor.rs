@@ -5,6 +5,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Refusal;
+
 /// The one in whose name a command is sent. The server supplies it from a token, a local caller from its own word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -102,6 +104,14 @@ impl Actor {
     /// A person at the local machine with every right: the default for programs that embed the library.
     pub fn local() -> Self {
         Self::new("local", ActorKind::Human, Role::Admin)
+    }
+
+    /// Refuses whoever only reads.
+    pub fn check_writes(&self) -> Result<(), Refusal> {
+        match self.role {
+            Role::Observer => Err(Refusal::role_denied(self, "change anything", None, &[])),
+            Role::Orchestrator | Role::Worker | Role::Reviewer | Role::Human | Role::Admin => Ok(()),
+        }
     }
 
     /// The engine itself, when it expires what is due.

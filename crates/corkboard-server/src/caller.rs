@@ -3,9 +3,9 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use corkboard::cores::Trust;
-use corkboard::tokens::{Grants, Token, TokenId};
+use corkboard::tokens::{Grant, Grants, Token, TokenId};
 use corkboard::{
-    Actor, ActorKind, AgentMemory, Board, Core, CoreId, Corkboard, Identity, Role, SpaceKind, SpaceLog, Tokens,
+    Actor, ActorKind, AgentId, AgentMemory, Board, Core, CoreId, Corkboard, Identity, Role, SpaceKind, SpaceLog, Tokens,
 };
 
 use crate::Server;
@@ -19,6 +19,14 @@ pub(crate) struct Caller {
     grants: Grants,
     /// The token that they came with, if it is one of the store's.
     token: Option<TokenId>,
+}
+
+/// What the id of a board to be made is.
+pub(crate) enum NewBoardId {
+    /// This one.
+    Asked(String),
+    /// One that begins so.
+    Beginning(String),
 }
 
 impl Caller {
@@ -82,6 +90,16 @@ impl Caller {
         self.acting_for(named)
     }
 
+    /// The same in the name of an agent that works, if one is named: themselves, or another whom they may act for.
+    pub(crate) fn for_worker(self, agent: Option<&str>) -> Result<Self, Failure> {
+        let own = self.actor();
+        let Some(agent) = agent.filter(|agent| *agent != own.principal) else { return Ok(self) };
+        AgentId::check(agent, &self.corkboard.options().limits)?;
+        // An admin lends no more than the work needs.
+        let role = if own.role == Role::Admin { Role::Worker } else { own.role };
+        self.acting_for(Actor::new(agent, ActorKind::Agent, role))
+    }
+
     /// In whose name things happen.
     pub(crate) fn actor(&self) -> &Actor {
         self.corkboard.actor()
@@ -110,6 +128,46 @@ impl Caller {
     /// A board.
     pub(crate) fn board(&self, board: &str) -> Result<Board, Failure> {
         Ok(self.corkboard.board(board)?)
+    }
+
+    /// The id of a board to be made: as it is asked for, or how it begins. The token must open it, and so must every id that
+    /// the beginning leads to: without one asked for, it is the first beginning that the token opens (`team-*`).
+    pub(crate) fn new_board_id(&self, asked: Option<String>) -> Result<NewBoardId, Failure> {
+        if let Some(id) = asked {
+            self.expect(SpaceKind::Board, &id)?;
+            return Ok(NewBoardId::Asked(id));
+        }
+        if self.sees(SpaceKind::Board, "") {
+            return Ok(NewBoardId::Beginning(String::new()));
+        }
+        let mut beginnings = self.grants.boards.iter().filter_map(|grant| grant.as_str().strip_suffix('*'));
+        if let Some(beginning) = beginnings.next() {
+            return Ok(NewBoardId::Beginning(beginning.into()));
+        }
+        let named: Vec<&str> = self.grants.boards.iter().map(Grant::as_str).collect();
+        let who = &self.actor().principal;
+        let detail = match named.as_slice() {
+            [] => format!("the token of {who} opens no board"),
+            named => format!("name the id of the new board: the token of {who} opens {}", named.join(", ")),
+        };
+        Err(Failure::denied("not_granted", detail))
+    }
+
+    /// Memory cores that a board is to draw on, or that something of it goes into: whoever names one must have it opened, as
+    /// all who read the board are shown what it knows.
+    pub(crate) fn expect_cores<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
+        names.into_iter().try_for_each(|name| self.expect(SpaceKind::Core, name))
+    }
+
+    /// The whole store, for what reaches into all of it in the role that the caller has.
+    pub(crate) fn everything(&self) -> Result<&Corkboard, Failure> {
+        if self.actor().role == Role::Admin || self.grants.are_everything() {
+            return Ok(&self.corkboard);
+        }
+        let who = &self.actor().principal;
+        let detail =
+            format!("this reaches into every agent, board and core, and the token of {who} does not open them");
+        Err(Failure::denied("not_granted", detail))
     }
 
     /// A memory core that is shared, or an agent's own: `agent:` and its name.
@@ -151,6 +209,14 @@ impl Caller {
             SpaceKind::Tokens => self.actor().role == Role::Admin,
             SpaceKind::Agent | SpaceKind::Board | SpaceKind::Core => self.corkboard.opens(kind, name),
         }
+    }
+
+    fn expect(&self, kind: SpaceKind, name: &str) -> Result<(), Failure> {
+        if self.sees(kind, name) {
+            return Ok(());
+        }
+        let (who, what) = (&self.actor().principal, kind.as_str());
+        Err(Failure::denied("not_granted", format!("the token of {who} does not open the {what} {name:?}")))
     }
 
     fn expect_admin(&self, what: &str) -> Result<(), Failure> {

@@ -1,9 +1,10 @@
 //! What a request says, with problems for what it says wrongly.
 
+use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use axum::http::HeaderMap;
-use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
+use axum::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
 use corkboard::Core;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -19,6 +20,54 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
         let axum::Json(body) = axum::Json::from_request(request, state).await?;
         Ok(Self(body))
+    }
+}
+
+/// A JSON body of which everything may be left out, and so all of it.
+pub(crate) struct OptionalBody<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for OptionalBody<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+        let (parts, body) = request.into_parts();
+        let bytes = Bytes::from_request(Request::from_parts(parts.clone(), body), state).await?;
+        if bytes.is_empty() {
+            return Ok(Self(T::default()));
+        }
+        let Body(body) = Body::<Option<T>>::from_request(Request::from_parts(parts, bytes.into()), state).await?;
+        Ok(Self(body.unwrap_or_default()))
+    }
+}
+
+/// A body of any bytes.
+pub(crate) struct Raw(pub(crate) Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Raw {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+        Ok(Self(Bytes::from_request(request, state).await?))
+    }
+}
+
+/// A plain text.
+pub(crate) struct Text(pub(crate) String);
+
+impl<S: Send + Sync> FromRequest<S> for Text {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+        let content_type = text(request.headers(), CONTENT_TYPE.as_str())?;
+        if !content_type.is_none_or(|content_type| content_type.trim_start().to_ascii_lowercase().starts_with("text/"))
+        {
+            let detail = "the body is a text: Content-Type: text/plain";
+            return Err(Failure::invalid("content_type", detail).status(StatusCode::UNSUPPORTED_MEDIA_TYPE));
+        }
+        let Raw(bytes) = Raw::from_request(request, state).await?;
+        let text =
+            String::from_utf8(bytes.into()).map_err(|_| Failure::invalid("body_text", "the text is not UTF-8"))?;
+        Ok(Self(text))
     }
 }
 

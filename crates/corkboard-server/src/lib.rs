@@ -2,15 +2,19 @@
 
 mod answer;
 mod caller;
+mod condition;
+mod cursor;
 mod events;
 mod extract;
 mod failure;
 mod guard;
+mod known;
 mod listen;
 mod metrics;
 mod observe;
 mod openapi;
 mod patience;
+mod place;
 mod rate;
 mod routes;
 mod settings;

@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, Ref, RefOr, Required, Response, ResponseBuilder};
-use utoipa::{IntoParams, IntoResponses, Modify, OpenApi, PartialSchema};
-
-use crate::extract::Conditions;
+use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::{IntoResponses, Modify, OpenApi};
 
 /// The head of the description.
 #[derive(OpenApi)]
@@ -60,31 +57,5 @@ impl IntoResponses for Problems {
         .into_iter()
         .map(|(status, words)| (status.to_owned(), problem(words)))
         .collect()
-    }
-}
-
-impl IntoParams for Conditions {
-    fn into_params(_place: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let parameter = |name: &str, place, schema, words: &str| {
-            let described = ParameterBuilder::new().name(name).parameter_in(place).required(Required::False);
-            described.schema(Some(schema)).description(Some(words)).build()
-        };
-        let text = || String::schema();
-        vec![
-            parameter(
-                "If-Match",
-                ParameterIn::Header,
-                text(),
-                "The version that the item must be at, in quotes, as `ETag` gives it: `\"42\"`",
-            ),
-            parameter("If-None-Match", ParameterIn::Header, text(), "`*`: there must be no such item"),
-            parameter("if_rev", ParameterIn::Query, u64::schema(), "The revision that the space must be at"),
-            parameter(
-                "Idempotency-Key",
-                ParameterIn::Header,
-                text(),
-                "Your name for this request: the same again, within a day, gets the same answer and has no second effect",
-            ),
-        ]
     }
 }

@@ -171,15 +171,17 @@ async fn whoever_asks_for_what_is_held_no_longer_is_told_and_goes_on_with_what_i
     write(&server.corkboard, "ada", 1).await;
     // It follows while the oldest revisions go.
     let mut all = admin.events("/v1/events", None).await;
-    write(&server.corkboard, "ada", 40).await;
-    all.revisions(1).await;
+    let mut written = 1;
     let gone = loop {
+        write(&server.corkboard, "ada", 10).await;
+        written += 10;
         let page = admin.get("/v1/agents/ada/events?from_rev=1").await;
         if !page.status.is_success() {
             break page;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        assert!(written < 10_000, "nothing goes");
     };
+    all.revisions(1).await;
     gone.problem(404, "compacted");
     assert!(gone.body["oldest"].as_u64().unwrap() > 2);
     let mut from_first = admin.events("/v1/agents/ada/events?from_rev=1", None).await;
@@ -189,7 +191,7 @@ async fn whoever_asks_for_what_is_held_no_longer_is_told_and_goes_on_with_what_i
     assert_eq!(told.id, Some((oldest - 1).to_string()));
     assert!(oldest > 2, "{oldest}");
     let mut last = oldest - 1;
-    while last < 41 {
+    while last < written {
         let event = from_first.next().await.unwrap();
         match event.name.as_str() {
             // They may go on going.
@@ -206,7 +208,7 @@ async fn whoever_asks_for_what_is_held_no_longer_is_told_and_goes_on_with_what_i
     loop {
         let event = from_first.next().await.unwrap();
         if event.name == "revision" {
-            assert_eq!(event.rev(), 43);
+            assert_eq!(event.rev(), written + 2);
             break;
         }
         assert_eq!((event.name.as_str(), &event.data["space"]), ("compacted", &json!("agent/ada")));
@@ -367,13 +369,18 @@ async fn an_idle_stream_beats_until_its_token_is_revoked_or_expires() {
 
 #[tokio::test]
 async fn a_server_that_is_to_end_does_not_wait_for_streams() {
-    let server = Running::start().await;
+    let (stalled_after, drain_timeout) = (Duration::from_secs(3600), Duration::from_secs(1));
+    let patient = Settings { stalled_after, drain_timeout, ..settings() };
+    let server = Running::with(in_memory(Options::default()), patient).await;
     let admin = server.admin();
+    // One takes nothing, although there is more than fits in between.
+    let _stalled = connect(&server, "/v1/agents/ada/events").await;
+    write_much(&server.corkboard, "ada").await;
     let mut streams = vec![admin.events("/v1/events", None).await];
     for _ in 0..3 {
         streams.push(admin.events("/v1/agents/ada/events", None).await);
     }
-    eventually("all are open", || server.server.open_streams() == 4).await;
+    eventually("all are open", || server.server.open_streams() == 5).await;
     server.stop().await;
     for mut stream in streams {
         assert_eq!(stream.next().await, None);
@@ -427,6 +434,47 @@ async fn slow_and_vanished_readers_leave_nothing_behind() {
     write(&server.corkboard, "ada", 1).await;
     assert_eq!(events.revisions(1).await, ada([MANY + 1]));
     server.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_hears_which_spaces_move_too() {
+    let server = Running::start().await;
+    let secret = server.corkboard.tokens().create(worker("ada", json!({ "agents": ["ada"] }))).await.unwrap().secret;
+    let address = corkboard::ServerAddress::new(&server.url).token(secret);
+    let client = Corkboard::connect(address, Options::default()).await.unwrap();
+    let mut moved = client.changes();
+    write(&server.corkboard, "bob", 1).await;
+    write(&server.corkboard, "ada", 3).await;
+    let told = tokio::time::timeout(support::PATIENCE, async {
+        loop {
+            let (space, rev) = moved.recv().await.unwrap();
+            assert_eq!(space.to_string(), "agent/ada", "the token opens nothing else");
+            if rev == 3 {
+                break;
+            }
+        }
+    });
+    told.await.unwrap();
+    server.stop().await;
+}
+
+#[test]
+fn the_description_tells_of_streams_and_pages() {
+    let description = serde_json::to_value(corkboard_server::description()).unwrap();
+    for path in ["/v1/agents/{agent}/events", "/v1/boards/{board}/events", "/v1/cores/{core}/events"] {
+        let get = &description["paths"][path]["get"];
+        let content = &get["responses"]["200"]["content"];
+        assert_eq!(content["application/json"]["schema"]["$ref"], "#/components/schemas/EventsBody", "{path}");
+        assert_eq!(content["text/event-stream"]["schema"]["type"], "string", "{path}");
+        let names: Vec<_> = get["parameters"].as_array().unwrap().iter().map(|given| &given["name"]).collect();
+        assert!(names.contains(&&json!("from_rev")) && names.contains(&&json!("Last-Event-ID")), "{names:?}");
+    }
+    let all = &description["paths"]["/v1/events"]["get"]["responses"]["200"]["content"];
+    assert_eq!(all["text/event-stream"]["schema"]["type"], "string");
+    let schemas = &description["components"]["schemas"];
+    for name in ["EventsBody", "RevisionDocument", "SpaceEvent", "AgentEvent", "BoardEvent", "CoreEvent", "Actor"] {
+        assert!(schemas[name].is_object(), "{name}");
+    }
 }
 
 /// Two servers on one store behave as one.

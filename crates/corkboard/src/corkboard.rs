@@ -298,6 +298,7 @@ impl Corkboard {
     /// The two are spaces of their own: if it fails in between, one of them is left, and deleting again deletes it. Long-term
     /// memory is deleted by the agent itself, by people and by admins: to others, an agent that has some is refused.
     pub async fn delete_agent(&self, agent_id: &str) -> Result<bool> {
+        self.actor.check_writes()?;
         let runtime = self.runtime(agent_id)?;
         let id = runtime.id().clone();
         let long_term = self.core_of(CoreId::of_agent(&id));
@@ -330,7 +331,8 @@ impl Corkboard {
     }
 
     /// Which spaces move, whoever moves them: other processes and servers on the same store too. See
-    /// [`Store::all_changes`](crate::store::Store::all_changes) for what is promised.
+    /// [`Store::all_changes`](crate::store::Store::all_changes) for what is promised. As lists are, it is not limited to what
+    /// somebody was granted.
     pub fn changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
         self.inner.store.all_changes()
     }

@@ -97,8 +97,10 @@ pub struct RecordDocument {
 
 /// One revision of any space: what happened, when, and who asked.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RevisionDocument {
     /// Which space: its kind, a slash, its name.
+    #[cfg_attr(feature = "openapi", schema(example = "agent/ada"))]
     pub space: String,
     /// Its number.
     pub rev: u64,
@@ -109,7 +111,53 @@ pub struct RevisionDocument {
     /// Who asked.
     pub actor: Actor,
     /// What happened, in order.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<SpaceEvent>))]
     pub events: Box<RawValue>,
+}
+
+/// An event of a space of any kind, as it is described.
+#[cfg(feature = "openapi")]
+struct SpaceEvent;
+
+#[cfg(feature = "openapi")]
+mod described {
+    use std::borrow::Cow;
+
+    use corkboard_core::agent::AgentEvent;
+    use corkboard_core::board::BoardEvent;
+    use corkboard_core::knowledge::CoreEvent;
+    use utoipa::openapi::schema::AnyOfBuilder;
+    use utoipa::openapi::{Ref, RefOr, Schema};
+    use utoipa::{PartialSchema, ToSchema};
+
+    use super::SpaceEvent;
+
+    impl PartialSchema for SpaceEvent {
+        fn schema() -> RefOr<Schema> {
+            // Not one of: kinds may have events of the same name.
+            AnyOfBuilder::new()
+                .description(Some("Something that happened: an object with one member, which names it"))
+                .item(Ref::from_schema_name(AgentEvent::name()))
+                .item(Ref::from_schema_name(BoardEvent::name()))
+                .item(Ref::from_schema_name(CoreEvent::name()))
+                .into()
+        }
+    }
+
+    impl ToSchema for SpaceEvent {
+        fn name() -> Cow<'static, str> {
+            Cow::Borrowed("SpaceEvent")
+        }
+
+        fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+            schemas.push((AgentEvent::name().into(), AgentEvent::schema()));
+            schemas.push((BoardEvent::name().into(), BoardEvent::schema()));
+            schemas.push((CoreEvent::name().into(), CoreEvent::schema()));
+            AgentEvent::schemas(schemas);
+            BoardEvent::schemas(schemas);
+            CoreEvent::schemas(schemas);
+        }
+    }
 }
 
 impl RevisionDocument {

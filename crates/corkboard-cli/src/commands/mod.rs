@@ -23,6 +23,7 @@ mod serve;
 mod snapshot;
 mod stats;
 mod task;
+mod token;
 mod tools;
 
 use std::io::IsTerminal;
@@ -64,6 +65,8 @@ pub(crate) enum Command {
     Context(context::Context),
     Stats(stats::Stats),
     Gc(gc::Gc),
+    #[command(subcommand)]
+    Token(token::TokenCommand),
     #[command(subcommand)]
     Snapshot(snapshot::Snapshot),
     Export(export::Export),
@@ -135,6 +138,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Context(context) => context.run(&session).await,
         Command::Stats(stats) => stats.run(&session).await,
         Command::Gc(gc) => gc.run(&session).await,
+        Command::Token(token) => token.run(&session).await,
         Command::Snapshot(snapshot) => snapshot.run(&session).await,
         Command::Serve(_)
         | Command::Export(_)

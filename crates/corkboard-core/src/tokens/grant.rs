@@ -71,6 +71,12 @@ impl Grants {
         self.all().next().is_none()
     }
 
+    /// Whether everything there is is granted.
+    pub fn are_everything(&self) -> bool {
+        let has_all = |grants: &[Grant]| grants.contains(&Grant::everything());
+        has_all(&self.agents) && has_all(&self.boards) && has_all(&self.cores)
+    }
+
     /// Whether the memory of that agent is granted.
     pub fn opens_agent(&self, name: &str) -> bool {
         self.agents.iter().any(|grant| grant.opens(name))

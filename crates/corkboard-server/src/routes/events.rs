@@ -58,45 +58,11 @@ struct LastEventId(
 #[derive(Serialize, ToSchema)]
 struct EventsBody {
     /// The revisions, oldest first.
-    #[schema(value_type = Vec<RevisionBody>)]
     events: Vec<RevisionDocument>,
     /// Ask again with this as `from_rev`; none: there is no more.
     next: Option<u64>,
     /// The newest revision of the space.
     rev: u64,
-}
-
-/// One revision of a space: all of it happened, or nothing.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "it describes what the library writes")]
-struct RevisionBody {
-    /// Which space: its kind, a slash, its name.
-    #[schema(example = "agent/ada")]
-    space: String,
-    /// Its number in that space.
-    rev: u64,
-    /// Its random id.
-    #[schema(format = Uuid)]
-    commit: String,
-    /// When it was decided.
-    #[schema(format = DateTime)]
-    at: String,
-    /// Who asked.
-    actor: ActorBody,
-    /// What happened, in order: each an object with one member, which names it.
-    events: Vec<serde_json::Value>,
-}
-
-/// Who asked.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "it describes what the library writes")]
-struct ActorBody {
-    /// In whose name.
-    principal: String,
-    /// `human`, `agent`, `service` or `system`.
-    kind: String,
-    /// `orchestrator`, `worker`, `observer` or `admin`.
-    role: String,
 }
 
 /// The events of an agent's memory.
@@ -117,7 +83,7 @@ struct ActorBody {
                     "space": "agent/ada", "rev": 7, "commit": "5f0c2f0e-6a0b-4d3e-9b7e-3c1f4a5d6e7f",
                     "at": "2026-01-05T09:30:00Z",
                     "actor": { "principal": "ada", "kind": "agent", "role": "worker" },
-                    "events": [{ "entry_removed": { "scope": null, "key": "color" } }],
+                    "events": [{ "entry_removed": { "key": "color" } }],
                 }],
                 "next": null,
                 "rev": 7,

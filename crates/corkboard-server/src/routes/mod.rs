@@ -1,10 +1,22 @@
 //! The routes, by what they are about.
 
+mod agents;
+mod boards;
+mod conversation_entries;
+mod conversations;
 mod core_entries;
 mod cores;
 mod entries;
 mod events;
+mod handoff;
+mod notebook;
+mod notebook_update;
+mod notes;
 mod operations;
+mod recall;
+mod scope_entries;
+mod scopes;
+mod snapshot;
 mod spaces;
 mod tokens;
 mod tools;
@@ -29,11 +41,23 @@ const COMPRESSED_FROM: u64 = 1024;
 pub(crate) fn described() -> (Router<Server>, openapi::OpenApi) {
     OpenApiRouter::with_openapi(Head::openapi())
         .merge(operations::routes())
+        .merge(agents::routes())
         .merge(entries::routes())
         .merge(events::routes())
         .merge(cores::routes())
         .merge(core_entries::routes())
+        .merge(scope_entries::routes())
+        .merge(conversation_entries::routes())
+        .merge(notes::routes())
+        .merge(handoff::routes())
+        .merge(scopes::routes())
+        .merge(conversations::routes())
+        .merge(recall::routes())
+        .merge(notebook::routes())
+        .merge(notebook_update::routes())
+        .merge(snapshot::routes())
         .merge(spaces::routes())
+        .merge(boards::routes())
         .merge(tokens::routes())
         .merge(tools::routes())
         .merge(sign_in::routes())

@@ -49,6 +49,14 @@ impl Board {
         }
     }
 
+    /// Adds a choice between branches, each of which begins with tasks of the board.
+    pub async fn add_choice(&self, choice: NewChoice) -> Result<ChoiceId> {
+        match self.add_tasks(Vec::new(), vec![choice]).await?.1.as_slice() {
+            [id] => Ok(*id),
+            _ => Err(unexpected(BoardReply::Done)),
+        }
+    }
+
     /// Makes a task wait for another. Refused with the way round if they would wait for one another.
     pub async fn add_dependency(&self, task: TaskId, on: TaskId) -> Result<()> {
         self.ask(BoardCommand::AddDependency { task, on }).await.map(|_| ())

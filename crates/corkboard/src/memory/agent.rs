@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use corkboard_core::agent::{Activity, AgentCommand, AgentReply, AgentState, DayActivity, Forget, MemorySnapshot};
+use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, DayActivity, Forget, MemorySnapshot};
 use corkboard_core::board::BoardState;
 use corkboard_core::knowledge::{CoreAction, CoreState};
 use corkboard_core::{
@@ -263,14 +263,12 @@ impl AgentMemory {
 
     /// What was done to the memory on a day, by UTC: a line per write.
     pub async fn activity(&self, date: Date) -> Result<DayActivity> {
-        let current = self.runtime.engine.current(&self.runtime.slot).await?;
-        Ok(current.state.activity().unwrap_or(&Activity::default()).on(date))
+        Ok(self.view().await?.activity(date))
     }
 
     /// The days on which the memory was written to, oldest first, and how often.
     pub async fn active_days(&self) -> Result<Vec<(Date, u64)>> {
-        let current = self.runtime.engine.current(&self.runtime.slot).await?;
-        Ok(current.state.activity().map(|activity| activity.days().collect()).unwrap_or_default())
+        Ok(self.view().await?.active_days())
     }
 
     /// The state as it is now, and the time in it.

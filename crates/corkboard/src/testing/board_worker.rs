@@ -107,11 +107,11 @@ async fn hold(board: &Board, lease: Duration) -> Result<()> {
         return Ok(());
     }
     let late = claim.record_discovery(discovery(&claim, 1)).await;
-    tell(&format!("refused {}", late.err().map_or("nothing".into(), |error| error.code().to_owned())));
+    tell(&format!("refused {}", late.err().map_or("nothing", |error| error.code())));
     claim.lost().await;
     tell("lost");
     let late = claim.complete(TaskResult { summary: "too late".into(), next_steps: vec![], trust: None }).await;
-    tell(&format!("refused {}", late.err().map_or("nothing".into(), |error| error.code().to_owned())));
+    tell(&format!("refused {}", late.err().map_or("nothing", |error| error.code())));
     Ok(())
 }
 

@@ -1,0 +1,265 @@
+//! Working on tasks: they are taken, held, and done or not.
+
+use std::time::Duration;
+
+use corkboard::boards::{Claimed, Lease, TaskId, TaskResult, TaskStatus};
+use corkboard::cores::Trust;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{BoardPath, DoneBody, MovedBody, TaskPath, Writes, Writing};
+use crate::Server;
+use crate::answer::{Answer, WithRev};
+use crate::caller::Caller;
+use crate::extract::{Body, OptionalBody, Path};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+
+/// The longest that somebody is kept waiting for a task.
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(claim_task))
+        .routes(routes!(heartbeat_task))
+        .routes(routes!(release_task))
+        .routes(routes!(set_task_status))
+        .routes(routes!(complete_task))
+        .routes(routes!(fail_task))
+}
+
+/// Which task is wanted, for how long.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schema(example = json!({"wait_s": 60, "lease_s": 900}))]
+struct ClaimBody {
+    /// For whom: for the caller, unless an admin or a service names another.
+    agent: Option<String>,
+    /// Which task; otherwise the next that is ready.
+    task: Option<TaskId>,
+    /// How many seconds to wait for it.
+    #[schema(minimum = 0, maximum = 300)]
+    wait_s: Option<f64>,
+    /// For how many seconds, if its holder is not heard of. 15 minutes, if nothing is said.
+    #[schema(minimum = 0.01, maximum = 604800)]
+    lease_s: Option<f64>,
+}
+
+/// A task that was claimed, or none.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"task": "T-1", "epoch": 1, "deadline": "2026-01-05T09:15:00Z", "attempt": 1, "rev": 7}))]
+struct ClaimedBody {
+    /// Which; null: nothing is ready.
+    task: Option<TaskId>,
+    /// The claim's epoch: to be sent with everything that is done under it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epoch: Option<u64>,
+    /// Until when it holds, if the holder is not heard of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deadline: Option<Timestamp>,
+    /// Which attempt it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempt: Option<u32>,
+}
+
+/// By which claim.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schema(example = json!({"epoch": 1}))]
+struct EpochBody {
+    /// The claim's epoch; without it, a holder is told by name alone.
+    epoch: Option<u64>,
+}
+
+/// Until when a task is held.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"deadline": "2026-01-05T09:15:00Z", "rev": 9}))]
+struct HeldBody {
+    /// Until when, if the holder is not heard of.
+    deadline: Timestamp,
+}
+
+/// Where a task is to go.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"status": "blocked", "reason": "no access to the database", "epoch": 1}))]
+struct StatusBody {
+    /// The state.
+    status: TaskStatus,
+    /// Why, where there is something to say: blocked, failed, cancelled.
+    reason: Option<String>,
+    /// The claim's epoch.
+    epoch: Option<u64>,
+}
+
+/// What came of a task.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"summary": "tables users and sessions", "next_steps": ["index them"], "epoch": 1}))]
+struct ResultBody {
+    /// What was done.
+    summary: String,
+    /// What should come next.
+    #[serde(default)]
+    next_steps: Vec<String>,
+    /// How far all of that may be trusted: `outside` for what came from a web page, a tool or a stranger.
+    trust: Option<Trust>,
+    /// The claim's epoch.
+    epoch: Option<u64>,
+}
+
+/// Why a task did not work.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"reason": "timeout", "epoch": 1}))]
+struct FailBody {
+    /// Why.
+    reason: String,
+    /// The claim's epoch.
+    epoch: Option<u64>,
+}
+
+/// So many seconds, if that is a length of time.
+pub(super) fn seconds(what: &str, seconds: f64) -> Result<Duration, Failure> {
+    Duration::try_from_secs_f64(seconds).map_err(|error| Failure::invalid(what, format!("{what}: {error}")))
+}
+
+/// Take a task to work on it: the one that is named, or the next that is ready.
+///
+/// With `wait_s`, the answer comes once there is one, or that time is over. `task` is null if nothing is ready.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/tasks/claim",
+    tag = "tasks",
+    params(BoardPath, Writes),
+    request_body = Option<ClaimBody>,
+    responses((status = 200, body = WithRev<ClaimedBody>), Problems)
+)]
+async fn claim_task(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    writing: Writing,
+    OptionalBody(body): OptionalBody<ClaimBody>,
+) -> Result<Answer<ClaimedBody>, Failure> {
+    let board = writing.board(&caller.for_worker(body.agent.as_deref())?, &path.board)?;
+    let lease = body.lease_s.map_or(Ok(Duration::from_millis(Lease::TOOL_MS)), |lease| seconds("lease_s", lease))?;
+    let wait = body.wait_s.map_or(Ok(Duration::ZERO), |wait| seconds("wait_s", wait))?.min(LONGEST_WAIT);
+    let body = match board.claim_task(body.task, lease).wait(wait).await? {
+        Some(Claimed { task, epoch, deadline, attempt }) => {
+            ClaimedBody { task: Some(task), epoch: Some(epoch), deadline: Some(deadline), attempt: Some(attempt) }
+        }
+        None => ClaimedBody { task: None, epoch: None, deadline: None, attempt: None },
+    };
+    Ok(Answer::new(body, board.last_rev()))
+}
+
+/// Say that the holder still works on a task.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/tasks/{task}/heartbeat",
+    tag = "tasks",
+    params(TaskPath, Writes),
+    request_body = Option<EpochBody>,
+    responses((status = 200, body = WithRev<HeldBody>), Problems)
+)]
+async fn heartbeat_task(
+    caller: Caller,
+    Path(path): Path<TaskPath>,
+    writing: Writing,
+    OptionalBody(EpochBody { epoch }): OptionalBody<EpochBody>,
+) -> Result<Answer<HeldBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    let deadline = board.heartbeat(path.task, epoch).await?;
+    Ok(Answer::new(HeldBody { deadline }, board.last_rev()))
+}
+
+/// Give a task back.
+///
+/// Whoever runs the board takes it from its holder so.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/tasks/{task}/release",
+    tag = "tasks",
+    params(TaskPath, Writes),
+    request_body = Option<EpochBody>,
+    responses((status = 200, body = WithRev<DoneBody>), Problems)
+)]
+async fn release_task(
+    caller: Caller,
+    Path(path): Path<TaskPath>,
+    writing: Writing,
+    OptionalBody(EpochBody { epoch }): OptionalBody<EpochBody>,
+) -> Result<Answer<DoneBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    board.release_task(path.task, epoch).await?;
+    Ok(Answer::new(DoneBody {}, board.last_rev()))
+}
+
+/// Move a task to another state.
+///
+/// Refused with the moves that there are (`task_move`).
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/tasks/{task}/status",
+    tag = "tasks",
+    params(TaskPath, Writes),
+    request_body = StatusBody,
+    responses((status = 200, body = WithRev<MovedBody>), Problems)
+)]
+async fn set_task_status(
+    caller: Caller,
+    Path(path): Path<TaskPath>,
+    writing: Writing,
+    Body(StatusBody { status, reason, epoch }): Body<StatusBody>,
+) -> Result<Answer<MovedBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    let status = board.update_task_status(path.task, status, reason, epoch).await?;
+    Ok(Answer::new(MovedBody { status }, board.last_rev()))
+}
+
+/// Say that a task is done.
+///
+/// Answers `completed`, or `review` if somebody is to look at it.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/tasks/{task}/complete",
+    tag = "tasks",
+    params(TaskPath, Writes),
+    request_body = ResultBody,
+    responses((status = 200, body = WithRev<MovedBody>), Problems)
+)]
+async fn complete_task(
+    caller: Caller,
+    Path(path): Path<TaskPath>,
+    writing: Writing,
+    Body(ResultBody { summary, next_steps, trust, epoch }): Body<ResultBody>,
+) -> Result<Answer<MovedBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    let status = board.complete_task(path.task, TaskResult { summary, next_steps, trust }, epoch).await?;
+    Ok(Answer::new(MovedBody { status }, board.last_rev()))
+}
+
+/// Say that a task did not work.
+///
+/// Answers `failed`, or `pending` if it is tried again.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/tasks/{task}/fail",
+    tag = "tasks",
+    params(TaskPath, Writes),
+    request_body = FailBody,
+    responses((status = 200, body = WithRev<MovedBody>), Problems)
+)]
+async fn fail_task(
+    caller: Caller,
+    Path(path): Path<TaskPath>,
+    writing: Writing,
+    Body(FailBody { reason, epoch }): Body<FailBody>,
+) -> Result<Answer<MovedBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    let status = board.fail_task(path.task, &reason, epoch).await?;
+    Ok(Answer::new(MovedBody { status }, board.last_rev()))
+}

@@ -1,0 +1,35 @@
+//! What of a store can go.
+
+use axum::Json;
+use corkboard::{BoardId, Garbage, PurgedGarbage, SpaceKind};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::Writing;
+use crate::Server;
+use crate::caller::Caller;
+use crate::failure::Failure;
+use crate::openapi::Problems;
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new().routes(routes!(show_garbage)).routes(routes!(purge_garbage))
+}
+
+/// See which boards can go, and why the rest stays. Nothing changes by it.
+///
+/// Only boards that the token opens are told, and counted.
+#[utoipa::path(get, path = "/v1/gc", tag = "boards", responses((status = 200, body = Garbage), Problems))]
+async fn show_garbage(caller: Caller) -> Result<Json<Garbage>, Failure> {
+    let is_seen = |board: &BoardId| caller.sees(SpaceKind::Board, board.as_str());
+    Ok(Json(caller.corkboard().garbage_among(is_seen).await?))
+}
+
+/// Delete all boards that nothing keeps, for good.
+///
+/// Of those that the token opens. What was found before that is told, too.
+#[utoipa::path(post, path = "/v1/gc", tag = "boards", responses((status = 200, body = PurgedGarbage), Problems))]
+async fn purge_garbage(caller: Caller, writing: Writing) -> Result<Json<PurgedGarbage>, Failure> {
+    writing.nothing()?;
+    let is_seen = |board: &BoardId| caller.sees(SpaceKind::Board, board.as_str());
+    Ok(Json(caller.corkboard().purge_garbage_among(is_seen).await?))
+}

@@ -1,0 +1,270 @@
+//! What a board taught goes into memory cores, and comes out of them again.
+
+use axum::Json;
+use corkboard::boards::{LearningCandidate, LearningChanges, LearningId, LearningState, WhichLearnings};
+use corkboard::cores::Trust;
+use corkboard::{Board, CoresRolledBack, MemoryKind, PromotedLearning};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{BoardPath, DoneBody, ReasonBody, Writes, Writing};
+use crate::Server;
+use crate::answer::{Answer, WithRev};
+use crate::caller::Caller;
+use crate::extract::{Body, OptionalBody, Path};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(list_learnings))
+        .routes(routes!(extract_learnings))
+        .routes(routes!(promote_learning))
+        .routes(routes!(refuse_learning))
+        .routes(routes!(roll_back_learnings))
+        .routes(routes!(roll_back_everywhere))
+}
+
+/// Which learning.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct LearningPath {
+    /// The board's id, percent-encoded.
+    #[param(example = "add-login-1a2b3c4d")]
+    board: String,
+    /// The learning's id: `D-1`, `F-1`, `rework:T-1`, `estimate:word` or `sequence:one.two`.
+    #[param(inline)]
+    learning: LearningId,
+}
+
+/// What a board may have taught.
+#[derive(Serialize, ToSchema)]
+struct LearningsBody {
+    /// The best first, each with what became of it.
+    learnings: Vec<LearningCandidate>,
+}
+
+/// How a learning is to be promoted.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schema(example = json!({"core": "house-rules", "importance": 0.8}))]
+struct PromoteBody {
+    /// Into which core; otherwise the one that is suggested. The token must open it.
+    core: Option<String>,
+    /// In other words. Not for agents: it would be their own words in another's name.
+    content: Option<String>,
+    /// As another kind of memory.
+    kind: Option<MemoryKind>,
+    /// From 0 (trivial) to 1 (vital); otherwise its score.
+    #[schema(minimum = 0, maximum = 1)]
+    importance: Option<f32>,
+    /// All of its tags.
+    tags: Option<Vec<String>>,
+    /// How far it may be trusted. Only a person may say more than what it was made of.
+    trust: Option<Trust>,
+}
+
+/// What is to be rolled back on a board: one of the two.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"learnings": ["D-1"], "reason": "argon2id was too slow"}))]
+struct RollBackBody {
+    /// These.
+    learnings: Option<Vec<LearningId>>,
+    /// `true`: all that the board promoted.
+    #[serde(default)]
+    all: bool,
+    /// Why.
+    reason: Option<String>,
+}
+
+/// What was taken out.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"rolled_back": ["D-1"], "rev": 14}))]
+struct RolledBackBody {
+    /// The learnings that this request took out of their cores.
+    rolled_back: Vec<LearningId>,
+}
+
+/// What is to be rolled back everywhere: all of an author, or all of a board, which need not be there any more.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"author": "mallory", "reason": "not one of us"}))]
+struct RollBackEverywhereBody {
+    /// Everything that somebody said, promoted or edited.
+    author: Option<String>,
+    /// Everything that was learned on a board.
+    board: Option<String>,
+    /// Why.
+    reason: Option<String>,
+}
+
+/// See what a board may have taught. Nothing is written.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/learnings",
+    tag = "learnings",
+    params(BoardPath),
+    responses((status = 200, body = WithRev<LearningsBody>), Problems)
+)]
+async fn list_learnings(caller: Caller, Path(path): Path<BoardPath>) -> Result<Answer<LearningsBody>, Failure> {
+    let board = caller.board(&path.board)?;
+    let learnings = board.learnings().await?;
+    Ok(Answer::new(LearningsBody { learnings }, board.last_rev()))
+}
+
+/// Look for what a board taught.
+///
+/// Once it has ended, its log says that somebody looked.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/learnings/extract",
+    tag = "learnings",
+    params(BoardPath, Writes),
+    responses((status = 200, body = WithRev<LearningsBody>), Problems)
+)]
+async fn extract_learnings(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    writing: Writing,
+) -> Result<Answer<LearningsBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    let learnings = board.extract_learning_candidates().await?;
+    Ok(Answer::new(LearningsBody { learnings }, board.last_rev()))
+}
+
+/// Promote a learning into a memory core.
+///
+/// Again, it has no second effect. What was refused stays refused (`learning_refused`). No agent promotes its own words
+/// (`own_learning`).
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/learnings/{learning}/promote",
+    tag = "learnings",
+    params(LearningPath, Writes),
+    request_body = Option<PromoteBody>,
+    responses((status = 200, body = WithRev<PromotedLearning>), Problems)
+)]
+async fn promote_learning(
+    caller: Caller,
+    Path(path): Path<LearningPath>,
+    writing: Writing,
+    OptionalBody(body): OptionalBody<PromoteBody>,
+) -> Result<Answer<PromotedLearning>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    let PromoteBody { core, content, kind, importance, tags, trust } = body;
+    match &core {
+        Some(core) => caller.expect_cores([core.as_str()])?,
+        None => caller.expect_cores(suggested_core(&board, &path.learning).await?.as_deref())?,
+    }
+    let changes = LearningChanges { content, kind, importance, tags, trust };
+    let mut promote = board.promote_learning(path.learning).changes(changes);
+    if let Some(core) = core {
+        promote = promote.core(core);
+    }
+    let promoted = promote.await?;
+    Ok(Answer::new(promoted, board.last_rev()))
+}
+
+/// The core that a learning would go to.
+async fn suggested_core(board: &Board, learning: &LearningId) -> Result<Option<String>, Failure> {
+    let learnings = board.learnings().await?;
+    Ok(learnings.into_iter().find(|found| found.id == *learning).and_then(|found| found.suggested_core))
+}
+
+/// Say that a learning is not wanted: it is not promoted any more.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/learnings/{learning}/refuse",
+    tag = "learnings",
+    params(LearningPath, Writes),
+    request_body = Option<ReasonBody>,
+    responses((status = 200, body = WithRev<DoneBody>), Problems)
+)]
+async fn refuse_learning(
+    caller: Caller,
+    Path(path): Path<LearningPath>,
+    writing: Writing,
+    OptionalBody(ReasonBody { reason }): OptionalBody<ReasonBody>,
+) -> Result<Answer<DoneBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    board.refuse_learning(path.learning, reason).await?;
+    Ok(Answer::new(DoneBody {}, board.last_rev()))
+}
+
+/// Take learnings of a board out of their cores.
+///
+/// The token must open these cores. An entry that came from elsewhere too stays, without this origin. What was rolled back
+/// may be promoted again.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/learnings/rollback",
+    tag = "learnings",
+    params(BoardPath, Writes),
+    request_body = RollBackBody,
+    responses((status = 200, body = WithRev<RolledBackBody>), Problems)
+)]
+async fn roll_back_learnings(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    writing: Writing,
+    Body(RollBackBody { learnings, all, reason }): Body<RollBackBody>,
+) -> Result<Answer<RolledBackBody>, Failure> {
+    let which = match (learnings, all) {
+        (Some(learnings), false) => WhichLearnings::These(learnings),
+        (None, true) => WhichLearnings::All,
+        _ => return Err(Failure::invalid("which", "name `learnings`, or say \"all\": true")),
+    };
+    let board = writing.board(&caller, &path.board)?;
+    let cores = cores_of(&board, &which).await?;
+    caller.expect_cores(cores.iter().map(String::as_str))?;
+    let rolled_back = board.roll_back_learnings(which, reason).await?;
+    Ok(Answer::new(RolledBackBody { rolled_back }, board.last_rev()))
+}
+
+/// The cores that learnings are in, or on their way to.
+async fn cores_of(board: &Board, which: &WhichLearnings) -> Result<Vec<String>, Failure> {
+    let is_meant = |learning: &LearningId| match which {
+        WhichLearnings::All => true,
+        WhichLearnings::These(these) => these.contains(learning),
+    };
+    let verdicts = board.view().await?;
+    let found = verdicts.state().learning_verdicts().filter(|verdict| is_meant(&verdict.learning));
+    let cores = found.filter_map(|verdict| match &verdict.state {
+        LearningState::Promoted { core, .. } => Some(core.to_string()),
+        LearningState::Begun(promotion) => Some(promotion.core.to_string()),
+        _ => None,
+    });
+    Ok(cores.collect())
+}
+
+/// Take out of every memory core what somebody said, promoted or edited, or what was learned on a board.
+///
+/// It reaches into all cores, agents' own ones too: the token must open everything. Nothing is atomic across cores: if it
+/// fails in between, doing it again does the rest.
+#[utoipa::path(
+    post,
+    path = "/v1/learnings/rollback",
+    tag = "learnings",
+    request_body = RollBackEverywhereBody,
+    responses((status = 200, body = CoresRolledBack), Problems)
+)]
+async fn roll_back_everywhere(
+    caller: Caller,
+    writing: Writing,
+    Body(RollBackEverywhereBody { author, board, reason }): Body<RollBackEverywhereBody>,
+) -> Result<Json<CoresRolledBack>, Failure> {
+    writing.nothing()?;
+    let corkboard = caller.everything()?;
+    let mut roll_back = match (author, board) {
+        (Some(author), None) => corkboard.roll_back_author(author),
+        (None, Some(board)) => corkboard.roll_back_board(&board)?,
+        _ => return Err(Failure::invalid("which", "name an `author` or a `board`")),
+    };
+    if let Some(reason) = reason {
+        roll_back = roll_back.reason(reason);
+    }
+    Ok(Json(roll_back.await?))
+}

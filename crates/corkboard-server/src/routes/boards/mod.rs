@@ -1,0 +1,257 @@
+//! Boards: what can be read of them, and done on them. A file for each area.
+
+mod choices;
+mod claims;
+mod create;
+mod garbage;
+mod learnings;
+mod lifetime;
+mod list;
+mod orchestrator;
+mod people;
+mod records;
+mod review;
+mod show;
+mod tasks;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use corkboard::boards::{TaskId, TaskStatus};
+use corkboard::{Board, BoardView};
+use serde::{Deserialize, Serialize};
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::Server;
+use crate::caller::Caller;
+use crate::extract::{Conditions, text};
+use crate::failure::Failure;
+
+/// The header that names the epoch by which the caller is the orchestrator.
+const ORCHESTRATOR: &str = "cork-orchestrator";
+/// The header that names the claim under which something is done.
+const CLAIM: &str = "cork-claim";
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .merge(list::routes())
+        .merge(create::routes())
+        .merge(show::routes())
+        .merge(lifetime::routes())
+        .merge(garbage::routes())
+        .merge(tasks::routes())
+        .merge(claims::routes())
+        .merge(review::routes())
+        .merge(choices::routes())
+        .merge(records::routes())
+        .merge(people::routes())
+        .merge(orchestrator::routes())
+        .merge(learnings::routes())
+}
+
+/// Which board.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct BoardPath {
+    /// The board's id, percent-encoded.
+    #[param(example = "add-login-1a2b3c4d")]
+    board: String,
+}
+
+/// Which task.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct TaskPath {
+    /// The board's id, percent-encoded.
+    #[param(example = "add-login-1a2b3c4d")]
+    board: String,
+    /// The task's id.
+    #[param(inline)]
+    task: TaskId,
+}
+
+/// As it was when.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct AtQuery {
+    /// As it was at this revision; otherwise as it is.
+    at: Option<u64>,
+}
+
+/// Something to say.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schema(example = json!({"comment": "good enough"}))]
+struct CommentBody {
+    /// What else there is to say.
+    comment: Option<String>,
+}
+
+/// A reason.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schema(example = json!({"reason": "that happens once"}))]
+struct ReasonBody {
+    /// Why.
+    reason: Option<String>,
+}
+
+/// Nothing more than that it is done.
+#[derive(Serialize, ToSchema)]
+struct DoneBody {}
+
+/// The state that a task is in now.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"status": "completed", "rev": 12}))]
+struct MovedBody {
+    /// The state.
+    status: TaskStatus,
+}
+
+/// Tasks.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"tasks": ["T-3", "T-4"], "rev": 12}))]
+struct TaskIdsBody {
+    /// Their ids.
+    tasks: Vec<TaskId>,
+}
+
+/// A board as it is, or as it was.
+async fn view(caller: &Caller, board: &str, at: Option<u64>) -> Result<BoardView, Failure> {
+    let board = caller.board(board)?;
+    Ok(match at {
+        Some(rev) => board.at(rev).await?,
+        None => board.view().await?,
+    })
+}
+
+/// How a request wants to write to a board.
+struct Writing {
+    conditions: Conditions,
+    /// The epoch by which the caller is the orchestrator.
+    orchestrator: Option<u64>,
+    /// The claim under which it is done.
+    claim: Option<(TaskId, u64)>,
+}
+
+impl Writing {
+    /// The board, with all conditions. What has no version of its own cannot be compared with one.
+    fn board(self, caller: &Caller, board: &str) -> Result<Board, Failure> {
+        match self.versioned(caller, board)? {
+            (board, None) => Ok(board),
+            (_, Some(_)) => Err(Failure::invalid("if_match", "there is no version to compare here: use if_rev")),
+        }
+    }
+
+    /// The board, with all conditions but the version that something on it must be at.
+    fn versioned(self, caller: &Caller, board: &str) -> Result<(Board, Option<u64>), Failure> {
+        let Self { conditions: Conditions { if_version, if_rev, idempotency_key }, orchestrator, claim } = self;
+        let mut board = caller.board(board)?;
+        if let Some(rev) = if_rev {
+            board = board.if_rev(rev);
+        }
+        if let Some(key) = idempotency_key {
+            board = board.idempotency_key(key);
+        }
+        if let Some(epoch) = orchestrator {
+            board = board.as_orchestrator(epoch);
+        }
+        if let Some((task, epoch)) = claim {
+            board = board.under_claim(task, epoch);
+        }
+        Ok((board, if_version))
+    }
+
+    /// The name of the request alone, where there is no board yet that anything else could be said of.
+    fn only_key(self) -> Result<Option<String>, Failure> {
+        match self {
+            Self { conditions, orchestrator: None, claim: None }
+                if conditions.if_version.is_none() && conditions.if_rev.is_none() =>
+            {
+                Ok(conditions.idempotency_key)
+            }
+            _ => Err(Failure::invalid("conditions", "of all conditions, this route takes Idempotency-Key alone")),
+        }
+    }
+
+    /// Nothing of the kind.
+    fn nothing(self) -> Result<(), Failure> {
+        match self.only_key()? {
+            None => Ok(()),
+            Some(_) => Err(Failure::invalid("conditions", "this route takes no conditions")),
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Writing {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let conditions = Conditions::from_request_parts(parts, state).await?;
+        let no_epoch = || Failure::invalid("orchestrator", "Cork-Orchestrator takes an epoch, a number");
+        let no_claim = || Failure::invalid("claim", "Cork-Claim takes a task and an epoch: T-3@7");
+        let orchestrator = text(&parts.headers, ORCHESTRATOR)?.map(|epoch| epoch.parse().map_err(|_| no_epoch()));
+        let claim = text(&parts.headers, CLAIM)?.map(|claim| {
+            let (task, epoch) = claim.split_once('@').ok_or_else(no_claim)?;
+            Ok::<_, Failure>((task.parse().map_err(|_| no_claim())?, epoch.parse().map_err(|_| no_claim())?))
+        });
+        Ok(Self { conditions, orchestrator: orchestrator.transpose()?, claim: claim.transpose()? })
+    }
+}
+
+/// How [`Writing`] is described.
+struct Writes;
+
+impl IntoParams for Writes {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let parameter = |name: &str, place: ParameterIn, of: Type, words: &str| {
+            let schema = ObjectBuilder::new().schema_type(SchemaType::Type(of)).build();
+            let described = ParameterBuilder::new().name(name).parameter_in(place).description(Some(words));
+            described.schema(Some(schema)).build()
+        };
+        vec![
+            parameter("if_rev", ParameterIn::Query, Type::Integer, "The revision that the board must be at"),
+            parameter(
+                "Idempotency-Key",
+                ParameterIn::Header,
+                Type::String,
+                "A name for the request: sent again within a day, it has one effect and one answer",
+            ),
+            parameter(
+                "Cork-Orchestrator",
+                ParameterIn::Header,
+                Type::Integer,
+                "The epoch by which the caller is the orchestrator: refused as fenced once another is",
+            ),
+            parameter(
+                "Cork-Claim",
+                ParameterIn::Header,
+                Type::String,
+                "The claim under which it is done, `T-3@7`: refused as fenced once the task is another's",
+            ),
+        ]
+    }
+}
+
+/// How a version that something must be at is described.
+struct IfMatch;
+
+impl IntoParams for IfMatch {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let words = "The version that it must be at, as `ETag` gives it: `\"42\"`";
+        let schema = ObjectBuilder::new().schema_type(SchemaType::Type(Type::String)).build();
+        let described = ParameterBuilder::new().name("If-Match").parameter_in(ParameterIn::Header);
+        vec![described.description(Some(words)).schema(Some(schema)).build()]
+    }
+}
+
+/// How a request that only has a name is described.
+struct Named;
+
+impl IntoParams for Named {
+    fn into_params(place: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        Writes::into_params(place).into_iter().filter(|parameter| parameter.name == "Idempotency-Key").collect()
+    }
+}

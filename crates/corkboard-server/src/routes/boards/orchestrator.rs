@@ -1,0 +1,119 @@
+//! The orchestrator's role.
+
+use std::time::Duration;
+
+use corkboard::boards::Lease;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::claims::seconds;
+use super::{BoardPath, DoneBody, Writes, Writing};
+use crate::Server;
+use crate::answer::{Answer, WithRev};
+use crate::caller::Caller;
+use crate::extract::{Body, OptionalBody, Path};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(acquire_orchestrator))
+        .routes(routes!(renew_orchestrator))
+        .routes(routes!(release_orchestrator))
+}
+
+/// For how long.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schema(example = json!({"lease_s": 30}))]
+struct AcquireBody {
+    /// For how many seconds, if it is not renewed. 30, if nothing is said.
+    #[schema(minimum = 0.01, maximum = 604800)]
+    lease_s: Option<f64>,
+}
+
+/// By which epoch.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = RoleEpochBody, example = json!({"epoch": 1}))]
+struct EpochBody {
+    /// The role's epoch.
+    epoch: u64,
+}
+
+/// The role, held.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"epoch": 1, "deadline": "2026-01-05T09:00:30Z", "rev": 2}))]
+struct RoleBody {
+    /// The role's epoch: to be sent as `Cork-Orchestrator` with what is done in it.
+    epoch: u64,
+    /// Until when it is held, if it is not renewed.
+    deadline: Timestamp,
+}
+
+/// Become the orchestrator, if nobody else is.
+///
+/// Whoever was it by the same name is fenced.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/orchestrator/acquire",
+    tag = "boards",
+    params(BoardPath, Writes),
+    request_body = Option<AcquireBody>,
+    responses((status = 200, body = WithRev<RoleBody>), Problems)
+)]
+async fn acquire_orchestrator(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    writing: Writing,
+    OptionalBody(AcquireBody { lease_s }): OptionalBody<AcquireBody>,
+) -> Result<Answer<RoleBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    let usual = Duration::from_millis(Lease::PROGRAM_MS);
+    let lease = lease_s.map_or(Ok(usual), |lease| seconds("lease_s", lease))?;
+    let role = board.acquire_orchestrator(lease).await?;
+    Ok(Answer::new(RoleBody { epoch: role.epoch(), deadline: role.deadline() }, board.last_rev()))
+}
+
+/// Keep the orchestrator's role.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/orchestrator/renew",
+    tag = "boards",
+    params(BoardPath, Writes),
+    request_body = EpochBody,
+    responses((status = 200, body = WithRev<RoleBody>), Problems)
+)]
+async fn renew_orchestrator(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    writing: Writing,
+    Body(EpochBody { epoch }): Body<EpochBody>,
+) -> Result<Answer<RoleBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    let deadline = board.renew_orchestrator(epoch).await?;
+    Ok(Answer::new(RoleBody { epoch, deadline }, board.last_rev()))
+}
+
+/// Give the orchestrator's role back.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/orchestrator/release",
+    tag = "boards",
+    params(BoardPath, Writes),
+    request_body = EpochBody,
+    responses((status = 200, body = WithRev<DoneBody>), Problems)
+)]
+async fn release_orchestrator(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    writing: Writing,
+    Body(EpochBody { epoch }): Body<EpochBody>,
+) -> Result<Answer<DoneBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    board.release_orchestrator(epoch).await?;
+    Ok(Answer::new(DoneBody {}, board.last_rev()))
+}

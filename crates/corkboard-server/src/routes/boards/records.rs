@@ -1,0 +1,236 @@
+//! What comes up during the work: decisions, discoveries, artifacts.
+
+use std::sync::Arc;
+
+use corkboard::boards::{
+    Artifact, ArtifactId, Decision, DecisionId, Discovery, DiscoveryId, NewArtifact, NewDecision, NewDiscovery,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{AtQuery, BoardPath, Writes, Writing, view};
+use crate::Server;
+use crate::answer::{Answer, WithRev};
+use crate::caller::Caller;
+use crate::extract::{Body, Path, Query};
+use crate::failure::Failure;
+use crate::known::Known;
+use crate::openapi::Problems;
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(list_decisions))
+        .routes(routes!(record_decision))
+        .routes(routes!(supersede_decision))
+        .routes(routes!(list_discoveries))
+        .routes(routes!(record_discovery))
+        .routes(routes!(list_artifacts))
+        .routes(routes!(record_artifact))
+}
+
+/// Which decision.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(super) struct DecisionPath {
+    /// The board's id, percent-encoded.
+    #[param(example = "add-login-1a2b3c4d")]
+    pub(super) board: String,
+    /// The decision's id.
+    #[param(inline)]
+    pub(super) decision: DecisionId,
+}
+
+/// Decisions.
+#[derive(Serialize, ToSchema)]
+struct DecisionsBody {
+    /// In order, those that no longer hold included.
+    decisions: Vec<Arc<Decision>>,
+}
+
+/// Discoveries.
+#[derive(Serialize, ToSchema)]
+struct DiscoveriesBody {
+    /// In order.
+    discoveries: Vec<Arc<Discovery>>,
+}
+
+/// Artifacts.
+#[derive(Serialize, ToSchema)]
+struct ArtifactsBody {
+    /// In order, in all versions.
+    artifacts: Vec<Arc<Artifact>>,
+}
+
+/// A decision that was recorded.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"id": "D-1", "rev": 9}))]
+struct DecisionRecordedBody {
+    /// Its id.
+    id: DecisionId,
+}
+
+/// A discovery that was recorded.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"id": "F-1", "rev": 9}))]
+struct DiscoveryRecordedBody {
+    /// Its id.
+    id: DiscoveryId,
+}
+
+/// An artifact that was recorded.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"id": "A-2", "version": 2, "rev": 9}))]
+struct ArtifactRecordedBody {
+    /// Its id.
+    id: ArtifactId,
+    /// The how-manieth with its path it is.
+    version: u64,
+}
+
+/// List decisions.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/decisions",
+    tag = "records",
+    params(BoardPath, AtQuery),
+    responses((status = 200, body = WithRev<DecisionsBody>), Problems)
+)]
+async fn list_decisions(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    Query(query): Query<AtQuery>,
+) -> Result<Answer<DecisionsBody>, Failure> {
+    let view = view(&caller, &path.board, query.at).await?;
+    Ok(Answer::new(DecisionsBody { decisions: view.state().decisions().cloned().collect() }, view.rev()))
+}
+
+/// Record a decision.
+///
+/// `made_by` is whoever the token names. With `needs_approval`, the tasks that it concerns wait until a person approves or
+/// rejects it.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/decisions",
+    tag = "records",
+    params(BoardPath, Writes),
+    request_body(content = NewDecision, example = json!({"question": "Which hash?", "choice": "argon2id",
+        "alternatives": ["bcrypt"], "rationale": "memory-hard", "affects_tasks": ["T-1"]})),
+    responses((status = 201, body = WithRev<DecisionRecordedBody>), Problems)
+)]
+async fn record_decision(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    writing: Writing,
+    Body(Known(decision)): Body<Known<NewDecision>>,
+) -> Result<Answer<DecisionRecordedBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    let id = board.record_decision(decision).await?;
+    let rev = board.last_rev();
+    Ok(Answer::new(DecisionRecordedBody { id }, rev).created().version(rev))
+}
+
+/// Replace a decision by another.
+///
+/// One's own, or anyone's if the caller runs the board. Both are kept; the new one holds.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/decisions/{decision}/supersede",
+    tag = "records",
+    params(DecisionPath, Writes),
+    request_body(content = NewDecision, example = json!({"question": "Which hash?", "choice": "scrypt",
+        "rationale": "no new dependency"})),
+    responses((status = 201, body = WithRev<DecisionRecordedBody>), Problems)
+)]
+async fn supersede_decision(
+    caller: Caller,
+    Path(path): Path<DecisionPath>,
+    writing: Writing,
+    Body(Known(decision)): Body<Known<NewDecision>>,
+) -> Result<Answer<DecisionRecordedBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    let id = board.supersede(path.decision, decision).await?;
+    let rev = board.last_rev();
+    Ok(Answer::new(DecisionRecordedBody { id }, rev).created().version(rev))
+}
+
+/// List discoveries.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/discoveries",
+    tag = "records",
+    params(BoardPath, AtQuery),
+    responses((status = 200, body = WithRev<DiscoveriesBody>), Problems)
+)]
+async fn list_discoveries(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    Query(query): Query<AtQuery>,
+) -> Result<Answer<DiscoveriesBody>, Failure> {
+    let view = view(&caller, &path.board, query.at).await?;
+    Ok(Answer::new(DiscoveriesBody { discoveries: view.state().discoveries().cloned().collect() }, view.rev()))
+}
+
+/// Record a discovery.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/discoveries",
+    tag = "records",
+    params(BoardPath, Writes),
+    request_body(content = NewDiscovery, example = json!({"content": "users has no column for tokens",
+        "type": "constraint", "affects_tasks": ["T-1"], "promote_to_core": "house-rules"})),
+    responses((status = 201, body = WithRev<DiscoveryRecordedBody>), Problems)
+)]
+async fn record_discovery(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    writing: Writing,
+    Body(Known(discovery)): Body<Known<NewDiscovery>>,
+) -> Result<Answer<DiscoveryRecordedBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    let id = board.record_discovery(discovery).await?;
+    let rev = board.last_rev();
+    Ok(Answer::new(DiscoveryRecordedBody { id }, rev).created().version(rev))
+}
+
+/// List artifacts.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/artifacts",
+    tag = "records",
+    params(BoardPath, AtQuery),
+    responses((status = 200, body = WithRev<ArtifactsBody>), Problems)
+)]
+async fn list_artifacts(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    Query(query): Query<AtQuery>,
+) -> Result<Answer<ArtifactsBody>, Failure> {
+    let view = view(&caller, &path.board, query.at).await?;
+    Ok(Answer::new(ArtifactsBody { artifacts: view.state().artifacts().cloned().collect() }, view.rev()))
+}
+
+/// Record an artifact.
+///
+/// By reference: the server does not look for its file. The same path again is the next version. Of a short text that is
+/// sent along, size and SHA-256 are worked out; those that are given must be its own (`artifact_differs`).
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/artifacts",
+    tag = "records",
+    params(BoardPath, Writes),
+    request_body(content = NewArtifact, example = json!({"type": "code", "path": "schema.sql",
+        "description": "all tables", "associated_task": "T-1", "content": "create table users (id integer);"})),
+    responses((status = 201, body = WithRev<ArtifactRecordedBody>), Problems)
+)]
+async fn record_artifact(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    writing: Writing,
+    Body(Known(artifact)): Body<Known<NewArtifact>>,
+) -> Result<Answer<ArtifactRecordedBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    let (id, version) = board.record_artifact(artifact).await?;
+    Ok(Answer::new(ArtifactRecordedBody { id, version }, board.last_rev()).created())
+}

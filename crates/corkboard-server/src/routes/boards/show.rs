@@ -1,0 +1,278 @@
+//! A board as it is, or as it was, and what it says of itself.
+
+use axum::Json;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use corkboard::boards::{BoardEdit, FailurePolicy};
+use corkboard::{AgentContribution, BoardDiff, BoardDocument, BoardHit, BoardProgress, GraphFormat, TaskGraph};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{AtQuery, BoardPath, IfMatch, Writes, Writing, view};
+use crate::Server;
+use crate::answer::{Answer, WithRev};
+use crate::caller::Caller;
+use crate::extract::{Body, Path, Query};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(get_board))
+        .routes(routes!(edit_board))
+        .routes(routes!(board_status))
+        .routes(routes!(board_graph))
+        .routes(routes!(board_diff))
+        .routes(routes!(search_board))
+        .routes(routes!(board_contributions))
+}
+
+/// What is to change about a board. What is missing stays.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schema(example = json!({"constraints": ["no breaking changes", "no new service"]}))]
+struct BoardEditBody {
+    /// What it is called.
+    name: Option<String>,
+    /// What is to be accomplished.
+    goal: Option<String>,
+    /// All boundaries and requirements.
+    constraints: Option<Vec<String>>,
+    /// The names of all memory cores that it draws on; what they know is drawn anew. The token must open them.
+    memory_core_refs: Option<Vec<String>>,
+    /// What becomes of it when a task fails, for tasks added from now on.
+    on_failure: Option<FailurePolicy>,
+}
+
+/// What an edit did.
+#[derive(Serialize, ToSchema)]
+#[schema(as = BoardEditedBody, example = json!({"version": 8, "rev": 8}))]
+struct EditedBody {
+    /// The version of what it says of itself now.
+    version: u64,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct GraphQuery {
+    /// In which language.
+    #[serde(default)]
+    #[param(inline)]
+    format: Format,
+    /// As it was at this revision; otherwise as it is.
+    at: Option<u64>,
+}
+
+/// A language for graphs.
+#[derive(Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Format {
+    /// A Mermaid flowchart.
+    Mermaid,
+    /// A digraph for Graphviz.
+    Dot,
+    /// Nodes, edges and views.
+    #[default]
+    Json,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct DiffQuery {
+    /// The earlier revision; 0 is the time before the first.
+    #[serde(default)]
+    from: u64,
+    /// The later one; otherwise the last.
+    to: Option<u64>,
+}
+
+/// What changed.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"board": "add-login-1a2b3c4d", "from": 1, "to": 2, "rev": 2,
+    "changes": [{"change": "board_paused", "by": "grace"}], "text": "The board was paused by grace."}))]
+struct DiffBody {
+    #[serde(flatten)]
+    diff: BoardDiff,
+    /// The same in sentences, a line each.
+    text: String,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct SearchQuery {
+    /// What is looked for.
+    q: String,
+    /// How many hits at most.
+    #[param(minimum = 1)]
+    limit: Option<usize>,
+}
+
+/// What was found.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"hits": [{"id": "D-1", "kind": "decision", "title": "Which hash?", "score": 3.1,
+    "snippet": "Which hash? argon2id", "author": "ada", "timestamp": "2026-01-05T09:00:00Z", "trust": "agent"}], "rev": 9}))]
+struct BoardHitsBody {
+    /// The best first.
+    hits: Vec<BoardHit>,
+}
+
+/// What agents did.
+#[derive(Serialize, ToSchema)]
+struct ContributionsBody {
+    /// By agent and role.
+    contributions: Vec<AgentContribution>,
+}
+
+/// Read a whole board.
+///
+/// `ETag` is the version of what it says of itself.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}",
+    tag = "boards",
+    params(BoardPath, AtQuery),
+    responses((status = 200, body = BoardDocument), Problems)
+)]
+async fn get_board(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    Query(query): Query<AtQuery>,
+) -> Result<Response, Failure> {
+    let view = view(&caller, &path.board, query.at).await?;
+    let document = view.document()?;
+    let version = document.version;
+    Ok(Answer::new(Json(document), view.rev()).version(version).whole().into_response())
+}
+
+/// Change what a board says of itself.
+#[utoipa::path(
+    patch,
+    path = "/v1/boards/{board}",
+    tag = "boards",
+    params(BoardPath, IfMatch, Writes),
+    request_body = BoardEditBody,
+    responses((status = 200, body = WithRev<EditedBody>), Problems)
+)]
+async fn edit_board(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    writing: Writing,
+    Body(body): Body<BoardEditBody>,
+) -> Result<Answer<EditedBody>, Failure> {
+    let BoardEditBody { name, goal, constraints, memory_core_refs, on_failure } = body;
+    caller.expect_cores(memory_core_refs.iter().flatten().map(String::as_str))?;
+    let (board, if_version) = writing.versioned(&caller, &path.board)?;
+    let edit = BoardEdit { name, goal, constraints, memory_core_refs, on_failure, drawn: None };
+    let version = board.edit(edit, if_version).await?;
+    Ok(Answer::new(EditedBody { version }, version).version(version))
+}
+
+/// See how far a board is.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/status",
+    tag = "boards",
+    params(BoardPath, AtQuery),
+    responses((status = 200, body = BoardProgress), Problems)
+)]
+async fn board_status(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    Query(query): Query<AtQuery>,
+) -> Result<impl IntoResponse, Failure> {
+    let progress = view(&caller, &path.board, query.at).await?.progress()?;
+    let rev = progress.rev;
+    Ok(Answer::new(Json(progress), rev).whole())
+}
+
+/// Draw the graph of tasks and choices.
+///
+/// As JSON, or as text for Mermaid or Graphviz: the header `Cork-Rev` says its revision.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/graph",
+    tag = "boards",
+    params(BoardPath, GraphQuery),
+    responses(
+        (status = 200, content((WithRev<TaskGraph> = "application/json"), (String = "text/plain"))),
+        Problems
+    )
+)]
+async fn board_graph(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    Query(query): Query<GraphQuery>,
+) -> Result<Response, Failure> {
+    let view = view(&caller, &path.board, query.at).await?;
+    let format = match query.format {
+        Format::Json => return Ok(Answer::new(view.task_graph(), view.rev()).into_response()),
+        Format::Mermaid => GraphFormat::Mermaid,
+        Format::Dot => GraphFormat::Dot,
+    };
+    let drawn = ([(CONTENT_TYPE, "text/plain; charset=utf-8")], view.graph(format));
+    Ok(Answer::new(drawn, view.rev()).whole().into_response())
+}
+
+/// See what changed from one revision to a later one.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/diff",
+    tag = "boards",
+    params(BoardPath, DiffQuery),
+    responses((status = 200, body = WithRev<DiffBody>), Problems)
+)]
+async fn board_diff(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    Query(query): Query<DiffQuery>,
+) -> Result<Answer<DiffBody>, Failure> {
+    let board = caller.board(&path.board)?;
+    let to = match query.to {
+        Some(to) => to,
+        None => board.view().await?.rev(),
+    };
+    let diff = board.diff(query.from, to).await?;
+    let text = diff.to_string();
+    Ok(Answer::new(DiffBody { diff, text }, to))
+}
+
+/// Look for tasks, decisions, discoveries, artifacts and choices by their words.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/search",
+    tag = "boards",
+    params(BoardPath, SearchQuery),
+    responses((status = 200, body = WithRev<BoardHitsBody>), Problems)
+)]
+async fn search_board(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    Query(query): Query<SearchQuery>,
+) -> Result<Answer<BoardHitsBody>, Failure> {
+    let board = caller.board(&path.board)?;
+    let mut search = board.search(&query.q);
+    if let Some(limit) = query.limit {
+        search = search.limit(limit);
+    }
+    let hits = search.await?;
+    Ok(Answer::new(BoardHitsBody { hits }, board.last_rev()))
+}
+
+/// See what agents did.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/contributions",
+    tag = "boards",
+    params(BoardPath, AtQuery),
+    responses((status = 200, body = WithRev<ContributionsBody>), Problems)
+)]
+async fn board_contributions(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    Query(query): Query<AtQuery>,
+) -> Result<Answer<ContributionsBody>, Failure> {
+    let view = view(&caller, &path.board, query.at).await?;
+    Ok(Answer::new(ContributionsBody { contributions: view.contributions() }, view.rev()))
+}

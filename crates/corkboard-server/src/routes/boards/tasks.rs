@@ -1,0 +1,297 @@
+//! Tasks: what is to be done, and what waits for what.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use corkboard::boards::{ChoiceId, NewChoice, NewTask, Task, TaskEdit, TaskId, TaskStatus};
+use corkboard::{Composition, TaskDocument};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{BoardPath, DoneBody, IfMatch, TaskPath, Writes, Writing, view};
+use crate::Server;
+use crate::answer::{Answer, WithRev};
+use crate::caller::Caller;
+use crate::extract::{Body, Path, Query};
+use crate::failure::Failure;
+use crate::known::Known;
+use crate::openapi::Problems;
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(list_tasks))
+        .routes(routes!(add_tasks))
+        .routes(routes!(get_task))
+        .routes(routes!(edit_task))
+        .routes(routes!(task_context))
+        .routes(routes!(add_dependencies))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct TasksQuery {
+    /// Only those that it shows, in its order.
+    #[param(inline)]
+    view: Option<ViewName>,
+    /// Only those in this state.
+    #[param(inline)]
+    status: Option<TaskStatus>,
+    /// As it was at this revision; otherwise as it is.
+    at: Option<u64>,
+}
+
+/// Which tasks.
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum ViewName {
+    /// They may be claimed: the highest priority first, then the oldest.
+    Ready,
+    /// Something hinders them.
+    Blocked,
+    /// Somebody works on them.
+    InProgress,
+    /// They are done, and to be looked at.
+    NeedsReview,
+}
+
+/// Tasks, each with what waits for it and what hinders it.
+#[derive(Serialize, ToSchema)]
+struct TasksBody<'a> {
+    /// The tasks.
+    tasks: Vec<TaskDocument<'a>>,
+}
+
+/// Tasks that may depend on one another, and choices between them: all of it, or nothing.
+#[derive(Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"tasks": [{"key": "schema", "title": "Design the schema", "priority": 10},
+    {"key": "cookies", "title": "Sessions in cookies", "depends_on": ["schema"]},
+    {"key": "tokens", "title": "Sessions in tokens", "depends_on": ["schema"]}],
+    "choices": [{"question": "Where do sessions live?", "options": [{"name": "cookie", "tasks": ["cookies"]},
+    {"name": "token", "tasks": ["tokens"]}]}]}))]
+struct TaskBatch {
+    /// The tasks. They name one another by `key`.
+    #[serde(default, skip_serializing)]
+    #[schema(value_type = Vec<NewTask>)]
+    tasks: Vec<Known<NewTask>>,
+    /// The choices. They name tasks by `key` or id.
+    #[serde(default, skip_serializing)]
+    #[schema(value_type = Vec<NewChoice>)]
+    choices: Vec<Known<NewChoice>>,
+}
+
+/// One task, or a batch.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum AddTasksBody {
+    /// One.
+    One(NewTask),
+    /// A batch.
+    Batch(TaskBatch),
+}
+
+impl<'de> Deserialize<'de> for AddTasksBody {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let object = Map::<String, Value>::deserialize(deserializer)?;
+        // Which is meant shows at once: so the error is about what was meant.
+        let is_batch = object.contains_key("tasks") || object.contains_key("choices");
+        let object = Value::Object(object);
+        let read = match is_batch {
+            true => serde_json::from_value(object).map(Self::Batch),
+            false => serde_json::from_value(object).map(|Known(task)| Self::One(task)),
+        };
+        read.map_err(D::Error::custom)
+    }
+}
+
+/// What was added.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"id": "T-1", "tasks": ["T-1"], "choices": [], "rev": 2}))]
+struct AddedBody {
+    /// The task, if one was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<TaskId>,
+    /// The tasks, in the order of the batch.
+    tasks: Vec<TaskId>,
+    /// The choices, in the order of the batch.
+    choices: Vec<ChoiceId>,
+}
+
+/// What an edit did.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TaskEditedBody, example = json!({"version": 8, "rev": 8}))]
+struct EditedBody {
+    /// The task's version now.
+    version: u64,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ContextQuery {
+    /// How many tokens it may have; otherwise as the server is set.
+    #[param(minimum = 1)]
+    budget: Option<u64>,
+    /// Nobody has read it then: no nudge counts as delivered, and no claim is renewed.
+    #[serde(default)]
+    preview: bool,
+}
+
+/// What a task is to wait for.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"on": "T-2"}))]
+struct DependencyBody {
+    /// On which task it depends.
+    on: TaskId,
+}
+
+/// List tasks.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/tasks",
+    tag = "tasks",
+    params(BoardPath, TasksQuery),
+    responses((status = 200, body = WithRev<TasksBody>), Problems)
+)]
+async fn list_tasks(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    Query(query): Query<TasksQuery>,
+) -> Result<Response, Failure> {
+    let view = view(&caller, &path.board, query.at).await?;
+    let tasks: Vec<&Task> = match query.view {
+        None => view.state().tasks().collect(),
+        Some(ViewName::Ready) => view.ready().collect(),
+        Some(ViewName::Blocked) => view.blocked().collect(),
+        Some(ViewName::InProgress) => view.in_progress().collect(),
+        Some(ViewName::NeedsReview) => view.needs_review().collect(),
+    };
+    let is_meant = |task: &&Task| query.status.is_none_or(|status| task.status == status);
+    let tasks = tasks.into_iter().filter(is_meant).map(|task| view.task_document(task)).collect();
+    Ok(Answer::new(TasksBody { tasks }, view.rev()).into_response())
+}
+
+/// Add a task, or a whole plan.
+///
+/// Tasks of a plan name one another by `key`. Those that would wait for one another are refused with the way round
+/// (`cycle`), and nothing is added.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/tasks",
+    tag = "tasks",
+    params(BoardPath, Writes),
+    request_body(content = AddTasksBody, example = json!({"title": "Write the routes", "depends_on": ["T-1"],
+        "needs_review": true, "description": "login, logout, who am I"})),
+    responses((status = 201, body = WithRev<AddedBody>), Problems)
+)]
+async fn add_tasks(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    writing: Writing,
+    Body(body): Body<AddTasksBody>,
+) -> Result<Answer<AddedBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    let added = match body {
+        AddTasksBody::One(task) => {
+            let id = board.add_task(task).await?;
+            AddedBody { id: Some(id), tasks: vec![id], choices: Vec::new() }
+        }
+        AddTasksBody::Batch(TaskBatch { tasks, choices }) => {
+            let tasks = tasks.into_iter().map(|Known(task)| task).collect();
+            let choices = choices.into_iter().map(|Known(choice)| choice).collect();
+            let (tasks, choices) = board.add_tasks(tasks, choices).await?;
+            AddedBody { id: None, tasks, choices }
+        }
+    };
+    let (one, rev) = (added.id, board.last_rev());
+    let answer = Answer::new(added, rev).created();
+    Ok(if one.is_some() { answer.version(rev) } else { answer })
+}
+
+/// Read a task.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/tasks/{task}",
+    tag = "tasks",
+    params(TaskPath, super::AtQuery),
+    responses((status = 200, body = WithRev<TaskDocument>), Problems)
+)]
+async fn get_task(
+    caller: Caller,
+    Path(path): Path<TaskPath>,
+    Query(query): Query<super::AtQuery>,
+) -> Result<Response, Failure> {
+    let view = view(&caller, &path.board, query.at).await?;
+    let task = view.task(path.task)?;
+    Ok(Answer::new(view.task_document(task), view.rev()).version(task.version).into_response())
+}
+
+/// Change what a task says.
+#[utoipa::path(
+    patch,
+    path = "/v1/boards/{board}/tasks/{task}",
+    tag = "tasks",
+    params(TaskPath, IfMatch, Writes),
+    request_body(content = TaskEdit, example = json!({"priority": 20, "estimate_minutes": 45})),
+    responses((status = 200, body = WithRev<EditedBody>), Problems)
+)]
+async fn edit_task(
+    caller: Caller,
+    Path(path): Path<TaskPath>,
+    writing: Writing,
+    Body(Known(edit)): Body<Known<TaskEdit>>,
+) -> Result<Answer<EditedBody>, Failure> {
+    let (board, if_version) = writing.versioned(&caller, &path.board)?;
+    let version = board.edit_task(path.task, edit, if_version).await?;
+    Ok(Answer::new(EditedBody { version }, version).version(version))
+}
+
+/// Read what concerns a task, for whoever works on it.
+///
+/// Goal, constraints, results of what it depends on, decisions, discoveries, artifacts, what memory cores know, and what is
+/// said to the reader, within a budget of tokens. That they read it is written down, and it renews their claim.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/tasks/{task}/context",
+    tag = "tasks",
+    params(TaskPath, ContextQuery),
+    responses((status = 200, body = Composition), Problems)
+)]
+async fn task_context(
+    caller: Caller,
+    Path(path): Path<TaskPath>,
+    Query(query): Query<ContextQuery>,
+) -> Result<impl IntoResponse, Failure> {
+    let board = caller.board(&path.board)?;
+    let composition = match query.preview {
+        true => board.preview_for_task(path.task, query.budget).await?,
+        false => board.context_for_task(path.task, query.budget).await?,
+    };
+    let rev = composition.rev;
+    Ok(Answer::new(Json(composition), rev).whole())
+}
+
+/// Make a task wait for another.
+///
+/// Refused with the way round (`cycle`) if they would wait for one another.
+#[utoipa::path(
+    post,
+    path = "/v1/boards/{board}/tasks/{task}/dependencies",
+    tag = "tasks",
+    params(TaskPath, Writes),
+    request_body = DependencyBody,
+    responses((status = 200, body = WithRev<DoneBody>), Problems)
+)]
+async fn add_dependencies(
+    caller: Caller,
+    Path(path): Path<TaskPath>,
+    writing: Writing,
+    Body(body): Body<DependencyBody>,
+) -> Result<Answer<DoneBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    board.add_dependency(path.task, body.on).await?;
+    Ok(Answer::new(DoneBody {}, board.last_rev()))
+}
