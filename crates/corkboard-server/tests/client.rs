@@ -217,12 +217,12 @@ fn commands() -> Vec<(&'static str, Value)> {
         json!({"remove": {"scope": root, "key": "k", "if_version": 1}}),
         json!({"batch": {"scope": root, "changes": [{"set": {"key": "k", "value": 1, "type_name": "t", "metadata": {}, "if_version": null}}, {"move": {"from": "k", "to": "l"}}]}}),
         json!({"add_note": {"scope": root, "text": "note"}}),
-        json!({"remove_note": {"scope": root, "note": 1}}),
-        json!({"create_scope": {"name": "task", "parent": root}}),
+        json!({"remove_note": {"scope": root, "id": 1}}),
+        json!({"create_scope": {"name": "task", "parent": root, "parent_kept": "here"}}),
         json!({"merge_scope": {"scope": root, "overwrite": true}}),
         json!({"dispose_scope": {"scope": root}}),
         json!({"clear_notebook": {"notebook": "main"}}),
-        json!({"forget": {"forget": {"entry": {"key": "k"}}}}),
+        json!({"forget": {"forget": {"entry": {"key": "k", "ids": []}}}}),
         json!("clear_all"),
         json!("tick"),
     ];
@@ -245,7 +245,7 @@ fn commands() -> Vec<(&'static str, Value)> {
         json!({"acknowledge_nudges": {"nudges": ["N-1"]}}),
         json!({"as_orchestrator": {"epoch": 1, "command": {"under_claim": {"task": "T-1", "epoch": 1, "command": "tick"}}}}),
         json!({"promote_learning": {"learning": "D-1", "core": "m", "changes": {"importance": 0.5, "tags": ["t"]}}}),
-        json!({"roll_back_learnings": {"which": {"learning": "D-1"}, "reason": null}}),
+        json!({"roll_back_learnings": {"which": {"these": ["D-1"]}, "reason": null}}),
         json!({"acquire_orchestrator": {"lease_ms": 60000}}),
         json!({"archive": {"retain": {"said": {"ms": 1}}}}),
         json!("extract_learnings"),
@@ -256,7 +256,7 @@ fn commands() -> Vec<(&'static str, Value)> {
         json!({"forget": {"entry": "E-1", "reason": "r", "if_version": null}}),
         json!({"restore": {"entry": "E-1", "if_version": 1}}),
         json!({"withdraw": {"of": {"author": {"name": "a"}}}}),
-        json!({"replace": {"image": {"entries": [], "last": 3}}}),
+        json!({"replace": {"image": {"entries": [], "last": "E-3"}}}),
     ];
     let tokens = [
         json!({"create": {"hash": "00", "principal": "p", "kind": "agent", "role": "worker", "grants": {"agents": ["a"], "boards": ["b*"], "cores": []}, "label": "l", "expires_at": null}}),
@@ -273,6 +273,11 @@ fn bent_commands_are_refused_with_a_word_and_write_nothing() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let server = runtime.block_on(Running::start());
     let admin = server.admin();
+    for (space, command) in commands() {
+        let request = json!({ "command": command });
+        let answer = runtime.block_on(admin.post(&format!("/v1/spaces/{space}/commands"), &request));
+        assert_ne!(answer.body["code"], "command", "before it is bent, each is one: {request} {}", answer.body);
+    }
     let refused = std::cell::Cell::new(0);
     let config = Config { cases: 600, failure_persistence: None, ..Config::default() };
     let cases =
@@ -319,7 +324,7 @@ async fn names_in_commands_are_checked_as_those_that_are_made_here() {
         [("", 400, "blank"), (" ", 400, "blank"), ("a\u{0}", 400, "control_character"), (long.as_str(), 422, "limit")]
     {
         let set = json!({"set": {"scope": root, "key": name, "value": 1, "type_name": "t", "metadata": {}, "if_version": null}});
-        let scope = json!({"create_scope": {"name": name, "parent": root}});
+        let scope = json!({"create_scope": {"name": name, "parent": root, "parent_kept": "here"}});
         let nudge = json!({"inject_nudge": {"to": {"agent": name}, "message": "m"}});
         let assign = json!({"assign": {"task": "T-1", "to": name}});
         let nested = json!({"as_orchestrator": {"epoch": 1, "command": assign}});

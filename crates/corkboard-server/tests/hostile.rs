@@ -110,7 +110,6 @@ async fn bodies_that_are_none_are_refused() {
         ("no JSON", with_body(PUT, b"{\"value\": tru"), Problem(400, "body_json")),
         ("a NUL in JSON", with_body(PUT, b"{\"value\":\"\0\"}"), Problem(400, "body_json")),
         ("text that is no UTF-8", with_body(PUT, b"{\"value\":\"\xff\xfe\"}"), Problem(400, "body_json")),
-        ("half a surrogate", with_body(PUT, br#"{"value":"\ud800"}"#), Problem(400, "body_json")),
         ("no body", with_body(PUT, b""), Problem(400, "body_json")),
         ("two documents", with_body(PUT, b"{\"value\":1}{\"value\":2}"), Problem(400, "body_json")),
         (
