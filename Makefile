@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: run tour test check nextest servers doc-test bench soak deny help
+.PHONY: run tour test check nextest schemathesis servers doc-test bench soak deny help
 
 help:
 	@echo "make run     build cork and serve a SQLite store (STORE, by default corkboard.db here); Ctrl-C ends it"
@@ -22,7 +22,7 @@ run:
 tour:
 	$(CARGO) run --quiet --package corkboard --example tour
 
-test: nextest check doc-test
+test: nextest schemathesis check doc-test
 
 check:
 	$(CARGO) fmt --all --check
@@ -40,6 +40,12 @@ WITH_SERVERS = $(CARGO) build --workspace --all-features --bin test-servers && $
 servers:
 	@sh scripts/install-servers.sh
 
+# Whatever the description of the server's routes allows, and what it does not: no 5xx, and no answer that is not described.
+SECONDS_OF_SCHEMATHESIS ?= 90
+schemathesis:
+	$(CARGO) build --package corkboard-cli --quiet
+	sh scripts/schemathesis.sh $(SECONDS_OF_SCHEMATHESIS)
+
 doc-test:
 	$(CARGO) test --workspace --all-features --doc --quiet
 
@@ -56,6 +62,7 @@ soak: servers
 	for round in $$(seq $(ROUNDS)); do \
 	  $(WITH_SERVERS) env CORK_SOAK_ROUNDS=10 $(CARGO) nextest run --workspace --all-features -E 'test(kill) | test(process) | test(acknowledged) | test(shells) | test(race) | test(contended) | test(crash) | test(network) | test(connections)' || exit 1; \
 	done
+	$(MAKE) schemathesis SECONDS_OF_SCHEMATHESIS=1800
 
 deny:
 	@$(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-deny

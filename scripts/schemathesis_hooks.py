@@ -11,8 +11,3 @@ def map_query(context, query):
             query[name] = 0
     return query
 
-
-@schemathesis.hook
-def filter_case(context, case):
-    """A stream of events does not end by itself: tests/events.rs reads those."""
-    return not case.operation.path.endswith("/events")

@@ -51,7 +51,7 @@ Exit codes:
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// A file of settings, in TOML [env: CORK_CONFIG] [default: corkboard/config.toml in your folder for settings]
-    #[arg(long = "config", global = true, value_name = "FILE")]
+    #[arg(id = "settings_file", long = "config", global = true, value_name = "FILE")]
     file: Option<PathBuf>,
 
     /// Any setting that a file may hold; may be given many times (`cork config show` lists them)

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use utoipa::openapi::schema::{AnyOf, ObjectBuilder, SchemaType, Type};
+use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
@@ -50,7 +50,8 @@ text! {
 
 impl PartialSchema for crate::Content {
     fn schema() -> RefOr<Schema> {
-        RefOr::T(Schema::AnyOf(AnyOf { description: Some("Any JSON value".into()), ..AnyOf::new() }))
+        let any = ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some("Any JSON value"));
+        RefOr::T(Schema::Object(any.build()))
     }
 }
 
