@@ -30,7 +30,7 @@ async fn a_learning_goes_into_a_core_and_out_again() {
         (&promoted["core"], &promoted["entry"], &promoted["learning"]),
         (&json!("rules"), &json!("E-1"), &json!("D-1"))
     );
-    qa.post("/v1/boards/b/learnings/D-1/promote", &json!({"core": "rules", "importance": 7}))
+    qa.post("/v1/boards/b/learnings/D-3/promote", &json!({"core": "rules", "importance": 7}))
         .await
         .problem(400, "importance");
     qa.post("/v1/boards/b/learnings/D-9/promote", &json!({"core": "rules"})).await.problem(404, "not_on_board");
