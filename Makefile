@@ -1,19 +1,25 @@
-# `make run` shows Corkboard at work, `make test` proves it. The rest is for those who build it.
+# `make run` starts Corkboard, `make test` proves it. The rest is for those who build it.
 
 CARGO ?= cargo
 
-.PHONY: run test check nextest servers doc-test bench soak deny help
+.PHONY: run tour test check nextest servers doc-test bench soak deny help
 
 help:
-	@echo "make run     build everything and run a commented tour: an agent's memory, a board, a memory core"
+	@echo "make run     build cork and serve a SQLite store (STORE, by default corkboard.db here); Ctrl-C ends it"
+	@echo "make tour    a commented tour, from Rust: an agent's memory, a board, a memory core"
 	@echo "make test    every test (PostgreSQL and Redis included), format, lints, the documentation's examples"
 	@echo "make bench   tables of ratios (README); needs valgrind"
 	@echo "make soak    the crash and fault tests, for long"
 	@echo "make deny    licences, bans and sources of all dependencies"
 
-# Until the server exists: the tour.
+# Where `make run` keeps what it is told.
+STORE ?= sqlite:corkboard.db
+
 run:
-	$(CARGO) build --workspace
+	$(CARGO) build --package corkboard-cli
+	@exec $${CARGO_TARGET_DIR:-target}/debug/cork --store "$(STORE)" serve
+
+tour:
 	$(CARGO) run --quiet --package corkboard --example tour
 
 test: nextest check doc-test
@@ -40,6 +46,7 @@ doc-test:
 bench: servers
 	@command -v valgrind >/dev/null || { echo "make bench counts instructions with valgrind: install it first" >&2; exit 1; }
 	$(CARGO) bench --quiet --package corkboard --features testing --bench table --bench servers --bench redis
+	$(CARGO) bench --quiet --package corkboard-cli --bench server
 
 # Rounds of the tests that rest on chance: kills, faults, contention, random histories.
 ROUNDS ?= 20

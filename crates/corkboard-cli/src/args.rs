@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, ValueEnum};
-use corkboard::{Actor, ActorKind, Role, ServerAddress};
+use corkboard::{Actor, ActorKind, Options, Role, ServerAddress};
 use tracing_subscriber::EnvFilter;
 
 use crate::commands::Command;
+use crate::config::{Config, Flagged, Given};
 use crate::exit::Failure;
 use crate::input::name_argument;
 
@@ -49,29 +50,42 @@ Exit codes:
 #[derive(Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// Where everything is kept: sqlite:PATH, file:PATH, redis://…, postgres://… or memory: [default: sqlite: in your data
-    /// folder]
-    #[arg(long, global = true, value_name = "URL", env = "CORK_STORE", hide_env_values = true)]
+    /// A file of settings, in TOML [env: CORK_CONFIG] [default: corkboard/config.toml in your folder for settings]
+    #[arg(long = "config", global = true, value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// Any setting that a file may hold; may be given many times (`cork config show` lists them)
+    #[arg(long = "setting", global = true, value_name = "KEY=VALUE", value_parser = setting_argument)]
+    settings: Vec<(String, String)>,
+
+    /// Where everything is kept: sqlite:PATH, file:PATH, redis://…, postgres://… or memory: [env: CORK_STORE] [default:
+    /// sqlite: in your data folder]
+    #[arg(long, global = true, value_name = "URL")]
     store: Option<String>,
 
-    /// Talk to a server instead of a store: http://127.0.0.1:7117; its token comes from CORK_TOKEN
-    #[arg(long, global = true, value_name = "URL", env = "CORK_URL", hide_env_values = true)]
+    /// Talk to a server instead of a store: http://127.0.0.1:7117; its token comes from CORK_TOKEN [env: CORK_URL]
+    #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
 
-    /// Whose memory
-    #[arg(
-        long,
-        global = true,
-        value_name = "ID",
-        env = "CORK_AGENT",
-        default_value = "default",
-        hide_env_values = true
-    )]
+    /// Whose memory [env: CORK_AGENT] [default: default]
+    #[arg(long = "agent", global = true, value_name = "ID")]
+    named_agent: Option<String>,
+
+    /// Which board, for commands about boards and tasks [env: CORK_BOARD]
+    #[arg(long = "board", global = true, value_name = "ID")]
+    named_board: Option<String>,
+
+    /// Whose memory, whoever says so.
+    #[arg(skip)]
     pub(crate) agent: String,
 
-    /// Which board, for commands about boards and tasks
-    #[arg(long, global = true, value_name = "ID", env = "CORK_BOARD", hide_env_values = true)]
+    /// Which board, whoever says so.
+    #[arg(skip)]
     pub(crate) board: Option<String>,
+
+    /// All settings.
+    #[arg(skip)]
+    pub(crate) config: Config,
 
     /// In whose name: entries and the log show it as author [default: $USER]
     #[arg(long = "as", global = true, value_name = "NAME", value_parser = name_argument)]
@@ -102,13 +116,24 @@ pub(crate) struct Actors {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum RoleName {
+pub(crate) enum RoleName {
     Orchestrator,
     Worker,
     Reviewer,
     Observer,
     Human,
     Admin,
+}
+
+impl RoleName {
+    /// What somebody in that role is taken for. Whoever works, orchestrates or reviews is a program: what it says is not
+    /// vouched for by a person.
+    pub(crate) fn usual_kind(role: Role) -> ActorKind {
+        match role {
+            Role::Orchestrator | Role::Worker | Role::Reviewer => ActorKind::Agent,
+            Role::Observer | Role::Human | Role::Admin => ActorKind::Human,
+        }
+    }
 }
 
 impl From<RoleName> for Role {
@@ -125,19 +150,53 @@ impl From<RoleName> for Role {
 }
 
 impl Global {
+    /// Finds out what holds, with what a command's own flags say.
+    pub(crate) fn configure(&mut self, flags: Vec<Flagged>) -> Result<(), Failure> {
+        let named = |(key, value): &(String, String)| {
+            let given = Given::Text(value.clone());
+            Flagged { key: key.clone(), flag: "--setting", given }
+        };
+        let given = |key: &str, flag, value: &Option<String>| {
+            // Given as nothing, it is not given: a script may have a variable that is not set.
+            let text = value.clone().filter(|text| !text.is_empty())?;
+            Some(Flagged { key: key.into(), flag, given: Given::Text(text) })
+        };
+        let level = match self.verbose {
+            0 => None,
+            1 => Some("info".into()),
+            2 => Some("debug".into()),
+            _ => Some("trace".into()),
+        };
+        let own = [
+            given("store", "--store", &self.store),
+            given("url", "--url", &self.url),
+            given("agent", "--agent", &self.named_agent),
+            given("board", "--board", &self.named_board),
+            given("log", "-v", &level),
+        ];
+        let all = self.settings.iter().map(named).chain(own.into_iter().flatten()).chain(flags);
+        self.config = Config::load(self.file.as_deref(), all.collect())?;
+        self.agent.clone_from(&self.config.chosen.agent);
+        self.board.clone_from(&self.config.chosen.board);
+        Ok(())
+    }
+
+    /// How a Corkboard is to behave.
+    pub(crate) fn options(&self) -> Options {
+        self.config.chosen.options.clone()
+    }
+
     /// The store's URL: as given, or the default one.
     pub(crate) fn store_url(&self) -> Result<String, Failure> {
-        match self.store.as_deref() {
-            // A variable that is set to nothing is not set.
-            None | Some("") => default_store(),
-            Some(url) => Ok(url.to_owned()),
+        match self.config.chosen.store.clone() {
+            None => default_store(),
+            Some(url) => Ok(url),
         }
     }
 
     /// The server that is asked instead of a store, if there is one.
     pub(crate) fn server(&self) -> Option<ServerAddress> {
-        // A variable that is set to nothing is not set.
-        let url = self.url.as_deref().filter(|url| !url.is_empty())?;
+        let url = self.config.chosen.url.as_deref()?;
         let token = std::env::var("CORK_TOKEN").ok().filter(|token| !token.is_empty());
         let address = ServerAddress::new(url);
         Some(match token {
@@ -153,18 +212,14 @@ impl Global {
         let principal = self.principal.clone().or_else(own_name).unwrap_or_else(|| Actor::local().principal);
         let given = self.role.map(Role::from);
         let role = given.or(named.map(|named| named.role)).unwrap_or(Role::Admin);
-        // Whoever works, orchestrates or reviews from a shell is a program: what it says is not vouched for by a person.
-        let by_role = match role {
-            Role::Orchestrator | Role::Worker | Role::Reviewer => ActorKind::Agent,
-            Role::Observer | Role::Human | Role::Admin => ActorKind::Human,
-        };
+        let by_role = RoleName::usual_kind(role);
         let kind = named.filter(|_| given.is_none()).map_or(by_role, |named| named.kind);
-        let caller = Actor { principal, kind, role };
-        let as_agent = Actor { principal: self.agent.clone(), kind: ActorKind::Agent, role };
+        let caller = Actor::new(principal, kind, role);
+        let as_agent = Actor::new(self.agent.clone(), ActorKind::Agent, role);
         // Only admins speak for others.
         let may_name = named.is_none_or(|named| named.role == Role::Admin);
         let (tool, reader) = match &self.principal {
-            Some(name) => (Actor { principal: name.clone(), kind: ActorKind::Agent, role }, caller.clone()),
+            Some(name) => (Actor::new(name.clone(), ActorKind::Agent, role), caller.clone()),
             None if may_name => (as_agent.clone(), as_agent),
             None => (caller.clone(), caller.clone()),
         };
@@ -173,18 +228,15 @@ impl Global {
 
     /// What is logged to stderr. With `--json`, nothing unless it is asked for: there, stderr is for the error alone.
     pub(crate) fn log_filter(&self) -> EnvFilter {
-        let level = match self.verbose {
-            0 => match std::env::var("CORK_LOG") {
-                Ok(filter) if !filter.is_empty() => return EnvFilter::new(filter),
-                _ if self.json => "off",
-                _ => "warn",
-            },
-            1 => "info",
-            2 => "debug",
-            _ => "trace",
-        };
-        EnvFilter::new(level)
+        let usual = if self.json { "off" } else { "warn" };
+        EnvFilter::new(self.config.chosen.log.as_deref().unwrap_or(usual))
     }
+}
+
+/// The name of a setting and its value.
+fn setting_argument(argument: &str) -> Result<(String, String), String> {
+    let (key, value) = argument.split_once('=').ok_or("not a setting and its value, such as listen=127.0.0.1:0")?;
+    Ok((key.trim().to_owned(), value.to_owned()))
 }
 
 fn default_store() -> Result<String, Failure> {

@@ -1,6 +1,5 @@
 //! How a command ends: exit code, and what is said on stderr.
 
-use std::borrow::Cow;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -21,7 +20,7 @@ pub(crate) enum Failure {
     /// The library's error.
     Library(Error),
     /// What the command line itself found.
-    Own { code: Cow<'static, str>, kind: ErrorKind, message: String, hint: Option<String> },
+    Own { code: &'static str, kind: ErrorKind, message: String, hint: Option<String> },
     /// The answer could not be written.
     Output(std::io::Error),
     /// `doctor` found something, and said what.
@@ -34,12 +33,12 @@ pub(crate) enum Failure {
 const INTERRUPTED: u8 = 130;
 
 impl Failure {
-    pub(crate) fn invalid(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self::Own { code: code.into(), kind: ErrorKind::Invalid, message: message.into(), hint: None }
+    pub(crate) fn invalid(code: &'static str, message: impl Into<String>) -> Self {
+        Self::Own { code, kind: ErrorKind::Invalid, message: message.into(), hint: None }
     }
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
-        Self::Own { code: "not_found".into(), kind: ErrorKind::Gone, message: message.into(), hint: None }
+        Self::Own { code: "not_found", kind: ErrorKind::Gone, message: message.into(), hint: None }
     }
 
     /// The same with a word on what to do.

@@ -3,7 +3,7 @@
 use std::io::{BufRead, IsTerminal, Read};
 
 use corkboard::{LimitName, Limits, Refusal};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
 use crate::exit::{Failure, say};
@@ -52,6 +52,24 @@ pub(crate) fn name_argument(argument: &str) -> Result<String, String> {
 
 pub(crate) fn time_argument(argument: &str) -> Result<Timestamp, String> {
     argument.parse().map_err(|_| "not a time as RFC 3339 writes it, such as 2030-12-31T23:59:59Z".into())
+}
+
+/// A time, or how long from now: `30d`, `12h`, `45m`, `90s`.
+pub(crate) fn moment_argument(argument: &str) -> Result<Timestamp, String> {
+    let wrong =
+        || format!("{argument:?} is neither a length of time, such as 30d or 12h, nor a time as RFC 3339 writes it");
+    let Some((number, unit)) = argument.split_at_checked(argument.len().saturating_sub(1)) else { return Err(wrong()) };
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 60 * 60,
+        "d" => 24 * 60 * 60,
+        "w" => 7 * 24 * 60 * 60,
+        _ => return argument.parse().map_err(|_| wrong()),
+    };
+    let length = number.parse::<u32>().map_err(|_| wrong())?;
+    let later = SignedDuration::from_secs(i64::from(length) * seconds);
+    Timestamp::now().checked_add(later).map_err(|_| format!("{argument:?} is too long"))
 }
 
 pub(crate) fn object_argument(argument: &str) -> Result<Map<String, Value>, String> {

@@ -4,6 +4,7 @@ mod args;
 mod board;
 mod commands;
 mod conditions;
+mod config;
 mod draw;
 mod exit;
 mod hint;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use corkboard::store::{self, Store, StoreUrl};
-use corkboard::{Actor, AgentMemory, Board, Corkboard, Error, Options, WorkingMemory};
+use corkboard::{Actor, AgentMemory, Board, Corkboard, Error, WorkingMemory};
 
 use crate::args::{Actors, Global};
 use crate::exit::Failure;
@@ -26,13 +26,13 @@ impl Session {
     pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
         let (board, actors) = match global.server() {
             Some(server) => {
-                let board = Corkboard::connect(server, Options::default()).await?;
+                let board = Corkboard::connect(server, global.options()).await?;
                 let actors = global.actors(Some(board.actor()));
                 (board, actors)
             }
             None => {
                 let actors = global.actors(None);
-                (Corkboard::open_with(&global.store_url()?, Options::default()).await?, actors)
+                (Corkboard::open_with(&global.store_url()?, global.options()).await?, actors)
             }
         };
         let Actors { caller, tool: tool_actor, reader } = actors;
@@ -40,8 +40,7 @@ impl Session {
         match board.agent(&global.agent) {
             Ok(agent) => {
                 let output = Output::new(global.json);
-                // A variable that is set to nothing is not set.
-                let board_id = global.board.clone().filter(|id| !id.is_empty());
+                let board_id = global.board.clone();
                 Ok(Self { board, agent, output, tool_actor, reader, board_id })
             }
             Err(error) => {
@@ -84,7 +83,7 @@ impl StoreSession {
             let message = format!("whole logs are moved where the store is, not through the server at {}", server.url);
             return Err(Failure::invalid("needs_store", message).hint("name the store by --store, and no --url"));
         }
-        let store = store::open(&global.store_url()?, &Options::default()).await.map_err(Error::from)?;
+        let store = store::open(&global.store_url()?, &global.options()).await.map_err(Error::from)?;
         Ok(Self { store, output: Output::new(global.json) })
     }
 

@@ -5,6 +5,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Refusal;
+
 /// The one in whose name a command is sent. The server supplies it from a token, a local caller from its own word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -15,6 +17,9 @@ pub struct Actor {
     pub kind: ActorKind,
     /// What the actor may do.
     pub role: Role,
+    /// Who sent it in the actor's name, where that is not the actor: the principal of the token it came with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
 }
 
 /// What kind of being an [`Actor`] is.
@@ -51,8 +56,8 @@ pub enum Role {
 }
 
 impl ActorKind {
-    /// Its stored name.
-    pub(crate) fn as_str(self) -> &'static str {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",
             Self::Human => "human",
@@ -86,13 +91,31 @@ impl fmt::Display for Role {
 }
 
 impl Actor {
+    /// Somebody who speaks for themselves.
+    pub fn new(principal: impl Into<String>, kind: ActorKind, role: Role) -> Self {
+        Self { principal: principal.into(), kind, role, via: None }
+    }
+
+    /// The same, with who speaks in their name.
+    pub fn via(self, principal: impl Into<String>) -> Self {
+        Self { via: Some(principal.into()), ..self }
+    }
+
     /// A person at the local machine with every right: the default for programs that embed the library.
     pub fn local() -> Self {
-        Self { principal: "local".into(), kind: ActorKind::Human, role: Role::Admin }
+        Self::new("local", ActorKind::Human, Role::Admin)
+    }
+
+    /// Refuses whoever only reads.
+    pub fn check_writes(&self) -> Result<(), Refusal> {
+        match self.role {
+            Role::Observer => Err(Refusal::role_denied(self, "change anything", None, &[])),
+            Role::Orchestrator | Role::Worker | Role::Reviewer | Role::Human | Role::Admin => Ok(()),
+        }
     }
 
     /// The engine itself, when it expires what is due.
     pub fn system() -> Self {
-        Self { principal: "corkboard".into(), kind: ActorKind::Service, role: Role::Admin }
+        Self::new("corkboard", ActorKind::Service, Role::Admin)
     }
 }

@@ -145,6 +145,7 @@ impl MemoryKind {
 #[serde(default, deny_unknown_fields)]
 pub struct EntryMetadata {
     /// From 0 (trivial) to 1 (vital).
+    #[serde(with = "crate::number::optional")]
     pub importance: Option<f32>,
     /// Words to find and filter by.
     pub tags: Option<Vec<String>>,

@@ -379,10 +379,10 @@ mod tests {
         assert_eq!(check("user_id"), Ok(()));
         assert_eq!(check("ключ 🗝 /a/b"), Ok(()));
         assert_eq!(check(&long[..512]), Ok(()));
-        assert_eq!(check(""), Err(Refusal::Blank { what: "key" }));
-        assert_eq!(check(" \u{3000}\t"), Err(Refusal::Blank { what: "key" }));
-        assert_eq!(check("a\nb"), Err(Refusal::ControlCharacter { what: "key", character: '\n', at: 1 }));
-        assert_eq!(check("a\u{85}"), Err(Refusal::ControlCharacter { what: "key", character: '\u{85}', at: 1 }));
+        assert_eq!(check(""), Err(Refusal::Blank { what: "key".into() }));
+        assert_eq!(check(" \u{3000}\t"), Err(Refusal::Blank { what: "key".into() }));
+        assert_eq!(check("a\nb"), Err(Refusal::ControlCharacter { what: "key".into(), character: '\n', at: 1 }));
+        assert_eq!(check("a\u{85}"), Err(Refusal::ControlCharacter { what: "key".into(), character: '\u{85}', at: 1 }));
         assert_eq!(check(&long), Err(Refusal::Limit { limit: LimitName::KeyBytes, used: 513, allowed: 512 }));
     }
 
@@ -401,7 +401,7 @@ mod tests {
         let private = CoreId::of_agent(&agent);
         assert_eq!(SpaceId::core(&private).as_str(), "core/agent:team/alice");
         assert_eq!(SpaceId::core(&private).as_core().and_then(|core| core.agent()), Some(agent));
-        let refused = Refusal::ReservedName { what: "core name", prefix: "agent:" };
+        let refused = Refusal::ReservedName { what: "core name".into(), prefix: "agent:".into() };
         assert_eq!(CoreId::new(private.as_str(), &limits), Err(refused));
         assert_eq!(CoreId::new("agents", &limits).unwrap().agent(), None);
         assert!(matches!(CoreId::new(&"c".repeat(257), &limits), Err(Refusal::Limit { used: 257, .. })));

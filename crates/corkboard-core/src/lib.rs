@@ -29,6 +29,7 @@ mod idempotency;
 mod json;
 mod limits;
 mod note;
+mod number;
 mod record;
 mod refusal;
 #[cfg(feature = "openapi")]

@@ -51,7 +51,12 @@ impl<E, R> Commit<E, R> {
         json.raw(self.actor.kind.as_str());
         json.raw("\",\"role\":\"");
         json.raw(self.actor.role.as_str());
-        json.raw("\"},\"events\":[");
+        json.raw("\"");
+        if let Some(via) = &self.actor.via {
+            json.raw(",\"via\":");
+            json.text(via);
+        }
+        json.raw("},\"events\":[");
     }
 }
 

@@ -52,6 +52,7 @@ pub enum Refusal {
     #[error("importance must be a number from 0 to 1, not {importance}")]
     Importance {
         /// What was given.
+        #[serde(with = "crate::number")]
         importance: f32,
     },
     /// An expiry that does not lie in the future, or two of them.

@@ -260,10 +260,9 @@ impl<S: Space> Revisioned<S> {
     fn check(&self, request: &Request<S::Command>, context: &Context<'_>) -> Result<Option<(S::Reply, u64)>, Refusal> {
         let principal = &context.actor.principal;
         check_principal("principal", principal, context.limits)?;
+        context.actor.via.as_deref().map_or(Ok(()), |via| check_principal("via", via, context.limits))?;
         // Every command writes.
-        if context.actor.role == Role::Observer {
-            return Err(Refusal::role_denied(context.actor, "change anything", None, &[]));
-        }
+        context.actor.check_writes()?;
         if let Some(key) = &request.idempotency
             && let Some((rev, reply)) = self.answered.find(principal, key, context.now, context.limits)?
         {

@@ -45,7 +45,7 @@ fn changes_are_decided_in_order_and_are_one_revision() {
 fn one_refused_change_refuses_all() {
     let cases = [
         (rename("none", "b"), Refusal::NoEntry { key: key("none") }),
-        (append("number", "x"), Refusal::NotText { key: key("number"), found: "a number" }),
+        (append("number", "x"), Refusal::NotText { key: key("number"), found: "a number".into() }),
     ];
     for (change, expected) in cases {
         let mut memory = Memory::new(Limits::default());

@@ -173,7 +173,7 @@ fn a_choice_is_made_once_and_for_a_branch_that_it_has() {
     let choose = |choice, option: &str| BoardCommand::Choose { choice, option: option.into(), rationale: None };
     let options = vec!["A".into(), "B".into()];
     assert_eq!(desk.refused(choose(CHOICE, "C")), Refusal::NoBranch { choice: CHOICE, option: "C".into(), options });
-    assert_eq!(desk.refused(choose(ChoiceId(2), "A")), Refusal::NotOnBoard { what: "choice", id: "C-2".into() });
+    assert_eq!(desk.refused(choose(ChoiceId(2), "A")), Refusal::NotOnBoard { what: "choice".into(), id: "C-2".into() });
     desk.choose(CHOICE, "A");
     assert_eq!(desk.refused(choose(CHOICE, "A")), Refusal::AlreadyChosen { choice: CHOICE, chosen: "A".into() });
 }

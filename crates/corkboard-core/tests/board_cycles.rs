@@ -72,7 +72,7 @@ fn answer_4_a_batch_is_checked_whole() {
     assert_eq!(desk.refused(add_tasks(as_id)), Refusal::KeyReadsAsId { key: "t-7".into() });
     // The id that the batch itself would give is not there yet.
     let ahead = vec![NewTask::new("first"), after("second", &[id(2)])];
-    assert_eq!(desk.refused(add_tasks(ahead)), Refusal::NotOnBoard { what: "task", id: "T-2".into() });
+    assert_eq!(desk.refused(add_tasks(ahead)), Refusal::NotOnBoard { what: "task".into(), id: "T-2".into() });
     assert_eq!(desk.live, before);
 }
 
@@ -102,8 +102,8 @@ fn a_dependency_is_added_once_and_only_to_what_was_not_begun() {
     desk.claim(&worker("ann"), id(1));
     let refusal = desk.refused(depend(id(1), other));
     assert_eq!(refusal, Refusal::AlreadyBegun { task: id(1), status: TaskStatus::InProgress });
-    assert_eq!(desk.refused(depend(id(9), id(1))), Refusal::NotOnBoard { what: "task", id: "T-9".into() });
-    assert_eq!(desk.refused(depend(id(1), id(9))), Refusal::NotOnBoard { what: "task", id: "T-9".into() });
+    assert_eq!(desk.refused(depend(id(9), id(1))), Refusal::NotOnBoard { what: "task".into(), id: "T-9".into() });
+    assert_eq!(desk.refused(depend(id(1), id(9))), Refusal::NotOnBoard { what: "task".into(), id: "T-9".into() });
 }
 
 #[test]

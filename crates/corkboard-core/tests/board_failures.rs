@@ -317,7 +317,7 @@ fn whoever_sends_a_task_back_or_rejects_it_says_why() {
     let mut desk = Desk::new();
     let task = desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
     desk.complete(task);
-    let blank = Refusal::Blank { what: "comment" };
+    let blank = Refusal::Blank { what: "comment".into() };
     let invisible = [None, Some(""), Some(" \n\t"), Some("\u{200b}\u{2060}\u{feff}"), Some("\u{202e} \u{ad}\u{e0041}")];
     for (verdict, status) in
         [(ReviewStatus::NeedsRework, TaskStatus::InProgress), (ReviewStatus::Rejected, TaskStatus::Failed)]

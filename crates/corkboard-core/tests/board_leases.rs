@@ -227,7 +227,10 @@ fn answer_5_what_is_sent_under_a_claim_is_fenced_with_it_and_renews_it() {
     assert_eq!(desk.state().discoveries().count(), 1);
     // What is refused inside is refused whole: the claim is not renewed by it.
     desk.pass(HALF + 1);
-    assert_eq!(desk.refused_to(&ann, under(2, claim(id(9)))), Refusal::NotOnBoard { what: "task", id: "T-9".into() });
+    assert_eq!(
+        desk.refused_to(&ann, under(2, claim(id(9)))),
+        Refusal::NotOnBoard { what: "task".into(), id: "T-9".into() }
+    );
 }
 
 #[test]

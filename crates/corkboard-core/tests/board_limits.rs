@@ -122,8 +122,8 @@ fn answer_1_every_line_has_a_limit_must_say_something_and_be_printable() {
         let long = "x".repeat(LINE as usize + 1);
         let expected = Refusal::Limit { limit: LimitName::BoardLineBytes, used: LINE + 1, allowed: LINE };
         assert_eq!(refused(&long), expected, "{what}");
-        assert_eq!(refused(" \t"), Refusal::Blank { what });
-        assert_eq!(refused("a\nb"), Refusal::ControlCharacter { what, character: '\n', at: 1 });
+        assert_eq!(refused(" \t"), Refusal::Blank { what: what.into() });
+        assert_eq!(refused("a\nb"), Refusal::ControlCharacter { what: what.into(), character: '\n', at: 1 });
         begin.clone().tell(line("x".repeat(LINE as usize)));
     }
 }
@@ -189,7 +189,7 @@ fn answer_1_every_list_has_a_limit() {
     for (what, list) in lists {
         let mut desk = busy(small());
         assert_eq!(desk.refused(list(lines(LIST + 1))), over, "{what}");
-        assert_eq!(desk.refused(list(vec![String::new()])), Refusal::Blank { what });
+        assert_eq!(desk.refused(list(vec![String::new()])), Refusal::Blank { what: what.into() });
         let long = vec!["x".repeat(LINE as usize + 1)];
         let expected = Refusal::Limit { limit: LimitName::BoardLineBytes, used: LINE + 1, allowed: LINE };
         assert_eq!(desk.refused(list(long)), expected, "{what}");

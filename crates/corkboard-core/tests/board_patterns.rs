@@ -115,7 +115,7 @@ fn a_board_that_gets_other_cores_draws_on_these() {
         },
         if_version: None,
     };
-    let other = Refusal::NotOnBoard { what: "memory core", id: "rules".into() };
+    let other = Refusal::NotOnBoard { what: "memory core".into(), id: "rules".into() };
     assert_eq!(desk.refused(edit(Some("others"), "rules:E-1")), other);
     desk.tell(edit(Some("others"), "others:E-7"));
     desk.tell(edit(None, "others:E-8"));
@@ -131,9 +131,9 @@ fn a_board_draws_on_cores_that_it_names() {
     let mut desk = Desk::empty(Limits { lines_per_list: 2, ..Limits::default() });
     let other = NewBoard { drawn: vec!["other:E-1".parse().unwrap()], ..board() };
     let refused = desk.refused(BoardCommand::Create(other));
-    assert_eq!(refused, Refusal::NotOnBoard { what: "memory core", id: "other".into() });
+    assert_eq!(refused, Refusal::NotOnBoard { what: "memory core".into(), id: "other".into() });
     let blank = NewBoard { pattern: Some(CoreRef { core: " ".into(), ..board().pattern.unwrap() }), ..board() };
-    assert_eq!(desk.refused(BoardCommand::Create(blank)), Refusal::Blank { what: "memory core" });
+    assert_eq!(desk.refused(BoardCommand::Create(blank)), Refusal::Blank { what: "memory core".into() });
     let many = NewBoard { drawn: vec![board().drawn[0].clone(); 3], ..board() };
     let refused = desk.refused(BoardCommand::Create(many));
     assert!(matches!(refused, Refusal::Limit { limit: LimitName::LinesPerList, used: 3, .. }), "{refused:?}");

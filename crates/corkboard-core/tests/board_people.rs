@@ -122,11 +122,11 @@ fn what_is_anothers_is_neither_read_nor_acknowledged() {
     assert_eq!(desk.refused_to(&worker("bob"), deliver(&[2, 1])), refusal);
     assert_eq!(
         desk.refused_to(&worker("ann"), acknowledge(&[9])),
-        Refusal::NotOnBoard { what: "nudge", id: "N-9".into() }
+        Refusal::NotOnBoard { what: "nudge".into(), id: "N-9".into() }
     );
     let (to, message, priority) = (NudgeTarget::All, " ".into(), NudgePriority::Low);
     let empty = BoardCommand::InjectNudge(NewNudge { to, message, priority, expires_at: None });
-    assert_eq!(desk.refused(empty), Refusal::Blank { what: "message" });
+    assert_eq!(desk.refused(empty), Refusal::Blank { what: "message".into() });
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn a_promotion_is_begun_finished_and_then_the_same_answer() {
 fn what_is_no_candidate_is_not_promoted() {
     let mut desk = desk();
     for name in ["F-9", "D-1", "rework:T-1", "estimate:test", "sequence:design.build"] {
-        let refusal = Refusal::NotOnBoard { what: "learning", id: name.into() };
+        let refusal = Refusal::NotOnBoard { what: "learning".into(), id: name.into() };
         assert_eq!(desk.refused(promote(named_learning(name))), refusal);
         assert_eq!(desk.refused(refuse(named_learning(name))), refusal);
     }
@@ -157,7 +157,7 @@ fn what_is_no_candidate_is_not_promoted() {
 fn changes_are_held_to_what_the_core_takes() {
     let mut desk = desk();
     let content = |content: &str| LearningChanges { content: Some(content.into()), ..LearningChanges::default() };
-    assert_eq!(desk.refused(changed(content(" "))), Refusal::Blank { what: "content" });
+    assert_eq!(desk.refused(changed(content(" "))), Refusal::Blank { what: "content".into() });
     let long = desk.refused(changed(content(&"x".repeat(65_537))));
     assert!(matches!(long, Refusal::Limit { limit: LimitName::CoreTextBytes, .. }), "{long:?}");
     let importance = LearningChanges { importance: Some(f32::NAN), ..LearningChanges::default() };
@@ -233,7 +233,7 @@ fn refused_stays_refused() {
     desk.tell(BoardCommand::RefuseLearning { learning: f1(), reason: None });
     assert_eq!((desk.rev(), state(&desk, "F-1").as_str()), (rev, "refused"));
     let refused = desk.refused(roll_back(&["F-1"]));
-    assert_eq!(refused, Refusal::NotPromoted { learning: f1(), state: "refused" });
+    assert_eq!(refused, Refusal::NotPromoted { learning: f1(), state: "refused".into() });
     assert!(desk.state().learning_candidates().iter().any(|candidate| candidate.id == f1()), "it is still shown");
     // Even on a board that is made of this one. What was promoted there is not promoted here.
     promoted(&mut desk, "F-2");
@@ -251,11 +251,11 @@ fn what_is_rolled_back_may_be_promoted_again() {
     promoted(&mut desk, "F-2");
     assert_eq!(
         desk.refused(roll_back(&["F-1", "F-3"])),
-        Refusal::NotPromoted { learning: named_learning("F-3"), state: "open" }
+        Refusal::NotPromoted { learning: named_learning("F-3"), state: "open".into() }
     );
     for unknown in ["F-99", "sequence:sing.dance"] {
         let refused = desk.refused(roll_back(&[unknown]));
-        assert_eq!(refused, Refusal::NotOnBoard { what: "learning", id: unknown.into() });
+        assert_eq!(refused, Refusal::NotOnBoard { what: "learning".into(), id: unknown.into() });
     }
     let reply = desk.tell(roll_back(&["F-1", "F-1"]));
     assert_eq!(reply, BoardReply::RollBack(vec![f1()]));
@@ -303,13 +303,16 @@ fn what_the_core_does_not_take_is_as_if_it_was_never_promoted() {
     desk.tell(abandon(begun_rev));
     desk.tell(give_up(begun_rev - 1));
     assert_eq!(desk.rev(), rev);
-    assert_eq!(desk.refused(finish(f1(), begun_rev)), Refusal::PromotionOver { learning: f1(), state: "given up" });
+    assert_eq!(
+        desk.refused(finish(f1(), begun_rev)),
+        Refusal::PromotionOver { learning: f1(), state: "given up".into() }
+    );
     for command in [promote(f1()), refuse(f1()), roll_back(&["F-1"])] {
         assert_eq!(desk.refused(command), Refusal::PromotionOpen { learning: f1() });
     }
     desk.tell(give_up(begun_rev));
     assert_eq!((state(&desk, "F-1"), desk.state().learning_verdicts().len()), (LearningState::Open, 0));
-    assert_eq!(desk.refused(finish(f1(), begun_rev)), Refusal::PromotionOver { learning: f1(), state: "open" });
+    assert_eq!(desk.refused(finish(f1(), begun_rev)), Refusal::PromotionOver { learning: f1(), state: "open".into() });
     // Begun anew: whoever finishes the old one does not finish the new one.
     desk.tell(promote(f1()));
     desk.tell(finish(f1(), begun_rev));
@@ -427,7 +430,7 @@ fn what_is_no_longer_a_candidate_is_shown_if_somebody_decided_about_it() {
     desk.tell(roll_back(&["D-1"]));
     let begun_rev = desk.rev();
     desk.tell(BoardCommand::FinishRollBack { begun_rev });
-    let refusal = Refusal::NotOnBoard { what: "learning", id: "D-1".into() };
+    let refusal = Refusal::NotOnBoard { what: "learning".into(), id: "D-1".into() };
     assert_eq!(desk.refused(promote(named_learning("D-1"))), refusal, "it does not hold any more");
 }
 

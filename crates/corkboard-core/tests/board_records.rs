@@ -75,7 +75,7 @@ fn answer_11_an_artifact_has_its_checksum_and_size_and_up_to_64_kib_inline() {
     let nowhere = NewArtifact { associated_task: Some(id(1)), ..artifact("a") };
     assert_eq!(
         desk.refused(BoardCommand::RecordArtifact(nowhere)),
-        Refusal::NotOnBoard { what: "task", id: "T-1".into() }
+        Refusal::NotOnBoard { what: "task".into(), id: "T-1".into() }
     );
 }
 
@@ -91,7 +91,7 @@ fn a_decision_is_superseded_once_and_by_its_author_alone() {
     let refusal = desk.refused_to(&ann, decision("again", Some(1)));
     assert_eq!(refusal, Refusal::Superseded { decision: DecisionId(1), by: DecisionId(2) });
     let refusal = desk.refused_to(&ann, decision("again", Some(9)));
-    assert_eq!(refusal, Refusal::NotOnBoard { what: "decision", id: "D-9".into() });
+    assert_eq!(refusal, Refusal::NotOnBoard { what: "decision".into(), id: "D-9".into() });
     desk.ask(&ann, decision("the third", Some(2))).unwrap();
     assert!(desk.state().decision(DecisionId(3)).unwrap().reversible, "unless it is said otherwise");
 }

@@ -39,7 +39,7 @@ fn is_allowed(action: CoreAction, owner: usize, role: Role) -> bool {
 
 /// A person, so that only the role is in the way.
 fn eve(role: Role) -> Actor {
-    Actor { principal: "eve".into(), kind: ActorKind::Human, role }
+    Actor::new("eve", ActorKind::Human, role)
 }
 
 fn owner(number: usize) -> Option<AgentId> {

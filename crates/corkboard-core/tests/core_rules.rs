@@ -78,7 +78,7 @@ fn many_are_added_in_one_revision_or_none() {
     assert_eq!(shelf.rev(), 1);
     let refusal =
         shelf.refused(&human("ann"), CoreCommand::Add { entries: ["three", " "].map(NewCoreEntry::from).to_vec() });
-    assert_eq!(refusal, Refusal::Blank { what: "entry" });
+    assert_eq!(refusal, Refusal::Blank { what: "entry".into() });
     let entries = ["3", "4", "5", "6", "7"].map(NewCoreEntry::from).to_vec();
     let refusal = shelf.refused(&human("ann"), CoreCommand::Add { entries });
     assert_eq!(refusal, Refusal::Limit { limit: LimitName::EntriesPerAddition, used: 5, allowed: 4 });
@@ -333,7 +333,7 @@ fn entries_expire_forgotten_or_not() {
     shelf.tell(CoreCommand::Tick);
     assert_eq!(shelf.state().entries().len(), 1);
     let refusal = shelf.refused(&human("ann"), add(soon("late")));
-    assert_eq!(refusal, Refusal::Expiry { reason: "it must lie in the future" });
+    assert_eq!(refusal, Refusal::Expiry { reason: "it must lie in the future".into() });
     // Of two, the later counts; of one without, none.
     let later = |second: Option<i64>| NewCoreEntry { expires_at: second.map(at), ..NewCoreEntry::new("four") };
     for (second, expected) in [(Some(2_000), Some(2_000)), (Some(1_500), Some(2_000)), (None, None)] {
@@ -387,7 +387,7 @@ fn every_refusal_says_what_is_wrong() {
     let current = Box::new(shelf.entry(one).clone());
     let (asked, most) = (Trust::Own, Trust::Agent);
     let told = [
-        Refusal::ReservedName { what: "core name", prefix: "agent:" },
+        Refusal::ReservedName { what: "core name".into(), prefix: "agent:".into() },
         Refusal::NotInCore { entry: two },
         Refusal::EntryForgotten { entry: one },
         Refusal::CoreConflict { expected: 7, current },

@@ -36,12 +36,12 @@ const NOWHERE: ScopeId = ScopeId(Uuid::max());
 #[test]
 fn every_refusal_carries_its_data_and_changes_nothing() {
     let cases: Vec<(fn() -> Refusal, Refusal)> = vec![
-        (|| Key::new(" ", &Limits::default()).unwrap_err(), Refusal::Blank { what: "key" }),
-        (|| refused(&[], note(ROOT, "\n")), Refusal::Blank { what: "note" }),
-        (|| refused(&[], set_with(ROOT, "a", "1", tagged(&[""]))), Refusal::Blank { what: "tag" }),
+        (|| Key::new(" ", &Limits::default()).unwrap_err(), Refusal::Blank { what: "key".into() }),
+        (|| refused(&[], note(ROOT, "\n")), Refusal::Blank { what: "note".into() }),
+        (|| refused(&[], set_with(ROOT, "a", "1", tagged(&[""]))), Refusal::Blank { what: "tag".into() }),
         (
             || ScopeName::new("a\tb", &Limits::default()).unwrap_err(),
-            Refusal::ControlCharacter { what: "scope name", character: '\t', at: 1 },
+            Refusal::ControlCharacter { what: "scope name".into(), character: '\t', at: 1 },
         ),
         (
             || refused(&[], note(ROOT, &"x".repeat(65_537))),
@@ -53,14 +53,14 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
         ),
         (
             || refused(&[], set_with(ROOT, "a", "1", expiring(0))),
-            Refusal::Expiry { reason: "it must lie in the future" },
+            Refusal::Expiry { reason: "it must lie in the future".into() },
         ),
         (
             || {
                 let metadata = EntryMetadata { expiry_days: Some(1), ..expiring(5) };
                 refused(&[], set_with(ROOT, "a", "1", metadata))
             },
-            Refusal::Expiry { reason: "give either days or a time, not both" },
+            Refusal::Expiry { reason: "give either days or a time, not both".into() },
         ),
         (
             || refused(&[], if_version(set(ROOT, "a", "1"), 3)),
@@ -94,7 +94,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
         ),
         (
             || refused(&[set(ROOT, "a", "{}")], append("a", "x", Separator::Line)),
-            Refusal::NotText { key: key("a"), found: "an object" },
+            Refusal::NotText { key: key("a"), found: "an object".into() },
         ),
         (
             || {
@@ -133,7 +133,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
             Refusal::RoleDenied {
                 principal: "ann".into(),
                 role: Role::Observer,
-                what: "change anything",
+                what: "change anything".into(),
                 may: String::new(),
             },
         ),
@@ -166,7 +166,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
                 let (notebook, unknown_ids) = (notebook_name("main"), UnknownIds::Refuse);
                 refused(&[], AgentCommand::UpdateNotebook { notebook, block, unknown_ids, if_version: None })
             },
-            Refusal::Unreadable { what: "learning", text: "two\nlines".into() },
+            Refusal::Unreadable { what: "learning".into(), text: "two\nlines".into() },
         ),
         (
             || {
@@ -285,6 +285,7 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         | Refusal::TaskPattern { .. }
         | Refusal::TrustDenied { .. }
         | Refusal::CoreContradicts { .. } => "a core's: see core_rules.rs",
+        Refusal::NoToken { .. } => "about tokens: see tokens.rs",
     }
 }
 
@@ -602,7 +603,7 @@ fn only_text_takes_more_text() {
         [("{}", "an object"), ("[\"a\"]", "an array"), ("true", "a boolean"), ("null", "null"), ("-7", "a number")];
     for (value, found) in values {
         let refusal = refused(&[set(ROOT, "a", value)], append("a", "x", Separator::None));
-        assert_eq!(refusal, Refusal::NotText { key: key("a"), found });
+        assert_eq!(refusal, Refusal::NotText { key: key("a"), found: found.into() });
     }
 }
 
@@ -896,7 +897,7 @@ fn an_image_from_outside_is_held_to_the_rules() {
     assert_eq!(refuses(defaults(), &important), Refusal::Importance { importance: 2.0 });
     let mut blank = image.clone();
     blank.scopes[2].notes[0].text = " ".into();
-    assert_eq!(refuses(defaults(), &blank), Refusal::Blank { what: "note" });
+    assert_eq!(refuses(defaults(), &blank), Refusal::Blank { what: "note".into() });
     let mut orphaned = image.clone();
     orphaned.scopes.remove(1);
     assert_eq!(refuses(defaults(), &orphaned), Refusal::ScopeGone { scope });

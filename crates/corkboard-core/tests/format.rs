@@ -341,8 +341,8 @@ fn history() -> Vec<AgentCommit> {
         MemoryKind::Conversation,
     ];
     let of_each_kind = kinds.map(|kind| set(ROOT, kind_name(kind), false, EntryData { kind, ..plain("true") }));
-    let agent = |role| Actor { principal: "ann".into(), kind: ActorKind::Agent, role };
-    let human = |role| Actor { principal: "Zoë \"Z\"".into(), kind: ActorKind::Human, role };
+    let agent = |role| Actor::new("ann", ActorKind::Agent, role);
+    let human = |role| Actor::new("Zoë \"Z\"", ActorKind::Human, role);
 
     let commits = vec![
         (
@@ -511,6 +511,22 @@ fn how_far_an_entry_may_be_trusted_is_stored_where_it_was_said() {
     assert!(stored.ends_with(r#","author":"ann","trust":"outside"}"#), "{stored}");
     assert_eq!(serde_json::from_str::<EntryData>(&stored).unwrap(), said);
     assert!(!serde_json::to_string(&plain("1")).unwrap().contains("trust"));
+}
+
+#[test]
+fn who_spoke_in_anothers_name_is_stored_with_them_by_both_ways() {
+    let ann = Actor::new("ann", ActorKind::Agent, Role::Worker);
+    let set = || AgentEvent::EntrySet { scope: ROOT, key: key("k"), updated: false, entry: Box::new(plain("1")) };
+    let commit = |actor| AgentCommit::new(at(1_767_225_660), actor, None, vec![set()]);
+    let spoken_for = commit(ann.clone().via("gate \"way\""));
+    let stored = spoken_for.encode().unwrap();
+    assert_eq!(AgentState::encode(&spoken_for).unwrap(), stored, "the short way leads elsewhere");
+    let text = String::from_utf8(stored.clone()).unwrap();
+    assert!(text.contains(r#""role":"worker","via":"gate \"way\""},"events""#), "{text}");
+    assert_eq!(AgentCommit::decode(&stored).unwrap(), spoken_for);
+    let own = commit(ann);
+    assert_eq!(AgentState::encode(&own).unwrap(), own.encode().unwrap(), "the short way leads elsewhere");
+    assert!(!String::from_utf8(own.encode().unwrap()).unwrap().contains("via"));
 }
 
 fn plain(value: &str) -> EntryData {

@@ -7,8 +7,10 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::condition::Seen;
+
 /// The header that carries the space's revision, whatever the body is.
-const REV: HeaderName = HeaderName::from_static("cork-rev");
+pub(crate) const REV: HeaderName = HeaderName::from_static("cork-rev");
 
 /// An answer.
 pub(crate) struct Answer<T> {
@@ -38,6 +40,35 @@ impl<T> Answer<T> {
     pub(crate) fn created(self) -> Self {
         Self { status: StatusCode::CREATED, ..self }
     }
+
+    /// With "304 Not Modified" and no body, if the caller has that version.
+    pub(crate) fn unless(self, seen: &Seen) -> Self {
+        match self.version {
+            Some(version) if seen.has(version) => Self { status: StatusCode::NOT_MODIFIED, ..self },
+            _ => self,
+        }
+    }
+}
+
+/// An answer whose body says its revision itself.
+pub(crate) struct Told<T> {
+    body: T,
+    rev: u64,
+}
+
+impl<T> Told<T> {
+    /// What was said at that revision.
+    pub(crate) fn new(body: T, rev: u64) -> Self {
+        Self { body, rev }
+    }
+}
+
+impl<T: Serialize> IntoResponse for Told<T> {
+    fn into_response(self) -> Response {
+        let mut response = Json(self.body).into_response();
+        response.headers_mut().insert(REV, HeaderValue::from(self.rev));
+        response
+    }
 }
 
 /// The body with its revision: how an [`Answer`] is described, too.
@@ -62,7 +93,10 @@ impl<T: Serialize> IntoResponse for Answer<T> {
 impl<T: IntoResponse> IntoResponse for Whole<T> {
     fn into_response(self) -> Response {
         let Answer { status, body, rev, version } = self.0;
-        let mut response = (status, body).into_response();
+        let mut response = match status {
+            StatusCode::NOT_MODIFIED => status.into_response(),
+            status => (status, body).into_response(),
+        };
         let headers = response.headers_mut();
         headers.insert(REV, HeaderValue::from(rev));
         if let Some(tag) = version.and_then(|version| HeaderValue::from_str(&format!("\"{version}\"")).ok()) {

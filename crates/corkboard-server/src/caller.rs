@@ -2,9 +2,10 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use corkboard::tokens::{Grant, Grants, Token};
+use corkboard::cores::Trust;
+use corkboard::tokens::{Grant, Grants, Token, TokenId};
 use corkboard::{
-    Actor, ActorKind, AgentId, AgentMemory, Board, Core, Corkboard, Identity, Role, SpaceKind, SpaceLog, Tokens,
+    Actor, ActorKind, AgentId, AgentMemory, Board, Core, CoreId, Corkboard, Identity, Role, SpaceKind, SpaceLog, Tokens,
 };
 
 use crate::Server;
@@ -13,9 +14,11 @@ use crate::failure::Failure;
 /// Whoever sent a request, as their token says.
 #[derive(Clone)]
 pub(crate) struct Caller {
-    /// Acts in the caller's name, or in the name of whom the caller acts for.
+    /// Acts in the caller's name, or in the name of whom the caller acts for, and opens what is granted.
     corkboard: Corkboard,
     grants: Grants,
+    /// The token that they came with, if it is one of the store's.
+    token: Option<TokenId>,
 }
 
 /// What the id of a board to be made is.
@@ -29,45 +32,72 @@ pub(crate) enum NewBoardId {
 impl Caller {
     /// Whoever may do everything.
     pub(crate) fn admin(server: &Server) -> Self {
-        let actor = Actor { principal: "admin".into(), kind: ActorKind::Human, role: Role::Admin };
-        Self { corkboard: server.corkboard().acting_as(actor), grants: Grants::everything() }
+        let actor = Actor::new("admin", ActorKind::Human, Role::Admin);
+        Self { corkboard: server.corkboard().acting_as(actor), grants: Grants::everything(), token: None }
     }
 
     /// Whoever came with a token.
     pub(crate) fn with_token(server: &Server, token: &Token) -> Self {
-        let Token { principal, kind, role, grants, .. } = token;
-        let actor = Actor { principal: principal.to_string(), kind: *kind, role: *role };
-        Self { corkboard: server.corkboard().acting_as(actor), grants: grants.clone() }
+        let Token { id, principal, kind, role, grants, .. } = token;
+        let actor = Actor::new(principal.to_string(), *kind, *role);
+        let corkboard = server.corkboard().acting_as(actor);
+        match role {
+            // What is not granted is denied, but to admins.
+            Role::Admin => Self { corkboard, grants: Grants::everything(), token: Some(*id) },
+            _ => Self { corkboard: corkboard.limited_to(grants.clone()), grants: grants.clone(), token: Some(*id) },
+        }
     }
 
-    /// The same, in another's name. Admins may, and programs that serve others, as far as their own role goes.
+    /// The same, in another's name; the log keeps both. Admins may, and programs that serve others: for those that their
+    /// token opens, and in their own role. Nobody is made a person by that who is none: a person's word is trusted further.
     pub(crate) fn acting_for(self, other: Actor) -> Result<Self, Failure> {
         let own = self.actor();
+        let other = Actor::new(other.principal, other.kind, other.role);
         if other == *own {
             return Ok(self);
         }
-        let is_own_role = other.role == own.role || other.role == Role::Observer;
-        if own.role == Role::Admin || own.kind == ActorKind::Service && is_own_role {
-            // An admin's token opens everything, whatever it names.
-            let grants = if own.role == Role::Admin { Grants::everything() } else { self.grants };
-            return Ok(Self { corkboard: self.corkboard.acting_as(other), grants });
+        let refused = |why: &str| {
+            let Actor { principal, kind, role, .. } = own;
+            let who = format!("{principal} ({}, {role}) cannot act for {}", kind.as_str(), other.principal);
+            Failure::denied("not_granted", format!("{who}: {why}"))
+        };
+        let is_admin = own.role == Role::Admin;
+        if !is_admin && own.kind != ActorKind::Service {
+            return Err(refused("admins can, and services"));
         }
-        let Actor { principal, role, .. } = own;
-        let detail = format!(
-            "{principal} is {role} and cannot act for {}: admins can, and services in their role",
-            other.principal
-        );
-        Err(Failure::denied("not_granted", detail))
+        if !is_admin && other.role != own.role && other.role != Role::Observer {
+            return Err(refused(&format!("as {} it would have another role", other.role)));
+        }
+        if Trust::most_of(other.kind) > Trust::most_of(own.kind) {
+            return Err(refused("only a person's token acts for people"));
+        }
+        if !is_admin && !self.grants.opens_agent(&other.principal) {
+            return Err(refused("its token does not open that agent"));
+        }
+        let actor = other.via(&own.principal);
+        Ok(Self { corkboard: self.corkboard.acting_as(actor), ..self })
+    }
+
+    /// The same for an agent that a request names: in its name where the caller may act for it, otherwise in the caller's
+    /// own. Whoever acts for another already goes on doing so.
+    pub(crate) fn for_agent(self, agent: &str) -> Result<Self, Failure> {
+        let own = self.actor();
+        let serves_others = own.role == Role::Admin || own.kind == ActorKind::Service;
+        if own.via.is_some() || own.principal == agent || !serves_others {
+            return Ok(self);
+        }
+        let named = Actor::new(agent, ActorKind::Agent, own.role);
+        self.acting_for(named)
     }
 
     /// The same in the name of an agent that works, if one is named: themselves, or another whom they may act for.
-    pub(crate) fn for_agent(self, agent: Option<&str>) -> Result<Self, Failure> {
+    pub(crate) fn for_worker(self, agent: Option<&str>) -> Result<Self, Failure> {
         let own = self.actor();
         let Some(agent) = agent.filter(|agent| *agent != own.principal) else { return Ok(self) };
         AgentId::check(agent, &self.corkboard.options().limits)?;
         // An admin lends no more than the work needs.
         let role = if own.role == Role::Admin { Role::Worker } else { own.role };
-        self.acting_for(Actor { principal: agent.into(), kind: ActorKind::Agent, role })
+        self.acting_for(Actor::new(agent, ActorKind::Agent, role))
     }
 
     /// In whose name things happen.
@@ -75,21 +105,28 @@ impl Caller {
         self.corkboard.actor()
     }
 
+    /// Whether the token that they came with can still be used. A store that cannot be asked tells nobody anything new, and so
+    /// is no reason to send them away.
+    pub(crate) async fn is_let_in(&self) -> bool {
+        match self.token {
+            Some(token) => self.corkboard.tokens().is_usable(token).await.unwrap_or(true),
+            None => true,
+        }
+    }
+
     /// Whom they are taken for, and what they may touch.
     pub(crate) fn identity(&self) -> Identity {
-        let Actor { principal, kind, role } = self.actor().clone();
+        let Actor { principal, kind, role, .. } = self.actor().clone();
         Identity { principal, kind, role, grants: self.grants.clone() }
     }
 
     /// An agent's memory.
     pub(crate) fn agent(&self, agent: &str) -> Result<AgentMemory, Failure> {
-        self.expect(SpaceKind::Agent, agent)?;
         Ok(self.corkboard.agent(agent)?)
     }
 
     /// A board.
     pub(crate) fn board(&self, board: &str) -> Result<Board, Failure> {
-        self.expect(SpaceKind::Board, board)?;
         Ok(self.corkboard.board(board)?)
     }
 
@@ -133,10 +170,12 @@ impl Caller {
         Err(Failure::denied("not_granted", detail))
     }
 
-    /// A memory core that is shared.
+    /// A memory core that is shared, or an agent's own: `agent:` and its name.
     pub(crate) fn core(&self, core: &str) -> Result<Core, Failure> {
-        self.expect(SpaceKind::Core, core)?;
-        Ok(self.corkboard.core(core)?)
+        match core.strip_prefix(CoreId::PRIVATE) {
+            Some(agent) => Ok(Core::clone(&*self.agent(agent)?.long_term()?)),
+            None => Ok(self.corkboard.core(core)?),
+        }
     }
 
     /// The tokens of the store.
@@ -147,7 +186,9 @@ impl Caller {
 
     /// A whole space.
     pub(crate) fn log(&self, kind: SpaceKind, name: &str) -> Result<SpaceLog, Failure> {
-        self.expect(kind, name)?;
+        if kind == SpaceKind::Tokens {
+            self.expect_admin("tokens are")?;
+        }
         Ok(self.corkboard.log(kind, name)?)
     }
 
@@ -164,13 +205,10 @@ impl Caller {
 
     /// Whether a space may be touched, and listed.
     pub(crate) fn sees(&self, kind: SpaceKind, name: &str) -> bool {
-        let is_granted = match kind {
-            SpaceKind::Agent => self.grants.opens_agent(name),
-            SpaceKind::Board => self.grants.opens_board(name),
-            SpaceKind::Core => self.grants.opens_core(name),
-            SpaceKind::Tokens => false,
-        };
-        is_granted || self.actor().role == Role::Admin
+        match kind {
+            SpaceKind::Tokens => self.actor().role == Role::Admin,
+            SpaceKind::Agent | SpaceKind::Board | SpaceKind::Core => self.corkboard.opens(kind, name),
+        }
     }
 
     fn expect(&self, kind: SpaceKind, name: &str) -> Result<(), Failure> {

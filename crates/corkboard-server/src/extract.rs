@@ -2,9 +2,10 @@
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use axum::http::HeaderMap;
-use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
+use axum::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use corkboard::Core;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -36,6 +37,37 @@ impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for OptionalB
         }
         let Body(body) = Body::<Option<T>>::from_request(Request::from_parts(parts, bytes.into()), state).await?;
         Ok(Self(body.unwrap_or_default()))
+    }
+}
+
+/// A body of any bytes.
+pub(crate) struct Raw(pub(crate) Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Raw {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+        Ok(Self(Bytes::from_request(request, state).await?))
+    }
+}
+
+/// A plain text.
+pub(crate) struct Text(pub(crate) String);
+
+impl<S: Send + Sync> FromRequest<S> for Text {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+        let content_type = text(request.headers(), CONTENT_TYPE.as_str())?;
+        if !content_type.is_none_or(|content_type| content_type.trim_start().to_ascii_lowercase().starts_with("text/"))
+        {
+            let detail = "the body is a text: Content-Type: text/plain";
+            return Err(Failure::invalid("content_type", detail).status(StatusCode::UNSUPPORTED_MEDIA_TYPE));
+        }
+        let Raw(bytes) = Raw::from_request(request, state).await?;
+        let text =
+            String::from_utf8(bytes.into()).map_err(|_| Failure::invalid("body_text", "the text is not UTF-8"))?;
+        Ok(Self(text))
     }
 }
 
@@ -72,6 +104,33 @@ pub(crate) struct Conditions {
     pub(crate) if_rev: Option<u64>,
     /// `Idempotency-Key`.
     pub(crate) idempotency_key: Option<String>,
+}
+
+impl Conditions {
+    /// The core as a whole, with these conditions on what is written to it.
+    pub(crate) fn on_whole_core(self, core: &Core) -> Result<Core, Failure> {
+        match self.if_version {
+            Some(_) => {
+                Err(Failure::invalid("if_match", "there is no one item whose version could be compared: give if_rev"))
+            }
+            None => Ok(self.on_core(core)),
+        }
+    }
+
+    /// The core, with these conditions on what is written to an entry of it.
+    pub(crate) fn on_core(self, core: &Core) -> Core {
+        let mut core = core.clone();
+        if let Some(version) = self.if_version {
+            core = core.if_version(version);
+        }
+        if let Some(rev) = self.if_rev {
+            core = core.if_rev(rev);
+        }
+        if let Some(key) = self.idempotency_key {
+            core = core.idempotency_key(key);
+        }
+        core
+    }
 }
 
 #[derive(Deserialize)]

@@ -5,7 +5,11 @@ use axum::extract::rejection::{BytesRejection, JsonRejection, PathRejection, Que
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use corkboard::tools::ToolError;
 use corkboard::{Error, ErrorKind, Problem};
+
+/// The code of a body that is larger than the settings allow.
+pub(crate) const BODY_TOO_LARGE: &str = "body_too_large";
 
 /// Why a request was not answered as its caller hoped.
 #[derive(Debug)]
@@ -81,6 +85,12 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<ToolError> for Failure {
+    fn from(error: ToolError) -> Self {
+        Self { problem: Box::new(Problem::from(&error)), retry_after: None }
+    }
+}
+
 impl From<corkboard::Refusal> for Failure {
     fn from(refusal: corkboard::Refusal) -> Self {
         Error::from(refusal).into()
@@ -91,7 +101,7 @@ impl From<JsonRejection> for Failure {
     fn from(rejection: JsonRejection) -> Self {
         let code = match &rejection {
             JsonRejection::MissingJsonContentType(_) => "content_type",
-            JsonRejection::BytesRejection(_) => "body",
+            JsonRejection::BytesRejection(rejection) => code_of(rejection),
             _ => "body_json",
         };
         Self::invalid(code, rejection.body_text()).status(rejection.status())
@@ -100,8 +110,12 @@ impl From<JsonRejection> for Failure {
 
 impl From<BytesRejection> for Failure {
     fn from(rejection: BytesRejection) -> Self {
-        Self::invalid("body", rejection.body_text()).status(rejection.status())
+        Self::invalid(code_of(&rejection), rejection.body_text()).status(rejection.status())
     }
+}
+
+fn code_of(rejection: &BytesRejection) -> &'static str {
+    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE { BODY_TOO_LARGE } else { "body" }
 }
 
 impl From<PathRejection> for Failure {

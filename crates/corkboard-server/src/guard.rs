@@ -1,14 +1,16 @@
 //! What every request passes before it reaches a route: by which name it was called, from which page, by whom.
 
-use axum::extract::{Request, State};
+use std::sync::Arc;
 use std::time::Instant;
 
-use axum::body::HttpBody;
+use axum::body::{Body, HttpBody};
+use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use corkboard::ErrorKind;
+use http_body_util::BodyExt;
 use secrecy::ExposeSecret;
 
 use crate::caller::Caller;
@@ -22,25 +24,46 @@ use crate::{Server, Settings};
 const ACTOR: HeaderName = HeaderName::from_static("cork-actor");
 /// What needs no token: whether the server is up, and to sign in.
 const PUBLIC: [&str; 3] = ["/healthz", "/readyz", "/sign-in"];
+/// Needs a token unless the settings say otherwise.
+const METRICS: &str = "/metrics";
 
 /// Lets a request through with its caller, or answers it.
 pub(crate) async fn guard(State(server): State<Server>, mut request: Request, next: Next) -> Response {
     if let Err(failure) = check_name(request.uri(), request.headers(), server.settings()) {
         return failure.into_response();
     }
-    if !PUBLIC.contains(&request.uri().path()) {
-        let bytes = request.body().size_hint().lower();
-        match admit(&server, request.method(), request.headers(), bytes).await {
+    let path = request.uri().path();
+    let is_public = PUBLIC.contains(&path) || path == METRICS && server.settings().are_metrics_public;
+    if !is_public {
+        let announced = request.body().size_hint().exact();
+        let own = match authenticate(&server, request.method(), request.headers()).await {
+            Ok(own) => own,
+            Err(failure) => return failure.into_response(),
+        };
+        let principal: Arc<str> = own.actor().principal.as_str().into();
+        match admit(&server, own, request.headers(), announced.unwrap_or_default()) {
             Ok(caller) => request.extensions_mut().insert(caller),
             Err(failure) => return failure.into_response(),
         };
+        if announced.is_none() {
+            request = request.map(|body| counted(body, server.clone(), principal));
+        }
     }
     next.run(request).await
 }
 
+/// A body whose length nobody said: what comes of it is paid for as it comes, and whoever has nothing left waits before they
+/// send the next.
+fn counted(body: Body, server: Server, principal: Arc<str>) -> Body {
+    Body::new(body.map_frame(move |frame| {
+        let bytes = frame.data_ref().map_or(0, |data| data.len());
+        server.written().charge(&principal, bytes as f64, Instant::now());
+        frame
+    }))
+}
+
 /// Who asks, if they may ask now.
-async fn admit(server: &Server, method: &Method, headers: &HeaderMap, bytes: u64) -> Result<Caller, Failure> {
-    let own = authenticate(server, method, headers).await?;
+fn admit(server: &Server, own: Caller, headers: &HeaderMap, bytes: u64) -> Result<Caller, Failure> {
     let (who, now) = (&own.actor().principal, Instant::now());
     let too_many = |what: &str, seconds: u64| {
         let detail = format!("{who} {what}: come back in {seconds} s");
@@ -127,4 +150,29 @@ async fn authenticate(server: &Server, method: &Method, headers: &HeaderMap) -> 
 fn is_same(one: &str, other: &str) -> bool {
     let differs = one.bytes().zip(other.bytes()).fold(0, |differs, (one, other)| differs | (one ^ other));
     one.len() == other.len() && differs == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_the_same_only_if_every_byte_and_their_lengths_are() {
+        assert!(is_same("cork_abc", "cork_abc") && is_same("", ""));
+        for other in ["cork_abd", "xork_abc", "cork_ab", "cork_abcd", ""] {
+            assert!(!is_same("cork_abc", other) && !is_same(other, "cork_abc"), "{other}");
+        }
+    }
+
+    #[test]
+    fn names_of_this_machine_are_told_from_names_that_look_like_them() {
+        for name in ["localhost", "LocalHost", "127.0.0.1", "127.9.9.9", "[::1]"] {
+            assert!(is_loopback(name), "{name}");
+        }
+        for name in ["localhost.example.org", "127.0.0.1.example.org", "0.0.0.0", "[::]", "10.0.0.1", "", "localhost."]
+        {
+            assert!(!is_loopback(name), "{name}");
+        }
+        assert_eq!(["[::1]:7117", "[::1]", "a:80", "a", "a:b"].map(without_port), ["[::1]", "[::1]", "a", "a", "a:b"]);
+    }
 }

@@ -2,28 +2,39 @@
 
 mod answer;
 mod caller;
+mod condition;
+mod cursor;
+mod events;
 mod extract;
 mod failure;
 mod guard;
 mod known;
 mod listen;
+mod metrics;
 mod observe;
 mod openapi;
+mod patience;
+mod place;
 mod rate;
 mod routes;
 mod settings;
 mod sign_in;
+mod time_limit;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
 use corkboard::Corkboard;
 use tokio::sync::watch;
 
 pub use listen::{Tls, serve};
+pub use metrics::Metrics;
 pub use rate::Rate;
 pub use settings::{Access, Settings};
 
+use events::HubPlace;
+use metrics::Meters;
 use rate::Buckets;
 use sign_in::Codes;
 
@@ -39,16 +50,22 @@ struct Inner {
     codes: Codes,
     requests: Buckets,
     written: Buckets,
+    meters: Meters,
     /// Told when streams are to end.
     ending: watch::Sender<bool>,
+    hub: HubPlace,
+    /// The streams of events that are open.
+    streams: Arc<AtomicUsize>,
 }
 
 impl Server {
     /// A server of an open Corkboard.
     pub fn new(corkboard: Corkboard, settings: Settings) -> Self {
         let (requests, written) = (Buckets::new(settings.requests), Buckets::new(settings.written_bytes));
-        let (codes, ending) = (Codes::default(), watch::Sender::new(false));
-        Self { inner: Arc::new(Inner { corkboard, settings, codes, requests, written, ending }) }
+        let (codes, meters, ending) = (Codes::default(), Meters::default(), watch::Sender::new(false));
+        let (hub, streams) = Default::default();
+        let inner = Inner { corkboard, settings, codes, requests, written, meters, ending, hub, streams };
+        Self { inner: Arc::new(inner) }
     }
 
     /// The path of a link that signs a browser in, once.
@@ -59,6 +76,35 @@ impl Server {
     /// Ends what would go on for ever. [`serve`] does it when it is asked to end.
     pub fn end_streams(&self) {
         self.inner.ending.send_replace(true);
+    }
+
+    /// Whether it was asked to end.
+    fn is_ending(&self) -> bool {
+        *self.inner.ending.borrow()
+    }
+
+    /// Done when it is asked to end.
+    async fn ended(&self) {
+        // The sender lives as long as this.
+        let _ = self.inner.ending.subscribe().wait_for(|is_ending| *is_ending).await;
+    }
+
+    /// How many streams of events are open.
+    pub fn open_streams(&self) -> usize {
+        self.inner.streams.load(Ordering::Relaxed)
+    }
+
+    fn streams(&self) -> &Arc<AtomicUsize> {
+        &self.inner.streams
+    }
+
+    /// Tells when streams are to end.
+    fn ending(&self) -> watch::Receiver<bool> {
+        self.inner.ending.subscribe()
+    }
+
+    fn hub(&self) -> &HubPlace {
+        &self.inner.hub
     }
 
     fn corkboard(&self) -> &Corkboard {
@@ -77,6 +123,11 @@ impl Server {
     /// How many bytes each caller may send.
     fn written(&self) -> &Buckets {
         &self.inner.written
+    }
+
+    /// What requests are counted by.
+    fn meters(&self) -> &Meters {
+        &self.inner.meters
     }
 
     fn settings(&self) -> &Settings {

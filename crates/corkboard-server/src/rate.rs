@@ -35,14 +35,7 @@ impl Buckets {
     /// Takes so much from what a caller has left, or says in how many seconds there will be enough.
     pub(crate) fn take(&self, caller: &str, amount: f64, now: Instant) -> Result<(), u64> {
         let mut buckets = self.left.lock();
-        if !buckets.contains_key(caller) {
-            // A full bucket says no more than none.
-            if buckets.len().is_power_of_two() {
-                buckets.retain(|_, bucket| bucket.refilled(self.rate, now) < self.rate.burst);
-            }
-            buckets.insert(caller.into(), Bucket { left: self.rate.burst, at: now });
-        }
-        let Some(bucket) = buckets.get_mut(caller) else { return Ok(()) };
+        let Some(bucket) = self.of(&mut buckets, caller, now) else { return Ok(()) };
         let left = bucket.refilled(self.rate, now);
         // Whoever asks for more than ever fits at once gets it when everything is there.
         let needed = amount.min(self.rate.burst);
@@ -51,6 +44,26 @@ impl Buckets {
         }
         *bucket = Bucket { left: left - amount, at: now };
         Ok(())
+    }
+
+    /// Takes so much, whether it is there or not: what was used already is paid for by whatever comes next.
+    pub(crate) fn charge(&self, caller: &str, amount: f64, now: Instant) {
+        let mut buckets = self.left.lock();
+        if let Some(bucket) = self.of(&mut buckets, caller, now) {
+            *bucket = Bucket { left: bucket.refilled(self.rate, now) - amount, at: now };
+        }
+    }
+
+    /// The caller's bucket, which is there.
+    fn of<'b>(&self, buckets: &'b mut HashMap<Arc<str>, Bucket>, caller: &str, now: Instant) -> Option<&'b mut Bucket> {
+        if !buckets.contains_key(caller) {
+            // A full bucket says no more than none.
+            if buckets.len().is_power_of_two() {
+                buckets.retain(|_, bucket| bucket.refilled(self.rate, now) < self.rate.burst);
+            }
+            buckets.insert(caller.into(), Bucket { left: self.rate.burst, at: now });
+        }
+        buckets.get_mut(caller)
     }
 }
 
@@ -88,6 +101,15 @@ mod tests {
         assert_eq!(buckets.take("ada", 9.0, start), Ok(()));
         assert_eq!(buckets.take("ada", 1.0, start), Err(4));
         assert_eq!(buckets.take("ada", 1.0, start + Duration::from_millis(3500)), Ok(()));
+    }
+
+    #[test]
+    fn what_was_used_without_asking_is_paid_for_by_what_comes_next() {
+        let (buckets, start) = (Buckets::new(RATE), Instant::now());
+        buckets.charge("ada", 5.0, start);
+        assert_eq!(buckets.take("ada", 1.0, start), Err(2));
+        assert_eq!(buckets.take("bob", 1.0, start), Ok(()));
+        assert_eq!(buckets.take("ada", 1.0, start + Duration::from_millis(1500)), Ok(()));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use crate::metrics::Metrics;
 use crate::rate::Rate;
 
 /// Who is let in.
@@ -32,12 +33,28 @@ pub struct Settings {
     pub body_bytes: usize,
     /// How long a request may take, waiting for a task aside.
     pub request_timeout: Duration,
+    /// How long a client may take to say what it wants: a request's head, from its first byte or the end of the one before.
+    pub header_timeout: Duration,
+    /// How long a server that is to end waits for what is under way.
+    pub drain_timeout: Duration,
     /// How often each caller may ask.
     pub requests: Rate,
     /// How many bytes each caller may send.
     pub written_bytes: Rate,
+    /// How often a stream of events shows that it is there, and whether its token still is.
+    pub heartbeat: Duration,
+    /// A connection to which nothing could be written for so long is given up.
+    pub stalled_after: Duration,
+    /// The most events of all spaces that are held for those who follow them all.
+    pub events_held: usize,
+    /// For how long they are held when nobody follows.
+    pub events_linger: Duration,
     /// Whether connections are encrypted: cookies are then kept from others.
     pub is_tls: bool,
+    /// What is counted in this process, for `/metrics`. Nothing: there is no such route.
+    pub metrics: Option<Metrics>,
+    /// Whether `/metrics` is for everybody who reaches the server. Otherwise it needs a token, as everything does.
+    pub are_metrics_public: bool,
 }
 
 impl Settings {
@@ -50,10 +67,18 @@ impl Settings {
             // A command may have 4 MiB; JSON escapes take room too.
             body_bytes: 8 * 1024 * 1024,
             request_timeout: Duration::from_secs(60),
+            header_timeout: Duration::from_secs(30),
+            drain_timeout: Duration::from_secs(30),
             requests: Rate { burst: 2_000.0, per_second: 1_000.0 },
             // A gigabyte an hour, and a quarter of that at once.
             written_bytes: Rate { burst: 256.0 * 1024.0 * 1024.0, per_second: 1024.0 * 1024.0 * 1024.0 / 3600.0 },
+            heartbeat: Duration::from_secs(15),
+            stalled_after: Duration::from_secs(60),
+            events_held: 1024,
+            events_linger: Duration::from_secs(60),
             is_tls: false,
+            metrics: None,
+            are_metrics_public: false,
         }
     }
 }

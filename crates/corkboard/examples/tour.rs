@@ -1,4 +1,4 @@
-//! A tour: an agent's memory, a board with those who work on it, and what the next board learns from it. `make run` runs it;
+//! A tour: an agent's memory, a board with those who work on it, and what the next board learns from it. `make tour` runs it;
 //! read it from top to bottom beside its output.
 
 #![allow(clippy::print_stdout, reason = "it shows what it does")]
@@ -139,7 +139,7 @@ async fn together(corkboard: &Corkboard) -> Result<()> {
     println!("\n\na board, which drew {} from its core and began with {} tasks", listed(&made.drawn), made.tasks.len());
 
     // Workers claim what is ready: nobody gets what another has.
-    let worker = |name: &str| Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Worker };
+    let worker = |name: &str| Actor::new(name, ActorKind::Agent, Role::Worker);
     let (ada, lin) = (board.acting_as(worker("ada")), board.acting_as(worker("lin")));
     let lease = std::time::Duration::from_secs(60);
     let Some(claimed) = ada.claim_task(None, lease).await? else { return Ok(()) };
@@ -159,7 +159,7 @@ async fn together(corkboard: &Corkboard) -> Result<()> {
     if let Err(refused) = ada.complete_task(claimed.task, done("argon2id it is"), Some(claimed.epoch)).await {
         println!("ada is told: {refused}");
     }
-    let grace = board.acting_as(Actor { principal: "grace".into(), kind: ActorKind::Human, role: Role::Human });
+    let grace = board.acting_as(Actor::new("grace", ActorKind::Human, Role::Human));
     grace.approve(decision, Some("measured".into())).await?;
     let (to, message) = (NudgeTarget::All, "Mind the budget".to_owned());
     grace.inject_nudge(NewNudge { to, message, priority: NudgePriority::Urgent, expires_at: None }).await?;

@@ -11,7 +11,7 @@ use corkboard::{Actor, ActorKind, AgentId, Corkboard, Limits, Result, Role};
 
 /// Somebody who works on the board.
 fn actor(name: &str, kind: ActorKind, role: Role) -> Actor {
-    Actor { principal: name.into(), kind, role }
+    Actor::new(name, kind, role)
 }
 
 #[tokio::main]

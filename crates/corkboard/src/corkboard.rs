@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::board::{Board, BoardObserver};
 use crate::engine::{Asked, Budget, Elsewhere, Engine, joined};
+use crate::granted::Granted;
 use crate::knowledge::{Core, CoreObserver};
 use crate::log::{self, Logged};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent};
@@ -35,6 +36,8 @@ pub struct Corkboard {
     inner: Arc<Inner>,
     /// In whose name its handles act.
     actor: Actor,
+    /// What they open.
+    granted: Granted,
 }
 
 struct Inner {
@@ -163,7 +166,7 @@ impl Corkboard {
             events,
             background: Mutex::default(),
         };
-        let board = Self { inner: Arc::new(inner), actor: options.actor.clone() };
+        let board = Self { inner: Arc::new(inner), actor: options.actor.clone(), granted: Granted::default() };
         let ticker = repeat(&board, options.tick_interval, |board| async move {
             if let Err(error) = board.tick().await {
                 tracing::warn!(%error, "what is due could not be expired yet");
@@ -185,7 +188,7 @@ impl Corkboard {
 
     /// The same Corkboard in another name: whose handles, and what is done to whole spaces, count as that actor's.
     pub fn acting_as(&self, actor: Actor) -> Self {
-        Self { inner: self.inner.clone(), actor }
+        Self { actor, ..self.clone() }
     }
 
     /// In whose name its handles act.
@@ -193,19 +196,29 @@ impl Corkboard {
         &self.actor
     }
 
+    pub(crate) fn granted(&self) -> &Granted {
+        &self.granted
+    }
+
+    pub(crate) fn with_granted(&self, granted: Granted) -> Self {
+        Self { granted, ..self.clone() }
+    }
+
     /// An agent's memory. Nothing is read until it is used.
     pub fn agent(&self, agent_id: &str) -> Result<AgentMemory> {
-        Ok(AgentMemory::new(self.runtime(agent_id)?, self.actor.clone()))
+        Ok(AgentMemory::new(self.runtime(agent_id)?, self.actor.clone(), self.granted.clone()))
     }
 
     /// A board. Nothing is read until it is used, and it need not be there.
     pub fn board(&self, board_id: &str) -> Result<Board> {
-        Ok(self.board_of(BoardId::new(board_id, &self.inner.options.limits)?))
+        let id = BoardId::new(board_id, &self.inner.options.limits)?;
+        self.granted.check(&self.actor, SpaceKind::Board, id.as_str())?;
+        Ok(self.board_of(id))
     }
 
     pub(crate) fn board_of(&self, id: BoardId) -> Board {
         let Inner { boards, cores, .. } = &*self.inner;
-        Board::new(id, self.actor.clone(), boards.clone(), cores.clone(), self.inner.clone())
+        Board::new(id, self.actor.clone(), boards.clone(), cores.clone(), self.inner.clone(), self.granted.clone())
     }
 
     /// The boards in this store, in the order of their ids, after the given one.
@@ -251,6 +264,7 @@ impl Corkboard {
     /// What the handles of an agent share.
     fn runtime(&self, agent_id: &str) -> Result<Arc<AgentRuntime>> {
         let id = AgentId::new(agent_id, &self.inner.options.limits)?;
+        self.granted.check(&self.actor, SpaceKind::Agent, id.as_str())?;
         let mut runtimes = self.inner.runtimes.lock();
         match runtimes.get(&id).and_then(Weak::upgrade) {
             Some(runtime) => Ok(runtime),
@@ -284,6 +298,7 @@ impl Corkboard {
     /// The two are spaces of their own: if it fails in between, one of them is left, and deleting again deletes it. Long-term
     /// memory is deleted by the agent itself, by people and by admins: to others, an agent that has some is refused.
     pub async fn delete_agent(&self, agent_id: &str) -> Result<bool> {
+        self.actor.check_writes()?;
         let runtime = self.runtime(agent_id)?;
         let id = runtime.id().clone();
         let long_term = self.core_of(CoreId::of_agent(&id));
@@ -316,7 +331,8 @@ impl Corkboard {
     }
 
     /// Which spaces move, whoever moves them: other processes and servers on the same store too. See
-    /// [`Store::all_changes`](crate::store::Store::all_changes) for what is promised.
+    /// [`Store::all_changes`](crate::store::Store::all_changes) for what is promised. As lists are, it is not limited to what
+    /// somebody was granted.
     pub fn changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
         self.inner.store.all_changes()
     }
@@ -455,7 +471,10 @@ where
         loop {
             tokio::time::sleep(interval).await;
             match weak.upgrade() {
-                Some(inner) => work(Corkboard { actor: inner.options.actor.clone(), inner }).await,
+                Some(inner) => {
+                    let (actor, granted) = (inner.options.actor.clone(), Granted::default());
+                    work(Corkboard { inner, actor, granted }).await;
+                }
                 None => return,
             }
         }

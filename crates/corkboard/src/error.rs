@@ -169,6 +169,16 @@ pub enum Error {
         /// The revision to end with.
         to: u64,
     },
+    /// The handle does not open that. Nothing was read or written.
+    #[error("the token of {principal} does not open the {kind} {name:?}")]
+    NotGranted {
+        /// Whose token.
+        principal: String,
+        /// What kind of space it is.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+    },
     /// A command that came as text cannot be read. Nothing was written.
     #[error("that is no command: {message}")]
     Command {
@@ -295,7 +305,7 @@ impl ErrorKind {
 
 impl Error {
     /// A short name that never changes.
-    pub fn code(&self) -> &str {
+    pub fn code(&self) -> &'static str {
         self.classify().0
     }
 
@@ -310,7 +320,7 @@ impl Error {
     }
 
     /// The one table: error, code, kind.
-    fn classify(&self) -> (&str, ErrorKind) {
+    fn classify(&self) -> (&'static str, ErrorKind) {
         use ErrorKind::*;
         match self {
             Self::Refused(refusal) => match refusal {
@@ -415,8 +425,9 @@ impl Error {
             Self::TaskPattern { .. } => ("task_pattern", Invalid),
             Self::PatternFromOutside { .. } => ("pattern_from_outside", Denied),
             Self::Backwards { .. } => ("backwards", Invalid),
+            Self::NotGranted { .. } => ("not_granted", Denied),
             Self::Command { .. } => ("command", Invalid),
-            Self::Server { problem } => (&problem.code, problem.kind),
+            Self::Server { problem } => (problem.lasting_code(), problem.kind),
             Self::Closed => ("closed", Unavailable),
         }
     }
@@ -424,10 +435,10 @@ impl Error {
 
 impl StoreError {
     /// The part of the table that is about stores.
-    pub(crate) fn classify(&self) -> (&str, ErrorKind) {
+    pub(crate) fn classify(&self) -> (&'static str, ErrorKind) {
         use ErrorKind::*;
         match self {
-            Self::Answered(problem) => (&problem.code, problem.kind),
+            Self::Answered(problem) => (problem.lasting_code(), problem.kind),
             Self::Busy { .. } => ("busy", Unavailable),
             Self::Locked { .. } => ("locked", Unavailable),
             Self::Unavailable(_) => ("unavailable", Unavailable),

@@ -42,6 +42,7 @@ mod corkboard;
 mod engine;
 mod error;
 mod garbage;
+mod granted;
 mod ids;
 mod knowledge;
 mod log;
@@ -62,7 +63,7 @@ pub use board::{
     UnreadablePattern, WorkOn,
 };
 #[cfg(feature = "client")]
-pub use client::{Identity, ServerAddress};
+pub use client::{Identity, ServerAddress, ServerHealth};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};
 pub use corkboard::{AgentSummary, BoardSummary, Corkboard};
@@ -97,11 +98,11 @@ pub use memory::{
     AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, Append, Applied, Apply, Batch, ClearOptions,
     Conversation, ConversationInfo, Durability, Forgotten, FoundItem, FoundScope, LongTermMemory, MemoryEvent,
     MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Scope,
-    ScopeInfo, Search, SearchHit, Set, WorkingMemory, Written,
+    ScopeInfo, Search, SearchHit, Set, WorkingMemory, Write, WriteText, Written,
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 pub use problem::{EntryDocument, MetadataDocument, Problem};
-pub use reach::{CreatedToken, TokenRequest, Tokens};
+pub use reach::{CreatedToken, TokenDocument, TokenRequest, Tokens};
 pub use snapshot::{
     Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,
     SnapshotKey,

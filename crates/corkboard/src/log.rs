@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use corkboard_core::agent::AgentState;
-use corkboard_core::board::{BoardAction, BoardState};
+use corkboard_core::board::{BoardAction, BoardCommand, BoardState};
 use corkboard_core::knowledge::{CoreAction, CoreState};
 use corkboard_core::tokens::TokensState;
 use corkboard_core::{
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::engine::{Asked, Engine, Followed, Following, Slot, joined};
+use crate::granted::Granted;
 use crate::store::{Cursor, ListedSpace, Page, Record};
 use crate::{Corkboard, Error, Result};
 
@@ -96,8 +97,10 @@ pub struct RecordDocument {
 
 /// One revision of any space: what happened, when, and who asked.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RevisionDocument {
     /// Which space: its kind, a slash, its name.
+    #[cfg_attr(feature = "openapi", schema(example = "agent/ada"))]
     pub space: String,
     /// Its number.
     pub rev: u64,
@@ -108,7 +111,53 @@ pub struct RevisionDocument {
     /// Who asked.
     pub actor: Actor,
     /// What happened, in order.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<SpaceEvent>))]
     pub events: Box<RawValue>,
+}
+
+/// An event of a space of any kind, as it is described.
+#[cfg(feature = "openapi")]
+struct SpaceEvent;
+
+#[cfg(feature = "openapi")]
+mod described {
+    use std::borrow::Cow;
+
+    use corkboard_core::agent::AgentEvent;
+    use corkboard_core::board::BoardEvent;
+    use corkboard_core::knowledge::CoreEvent;
+    use utoipa::openapi::schema::AnyOfBuilder;
+    use utoipa::openapi::{Ref, RefOr, Schema};
+    use utoipa::{PartialSchema, ToSchema};
+
+    use super::SpaceEvent;
+
+    impl PartialSchema for SpaceEvent {
+        fn schema() -> RefOr<Schema> {
+            // Not one of: kinds may have events of the same name.
+            AnyOfBuilder::new()
+                .description(Some("Something that happened: an object with one member, which names it"))
+                .item(Ref::from_schema_name(AgentEvent::name()))
+                .item(Ref::from_schema_name(BoardEvent::name()))
+                .item(Ref::from_schema_name(CoreEvent::name()))
+                .into()
+        }
+    }
+
+    impl ToSchema for SpaceEvent {
+        fn name() -> Cow<'static, str> {
+            Cow::Borrowed("SpaceEvent")
+        }
+
+        fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+            schemas.push((AgentEvent::name().into(), AgentEvent::schema()));
+            schemas.push((BoardEvent::name().into(), BoardEvent::schema()));
+            schemas.push((CoreEvent::name().into(), CoreEvent::schema()));
+            AgentEvent::schemas(schemas);
+            BoardEvent::schemas(schemas);
+            CoreEvent::schemas(schemas);
+        }
+    }
 }
 
 impl RevisionDocument {
@@ -181,6 +230,7 @@ fn raw(bytes: Vec<u8>) -> Option<Box<RawValue>> {
 pub struct SpaceLog {
     id: SpaceId,
     actor: Actor,
+    granted: Granted,
     log: Box<dyn Logged>,
     /// What ticks and flushes goes on for as long as there are handles.
     _corkboard: Arc<dyn Any + Send + Sync>,
@@ -199,8 +249,10 @@ impl Corkboard {
             }),
             SpaceKind::Tokens => SpaceId::tokens(),
         };
+        self.granted().check(self.actor(), kind, id.name())?;
         let (log, corkboard) = self.logged(&id, kind);
-        Ok(SpaceLog { id, actor: self.actor().clone(), log, _corkboard: corkboard })
+        let (actor, granted) = (self.actor().clone(), self.granted().clone());
+        Ok(SpaceLog { id, actor, granted, log, _corkboard: corkboard })
     }
 
     /// The spaces of a kind, in the order of their names, after the given one.
@@ -252,6 +304,11 @@ impl SpaceLog {
 
     /// Has a command decided: a [`CommandDocument`] as JSON.
     pub async fn command(&self, json: &[u8]) -> Result<AnswerDocument> {
+        if self.id.kind() == Some(SpaceKind::Board) {
+            let unreadable = |error: serde_json::Error| Error::Command { message: error.to_string() };
+            let asked: CommandDocument<BoardCommand> = serde_json::from_slice(json).map_err(unreadable)?;
+            self.granted.check_cores_of(&self.actor, &asked.command)?;
+        }
         self.log.command(&self.actor, json).await
     }
 

@@ -1,15 +1,21 @@
 //! Errors and entries as other programs see them: what leaves the process by the command line or by HTTP has this form.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{Content, Entry, EntryId, Key, MemoryKind, Refusal};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::store::StoreError;
+use crate::tools::ToolError;
 use crate::{Error, ErrorKind};
+
+/// So many codes of other programs are kept.
+const CODES: usize = 256;
 
 /// An error as a document: a problem by RFC 9457, with what the caller needs to do better.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +56,22 @@ impl Problem {
         }
     }
 
+    /// The code, for as long as the process lives. Another program's codes are few; beyond [`CODES`] of them, they are not
+    /// told apart.
+    pub(crate) fn lasting_code(&self) -> &'static str {
+        static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+        let mut known = KNOWN.lock();
+        if let Some(code) = known.get(self.code.as_str()) {
+            return code;
+        }
+        if known.len() >= CODES {
+            return "server";
+        }
+        let code: &'static str = self.code.clone().leak();
+        known.insert(code);
+        code
+    }
+
     /// The same with another HTTP status of its kind.
     pub fn with_status(self, status: u16) -> Self {
         Self { status, ..self }
@@ -73,6 +95,22 @@ impl From<&Error> for Problem {
             _ => Map::new(),
         };
         Self { details, ..Self::new(error.code(), error.kind(), error.to_string()) }
+    }
+}
+
+impl From<&ToolError> for Problem {
+    fn from(error: &ToolError) -> Self {
+        let new = || Self::new(error.code(), error.kind(), error.to_string());
+        let (problem, details) = match error {
+            ToolError::InvalidInput { tool, example, .. } => (new(), json!({ "tool": tool, "example": example })),
+            ToolError::UnknownTool { known, .. } => (new(), json!({ "known": known })),
+            ToolError::MissingContext { tool, what } => (new(), json!({ "tool": tool, "missing": what })),
+            ToolError::Failed { .. } => (new(), Value::Null),
+            ToolError::Advised { error, advice } => (Self::from(error), json!({ "advice": advice })),
+            ToolError::Memory(error) => (Self::from(error), Value::Null),
+        };
+        let more = details.as_object().cloned().unwrap_or_default();
+        Self { details: problem.details.into_iter().chain(more).collect(), ..problem }
     }
 }
 

@@ -11,6 +11,7 @@ use data_encoding::BASE32_NOPAD;
 use jiff::Timestamp;
 use metrics::counter;
 use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
 
 use crate::engine::{Asked, Engine, Observer, Slot};
 use crate::{Corkboard, Error, Result, ids};
@@ -43,6 +44,38 @@ pub struct TokenRequest {
     pub expires_at: Option<Timestamp>,
     /// What it is for, in a line; may be empty.
     pub label: String,
+}
+
+/// A token as it is shown: all but what its secret could be found by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TokenDocument {
+    /// Its number: by which it is revoked.
+    pub id: TokenId,
+    /// In whose name whoever comes with it acts.
+    pub principal: Arc<str>,
+    /// Whether that is a person, an agent or a program.
+    pub kind: ActorKind,
+    /// What they may do.
+    pub role: Role,
+    /// What they may touch. To an admin, everything is open.
+    pub grants: Grants,
+    /// Until when it can be used; none: until it is revoked.
+    pub expires_at: Option<Timestamp>,
+    /// What it is for; may be empty.
+    pub label: Arc<str>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub created_by: Arc<str>,
+}
+
+impl From<&Token> for TokenDocument {
+    fn from(token: &Token) -> Self {
+        let Token { id, hash: _, principal, kind, role, grants, expires_at, label, created_at, created_by } =
+            token.clone();
+        Self { id, principal, kind, role, grants, expires_at, label, created_at, created_by }
+    }
 }
 
 /// A token that was made.
@@ -102,6 +135,11 @@ impl Tokens {
     pub async fn is_usable(&self, token: TokenId) -> Result<bool> {
         let current = self.engine.current(&self.slot).await?;
         Ok(current.state.tokens(self.engine.now(&current)).any(|usable| usable.id == token))
+    }
+
+    /// The revision that the tokens are at.
+    pub async fn rev(&self) -> Result<u64> {
+        Ok(self.engine.current(&self.slot).await?.head.rev)
     }
 
     /// The token with that secret, if there is one that can be used.

@@ -55,9 +55,9 @@ async fn a_refused_batch_leaves_no_trace() {
         let taken = refused(&board, &agent, memory.batch().remove("x").rename("a", "b")).await;
         assert!(matches!(taken, Refusal::Conflict { expected: 0, current: Some(_), .. }), "{taken:?}");
         let number = refused(&board, &agent, memory.batch().append("a", "!").append("b", "!")).await;
-        assert_eq!(number, Refusal::NotText { key: key("b"), found: "a number" });
+        assert_eq!(number, Refusal::NotText { key: key("b"), found: "a number".into() });
         let blank = refused(&board, &agent, memory.batch().set("c", &1).set(" ", &1).set("d", &1)).await;
-        assert_eq!(blank, Refusal::Blank { what: "key" });
+        assert_eq!(blank, Refusal::Blank { what: "key".into() });
         let behind = refused(&board, &agent, memory.batch().set("c", &1).if_rev(1)).await;
         assert_eq!(behind, Refusal::RevConflict { expected: 1, current: 2 });
         let set = EntryChange::Set {

@@ -349,7 +349,7 @@ async fn tools_act_in_the_role_of_their_set() {
     caller.add(&["First", "Second"]).await;
     caller.call("ann", "claim_task", json!({"task": "T-1"})).await;
     let as_role = |role: Role| {
-        let actor = Actor { principal: "root".into(), kind: ActorKind::Human, role };
+        let actor = Actor::new("root", ActorKind::Human, role);
         ToolContext { actor: Some(actor), ..caller.context("root") }
     };
     let give_back = json!({"task": "T-1", "status": "pending"});
@@ -443,7 +443,7 @@ async fn learnings_are_for_those_who_may_judge_them() {
     caller.call("ann", "record_discovery", json!({"content": "c", "promote_to_core": "rules"})).await;
     let promote = || json!({"learning": "F-1", "verdict": "promote"});
     let as_role = |role: Role| {
-        let actor = Actor { principal: "eve".into(), kind: ActorKind::Agent, role };
+        let actor = Actor::new("eve", ActorKind::Agent, role);
         ToolContext { actor: Some(actor), ..caller.context("eve") }
     };
     for role in [Role::Worker, Role::Observer] {

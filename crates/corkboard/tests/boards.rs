@@ -45,7 +45,7 @@ use corkboard::{Actor, ActorKind, Board, Corkboard, Role};
 const LEASE: Duration = Duration::from_secs(30);
 
 fn worker(name: &str) -> Actor {
-    Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Worker }
+    Actor::new(name, ActorKind::Agent, Role::Worker)
 }
 
 fn new_board(name: &str) -> NewBoard {

@@ -23,7 +23,7 @@ use common::{Home, in_time, on_every_store, refusal};
 
 /// An agent that may do to a shared core all that agents may.
 pub(crate) fn agent(name: &str) -> Actor {
-    Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Reviewer }
+    Actor::new(name, ActorKind::Agent, Role::Reviewer)
 }
 
 pub(crate) fn id(number: u64) -> CoreEntryId {
@@ -143,7 +143,7 @@ async fn a_search_follows_every_change() {
         let hits = core.search("Fridays cancelled").limit(1).await.unwrap();
         assert_eq!((hits[0].id, hits[0].trust, &*hits[0].author), (id(3), Trust::Outside, "bob"));
         assert_eq!(hits[0].snippet, "Fridays are cancelled");
-        assert_eq!(refusal(core.search(" ").await), Refusal::Blank { what: "query" });
+        assert_eq!(refusal(core.search(" ").await), Refusal::Blank { what: "query".into() });
     })
     .await;
 }

@@ -461,7 +461,7 @@ async fn an_event_names_its_scope_even_if_the_scope_goes_in_the_same_batch() {
     let scope = memory.create_durable_scope("short-lived").await.unwrap();
     let mut events = board.subscribe();
     let first = memory.set("first", &1).into_future();
-    let (_, set, disposed) = tokio::join!(first, scope.set("key", &1).into_future(), scope.dispose());
+    let (_, set, disposed) = tokio::join!(first, scope.set("key", &1).into_future(), scope.dispose().into_future());
     set.unwrap();
     disposed.unwrap();
     let name = loop {

@@ -16,7 +16,7 @@ use corkboard::store::Cursor;
 use corkboard::testing::Harness;
 use corkboard::testing::servers::TestServer;
 use corkboard::{AgentEvent, AgentMemory, Corkboard, EntryMetadata, Options, Retention, SnapshotPolicy, Watched};
-use corkboard_core::{AgentId, Limits, SpaceId};
+use corkboard_core::{AgentId, Limits, NoteId, SpaceId};
 
 const WORKER: &str = env!("CARGO_BIN_EXE_conformance-worker");
 const SECRET: &str = "hunter2-correct-horse-battery";
@@ -346,4 +346,32 @@ async fn a_deleted_agent_is_gone_from_sqlites_files_once_it_is_scrubbed() {
 
 async fn agents(board: &Corkboard) -> usize {
     board.agents(None, 10).await.unwrap().len()
+}
+
+/// Where there is nothing, nothing is forgotten, and that ends.
+#[tokio::test]
+async fn what_was_never_written_or_is_gone_is_forgotten_at_once() {
+    let harnesses = [
+        Harness::memory(),
+        Harness::file(WORKER),
+        Harness::sqlite(WORKER),
+        Harness::postgres(WORKER),
+        Harness::redis(WORKER),
+    ];
+    for harness in harnesses {
+        let board = harness.board().await;
+        let agent = board.agent("nobody").unwrap();
+        let forgotten = in_time(agent.forget("anything")).await.unwrap();
+        assert_eq!((forgotten.removed, forgotten.revisions), (0, 0), "{}", board.store_info().kind);
+        in_time(agent.forget_note(NoteId(1))).await.unwrap();
+        agent.working().set("a", &1).await.unwrap();
+        assert!(board.delete_agent("nobody").await.unwrap());
+        let forgotten = in_time(agent.forget("a")).await.unwrap();
+        assert_eq!((forgotten.removed, forgotten.revisions), (0, 0), "{}", board.store_info().kind);
+        assert_eq!(agent.working().get::<u32>("a").await.unwrap(), None);
+    }
+}
+
+async fn in_time<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(60), work).await.expect("it takes for ever")
 }

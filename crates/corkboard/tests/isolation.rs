@@ -198,7 +198,7 @@ async fn acting_in_another_name_changes_the_author_and_not_the_memory() {
     on_every_store(async |home: Home| {
         let board = home.open().await;
         let a = board.agent("a").unwrap();
-        let grace = Actor { principal: "grace".into(), kind: ActorKind::Agent, role: Role::Worker };
+        let grace = Actor::new("grace", ActorKind::Agent, Role::Worker);
         let as_grace = a.acting_as(grace.clone());
         assert_eq!(as_grace.agent_id(), a.agent_id());
         as_grace.working().set("k", &1).await.unwrap();

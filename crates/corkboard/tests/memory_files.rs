@@ -399,7 +399,7 @@ async fn a_limit_is_told_with_what_to_do() {
         let too_many = r#"{"command":"create","path":"/memories/c","file_text":""}"#;
         let expected = "Error: There would be 3 files, allowed are 2. Delete files that are no longer needed, or add to one that is there. Nothing was changed.";
         assert_eq!(wrong(&files, too_many).await, expected);
-        let observer = Actor { principal: "eve".into(), kind: ActorKind::Human, role: Role::Observer };
+        let observer = Actor::new("eve", ActorKind::Human, Role::Observer);
         let files = MemoryFiles::new(agent.acting_as(observer).working());
         let expected = "Error: eve is an observer and may not change anything. Nothing was changed.";
         assert_eq!(wrong(&files, r#"{"command":"delete","path":"/memories/a"}"#).await, expected);

@@ -382,7 +382,7 @@ async fn a_merge_that_nobody_waits_for_still_appends_each_note_once() {
         let scope = memory.create_scope("task").await.unwrap();
         scope.add_note("once").await.unwrap();
         // Begun, and dropped.
-        assert!(scope.merge_to_parent(true).now_or_never().is_none());
+        assert!(scope.merge_to_parent(true).into_future().now_or_never().is_none());
         scope.merge_to_parent(true).await.unwrap();
         scope.merge_to_parent(true).await.unwrap();
         assert_eq!(texts(&memory.notes().await.unwrap()), ["once"]);

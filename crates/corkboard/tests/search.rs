@@ -199,7 +199,7 @@ async fn a_query_must_say_something_and_not_too_much() {
         let (_board, agent, memory) = agent_a(&home).await;
         memory.set("a", "word").await.unwrap();
         for blank in ["", " ", "\n\t \u{a0}", "\u{0}\u{1b}"] {
-            assert_eq!(refusal(agent.search(blank).await), Refusal::Blank { what: "query" }, "{blank:?}");
+            assert_eq!(refusal(agent.search(blank).await), Refusal::Blank { what: "query".into() }, "{blank:?}");
         }
         let long = "x".repeat(1024 * 1024);
         assert_eq!(refusal(agent.search(&long).await), limit(LimitName::QueryBytes, 1024 * 1024, 16 * 1024));

@@ -210,7 +210,7 @@ async fn notes_can_be_removed_one_by_one_and_are_not_blank() {
         // A number is never given twice.
         assert!(memory.add_note("third").await.unwrap() > second);
         let rev = agent.rev().await.unwrap();
-        assert_eq!(refusal(memory.add_note("\u{a0}\n").await), Refusal::Blank { what: "note" });
+        assert_eq!(refusal(memory.add_note("\u{a0}\n").await), Refusal::Blank { what: "note".into() });
         assert_eq!(agent.rev().await.unwrap(), rev);
     })
     .await;

@@ -363,7 +363,7 @@ async fn the_contracts_names_hold() {
 async fn with_a_board(tool: &str) -> ToolRegistry {
     let corkboard = Home::memory().open().await;
     let new = NewBoard { name: "Auth".into(), goal: "JWT".into(), ..NewBoard::default() };
-    let worker = Actor { principal: "A".into(), kind: ActorKind::Agent, role: Role::Worker };
+    let worker = Actor::new("A", ActorKind::Agent, Role::Worker);
     let owned = corkboard.create_board(new).id("auth-1a2b3c4d").await.unwrap();
     let board = owned.acting_as(worker);
     let reviewed = NewTask { needs_review: true, ..NewTask::new("Build it") };

@@ -455,10 +455,10 @@ fn wrong_names(what: &'static str, limit_name: LimitName, allowed: u64) -> Vec<(
     let too_long = "n".repeat(usize::try_from(allowed).unwrap() + 1);
     // Two bytes each: the limit counts bytes.
     let too_wide = "é".repeat(usize::try_from(allowed).unwrap() / 2 + 1);
-    let control = |character, at| Refusal::ControlCharacter { what, character, at };
+    let control = |character, at| Refusal::ControlCharacter { what: what.into(), character, at };
     vec![
-        (String::new(), Refusal::Blank { what }),
-        (" \t\u{3000}".into(), Refusal::Blank { what }),
+        (String::new(), Refusal::Blank { what: what.into() }),
+        (" \t\u{3000}".into(), Refusal::Blank { what: what.into() }),
         ("a\nb".into(), control('\n', 1)),
         ("é\0".into(), control('\0', 2)),
         ("\u{1b}[2J".into(), control('\u{1b}', 0)),
@@ -596,19 +596,19 @@ async fn validation_metadata_is_within_its_bounds() {
             (importance(f32::INFINITY), Refusal::Importance { importance: f32::INFINITY }),
             (tags(vec!["t".into(); 65]), limit(LimitName::TagsPerEntry, 65, 64)),
             (tags(vec!["t".into(), "t".repeat(129)]), limit(LimitName::TagBytes, 129, 128)),
-            (tags(vec![" ".into()]), Refusal::Blank { what: "tag" }),
-            (tags(vec!["a\tb".into()]), Refusal::ControlCharacter { what: "tag", character: '\t', at: 1 }),
+            (tags(vec![" ".into()]), Refusal::Blank { what: "tag".into() }),
+            (tags(vec!["a\tb".into()]), Refusal::ControlCharacter { what: "tag".into(), character: '\t', at: 1 }),
             (EntryMetadata { author: Some("a".repeat(257)), ..none() }, limit(LimitName::AgentIdBytes, 257, 256)),
             (
                 EntryMetadata { session: Some("mon\nday".into()), ..none() },
-                Refusal::ControlCharacter { what: "session", character: '\n', at: 3 },
+                Refusal::ControlCharacter { what: "session".into(), character: '\n', at: 3 },
             ),
-            (common::days(0), expiry(past)),
-            (EntryMetadata { expires_at: Some(start()), ..none() }, expiry(past)),
-            (common::days(u32::MAX), expiry("so many days lie beyond the calendar")),
+            (common::days(0), expiry(past.into())),
+            (EntryMetadata { expires_at: Some(start()), ..none() }, expiry(past.into())),
+            (common::days(u32::MAX), expiry("so many days lie beyond the calendar".into())),
             (
                 EntryMetadata { expires_at: Some(jiff::Timestamp::MAX), ..common::days(1) },
-                expiry("give either days or a time, not both"),
+                expiry("give either days or a time, not both".into()),
             ),
         ];
         for (metadata, expected) in cases {
@@ -651,9 +651,9 @@ async fn validation_metadata_in_a_snapshot_is_held_to_the_same_bounds() {
         let attempt = with(&|entry| entry.tags = vec!["t".repeat(129).into()]);
         assert_eq!(refused(&board, &agent, attempt).await, limit(LimitName::TagBytes, 129, 128));
         let attempt = with(&|entry| entry.tags = vec!["".into()]);
-        assert_eq!(refused(&board, &agent, attempt).await, Refusal::Blank { what: "tag" });
+        assert_eq!(refused(&board, &agent, attempt).await, Refusal::Blank { what: "tag".into() });
         let attempt = with(&|entry| entry.author = "".into());
-        assert_eq!(refused(&board, &agent, attempt).await, Refusal::Blank { what: "author" });
+        assert_eq!(refused(&board, &agent, attempt).await, Refusal::Blank { what: "author".into() });
         let attempt = with(&|entry| entry.session = Some("s".repeat(257).into()));
         assert_eq!(refused(&board, &agent, attempt).await, limit(LimitName::AgentIdBytes, 257, 256));
     })
@@ -869,7 +869,7 @@ async fn limits_are_configurable() {
         assert_eq!(refused(&board, &agent, memory.add_note("12345")).await, limit(LimitName::NoteBytes, 5, 4));
         memory.add_note("1234").await.unwrap();
         assert_eq!(refused(&board, &agent, memory.add_note("1")).await, limit(LimitName::NotesPerAgent, 2, 1));
-        assert_eq!(refused(&board, &agent, memory.add_note(" \n")).await, Refusal::Blank { what: "note" });
+        assert_eq!(refused(&board, &agent, memory.add_note(" \n")).await, Refusal::Blank { what: "note".into() });
         let _scope = memory.create_scope("s").await.unwrap();
         assert_eq!(refused(&board, &agent, memory.create_scope("t")).await, limit(LimitName::ScopesPerAgent, 2, 1));
     })

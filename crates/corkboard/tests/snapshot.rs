@@ -263,13 +263,17 @@ async fn a_tampered_snapshot_is_refused_by_the_rule_that_it_breaks() {
             (
                 "a line break in a key",
                 &|m| m["scopes"][2]["entries"][0]["key"] = json!("a\nb"),
-                Refusal::ControlCharacter { what: "key", character: '\n', at: 1 },
+                Refusal::ControlCharacter { what: "key".into(), character: '\n', at: 1 },
             ),
-            ("a blank key", &|m| m["scopes"][0]["entries"][0]["key"] = json!(""), Refusal::Blank { what: "key" }),
+            (
+                "a blank key",
+                &|m| m["scopes"][0]["entries"][0]["key"] = json!(""),
+                Refusal::Blank { what: "key".into() },
+            ),
             (
                 "a control character in a scope's name",
                 &|m| m["scopes"][1]["name"] = json!("\u{7}"),
-                Refusal::ControlCharacter { what: "scope name", character: '\u{7}', at: 0 },
+                Refusal::ControlCharacter { what: "scope name".into(), character: '\u{7}', at: 0 },
             ),
             (
                 "importance 2",
@@ -279,9 +283,13 @@ async fn a_tampered_snapshot_is_refused_by_the_rule_that_it_breaks() {
             (
                 "a tag with a tab",
                 &|m| m["scopes"][0]["entries"][0]["entry"]["tags"][1] = json!("a\tb"),
-                Refusal::ControlCharacter { what: "tag", character: '\t', at: 1 },
+                Refusal::ControlCharacter { what: "tag".into(), character: '\t', at: 1 },
             ),
-            ("a blank note", &|m| m["scopes"][0]["notes"][0]["text"] = json!(" "), Refusal::Blank { what: "note" }),
+            (
+                "a blank note",
+                &|m| m["scopes"][0]["notes"][0]["text"] = json!(" "),
+                Refusal::Blank { what: "note".into() },
+            ),
             (
                 "a note that is too long",
                 &|m| m["scopes"][0]["notes"][0]["text"] = json!("n".repeat(64 * 1024 + 1)),

@@ -22,7 +22,7 @@ async fn a_board(corkboard: &Corkboard) -> Board {
 }
 
 fn worker(name: &str) -> Actor {
-    Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Worker }
+    Actor::new(name, ActorKind::Agent, Role::Worker)
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use corkboard::transfer::{Exported, Spaces, TransferError, export};
-use corkboard::{AgentId, Error, Limits, SpaceId};
+use corkboard::{AgentId, Error, SpaceId};
 use serde::Serialize;
 
 use crate::args::Global;
@@ -42,9 +42,9 @@ impl Export {
     pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
         let spaces = match self.all {
             true => Spaces::All,
-            false => {
-                Spaces::One(SpaceId::agent(&AgentId::new(&global.agent, &Limits::default()).map_err(Error::from)?))
-            }
+            false => Spaces::One(SpaceId::agent(
+                &AgentId::new(&global.agent, &global.options().limits).map_err(Error::from)?,
+            )),
         };
         let session = StoreSession::open_existing(global).await?;
         let written = unless_interrupted("no file was written", self.write(&session, &spaces)).await;

@@ -142,13 +142,13 @@ fn told(mode: ImportMode, total: &Total) -> String {
 #[derive(Serialize)]
 pub(super) struct ProblemView {
     space: Option<String>,
-    code: String,
+    code: &'static str,
     message: String,
 }
 
 impl ProblemView {
     pub(super) fn new(space: Option<&str>, error: &TransferError) -> Self {
-        Self { space: space.map(str::to_owned), code: error.code().to_owned(), message: error.to_string() }
+        Self { space: space.map(str::to_owned), code: error.code(), message: error.to_string() }
     }
 }
 
@@ -166,7 +166,7 @@ pub(super) fn expect_none<'a>(
         lines.push(format!("and {} more: --json tells all", number - SHOWN_PROBLEMS));
     }
     let message = format!("{what}:\n  {}", lines.join("\n  "));
-    let failure = Failure::Own { code: first.code().to_owned().into(), kind: first.kind(), message, hint: None };
+    let failure = Failure::Own { code: first.code(), kind: first.kind(), message, hint: None };
     Err(match first {
         TransferError::Deleted { .. } => failure.hint(
             "import it into another store; `cork snapshot save` and `restore` then bring back what it remembered",

@@ -5,7 +5,7 @@ use corkboard::store::{self, Store, StoreError, StoreInfo, StoreUrl};
 use corkboard::transfer::{
     Checksum, MigrateMode, MigrateOptions, Migrated, MigratedSpace, Problem, TransferError, migrate,
 };
-use corkboard::{Error, ErrorKind, Options};
+use corkboard::{Error, ErrorKind};
 use serde::Serialize;
 
 use super::import::{ProblemView, expect_none};
@@ -54,7 +54,7 @@ impl Migrate {
         if self.verify_only {
             expect_there(&target)?;
         }
-        let options = Options::default();
+        let options = global.options();
         let from = store::open(&self.from, &options).await.map_err(TransferError::Source).map_err(Error::from)?;
         let to = store::open(&self.to, &options).await.map_err(TransferError::Target).map_err(Error::from)?;
         let result = match is_same(&from.info(), &to.info()) {
@@ -158,7 +158,7 @@ fn expect_all(mode: MigrateMode, migrated: &Migrated) -> Result<(), Failure> {
             "without --verify-only, they are copied",
         ),
     };
-    Err(Failure::Own { code: "behind".into(), kind: ErrorKind::Unavailable, message, hint: Some(hint.into()) })
+    Err(Failure::Own { code: "behind", kind: ErrorKind::Unavailable, message, hint: Some(hint.into()) })
 }
 
 fn names(all: &[String]) -> String {

@@ -5,6 +5,7 @@ mod approve;
 mod board;
 mod choose;
 mod completions;
+mod config;
 mod context;
 mod core;
 mod doctor;
@@ -22,6 +23,7 @@ mod serve;
 mod snapshot;
 mod stats;
 mod task;
+mod token;
 mod tools;
 
 use std::io::IsTerminal;
@@ -29,6 +31,7 @@ use std::io::IsTerminal;
 use clap::Subcommand;
 
 use crate::args::{Cli, Global};
+use crate::config::LogFormat;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::session::Session;
@@ -63,17 +66,29 @@ pub(crate) enum Command {
     Stats(stats::Stats),
     Gc(gc::Gc),
     #[command(subcommand)]
+    Token(token::TokenCommand),
+    #[command(subcommand)]
     Snapshot(snapshot::Snapshot),
     Export(export::Export),
     Import(import::Import),
     Migrate(migrate::Migrate),
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
     Doctor(doctor::Doctor),
     Completions(completions::Completions),
 }
 
 /// Does what the command line says.
-pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
-    log_to_stderr(&cli.global);
+pub(crate) fn run(mut cli: Cli) -> Result<(), Failure> {
+    let flags = match &cli.command {
+        Command::Serve(serve) => serve.flags(),
+        _ => Vec::new(),
+    };
+    cli.global.configure(flags)?;
+    match cli.command {
+        Command::Serve(_) => log_of_a_server(&cli.global),
+        _ => log_to_stderr(&cli.global),
+    }
     // One command needs one thread; a server has many callers.
     let mut runtime = match cli.command {
         Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
@@ -95,6 +110,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Serve(serve) => return serve.run(&global).await,
         Command::Snapshot(snapshot::Snapshot::Inspect(inspect)) => return inspect.run(Output::new(global.json)),
         Command::Completions(completions) => return completions.run(Output::new(global.json)),
+        Command::Config(config) => return config.run(&global),
         Command::Doctor(doctor) => return doctor.run(&global).await,
         Command::Export(export) => return export.run(&global).await,
         Command::Import(import) => return import.run(&global).await,
@@ -122,11 +138,13 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Context(context) => context.run(&session).await,
         Command::Stats(stats) => stats.run(&session).await,
         Command::Gc(gc) => gc.run(&session).await,
+        Command::Token(token) => token.run(&session).await,
         Command::Snapshot(snapshot) => snapshot.run(&session).await,
         Command::Serve(_)
         | Command::Export(_)
         | Command::Import(_)
         | Command::Migrate(_)
+        | Command::Config(_)
         | Command::Doctor(_)
         | Command::Completions(_) => Ok(()),
     };
@@ -134,12 +152,24 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
 }
 
 fn log_to_stderr(global: &Global) {
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
     // Only a second subscriber could fail here, and there is none.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(global.log_filter())
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal() && !plain)
+        .with_ansi(is_coloured())
         .without_time()
         .try_init();
+}
+
+/// As [`log_to_stderr`] does, with the time of every line, and for programs to read if that was asked for.
+fn log_of_a_server(global: &Global) {
+    let log = tracing_subscriber::fmt().with_env_filter(global.log_filter()).with_writer(std::io::stderr);
+    let _ = match global.config.chosen.log_format {
+        LogFormat::Text => log.with_ansi(is_coloured()).try_init(),
+        LogFormat::Json => log.json().with_span_list(false).try_init(),
+    };
+}
+
+fn is_coloured() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
 }

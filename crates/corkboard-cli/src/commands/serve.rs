@@ -2,52 +2,66 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
-use corkboard::{Corkboard, Options};
-use corkboard_server::{Access, Server, Settings, Tls};
+use corkboard::Corkboard;
+use corkboard_server::{Access, Metrics, Server, Settings, Tls};
 use secrecy::SecretString;
 use serde::Serialize;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::Global;
-use crate::exit::Failure;
+use crate::config::{Chosen, Flagged, Given};
+use crate::exit::{Failure, say};
 use crate::output::Output;
+
+/// Who waits longer than this for the store to open is told so.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// What shells make of a program that a signal ended: this and the signal's number.
+const BY_SIGNAL: i32 = 128;
 
 /// Serve the store over HTTP
 ///
 /// Prints the address, and a link that opens the dashboard signed in; the link works once. Programs come with a token
-/// (`cork token create`) in the header `Authorization: Bearer …`. /docs shows all routes.
+/// (`cork token create`) in the header `Authorization: Bearer …`. /docs shows all routes. Ctrl-C or SIGTERM ends it: what is
+/// under way is answered first; once more, and it ends at once. `cork config show` lists what else can be set.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork serve
   cork serve --listen 127.0.0.1:0
+  CORK_LOG=info cork serve --log-format json
   CORK_TOKEN=… cork serve --listen 0.0.0.0:7117 --host memory.example.org --tls-cert cert.pem --tls-key key.pem")]
 pub(crate) struct Serve {
-    /// Where to listen; port 0 picks a free one
-    #[arg(long, value_name = "ADDRESS", env = "CORK_LISTEN", default_value = "127.0.0.1:7117")]
-    listen: String,
+    /// Where to listen; port 0 picks a free one [env: CORK_LISTEN] [default: 127.0.0.1:7117]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
 
-    /// A name by which it may be called, besides localhost; may be given many times
-    #[arg(long, value_name = "NAME", env = "CORK_HOSTS", value_delimiter = ',')]
+    /// A name by which it may be called, besides localhost; may be given many times [env: CORK_HOSTS]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     host: Vec<String>,
 
-    /// A web page that may call it, besides its own: https://app.example.org; may be given many times
-    #[arg(long, value_name = "URL", env = "CORK_ORIGINS", value_delimiter = ',')]
+    /// A web page that may call it, besides its own: https://app.example.org; may be given many times [env: CORK_ORIGINS]
+    #[arg(long, value_name = "URL", value_delimiter = ',')]
     origin: Vec<String>,
 
     /// Let everybody on this machine in, as an admin
     #[arg(long)]
     no_auth: bool,
 
-    /// A certificate with its chain, in a PEM file
-    #[arg(long, value_name = "FILE", env = "CORK_TLS_CERT", requires = "tls_key")]
+    /// A certificate with its chain, in a PEM file [env: CORK_TLS_CERT]
+    #[arg(long, value_name = "FILE")]
     tls_cert: Option<PathBuf>,
 
-    /// The certificate's key, in a PEM file
-    #[arg(long, value_name = "FILE", env = "CORK_TLS_KEY", requires = "tls_cert")]
+    /// The certificate's key, in a PEM file [env: CORK_TLS_KEY]
+    #[arg(long, value_name = "FILE")]
     tls_key: Option<PathBuf>,
+
+    /// In which form to log to stderr: text or json [env: CORK_LOG_FORMAT] [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    log_format: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -58,49 +72,94 @@ struct Started<'a> {
 }
 
 impl Serve {
+    /// What its flags say about settings.
+    pub(crate) fn flags(&self) -> Vec<Flagged> {
+        let text = |value: &Option<String>| value.clone().map(Given::Text);
+        let path = |value: &Option<PathBuf>| value.as_ref().map(|path| Given::Text(path.display().to_string()));
+        let list = |value: &Vec<String>| (!value.is_empty()).then(|| Given::List(value.clone()));
+        let given = [
+            ("listen", "--listen", text(&self.listen)),
+            ("hosts", "--host", list(&self.host)),
+            ("origins", "--origin", list(&self.origin)),
+            ("no_auth", "--no-auth", self.no_auth.then_some(Given::Switch(true))),
+            ("tls_cert", "--tls-cert", path(&self.tls_cert)),
+            ("tls_key", "--tls-key", path(&self.tls_key)),
+            ("log_format", "--log-format", text(&self.log_format)),
+        ];
+        let flagged =
+            |(key, flag, given): (&str, _, Option<Given>)| Some(Flagged { key: key.into(), flag, given: given? });
+        given.into_iter().filter_map(flagged).collect()
+    }
+
     pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
-        let address = address(&self.listen)?;
-        let is_loopback = address.ip().is_loopback();
-        if self.no_auth && !is_loopback {
-            return Err(Failure::invalid(
-                "no_auth",
-                format!("--no-auth lets everybody who reaches {address} do everything"),
-            )
-            .hint("it works on 127.0.0.1 and [::1] alone"));
-        }
-        let tls = match (&self.tls_cert, &self.tls_key) {
-            (Some(certificate), Some(key)) => {
-                Some(Tls::from_files(certificate, key).map_err(|error| Failure::invalid("tls", error))?)
-            }
-            _ => None,
-        };
-        let admin = std::env::var("CORK_TOKEN").ok().filter(|token| !token.is_empty()).map(SecretString::from);
-        let access = if self.no_auth { Access::Open } else { Access::Tokens { admin } };
-        let Self { host: hosts, origin: origins, .. } = self;
-        let settings = Settings { hosts, origins, is_tls: tls.is_some(), ..Settings::new(access) };
-        let corkboard = Corkboard::open_with(&global.store_url()?, Options::default()).await?;
-        let listening = TcpListener::bind(address).await;
-        let listener = match listening {
-            Ok(listener) => listener,
-            Err(error) => {
-                corkboard.close().await?;
-                return Err(Failure::invalid("listen", format!("{address}: {error}")));
-            }
-        };
+        let chosen = &global.config.chosen;
+        let output = Output::new(global.json);
+        let address = address(&chosen.listen)?;
+        let access = access(chosen, address)?;
+        let tls = tls(chosen)?;
+        // Whoever asks it to end as soon as it is there is heard.
+        let signals = Signals::new()?;
+        let not_listening = |error| Failure::invalid("listen", format!("{address}: {error}"));
+        let listener = TcpListener::bind(address).await.map_err(not_listening)?;
         let address = listener.local_addr().map_err(Failure::Output)?;
+        let metrics = Metrics::install().map_err(|error| Failure::invalid("metrics", error))?;
+        let corkboard = open(global, output).await?;
+        let settings = Settings { is_tls: tls.is_some(), metrics: Some(metrics), ..chosen.server_settings(access) };
         let server = Server::new(corkboard.clone(), settings);
-        let scheme = if tls.is_some() { "https" } else { "http" };
-        let url = format!("{scheme}://{address}");
-        let sign_in = (!self.no_auth).then(|| format!("{url}{}", server.sign_in_path()));
+        let url = url(chosen, address, tls.is_some());
+        let sign_in = (!chosen.no_auth).then(|| format!("{url}{}", server.sign_in_path()));
         let started = Started { url: &url, sign_in: sign_in.as_deref() };
-        Output::new(global.json).answer(&started, || match &sign_in {
-            Some(link) => format!("corkboard serves {} at {url} - open {link}", corkboard.store_info().kind),
-            None => format!("corkboard serves {} at {url}, without authentication", corkboard.store_info().kind),
+        let kind = corkboard.store_info().kind;
+        output.answer(&started, || match &sign_in {
+            Some(link) => format!("corkboard serves {kind} at {url} - open {link}"),
+            None => format!("corkboard serves {kind} at {url}, without authentication"),
         })?;
-        let served = corkboard_server::serve(listener, tls, server, end()).await;
+        let served = corkboard_server::serve(listener, tls, server, signals.ended(output)).await;
         // What is under way was answered; what was acknowledged is written.
         corkboard.close().await?;
         served.map_err(Failure::Output)
+    }
+}
+
+/// Opens the store. It may be large, or far away.
+async fn open(global: &Global, output: Output) -> Result<Corkboard, Failure> {
+    let url = global.store_url()?;
+    let mut opening = std::pin::pin!(Corkboard::open_with(&url, global.options()));
+    loop {
+        match tokio::time::timeout(PATIENCE, &mut opening).await {
+            Ok(opened) => return Ok(opened?),
+            Err(_) if output.is_json() => {}
+            Err(_) => say("… still opening the store"),
+        }
+    }
+}
+
+fn access(chosen: &Chosen, address: SocketAddr) -> Result<Access, Failure> {
+    if chosen.no_auth && !address.ip().is_loopback() {
+        let message = format!("without authentication everybody who reaches {address} could do everything");
+        return Err(Failure::invalid("no_auth", message).hint("--no-auth works on 127.0.0.1 and [::1] alone"));
+    }
+    let admin = std::env::var("CORK_TOKEN").ok().filter(|token| !token.is_empty()).map(SecretString::from);
+    Ok(if chosen.no_auth { Access::Open } else { Access::Tokens { admin } })
+}
+
+fn tls(chosen: &Chosen) -> Result<Option<Tls>, Failure> {
+    match (&chosen.tls_cert, &chosen.tls_key) {
+        (Some(certificate), Some(key)) => {
+            Tls::from_files(certificate, key).map(Some).map_err(|error| Failure::invalid("tls", error))
+        }
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(Failure::invalid("tls", "the certificate has no key").hint("name it by --tls-key")),
+        (None, Some(_)) => Err(Failure::invalid("tls", "the key has no certificate").hint("name it by --tls-cert")),
+    }
+}
+
+/// Where it can be reached. A server that listens everywhere goes by its name.
+fn url(chosen: &Chosen, address: SocketAddr, is_tls: bool) -> String {
+    let scheme = if is_tls { "https" } else { "http" };
+    match chosen.hosts.first().filter(|_| address.ip().is_unspecified()) {
+        Some(host) => format!("{scheme}://{host}:{}", address.port()),
+        None => format!("{scheme}://{address}"),
     }
 }
 
@@ -110,12 +169,32 @@ fn address(text: &str) -> Result<SocketAddr, Failure> {
     found.ok_or_else(wrong)
 }
 
-/// Done when somebody asks the process to end.
-async fn end() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminated) = signal(SignalKind::terminate()) else { return std::future::pending().await };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminated.recv() => {}
+/// What asks the process to end.
+struct Signals {
+    interrupted: Signal,
+    terminated: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self, Failure> {
+        let interrupted = signal(SignalKind::interrupt()).map_err(Failure::Output)?;
+        Ok(Self { interrupted, terminated: signal(SignalKind::terminate()).map_err(Failure::Output)? })
+    }
+
+    /// Done when the first comes. The second ends the process.
+    async fn ended(mut self, output: Output) {
+        self.next().await;
+        output.aside("… ending: what is under way is answered; once more ends it at once");
+        tokio::spawn(async move {
+            let number = self.next().await;
+            std::process::exit(BY_SIGNAL + number);
+        });
+    }
+
+    async fn next(&mut self) -> i32 {
+        tokio::select! {
+            _ = self.interrupted.recv() => SignalKind::interrupt().as_raw_value(),
+            _ = self.terminated.recv() => SignalKind::terminate().as_raw_value(),
+        }
     }
 }

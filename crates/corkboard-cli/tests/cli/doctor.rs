@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::serving::{ADMIN, Serving};
+use crate::support::{CORK, Ran, Sandbox, run};
 
 #[test]
 fn good_health() {
@@ -110,4 +111,78 @@ fn a_store_that_does_not_open() {
     assert_eq!(ran.code, 1);
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!((&report["ok"], &report["store"]), (&json!(false), &json!(null)));
+}
+
+#[test]
+fn a_server_in_good_health() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    let server = Serving::start(&sandbox, &[]);
+    let ran = through(&sandbox, &server.url, ADMIN, &["doctor"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for part in [
+        format!("✓ {} answers in ", server.url),
+        format!(": Corkboard {}", env!("CARGO_PKG_VERSION")),
+        "  encrypted: no".into(),
+        "✓ it is ready".into(),
+        "✓ its clock is ".into(),
+        "✓ you are admin here, admin; it opens everything".into(),
+        "✓ a read takes ".into(),
+        "✓ a durable write takes ".into(),
+        "✓ no damage was found".into(),
+        "✓ 1 agent loads".into(),
+    ] {
+        assert!(ran.stdout.contains(&part), "{part} in {}", ran.stdout);
+    }
+    let report: Value =
+        serde_json::from_str(&through(&sandbox, &server.url, ADMIN, &["doctor", "--json"]).stdout).unwrap();
+    let checks: Vec<&str> =
+        report["checks"].as_array().unwrap().iter().map(|check| check["check"].as_str().unwrap()).collect();
+    assert_eq!(report["ok"], true, "{report}");
+    assert_eq!(&checks[..7], ["server", "ready", "clock", "token", "read", "write", "integrity"]);
+}
+
+/// Nobody is told that a server is ill because their token does not open everything.
+#[test]
+fn a_server_through_a_token_that_opens_little() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox, &[]);
+    let request =
+        r#"{"principal":"ada","kind":"agent","role":"worker","grants":{"agents":["ada"],"boards":["team-*"]}}"#;
+    let created = server.ask("POST", "/v1/tokens", &[], request).json();
+    let secret = created["secret"].as_str().or(created["token"].as_str()).unwrap_or_else(|| panic!("{created}"));
+    let ran = through(&sandbox, &server.url, secret, &["doctor"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for part in [
+        "✓ you are ada here, worker; it opens the agents: ada; the boards: team-*; the cores: none",
+        "  writes were not timed: the token does not open the agent",
+        "  damage was not looked for: that is for admins",
+        "✓ a read takes ",
+    ] {
+        assert!(ran.stdout.contains(part), "{part} in {}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_server_that_does_not_answer_or_not_to_us() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox, &[]);
+    let ran = through(&sandbox, &server.url, "wrong", &["doctor"]);
+    assert_eq!(ran.code, 6, "{ran:?}");
+    assert!(ran.stdout.contains("✓ it is ready") && ran.stdout.contains("✗ "), "{ran:?}");
+    assert!(ran.stderr.contains("this token is unknown, revoked or expired"), "{ran:?}");
+    let ran = through(&sandbox, &server.url, "wrong", &["doctor", "--quick"]);
+    assert_eq!((ran.code, ran.stdout.lines().count()), (0, 4), "it needs no token: {ran:?}");
+    let url = server.url.clone();
+    server.signal("TERM");
+    assert_eq!(server.ended().code, 0);
+    let ran = through(&sandbox, &url, ADMIN, &["doctor"]);
+    assert_eq!(ran.code, 7, "{ran:?}");
+    assert!(ran.stdout.starts_with("✗ ") && ran.stdout.contains("refused"), "{ran:?}");
+}
+
+fn through(sandbox: &Sandbox, url: &str, token: &str, arguments: &[&str]) -> Ran {
+    let mut command = sandbox.command(CORK);
+    command.args(arguments).env("CORK_URL", url).env("CORK_TOKEN", token);
+    run(command, b"")
 }

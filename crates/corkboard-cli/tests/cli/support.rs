@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::served::Served;
+
 pub(crate) const CORK: &str = env!("CARGO_BIN_EXE_cork");
 
 /// Longer than anything here takes. Who waits for it has failed.
@@ -15,7 +17,14 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
 pub(crate) struct Sandbox {
     pub(crate) folder: TempDir,
+    /// Through which commands reach the store, if not by themselves.
+    served: Option<Served>,
 }
+
+/// Set to anything, it has every sandbox serve its store, and every command go through the server.
+const REMOTE: &str = "CORK_TEST_REMOTE";
+/// Whole logs are moved where the store is: these know no server.
+const OF_STORES: [&str; 3] = ["export", "import", "migrate"];
 
 /// How a command ended.
 #[derive(Debug)]
@@ -27,7 +36,20 @@ pub(crate) struct Ran {
 
 impl Sandbox {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        let is_remote = std::env::var_os(REMOTE).is_some();
+        if is_remote { Self::remote() } else { Self::local() }
+    }
+
+    /// Commands open the store.
+    pub(crate) fn local() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), served: None }
+    }
+
+    /// Commands ask a server, which has the store open. They come with the token of an admin who is called as the user is.
+    pub(crate) fn remote() -> Self {
+        let sandbox = Self::local();
+        let served = Served::start(&sandbox.store(), "127.0.0.1:0").with_token_of("tester");
+        Self { served: Some(served), ..sandbox }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -50,20 +72,30 @@ impl Sandbox {
         let mut command = Command::new(program);
         command.current_dir(self.path()).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
         command.env("HOME", self.path()).env("USER", "tester");
-        command.env("CORK_STORE", format!("sqlite:{}", self.database().display())).env("CORK", CORK);
+        command.env("CORK_STORE", self.store()).env("CORK", CORK);
+        if let Some(served) = &self.served {
+            command.env("CORK_URL", &served.url).env("CORK_TOKEN", &served.secret);
+        }
         command
     }
 
     pub(crate) fn cork(&self, arguments: &[&str]) -> Ran {
-        let mut command = self.command(CORK);
-        command.args(arguments);
-        run(command, b"")
+        self.cork_with_stdin(arguments, b"")
     }
 
     pub(crate) fn cork_with_stdin(&self, arguments: &[&str], stdin: &[u8]) -> Ran {
         let mut command = self.command(CORK);
+        let is_of_store = |argument: &&str| *argument == "--store" || OF_STORES.contains(argument);
+        if arguments.iter().any(is_of_store) {
+            command.env_remove("CORK_URL");
+        }
         command.args(arguments);
         run(command, stdin)
+    }
+
+    /// The URL of its store.
+    pub(crate) fn store(&self) -> String {
+        format!("sqlite:{}", self.database().display())
     }
 
     /// What a command that must succeed prints, without its last newline.

@@ -3,6 +3,7 @@
 mod access;
 mod apply;
 mod approval;
+mod check;
 mod command;
 mod contribution;
 mod decide;
@@ -40,7 +41,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::space::{Decision as Decided, Space, Stamp, Unperformed};
-use crate::{Commit, Context, FormatError, Refusal, SpaceKind, Usage};
+use crate::{Commit, Context, FormatError, Limits, Refusal, SpaceKind, Usage};
 
 pub use access::BoardAction;
 pub use approval::{Approval, ApprovalVerdict};
@@ -251,6 +252,10 @@ impl Space for BoardState {
 
     fn expire(&self, now: Timestamp) -> Vec<BoardEvent> {
         decide::expire(self, now)
+    }
+
+    fn check(command: &BoardCommand, limits: &Limits) -> Result<(), Refusal> {
+        check::check(command, limits)
     }
 
     fn decide(

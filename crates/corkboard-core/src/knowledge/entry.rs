@@ -166,7 +166,7 @@ pub struct NewCoreEntry {
     /// What kind of memory it is.
     pub kind: MemoryKind,
     /// From 0 (trivial) to 1 (vital).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(with = "crate::number::optional", skip_serializing_if = "Option::is_none")]
     pub importance: Option<f32>,
     /// Words to find and filter by.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -272,7 +272,7 @@ pub struct CoreEdit {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
     /// From 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(with = "crate::number::optional", skip_serializing_if = "Option::is_none")]
     pub importance: Option<f32>,
     /// All of its tags.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// Something wrong in a text, in words that can be shown to a person or sent back to a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = NotebookProblem))]
 pub struct Problem {
     /// The line, from 1.
     pub line: usize,
@@ -27,7 +27,7 @@ pub struct Problem {
 
 /// How bad a problem is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = NotebookSeverity))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Nothing is applied.
@@ -38,7 +38,7 @@ pub enum Severity {
 
 /// The kinds of problems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = NotebookProblemKind))]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
     /// There is no section in the whole text.

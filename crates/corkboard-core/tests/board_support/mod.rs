@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
 
 pub(crate) mod scan;
+#[path = "../wire/mod.rs"]
+pub(crate) mod wire;
 
 use std::sync::Arc;
 
@@ -57,7 +59,8 @@ impl Desk {
     }
 
     pub(crate) fn request(&mut self, actor: &Actor, request: &Request<BoardCommand>) -> Result<BoardReply, Refusal> {
-        let decided = self.decide(actor, request);
+        let decided = self.decide(actor, &wire::arrived_request::<BoardState>(request));
+        wire::check_answer(&decided);
         let performed = self.perform(actor, request, &decided);
         match decided? {
             Outcome::Unchanged { reply, .. } => Ok(reply),
@@ -233,7 +236,7 @@ pub(crate) fn at(second: i64) -> Timestamp {
 }
 
 pub(crate) fn named(principal: &str, role: Role) -> Actor {
-    Actor { principal: principal.into(), kind: ActorKind::Agent, role }
+    Actor::new(principal, ActorKind::Agent, role)
 }
 
 pub(crate) fn worker(principal: &str) -> Actor {
@@ -245,7 +248,7 @@ pub(crate) fn orchestrator(principal: &str) -> Actor {
 }
 
 pub(crate) fn human() -> Actor {
-    Actor { principal: "hugo".into(), kind: ActorKind::Human, role: Role::Human }
+    Actor::new("hugo", ActorKind::Human, Role::Human)
 }
 
 pub(crate) fn agent(name: &str) -> AgentId {

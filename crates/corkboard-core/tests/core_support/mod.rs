@@ -2,6 +2,9 @@
 //! indexes are held against a scan of its entries.
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
 
+#[path = "../wire/mod.rs"]
+pub(crate) mod wire;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -49,7 +52,10 @@ impl Shelf {
     pub(crate) fn request(&mut self, actor: &Actor, request: &Request<CoreCommand>) -> Result<CoreReply, Refusal> {
         let mut context = Context::new(self.now, actor, &self.limits, Uuid::nil());
         context.space = self.space.as_ref();
-        match self.live.decide(request, &context)? {
+        let decided = self.live.decide(&wire::arrived_request::<CoreState>(request), &context);
+        wire::check_answer(&decided);
+        assert_eq!(format!("{decided:?}"), format!("{:?}", self.live.decide(request, &context)));
+        match decided? {
             Outcome::Unchanged { reply, .. } => Ok(reply),
             Outcome::Commit { commit, reply, warnings } => {
                 self.live.apply(&commit, commit_id(self.rev() + 1), &self.limits).unwrap();
@@ -145,10 +151,10 @@ pub(crate) fn at(second: i64) -> Timestamp {
 }
 
 pub(crate) fn human(name: &str) -> Actor {
-    Actor { principal: name.into(), kind: ActorKind::Human, role: Role::Human }
+    Actor::new(name, ActorKind::Human, Role::Human)
 }
 
 /// An agent that may do to a shared core all that agents may.
 pub(crate) fn agent(name: &str) -> Actor {
-    Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Reviewer }
+    Actor::new(name, ActorKind::Agent, Role::Reviewer)
 }

@@ -238,7 +238,7 @@ impl Model {
                     Some(old) => {
                         let Some(mut whole) = old.data.value.as_text().map(String::from) else {
                             let found = old.data.value.kind_of_value();
-                            to.refusals.push(Refusal::NotText { key: key.clone(), found });
+                            to.refusals.push(Refusal::NotText { key: key.clone(), found: found.into() });
                             return;
                         };
                         if *separator == Separator::Line && !whole.is_empty() {
@@ -270,7 +270,7 @@ impl Model {
             }
             AgentCommand::AddNote { text, trust, .. } => {
                 if text.trim().is_empty() {
-                    to.refusals.push(Refusal::Blank { what: "note" });
+                    to.refusals.push(Refusal::Blank { what: "note".into() });
                 }
                 to.refusals.extend(over(LimitName::NoteBytes, text.len() as u64, self.limits.note_bytes));
                 let id = NoteId(last_note + 1);
@@ -487,9 +487,9 @@ impl Model {
         refusals
             .extend(tags.iter().filter_map(|tag| over(LimitName::TagBytes, tag.len() as u64, self.limits.tag_bytes)));
         if metadata.expiry_days.is_some() && metadata.expires_at.is_some() {
-            refusals.push(Refusal::Expiry { reason: "give either days or a time, not both" });
+            refusals.push(Refusal::Expiry { reason: "give either days or a time, not both".into() });
         } else if expiry(metadata, now).is_some_and(|at| at <= now) {
-            refusals.push(Refusal::Expiry { reason: "it must lie in the future" });
+            refusals.push(Refusal::Expiry { reason: "it must lie in the future".into() });
         }
         refusals
     }

@@ -1,6 +1,9 @@
 //! A memory to send commands to, with its clock, ids and limits in the test's hand, and short forms for its words.
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
 
+#[path = "../wire/mod.rs"]
+pub(crate) mod wire;
+
 use std::sync::Arc;
 
 use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, AgentState, Kept};
@@ -57,7 +60,8 @@ impl Memory {
     }
 
     pub(crate) fn request(&mut self, request: &Request<AgentCommand>) -> Result<AgentOutcome, Refusal> {
-        let decided = self.decide(request);
+        let decided = self.decide(&wire::arrived_request::<AgentState>(request));
+        wire::check_answer(&decided);
         let performed = self.perform(request, &decided);
         let outcome = decided?;
         self.requests += 1;
@@ -173,7 +177,7 @@ pub(crate) fn at(second: i64) -> Timestamp {
 }
 
 pub(crate) fn actor(principal: &str) -> Actor {
-    Actor { principal: principal.into(), kind: ActorKind::Agent, role: Role::Worker }
+    Actor::new(principal, ActorKind::Agent, Role::Worker)
 }
 
 pub(crate) fn key(name: &str) -> Key {

@@ -1,20 +1,28 @@
 //! An agent's entries.
 
-use corkboard::{Content, EntryDocument, EntryMetadata, Key};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use corkboard::{EntryDocument, Written};
+use serde::Deserialize;
+use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
-use crate::extract::{Body, Conditions, Path};
+use crate::condition::{Seen, SpaceConditions};
+use crate::extract::{Body, Conditions, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::place::{
+    AppendBody, Batch, BatchBody, ChangedBody, EntriesBody, EntriesQuery, EntryBody, Place, RemovedBody,
+};
 
 pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new().routes(routes!(get_entry, put_entry, delete_entry))
+    OpenApiRouter::new()
+        .routes(routes!(list_entries))
+        .routes(routes!(get_entry, put_entry, delete_entry))
+        .routes(routes!(append_to_entry))
+        .routes(routes!(change_entries))
 }
 
 /// Which entry.
@@ -23,35 +31,34 @@ pub(super) fn routes() -> OpenApiRouter<Server> {
 struct EntryPath {
     /// Whose memory.
     agent: String,
-    /// The entry's key, percent-encoded.
+    /// The entry's key, percent-encoded: `a/b` is `a%2Fb`.
     key: String,
 }
 
-/// What is to be stored.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct EntryBody {
-    /// Any JSON value.
-    value: Content,
-    /// What is to be known about it.
-    #[serde(default)]
-    metadata: EntryMetadata,
+/// Which entries.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct EntriesPath {
+    /// Whose memory.
+    agent: String,
 }
 
-/// What a write did.
-#[derive(Serialize, ToSchema)]
-struct WrittenBody {
-    /// The entry's version now.
-    version: u64,
-    /// Whether the key existed before.
-    is_update: bool,
-}
-
-/// What a removal did.
-#[derive(Serialize, ToSchema)]
-struct RemovedBody {
-    /// Whether there was an entry.
-    removed: bool,
+/// List an agent's entries.
+///
+/// By key, a page at a time.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/entries",
+    tag = "entries",
+    params(EntriesPath, EntriesQuery),
+    responses((status = 200, description = "A page", body = WithRev<EntriesBody>), Problems)
+)]
+async fn list_entries(
+    caller: Caller,
+    Path(path): Path<EntriesPath>,
+    Query(query): Query<EntriesQuery>,
+) -> Result<Answer<EntriesBody>, Failure> {
+    Place::memory(&caller, &path.agent)?.entries(query).await
 }
 
 /// Read an entry.
@@ -59,45 +66,42 @@ struct RemovedBody {
     get,
     path = "/v1/agents/{agent}/entries/{key}",
     tag = "entries",
-    params(EntryPath),
-    responses((status = 200, body = WithRev<EntryDocument>), Problems)
+    params(EntryPath, Seen),
+    responses(
+        (status = 200, description = "The entry; `ETag` is its version", body = WithRev<EntryDocument>),
+        (status = 304, description = "It is the version that you have"),
+        Problems
+    )
 )]
-async fn get_entry(caller: Caller, Path(path): Path<EntryPath>) -> Result<Answer<EntryDocument>, Failure> {
-    let view = caller.agent(&path.agent)?.view().await?;
-    let key = Key::new(&path.key, view.limits())?;
-    let entry = view.entry(&key).ok_or_else(|| Failure::not_found(format!("there is no entry {:?}", path.key)))?;
-    Ok(Answer::new(EntryDocument::new(&key, entry), view.rev()).version(entry.version))
+async fn get_entry(caller: Caller, Path(path): Path<EntryPath>, seen: Seen) -> Result<Answer<EntryDocument>, Failure> {
+    Place::memory(&caller, &path.agent)?.entry(&path.key, &seen).await
 }
 
 /// Store an entry.
+///
+/// It overwrites what is there, unless a condition is named.
 #[utoipa::path(
     put,
     path = "/v1/agents/{agent}/entries/{key}",
     tag = "entries",
-    params(EntryPath),
-    request_body = EntryBody,
-    responses((status = 200, body = WithRev<WrittenBody>), Problems)
+    params(EntryPath, Conditions),
+    request_body(
+        content = EntryBody,
+        example = json!({"value": {"city": "Paris"}, "metadata": {"importance": 0.8, "tags": ["user"], "kind": "fact"}})
+    ),
+    responses(
+        (status = 200, description = "It was replaced", body = WithRev<Written>),
+        (status = 201, description = "It is new", body = WithRev<Written>),
+        Problems
+    )
 )]
 async fn put_entry(
     caller: Caller,
     Path(path): Path<EntryPath>,
     conditions: Conditions,
     Body(body): Body<EntryBody>,
-) -> Result<Answer<WrittenBody>, Failure> {
-    let memory = caller.agent(&path.agent)?.working();
-    let mut set = memory.set(&path.key, &body.value).metadata(body.metadata).type_name("json");
-    if let Some(version) = conditions.if_version {
-        set = set.if_version(version);
-    }
-    if let Some(rev) = conditions.if_rev {
-        set = set.if_rev(rev);
-    }
-    if let Some(key) = conditions.idempotency_key {
-        set = set.idempotency_key(key);
-    }
-    let written = set.await?;
-    let body = WrittenBody { version: written.version, is_update: written.is_update };
-    Ok(Answer::new(body, written.version).version(written.version))
+) -> Result<Answer<Written>, Failure> {
+    Place::memory(&caller, &path.agent)?.put(&path.key, body, conditions).await
 }
 
 /// Remove an entry.
@@ -105,26 +109,65 @@ async fn put_entry(
     delete,
     path = "/v1/agents/{agent}/entries/{key}",
     tag = "entries",
-    params(EntryPath),
-    responses((status = 200, body = WithRev<RemovedBody>), Problems)
+    params(EntryPath, Conditions),
+    responses((status = 200, description = "Whether there was one", body = WithRev<RemovedBody>), Problems)
 )]
 async fn delete_entry(
     caller: Caller,
     Path(path): Path<EntryPath>,
     conditions: Conditions,
 ) -> Result<Answer<RemovedBody>, Failure> {
-    let agent = caller.agent(&path.agent)?;
-    let memory = agent.working();
-    let mut remove = memory.remove(&path.key);
-    if let Some(version) = conditions.if_version {
-        remove = remove.if_version(version);
-    }
-    if let Some(rev) = conditions.if_rev {
-        remove = remove.if_rev(rev);
-    }
-    if let Some(key) = conditions.idempotency_key {
-        remove = remove.idempotency_key(key);
-    }
-    let removed = remove.await?;
-    Ok(Answer::new(RemovedBody { removed }, agent.rev().await?))
+    Place::memory(&caller, &path.agent)?.remove(&path.key, conditions).await
+}
+
+/// Add text at the end of a text.
+///
+/// Or start one. Appends of several writers never conflict.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/entries/{key}/append",
+    tag = "entries",
+    params(EntryPath, Conditions),
+    request_body(content = AppendBody, example = json!({"text": "Tried A: too slow", "separator": "line"})),
+    responses(
+        (status = 200, description = "It was added", body = WithRev<Written>),
+        (status = 201, description = "It is the first", body = WithRev<Written>),
+        Problems
+    )
+)]
+async fn append_to_entry(
+    caller: Caller,
+    Path(path): Path<EntryPath>,
+    conditions: Conditions,
+    Body(body): Body<AppendBody>,
+) -> Result<Answer<Written>, Failure> {
+    Place::memory(&caller, &path.agent)?.append(&path.key, body, conditions).await
+}
+
+/// Change several entries in one revision.
+///
+/// All of it, or nothing. JSON lines are taken too: each line is one of `entries`.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/entries:batch",
+    tag = "entries",
+    params(EntriesPath, SpaceConditions),
+    request_body(content(
+        (BatchBody = "application/json", example = json!({"entries": [
+            {"key": "plan", "value": ["draft", "review"]},
+            {"key": "log", "append": "began", "separator": "line"},
+            {"key": "old", "remove": true}
+        ]})),
+        (String = "application/x-ndjson", example = "{\"key\": \"plan\", \"value\": 1}\n{\"key\": \"old\", \"remove\": true}\n")
+    )),
+    responses((status = 200, description = "All of it was done", body = WithRev<ChangedBody>), Problems)
+)]
+async fn change_entries(
+    caller: Caller,
+    Path(path): Path<EntriesPath>,
+    conditions: SpaceConditions,
+    batch: Batch,
+) -> Result<Answer<ChangedBody>, Failure> {
+    let changes = batch.changes(&caller.corkboard().options().limits)?;
+    Place::memory(&caller, &path.agent)?.change(changes, conditions).await
 }

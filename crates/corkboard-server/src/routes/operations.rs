@@ -1,6 +1,12 @@
 //! Whether the server is up.
 
+use std::time::Duration;
+
 use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use corkboard::ErrorKind;
+use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -10,10 +16,14 @@ use crate::Server;
 use crate::caller::Caller;
 use crate::failure::Failure;
 
+/// A store that takes longer than this does not answer.
+const STORE_ANSWERS: Duration = Duration::from_secs(5);
+
 pub(super) fn routes() -> OpenApiRouter<Server> {
     OpenApiRouter::new()
         .routes(routes!(healthy))
         .routes(routes!(ready))
+        .routes(routes!(metrics))
         .routes(routes!(me))
         .routes(routes!(check))
         .routes(routes!(scrub))
@@ -26,17 +36,25 @@ struct Health {
     status: &'static str,
     /// The version of the server.
     version: &'static str,
+    /// What time it is there.
+    now: Timestamp,
 }
 
-const OK: Health = Health { status: "ok", version: env!("CARGO_PKG_VERSION") };
+impl Health {
+    fn good() -> Self {
+        Self { status: "ok", version: env!("CARGO_PKG_VERSION"), now: Timestamp::now() }
+    }
+}
 
 /// Whether the process answers.
 #[utoipa::path(get, path = "/healthz", tag = "operations", security(()), responses((status = 200, body = Health)))]
 async fn healthy() -> axum::Json<Health> {
-    axum::Json(OK)
+    axum::Json(Health::good())
 }
 
-/// Whether the store answers too.
+/// Whether requests can be sent here.
+///
+/// Not when the store does not answer, nor when the server is about to end: send requests elsewhere then.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -45,8 +63,31 @@ async fn healthy() -> axum::Json<Health> {
     responses((status = 200, body = Health), crate::openapi::Problems)
 )]
 async fn ready(State(server): State<Server>) -> Result<axum::Json<Health>, Failure> {
-    server.corkboard().agents(None, 1).await?;
-    Ok(axum::Json(OK))
+    let not_ready = |detail: String| Failure::new("not_ready", ErrorKind::Unavailable, detail);
+    if server.is_ending() {
+        return Err(not_ready("the server is about to end".into()));
+    }
+    match tokio::time::timeout(STORE_ANSWERS, server.corkboard().agents(None, 1)).await {
+        Ok(Ok(_)) => Ok(axum::Json(Health::good())),
+        Ok(Err(error)) => Err(not_ready(format!("the store does not answer: {error}"))),
+        Err(_) => Err(not_ready(format!("the store has not answered for {} s", STORE_ANSWERS.as_secs()))),
+    }
+}
+
+/// What the server counts, as Prometheus reads it.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    tag = "operations",
+    responses(
+        (status = 200, body = String, content_type = "text/plain", example = "http_connections 3\n"),
+        crate::openapi::Problems
+    )
+)]
+async fn metrics(State(server): State<Server>) -> Result<Response, Failure> {
+    let nothing = || Failure::not_found("this server does not count what it does");
+    let metrics = server.settings().metrics.as_ref().ok_or_else(nothing)?;
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics.render()).into_response())
 }
 
 /// Whom the token names.

@@ -43,8 +43,29 @@ pub(super) struct SpacePath {
     /// What it holds: `agent`, `board`, `core` or `tokens`.
     #[param(inline)]
     kind: SpaceKind,
-    /// Its name, percent-encoded. An agent's own core is `agent:` and its name.
+    /// Its name, percent-encoded. An agent's own core is `agent:` and its name. A `;` at the end is not part of the name: it
+    /// follows `.` and `..`, which no path can hold by themselves, and names that end with one.
+    #[serde(deserialize_with = "name")]
     name: String,
+}
+
+/// What follows a name that cannot stand in a path by itself, and one that ends like that.
+const MARK: char = ';';
+
+fn name<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let mut name = String::deserialize(deserializer)?;
+    if name.ends_with(MARK) {
+        name.pop();
+    }
+    Ok(name)
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct AgentPath {
+    /// Whose memory. As a space's name.
+    #[serde(deserialize_with = "name")]
+    agent: String,
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -252,13 +273,13 @@ async fn delete(
     post,
     path = "/v1/spaces/agent/{agent}/forget",
     tag = "spaces",
-    params(("agent" = String, Path, description = "Whose memory")),
+    params(AgentPath),
     request_body = ForgetBody,
     responses((status = 200, body = Forgotten), Problems)
 )]
 async fn forget(
     caller: Caller,
-    Path(agent): Path<String>,
+    Path(AgentPath { agent }): Path<AgentPath>,
     Body(body): Body<ForgetBody>,
 ) -> Result<Json<Forgotten>, Failure> {
     Ok(Json(caller.agent(&agent)?.forget_for_good(body.forget).await?))

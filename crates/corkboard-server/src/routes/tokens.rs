@@ -1,21 +1,23 @@
 //! The tokens by which the server is reached.
 
-use std::sync::Arc;
-
-use corkboard::tokens::{Grants, Token, TokenId};
-use corkboard::{ActorKind, Role, TokenRequest};
+use corkboard::tokens::{Grants, TokenId};
+use corkboard::{ActorKind, Role, TokenDocument, TokenRequest};
 use jiff::Timestamp;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::Server;
+use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
-use crate::extract::{Body, Path};
+use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
+
+/// The most tokens of one answer.
+const MOST: usize = 1000;
 
 pub(super) fn routes() -> OpenApiRouter<Server> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(revoke))
@@ -50,70 +52,92 @@ struct CreatedBody {
     secret: String,
 }
 
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// Only those after this one: `next` of the page before.
+    #[param(value_type = Option<String>, pattern = "^[Kk]-[0-9]{1,18}$")]
+    cursor: Option<TokenId>,
+    /// How many at most.
+    #[serde(default = "most")]
+    #[param(minimum = 1, maximum = 1000, default = 1000)]
+    limit: usize,
+}
+
+fn most() -> usize {
+    MOST
+}
+
 /// The tokens that can be used.
 #[derive(Serialize, ToSchema)]
 struct TokensBody {
     /// In the order in which they were made, without their secrets.
-    tokens: Vec<TokenLine>,
+    tokens: Vec<TokenDocument>,
+    /// What to go on after, if there are more.
+    next: Option<TokenId>,
 }
 
-/// A token without its secret.
+/// What a revocation did.
 #[derive(Serialize, ToSchema)]
-struct TokenLine {
-    id: TokenId,
-    principal: Arc<str>,
-    kind: ActorKind,
-    role: Role,
-    grants: Grants,
-    expires_at: Option<Timestamp>,
-    label: Arc<str>,
-    created_at: Timestamp,
-    created_by: Arc<str>,
-}
-
-impl From<&Token> for TokenLine {
-    fn from(token: &Token) -> Self {
-        let Token { id, hash: _, principal, kind, role, grants, expires_at, label, created_at, created_by } =
-            token.clone();
-        Self { id, principal, kind, role, grants, expires_at, label, created_at, created_by }
-    }
+struct RevokedBody {
+    /// The token that can no longer be used.
+    revoked: TokenId,
 }
 
 /// List the tokens.
-#[utoipa::path(get, path = "/v1/tokens", tag = "tokens", responses((status = 200, body = TokensBody), Problems))]
-async fn list(caller: Caller) -> Result<axum::Json<TokensBody>, Failure> {
-    let tokens = caller.tokens()?.list().await?;
-    Ok(axum::Json(TokensBody { tokens: tokens.iter().map(|token| TokenLine::from(&**token)).collect() }))
+///
+/// Those that can be used, without their secrets, which are kept nowhere. For admins.
+#[utoipa::path(
+    get,
+    path = "/v1/tokens",
+    tag = "access",
+    params(ListQuery),
+    responses((status = 200, body = WithRev<TokensBody>), Problems)
+)]
+async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<Answer<TokensBody>, Failure> {
+    let tokens = caller.tokens()?;
+    let (rev, listed) = (tokens.rev().await?, tokens.list().await?);
+    let mut rest = listed.iter().filter(|token| query.cursor.is_none_or(|cursor| token.id > cursor));
+    let page: Vec<_> =
+        rest.by_ref().take(query.limit.clamp(1, MOST)).map(|token| TokenDocument::from(&**token)).collect();
+    let next = rest.next().and(page.last()).map(|last| last.id);
+    Ok(Answer::new(TokensBody { tokens: page, next }, rev))
 }
 
 /// Make a token.
+///
+/// The answer is the only place where its secret is ever shown: the store keeps a hash. For admins.
 #[utoipa::path(
     post,
     path = "/v1/tokens",
-    tag = "tokens",
-    request_body = TokenBody,
-    responses((status = 201, body = CreatedBody), Problems)
+    tag = "access",
+    request_body(content = TokenBody, example = json!({
+        "principal": "ada", "kind": "agent", "role": "worker",
+        "grants": {"agents": ["ada"], "boards": ["team-*"]}, "label": "Ada on the build machine"
+    })),
+    responses((status = 201, body = WithRev<CreatedBody>), Problems)
 )]
-async fn create(
-    caller: Caller,
-    Body(body): Body<TokenBody>,
-) -> Result<(axum::http::StatusCode, axum::Json<CreatedBody>), Failure> {
+async fn create(caller: Caller, Body(body): Body<TokenBody>) -> Result<Answer<CreatedBody>, Failure> {
     let TokenBody { principal, kind, role, grants, expires_at, label } = body;
     let request = TokenRequest { principal, kind, role, grants, expires_at, label };
-    let created = caller.tokens()?.create(request).await?;
+    let tokens = caller.tokens()?;
+    let created = tokens.create(request).await?;
     let body = CreatedBody { id: created.id, secret: created.secret.expose_secret().into() };
-    Ok((axum::http::StatusCode::CREATED, axum::Json(body)))
+    Ok(Answer::new(body, tokens.rev().await?).created())
 }
 
 /// Make a token useless.
+///
+/// At once on the server that was asked, within a second on all others. For admins.
 #[utoipa::path(
     delete,
     path = "/v1/tokens/{token}",
-    tag = "tokens",
-    params(("token" = String, Path, description = "Its number: K-3")),
-    responses((status = 204), Problems)
+    tag = "access",
+    params(("token" = String, Path, description = "Its number", pattern = "^[Kk]-[0-9]{1,18}$", example = "K-3")),
+    responses((status = 200, body = WithRev<RevokedBody>), Problems)
 )]
-async fn revoke(caller: Caller, Path(token): Path<TokenId>) -> Result<axum::http::StatusCode, Failure> {
-    caller.tokens()?.revoke(token).await?;
-    Ok(axum::http::StatusCode::NO_CONTENT)
+async fn revoke(caller: Caller, Path(token): Path<TokenId>) -> Result<Answer<RevokedBody>, Failure> {
+    let tokens = caller.tokens()?;
+    tokens.revoke(token).await?;
+    Ok(Answer::new(RevokedBody { revoked: token }, tokens.rev().await?))
 }

@@ -1,6 +1,8 @@
 //! A server on a free port of this machine, and clients that come with a token.
 #![allow(dead_code, unreachable_pub, reason = "every test file is a program of its own, and uses a part of it")]
 
+pub mod sse;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +29,8 @@ pub struct Running {
     pub url: String,
     /// What it serves.
     pub corkboard: Corkboard,
+    /// The server itself.
+    pub server: Server,
     http: reqwest::Client,
     end: oneshot::Sender<()>,
     serving: JoinHandle<std::io::Result<()>>,
@@ -61,11 +65,11 @@ impl Running {
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let server = Server::new(corkboard.clone(), settings);
         let (end, ended) = oneshot::channel::<()>();
-        let serving = tokio::spawn(corkboard_server::serve(listener, None, server, async {
+        let serving = tokio::spawn(corkboard_server::serve(listener, None, server.clone(), async {
             // Dropped or sent: both are the end.
             let _ = ended.await;
         }));
-        Self { url, corkboard, http: http(), end, serving }
+        Self { url, corkboard, server, http: http(), end, serving }
     }
 
     /// Whoever comes with a secret.

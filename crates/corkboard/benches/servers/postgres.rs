@@ -286,7 +286,7 @@ async fn on_a_board(corkboard: &Corkboard) -> f64 {
     let started = Instant::now();
     let workers = (0..CALLERS).map(|index| {
         let (principal, kind, role) = (format!("worker-{index}"), ActorKind::Agent, Role::Worker);
-        let board = board.acting_as(Actor { principal, kind, role });
+        let board = board.acting_as(Actor::new(principal, kind, role));
         tokio::spawn(async move {
             for _ in 0..TASKS {
                 let claimed = board.claim_task(None, Duration::from_secs(30)).await.unwrap().unwrap();

@@ -72,7 +72,7 @@ async fn add(board: &Board, tasks: usize, depends_on: impl Fn(usize) -> Vec<Task
 }
 
 fn worker(index: usize) -> Actor {
-    Actor { principal: format!("worker-{index}"), kind: ActorKind::Agent, role: Role::Worker }
+    Actor::new(format!("worker-{index}"), ActorKind::Agent, Role::Worker)
 }
 
 async fn claim_and_complete(board: &Board) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use corkboard_core::board::{BoardAction, BoardCommand, BoardReply, CoreRef, NewBoard, TaskId};
-use corkboard_core::{Actor, BoardId, Head, SpaceId};
+use corkboard_core::{Actor, BoardId, Head, SpaceId, SpaceKind};
 
 use super::claim::Future;
 use super::cores::Prepared;
@@ -138,6 +138,7 @@ impl CreateBoard {
             };
             (command, passed_over)
         };
+        made.granted.check_cores_of(&made.actor, &command)?;
         let answer = made.send(command, name).await?;
         made.saw(answer.rev);
         let tasks = match answer.reply {
@@ -174,6 +175,7 @@ impl Board {
     /// Another board of the same Corkboard, in the same name.
     pub(super) fn sibling(&self, id: &str) -> Result<Self> {
         let id = BoardId::new(id, &self.options().limits)?;
+        self.granted.check(&self.actor, SpaceKind::Board, id.as_str())?;
         let slot = self.engine.slot(&SpaceId::board(&id));
         Ok(Self { id, slot, seen: Arc::default(), ..self.unconditional() })
     }

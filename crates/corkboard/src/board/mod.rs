@@ -34,6 +34,7 @@ use corkboard_core::{Actor, BoardId, CoreId, IdempotencyKey, Request, SpaceId, U
 use serde::Serialize;
 
 use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch};
+use crate::granted::Granted;
 use crate::knowledge::Core;
 use crate::options::Options;
 use crate::{Error, Result};
@@ -80,6 +81,8 @@ pub struct Board {
     seen: Arc<AtomicU64>,
     /// What ticks and flushes goes on for as long as there are handles.
     corkboard: Arc<dyn Any + Send + Sync>,
+    /// What else this handle opens.
+    granted: Granted,
 }
 
 impl Board {
@@ -89,6 +92,7 @@ impl Board {
         engine: Arc<Engine<BoardState>>,
         cores: Arc<Engine<CoreState>>,
         corkboard: Arc<dyn Any + Send + Sync>,
+        granted: Granted,
     ) -> Self {
         let slot = engine.slot(&SpaceId::board(&id));
         Self {
@@ -103,6 +107,7 @@ impl Board {
             claim: None,
             seen: Arc::default(),
             corkboard,
+            granted,
         }
     }
 
@@ -184,6 +189,7 @@ impl Board {
     pub(crate) async fn ask(&self, command: BoardCommand) -> Result<Answer<BoardReply>> {
         // What is asked is the same under another epoch: whoever comes back after a crash has a new one.
         let name = self.name_of(&command)?;
+        self.granted.check_cores_of(&self.actor, &command)?;
         let answer = self.send(command, name).await?;
         self.saw(answer.rev);
         Ok(answer)

@@ -23,6 +23,7 @@ impl Board {
             true => BoardCommand::Edit { edit: self.drawn_anew(edit).await?, if_version },
             false => asked,
         };
+        self.granted.check_cores_of(&self.actor, &command)?;
         let rev = self.send(command, name).await?.rev;
         self.saw(rev);
         Ok(rev)

@@ -24,7 +24,7 @@ impl Board {
     /// let (to, priority) = (NudgeTarget::All, NudgePriority::Urgent);
     /// board.inject_nudge(NewNudge { to, message: "Mind the budget".into(), priority, expires_at: None }).await?;
     ///
-    /// let ann = Actor { principal: "ann".into(), kind: ActorKind::Agent, role: Role::Worker };
+    /// let ann = Actor::new("ann", ActorKind::Agent, Role::Worker);
     /// let ann = board.acting_as(ann);
     /// let told = ann.nudges_for().await?;
     /// assert_eq!(&*told[0].message, "Mind the budget");

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{Identity, ServerAddress};
 use crate::engine::Elsewhere;
 use crate::net::{chain, is_loopback, tls};
-use crate::store::StoreError;
+use crate::store::{ServerUrl, StoreError};
 use crate::{AnswerDocument, Error, Forgotten, Problem, Result};
 
 /// The header that names whom somebody acts for, as JSON.
@@ -39,6 +39,8 @@ const SEGMENT: &AsciiSet = &CONTROLS
     .add(b'{')
     .add(b'|')
     .add(b'}');
+/// What follows a name that cannot stand in a path by itself, and one that ends like that.
+const MARK: &str = ";";
 /// How often what can be asked again is asked.
 const ATTEMPTS: u32 = 4;
 /// How long the first pause between two attempts is.
@@ -64,7 +66,7 @@ pub(super) enum Again {
 impl Link {
     pub(super) fn new(address: ServerAddress) -> Result<Self> {
         let ServerAddress { url, token, timeout, allow_plain_http } = address;
-        let wrong = |reason: &str| StoreError::Url { url: url.clone(), reason: reason.into() };
+        let wrong = |reason: &str| StoreError::Url { url: ServerUrl::new(&url).to_string(), reason: reason.into() };
         let parsed = Url::parse(&url).map_err(|error| wrong(&error.to_string()))?;
         if !matches!(parsed.scheme(), "http" | "https") || parsed.cannot_be_a_base() {
             return Err(wrong("a server is http://… or https://…").into());
@@ -198,13 +200,10 @@ pub(super) fn path_of(space: &SpaceId, rest: &str) -> String {
     format!("/v1/spaces/{kind}/{}{rest}", segment(space.name()))
 }
 
+/// A name as a part of a path. `.` and `..` are no names there, however they are written, and so are marked.
 pub(super) fn segment(name: &str) -> String {
-    match name {
-        // A path goes up and down by these.
-        "." => "%2E".into(),
-        ".." => "%2E%2E".into(),
-        name => utf8_percent_encode(name, SEGMENT).to_string(),
-    }
+    let mark = if matches!(name, "." | "..") || name.ends_with(MARK) { MARK } else { "" };
+    format!("{}{mark}", utf8_percent_encode(name, SEGMENT))
 }
 
 /// The error that a server's problem stands for.

@@ -4,10 +4,11 @@ mod link;
 mod store;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use corkboard_core::tokens::Grants;
 use corkboard_core::{Actor, ActorKind, Role};
+use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +42,45 @@ impl ServerAddress {
     }
 }
 
+/// What a server says of itself to whoever asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerHealth {
+    /// Its version.
+    pub version: String,
+    /// By how much its clock is ahead of ours.
+    pub ahead: SignedDuration,
+    /// How long it took to answer, the way there included.
+    pub took: Duration,
+}
+
+impl ServerAddress {
+    /// Whether a server of Corkboard's answers there. That needs no token.
+    pub async fn health(&self) -> Result<ServerHealth> {
+        #[derive(Deserialize)]
+        struct Health {
+            version: String,
+            now: Timestamp,
+        }
+        let (link, asked) = (Link::new(self.clone())?, Instant::now());
+        let Health { version, now } = link.get("/healthz", &[]).await?;
+        let took = asked.elapsed();
+        // It was said somewhere in the middle of the round trip.
+        let then = Timestamp::now().checked_sub(took / 2).unwrap_or(Timestamp::UNIX_EPOCH);
+        Ok(ServerHealth { version, ahead: now.duration_since(then), took })
+    }
+
+    /// Refused if the server takes no requests now: its store does not answer, or it is about to end.
+    pub async fn readiness(&self) -> Result<()> {
+        let _: serde_json::Value = Link::new(self.clone())?.get("/readyz", &[]).await?;
+        Ok(())
+    }
+
+    /// Whom the server takes the token for.
+    pub async fn identity(&self) -> Result<Identity> {
+        Link::new(self.clone())?.identity().await
+    }
+}
+
 /// Whom a server takes somebody for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -64,7 +104,7 @@ impl Corkboard {
     pub async fn connect(address: ServerAddress, options: Options) -> Result<Self> {
         let link = Link::new(address)?;
         let Identity { principal, kind, role, .. } = link.identity().await?;
-        let actor = Actor { principal, kind, role };
+        let actor = Actor::new(principal, kind, role);
         link.set_own(&actor);
         let link = Arc::new(link);
         let store = Arc::new(ServerStore::new(link.clone()));

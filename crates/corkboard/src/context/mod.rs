@@ -57,6 +57,7 @@ use crate::{AgentMemory, Board, BoardView, Error, Refusal, Result};
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ContextRequest {
@@ -119,6 +120,7 @@ impl ContextRequest {
 
 /// What is done about want of room.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Strategy {

@@ -52,6 +52,10 @@ impl<S: Space> Engine<S> {
             if head != state.head {
                 continue;
             }
+            if head == Head::EMPTY {
+                // Where nothing was ever written, stores have nothing to rewrite.
+                return Ok(0);
+            }
             let changed = records.len() as u64;
             let body = state.encode().map_err(|error| self.format_error(&slot.id, error))?;
             // Even where there was none: an older one that another process is about to write cannot take its place.

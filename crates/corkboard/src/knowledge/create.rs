@@ -24,6 +24,7 @@ impl Corkboard {
     /// the first entry. An agent's own is its [`long_term`](crate::AgentMemory::long_term) memory.
     pub fn core(&self, name: &str) -> Result<Core> {
         let id = CoreId::new(name, &self.options().limits)?;
+        self.granted().check(self.actor(), SpaceKind::Core, id.as_str())?;
         Ok(self.core_of(id))
     }
 
@@ -46,19 +47,27 @@ impl Corkboard {
     /// Deletes a shared memory core as [`Corkboard::delete_core`] does, and sees to it that nothing of it is left in the
     /// store's files, tables and keys. It may take long and hold up the store.
     pub async fn forget_core(&self, name: &str) -> Result<bool> {
-        let deleted = self.delete_core(name).await?;
-        // Even if there was none: it may have been deleted before, without this.
-        self.core(name)?.engine.store.scrub().await?;
-        Ok(deleted)
+        self.core(name)?.delete_for_good().await
     }
 }
 
 impl Core {
-    pub(crate) async fn delete(self) -> Result<bool> {
+    /// Deletes the core with its log: for people, admins and, its own, an agent. Returns whether there was one.
+    pub async fn delete(self) -> Result<bool> {
         self.check_may(CoreAction::Delete)?;
         let Self { engine, slot, .. } = self;
         // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
         let deleting = engine.clone();
         joined(engine.spawn(async move { deleting.delete(&slot).await })).await
+    }
+
+    /// Deletes the core as [`Core::delete`] does, and sees to it that nothing of it is left in the store's files, tables and
+    /// keys. It may take long and hold up the store.
+    pub async fn delete_for_good(self) -> Result<bool> {
+        let engine = self.engine.clone();
+        let deleted = self.delete().await?;
+        // Even if there was none: it may have been deleted before, without this.
+        engine.store.scrub().await?;
+        Ok(deleted)
     }
 }

@@ -202,6 +202,11 @@ impl Core {
         Ok(self.ask(CoreCommand::Replace { image: Box::new(image) }).await?.rev)
     }
 
+    /// The revision that the core is at.
+    pub async fn rev(&self) -> Result<u64> {
+        Ok(self.current().await?.0.head.rev)
+    }
+
     /// How much there is.
     pub async fn stats(&self) -> Result<CoreStats> {
         let (current, now) = self.current().await?;

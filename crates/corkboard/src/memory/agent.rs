@@ -3,12 +3,12 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use corkboard_core::agent::{Activity, AgentCommand, AgentReply, AgentState, DayActivity, Forget, MemorySnapshot};
+use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, DayActivity, Forget, MemorySnapshot};
 use corkboard_core::board::BoardState;
 use corkboard_core::knowledge::{CoreAction, CoreState};
 use corkboard_core::{
     Actor, AgentId, BoardId, ConversationId, CoreId, FORMAT_VERSION, Key, NoteId, Request, Revisioned, ScopeId, Space,
-    SpaceId, Usage,
+    SpaceId, SpaceKind, Usage,
 };
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -28,6 +28,7 @@ use super::write::unexpected;
 use crate::board::Board;
 use crate::context::ContextRequest;
 use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch, joined};
+use crate::granted::Granted;
 use crate::knowledge::Core;
 use crate::options::Options;
 use crate::{Error, Result, ids};
@@ -223,11 +224,13 @@ pub type AgentWatch = Watch<AgentState>;
 pub struct AgentMemory {
     runtime: Arc<AgentRuntime>,
     actor: Actor,
+    /// What else this handle opens.
+    granted: Granted,
 }
 
 impl AgentMemory {
-    pub(crate) fn new(runtime: Arc<AgentRuntime>, actor: Actor) -> Self {
-        Self { runtime, actor }
+    pub(crate) fn new(runtime: Arc<AgentRuntime>, actor: Actor, granted: Granted) -> Self {
+        Self { runtime, actor, granted }
     }
 
     /// Whose memory this is.
@@ -237,7 +240,7 @@ impl AgentMemory {
 
     /// The same memory in another name: entries and the log show it as author.
     pub fn acting_as(&self, actor: Actor) -> Self {
-        Self { runtime: self.runtime.clone(), actor }
+        Self { actor, ..self.clone() }
     }
 
     /// Working memory: available in every tier.
@@ -260,14 +263,12 @@ impl AgentMemory {
 
     /// What was done to the memory on a day, by UTC: a line per write.
     pub async fn activity(&self, date: Date) -> Result<DayActivity> {
-        let current = self.runtime.engine.current(&self.runtime.slot).await?;
-        Ok(current.state.activity().unwrap_or(&Activity::default()).on(date))
+        Ok(self.view().await?.activity(date))
     }
 
     /// The days on which the memory was written to, oldest first, and how often.
     pub async fn active_days(&self) -> Result<Vec<(Date, u64)>> {
-        let current = self.runtime.engine.current(&self.runtime.slot).await?;
-        Ok(current.state.activity().map(|activity| activity.days().collect()).unwrap_or_default())
+        Ok(self.view().await?.active_days())
     }
 
     /// The state as it is now, and the time in it.
@@ -287,7 +288,9 @@ impl AgentMemory {
     pub(crate) fn board(&self, board_id: &str) -> Result<Board> {
         let AgentRuntime { engine, boards, cores, corkboard, .. } = &*self.runtime;
         let id = BoardId::new(board_id, &engine.options.limits)?;
-        Ok(Board::new(id, self.actor.clone(), boards.clone(), cores.clone(), corkboard.clone()))
+        self.granted.check(&self.actor, SpaceKind::Board, id.as_str())?;
+        let granted = self.granted.clone();
+        Ok(Board::new(id, self.actor.clone(), boards.clone(), cores.clone(), corkboard.clone(), granted))
     }
 
     /// What a handle to a part of the memory needs.

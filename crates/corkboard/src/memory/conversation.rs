@@ -16,9 +16,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Builder;
 
+use super::AgentView;
+use super::agent::AgentRuntime;
+use super::batch::Batch;
 use super::ephemeral::{Circumstances, Ephemeral};
 use super::place::{Place, Reach};
-use super::write::{AddNote, Append, Remove, Set};
+use super::write::{AddNote, Append, Remove, Set, Write};
 use crate::engine::{Answer, Asked};
 use crate::{Result, scratchpad};
 
@@ -291,6 +294,11 @@ impl Conversation {
         self.place.remove(key)
     }
 
+    /// Changes several entries in one revision: all of it, or nothing.
+    pub fn batch(&self) -> Batch<'_> {
+        self.place.batch()
+    }
+
     /// All entries, by key.
     pub async fn entries(&self) -> Result<Vec<(Key, Arc<Entry>)>> {
         self.place.entries().await
@@ -307,18 +315,39 @@ impl Conversation {
     }
 
     /// Removes a note; answers whether there was one.
-    pub async fn remove_note(&self, id: NoteId) -> Result<bool> {
-        self.place.remove_note(id).await
+    pub fn remove_note(&self, id: NoteId) -> Write<'_, bool> {
+        self.place.remove_note(id)
     }
 
     /// Removes all entries and notes. Returns how many entries there were.
-    pub async fn clear(&self) -> Result<u64> {
-        self.place.clear().await
+    pub fn clear(&self) -> Write<'_, u64> {
+        self.place.clear()
+    }
+
+    /// The id of the scope that it is in its own state, which is no part of the agent's.
+    pub fn scope_id(&self) -> ScopeId {
+        self.place.scope_id()
+    }
+
+    /// All of it as it is now: several reads that agree with one another. Its revisions count its own writes, as it is no part
+    /// of the agent's log. One that has not begun has no scope and is at revision 0.
+    pub fn view(&self) -> AgentView {
+        let AgentRuntime { conversations, id: agent, engine, .. } = &*self.place.agent;
+        let now = engine.time();
+        let current = match conversations.find(agent, &self.id) {
+            Some(talk) => {
+                talk.touch(now);
+                talk.memory.shared()
+            }
+            None => Arc::default(),
+        };
+        AgentView::new(current, now, engine.options.clone())
     }
 
     /// Ends the conversation: its scratchpad is gone. Returns whether there was one.
     pub async fn delete(&self) -> Result<bool> {
         let agent = &self.place.agent;
+        self.place.actor.check_writes()?;
         let ended = agent.circumstances(&self.place.actor, |it| agent.conversations.end(&self.id, it))?;
         Ok(ended.is_some())
     }

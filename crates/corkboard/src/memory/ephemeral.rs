@@ -15,7 +15,7 @@ use super::{MemoryEvent, observer};
 use crate::Result;
 use crate::engine::{Answer, Asked};
 
-type State = Revisioned<AgentState>;
+pub(super) type State = Revisioned<AgentState>;
 
 /// Writers change the state in place; the first reader after them takes a copy (which costs nothing until the next write)
 /// and leaves it for the others.
@@ -51,14 +51,20 @@ impl Ephemeral {
         if let Some(state) = published.as_ref() {
             return read(&state.state);
         }
-        let state = {
-            // Published under the lock, or a writer's retraction could be overtaken.
-            let working = self.working.lock();
-            let state = Arc::new(working.clone());
-            self.published.store(Some(state.clone()));
-            state
-        };
-        read(&state.state)
+        read(&self.publish().state)
+    }
+
+    /// The state as it is now, with its revision.
+    pub(super) fn shared(&self) -> Arc<State> {
+        self.published.load_full().unwrap_or_else(|| self.publish())
+    }
+
+    fn publish(&self) -> Arc<State> {
+        // Published under the lock, or a writer's retraction could be overtaken.
+        let working = self.working.lock();
+        let state = Arc::new(working.clone());
+        self.published.store(Some(state.clone()));
+        state
     }
 
     pub(super) fn usage(&self) -> Usage {

@@ -111,15 +111,19 @@ impl AgentMemory {
 
     /// The notebooks that hold something, by name.
     pub async fn notebooks(&self) -> Result<Vec<NotebookInfo>> {
-        let (current, _) = self.current().await?;
-        let info = |(name, notebook): (&NotebookName, &Arc<Notebook>)| NotebookInfo {
+        Ok(self.view().await?.notebooks().collect())
+    }
+}
+
+impl From<(&NotebookName, &Arc<Notebook>)> for NotebookInfo {
+    fn from((name, notebook): (&NotebookName, &Arc<Notebook>)) -> Self {
+        Self {
             name: name.clone(),
             version: notebook.version,
             updated_at: notebook.updated_at,
             learnings: notebook.learnings.len(),
             snippets: notebook.snippets.len(),
-        };
-        Ok(current.state.notebooks().map(info).collect())
+        }
     }
 }
 
@@ -144,7 +148,8 @@ impl AgentNotebook {
     /// A text with errors is [`Error::NotebookProblems`], and so is one that archives what is not there, unless
     /// [`Apply::ignore_unknown`] is asked for.
     pub fn apply<'a>(&'a self, text: &'a str) -> Apply<'a> {
-        Apply { notebook: self, text, unknown_ids: UnknownIds::Refuse, if_version: None, idempotency_key: None }
+        let unknown_ids = UnknownIds::Refuse;
+        Apply { notebook: self, text, unknown_ids, if_version: None, if_rev: None, idempotency_key: None }
     }
 
     /// What was done to it, as far back as the log goes.
@@ -241,6 +246,7 @@ pub struct Apply<'a> {
     text: &'a str,
     unknown_ids: UnknownIds,
     if_version: Option<u64>,
+    if_rev: Option<u64>,
     idempotency_key: Option<String>,
 }
 
@@ -257,6 +263,12 @@ impl Apply<'_> {
         self
     }
 
+    /// Only if the whole memory is at this revision.
+    pub fn if_rev(mut self, rev: u64) -> Self {
+        self.if_rev = Some(rev);
+        self
+    }
+
     /// Names the request: the same again, within a day, gets the same answer and has no second effect.
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.idempotency_key = Some(key.into());
@@ -264,7 +276,7 @@ impl Apply<'_> {
     }
 
     async fn run(self) -> Result<Applied> {
-        let Self { notebook: handle, text, unknown_ids, if_version, idempotency_key } = self;
+        let Self { notebook: handle, text, unknown_ids, if_version, if_rev, idempotency_key } = self;
         let limits = &handle.memory.options().limits;
         Limits::check(LimitName::CommandBytes, text.len() as u64, limits.command_bytes)?;
         let parsed = parse(text);
@@ -280,7 +292,7 @@ impl Apply<'_> {
         let (seen, name) = (before.clone(), handle.name.clone());
         let make = move |state: &AgentState, _: Timestamp| {
             *seen.lock() = state.notebook(name.as_str()).cloned().unwrap_or_default();
-            Ok(Request { command: command.clone(), if_rev: None, idempotency: idempotency.clone() })
+            Ok(Request { command: command.clone(), if_rev, idempotency: idempotency.clone() })
         };
         let answer = match handle.runtime.ask(&handle.actor, Asked::Computed(Box::new(make))).await {
             Err(Error::Refused(Refusal::UnknownItems { ids, .. })) => {

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::agent::AgentRuntime;
-use super::write::{AddNote, Append, Conditions, Remove, Set, Written, unexpected, written};
+use super::write::{AddNote, Append, Conditions, Remove, Set, Write, Written, unexpected, written};
 use crate::engine::{Answer, Asked};
 use crate::{Error, Result};
 
@@ -202,14 +202,15 @@ impl Place {
                 Some(before) => content_of(key.as_str(), &[before.as_str(), &text].join("\n"))?,
                 None => content_of(key.as_str(), &text)?,
             };
-            Ok(Request::new(AgentCommand::Set {
+            let command = AgentCommand::Set {
                 scope,
                 key: key.clone(),
                 value,
                 type_name: "text".into(),
                 metadata: Box::new(metadata),
-                if_version: None,
-            }))
+                if_version: how.if_version,
+            };
+            Ok(Request { command, if_rev: how.if_rev, idempotency: None })
         };
         let answer = self.ask_for(Asked::Computed(Box::new(make))).await?;
         written(answer.reply, answer.rev)
@@ -238,20 +239,27 @@ impl Place {
         }
     }
 
-    pub(super) async fn clear(&self) -> Result<u64> {
-        match self.command(AgentCommand::Clear { scope: self.scope_id() }).await?.reply {
-            AgentReply::Cleared { entries } => Ok(entries),
-            other => Err(unexpected(other)),
-        }
+    pub(super) fn clear(&self) -> Write<'_, u64> {
+        Write::new(move |conditions: Conditions| async move {
+            let clear = conditions.request(self, AgentCommand::Clear { scope: self.scope_id() })?;
+            let answer = self.ask(clear).await?;
+            match answer.reply {
+                AgentReply::Cleared { entries } => Ok((answer.rev, entries)),
+                other => Err(unexpected(other)),
+            }
+        })
     }
 
     pub(super) fn add_note<'a>(&'a self, text: &'a str) -> AddNote<'a> {
         AddNote { place: self, text, trust: None, conditions: Conditions::default() }
     }
 
-    pub(super) async fn remove_note(&self, id: NoteId) -> Result<bool> {
-        let reply = self.command(AgentCommand::RemoveNote { scope: self.scope_id(), id }).await?.reply;
-        Ok(reply == AgentReply::Removed { existed: true })
+    pub(super) fn remove_note(&self, id: NoteId) -> Write<'_, bool> {
+        Write::new(move |conditions: Conditions| async move {
+            let remove = conditions.request(self, AgentCommand::RemoveNote { scope: self.scope_id(), id })?;
+            let answer = self.ask(remove).await?;
+            Ok((answer.rev, answer.reply == AgentReply::Removed { existed: true }))
+        })
     }
 
     // Reading.
@@ -452,6 +460,10 @@ pub(crate) struct TextWrite {
     pub(crate) appends: bool,
     /// Whether it came from outside.
     pub(crate) is_outside: bool,
+    /// The version that the entry must be at; 0 for none.
+    pub(crate) if_version: Option<u64>,
+    /// The revision that the memory must be at.
+    pub(crate) if_rev: Option<u64>,
 }
 
 /// An update changes the value; what is known about it stays.

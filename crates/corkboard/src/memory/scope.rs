@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Kept};
-use corkboard_core::{Entry, Key, Note, NoteId, Refusal, Request, ScopeId, ScopeName};
+use corkboard_core::{Entry, Key, Note, NoteId, Refusal, ScopeId, ScopeName};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::batch::Batch;
 use super::place::{EphemeralScope, Location, Place, Reach};
-use super::write::{AddNote, Append, Remove, Set, unexpected};
+use super::write::{AddNote, Append, Conditions, Remove, Set, Write, unexpected};
 use crate::engine::Answer;
 use crate::engine::joined;
 use crate::{Error, Result};
@@ -70,7 +70,16 @@ pub struct Scope {
 }
 
 impl Scope {
-    pub(super) async fn create(parent: &Place, name: &str, durability: Durability) -> Result<Self> {
+    pub(super) fn create<'a>(parent: &'a Place, name: &'a str, durability: Durability) -> Write<'a, Self> {
+        Write::new(move |conditions| Self::create_if(parent, name, durability, conditions))
+    }
+
+    async fn create_if(
+        parent: &Place,
+        name: &str,
+        durability: Durability,
+        conditions: Conditions,
+    ) -> Result<(u64, Self)> {
         let name = ScopeName::new(name, parent.limits())?;
         let parent_id = parent.scope_id();
         // The parent must be there, and the durable state loaded, so that its use counts against the limits.
@@ -87,9 +96,10 @@ impl Scope {
         };
         let command =
             AgentCommand::CreateScope { name: name.clone(), parent: parent_id, parent_kept: kept_with_parent };
+        let request = conditions.request(parent, command)?;
         let answer = match durability {
-            Durability::Durable => parent.ask(Request::new(command)).await?,
-            Durability::Ephemeral => parent.agent.ask_ephemeral(&parent.actor, Request::new(command))?,
+            Durability::Durable => parent.ask(request).await?,
+            Durability::Ephemeral => parent.agent.ask_ephemeral(&parent.actor, request)?,
         };
         let AgentReply::ScopeCreated { id } = answer.reply else { return Err(unexpected(answer.reply)) };
         let location = match durability {
@@ -99,7 +109,7 @@ impl Scope {
                 Location::Ephemeral(Arc::new(EphemeralScope { id, name, agent, parent: parent.location.clone() }))
             }
         };
-        Ok(Self { place: Place { location, ..parent.clone() } })
+        Ok((answer.rev, Self { place: Place { location, ..parent.clone() } }))
     }
 
     pub(super) async fn open(root: &Place, id: ScopeId) -> Result<Option<Self>> {
@@ -216,8 +226,8 @@ impl Scope {
     }
 
     /// Removes this scope's own entries and notes. Returns how many entries there were.
-    pub async fn clear(&self) -> Result<u64> {
-        self.place.clear().await
+    pub fn clear(&self) -> Write<'_, u64> {
+        self.place.clear()
     }
 
     /// Adds a note to this scope; answers its number.
@@ -231,66 +241,83 @@ impl Scope {
     }
 
     /// Removes a note of this scope; answers whether there was one.
-    pub async fn remove_note(&self, id: NoteId) -> Result<bool> {
-        self.place.remove_note(id).await
+    pub fn remove_note(&self, id: NoteId) -> Write<'_, bool> {
+        self.place.remove_note(id)
     }
 
     /// Creates an ephemeral scope that falls back to this one.
-    pub async fn create_child_scope(&self, name: &str) -> Result<Self> {
-        Self::create(&self.place, name, Durability::Ephemeral).await
+    pub fn create_child_scope<'a>(&'a self, name: &'a str) -> Write<'a, Self> {
+        Self::create(&self.place, name, Durability::Ephemeral)
     }
 
     /// Creates a durable scope that falls back to this one, which must be durable too.
-    pub async fn create_durable_child_scope(&self, name: &str) -> Result<Self> {
-        Self::create(&self.place, name, Durability::Durable).await
+    pub fn create_durable_child_scope<'a>(&'a self, name: &'a str) -> Write<'a, Self> {
+        Self::create(&self.place, name, Durability::Durable)
     }
 
     /// Copies this scope's entries to its parent and appends to the parent's notes those that it does not have yet. With
     /// `overwrite`, the parent's values under the same keys are replaced; without, they stay. Returns how many entries
     /// the parent took.
-    pub async fn merge_to_parent(&self, overwrite: bool) -> Result<u64> {
+    pub fn merge_to_parent(&self, overwrite: bool) -> Write<'_, u64> {
+        Write::new(move |conditions| self.merge_if(overwrite, conditions))
+    }
+
+    async fn merge_if(&self, overwrite: bool, conditions: Conditions) -> Result<(u64, u64)> {
+        let merge = AgentCommand::MergeScope { scope: self.id(), overwrite };
         let Location::Ephemeral(_) = &self.place.location else {
-            let merge = AgentCommand::MergeScope { scope: self.id(), overwrite };
-            return merged(self.place.command(merge).await?.reply);
+            return merged(self.place.ask(conditions.request(&self.place, merge)?).await?);
         };
-        let id = self.id();
         let (parent, parent_is_ephemeral) = self
             .place
             .view(|state, scope, _| (scope.parent, !scope.parent.is_root() && state.scope(scope.parent).is_some()))
             .await?;
         if parent_is_ephemeral {
-            return merged(self.place.command(AgentCommand::MergeScope { scope: id, overwrite }).await?.reply);
+            return merged(self.place.ask(conditions.request(&self.place, merge)?).await?);
         }
         // Two spaces: once the parent has them, the notes are marked. A task of its own sees to both, whoever waits.
         let place = self.place.clone();
-        joined(tokio::spawn(async move { merge_to_durable(&place, parent, overwrite).await })).await
+        joined(tokio::spawn(async move { merge_to_durable(&place, parent, overwrite, conditions).await })).await
     }
 
     /// Disposes this scope and all below it: its entries and notes are gone. Returns how many entries it had of its own.
     /// A second call changes nothing and answers 0.
-    pub async fn dispose(&self) -> Result<u64> {
-        let id = self.id();
-        let disposed = match self.durability() {
-            Durability::Ephemeral => self.place.agent.dispose_ephemeral(id),
-            Durability::Durable => {
-                let disposed = match self.place.command(AgentCommand::DisposeScope { scope: id }).await {
-                    Ok(Answer { reply: AgentReply::Cleared { entries }, .. }) => Some(entries),
-                    Ok(answer) => return Err(unexpected(answer.reply)),
-                    Err(Error::ScopeDisposed { .. }) => None,
-                    Err(error) => return Err(error),
-                };
-                self.place.agent.dispose_orphans().await?;
-                disposed
-            }
+    pub fn dispose(&self) -> Write<'_, u64> {
+        Write::new(move |conditions| self.dispose_if(conditions))
+    }
+
+    async fn dispose_if(&self, conditions: Conditions) -> Result<(u64, u64)> {
+        let (id, Place { agent, actor, .. }) = (self.id(), &self.place);
+        let dispose = conditions.request(&self.place, AgentCommand::DisposeScope { scope: id })?;
+        let answer = match self.durability() {
+            // Whatever became of its parent.
+            Durability::Ephemeral => agent.ask_ephemeral(actor, dispose),
+            Durability::Durable => self.place.ask(dispose).await,
         };
-        Ok(disposed.unwrap_or_else(|| {
-            tracing::warn!("Working memory scope {id} already disposed, operation ignored");
-            0
-        }))
+        let disposed = match answer {
+            Ok(Answer { reply: AgentReply::Cleared { entries }, rev }) => Some((rev, entries)),
+            Ok(answer) => return Err(unexpected(answer.reply)),
+            Err(Error::ScopeDisposed { .. } | Error::Refused(Refusal::ScopeGone { .. })) => None,
+            Err(error) => return Err(error),
+        };
+        if self.durability() == Durability::Durable {
+            agent.dispose_orphans().await?;
+        }
+        match disposed {
+            Some(disposed) => Ok(disposed),
+            None => {
+                tracing::warn!("Working memory scope {id} already disposed, operation ignored");
+                Ok((agent.engine.current(&agent.slot).await?.head.rev, 0))
+            }
+        }
     }
 }
 
-async fn merge_to_durable(place: &Place, parent: ScopeId, overwrite: bool) -> Result<u64> {
+async fn merge_to_durable(
+    place: &Place,
+    parent: ScopeId,
+    overwrite: bool,
+    conditions: Conditions,
+) -> Result<(u64, u64)> {
     let scope = place.scope_id();
     let one_at_a_time = place.agent.merging.lock().await;
     let (entries, notes) = place
@@ -302,9 +329,9 @@ async fn merge_to_durable(place: &Place, parent: ScopeId, overwrite: bool) -> Re
         .await?;
     let last = notes.last().map(|note| note.id);
     let target = Place { location: Location::Root, ..place.clone() };
-    let absorbed = target.command(AgentCommand::Absorb { scope: parent, entries, notes, overwrite }).await;
-    let count = match absorbed {
-        Ok(answer) => merged(answer.reply)?,
+    let absorb = AgentCommand::Absorb { scope: parent, entries, notes, overwrite };
+    let count = match target.ask(conditions.request(&target, absorb)?).await {
+        Ok(answer) => merged(answer)?,
         // The parent went, and this scope with it.
         Err(Error::Refused(Refusal::ScopeGone { .. })) => {
             place.agent.dispose_ephemeral(scope);
@@ -319,9 +346,9 @@ async fn merge_to_durable(place: &Place, parent: ScopeId, overwrite: bool) -> Re
     Ok(count)
 }
 
-fn merged(reply: AgentReply) -> Result<u64> {
-    match reply {
-        AgentReply::Merged { entries } => Ok(entries),
+fn merged(answer: Answer<AgentReply>) -> Result<(u64, u64)> {
+    match answer.reply {
+        AgentReply::Merged { entries } => Ok((answer.rev, entries)),
         other => Err(unexpected(other)),
     }
 }

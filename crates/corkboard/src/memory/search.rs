@@ -43,6 +43,18 @@ impl<'a> Search<'a> {
         self.limit = limit.clamp(1, Self::MAX_LIMIT);
         self
     }
+
+    /// The same, with the revision of the memory that was searched before the hits.
+    pub async fn with_rev(self) -> Result<(u64, Vec<SearchHit>)> {
+        let Self { runtime, query, limit } = self;
+        let engine = &runtime.engine;
+        let query = checked_query(query, &engine.options.limits)?;
+        let time = engine.time();
+        let find = move |state: &Revisioned<AgentState>, index: &Index<MemoryDocument>| {
+            (state.head.rev, hits(state, index, &query, limit, time))
+        };
+        engine.search(&runtime.slot, find).await
+    }
 }
 
 impl<'a> IntoFuture for Search<'a> {
@@ -50,13 +62,7 @@ impl<'a> IntoFuture for Search<'a> {
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Self { runtime, query, limit } = self;
-            let engine = &runtime.engine;
-            let query = checked_query(query, &engine.options.limits)?;
-            let time = engine.time();
-            engine.search(&runtime.slot, move |state, index| hits(state, index, &query, limit, time)).await
-        })
+        Box::pin(async move { Ok(self.with_rev().await?.1) })
     }
 }
 

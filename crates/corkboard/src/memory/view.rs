@@ -1,12 +1,15 @@
 //! An agent's memory at one revision: several reads that agree with one another.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
-use corkboard_core::agent::AgentState;
-use corkboard_core::{Entry, Key, Limits, Note, Revisioned, ScopeId};
+use corkboard_core::agent::{Activity, AgentState, DayActivity};
+use corkboard_core::notebook::Notebook;
+use corkboard_core::{Entry, Key, Limits, Note, NotebookName, Revisioned, ScopeId};
 use jiff::Timestamp;
+use jiff::civil::Date;
 
-use super::AgentMemory;
+use super::{AgentMemory, Durability, NotebookInfo, ScopeInfo};
 use crate::{Options, Result};
 
 /// What an agent remembers durably, as it was at one moment.
@@ -26,6 +29,11 @@ impl AgentMemory {
 }
 
 impl AgentView {
+    pub(super) fn new(current: Arc<Revisioned<AgentState>>, now: Timestamp, options: Arc<Options>) -> Self {
+        let now = now.max(current.last_at);
+        Self { current, now, options }
+    }
+
     /// The revision.
     pub fn rev(&self) -> u64 {
         self.current.head.rev
@@ -54,9 +62,60 @@ impl AgentView {
         entries.filter(|(_, entry)| !entry.is_expired(self.now))
     }
 
+    /// The entries of a scope itself whose keys stand there or after that, by key.
+    pub fn entries_from(&self, scope: ScopeId, start: Bound<&str>) -> impl Iterator<Item = (&Key, &Arc<Entry>)> {
+        let scope = self.current.state.scope(scope);
+        let entries = scope.into_iter().flat_map(move |scope| scope.entries.range::<_, str>((start, Bound::Unbounded)));
+        entries.filter(|(_, entry)| !entry.is_expired(self.now))
+    }
+
     /// The notes of a scope, in the order in which they were added.
     pub fn notes_in(&self, scope: ScopeId) -> impl Iterator<Item = &Note> {
         self.current.state.scope(scope).into_iter().flat_map(|scope| scope.notes.values())
+    }
+
+    /// The durable scopes besides the root, in the order of their ids.
+    pub fn scopes(&self) -> impl Iterator<Item = ScopeInfo> {
+        ScopeInfo::all(&self.current.state, Durability::Durable, self.now)
+    }
+
+    /// A durable scope, if it is there.
+    pub fn scope(&self, id: ScopeId) -> Option<ScopeInfo> {
+        self.scopes().find(|scope| scope.id == id)
+    }
+
+    /// The entry under a key of a scope, or else of its parent, and so on to the root; and the scope that it is in.
+    pub fn found_from(&self, scope: ScopeId, key: &Key) -> Option<(ScopeId, &Arc<Entry>)> {
+        let mut id = scope;
+        loop {
+            if let Some(entry) = self.entry_in(id, key) {
+                return Some((id, entry));
+            }
+            if id.is_root() {
+                return None;
+            }
+            id = self.current.state.scope(id)?.parent;
+        }
+    }
+
+    /// The notebooks that hold something, by name.
+    pub fn notebooks(&self) -> impl Iterator<Item = NotebookInfo> {
+        self.current.state.notebooks().map(NotebookInfo::from)
+    }
+
+    /// A notebook; one that was never written is empty.
+    pub fn notebook(&self, name: &NotebookName) -> Arc<Notebook> {
+        self.current.state.notebook(name.as_str()).cloned().unwrap_or_default()
+    }
+
+    /// What was done on a day, by UTC: a line per write.
+    pub fn activity(&self, date: Date) -> DayActivity {
+        self.current.state.activity().unwrap_or(&Activity::default()).on(date)
+    }
+
+    /// The days on which something was written, oldest first, and how often.
+    pub fn active_days(&self) -> Vec<(Date, u64)> {
+        self.current.state.activity().map(|activity| activity.days().collect()).unwrap_or_default()
     }
 
     /// Everything that is remembered.

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::batch::Batch;
 use super::place::{Place, Reach};
 use super::scope::{Durability, Scope, ScopeInfo};
-use super::write::{AddNote, Append, Remove, Set};
+use super::write::{AddNote, Append, Remove, Set, Write};
 use crate::Result;
 
 /// Key-value memory with notes, and scopes below it. Durable, and shared by all who open the same agent.
@@ -111,18 +111,18 @@ impl WorkingMemory {
     }
 
     /// Removes all entries and notes, scopes aside. Returns how many entries there were.
-    pub async fn clear(&self) -> Result<u64> {
-        self.place.clear().await
+    pub fn clear(&self) -> Write<'_, u64> {
+        self.place.clear()
     }
 
     /// Creates a scope that falls back to this memory. It is ephemeral: gone when its last handle is dropped.
-    pub async fn create_scope(&self, name: &str) -> Result<Scope> {
-        Scope::create(&self.place, name, Durability::Ephemeral).await
+    pub fn create_scope<'a>(&'a self, name: &'a str) -> Write<'a, Scope> {
+        Scope::create(&self.place, name, Durability::Ephemeral)
     }
 
     /// Creates a scope that stays until it is disposed.
-    pub async fn create_durable_scope(&self, name: &str) -> Result<Scope> {
-        Scope::create(&self.place, name, Durability::Durable).await
+    pub fn create_durable_scope<'a>(&'a self, name: &'a str) -> Write<'a, Scope> {
+        Scope::create(&self.place, name, Durability::Durable)
     }
 
     /// A durable scope by its id, if it exists.
@@ -146,7 +146,7 @@ impl WorkingMemory {
     }
 
     /// Removes a note; answers whether there was one.
-    pub async fn remove_note(&self, id: NoteId) -> Result<bool> {
-        self.place.remove_note(id).await
+    pub fn remove_note(&self, id: NoteId) -> Write<'_, bool> {
+        self.place.remove_note(id)
     }
 }

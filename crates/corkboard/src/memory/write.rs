@@ -172,21 +172,26 @@ pub struct Remove<'a> {
 
 conditions!(Remove);
 
+impl Remove<'_> {
+    /// The same, with the revision that it is before the answer; where nothing changed, the one that the memory is at.
+    pub async fn with_rev(self) -> Result<(u64, bool)> {
+        let Self { place, key, conditions } = self;
+        let command = AgentCommand::Remove {
+            scope: place.scope_id(),
+            key: Key::new(key, place.limits())?,
+            if_version: conditions.if_version,
+        };
+        let answer = place.ask(conditions.request(place, command)?).await?;
+        Ok((answer.rev, answer.reply == AgentReply::Removed { existed: true }))
+    }
+}
+
 impl<'a> IntoFuture for Remove<'a> {
     type Output = Result<bool>;
     type IntoFuture = Future<'a, bool>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Self { place, key, conditions } = self;
-            let command = AgentCommand::Remove {
-                scope: place.scope_id(),
-                key: Key::new(key, place.limits())?,
-                if_version: conditions.if_version,
-            };
-            let answer = place.ask(conditions.request(place, command)?).await?;
-            Ok(answer.reply == AgentReply::Removed { existed: true })
-        })
+        Box::pin(async move { Ok(self.with_rev().await?.1) })
     }
 }
 
@@ -213,6 +218,17 @@ impl AddNote<'_> {
     pub(crate) fn trusted(self, trust: Option<Trust>) -> Self {
         Self { trust, ..self }
     }
+
+    /// The same, with the revision that it is before the note's number.
+    pub async fn with_rev(self) -> Result<(u64, NoteId)> {
+        let Self { place, text, trust, conditions } = self;
+        let command = AgentCommand::AddNote { scope: place.scope_id(), text: text.into(), trust };
+        let answer = place.ask(conditions.request(place, command)?).await?;
+        match answer.reply {
+            AgentReply::NoteAdded { id } => Ok((answer.rev, id)),
+            other => Err(unexpected(other)),
+        }
+    }
 }
 
 impl<'a> IntoFuture for AddNote<'a> {
@@ -220,14 +236,50 @@ impl<'a> IntoFuture for AddNote<'a> {
     type IntoFuture = Future<'a, NoteId>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Self { place, text, trust, conditions } = self;
-            let command = AgentCommand::AddNote { scope: place.scope_id(), text: text.into(), trust };
-            match place.ask(conditions.request(place, command)?).await?.reply {
-                AgentReply::NoteAdded { id } => Ok(id),
-                other => Err(unexpected(other)),
-            }
-        })
+        Box::pin(async move { Ok(self.with_rev().await?.1) })
+    }
+}
+
+/// Something to be done that has no entry's version to go by: to a note, to a scope as a whole. Made by the method that is
+/// called so.
+#[must_use = "nothing is done until this is awaited"]
+pub struct Write<'a, T> {
+    run: Box<dyn FnOnce(Conditions) -> Future<'a, (u64, T)> + Send + 'a>,
+    conditions: Conditions,
+}
+
+impl<'a, T: 'a> Write<'a, T> {
+    pub(super) fn new<F>(run: impl FnOnce(Conditions) -> F + Send + 'a) -> Self
+    where
+        F: std::future::Future<Output = Result<(u64, T)>> + Send + 'a,
+    {
+        Self { run: Box::new(|conditions| Box::pin(run(conditions))), conditions: Conditions::default() }
+    }
+
+    /// Only if the whole memory is at this revision.
+    pub fn if_rev(mut self, rev: u64) -> Self {
+        self.conditions.if_rev = Some(rev);
+        self
+    }
+
+    /// Names the request: the same again, within a day, gets the same answer and has no second effect.
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
+        self.conditions.idempotency_key = Some(key.into());
+        self
+    }
+
+    /// The same, with the revision that it is before the answer; where nothing changed, the one that the memory is at.
+    pub fn with_rev(self) -> impl std::future::Future<Output = Result<(u64, T)>> + Send + 'a {
+        (self.run)(self.conditions)
+    }
+}
+
+impl<'a, T: Send + 'a> IntoFuture for Write<'a, T> {
+    type Output = Result<T>;
+    type IntoFuture = Future<'a, T>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { Ok(self.with_rev().await?.1) })
     }
 }
 

@@ -40,7 +40,7 @@ async fn start(arguments: &[&str]) -> Result<()> {
         return Ok(());
     };
     let role = if matches!(work, ["lead", ..]) { Role::Orchestrator } else { Role::Worker };
-    let actor = Actor { principal: (*name).into(), kind: ActorKind::Agent, role };
+    let actor = Actor::new(*name, ActorKind::Agent, role);
     let options = Options { actor, tick_interval: Duration::from_millis(100), ..Options::default() };
     let corkboard = Corkboard::open_with(url, options).await?;
     let board = corkboard.board(board)?;

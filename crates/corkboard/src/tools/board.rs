@@ -32,7 +32,7 @@ impl ToolContext {
                 Role::Orchestrator | Role::Human | Role::Admin => Actor { role, ..actor.clone() },
                 Role::Worker | Role::Reviewer | Role::Observer => actor.clone(),
             },
-            None => Actor { principal: self.agent.clone(), kind: ActorKind::Agent, role },
+            None => Actor::new(self.agent.clone(), ActorKind::Agent, role),
         }
     }
 

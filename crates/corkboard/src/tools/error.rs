@@ -54,7 +54,7 @@ pub enum ToolError {
 
 impl ToolError {
     /// A stable name for programs.
-    pub fn code(&self) -> &str {
+    pub fn code(&self) -> &'static str {
         match self {
             Self::InvalidInput { .. } => "invalid_input",
             Self::UnknownTool { .. } => "unknown_tool",

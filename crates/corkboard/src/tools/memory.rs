@@ -149,12 +149,15 @@ impl TypedTool for MemoryWriteTool {
         let is_outside = outside.unwrap_or_default();
         let (written, verb) = match mode.unwrap_or_default() {
             WriteMode::Replace => {
-                let written = memory.write_text_as(&key, content, TextWrite { appends: false, is_outside }).await?;
+                let written =
+                    memory.write_text_as(&key, content, TextWrite { is_outside, ..TextWrite::default() }).await?;
                 (written, if written.is_update { "Replaced" } else { "Stored" })
             }
             // Of a text of which a line came from outside, all is held to have.
             WriteMode::Append if is_outside => {
-                let written = memory.write_text_as(&key, content, TextWrite { appends: true, is_outside }).await?;
+                let written = memory
+                    .write_text_as(&key, content, TextWrite { appends: true, is_outside, ..TextWrite::default() })
+                    .await?;
                 (written, if written.is_update { "Appended to" } else { "Stored" })
             }
             WriteMode::Append => {
@@ -210,11 +213,11 @@ impl TypedTool for ScratchNoteTool {
         let needed = || content.ok_or_else(|| Self::invalid(format!("{} needs content", json!(mode))));
         let (written, text) = match mode {
             ScratchMode::Replace => {
-                let how = TextWrite { appends: false, is_outside };
+                let how = TextWrite { is_outside, ..TextWrite::default() };
                 (memory.write_text_as(SCRATCHPAD_KEY, needed()?, how).await?, "Replaced the scratchpad.")
             }
             ScratchMode::Append if is_outside => {
-                let how = TextWrite { appends: true, is_outside };
+                let how = TextWrite { appends: true, is_outside, ..TextWrite::default() };
                 (memory.write_text_as(SCRATCHPAD_KEY, needed()?, how).await?, "Appended to the scratchpad.")
             }
             ScratchMode::Append => {

@@ -102,7 +102,7 @@ impl ToolContext {
 
     fn memory(&self, board: &Corkboard) -> Result<AgentMemory, ToolError> {
         let memory = board.agent(&self.agent)?;
-        let own = || Actor { principal: self.agent.clone(), kind: ActorKind::Agent, role: Role::Worker };
+        let own = || Actor::new(self.agent.clone(), ActorKind::Agent, Role::Worker);
         Ok(memory.acting_as(self.actor.clone().unwrap_or_else(own)))
     }
 

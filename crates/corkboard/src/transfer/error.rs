@@ -144,7 +144,7 @@ pub enum TransferError {
 
 impl TransferError {
     /// A short name that never changes.
-    pub fn code(&self) -> &str {
+    pub fn code(&self) -> &'static str {
         self.classify().0
     }
 
@@ -153,7 +153,7 @@ impl TransferError {
         self.classify().1
     }
 
-    fn classify(&self) -> (&str, ErrorKind) {
+    fn classify(&self) -> (&'static str, ErrorKind) {
         use ErrorKind::*;
         match self {
             Self::Source(error) | Self::Target(error) => error.classify(),

@@ -14,7 +14,7 @@ use super::common::{Home, in_time, on_every_store, refusal};
 use super::{LEASE, chain, done, new_board, worker};
 
 fn chief(name: &str) -> Actor {
-    Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Orchestrator }
+    Actor::new(name, ActorKind::Agent, Role::Orchestrator)
 }
 
 /// A day's work: tasks added, taken, lost, done, and all kinds of things recorded.

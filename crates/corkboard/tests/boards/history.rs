@@ -14,7 +14,7 @@ use super::{LEASE, chain, done, new_board, worker};
 
 /// A board with a story, and its handle in the name of its owner.
 async fn story(corkboard: &Corkboard) -> Board {
-    let owner = Actor { principal: "olga".into(), kind: ActorKind::Human, role: Role::Human };
+    let owner = Actor::new("olga", ActorKind::Human, Role::Human);
     let board = corkboard.create_board(new_board("auth")).acting_as(owner).await.unwrap();
     let keyed = |key: &str| NewTask { key: Some(key.into()), ..NewTask::new(format!("the {key}")) };
     let tasks = vec![
@@ -183,7 +183,7 @@ async fn a_difference_tells_of_leases_and_ends() {
     let home = Home::memory();
     let corkboard = home.open().await;
     let board = chain(&corkboard, 2).await;
-    let chief = Actor { principal: "chief".into(), kind: ActorKind::Agent, role: Role::Orchestrator };
+    let chief = Actor::new("chief", ActorKind::Agent, Role::Orchestrator);
     board.acting_as(chief).acquire_orchestrator(LEASE).await.unwrap();
     board.acting_as(worker("ann")).claim_task(None, LEASE).await.unwrap();
     let held = board.view().await.unwrap().rev();

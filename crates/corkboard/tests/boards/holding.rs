@@ -14,7 +14,7 @@ const WAIT: Duration = Duration::from_secs(600);
 const FIRST: TaskId = TaskId(1);
 
 fn chief(name: &str) -> Actor {
-    Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Orchestrator }
+    Actor::new(name, ActorKind::Agent, Role::Orchestrator)
 }
 
 /// Waits for something to happen on a board.

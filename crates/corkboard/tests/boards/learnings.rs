@@ -23,7 +23,7 @@ fn named(name: &str) -> LearningId {
 }
 
 fn reviewer(name: &str) -> Actor {
-    Actor { principal: name.into(), kind: ActorKind::Agent, role: Role::Reviewer }
+    Actor::new(name, ActorKind::Agent, Role::Reviewer)
 }
 
 /// A board with that id and a decision of ann's, D-1, and an insight of bob's, F-1.
@@ -132,7 +132,7 @@ async fn what_is_rolled_back_is_out_and_what_others_said_too_stays() {
         assert!(told.contains("local rolled F-1 back, out of facts: wrong."), "{told}");
         assert!(board.roll_back_learnings(WhichLearnings::All, None).await.unwrap().is_empty());
         let refused = refusal(board.roll_back_learnings(WhichLearnings::These(vec![named("D-9")]), None).await);
-        assert_eq!(refused, Refusal::NotOnBoard { what: "learning", id: "D-9".into() });
+        assert_eq!(refused, Refusal::NotOnBoard { what: "learning".into(), id: "D-9".into() });
         // Deliberately, it may go in again.
         board.promote_learning(named("F-1")).core("facts").await.unwrap();
         assert_eq!(contents(&corkboard.core("facts").unwrap()).await, ["login: users has no column"]);
@@ -309,7 +309,7 @@ async fn all_that_one_author_said_is_rolled_back_by_one_command() {
         rules.add(mention).await.unwrap();
         rules.add(NewCoreEntry { author: Some("grace".into()), ..deploy }).await.unwrap();
 
-        let observer = Actor { principal: "otto".into(), kind: ActorKind::Human, role: Role::Worker };
+        let observer = Actor::new("otto", ActorKind::Human, Role::Worker);
         assert_eq!(corkboard.roll_back_author("ann").acting_as(observer).await.unwrap_err().code(), "role_denied");
         let done = corkboard.roll_back_author("ann").reason("a stranger").await.unwrap();
         let cores: Vec<(&str, u64, u64)> = done

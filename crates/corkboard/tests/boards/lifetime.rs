@@ -14,7 +14,7 @@ use super::{LEASE, chain, done, new_board, worker};
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn human(role: Role) -> Actor {
-    Actor { principal: "hugo".into(), kind: ActorKind::Human, role }
+    Actor::new("hugo", ActorKind::Human, role)
 }
 
 /// A board with that id that has ended.

@@ -14,7 +14,7 @@ use crate::common::{Home, in_time};
 use crate::{LEASE, chain, done, worker};
 
 fn human() -> Actor {
-    Actor { principal: "hugo".into(), kind: ActorKind::Human, role: Role::Human }
+    Actor::new("hugo", ActorKind::Human, Role::Human)
 }
 
 async fn say(board: &Board, to: NudgeTarget, message: &str, priority: NudgePriority) -> NudgeId {

@@ -24,7 +24,7 @@ async fn it_is_the_agents_own_and_counted() {
         assert_eq!(found(&agent.long_term().unwrap(), "tea").await, [1]);
         let other = corkboard.agent("B").unwrap().long_term().unwrap();
         assert_eq!(found(&other, "tea").await, [0; 0]);
-        let reserved = Refusal::ReservedName { what: "core name", prefix: "agent:" };
+        let reserved = Refusal::ReservedName { what: "core name".into(), prefix: "agent:".into() };
         assert_eq!(refusal(corkboard.core("agent:A")), reserved);
         assert_eq!(refusal(corkboard.delete_core("agent:A").await), reserved);
         let stats = agent.stats().await.unwrap();

@@ -57,7 +57,7 @@ impl Stage {
     pub(crate) async fn taught(&self, insights: usize) -> Board {
         let board = self.corkboard().create_board(NewBoard { name: "b".into(), ..NewBoard::default() });
         let board = board.id(BOARD).await.unwrap();
-        let bob = board.acting_as(Actor { principal: "bob".into(), kind: ActorKind::Agent, role: Role::Worker });
+        let bob = board.acting_as(Actor::new("bob", ActorKind::Agent, Role::Worker));
         for number in 1..=insights {
             let content = format!("insight {number}");
             bob.record_discovery(NewDiscovery { content, ..NewDiscovery::default() }).await.unwrap();

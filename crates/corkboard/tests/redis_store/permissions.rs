@@ -62,6 +62,24 @@ async fn the_documented_permissions_are_enough() {
     assert!(matches!(in_time(watch.next()).await.unwrap(), Watched::Revision { rev: 1, .. }));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_may_not_subscribe_to_all_channels_looks_at_all_spaces() {
+    let server = TestServer::redis();
+    let further = ["+psubscribe", "+punsubscribe"];
+    for (permissions, patterns) in [(documented(), 0), ([documented(), further.to_vec()].concat(), 1)] {
+        let url = user(&server, &permissions);
+        let (one, two) = (open(&url).await, open(&url).await);
+        let mut moved = one.all_changes();
+        eventually("it is subscribed to, where that may be", || async {
+            redis::<i64>(&server, &["PUBSUB", "NUMPAT"]) == patterns
+        })
+        .await;
+        let new = space(&format!("new {patterns}"));
+        put(&two, append(&new, Head::EMPTY, b"one")).await;
+        while in_time(moved.recv()).await.unwrap() != (new.clone(), 1) {}
+    }
+}
+
 #[tokio::test]
 async fn every_permission_that_scripts_need_is_asked_for_at_opening() {
     let server = TestServer::redis();

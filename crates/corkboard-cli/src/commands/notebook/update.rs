@@ -100,5 +100,5 @@ fn failure(report: &UpdateReport, is_kept: bool) -> Option<Failure> {
         true => "`cork notebook review FILE` shows the report's answers, and applies the last one by hand",
         false => "with --report FILE the answers are kept, to be looked at and applied by hand",
     };
-    Some(Failure::Own { code: code.into(), kind, message, hint: (!report.attempts.is_empty()).then(|| hint.into()) })
+    Some(Failure::Own { code, kind, message, hint: (!report.attempts.is_empty()).then(|| hint.into()) })
 }

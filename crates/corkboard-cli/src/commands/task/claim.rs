@@ -53,6 +53,6 @@ fn nothing_ready(wait: f64) -> Failure {
         true => format!("nothing became ready within {wait} s"),
         false => "nothing is ready".into(),
     };
-    Failure::Own { code: "nothing_ready".into(), kind: ErrorKind::Gone, message, hint: None }
+    Failure::Own { code: "nothing_ready", kind: ErrorKind::Gone, message, hint: None }
         .hint("--wait SECONDS waits; `cork task list --view blocked` shows what hinders the rest")
 }

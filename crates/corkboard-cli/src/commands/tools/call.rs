@@ -136,7 +136,7 @@ async fn answer_lines(session: &Session, tools: &ToolRegistry, context: &ToolCon
         None => Ok(()),
         Some(kind) => {
             let message = format!("{} of {calls} calls failed; their answers say why", failed.len());
-            Err(Failure::Own { code: "calls_failed".into(), kind: *kind, message, hint: None })
+            Err(Failure::Own { code: "calls_failed", kind: *kind, message, hint: None })
         }
     }
 }
@@ -153,11 +153,9 @@ async fn answer_line(
         Ok(Line { id, name, input, context: own }) => {
             let context = own.over(context);
             let result = tools.call(&name, input, &context).await;
-            (id, Some(name), result.map_err(|error| (error.code().to_owned(), error.kind(), text_of(&error))))
+            (id, Some(name), result.map_err(|error| (error.code(), error.kind(), text_of(&error))))
         }
-        Err(error) => {
-            (None, None, Err(("invalid_line".to_owned(), ErrorKind::Invalid, format!("not a call: {error}"))))
-        }
+        Err(error) => (None, None, Err(("invalid_line", ErrorKind::Invalid, format!("not a call: {error}")))),
     };
     let problem = result.as_ref().err();
     let error = problem.map(|(code, kind, message)| Problem { code, kind: kind.as_str(), message });

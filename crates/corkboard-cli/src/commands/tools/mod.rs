@@ -39,17 +39,11 @@ fn failure(error: ToolError) -> Failure {
     match error {
         ToolError::Memory(error) => error.into(),
         ToolError::MissingContext { what: "conversation", .. } => {
-            Failure::invalid(error.code().to_owned(), error.to_string())
-                .hint("name one: --conversation ID, or CORK_CONVERSATION")
+            Failure::invalid(error.code(), error.to_string()).hint("name one: --conversation ID, or CORK_CONVERSATION")
         }
         ToolError::MissingContext { what: "board", .. } => {
-            Failure::invalid(error.code().to_owned(), error.to_string()).hint("name one: --board ID, or CORK_BOARD")
+            Failure::invalid(error.code(), error.to_string()).hint("name one: --board ID, or CORK_BOARD")
         }
-        error => Failure::Own {
-            code: error.code().to_owned().into(),
-            kind: error.kind(),
-            message: error.to_string(),
-            hint: None,
-        },
+        error => Failure::Own { code: error.code(), kind: error.kind(), message: error.to_string(), hint: None },
     }
 }

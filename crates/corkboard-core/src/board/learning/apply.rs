@@ -75,5 +75,5 @@ impl BoardState {
 }
 
 fn actor(stamp: Stamp<'_>, kind: ActorKind) -> Actor {
-    Actor { principal: stamp.principal.into(), kind, role: stamp.role }
+    Actor::new(stamp.principal, kind, stamp.role)
 }

@@ -34,7 +34,7 @@ pub struct LearningChanges {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
     /// From 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(with = "crate::number::optional", skip_serializing_if = "Option::is_none")]
     pub importance: Option<f32>,
     /// All of its tags.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -120,7 +120,7 @@ async fn list_nudges(
         let view = view(&caller, &path.board, None).await?;
         return Ok(Answer::new(NudgesBody { nudges: view.state().nudges().cloned().collect() }, view.rev()));
     };
-    let board = caller.for_agent(Some(&agent))?.board(&path.board)?;
+    let board = caller.for_worker(Some(&agent))?.board(&path.board)?;
     let nudges = board.nudges_for().await?;
     Ok(Answer::new(NudgesBody { nudges }, board.last_rev()))
 }

@@ -1,4 +1,6 @@
-//! `cork doctor`: whether the store is in good health.
+//! `cork doctor`: whether the store, or a server, is in good health.
+
+mod server;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -28,17 +30,36 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Check that the store works and that nothing in it is damaged
 ///
 /// Opens the store, times a few durable writes in the memory of a scratch agent that is deleted afterwards, looks for
-/// damage, and loads every agent, board and memory core. Exits with 1 if something is wrong.
+/// damage, and loads every agent, board and memory core. With a server (--url), it tells first whether that answers and is
+/// ready, which version it is, whose clock is ahead, and whom it takes your token for; what the token does not open is left
+/// out. Exits with 1 if something is wrong.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork doctor
-  cork doctor --store sqlite:corkboard.db --json")]
-pub(crate) struct Doctor {}
+  cork doctor --store sqlite:corkboard.db --json
+  cork doctor --url http://127.0.0.1:7117
+  cork doctor --url http://127.0.0.1:7117 --quick")]
+pub(crate) struct Doctor {
+    /// Only whether the store opens, or whether the server answers and is ready: nothing is written, and no token needed
+    #[arg(long)]
+    quick: bool,
+}
+
+/// How closely it is looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Quick,
+    Thorough,
+}
 
 impl Doctor {
     pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
         let mut report = Report::new(Output::new(global.json));
+        let depth = if self.quick { Depth::Quick } else { Depth::Thorough };
+        if let Some(address) = global.server() {
+            return server::examine(global, &address, report, depth).await;
+        }
         let started = Instant::now();
         let session = match patiently(&report, "still opening the store", Session::open(global)).await {
             Ok(session) => session,
@@ -49,12 +70,12 @@ impl Doctor {
             }
             Err(failure) => return Err(failure),
         };
-        let result = examine(&session, &mut report, started.elapsed()).await;
+        let result = examine(&session, &mut report, started.elapsed(), depth).await;
         session.close(result).await
     }
 }
 
-async fn examine(session: &Session, report: &mut Report, opening: Duration) -> Result<(), Failure> {
+async fn examine(session: &Session, report: &mut Report, opening: Duration, depth: Depth) -> Result<(), Failure> {
     let board = &session.board;
     let info = board.store_info();
     report.add("open", Ok(format!("the {} store opens, in {}", info.kind, duration(opening))))?;
@@ -63,8 +84,17 @@ async fn examine(session: &Session, report: &mut Report, opening: Duration) -> R
         let text = format!("{} of disk space is free", bytes(free));
         report.add("disk", if free < MIN_FREE { Err(text) } else { Ok(text) })?;
     }
+    if depth == Depth::Quick {
+        return report.finish(Some(&info));
+    }
     let written = patiently(report, "still writing", time_writes(board)).await;
     report.add("write", written)?;
+    look_for_damage(board, report).await?;
+    load_everything(board, report).await?;
+    report.finish(Some(&info))
+}
+
+async fn look_for_damage(board: &Corkboard, report: &mut Report) -> Result<(), Failure> {
     let problems = patiently(report, "still looking for damage", board.check()).await;
     report.add(
         "integrity",
@@ -73,11 +103,13 @@ async fn examine(session: &Session, report: &mut Report, opening: Duration) -> R
             Ok(problems) => Err(format!("the store is damaged: {}", one_line(&problems.join("; ")))),
             Err(error) => Err(format!("damage could not be looked for: {error}")),
         },
-    )?;
+    )
+}
+
+async fn load_everything(board: &Corkboard, report: &mut Report) -> Result<(), Failure> {
     load_agents(board, report).await?;
     load_boards(board, report).await?;
-    load_cores(board, report).await?;
-    report.finish(Some(&info))
+    load_cores(board, report).await
 }
 
 /// Times durable writes in the memory of an agent that is there for this alone.
@@ -86,10 +118,14 @@ async fn time_writes(board: &Corkboard) -> Result<String, String> {
     let deleted = board.delete_agent(SCRATCH).await;
     let mut times = timed.map_err(|error| format!("durable writes fail: {error}"))?;
     deleted.map_err(|error| format!("the scratch agent {SCRATCH} could not be deleted: {error}"))?;
+    Ok(format!("a durable write takes {}", median(&mut times)))
+}
+
+fn median(times: &mut [Duration]) -> String {
     times.sort();
     let median = times.get(times.len() / 2).copied().unwrap_or_default();
     let slowest = times.last().copied().unwrap_or_default();
-    Ok(format!("a durable write takes {} (median of {WRITES}; slowest {})", duration(median), duration(slowest)))
+    format!("{} (median of {}; slowest {})", duration(median), times.len(), duration(slowest))
 }
 
 async fn timed_writes(board: &Corkboard, scratch: &str) -> Result<Vec<Duration>, Error> {
@@ -248,6 +284,11 @@ impl Report {
         Ok(())
     }
 
+    /// Something that is neither good nor bad.
+    fn remark(&self, text: &str) -> Result<(), Failure> {
+        if self.output.is_json() { Ok(()) } else { self.output.line(&format!("  {text}")) }
+    }
+
     fn about(&self, info: &StoreInfo) -> Result<(), Failure> {
         if self.output.is_json() {
             return Ok(());
@@ -269,7 +310,14 @@ impl Report {
         }
     }
 
+    /// Tells programs what was found, and whether all is well.
     fn finish(&self, store: Option<&StoreInfo>) -> Result<(), Failure> {
+        let ok = self.conclude(store)?;
+        // When the store did not even open, its error says more.
+        if ok || store.is_none() { Ok(()) } else { Err(Failure::Unhealthy) }
+    }
+
+    fn conclude(&self, store: Option<&StoreInfo>) -> Result<bool, Failure> {
         #[derive(Serialize)]
         struct Document<'a> {
             ok: bool,
@@ -280,7 +328,6 @@ impl Report {
         if self.output.is_json() {
             self.output.document(&Document { ok, checks: &self.checks, store })?;
         }
-        // When the store did not even open, its error says more.
-        if ok || store.is_none() { Ok(()) } else { Err(Failure::Unhealthy) }
+        Ok(ok)
     }
 }

@@ -1,0 +1,103 @@
+//! `cork config`: what holds, and who says so.
+
+use clap::Subcommand;
+use serde::Serialize;
+
+use crate::args::Global;
+use crate::config::{Origin, SETTINGS};
+use crate::exit::Failure;
+use crate::output::{Output, Room, one_line, table};
+
+/// Show settings
+#[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  cork config show
+  cork --config corkboard.toml config show --json")]
+pub(crate) enum ConfigCommand {
+    /// Show every setting, its value and where that comes from
+    ///
+    /// Flags come before the environment, the environment before the file, the file before the defaults. The file is the
+    /// one that --config or CORK_CONFIG names, or corkboard/config.toml in your folder for settings. Passwords and
+    /// tokens are not shown.
+    #[command(after_help = "\
+Examples:
+  cork config show
+  CORK_LISTEN=127.0.0.1:0 cork config show --changed
+  cork --setting limits.entries_per_agent=500 config show --json")]
+    Show {
+        /// Only what is not at its default
+        #[arg(long)]
+        changed: bool,
+    },
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    /// The file that was read.
+    file: Option<String>,
+    settings: Vec<Shown<'a>>,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    key: &'a str,
+    value: Option<String>,
+    origin: &'a Origin,
+    default: Option<String>,
+    variable: String,
+    flag: Option<&'a str>,
+    allowed: String,
+    about: &'a str,
+}
+
+impl ConfigCommand {
+    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
+        let Self::Show { changed } = self;
+        let config = &global.config;
+        let (mut chosen, mut usual) = (config.chosen.clone(), crate::config::Chosen::default());
+        let token = Origin::Environment { variable: TOKEN.into() };
+        let is_token_set = std::env::var_os(TOKEN).is_some_and(|token| !token.is_empty());
+        let shown = SETTINGS.iter().map(|setting| Shown {
+            key: setting.key,
+            value: setting.slot.shown(&mut chosen),
+            origin: config.origin(setting),
+            default: setting.slot.shown(&mut usual),
+            variable: setting.variable(),
+            flag: setting.flag,
+            allowed: setting.slot.allowed(),
+            about: setting.about,
+        });
+        let token = Shown {
+            key: "token",
+            value: is_token_set.then(|| format!("set by {TOKEN}")),
+            origin: if is_token_set { &token } else { &Origin::Default },
+            default: None,
+            variable: TOKEN.into(),
+            flag: None,
+            allowed: "a token, from the environment alone".into(),
+            about: "the token to come with, and at a server's start the one that may do everything",
+        };
+        let mut settings: Vec<Shown<'_>> = shown.chain([token]).collect();
+        // What is not set is in the user's data folder, wherever that is.
+        for store in settings.iter_mut().filter(|shown| shown.key == "store" && shown.value.is_none()) {
+            store.value = global.store_url().ok();
+        }
+        settings.retain(|shown| !changed || *shown.origin != Origin::Default);
+        let file = config.file.as_ref().map(|path| path.display().to_string());
+        let document = Document { file, settings };
+        Output::new(global.json).answer(&document, || told(&document))
+    }
+}
+
+const TOKEN: &str = "CORK_TOKEN";
+
+fn told(document: &Document<'_>) -> String {
+    let rows = document.settings.iter().map(|shown| {
+        let value = shown.value.as_deref().map_or_else(|| "-".into(), one_line);
+        [shown.key.to_owned(), value, one_line(&shown.origin.to_string())]
+    });
+    let header = [("SETTING", Room::Whole), ("VALUE", Room::Rest), ("FROM", Room::Whole)];
+    let file = document.file.as_deref().map_or_else(|| "none".into(), one_line);
+    format!("{}\nfile: {file}", table(header, rows))
+}

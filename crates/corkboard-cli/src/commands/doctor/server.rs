@@ -1,0 +1,104 @@
+//! Whether a server is in good health, and what one's token is good for.
+
+use std::time::{Duration, Instant};
+
+use corkboard::tokens::Grant;
+use corkboard::{Corkboard, Error, ErrorKind, Identity, Role, ServerAddress};
+
+use super::{
+    Depth, Report, SCRATCH, WRITES, duration, load_everything, look_for_damage, median, patiently, time_writes,
+};
+use crate::args::Global;
+use crate::exit::Failure;
+use crate::output::one_line;
+use crate::session::Session;
+
+/// Clocks that differ by more than this make times and expiries hard to understand.
+const CLOCKS_AGREE: Duration = Duration::from_secs(10);
+
+/// Looks at a server from outside, and then at what it keeps.
+pub(super) async fn examine(
+    global: &Global,
+    address: &ServerAddress,
+    mut report: Report,
+    depth: Depth,
+) -> Result<(), Failure> {
+    let health = patiently(&report, "still waiting for the server", address.health()).await;
+    let health = given_up_unless_ok(&mut report, "server", health)?;
+    let place = one_line(&corkboard::store::ServerUrl::new(&address.url).to_string());
+    let answers = format!("{place} answers in {}: Corkboard {}", duration(health.took), one_line(&health.version));
+    report.add("server", Ok(answers))?;
+    let is_encrypted = address.url.starts_with("https:");
+    report.remark(if is_encrypted { "encrypted: TLS" } else { "encrypted: no" })?;
+    let ready = address.readiness().await;
+    report.add("ready", ready.map(|()| "it is ready".into()).map_err(|error| format!("it is not ready: {error}")))?;
+    let (apart, whose) = (health.ahead.unsigned_abs(), if health.ahead.is_negative() { "behind" } else { "ahead" });
+    let clocks = format!("its clock is {} {whose}", duration(apart));
+    report.add("clock", if apart > CLOCKS_AGREE { Err(clocks) } else { Ok(clocks) })?;
+    if depth == Depth::Quick {
+        return if report.conclude(None)? { Ok(()) } else { Err(Failure::Unhealthy) };
+    }
+    let identity = given_up_unless_ok(&mut report, "token", address.identity().await)?;
+    report.add("token", Ok(named(&identity)))?;
+    let session = Session::open(global).await?;
+    let result = through(&session.board, &identity, &mut report).await;
+    session.close(result).await
+}
+
+/// What can be seen through it, as far as the token goes.
+async fn through(board: &Corkboard, identity: &Identity, report: &mut Report) -> Result<(), Failure> {
+    let read = patiently(report, "still reading", time_reads(board)).await;
+    report.add("read", read)?;
+    let is_admin = identity.role == Role::Admin;
+    if is_admin || identity.grants.opens_agent(SCRATCH) {
+        let written = patiently(report, "still writing", time_writes(board)).await;
+        report.add("write", written)?;
+    } else {
+        report.remark(&format!("writes were not timed: the token does not open the agent {SCRATCH:?}"))?;
+    }
+    match is_admin {
+        true => look_for_damage(board, report).await?,
+        false => report.remark("damage was not looked for: that is for admins")?,
+    }
+    load_everything(board, report).await?;
+    report.finish(Some(&board.store_info()))
+}
+
+async fn time_reads(board: &Corkboard) -> Result<String, String> {
+    let mut times = Vec::new();
+    for _ in 0..WRITES {
+        let started = Instant::now();
+        board.agents(None, 1).await.map_err(|error| format!("reads fail: {error}"))?;
+        times.push(started.elapsed());
+    }
+    Ok(format!("a read takes {}", median(&mut times)))
+}
+
+/// Without this, there is nothing more to find out.
+fn given_up_unless_ok<T>(report: &mut Report, check: &'static str, found: Result<T, Error>) -> Result<T, Failure> {
+    match found {
+        Ok(found) => Ok(found),
+        Err(error) if error.kind() == ErrorKind::Invalid => Err(error.into()),
+        Err(error) => {
+            report.add(check, Err(error.to_string()))?;
+            report.finish(None)?;
+            Err(error.into())
+        }
+    }
+}
+
+fn named(identity: &Identity) -> String {
+    let Identity { principal, role, grants, .. } = identity;
+    let list = |grants: &[Grant]| match grants {
+        [] => "none".to_owned(),
+        grants => grants.iter().map(|grant| one_line(&grant.to_string())).collect::<Vec<_>>().join(", "),
+    };
+    let opens = match role {
+        Role::Admin => "it opens everything".to_owned(),
+        _ => {
+            let (agents, boards, cores) = (list(&grants.agents), list(&grants.boards), list(&grants.cores));
+            format!("it opens the agents: {agents}; the boards: {boards}; the cores: {cores}")
+        }
+    };
+    format!("you are {} here, {role}; {opens}", one_line(principal))
+}

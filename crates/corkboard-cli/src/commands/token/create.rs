@@ -1,0 +1,109 @@
+//! `cork token create`.
+
+use clap::{Args, ValueEnum};
+use corkboard::tokens::{Grant, Grants, TokenId};
+use corkboard::{ActorKind, Error, Refusal, Role, TokenRequest};
+use jiff::Timestamp;
+use secrecy::ExposeSecret;
+use serde::Serialize;
+
+use super::opens;
+use crate::args::RoleName;
+use crate::exit::Failure;
+use crate::input::{moment_argument, name_argument};
+use crate::output::{one_line, time};
+use crate::session::Session;
+
+/// Make a token
+///
+/// Prints its secret, once: it is kept nowhere. Names may end in * for all that begin so. An agent's own memory core goes
+/// with the agent. To an admin everything is open.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork token create --for ada --agents ada --boards 'team-*' --cores house-rules --expires 30d
+  cork token create --for hugo --with-role human --boards '*' --cores '*' --label 'phone'
+  cork token create --for gateway --kind service --with-role worker --agents '*' --boards '*'
+  cork token create --for root --with-role admin --json
+  export CORK_TOKEN=$(cork token create --for ada --agents ada)")]
+pub(crate) struct Create {
+    /// In whose name its holder acts
+    #[arg(long = "for", alias = "principal", value_name = "NAME", value_parser = name_argument)]
+    principal: String,
+
+    /// What its holder may do: orchestrator, worker, reviewer, observer, human or admin
+    #[arg(long, value_name = "ROLE", default_value = "worker", hide_possible_values = true)]
+    with_role: RoleName,
+
+    /// What its holder is: agent, human or service [default: human for observers, humans and admins, otherwise agent]
+    #[arg(long, value_name = "KIND", hide_possible_values = true)]
+    kind: Option<KindName>,
+
+    /// Agents whose memory is open to it: NAME,NAME or BEGINNING*
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = name_argument)]
+    agents: Vec<String>,
+
+    /// Boards that are open to it
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = name_argument)]
+    boards: Vec<String>,
+
+    /// Shared memory cores that are open to it
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = name_argument)]
+    cores: Vec<String>,
+
+    /// Until when it can be used: 30d, 12h, 45m, or a time as RFC 3339 writes it [default: until it is revoked]
+    #[arg(long, value_name = "WHEN", value_parser = moment_argument)]
+    expires: Option<Timestamp>,
+
+    /// What it is for
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    label: String,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum KindName {
+    Agent,
+    Human,
+    Service,
+}
+
+#[derive(Serialize)]
+struct Created<'a> {
+    id: TokenId,
+    secret: &'a str,
+}
+
+impl Create {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let role = Role::from(self.with_role);
+        let kind = match self.kind {
+            Some(KindName::Agent) => ActorKind::Agent,
+            Some(KindName::Human) => ActorKind::Human,
+            Some(KindName::Service) => ActorKind::Service,
+            None => RoleName::usual_kind(role),
+        };
+        let grants = |names: Vec<String>| names.iter().map(|name| Grant::new(name)).collect();
+        let grants = Grants { agents: grants(self.agents), boards: grants(self.boards), cores: grants(self.cores) };
+        let opened = if role == Role::Admin { "everything".into() } else { opens(&grants) };
+        let (principal, label, expires_at) = (self.principal, self.label, self.expires);
+        let name = one_line(&principal);
+        let request = TokenRequest { principal, kind, role, grants, expires_at, label };
+        let created = session.board.tokens().create(request).await.map_err(|error| match error {
+            // The option that every command has is easily taken for the token's.
+            Error::Refused(Refusal::RoleDenied { .. }) => Failure::Own {
+                code: error.code().to_owned().into(),
+                kind: error.kind(),
+                message: error.to_string(),
+                hint: Some("--role is what you may do yourself; what the token's holder may do is --with-role".into()),
+            },
+            error => error.into(),
+        })?;
+        let until = expires_at.map_or_else(|| "until it is revoked".into(), |at| format!("until {}", time(at)));
+        session.output.aside(&format!(
+            "{}: for {name}, {role}, opens {opened}, {until}. Keep it: it is not shown again.",
+            created.id
+        ));
+        let secret = created.secret.expose_secret();
+        session.output.answer(&Created { id: created.id, secret }, || secret.to_owned())
+    }
+}

@@ -1,0 +1,55 @@
+//! `cork token list`.
+
+use clap::Args;
+use corkboard::{Role, TokenDocument};
+
+use super::opens;
+use crate::exit::Failure;
+use crate::output::{Room, age, now, one_line, table, time};
+use crate::session::Session;
+
+/// List the tokens that can be used
+///
+/// Their secrets are kept nowhere, and not shown.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork token list
+  cork token list --json | jq -r '.[] | select(.expires_at == null).id'")]
+pub(crate) struct List {}
+
+impl List {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let tokens = session.board.tokens().list().await?;
+        let tokens: Vec<_> = tokens.iter().map(|token| TokenDocument::from(&**token)).collect();
+        session.output.answer(&tokens, || match tokens.is_empty() {
+            true => "there are no tokens; `cork token create --for NAME` makes one".into(),
+            false => listing(&tokens),
+        })
+    }
+}
+
+fn listing(tokens: &[TokenDocument]) -> String {
+    let now = now();
+    let rows = tokens.iter().map(|token| {
+        [
+            token.id.to_string(),
+            one_line(&token.principal),
+            format!("{} ({})", token.role, token.kind.as_str()),
+            if token.role == Role::Admin { "everything".into() } else { one_line(&opens(&token.grants)) },
+            token.expires_at.map_or_else(|| "never".into(), time),
+            one_line(&token.label),
+            format!("{} by {}", age(token.created_at, now), one_line(&token.created_by)),
+        ]
+    });
+    let header = [
+        ("TOKEN", Room::Whole),
+        ("FOR", Room::Percent(15)),
+        ("ROLE", Room::Whole),
+        ("OPENS", Room::Rest),
+        ("EXPIRES", Room::Whole),
+        ("LABEL", Room::Percent(15)),
+        ("MADE", Room::Percent(15)),
+    ];
+    table(header, rows)
+}

@@ -1,0 +1,54 @@
+//! `cork token`: who may reach the store through a server, and what is open to them.
+
+mod create;
+mod list;
+mod revoke;
+
+use clap::Subcommand;
+use corkboard::tokens::Grants;
+
+use crate::exit::Failure;
+use crate::session::Session;
+
+/// Make, list and revoke the tokens by which a server lets programs and people in
+///
+/// A token says in whose name its holder acts, in which role, and which agents, boards and memory cores are open to it; what
+/// is not named is closed. The store keeps a hash of it alone. docs/http.md has the rules.
+#[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  cork token create --for ada --with-role worker --agents ada --boards 'team-*' --expires 30d
+  cork token list
+  cork token revoke K-1")]
+pub(crate) enum TokenCommand {
+    Create(create::Create),
+    List(list::List),
+    Revoke(revoke::Revoke),
+}
+
+impl TokenCommand {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        match self {
+            Self::Create(create) => create.run(session).await,
+            Self::List(list) => list.run(session).await,
+            Self::Revoke(revoke) => revoke.run(session).await,
+        }
+    }
+}
+
+/// What is open, in words.
+fn opens(grants: &Grants) -> String {
+    if *grants == Grants::everything() {
+        return "everything".into();
+    }
+    let part = |what: &str, names: &[corkboard::tokens::Grant]| match names {
+        [] => None,
+        names => Some(format!("{what} {}", names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))),
+    };
+    let Grants { agents, boards, cores } = grants;
+    let parts = [part("agents", agents), part("boards", boards), part("cores", cores)];
+    match parts.into_iter().flatten().collect::<Vec<_>>() {
+        none if none.is_empty() => "nothing".into(),
+        parts => parts.join("; "),
+    }
+}

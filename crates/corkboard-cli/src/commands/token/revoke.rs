@@ -1,0 +1,40 @@
+//! `cork token revoke`.
+
+use clap::Args;
+use corkboard::tokens::TokenId;
+use serde::Serialize;
+
+use crate::exit::Failure;
+use crate::session::Session;
+
+/// Make tokens useless
+///
+/// At once on the server that is asked, within a second on all others that share the store.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork token revoke K-1
+  cork token revoke K-1 K-2")]
+pub(crate) struct Revoke {
+    /// Which: `cork token list` shows their numbers
+    #[arg(value_name = "TOKEN", required = true)]
+    tokens: Vec<TokenId>,
+}
+
+#[derive(Serialize)]
+struct Revoked<'a> {
+    revoked: &'a [TokenId],
+}
+
+impl Revoke {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let tokens = session.board.tokens();
+        for token in &self.tokens {
+            tokens.revoke(*token).await?;
+        }
+        session.output.answer(&Revoked { revoked: &self.tokens }, || {
+            let names: Vec<_> = self.tokens.iter().map(ToString::to_string).collect();
+            format!("{} can no longer be used", names.join(", "))
+        })
+    }
+}

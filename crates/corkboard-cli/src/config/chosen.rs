@@ -1,0 +1,106 @@
+//! The settings as values.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use corkboard::Options;
+use corkboard_server::{Access, Rate, Settings};
+
+/// In which form a server logs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// A line of text each.
+    #[default]
+    Text,
+    /// A JSON object on a line each.
+    Json,
+}
+
+/// What was chosen, by whomever.
+#[derive(Debug, Clone)]
+pub(crate) struct Chosen {
+    pub(crate) store: Option<String>,
+    pub(crate) url: Option<String>,
+    pub(crate) agent: String,
+    pub(crate) board: Option<String>,
+    pub(crate) log: Option<String>,
+    pub(crate) log_format: LogFormat,
+    pub(crate) listen: String,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) origins: Vec<String>,
+    pub(crate) no_auth: bool,
+    pub(crate) tls_cert: Option<PathBuf>,
+    pub(crate) tls_key: Option<PathBuf>,
+    pub(crate) public_metrics: bool,
+    pub(crate) body_bytes: u64,
+    pub(crate) request_timeout: Duration,
+    pub(crate) header_timeout: Duration,
+    pub(crate) drain_timeout: Duration,
+    pub(crate) heartbeat: Duration,
+    pub(crate) stalled_after: Duration,
+    pub(crate) events_held: u64,
+    pub(crate) events_linger: Duration,
+    pub(crate) requests_per_second: u64,
+    pub(crate) requests_at_once: u64,
+    pub(crate) bytes_per_hour: u64,
+    pub(crate) bytes_at_once: u64,
+    pub(crate) options: Options,
+}
+
+const HOUR: f64 = 3600.0;
+
+impl Default for Chosen {
+    fn default() -> Self {
+        let usual = Settings::new(Access::Open);
+        Self {
+            store: None,
+            url: None,
+            agent: "default".into(),
+            board: None,
+            log: None,
+            log_format: LogFormat::default(),
+            listen: "127.0.0.1:7117".into(),
+            hosts: usual.hosts,
+            origins: usual.origins,
+            no_auth: false,
+            tls_cert: None,
+            tls_key: None,
+            public_metrics: usual.are_metrics_public,
+            body_bytes: usual.body_bytes as u64,
+            request_timeout: usual.request_timeout,
+            header_timeout: usual.header_timeout,
+            drain_timeout: usual.drain_timeout,
+            heartbeat: usual.heartbeat,
+            stalled_after: usual.stalled_after,
+            events_held: usual.events_held as u64,
+            events_linger: usual.events_linger,
+            requests_per_second: usual.requests.per_second.round() as u64,
+            requests_at_once: usual.requests.burst.round() as u64,
+            bytes_per_hour: (usual.written_bytes.per_second * HOUR).round() as u64,
+            bytes_at_once: usual.written_bytes.burst.round() as u64,
+            options: Options::default(),
+        }
+    }
+}
+
+impl Chosen {
+    /// The settings of a server that lets these in.
+    pub(crate) fn server_settings(&self, access: Access) -> Settings {
+        Settings {
+            hosts: self.hosts.clone(),
+            origins: self.origins.clone(),
+            are_metrics_public: self.public_metrics,
+            body_bytes: usize::try_from(self.body_bytes).unwrap_or(usize::MAX),
+            request_timeout: self.request_timeout,
+            header_timeout: self.header_timeout,
+            drain_timeout: self.drain_timeout,
+            heartbeat: self.heartbeat,
+            stalled_after: self.stalled_after,
+            events_held: usize::try_from(self.events_held).unwrap_or(usize::MAX),
+            events_linger: self.events_linger,
+            requests: Rate { burst: self.requests_at_once as f64, per_second: self.requests_per_second as f64 },
+            written_bytes: Rate { burst: self.bytes_at_once as f64, per_second: self.bytes_per_hour as f64 / HOUR },
+            ..Settings::new(access)
+        }
+    }
+}

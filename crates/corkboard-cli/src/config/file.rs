@@ -1,0 +1,68 @@
+//! The file of settings: TOML.
+
+use std::path::Path;
+
+use toml::de::{DeTable, DeValue};
+
+use super::Given;
+use crate::exit::Failure;
+
+/// No file of settings is larger.
+const MOST_BYTES: u64 = 1024 * 1024;
+
+/// One setting in a file.
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) given: Given,
+    pub(super) line: usize,
+}
+
+/// All settings of a file, in the order of their names.
+pub(super) fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
+    let unreadable = |error: &dyn std::fmt::Display| {
+        Failure::invalid("config", format!("the file of settings {} cannot be read: {error}", path.display()))
+    };
+    let length = std::fs::metadata(path).map_err(|error| unreadable(&error))?.len();
+    if length > MOST_BYTES {
+        return Err(unreadable(&format!("it has {length} bytes, and {MOST_BYTES} are allowed")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(&error))?;
+    let line_at = |offset: usize| text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1;
+    let table = DeTable::parse(&text).map_err(|error| {
+        // Only the message: the error's own text shows the line, and there may be a password in it.
+        let line = error.span().map_or(1, |span| line_at(span.start));
+        Failure::invalid("config", format!("{}:{line}: {}", path.display(), error.message()))
+    })?;
+    let mut entries = Vec::new();
+    collect(table.get_ref(), "", &line_at, &mut entries);
+    Ok(entries)
+}
+
+fn collect(table: &DeTable<'_>, prefix: &str, line_at: &impl Fn(usize) -> usize, entries: &mut Vec<Entry>) {
+    for (name, value) in table {
+        let key = format!("{prefix}{}", name.get_ref());
+        if let DeValue::Table(inner) = value.get_ref()
+            && !inner.is_empty()
+        {
+            collect(inner, &format!("{key}."), line_at, entries);
+            continue;
+        }
+        entries.push(Entry { key, given: given(value.get_ref()), line: line_at(name.span().start) });
+    }
+}
+
+fn given(value: &DeValue<'_>) -> Given {
+    let other = || Given::Other(format!("a TOML {}", value.type_str()));
+    match value {
+        DeValue::String(text) => Given::Text(text.to_string()),
+        DeValue::Integer(number) => {
+            u64::from_str_radix(number.as_str(), number.radix()).map_or_else(|_| other(), Given::Integer)
+        }
+        DeValue::Boolean(is_on) => Given::Switch(*is_on),
+        DeValue::Array(items) => {
+            let texts = items.iter().map(|item| item.get_ref().as_str().map(ToOwned::to_owned));
+            texts.collect::<Option<_>>().map_or_else(other, Given::List)
+        }
+        DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => other(),
+    }
+}

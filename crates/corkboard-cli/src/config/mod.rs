@@ -1,0 +1,136 @@
+//! What holds for a command: flags before the environment, the environment before the file, the file before the defaults.
+
+mod chosen;
+mod file;
+mod setting;
+mod slot;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+pub(crate) use chosen::{Chosen, LogFormat};
+pub(crate) use setting::{SETTINGS, Setting};
+pub(crate) use slot::Given;
+
+use crate::exit::Failure;
+
+/// Names the file of settings.
+const FILE_VARIABLE: &str = "CORK_CONFIG";
+/// The file of settings in the user's folder for them.
+const USER_FILE: &str = "corkboard/config.toml";
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub(crate) enum Origin {
+    /// Nobody said anything.
+    Default,
+    /// A file says so, at this line.
+    File { path: String, line: usize },
+    /// A variable of the environment says so.
+    Environment { variable: String },
+    /// The command line says so.
+    Flag { flag: String },
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File { path, line } => write!(f, "{path}:{line}"),
+            Self::Environment { variable } => f.write_str(variable),
+            Self::Flag { flag } => f.write_str(flag),
+        }
+    }
+}
+
+/// What a flag says about a setting.
+pub(crate) struct Flagged {
+    pub(crate) key: String,
+    pub(crate) flag: &'static str,
+    pub(crate) given: Given,
+}
+
+/// All settings, and where each comes from.
+#[derive(Debug, Default)]
+pub(crate) struct Config {
+    pub(crate) chosen: Chosen,
+    /// The file that was read, if there is one.
+    pub(crate) file: Option<PathBuf>,
+    origins: Vec<(&'static str, Origin)>,
+}
+
+impl Config {
+    /// Finds out what holds. `file` is what the command line says about the file.
+    pub(crate) fn load(file: Option<&Path>, flags: Vec<Flagged>) -> Result<Self, Failure> {
+        let mut config = Self::default();
+        if let Some(path) = found(file)? {
+            for entry in file::read(&path)? {
+                let origin = Origin::File { path: path.display().to_string(), line: entry.line };
+                config.set(&entry.key, &entry.given, origin)?;
+            }
+            config.file = Some(path);
+        }
+        for setting in SETTINGS {
+            let variable = setting.variable();
+            if let Some(text) = variable_of(&variable)? {
+                config.set(setting.key, &Given::Text(text), Origin::Environment { variable })?;
+            }
+        }
+        for Flagged { key, flag, given } in flags {
+            config.set(&key, &given, Origin::Flag { flag: flag.into() })?;
+        }
+        Ok(config)
+    }
+
+    /// Where a setting's value comes from.
+    pub(crate) fn origin(&self, setting: &Setting) -> &Origin {
+        let said = self.origins.iter().rev().find(|(key, _)| *key == setting.key);
+        said.map_or(&Origin::Default, |(_, origin)| origin)
+    }
+
+    fn set(&mut self, key: &str, given: &Given, origin: Origin) -> Result<(), Failure> {
+        let Some(setting) = SETTINGS.iter().find(|setting| setting.key == key) else {
+            return Err(unknown(key, &origin));
+        };
+        if !setting.slot.set(&mut self.chosen, given) {
+            let message = format!("{origin}: {key} cannot be {}", setting.slot.quoted(given));
+            return Err(Failure::invalid("config", message).hint(format!("{key} takes {}", setting.slot.allowed())));
+        }
+        self.origins.push((setting.key, origin));
+        Ok(())
+    }
+}
+
+fn unknown(key: &str, origin: &Origin) -> Failure {
+    let failure = Failure::invalid("config", format!("{origin}: there is no setting {key:?}"));
+    if key == "token" {
+        return failure.hint("a token is not kept in a file of settings: it comes from CORK_TOKEN");
+    }
+    let is_limit = key.starts_with(setting::LIMITS);
+    let alike = SETTINGS.iter().map(|setting| setting.key).filter(|key| key.starts_with(setting::LIMITS) == is_limit);
+    failure.hint(format!("there are: {}", alike.collect::<Vec<_>>().join(", ")))
+}
+
+/// The file that is read: the one that is named, which must be there, or the user's, if there is one.
+fn found(named: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    if let Some(path) = named {
+        return Ok(Some(path.into()));
+    }
+    if let Some(path) = variable_of(FILE_VARIABLE)? {
+        return Ok(Some(path.into()));
+    }
+    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
+    let settings = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")));
+    Ok(settings.map(|settings| settings.join(USER_FILE)).filter(|path| path.exists()))
+}
+
+/// A variable's value. One that is set to nothing is not set.
+fn variable_of(name: &str) -> Result<Option<String>, Failure> {
+    match std::env::var(name) {
+        Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(std::env::VarError::NotUnicode(_)) => Err(Failure::invalid("config", format!("{name} is not UTF-8 text"))),
+    }
+}

@@ -1,0 +1,327 @@
+//! The table of all settings.
+
+use std::time::Duration;
+
+use corkboard::{Consistency, Retention, SavePolicy, Tier};
+use tracing_subscriber::EnvFilter;
+
+use super::LogFormat;
+use super::slot::{Slot, duration, in_time};
+
+/// The part of a file that holds the limits.
+pub(super) const LIMITS: &str = "limits.";
+
+/// Something that can be set.
+pub(crate) struct Setting {
+    /// Its name in a file.
+    pub(crate) key: &'static str,
+    /// Its flag, if it has one of its own.
+    pub(crate) flag: Option<&'static str>,
+    /// What it is for.
+    pub(crate) about: &'static str,
+    pub(crate) slot: Slot,
+}
+
+impl Setting {
+    /// The variable of the environment that sets it.
+    pub(crate) fn variable(&self) -> String {
+        format!("CORK_{}", self.key.replace('.', "_").to_ascii_uppercase())
+    }
+}
+
+const fn setting(key: &'static str, about: &'static str, slot: Slot) -> Setting {
+    Setting { key, flag: None, about, slot }
+}
+
+const fn flagged(key: &'static str, flag: &'static str, about: &'static str, slot: Slot) -> Setting {
+    Setting { key, flag: Some(flag), about, slot }
+}
+
+macro_rules! limit {
+    ($name:ident, $about:literal) => {
+        setting(
+            concat!("limits.", stringify!($name)),
+            $about,
+            Slot::Count(0, |chosen| &mut chosen.options.limits.$name),
+        )
+    };
+}
+
+const NO_TIME: Duration = Duration::ZERO;
+const MOMENT: Duration = Duration::from_millis(1);
+
+/// All settings.
+pub(crate) const SETTINGS: &[Setting] = &[
+    flagged("store", "--store", "where everything is kept", Slot::Url(|chosen| &mut chosen.store)),
+    flagged("url", "--url", "the server to talk to instead of a store", Slot::Url(|chosen| &mut chosen.url)),
+    flagged("agent", "--agent", "whose memory", Slot::Text(|chosen| &mut chosen.agent)),
+    flagged("board", "--board", "which board", Slot::OptionalText(|chosen| &mut chosen.board)),
+    flagged("log", "-v", "what is logged, as RUST_LOG has it", LOG),
+    flagged("log_format", "--log-format", "in which form a server logs", LOG_FORMAT),
+    flagged("listen", "--listen", "where a server listens", Slot::Text(|chosen| &mut chosen.listen)),
+    flagged("hosts", "--host", "names by which a server may be called", Slot::List(|chosen| &mut chosen.hosts)),
+    flagged("origins", "--origin", "web pages that may call a server", Slot::List(|chosen| &mut chosen.origins)),
+    flagged("no_auth", "--no-auth", "everybody is let in, on loopback", Slot::Switch(|chosen| &mut chosen.no_auth)),
+    flagged("tls_cert", "--tls-cert", "a server's certificate, in PEM", Slot::Path(|chosen| &mut chosen.tls_cert)),
+    flagged("tls_key", "--tls-key", "the certificate's key, in PEM", Slot::Path(|chosen| &mut chosen.tls_key)),
+    setting("public_metrics", "/metrics needs no token", Slot::Switch(|chosen| &mut chosen.public_metrics)),
+    setting("body_bytes", "the most of a request's body", Slot::Size(1024, |chosen| &mut chosen.body_bytes)),
+    setting("request_timeout", "how long a request may take", Slot::Time(MOMENT, |chosen| &mut chosen.request_timeout)),
+    setting(
+        "header_timeout",
+        "how long a request's head may take",
+        Slot::Time(MOMENT, |chosen| &mut chosen.header_timeout),
+    ),
+    setting(
+        "drain_timeout",
+        "how long a server that ends waits",
+        Slot::Time(NO_TIME, |chosen| &mut chosen.drain_timeout),
+    ),
+    setting(
+        "heartbeat",
+        "how often a quiet stream of events shows that it is there",
+        Slot::Time(MOMENT, |chosen| &mut chosen.heartbeat),
+    ),
+    setting(
+        "stalled_after",
+        "a connection that takes nothing is given up after",
+        Slot::Time(MOMENT, |chosen| &mut chosen.stalled_after),
+    ),
+    setting(
+        "events_held",
+        "events held for those who follow all spaces",
+        Slot::Count(1, |chosen| &mut chosen.events_held),
+    ),
+    setting(
+        "events_linger",
+        "how long they are held when nobody follows",
+        Slot::Time(NO_TIME, |chosen| &mut chosen.events_linger),
+    ),
+    setting(
+        "requests_per_second",
+        "how often each caller may ask",
+        Slot::Count(1, |chosen| &mut chosen.requests_per_second),
+    ),
+    setting("requests_at_once", "how often in one burst", Slot::Count(1, |chosen| &mut chosen.requests_at_once)),
+    setting("bytes_per_hour", "how much each caller may send", Slot::Size(1, |chosen| &mut chosen.bytes_per_hour)),
+    setting("bytes_at_once", "how much in one burst", Slot::Size(1, |chosen| &mut chosen.bytes_at_once)),
+    setting("tier", "which features are on", TIER),
+    setting("save", "when a change is acknowledged: once it is durable, or at once and written that often", SAVE),
+    setting("consistency", "how current a read is where others write too", CONSISTENCY),
+    setting("retention", "how much of the old log is kept", RETENTION),
+    setting(
+        "snapshot_events",
+        "events between snapshots",
+        Slot::Count(1, |chosen| &mut chosen.options.snapshots.events),
+    ),
+    setting(
+        "snapshot_bytes",
+        "bytes of log between snapshots",
+        Slot::Size(1024, |chosen| &mut chosen.options.snapshots.bytes),
+    ),
+    setting("memory_budget", "states held in memory", Slot::Size(0, |chosen| &mut chosen.options.memory_budget)),
+    setting(
+        "busy_timeout",
+        "how long a busy store is waited for",
+        Slot::Time(MOMENT, |chosen| &mut chosen.options.busy_timeout),
+    ),
+    setting(
+        "tick_interval",
+        "how often it is looked for what is due",
+        Slot::Time(MOMENT, |chosen| &mut chosen.options.tick_interval),
+    ),
+    setting(
+        "conversation_idle",
+        "an unused scratchpad is gone after",
+        Slot::Time(MOMENT, |chosen| &mut chosen.options.conversation_idle),
+    ),
+    setting(
+        "board_retention",
+        "how long an archived board is kept",
+        Slot::Time(NO_TIME, |chosen| &mut chosen.options.board_retention),
+    ),
+    setting(
+        "idle_after",
+        "a board without news is idle after",
+        Slot::Time(MOMENT, |chosen| &mut chosen.options.idle_after),
+    ),
+    setting(
+        "bookmark_interval",
+        "how often a quiet watcher hears something",
+        Slot::Time(MOMENT, |chosen| &mut chosen.options.bookmark_interval),
+    ),
+    setting(
+        "max_watch_lag",
+        "how far a watcher may fall behind",
+        Slot::Count(1, |chosen| &mut chosen.options.max_watch_lag),
+    ),
+    setting(
+        "context_tokens",
+        "tokens of a context window",
+        Slot::Count(64, |chosen| &mut chosen.options.context_tokens),
+    ),
+    limit!(agent_id_bytes, "bytes of an agent's id"),
+    limit!(key_bytes, "bytes of a key"),
+    limit!(scope_name_bytes, "bytes of a scope's name"),
+    limit!(conversation_id_bytes, "bytes of a conversation's id"),
+    limit!(conversations_per_agent, "conversations of an agent that have a scratchpad"),
+    limit!(entry_bytes, "bytes of an entry"),
+    limit!(type_name_bytes, "bytes of the name of a value's type"),
+    limit!(tags_per_entry, "tags on an entry"),
+    limit!(tag_bytes, "bytes of a tag"),
+    limit!(note_bytes, "bytes of a note"),
+    limit!(notes_per_agent, "notes of an agent"),
+    limit!(entries_per_agent, "entries of an agent"),
+    limit!(scopes_per_agent, "scopes of an agent"),
+    limit!(command_bytes, "bytes of a command"),
+    limit!(state_bytes, "bytes of a space's state"),
+    limit!(idempotency_key_bytes, "bytes of an idempotency key"),
+    limit!(idempotency_keys, "idempotency keys that a space remembers"),
+    limit!(idempotency_hours, "hours for which it does"),
+    limit!(query_bytes, "bytes of a query"),
+    limit!(notebook_name_bytes, "bytes of a notebook's name"),
+    limit!(notebooks_per_agent, "notebooks of an agent"),
+    limit!(progress_bullets, "bullets of a notebook's progress"),
+    limit!(learnings_per_notebook, "learnings that a notebook shows"),
+    limit!(snippets_per_notebook, "snippets that a notebook shows"),
+    limit!(archived_per_notebook, "archived learnings and snippets of a notebook"),
+    limit!(notebook_line_bytes, "bytes of a line in a notebook"),
+    limit!(snippet_bytes, "bytes of a snippet"),
+    limit!(board_id_bytes, "bytes of a board's id"),
+    limit!(board_line_bytes, "bytes of a line on a board"),
+    limit!(board_text_bytes, "bytes of a text on a board"),
+    limit!(lines_per_list, "lines in a list on a board"),
+    limit!(tasks_per_board, "tasks of a board"),
+    limit!(dependencies_per_board, "dependencies between a board's tasks"),
+    limit!(records_per_board, "records of a board, of each kind"),
+    limit!(inline_bytes, "bytes of an artifact kept on its board"),
+    limit!(core_id_bytes, "bytes of a memory core's name"),
+    limit!(core_text_bytes, "bytes of a text in a memory core"),
+    limit!(entries_per_core, "entries of a memory core"),
+    limit!(entries_per_addition, "entries added to a memory core at once"),
+    limit!(origins_per_entry, "origins of an entry in a memory core"),
+    limit!(tokens_per_store, "tokens of a store that can be used"),
+];
+
+const LOG: Slot = Slot::Words {
+    allowed: "a level (off, error, warn, info, debug, trace) or filters: corkboard=debug,warn",
+    set: |chosen, text| {
+        let is_filter = EnvFilter::try_new(text).is_ok();
+        chosen.log = Some(text.into()).filter(|_| is_filter);
+        is_filter
+    },
+    shown: |chosen| chosen.log.clone(),
+};
+
+const LOG_FORMAT: Slot = Slot::Words {
+    allowed: "text or json",
+    set: |chosen, text| {
+        let format = match text {
+            "text" => LogFormat::Text,
+            "json" => LogFormat::Json,
+            _ => return false,
+        };
+        chosen.log_format = format;
+        true
+    },
+    shown: |chosen| Some(if chosen.log_format == LogFormat::Json { "json" } else { "text" }.into()),
+};
+
+const TIER: Slot = Slot::Words {
+    allowed: "core, writer_pro or teams",
+    set: |chosen, text| {
+        let tier = [Tier::Core, Tier::WriterPro, Tier::Teams].into_iter().find(|tier| tier.to_string() == text);
+        tier.map(|tier| chosen.options.tier = tier).is_some()
+    },
+    shown: |chosen| Some(chosen.options.tier.to_string()),
+};
+
+const SAVE: Slot = Slot::Words {
+    allowed: "on_change, or a time: 500ms",
+    set: |chosen, text| {
+        let save = match text {
+            "on_change" => Some(SavePolicy::OnChange),
+            time => duration(time).filter(|time| !time.is_zero()).map(SavePolicy::Interval),
+        };
+        save.map(|save| chosen.options.save = save).is_some()
+    },
+    shown: |chosen| match chosen.options.save {
+        SavePolicy::OnChange => Some("on_change".into()),
+        SavePolicy::Interval(time) => Some(in_time(time)),
+    },
+};
+
+const CONSISTENCY: Slot = Slot::Words {
+    allowed: "current, cached, or how old a read may be: 500ms",
+    set: |chosen, text| {
+        let consistency = text.parse().ok().or_else(|| duration(text).map(Consistency::Cached));
+        consistency.map(|consistency| chosen.options.consistency = consistency).is_some()
+    },
+    shown: |chosen| match chosen.options.consistency {
+        Consistency::Current => Some("current".into()),
+        Consistency::Cached(age) => Some(in_time(age)),
+    },
+};
+
+const RETENTION: Slot = Slot::Words {
+    allowed: "usual (a day on Redis, everything elsewhere), everything, a time (30d) or a number of revisions (1000 revisions)",
+    set: |chosen, text| {
+        let retention = match text {
+            "usual" => Some(None),
+            "everything" => Some(Some(Retention::Everything)),
+            text => match text.strip_suffix(REVISIONS) {
+                Some(number) => number.parse().ok().map(|number| Some(Retention::Revisions(number))),
+                None => duration(text).map(|age| Some(Retention::Age(age))),
+            },
+        };
+        retention.map(|retention| chosen.options.retention = retention).is_some()
+    },
+    shown: |chosen| match chosen.options.retention {
+        None => Some("usual".into()),
+        Some(Retention::Everything) => Some("everything".into()),
+        Some(Retention::Revisions(number)) => Some(format!("{number}{REVISIONS}")),
+        Some(Retention::Age(age)) => Some(in_time(age)),
+    },
+};
+
+const REVISIONS: &str = " revisions";
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Chosen, Given};
+    use super::*;
+
+    /// What `Debug` shows of a struct: its fields, those of what is in it aside.
+    fn fields(debugged: &str) -> Vec<String> {
+        let lines = debugged.lines().filter_map(|line| line.strip_prefix("    "));
+        let own = lines.filter(|line| line.starts_with(|first: char| first.is_ascii_lowercase()));
+        own.filter_map(|line| line.split_once(':').map(|(name, _)| name.to_owned())).collect()
+    }
+
+    #[test]
+    fn every_limit_and_every_option_can_be_set() {
+        let chosen = Chosen::default();
+        let keys: Vec<&str> = SETTINGS.iter().map(|setting| setting.key).collect();
+        let limits = fields(&format!("{:#?}", chosen.options.limits));
+        assert!(limits.len() > 30, "{limits:?}");
+        for limit in limits {
+            assert!(keys.contains(&format!("limits.{limit}").as_str()), "{limit}");
+        }
+        // The snapshots' two have names of their own; who acts and what time it is are no settings.
+        let named_otherwise = ["limits", "snapshots", "actor", "clock"];
+        for option in fields(&format!("{:#?}", chosen.options)) {
+            assert!(named_otherwise.contains(&option.as_str()) || keys.contains(&option.as_str()), "{option}");
+        }
+    }
+
+    #[test]
+    fn names_are_given_once_and_what_is_shown_can_be_set() {
+        for (at, setting) in SETTINGS.iter().enumerate() {
+            assert!(SETTINGS.iter().skip(at + 1).all(|other| other.key != setting.key), "{}", setting.key);
+            let mut chosen = Chosen::default();
+            let Some(shown) = setting.slot.shown(&mut chosen) else { continue };
+            assert!(setting.slot.set(&mut chosen, &Given::Text(shown.clone())), "{} = {shown}", setting.key);
+            assert_eq!(setting.slot.shown(&mut chosen), Some(shown), "{}", setting.key);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What a setting takes, and how it is written.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use corkboard::store::ServerUrl;
+
+use super::Chosen;
+
+/// What somebody gave for a setting.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Given {
+    /// Text, as a variable, a flag or a file has it.
+    Text(String),
+    /// A number in a file.
+    Integer(u64),
+    /// Yes or no.
+    Switch(bool),
+    /// Several texts.
+    List(Vec<String>),
+    /// Something of a kind that no setting has.
+    Other(String),
+}
+
+/// Where a setting's value lies, which is also what it may be.
+pub(crate) enum Slot {
+    Text(fn(&mut Chosen) -> &mut String),
+    OptionalText(fn(&mut Chosen) -> &mut Option<String>),
+    /// May hold a password, which is not shown.
+    Url(fn(&mut Chosen) -> &mut Option<String>),
+    Path(fn(&mut Chosen) -> &mut Option<PathBuf>),
+    List(fn(&mut Chosen) -> &mut Vec<String>),
+    Switch(fn(&mut Chosen) -> &mut bool),
+    /// A number, and the least that makes sense.
+    Count(u64, fn(&mut Chosen) -> &mut u64),
+    /// A number of bytes, and the least that makes sense.
+    Size(u64, fn(&mut Chosen) -> &mut u64),
+    /// A time, and the shortest that makes sense.
+    Time(Duration, fn(&mut Chosen) -> &mut Duration),
+    /// Words of its own.
+    Words {
+        allowed: &'static str,
+        set: fn(&mut Chosen, &str) -> bool,
+        shown: fn(&Chosen) -> Option<String>,
+    },
+}
+
+impl Slot {
+    /// Takes what was given if it makes sense, and says whether it does.
+    pub(crate) fn set(&self, chosen: &mut Chosen, given: &Given) -> bool {
+        match (self, given) {
+            (Self::Text(slot), Given::Text(text)) if !text.trim().is_empty() => put(slot(chosen), text.clone()),
+            (Self::OptionalText(slot) | Self::Url(slot), Given::Text(text)) => put(slot(chosen), Some(text.clone())),
+            (Self::Path(slot), Given::Text(text)) => put(slot(chosen), Some(PathBuf::from(text))),
+            (Self::List(slot), Given::List(list)) => put(slot(chosen), list.clone()),
+            (Self::List(slot), Given::Text(text)) => {
+                let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+                put(slot(chosen), parts.map(Into::into).collect())
+            }
+            (Self::Switch(slot), Given::Switch(is_on)) => put(slot(chosen), *is_on),
+            (Self::Switch(slot), Given::Text(text)) => match text.as_str() {
+                "true" | "yes" | "on" | "1" => put(slot(chosen), true),
+                "false" | "no" | "off" | "0" => put(slot(chosen), false),
+                _ => false,
+            },
+            (Self::Count(least, slot), given) => {
+                let count = match given {
+                    Given::Integer(number) => Some(*number),
+                    Given::Text(text) => text.parse().ok(),
+                    _ => None,
+                };
+                count.filter(|count| count >= least).is_some_and(|count| put(slot(chosen), count))
+            }
+            (Self::Size(least, slot), given) => {
+                let size = match given {
+                    Given::Integer(number) => Some(*number),
+                    Given::Text(text) => size(text),
+                    _ => None,
+                };
+                size.filter(|size| size >= least).is_some_and(|size| put(slot(chosen), size))
+            }
+            (Self::Time(least, slot), Given::Text(text)) => {
+                duration(text).filter(|time| time >= least).is_some_and(|time| put(slot(chosen), time))
+            }
+            (Self::Words { set, .. }, Given::Text(text)) => set(chosen, text),
+            _ => false,
+        }
+    }
+
+    /// The value as people read it, and as `set` takes it. None if there is no value.
+    pub(crate) fn shown(&self, chosen: &mut Chosen) -> Option<String> {
+        match self {
+            Self::Text(slot) => Some(slot(chosen).clone()),
+            Self::OptionalText(slot) => slot(chosen).clone(),
+            Self::Url(slot) => slot(chosen).as_deref().map(|url| ServerUrl::new(url).to_string()),
+            Self::Path(slot) => slot(chosen).as_ref().map(|path| path.display().to_string()),
+            Self::List(slot) => Some(slot(chosen).join(",")).filter(|list| !list.is_empty()),
+            Self::Switch(slot) => Some(slot(chosen).to_string()),
+            Self::Count(_, slot) => Some(slot(chosen).to_string()),
+            Self::Size(_, slot) => Some(in_bytes(*slot(chosen))),
+            Self::Time(_, slot) => Some(in_time(*slot(chosen))),
+            Self::Words { shown, .. } => shown(chosen),
+        }
+    }
+
+    /// What was given, for an error: never what may hold a password.
+    pub(crate) fn quoted(&self, given: &Given) -> String {
+        match (self, given) {
+            (Self::Url(_), _) => "that".into(),
+            (_, Given::Text(text)) => format!("{text:?}"),
+            (_, Given::Integer(number)) => number.to_string(),
+            (_, Given::Switch(is_on)) => is_on.to_string(),
+            (_, Given::List(list)) => format!("{list:?}"),
+            (_, Given::Other(what)) => what.clone(),
+        }
+    }
+
+    /// What it takes, in words.
+    pub(crate) fn allowed(&self) -> String {
+        match self {
+            Self::Text(_) | Self::OptionalText(_) => "a text".into(),
+            Self::Url(_) => "a URL".into(),
+            Self::Path(_) => "a path".into(),
+            Self::List(_) => "texts: [\"a\", \"b\"] in a file, a,b elsewhere".into(),
+            Self::Switch(_) => "true or false".into(),
+            Self::Count(0, _) => "a whole number".into(),
+            Self::Count(least, _) => format!("a whole number from {least}"),
+            Self::Size(least, _) => format!("bytes from {}: 1048576, \"64KiB\", \"8MiB\", \"1GiB\"", in_bytes(*least)),
+            Self::Time(Duration::ZERO, _) => "a time: 250ms, 30s, 5m, 12h or 7d".into(),
+            Self::Time(least, _) => format!("a time from {}: 250ms, 30s, 5m, 12h or 7d", in_time(*least)),
+            Self::Words { allowed, .. } => (*allowed).into(),
+        }
+    }
+}
+
+fn put<T>(slot: &mut T, value: T) -> bool {
+    *slot = value;
+    true
+}
+
+/// No time is longer: a hundred years.
+const LONGEST: u64 = 100 * 365 * 24 * 60 * 60 * 1000;
+/// Units of time in milliseconds, the largest first.
+const TIMES: [(&str, u64); 5] =
+    [("d", 24 * 60 * 60 * 1000), ("h", 60 * 60 * 1000), ("m", 60 * 1000), ("s", 1000), ("ms", 1)];
+/// Units of size, the largest first.
+const SIZES: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
+
+/// A number and its unit.
+pub(super) fn duration(text: &str) -> Option<Duration> {
+    let milliseconds = with_unit(text, &TIMES)?;
+    (milliseconds <= LONGEST).then(|| Duration::from_millis(milliseconds))
+}
+
+pub(super) fn in_time(duration: Duration) -> String {
+    let milliseconds = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    if milliseconds == 0 { "0s".into() } else { in_units(milliseconds, &TIMES) }
+}
+
+fn size(text: &str) -> Option<u64> {
+    text.parse().ok().or_else(|| with_unit(text, &SIZES))
+}
+
+fn in_bytes(bytes: u64) -> String {
+    in_units(bytes, &SIZES)
+}
+
+fn with_unit(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let at = text.find(|character: char| !character.is_ascii_digit())?;
+    let (number, unit) = text.split_at_checked(at)?;
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim_start())?;
+    number.parse::<u64>().ok()?.checked_mul(*factor)
+}
+
+/// With the largest unit that leaves nothing over.
+fn in_units(number: u64, units: &[(&str, u64)]) -> String {
+    let fits = |(_, factor): &&(&str, u64)| number > 0 && number.is_multiple_of(*factor);
+    let (unit, factor) = units.iter().find(fits).or(units.last()).copied().unwrap_or(("", 1));
+    format!("{}{unit}", number / factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_sizes_are_read_as_they_are_shown() {
+        for text in ["250ms", "1s", "90s", "5m", "36h", "7d", "0s"] {
+            assert_eq!(duration(text).map(in_time).as_deref(), Some(text));
+        }
+        assert_eq!(duration("3600s"), Some(Duration::from_secs(3600)));
+        for wrong in ["", "5", "s", "-1s", "1.5s", "1 week", "99999999999d", "18446744073709551615d"] {
+            assert_eq!(duration(wrong), None, "{wrong}");
+        }
+        for text in ["0B", "1B", "1000B", "64KiB", "8MiB", "3GiB"] {
+            assert_eq!(size(text).map(in_bytes).as_deref(), Some(text));
+        }
+        assert_eq!((size("1024"), size("1 KiB"), size("1kb"), size("-1")), (Some(1024), Some(1024), None, None));
+    }
+}

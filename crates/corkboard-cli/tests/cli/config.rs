@@ -1,0 +1,163 @@
+//! Settings: who says what, and who is heard.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::{CORK, Ran, Sandbox, run};
+
+fn with(sandbox: &Sandbox, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
+    let mut command = sandbox.command(CORK);
+    command.env_remove("CORK_STORE").envs(variables.iter().copied()).args(arguments);
+    run(command, b"")
+}
+
+fn write(sandbox: &Sandbox, name: &str, text: &str) {
+    let path = sandbox.path().join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// A setting as `cork config show --json` shows it.
+fn shown(document: &Value, key: &str) -> (Value, Value) {
+    let settings = document["settings"].as_array().unwrap();
+    let setting = settings.iter().find(|setting| setting["key"] == key).unwrap_or_else(|| panic!("{key}"));
+    (setting["value"].clone(), setting["origin"].clone())
+}
+
+#[test]
+fn flags_before_the_environment_before_the_file_before_the_defaults() {
+    let sandbox = Sandbox::new();
+    write(
+        &sandbox,
+        "c.toml",
+        "# settings\nagent = \"of the file\"\nlisten = \"127.0.0.1:1\"\nidle_after = \"3d\"\n\n[limits]\nnote_bytes = 7\n",
+    );
+    let variables = [("CORK_CONFIG", "c.toml"), ("CORK_LISTEN", "127.0.0.1:2"), ("CORK_AGENT", "of the environment")];
+    let ran =
+        with(&sandbox, &variables, &["--agent", "of the flag", "--setting", "tier=core", "config", "show", "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(document["file"], "c.toml");
+    for (key, value, origin) in [
+        ("agent", "of the flag", json!({ "kind": "flag", "flag": "--agent" })),
+        ("tier", "core", json!({ "kind": "flag", "flag": "--setting" })),
+        ("listen", "127.0.0.1:2", json!({ "kind": "environment", "variable": "CORK_LISTEN" })),
+        ("idle_after", "3d", json!({ "kind": "file", "path": "c.toml", "line": 4 })),
+        ("limits.note_bytes", "7", json!({ "kind": "file", "path": "c.toml", "line": 7 })),
+        ("body_bytes", "8MiB", json!({ "kind": "default" })),
+    ] {
+        assert_eq!(shown(&document, key), (json!(value), origin), "{key}");
+    }
+    let text = with(&sandbox, &variables, &["config", "show", "--changed"]).stdout;
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .skip(1)
+        .map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            vec!["agent", "of the environment", "CORK_AGENT"],
+            vec!["listen", "127.0.0.1:2", "CORK_LISTEN"],
+            vec!["idle_after", "3d", "c.toml:4"],
+            vec!["limits.note_bytes", "7", "c.toml:7"],
+            vec!["file: c.toml"],
+        ]
+    );
+}
+
+#[test]
+fn the_users_file_is_found_and_every_command_honours_it() {
+    let sandbox = Sandbox::new();
+    let settings = "store = \"sqlite:of-the-file.db\"\nagent = \"ada\"\n[limits]\nentries_per_agent = 1\n";
+    write(&sandbox, ".config/corkboard/config.toml", settings);
+    let ran = with(&sandbox, &[], &["memory", "set", "a", "1"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = with(&sandbox, &[], &["memory", "set", "b", "2"]);
+    assert_eq!(ran.code, 5, "the limit is the file's: {ran:?}");
+    assert!(sandbox.path().join("of-the-file.db").exists());
+    let ran = with(&sandbox, &[("CORK_AGENT", "")], &["--store", "sqlite:of-the-file.db", "memory", "get", "a"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "1\n"), "set to nothing is not set: {ran:?}");
+    write(&sandbox, "elsewhere/corkboard/config.toml", "agent = \"bob\"\n");
+    let elsewhere = sandbox.path().join("elsewhere");
+    let folder = [("XDG_CONFIG_HOME", elsewhere.to_str().unwrap())];
+    let ran = with(&sandbox, &folder, &["config", "show", "--changed"]);
+    assert!(ran.stdout.contains("bob") && !ran.stdout.contains("of-the-file"), "{ran:?}");
+    let ran = with(&sandbox, &[("CORK_CONFIG", "missing.toml")], &["memory", "list"]);
+    assert!(ran.code == 2 && ran.stderr.contains("missing.toml"), "{ran:?}");
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_place_and_what_is_allowed() {
+    let sandbox = Sandbox::new();
+    for (text, place, allowed) in [
+        ("store = \"memory:\"\nlissten = \"x\"", "c.toml:2: there is no setting \"lissten\"", "listen, "),
+        ("[limits]\nentries = 1", "c.toml:2: there is no setting \"limits.entries\"", "limits.entries_per_agent"),
+        ("[serve]\nlisten = \"x\"", "c.toml:2: there is no setting \"serve.listen\"", "listen"),
+        ("idle_after = 3", "c.toml:1: idle_after cannot be 3", "30s"),
+        ("idle_after = \"soon\"", "c.toml:1: idle_after cannot be \"soon\"", "7d"),
+        ("tick_interval = \"0s\"", "tick_interval cannot be \"0s\"", "from 1ms"),
+        ("requests_per_second = -1", "requests_per_second cannot be a TOML integer", "a whole number from 1"),
+        ("hosts = [1]", "hosts cannot be a TOML array", "texts"),
+        ("no_auth = \"perhaps\"", "no_auth cannot be \"perhaps\"", "true or false"),
+        ("tier = \"gold\"", "tier cannot be \"gold\"", "writer_pro"),
+        ("log = \"a=b=c\"", "log cannot be", "trace"),
+        ("token = \"s3cret\"", "there is no setting \"token\"", "CORK_TOKEN"),
+        ("store = 5", "store cannot be that", "a URL"),
+        ("store = \"postgres://a:s3cret@host/db", "c.toml:1: ", ""),
+        ("agent = 1\nagent = 2", "c.toml:2: duplicate key", ""),
+    ] {
+        write(&sandbox, "c.toml", text);
+        for arguments in [&["config", "show"][..], &["memory", "list"]] {
+            let ran = with(&sandbox, &[], &[&["--config", "c.toml"], arguments].concat());
+            assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{text}: {ran:?}");
+            assert!(ran.stderr.contains(place) && ran.stderr.contains(allowed), "{text}: {ran:?}");
+            assert!(!ran.stderr.contains("s3cret"), "{ran:?}");
+        }
+        let ran = with(&sandbox, &[], &["--config", "c.toml", "--json", "config", "show"]);
+        let error: Value = serde_json::from_str(&ran.stderr).unwrap();
+        assert_eq!(error["error"]["code"], "config", "{ran:?}");
+    }
+    let ran = with(&sandbox, &[("CORK_BODY_BYTES", "many")], &["config", "show"]);
+    assert!(ran.code == 2 && ran.stderr.contains("CORK_BODY_BYTES: body_bytes cannot be \"many\""), "{ran:?}");
+    let ran = with(&sandbox, &[], &["--setting", "nothing=1", "config", "show"]);
+    assert!(ran.code == 2 && ran.stderr.contains("--setting: there is no setting \"nothing\""), "{ran:?}");
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    let sandbox = Sandbox::new();
+    let variables = [
+        ("CORK_TOKEN", "s3cret"),
+        ("CORK_STORE", "postgres://ada:s3cret@host/db?password=s3cret"),
+        ("CORK_URL", "https://ada:s3cret@host"),
+    ];
+    for arguments in [&["config", "show"][..], &["config", "show", "--json"]] {
+        let ran = with(&sandbox, &variables, arguments);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(!ran.stdout.contains("s3cret") && ran.stdout.contains("set by CORK_TOKEN"), "{ran:?}");
+        assert!(ran.stdout.contains("postgres://ada@host/db"), "{ran:?}");
+    }
+}
+
+/// A row of the table in the documentation.
+fn row(setting: &Value) -> String {
+    let text = |name: &str| setting[name].as_str().unwrap_or("").to_owned();
+    let quoted = |name: &str| setting[name].as_str().map_or_else(String::new, |text| format!("`{text}`"));
+    let (key, variable, flag, default) = (quoted("key"), quoted("variable"), quoted("flag"), quoted("default"));
+    format!("| {key} | {variable} | {flag} | {default} | {} | {} |", text("about"), text("allowed"))
+}
+
+#[test]
+fn the_documentation_has_every_setting_as_it_is() {
+    let sandbox = Sandbox::new();
+    let document = sandbox.json(&["config", "show"]);
+    let settings = document["settings"].as_array().unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| `")).collect();
+    let expected: Vec<String> = settings.iter().map(row).collect();
+    assert!(expected.len() > 60);
+    assert_eq!(rows, expected);
+}

@@ -1,0 +1,246 @@
+//! `cork serve` as a process: how it starts, what it says, how it ends.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use serde_json::Value;
+
+use crate::serving::{ADMIN, Answer, Serving, head};
+use crate::support::{Sandbox, eventually, run};
+
+const ENTRY: &str = "/v1/agents/ada/entries/color";
+const GREEN: &str = r#"{"value":"green"}"#;
+
+fn token() -> String {
+    format!("Authorization: Bearer {ADMIN}")
+}
+
+#[test]
+fn the_start_is_one_line_and_sigterm_ends_it_well() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox, &[]);
+    assert!(server.sign_in.as_deref().is_some_and(|link| link.starts_with(&server.url)), "{:?}", server.sign_in);
+    assert_eq!(server.ask("PUT", ENTRY, &[], GREEN).status, 200);
+    server.signal("TERM");
+    let ran = server.ended();
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
+    assert_eq!(sandbox.ok(&["--agent", "ada", "memory", "get", "color"]), "green");
+}
+
+/// A request whose body has not come yet, and the connection that it is on.
+fn half_a_request(server: &Serving) -> TcpStream {
+    let mut stream = server.connect();
+    // Its head has been read when the server asks for the body.
+    let headers = [token(), "Expect: 100-continue".into()];
+    let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+    stream.write_all(head("PUT", ENTRY, &headers, GREEN.len()).as_bytes()).unwrap();
+    let mut line = [0; 25];
+    stream.read_exact(&mut line).unwrap();
+    assert_eq!(&line, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream
+}
+
+fn takes_nobody_any_more(server: &Serving) {
+    eventually("the server stops listening", || TcpStream::connect(server.address()).is_err());
+}
+
+#[test]
+fn what_is_under_way_is_answered_before_the_end() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox, &[]);
+    let mut stream = half_a_request(&server);
+    server.signal("TERM");
+    takes_nobody_any_more(&server);
+    stream.write_all(GREEN.as_bytes()).unwrap();
+    let answer = Answer::read(&mut stream);
+    assert_eq!((answer.status, &answer.json()["rev"]), (200, &Value::from(1)), "{answer:?}");
+    assert_eq!(server.ended().code, 0);
+    assert_eq!(sandbox.ok(&["--agent", "ada", "memory", "get", "color"]), "green");
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox, &["--setting", "drain_timeout=1d", "--setting", "request_timeout=1d"]);
+    let _stream = half_a_request(&server);
+    server.signal("INT");
+    takes_nobody_any_more(&server);
+    server.signal("TERM");
+    assert_eq!(server.ended().code, 143);
+}
+
+#[test]
+fn nobody_keeps_it_from_ending_for_long() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox, &["--setting", "drain_timeout=50ms"]);
+    let mut stream = half_a_request(&server);
+    server.signal("TERM");
+    assert_eq!(server.ended().code, 0);
+    let mut rest = Vec::new();
+    let read = stream.read_to_end(&mut rest);
+    assert!(read.is_err() || rest.is_empty(), "the connection was cut: {rest:?}");
+}
+
+#[test]
+fn slow_clients_are_not_waited_for() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox, &["--setting", "header_timeout=100ms", "--setting", "request_timeout=100ms"]);
+    for sent in ["", "GET /healthz HT", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n"] {
+        let mut stream = server.connect();
+        stream.write_all(sent.as_bytes()).unwrap();
+        let mut rest = Vec::new();
+        // The end comes, with or without a word.
+        let _ = stream.read_to_end(&mut rest);
+        let text = String::from_utf8_lossy(&rest);
+        assert!(rest.is_empty() || text.starts_with("HTTP/1.1 408"), "{sent:?}: {text}");
+    }
+    let answer = Answer::read(&mut half_a_request(&server));
+    assert_eq!((answer.status, &answer.json()["code"]), (504, &Value::from("outcome_unknown")), "{answer:?}");
+    // Whoever asks to be kept waiting may wait longer.
+    let head = server.ask("GET", "/v1/spaces/agent/ada/head?after=0&wait_s=1", &[], "");
+    assert_eq!(head.status, 200, "{head:?}");
+}
+
+#[test]
+fn bodies_are_limited_whether_their_length_is_told_or_not() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox, &["--setting", "body_bytes=1KiB"]);
+    let large = format!(r#"{{"value":"{}"}}"#, "x".repeat(2000));
+    let told = server.ask("PUT", ENTRY, &["Expect: 100-continue"], "");
+    assert_eq!(told.status, 400, "{told:?}");
+    let mut stream = server.connect();
+    stream.write_all(head("PUT", ENTRY, &[&token(), "Expect: 100-continue"], large.len()).as_bytes()).unwrap();
+    let answer = Answer::read(&mut stream);
+    assert_eq!((answer.status, &answer.json()["code"]), (413, &Value::from("body_too_large")), "{answer:?}");
+    let mut stream = server.connect();
+    let head = head("PUT", ENTRY, &[&token()], 0).replace("Content-Length: 0", "Transfer-Encoding: chunked");
+    stream.write_all(format!("{head}{:x}\r\n{large}\r\n0\r\n\r\n", large.len()).as_bytes()).unwrap();
+    let answer = Answer::read(&mut stream);
+    assert_eq!((answer.status, &answer.json()["code"]), (413, &Value::from("body_too_large")), "{answer:?}");
+    assert_eq!(server.ask("GET", ENTRY, &[], "").status, 404, "nothing was written");
+}
+
+#[test]
+fn what_is_large_is_compressed_for_those_who_ask() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox, &[]);
+    server.ask("PUT", ENTRY, &[], GREEN);
+    let gzip = ["Accept-Encoding: gzip"];
+    assert_eq!(server.ask("GET", ENTRY, &gzip, "").header("content-encoding"), None);
+    server.ask("PUT", ENTRY, &[], &format!(r#"{{"value":"{}"}}"#, "x".repeat(5000)));
+    let plain = server.ask("GET", ENTRY, &[], "");
+    assert_eq!((plain.header("content-encoding"), plain.json()["value"].as_str().unwrap().len()), (None, 5000));
+    let packed = server.ask("GET", ENTRY, &gzip, "");
+    assert_eq!(packed.header("content-encoding"), Some("gzip"), "{packed:?}");
+    assert!(packed.body.len() < 1000);
+}
+
+#[test]
+fn metrics_are_by_route_and_need_a_token() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox, &[]);
+    server.ask("PUT", ENTRY, &[], GREEN);
+    server.ask("GET", ENTRY, &[], "");
+    server.ask_as_is("GET", ENTRY, &[], "");
+    server.ask("GET", "/nowhere/at/all", &[], "");
+    server.ask_as_is("BREW", "/pot", &[&token()], "");
+    assert_eq!(server.ask_as_is("GET", "/metrics", &[], "").status, 401);
+    let metrics = server.ask("GET", "/metrics", &[], "");
+    assert_eq!(metrics.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    let text = metrics.text();
+    for line in [
+        r#"http_requests_total{method="PUT",route="/v1/agents/{agent}/entries/{key}",status="200"} 1"#,
+        r#"http_requests_total{method="GET",route="/v1/agents/{agent}/entries/{key}",status="200"} 1"#,
+        r#"http_requests_total{method="GET",route="/v1/agents/{agent}/entries/{key}",status="401"} 1"#,
+        r#"http_requests_total{method="GET",route="none",status="404"} 1"#,
+        r#"http_requests_total{method="other",route="none",status="404"} 1"#,
+        r#"http_request_seconds_count{method="PUT",route="/v1/agents/{agent}/entries/{key}",status="200"} 1"#,
+        "http_event_streams 0",
+        "agents_memory_working_entries 1",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} in {text}");
+    }
+    let is_alone = || server.ask("GET", "/metrics", &[], "").text().lines().any(|line| line == "http_connections 1");
+    eventually("those who have gone are not counted", is_alone);
+    assert!(!text.contains("ada") && !text.contains("nowhere") && !text.contains("BREW"), "{text}");
+    let open = Serving::start(&sandbox, &["--setting", "public_metrics=true"]);
+    assert_eq!(open.ask_as_is("GET", "/metrics", &[], "").status, 200);
+    assert_eq!(open.ask_as_is("GET", ENTRY, &[], "").status, 401);
+}
+
+#[test]
+fn the_log_names_requests_and_holds_no_secret() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox, &["-vvv", "--log-format", "json"]);
+    let id = "X-Request-Id: of-this-very-request";
+    let put = server.ask("PUT", ENTRY, &[id], GREEN);
+    assert_eq!(put.header("x-request-id"), Some("of-this-very-request"));
+    let link = server.sign_in.clone().unwrap();
+    let path = link.strip_prefix(&server.url).unwrap();
+    let code = path.split('=').nth(1).unwrap().to_owned();
+    let signed_in = server.ask_as_is("GET", path, &[], "");
+    assert_eq!(signed_in.status, 303, "{signed_in:?}");
+    let cookie = signed_in.head.split("cork_session=").nth(1).unwrap().split(';').next().unwrap().to_owned();
+    assert!(cookie.len() > 20, "{cookie}");
+    assert_eq!(server.ask_as_is("GET", path, &[], "").status, 401, "the link works once");
+    // The head was read in lower case, and secrets are not.
+    let secret = server.ask(
+        "POST",
+        "/v1/tokens",
+        &[],
+        r#"{"principal":"ada","kind":"agent","role":"worker","grants":{"agents":["ada"]}}"#,
+    );
+    let secret = secret.json();
+    let secret =
+        secret["secret"].as_str().or(secret["token"].as_str()).unwrap_or_else(|| panic!("{secret}")).to_owned();
+    assert_eq!(server.ask_as_is("GET", ENTRY, &[&format!("Authorization: Bearer {secret}")], "").status, 200);
+    assert_eq!(server.ask_as_is("GET", ENTRY, &[&format!("Cookie: cork_session={secret}")], "").status, 200);
+    assert_eq!(server.ask_as_is("GET", ENTRY, &["Authorization: Bearer a-wrong-secret"], "").status, 401);
+    server.signal("TERM");
+    let log = server.ended().stderr;
+    for secret in [ADMIN, &code, &secret, "a-wrong-secret"] {
+        assert!(!log.contains(secret), "{secret} in {log}");
+    }
+    assert!(!log.to_lowercase().contains(&cookie), "{cookie} in {log}");
+    let lines: Vec<Value> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect();
+    let named: Vec<&Value> = lines.iter().filter(|line| line["span"]["id"] == "of-this-very-request").collect();
+    assert!(named.iter().any(|line| line["fields"]["message"] == "answered" && line["level"] == "DEBUG"), "{log}");
+    assert!(named.len() > 1, "what the library says of it, too: {log}");
+    let refused: Vec<&Value> = lines.iter().filter(|line| line["fields"]["message"] == "refused").collect();
+    assert_eq!(refused.len(), 2, "{log}");
+    assert!(refused.iter().all(|line| line["level"] == "INFO" && line["span"]["id"].is_string()), "{refused:?}");
+}
+
+#[test]
+fn what_cannot_be_served_is_refused() {
+    let sandbox = Sandbox::new();
+    let error = sandbox.fails(&["serve", "--no-auth", "--listen", "0.0.0.0:0"], 2, "everybody who reaches");
+    assert_eq!(error["code"], "no_auth");
+    assert_eq!(sandbox.fails(&["serve", "--listen", "nowhere"], 2, "is no address")["code"], "listen");
+    assert_eq!(sandbox.fails(&["serve", "--tls-cert", "cert.pem"], 2, "has no key")["code"], "tls");
+    let server = Serving::start(&sandbox, &[]);
+    assert_eq!(sandbox.fails(&["serve", "--listen", server.address()], 2, server.address())["code"], "listen");
+    assert_eq!(sandbox.fails(&["serve", "--log-format", "xml"], 2, "log_format")["code"], "config");
+}
+
+#[test]
+fn completions_know_every_command() {
+    let sandbox = Sandbox::new();
+    let help = sandbox.ok(&["-h"]);
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let commands: Vec<&str> =
+        listed.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next()).collect();
+    for expected in ["serve", "config", "doctor"] {
+        assert!(commands.contains(&expected), "{expected} in {commands:?}");
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        let script = sandbox.ok(&["completions", shell]);
+        for command in commands.iter().chain(&["log-format", "setting"]) {
+            assert!(script.contains(command), "{command} for {shell}");
+        }
+    }
+    let mut bash = sandbox.command("bash");
+    bash.args(["-c", "source /dev/stdin; COMP_WORDS=(cork serve --li); COMP_CWORD=2; _cork cork --li serve; echo \"${COMPREPLY[@]}\""]);
+    assert_eq!(run(bash, sandbox.ok(&["completions", "bash"]).as_bytes()).stdout, "--listen\n");
+}

@@ -1,0 +1,90 @@
+//! `cork serve` as a process of its own, which a test may kill.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+
+use corkboard::tokens::Grants;
+use corkboard::{ActorKind, Corkboard, Options, Role, ServerAddress, TokenRequest};
+use secrecy::ExposeSecret;
+use serde_json::Value;
+
+use crate::support::CORK;
+
+/// The secret of whoever may do everything.
+const ADMIN: &str = "the-admins-secret";
+
+pub(crate) struct Served {
+    child: Child,
+    /// Where it is.
+    pub(crate) url: String,
+    /// What to come with.
+    pub(crate) secret: String,
+}
+
+impl Served {
+    /// Serves a store. Whoever may do everything is called `admin`.
+    pub(crate) fn start(store: &str, listen: &str) -> Self {
+        let mut command = Command::new(CORK);
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("CORK_TOKEN", ADMIN);
+        command.args(["--store", store, "serve", "--listen", listen, "--json"]);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let mut stderr = child.stderr.take().unwrap();
+        let started: Value = serde_json::from_str(&line).unwrap_or_else(|error| {
+            let mut said = String::new();
+            let _ = stderr.read_to_string(&mut said);
+            panic!("{error}: {line} {said}")
+        });
+        // A pipe that is full would stop the server.
+        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        Self { child, url: started["url"].as_str().unwrap().into(), secret: ADMIN.into() }
+    }
+
+    /// The same, to come with a token of an admin who is called so.
+    pub(crate) fn with_token_of(mut self, principal: &str) -> Self {
+        self.secret = self.token(principal, Role::Admin).1;
+        self
+    }
+
+    /// A new token for a person: its number and its secret.
+    pub(crate) fn token(&self, principal: &str, role: Role) -> (corkboard::tokens::TokenId, String) {
+        let (principal, label) = (principal.to_owned(), String::new());
+        let grants = Grants::everything();
+        let request = TokenRequest { principal, kind: ActorKind::Human, role, grants, expires_at: None, label };
+        block_on(async {
+            let board = self.connect(ADMIN).await;
+            let created = board.tokens().create(request).await.unwrap();
+            board.close().await.unwrap();
+            (created.id, created.secret.expose_secret().to_owned())
+        })
+    }
+
+    /// The library, by this server.
+    pub(crate) async fn connect(&self, secret: &str) -> Corkboard {
+        Corkboard::connect(ServerAddress::new(&*self.url).token(secret.to_owned()), Options::default()).await.unwrap()
+    }
+
+    /// Ends it as a power cut does.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Where it listens, for another to listen there.
+    pub(crate) fn address(&self) -> &str {
+        self.url.trim_start_matches("http://")
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap().block_on(future)
+}

@@ -1,0 +1,207 @@
+//! Several servers of one store, and servers that are killed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use corkboard::boards::{NewBoard, NewTask};
+use corkboard::testing::Harness;
+use corkboard::{Actor, ActorKind, Corkboard, Options, Role, ServerAddress, Watched};
+use tokio::sync::Mutex;
+
+use crate::served::{Served, block_on};
+use crate::support::Sandbox;
+
+/// Whoever waits so long waits in vain.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, work).await.unwrap_or_else(|_| panic!("{what} takes for ever"))
+}
+
+#[test]
+fn two_server_processes_on_one_sqlite_file_are_one() {
+    two_servers_are_one(&Harness::sqlite(""));
+}
+
+#[test]
+fn two_server_processes_on_one_postgresql_are_one() {
+    two_servers_are_one(&Harness::postgres(""));
+}
+
+#[test]
+fn two_server_processes_on_one_redis_are_one() {
+    two_servers_are_one(&Harness::redis(""));
+}
+
+fn two_servers_are_one(harness: &Harness) {
+    let [mut first, second] = [(); 2].map(|()| Served::start(&harness.url(), "127.0.0.1:0"));
+    let (token, secret) = first.token("ada", Role::Admin);
+    block_on(async {
+        // A token that was made on one works on the other.
+        let (here, there) = (first.connect(&secret).await, second.connect(&secret).await);
+        let memory = |board: &Corkboard| board.agent("team/ada").unwrap().working();
+        let mut watch = there.agent("team/ada").unwrap().watch(0).await.unwrap();
+        for number in 1..=20u32 {
+            memory(&here).set("count", &number).await.unwrap();
+            assert_eq!(
+                memory(&there).get::<u32>("count").await.unwrap(),
+                Some(number),
+                "read where it was not written"
+            );
+            memory(&there).append("log", "x").await.unwrap();
+            let log = memory(&here).get::<String>("log").await.unwrap();
+            assert_eq!(log.map(|log| log.len()), Some(number as usize));
+        }
+        let revs = in_time("the watch", async {
+            let mut revs = Vec::new();
+            while revs.len() < 40 {
+                match watch.next().await.unwrap() {
+                    Watched::Revision { rev, .. } => revs.push(rev),
+                    other => panic!("{other:?}"),
+                }
+            }
+            revs
+        });
+        assert_eq!(revs.await, (1..=40).collect::<Vec<u64>>(), "watched there without a gap");
+        drop(watch);
+
+        race_for_claims([&here, &there]).await;
+
+        let admin = first.connect(&first.secret).await;
+        assert!(there.agent("x").unwrap().working().get::<u32>("a").await.is_ok());
+        admin.tokens().revoke(token).await.unwrap();
+        let revoked = Instant::now();
+        in_time("the revocation", async { while there.agent("x").unwrap().working().get::<u32>("a").await.is_ok() {} })
+            .await;
+        println!("a token revoked on one server was refused by the other after {:?}", revoked.elapsed());
+        let refused = there.agent("x").unwrap().working().set("a", &1).await.unwrap_err();
+        assert_eq!(refused.code(), "unauthenticated");
+
+        // One is killed; the other goes on.
+        first.kill();
+        let left = second.connect(&second.secret).await;
+        assert_eq!(memory(&left).get::<u32>("count").await.unwrap(), Some(20));
+        memory(&left).set("count", &21).await.unwrap();
+        assert_eq!(memory(&left).get::<u32>("count").await.unwrap(), Some(21));
+        left.close().await.unwrap();
+    });
+}
+
+/// Workers of both servers take the tasks of one board: each is won once.
+async fn race_for_claims(boards: [&Corkboard; 2]) {
+    let new = NewBoard { name: "race".into(), ..NewBoard::default() };
+    let race = boards[0].create_board(new).id("race").await.unwrap();
+    let tasks = (0..24).map(|number| NewTask::new(format!("task {number}")));
+    race.add_tasks(tasks.collect(), vec![]).await.unwrap();
+    let workers = (0..6usize).map(|number| {
+        let actor = Actor { principal: format!("w{number}"), kind: ActorKind::Agent, role: Role::Worker };
+        let board = boards[number % 2].acting_as(actor).board("race").unwrap();
+        tokio::spawn(async move {
+            let mut won = Vec::new();
+            while let Some(claimed) = board.claim_task(None, Duration::from_secs(300)).await.unwrap() {
+                won.push(claimed.task);
+            }
+            won
+        })
+    });
+    let mut won = Vec::new();
+    for worker in workers.collect::<Vec<_>>() {
+        won.extend(in_time("the race", worker).await.unwrap());
+    }
+    assert_eq!((won.len(), won.iter().collect::<BTreeSet<_>>().len()), (24, 24), "no task is won twice: {won:?}");
+}
+
+/// How many times the server is killed.
+fn rounds() -> usize {
+    std::env::var("CORK_SOAK_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3)
+}
+
+#[test]
+fn a_server_that_is_killed_under_load_loses_no_acknowledged_write_and_repeats_none_that_has_a_name() {
+    let sandbox = Sandbox::local();
+    let mut served = Served::start(&sandbox.store(), "127.0.0.1:0");
+    let acknowledged = Arc::new(Mutex::new(BTreeMap::new()));
+    let named = Arc::new(AtomicUsize::new(0));
+    block_on(async {
+        for round in 0..rounds() {
+            let count = Arc::new(AtomicUsize::new(0));
+            let writers: Vec<_> = (0..8usize)
+                .map(|writer| {
+                    let (url, secret) = (served.url.clone(), served.secret.clone());
+                    tokio::spawn(write_until_it_dies(url, secret, round, writer, acknowledged.clone(), count.clone()))
+                })
+                .collect();
+            let (url, secret) = (served.url.clone(), served.secret.clone());
+            let naming = tokio::spawn(append_once_each(url, secret, named.clone(), named.load(Ordering::SeqCst) + 20));
+            in_time("enough writes", async {
+                while count.load(Ordering::SeqCst) < 60 + 40 * round || named.load(Ordering::SeqCst) < 20 * round + 5 {
+                    tokio::task::yield_now().await;
+                }
+            })
+            .await;
+            served.kill();
+            let address = served.address().to_owned();
+            for writer in writers {
+                in_time("a writer's end", writer).await.unwrap();
+            }
+            served = Served::start(&sandbox.store(), &address);
+            // Whoever names what is asked asks again until there is an answer.
+            in_time("what has a name", naming).await.unwrap();
+            let board = served.connect(&served.secret).await;
+            let agent = board.agent("kept").unwrap().working();
+            for (key, value) in acknowledged.lock().await.iter() {
+                let found = agent.get::<u64>(key).await.unwrap();
+                assert_eq!(found, Some(*value), "{key} was acknowledged in round {round} or before");
+            }
+            let log = board.agent("named").unwrap().working().get::<String>("log").await.unwrap().unwrap_or_default();
+            let lines: Vec<&str> = log.lines().collect();
+            let expected: Vec<String> = (0..named.load(Ordering::SeqCst)).map(|number| number.to_string()).collect();
+            assert_eq!(lines, expected, "each line once, in the order in which they were acknowledged");
+            board.close().await.unwrap();
+        }
+    });
+    assert!(acknowledged.blocking_lock().len() >= 60 * rounds());
+}
+
+/// Writes, each key once, until there is no answer any more.
+async fn write_until_it_dies(
+    url: String,
+    secret: String,
+    round: usize,
+    writer: usize,
+    acknowledged: Arc<Mutex<BTreeMap<String, u64>>>,
+    count: Arc<AtomicUsize>,
+) {
+    let Ok(board) = Corkboard::connect(address(&url, &secret), Options::default()).await else { return };
+    let agent = board.agent("kept").unwrap().working();
+    for number in 0u64.. {
+        let key = format!("{round}-{writer}-{number}");
+        match agent.set(&key, &number).await {
+            Ok(_) => {
+                acknowledged.lock().await.insert(key, number);
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+            // Nobody knows whether it was written; whether it may be is not asked here.
+            Err(_) => return,
+        }
+    }
+}
+
+/// Appends lines until there are so many. Each has a name, and is sent again until it is acknowledged, whatever happens.
+async fn append_once_each(url: String, secret: String, named: Arc<AtomicUsize>, until: usize) {
+    let board = Corkboard::connect(address(&url, &secret), Options::default()).await.unwrap();
+    let agent = board.agent("named").unwrap().working();
+    for number in named.load(Ordering::SeqCst)..until {
+        let (line, key) = (format!("{number}\n"), format!("line-{number}"));
+        while agent.append("log", &line).idempotency_key(&key).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        named.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn address(url: &str, secret: &str) -> ServerAddress {
+    ServerAddress { timeout: Duration::from_secs(10), ..ServerAddress::new(url).token(secret.to_owned()) }
+}

@@ -1,0 +1,21 @@
+//! What is checked in a command that came as text from outside. In one that was made here, it was when that was made.
+
+use super::{BoardCommand, NudgeTarget};
+use crate::{AgentId, Limits, Refusal};
+
+/// Checks the names that are not checked when the command is decided.
+pub(super) fn check(command: &BoardCommand, limits: &Limits) -> Result<(), Refusal> {
+    let agent = |agent: &AgentId| AgentId::check(agent.as_str(), limits);
+    match command {
+        BoardCommand::Assign { to, .. } | BoardCommand::AssignReview { to, .. } => agent(to),
+        BoardCommand::InjectNudge(nudge) => match &nudge.to {
+            NudgeTarget::Agent(to) => agent(to),
+            NudgeTarget::Orchestrator | NudgeTarget::All => Ok(()),
+        },
+        BoardCommand::AsOrchestrator { command, .. } | BoardCommand::UnderClaim { command, .. } => {
+            check(command, limits)
+        }
+        // All other texts are, whoever sends them.
+        _ => Ok(()),
+    }
+}

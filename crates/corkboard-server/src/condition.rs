@@ -1,0 +1,151 @@
+//! Conditions under which a request is to be answered. Those that a route does not take are refused, never passed over.
+
+use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
+use axum::http::header::IF_NONE_MATCH;
+use axum::http::request::Parts;
+use utoipa::IntoParams;
+use utoipa::openapi::Required;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+
+use crate::extract::{Conditions, text};
+use crate::failure::Failure;
+
+impl Conditions {
+    /// The version and the revision, for what is the same when it is done twice and so takes no `Idempotency-Key`.
+    pub(crate) fn without_key(self) -> Result<(Option<u64>, Option<u64>), Failure> {
+        match self.idempotency_key {
+            None => Ok((self.if_version, self.if_rev)),
+            Some(_) => Err(not_taken("Idempotency-Key")),
+        }
+    }
+}
+
+/// What must hold for a write to happen that is about no single item with a version.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SpaceConditions {
+    /// `?if_rev=`: the space's revision.
+    pub(crate) if_rev: Option<u64>,
+    /// `Idempotency-Key`.
+    pub(crate) idempotency_key: Option<String>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for SpaceConditions {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let Conditions { if_version, if_rev, idempotency_key } = Conditions::from_request_parts(parts, state).await?;
+        match if_version {
+            None => Ok(Self { if_rev, idempotency_key }),
+            Some(_) => Err(not_taken("If-Match and If-None-Match")),
+        }
+    }
+}
+
+impl IntoParams for SpaceConditions {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![if_rev(), idempotency_key()]
+    }
+}
+
+/// Conditions of what is the same when it is done twice: an item's version, and the space's revision.
+pub(crate) struct PutConditions;
+
+impl IntoParams for PutConditions {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![if_match(), if_none_match("`*`: only if it does not exist"), if_rev()]
+    }
+}
+
+/// Nothing must hold for a write to happen; whoever names a condition is told so.
+pub(crate) struct Unconditional;
+
+impl<S: Send + Sync> FromRequestParts<S> for Unconditional {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let SpaceConditions { if_rev, idempotency_key } = SpaceConditions::from_request_parts(parts, state).await?;
+        match (if_rev, idempotency_key) {
+            (None, None) => Ok(Self),
+            (Some(_), _) => Err(not_taken("if_rev")),
+            (None, Some(_)) => Err(not_taken("Idempotency-Key")),
+        }
+    }
+}
+
+fn not_taken(what: &str) -> Failure {
+    Failure::invalid("condition", format!("this route takes no {what}: nothing was done"))
+}
+
+/// The versions that the caller has: `If-None-Match` of a read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Seen {
+    versions: Vec<u64>,
+}
+
+impl Seen {
+    /// Whether the caller has it already.
+    pub(crate) fn has(&self, version: u64) -> bool {
+        self.versions.contains(&version)
+    }
+
+    fn of(headers: &HeaderMap) -> Result<Self, Failure> {
+        let Some(tags) = text(headers, IF_NONE_MATCH.as_str())? else { return Ok(Self::default()) };
+        let version = |tag: &str| {
+            let tag = tag.trim();
+            let tag = tag.strip_prefix("W/").unwrap_or(tag);
+            tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).and_then(|tag| tag.parse().ok())
+        };
+        // What is no version of ours is nothing that the caller has.
+        Ok(Self { versions: tags.split(',').filter_map(version).collect() })
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Seen {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Failure> {
+        Self::of(&parts.headers)
+    }
+}
+
+impl IntoParams for Seen {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![if_none_match("A version that you have, in quotes: 304 if it is still the one")]
+    }
+}
+
+fn if_match() -> Parameter {
+    header("If-Match", "The version that it must be at, in quotes, as `ETag` gives it", "\"42\"")
+}
+
+fn if_none_match(words: &str) -> Parameter {
+    header("If-None-Match", words, "*")
+}
+
+fn idempotency_key() -> Parameter {
+    let words = "Names the request: the same again, within a day, gets the same answer and has no second effect";
+    header("Idempotency-Key", words, "8e03978e-40d5-43dd-bc93-6894a57f9324")
+}
+
+fn if_rev() -> Parameter {
+    let number = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0));
+    ParameterBuilder::new()
+        .name("if_rev")
+        .parameter_in(ParameterIn::Query)
+        .required(Required::False)
+        .description(Some("The revision that the memory must be at"))
+        .schema(Some(number))
+        .build()
+}
+
+fn header(name: &str, words: &str, example: &str) -> Parameter {
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(words))
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String).examples([example])))
+        .build()
+}

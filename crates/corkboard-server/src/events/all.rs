@@ -1,0 +1,210 @@
+//! The events of all spaces that a token opens.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::sse::Event;
+use corkboard::{Error, RevisionDocument, SpaceId};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::hub::{Found, Hub, Told, What};
+use super::resume::{CatchUp, Caught};
+use super::{Source, Step, compacted, event};
+use crate::Server;
+use crate::caller::Caller;
+
+/// A commit may be told so long after the time that it bears: the longest that an append is tried, that word of it takes, and
+/// what the clocks of servers on one machine or network may differ by.
+const SLACK: SignedDuration = SignedDuration::from_secs(60);
+
+/// Where somebody was in the events of all spaces: exactly, as long as the hub that told them is there and holds what came
+/// since; and by the time, for any other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    instance: u64,
+    /// The place of what comes next.
+    next: u64,
+    at: Timestamp,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}-{}-{}", self.instance, self.next, self.at.as_millisecond())
+    }
+}
+
+impl FromStr for Position {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut parts = text.splitn(3, '-');
+        let mut part = || parts.next().ok_or(());
+        let instance = u64::from_str_radix(part()?, 16).map_err(|_| ())?;
+        let next = part()?.parse().map_err(|_| ())?;
+        let at = part()?.parse().ok().and_then(|at| Timestamp::from_millisecond(at).ok()).ok_or(())?;
+        Ok(Self { instance, next, at })
+    }
+}
+
+/// What happens in all spaces that a caller sees.
+pub(crate) struct AllSpaces {
+    caller: Caller,
+    hub: Arc<Hub>,
+    /// Word of what comes.
+    news: watch::Receiver<u64>,
+    /// The place of what comes next.
+    next: u64,
+    at: Timestamp,
+    resuming: Option<Resuming>,
+    /// What was told while resuming: it is not told again.
+    told: HashMap<SpaceId, u64>,
+    bookmark_interval: Duration,
+    told_at: Instant,
+}
+
+/// While what was missed is looked for, whoever is cut off again resumes from where they did.
+struct Resuming {
+    from: Position,
+    began: Timestamp,
+    catch_up: CatchUp,
+}
+
+impl AllSpaces {
+    /// From a position, or from now on.
+    pub(crate) async fn begin(server: &Server, caller: Caller, from: Option<Position>) -> Result<Self, Error> {
+        let (hub, news) = Hub::join(server).await?;
+        let (next, at) = (hub.next(), server.corkboard().time());
+        let bookmark_interval = server.corkboard().options().bookmark_interval;
+        let (resuming, told, told_at) = (None, HashMap::new(), Instant::now());
+        let mut all = Self { caller, hub, news, next, at, resuming, told, bookmark_interval, told_at };
+        match from {
+            Some(from) if from.instance == all.hub.instance && all.hub.holds(from.next) => all.next = from.next,
+            Some(from) => all.resume(from, from.at),
+            None => {}
+        }
+        Ok(all)
+    }
+
+    /// Looks for what happened since that time, before what comes.
+    fn resume(&mut self, from: Position, since: Timestamp) {
+        self.next = self.hub.next();
+        let since = since.saturating_sub(SLACK).unwrap_or(Timestamp::MIN);
+        let (began, catch_up) = (self.caller.corkboard().time(), CatchUp::new(since));
+        self.resuming = Some(Resuming { from, began, catch_up });
+    }
+
+    fn position(&self) -> Position {
+        Position { instance: self.hub.instance, next: self.next, at: self.at }
+    }
+
+    fn bookmark(&mut self) -> Step {
+        self.told_at = Instant::now();
+        Step::Event(event("bookmark", Some(&self.position()), &json!({})))
+    }
+
+    /// What was missed; none when that is all.
+    async fn catch_up(&mut self) -> Option<Result<Step, Error>> {
+        loop {
+            let Resuming { from, began, catch_up } = self.resuming.as_mut()?;
+            let caught = match catch_up.next(&self.hub, &self.caller).await {
+                Ok(caught) => caught,
+                Err(error) => return Some(Err(error)),
+            };
+            let is_told = |space: &SpaceId, rev: u64| self.told.get(space).is_some_and(|told| *told >= rev);
+            match caught {
+                Some(Caught::Record(space, record)) if is_told(&space, record.rev) => {}
+                Some(Caught::Record(space, record)) => {
+                    let (from, rev) = (*from, record.rev);
+                    self.told.insert(space.clone(), rev);
+                    let revision = RevisionDocument::new(&space, record);
+                    return Some(revision.map(|revision| Step::Event(event("revision", Some(&from), &revision))));
+                }
+                Some(Caught::Compacted(space, oldest)) => {
+                    return Some(Ok(Step::Event(compacted(&space, &*from, oldest))));
+                }
+                None if self.hub.holds(self.next) => {
+                    self.at = *began;
+                    self.resuming = None;
+                    return Some(Ok(self.bookmark()));
+                }
+                // It took so long that what came meanwhile is not held any more.
+                None => {
+                    let (from, began) = (*from, *began);
+                    self.resume(from, began);
+                }
+            }
+        }
+    }
+
+    /// What the caller is shown of it.
+    fn show(&self, told: &Told) -> Option<Event> {
+        if !self.caller.sees(told.kind, told.space.name()) {
+            return None;
+        }
+        match &told.what {
+            What::Revision { rev, .. } if self.told.get(&told.space).is_some_and(|told| told >= rev) => None,
+            What::Revision { json, .. } => {
+                Some(Event::default().event("revision").id(self.position().to_string()).data(json))
+            }
+            What::Compacted { oldest } => Some(compacted(&told.space, &self.position(), *oldest)),
+        }
+    }
+}
+
+impl Source for AllSpaces {
+    async fn next(&mut self) -> Option<Step> {
+        loop {
+            match self.catch_up().await {
+                Some(Ok(step)) => return Some(step),
+                Some(Err(Error::Closed)) => return None,
+                Some(Err(error)) => return Some(Step::problem(&error)),
+                None => {}
+            }
+            self.news.borrow_and_update();
+            match self.hub.at(self.next) {
+                Found::Told(told) => {
+                    (self.next, self.at) = (self.next + 1, told.at);
+                    if let Some(event) = self.show(&told) {
+                        self.told_at = Instant::now();
+                        return Some(Step::Event(event));
+                    }
+                }
+                Found::NotYet => {
+                    tokio::select! {
+                        changed = self.news.changed() => changed.ok()?,
+                        () = tokio::time::sleep_until(self.told_at + self.bookmark_interval) => {
+                            return Some(self.bookmark());
+                        }
+                    }
+                }
+                Found::Gone => {
+                    let position = self.position();
+                    let data = json!({ "resume_from": position.to_string() });
+                    return Some(Step::Last(event("lagged", Some(&position), &data)));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_is_read_back() {
+        let at = Timestamp::from_millisecond(1_763_000_000_123).unwrap();
+        let position = Position { instance: 0xfeed, next: 42, at };
+        assert_eq!(position.to_string(), "000000000000feed-42-1763000000123");
+        assert_eq!(position.to_string().parse(), Ok(position));
+        for wrong in ["", "7", "x-1-2", "1-2", "1-2-", "1--2", "1-2-99999999999999999999", "-1-2-3"] {
+            assert_eq!(wrong.parse::<Position>(), Err(()), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What happened since a time, in all spaces that a caller sees. Within a space time does not run backwards, so that each log is
+//! searched by halves.
+
+use std::collections::VecDeque;
+
+use corkboard::store::{Cursor, ListedSpace, Record, StoreError};
+use corkboard::{Error, SpaceId, SpaceLog};
+use jiff::Timestamp;
+
+use super::hub::{Hub, KINDS, PAGE};
+use crate::caller::Caller;
+
+/// Goes through all spaces, and through each from where it was at a time. It holds a page of spaces and a page of one log.
+pub(super) struct CatchUp {
+    since: Timestamp,
+    /// Which of the kinds it is at; and after which name, if not at the first.
+    kind: usize,
+    after: Option<String>,
+    listed: VecDeque<ListedSpace>,
+    reading: Option<Reading>,
+    records: VecDeque<Record>,
+}
+
+struct Reading {
+    log: SpaceLog,
+    rev: u64,
+    head: u64,
+    /// To be told first.
+    compacted: Option<u64>,
+}
+
+/// Something that was missed.
+pub(super) enum Caught {
+    Record(SpaceId, Record),
+    /// Revisions are held no longer: this is the oldest that is.
+    Compacted(SpaceId, u64),
+}
+
+impl CatchUp {
+    pub(super) fn new(since: Timestamp) -> Self {
+        let (listed, records) = Default::default();
+        Self { since, kind: 0, after: None, listed, reading: None, records }
+    }
+
+    /// What was missed next; none: nothing more. Dropping the future loses nothing.
+    pub(super) async fn next(&mut self, hub: &Hub, caller: &Caller) -> Result<Option<Caught>, Error> {
+        loop {
+            if let Some(reading) = &mut self.reading {
+                let space = reading.log.id();
+                if let Some(oldest) = reading.compacted.take() {
+                    return Ok(Some(Caught::Compacted(space.clone(), oldest)));
+                }
+                if let Some(record) = self.records.pop_front() {
+                    return Ok(Some(Caught::Record(space.clone(), record)));
+                }
+                if reading.rev >= reading.head {
+                    self.reading = None;
+                    continue;
+                }
+                match reading.log.after(Cursor { rev: reading.rev, commit: None }, PAGE).await {
+                    Ok(page) => {
+                        // An empty page: it is all gone.
+                        reading.rev = page.records.last().map_or(u64::MAX, |last| last.rev);
+                        self.records = page.records.into();
+                    }
+                    Err(Error::Store(StoreError::Compacted { oldest })) => {
+                        reading.rev = oldest.saturating_sub(1);
+                        reading.compacted = Some(oldest);
+                    }
+                    Err(error) => return Err(error),
+                }
+            } else if let Some(listed) = self.listed.front() {
+                self.reading = begin(hub, caller, listed, self.since).await?;
+                self.listed.pop_front();
+            } else {
+                let Some(kind) = KINDS.get(self.kind) else { return Ok(None) };
+                let listed = caller.corkboard().logs(*kind, self.after.as_deref(), PAGE).await?;
+                match listed.last() {
+                    Some(last) => self.after = Some(last.space.name().to_owned()),
+                    None => (self.kind, self.after) = (self.kind + 1, None),
+                }
+                self.listed = listed.into();
+            }
+        }
+    }
+}
+
+/// Where to read a space from, if the caller sees it and something happened in it since.
+async fn begin(hub: &Hub, caller: &Caller, listed: &ListedSpace, since: Timestamp) -> Result<Option<Reading>, Error> {
+    let ListedSpace { space, head, .. } = listed;
+    let Some(kind) = space.kind().filter(|kind| caller.sees(*kind, space.name())) else { return Ok(None) };
+    let known = hub.times.lock().get(space).copied().filter(|(rev, _)| *rev >= head.rev);
+    if known.is_some_and(|(_, at)| at < since) {
+        return Ok(None);
+    }
+    let _turn = hub.looking.acquire().await.map_err(|_| Error::Closed)?;
+    let log = caller.corkboard().log(kind, space.name())?;
+    let At::Held(at) = time_of(&log, head.rev).await? else {
+        // It moved on meanwhile, or is deleted: reading tells.
+        return Ok(Some(Reading { log, rev: head.rev.saturating_sub(1), head: head.rev, compacted: None }));
+    };
+    hub.times.lock().insert(space.clone(), (head.rev, at));
+    if at < since {
+        return Ok(None);
+    }
+    // Everything up to `before` is older, `found` is not.
+    let (mut before, mut found, mut compacted) = (0, head.rev, None);
+    while before + 1 < found {
+        let middle = before + (found - before) / 2;
+        match time_of(&log, middle).await? {
+            At::Held(at) if at >= since => found = middle,
+            At::Held(_) => before = middle,
+            At::Gone { oldest } => {
+                before = oldest.saturating_sub(1).max(middle);
+                found = found.max(before + 1);
+                compacted = Some(oldest);
+            }
+        }
+    }
+    // Only if what is held begins later than asked for is something missing.
+    let compacted = compacted.filter(|oldest| *oldest == found);
+    Ok(Some(Reading { log, rev: found - 1, head: head.rev, compacted }))
+}
+
+/// When a revision was decided.
+enum At {
+    Held(Timestamp),
+    Gone { oldest: u64 },
+}
+
+async fn time_of(log: &SpaceLog, rev: u64) -> Result<At, Error> {
+    match log.after(Cursor { rev: rev.saturating_sub(1), commit: None }, 1).await {
+        Ok(page) => Ok(page.records.first().map_or(At::Gone { oldest: rev + 1 }, |record| At::Held(record.at))),
+        Err(Error::Store(StoreError::Compacted { oldest })) => Ok(At::Gone { oldest }),
+        Err(error) => Err(error),
+    }
+}

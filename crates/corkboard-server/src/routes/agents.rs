@@ -1,0 +1,218 @@
+//! Agents: who they are, and what is done to a memory as a whole.
+
+use corkboard::notebook::ItemId;
+use corkboard::{AgentId, AgentSummary, ClearOptions, Forgotten, MemoryStats, NoteId, SpaceKind};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::Server;
+use crate::answer::{Answer, Told, WithRev};
+use crate::caller::Caller;
+use crate::condition::Unconditional;
+use crate::cursor::{Cursor, MOST, page, size};
+use crate::extract::{Body, OptionalBody, Path, Query};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+use crate::place::ClearedBody;
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(list_agents))
+        .routes(routes!(delete_agent))
+        .routes(routes!(stats))
+        .routes(routes!(clear))
+        .routes(routes!(forget))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct AgentsQuery {
+    /// Where to go on: `next` of the page before.
+    #[param(value_type = Option<String>)]
+    cursor: Option<Cursor>,
+    /// How many at most; 100 if it is not said.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct DeleteQuery {
+    /// See to it as well that nothing of it is left in the store's files. It may take long and hold up the store.
+    #[serde(default)]
+    hard: bool,
+}
+
+/// A page of agents.
+#[derive(Serialize, ToSchema)]
+struct AgentsBody {
+    /// In the order of their names; those that the token opens.
+    agents: Vec<AgentSummary>,
+    /// The cursor of the next page; none: this is the last.
+    next: Option<String>,
+}
+
+/// What a deletion did.
+#[derive(Serialize, ToSchema)]
+struct DeletedBody {
+    /// Whether there was one.
+    deleted: bool,
+}
+
+/// What is to be cleared.
+#[derive(Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+struct ClearBody {
+    /// Working memory: entries, notes and notebooks, and all scopes with theirs.
+    working: bool,
+    /// Long-term memory.
+    long_term: bool,
+}
+
+impl Default for ClearBody {
+    fn default() -> Self {
+        let ClearOptions { working, long_term } = ClearOptions::default();
+        Self { working, long_term }
+    }
+}
+
+/// What is to be forgotten for good: exactly one of `key`, `note` and `notebook`.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ForgetBody {
+    /// All values that this key has or ever had, in every scope.
+    key: Option<String>,
+    /// This note, and every other that says the same.
+    note: Option<NoteId>,
+    /// All that this notebook has or ever had.
+    notebook: Option<String>,
+    /// Of that notebook only this.
+    item: Option<ItemId>,
+}
+
+/// List agents.
+///
+/// Those that the token opens and that have something in their memory, or once had.
+#[utoipa::path(
+    get,
+    path = "/v1/agents",
+    tag = "agents",
+    params(AgentsQuery),
+    responses((status = 200, description = "A page", body = AgentsBody), Problems)
+)]
+async fn list_agents(caller: Caller, Query(query): Query<AgentsQuery>) -> Result<axum::Json<AgentsBody>, Failure> {
+    let corkboard = caller.corkboard();
+    let after = query.cursor.map(|cursor| cursor.name()).transpose()?;
+    let mut after = after.map(|name| AgentId::new(&name, &corkboard.options().limits)).transpose()?;
+    let mut seen = Vec::new();
+    // One more than the page has, so that it knows whether it is the last.
+    while seen.len() <= size(query.limit) {
+        let listed = corkboard.agents(after.as_ref(), MOST).await?;
+        let is_last = listed.len() < MOST;
+        after = listed.last().map(|listed| listed.agent.clone());
+        seen.extend(listed.into_iter().filter(|listed| caller.sees(SpaceKind::Agent, listed.agent.as_str())));
+        if is_last {
+            break;
+        }
+    }
+    let (agents, next) = page(seen.into_iter(), query.limit, |agent: &AgentSummary| agent.agent.to_string());
+    Ok(axum::Json(AgentsBody { agents, next }))
+}
+
+/// Delete an agent's memory.
+///
+/// With its log, and with its long-term memory.
+#[utoipa::path(
+    delete,
+    path = "/v1/agents/{agent}",
+    tag = "agents",
+    params(("agent" = String, Path, description = "Whose memory"), DeleteQuery),
+    responses((status = 200, description = "Whether there was one", body = WithRev<DeletedBody>), Problems)
+)]
+async fn delete_agent(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Query(DeleteQuery { hard }): Query<DeleteQuery>,
+    _: Unconditional,
+) -> Result<Answer<DeletedBody>, Failure> {
+    let memory = caller.agent(&agent)?;
+    let deleted = match hard {
+        true => caller.corkboard().forget_agent(&agent).await?,
+        false => caller.corkboard().delete_agent(&agent).await?,
+    };
+    Ok(Answer::new(DeletedBody { deleted }, memory.rev().await?))
+}
+
+/// Count what an agent remembers.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/stats",
+    tag = "agents",
+    params(("agent" = String, Path, description = "Whose memory")),
+    responses((status = 200, description = "The counts", body = MemoryStats), Problems)
+)]
+async fn stats(caller: Caller, Path(agent): Path<String>) -> Result<Told<MemoryStats>, Failure> {
+    let stats = caller.agent(&agent)?.stats().await?;
+    let rev = stats.rev;
+    Ok(Told::new(stats, rev))
+}
+
+/// Clear an agent's memory.
+///
+/// There is no way back but a snapshot. Nothing said: working memory, not long-term memory.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/clear",
+    tag = "agents",
+    params(("agent" = String, Path, description = "Whose memory")),
+    request_body(content = Option<ClearBody>, example = json!({"working": true, "long_term": false})),
+    responses((status = 200, description = "It is empty", body = WithRev<ClearedBody>), Problems)
+)]
+async fn clear(
+    caller: Caller,
+    Path(agent): Path<String>,
+    _: Unconditional,
+    OptionalBody(ClearBody { working, long_term }): OptionalBody<ClearBody>,
+) -> Result<Answer<ClearedBody>, Failure> {
+    let memory = caller.agent(&agent)?;
+    let entries = memory.clear(ClearOptions { working, long_term }).await?;
+    Ok(Answer::new(ClearedBody { entries }, memory.rev().await?))
+}
+
+/// Forget something for good.
+///
+/// It is removed, and taken out of the log, the snapshot and the store's files. The revisions stay, without it. It goes
+/// through the whole log and may hold up the store.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/forget",
+    tag = "agents",
+    params(("agent" = String, Path, description = "Whose memory")),
+    request_body(content = ForgetBody, example = json!({"key": "password"})),
+    responses((status = 200, description = "It is gone", body = WithRev<Forgotten>), Problems)
+)]
+async fn forget(
+    caller: Caller,
+    Path(agent): Path<String>,
+    _: Unconditional,
+    Body(body): Body<ForgetBody>,
+) -> Result<Answer<Forgotten>, Failure> {
+    let memory = caller.agent(&agent)?;
+    let forgotten = match body {
+        ForgetBody { key: Some(key), note: None, notebook: None, item: None } => memory.forget(&key).await?,
+        ForgetBody { key: None, note: Some(note), notebook: None, item: None } => memory.forget_note(note).await?,
+        ForgetBody { key: None, note: None, notebook: Some(notebook), item } => {
+            memory.notebook(&notebook)?.forget(item).await?
+        }
+        _ => {
+            return Err(Failure::invalid(
+                "forget",
+                "give exactly one of key, note and notebook (with or without item)",
+            ));
+        }
+    };
+    Ok(Answer::new(forgotten, memory.rev().await?))
+}

@@ -1,0 +1,181 @@
+//! The entries of an agent's conversations. They are kept by the process that serves them.
+
+use corkboard::{EntryDocument, Written};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::Server;
+use crate::answer::{Answer, WithRev};
+use crate::caller::Caller;
+use crate::condition::{Seen, SpaceConditions};
+use crate::extract::{Body, Conditions, Path, Query};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+use crate::place::{
+    AppendBody, Batch, BatchBody, ChangedBody, EntriesBody, EntriesQuery, EntryBody, Place, RemovedBody,
+};
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(list_conversation_entries))
+        .routes(routes!(get_conversation_entry, put_conversation_entry, delete_conversation_entry))
+        .routes(routes!(append_to_conversation_entry))
+        .routes(routes!(change_conversation_entries))
+}
+
+/// Which entry.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct EntryPath {
+    /// Whose memory.
+    agent: String,
+    /// Which conversation. It begins with the first write.
+    conversation: String,
+    /// The entry's key, percent-encoded: `a/b` is `a%2Fb`.
+    key: String,
+}
+
+/// Which entries.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct EntriesPath {
+    /// Whose memory.
+    agent: String,
+    /// Which conversation. It begins with the first write.
+    conversation: String,
+}
+
+/// List a conversation's entries.
+///
+/// By key, a page at a time.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/conversations/{conversation}/entries",
+    tag = "conversations",
+    params(EntriesPath, EntriesQuery),
+    responses((status = 200, description = "A page", body = WithRev<EntriesBody>), Problems)
+)]
+async fn list_conversation_entries(
+    caller: Caller,
+    Path(path): Path<EntriesPath>,
+    Query(query): Query<EntriesQuery>,
+) -> Result<Answer<EntriesBody>, Failure> {
+    Place::conversation(&caller, &path.agent, &path.conversation)?.entries(query).await
+}
+
+/// Read a conversation's entry.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/conversations/{conversation}/entries/{key}",
+    tag = "conversations",
+    params(EntryPath, Seen),
+    responses(
+        (status = 200, description = "The entry; `ETag` is its version", body = WithRev<EntryDocument>),
+        (status = 304, description = "It is the version that you have"),
+        Problems
+    )
+)]
+async fn get_conversation_entry(
+    caller: Caller,
+    Path(path): Path<EntryPath>,
+    seen: Seen,
+) -> Result<Answer<EntryDocument>, Failure> {
+    Place::conversation(&caller, &path.agent, &path.conversation)?.entry(&path.key, &seen).await
+}
+
+/// Store a conversation's entry.
+///
+/// It overwrites what is there, unless a condition is named.
+#[utoipa::path(
+    put,
+    path = "/v1/agents/{agent}/conversations/{conversation}/entries/{key}",
+    tag = "conversations",
+    params(EntryPath, Conditions),
+    request_body(
+        content = EntryBody,
+        example = json!({"value": {"city": "Paris"}, "metadata": {"importance": 0.8, "tags": ["user"], "kind": "fact"}})
+    ),
+    responses(
+        (status = 200, description = "It was replaced", body = WithRev<Written>),
+        (status = 201, description = "It is new", body = WithRev<Written>),
+        Problems
+    )
+)]
+async fn put_conversation_entry(
+    caller: Caller,
+    Path(path): Path<EntryPath>,
+    conditions: Conditions,
+    Body(body): Body<EntryBody>,
+) -> Result<Answer<Written>, Failure> {
+    Place::conversation(&caller, &path.agent, &path.conversation)?.put(&path.key, body, conditions).await
+}
+
+/// Remove a conversation's entry.
+#[utoipa::path(
+    delete,
+    path = "/v1/agents/{agent}/conversations/{conversation}/entries/{key}",
+    tag = "conversations",
+    params(EntryPath, Conditions),
+    responses((status = 200, description = "Whether there was one", body = WithRev<RemovedBody>), Problems)
+)]
+async fn delete_conversation_entry(
+    caller: Caller,
+    Path(path): Path<EntryPath>,
+    conditions: Conditions,
+) -> Result<Answer<RemovedBody>, Failure> {
+    Place::conversation(&caller, &path.agent, &path.conversation)?.remove(&path.key, conditions).await
+}
+
+/// Add text at the end of a text.
+///
+/// Or start one. Appends of several writers never conflict.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/conversations/{conversation}/entries/{key}/append",
+    tag = "conversations",
+    params(EntryPath, Conditions),
+    request_body(content = AppendBody, example = json!({"text": "Tried A: too slow", "separator": "line"})),
+    responses(
+        (status = 200, description = "It was added", body = WithRev<Written>),
+        (status = 201, description = "It is the first", body = WithRev<Written>),
+        Problems
+    )
+)]
+async fn append_to_conversation_entry(
+    caller: Caller,
+    Path(path): Path<EntryPath>,
+    conditions: Conditions,
+    Body(body): Body<AppendBody>,
+) -> Result<Answer<Written>, Failure> {
+    Place::conversation(&caller, &path.agent, &path.conversation)?.append(&path.key, body, conditions).await
+}
+
+/// Change several entries in one revision.
+///
+/// All of it, or nothing. JSON lines are taken too: each line is one of `entries`.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/conversations/{conversation}/entries:batch",
+    tag = "conversations",
+    params(EntriesPath, SpaceConditions),
+    request_body(content(
+        (BatchBody = "application/json", example = json!({"entries": [
+            {"key": "plan", "value": ["draft", "review"]},
+            {"key": "log", "append": "began", "separator": "line"},
+            {"key": "old", "remove": true}
+        ]})),
+        (String = "application/x-ndjson", example = "{\"key\": \"plan\", \"value\": 1}\n{\"key\": \"old\", \"remove\": true}\n")
+    )),
+    responses((status = 200, description = "All of it was done", body = WithRev<ChangedBody>), Problems)
+)]
+async fn change_conversation_entries(
+    caller: Caller,
+    Path(path): Path<EntriesPath>,
+    conditions: SpaceConditions,
+    batch: Batch,
+) -> Result<Answer<ChangedBody>, Failure> {
+    let changes = batch.changes(&caller.corkboard().options().limits)?;
+    Place::conversation(&caller, &path.agent, &path.conversation)?.change(changes, conditions).await
+}

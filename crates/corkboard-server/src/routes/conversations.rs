@@ -1,0 +1,130 @@
+//! An agent's conversations: scratchpads that are kept by the process that serves them, and gone with it.
+
+use corkboard::ConversationInfo;
+use corkboard::scratchpad::WorkingMemory;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::Server;
+use crate::answer::{Answer, WithRev};
+use crate::caller::Caller;
+use crate::condition::{SpaceConditions, Unconditional};
+use crate::extract::Path;
+use crate::failure::Failure;
+use crate::openapi::Problems;
+use crate::place::{ClearedBody, Place};
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(list_conversations))
+        .routes(routes!(get_conversation, delete_conversation))
+        .routes(routes!(clear_conversation))
+}
+
+/// Which conversation.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct ConversationPath {
+    /// Whose memory.
+    agent: String,
+    /// Which conversation. It begins with the first write.
+    conversation: String,
+}
+
+/// The conversations of an agent.
+#[derive(Serialize, ToSchema)]
+struct ConversationsBody {
+    /// In the order of their ids.
+    conversations: Vec<ConversationInfo>,
+}
+
+/// What a conversation holds.
+#[derive(Serialize, ToSchema)]
+struct ConversationBody {
+    /// All of it, as texts, in the form that goes into a prompt.
+    #[serde(flatten)]
+    contents: WorkingMemory,
+}
+
+/// What ending a conversation did.
+#[derive(Serialize, ToSchema)]
+struct EndedBody {
+    /// Whether there was one.
+    deleted: bool,
+}
+
+/// List an agent's conversations.
+///
+/// Those that have a scratchpad in the process that answers: they are kept by it, not in the store. Where several servers
+/// share a store, whoever talks must be led to the same one.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/conversations",
+    tag = "conversations",
+    params(("agent" = String, Path, description = "Whose memory")),
+    responses((status = 200, description = "All of them", body = WithRev<ConversationsBody>), Problems)
+)]
+async fn list_conversations(caller: Caller, Path(agent): Path<String>) -> Result<Answer<ConversationsBody>, Failure> {
+    let memory = caller.agent(&agent)?;
+    let rev = memory.rev().await?;
+    Ok(Answer::new(ConversationsBody { conversations: memory.conversations() }, rev))
+}
+
+/// Read a conversation's scratchpad.
+///
+/// All entries as texts, and all notes; nothing, if it has not begun. `rev` counts the conversation's own writes. It is kept by
+/// the process that serves it, and gone with it or when nobody used it for long.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/conversations/{conversation}",
+    tag = "conversations",
+    params(ConversationPath),
+    responses((status = 200, description = "The scratchpad", body = WithRev<ConversationBody>), Problems)
+)]
+async fn get_conversation(
+    caller: Caller,
+    Path(path): Path<ConversationPath>,
+) -> Result<Answer<ConversationBody>, Failure> {
+    let conversation = caller.agent(&path.agent)?.conversation(&path.conversation)?;
+    // Before what is read, so that a condition on it never passes over a write.
+    let rev = conversation.view().rev();
+    Ok(Answer::new(ConversationBody { contents: conversation.contents().await? }, rev))
+}
+
+/// End a conversation.
+///
+/// Its scratchpad is gone.
+#[utoipa::path(
+    delete,
+    path = "/v1/agents/{agent}/conversations/{conversation}",
+    tag = "conversations",
+    params(ConversationPath),
+    responses((status = 200, description = "Whether there was one", body = WithRev<EndedBody>), Problems)
+)]
+async fn delete_conversation(
+    caller: Caller,
+    Path(path): Path<ConversationPath>,
+    _: Unconditional,
+) -> Result<Answer<EndedBody>, Failure> {
+    let conversation = caller.agent(&path.agent)?.conversation(&path.conversation)?;
+    let deleted = conversation.delete().await?;
+    Ok(Answer::new(EndedBody { deleted }, conversation.view().rev()))
+}
+
+/// Remove a conversation's entries and notes.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/conversations/{conversation}/clear",
+    tag = "conversations",
+    params(ConversationPath, SpaceConditions),
+    responses((status = 200, description = "It is empty", body = WithRev<ClearedBody>), Problems)
+)]
+async fn clear_conversation(
+    caller: Caller,
+    Path(path): Path<ConversationPath>,
+    conditions: SpaceConditions,
+) -> Result<Answer<ClearedBody>, Failure> {
+    Place::conversation(&caller, &path.agent, &path.conversation)?.clear(conditions).await
+}

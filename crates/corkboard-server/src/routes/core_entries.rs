@@ -1,0 +1,327 @@
+//! The entries of memory cores: added, read, found, changed, forgotten and restored.
+
+use std::sync::Arc;
+
+use corkboard::cores::{Added, CoreEdit, CoreEntry, CoreEntryId, NewCoreEntry, Trust};
+use corkboard::{CoreHit, CorePage, MemoryKind, Search, Show};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::cores::CorePath;
+use crate::Server;
+use crate::answer::{Answer, WithRev};
+use crate::caller::Caller;
+use crate::extract::{Body, Conditions, Path, Query};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(list, add))
+        .routes(routes!(get, edit))
+        .routes(routes!(forget))
+        .routes(routes!(restore))
+        .routes(routes!(search))
+}
+
+/// Which entry.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct EntryPath {
+    /// The core's name, percent-encoded. An agent's own core is `agent:` and its name.
+    core: String,
+    /// The entry's number.
+    #[param(value_type = String, pattern = "^[Ee]-[0-9]{1,18}$", example = "E-1")]
+    id: CoreEntryId,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// Only those after this one: `next` of the page before.
+    #[param(value_type = Option<String>, pattern = "^[Ee]-[0-9]{1,18}$")]
+    cursor: Option<CoreEntryId>,
+    /// How many at most.
+    #[serde(default = "per_page")]
+    #[param(minimum = 1, maximum = 10000, default = 100)]
+    limit: usize,
+    /// Only those with this tag.
+    tag: Option<String>,
+    /// Only those of this kind.
+    #[param(inline)]
+    kind: Option<MemoryKind>,
+    /// Only those that are trusted just so far.
+    #[param(inline)]
+    trust: Option<Trust>,
+    /// What to do about entries that are forgotten and can be restored.
+    #[serde(default)]
+    #[param(inline)]
+    forgotten: Forgotten,
+}
+
+fn per_page() -> usize {
+    corkboard::CoreEntries::LIMIT
+}
+
+/// What to do about forgotten entries.
+#[derive(Deserialize, Default, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Forgotten {
+    /// They are not shown.
+    #[default]
+    LeaveOut,
+    /// They alone are shown.
+    Only,
+    /// They are shown too.
+    Include,
+}
+
+impl From<Forgotten> for Show {
+    fn from(forgotten: Forgotten) -> Self {
+        match forgotten {
+            Forgotten::LeaveOut => Self::Remembered,
+            Forgotten::Only => Self::Forgotten,
+            Forgotten::Include => Self::All,
+        }
+    }
+}
+
+/// One entry, or several in one revision.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum AddBody {
+    One(NewCoreEntry),
+    Many(ManyEntries),
+}
+
+/// Entries that are added in one revision: all of them, or none.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ManyEntries {
+    entries: Vec<NewCoreEntry>,
+}
+
+impl<'de> Deserialize<'de> for AddBody {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // By hand, so that what is wrong with it is said of the one that is meant.
+        let body = Value::deserialize(deserializer)?;
+        match body.get("entries") {
+            Some(_) => serde_json::from_value(body).map(Self::Many).map_err(D::Error::custom),
+            None => serde_json::from_value(body).map(Self::One).map_err(D::Error::custom),
+        }
+    }
+}
+
+/// What became of what was added.
+#[derive(Serialize, ToSchema)]
+struct AddedBody {
+    /// The entry that says the first of them now.
+    id: CoreEntryId,
+    /// The entries that say it now, in the order of what was added.
+    entries: Vec<Added>,
+}
+
+/// What a change did.
+#[derive(Serialize, ToSchema)]
+pub(super) struct ChangedBody {
+    /// The entry's version now.
+    version: u64,
+}
+
+/// Why something is forgotten.
+#[derive(Deserialize, Default, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+struct ForgetBody {
+    /// Why.
+    reason: Option<String>,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct SearchQuery {
+    /// What is looked for, in words.
+    q: String,
+    /// How many at most.
+    #[serde(default = "hits")]
+    #[param(minimum = 1, maximum = 50, default = 10)]
+    limit: usize,
+}
+
+fn hits() -> usize {
+    Search::LIMIT
+}
+
+/// What was found.
+#[derive(Serialize, ToSchema)]
+struct HitsBody {
+    /// The best first.
+    hits: Vec<CoreHit>,
+}
+
+/// List a core's entries.
+///
+/// Oldest first, a page at a time.
+#[utoipa::path(
+    get,
+    path = "/v1/cores/{core}/entries",
+    tag = "cores",
+    params(CorePath, ListQuery),
+    responses((status = 200, body = CorePage), Problems)
+)]
+async fn list(
+    caller: Caller,
+    Path(path): Path<CorePath>,
+    Query(query): Query<ListQuery>,
+) -> Result<axum::Json<CorePage>, Failure> {
+    let core = caller.core(&path.core)?;
+    let ListQuery { cursor, limit, tag, kind, trust, forgotten } = query;
+    let mut entries = core.entries().limit(limit).show(forgotten.into());
+    if let Some(after) = cursor {
+        entries = entries.after(after);
+    }
+    if let Some(tag) = tag {
+        entries = entries.tag(tag);
+    }
+    if let Some(kind) = kind {
+        entries = entries.kind(kind);
+    }
+    if let Some(trust) = trust {
+        entries = entries.trust(trust);
+    }
+    Ok(axum::Json(entries.await?))
+}
+
+/// Add an entry to a core, or several.
+///
+/// If an entry says the same already, white space aside, that one takes in what is new. Several are added in one revision:
+/// all of them, or none.
+#[utoipa::path(
+    post,
+    path = "/v1/cores/{core}/entries",
+    tag = "cores",
+    params(CorePath, Conditions),
+    request_body(content = AddBody, examples(
+        ("one" = (value = json!({"content": "Deployments go out on Tuesdays", "tags": ["release"], "importance": 0.8}))),
+        ("several" = (value = json!({"entries": [{"content": "Test first"}, {"content": "Then ship"}]})))
+    )),
+    responses((status = 201, body = WithRev<AddedBody>), Problems)
+)]
+async fn add(
+    caller: Caller,
+    Path(path): Path<CorePath>,
+    conditions: Conditions,
+    Body(body): Body<AddBody>,
+) -> Result<Answer<AddedBody>, Failure> {
+    let core = caller.core(&path.core)?;
+    let entries = match body {
+        AddBody::One(entry) => vec![entry],
+        AddBody::Many(ManyEntries { entries }) => entries,
+    };
+    let entries = conditions.on_whole_core(&core)?.add_many(entries).await?;
+    let nothing = || Failure::invalid("nothing", "there are no entries in it");
+    let id = entries.first().ok_or_else(nothing)?.id;
+    Ok(Answer::new(AddedBody { id, entries }, core.rev().await?).created())
+}
+
+/// Read an entry of a core, forgotten or not.
+#[utoipa::path(
+    get,
+    path = "/v1/cores/{core}/entries/{id}",
+    tag = "cores",
+    params(EntryPath),
+    responses((status = 200, body = WithRev<CoreEntry>), Problems)
+)]
+async fn get(caller: Caller, Path(path): Path<EntryPath>) -> Result<Answer<Arc<CoreEntry>>, Failure> {
+    let core = caller.core(&path.core)?;
+    let entry = core.get(path.id).await?;
+    let entry = entry.ok_or_else(|| Failure::not_found(format!("there is no entry {} in it", path.id)))?;
+    let version = entry.version;
+    Ok(Answer::new(entry, core.rev().await?).version(version))
+}
+
+/// Change an entry of a core.
+///
+/// What is not given stays. A new text is trusted no further than whoever wrote it; only people raise an entry's trust.
+#[utoipa::path(
+    patch,
+    path = "/v1/cores/{core}/entries/{id}",
+    tag = "cores",
+    params(EntryPath, Conditions),
+    request_body(content = CoreEdit, example = json!({"content": "Deployments go out on Fridays", "importance": 0.9})),
+    responses((status = 200, body = WithRev<ChangedBody>), Problems)
+)]
+async fn edit(
+    caller: Caller,
+    Path(path): Path<EntryPath>,
+    conditions: Conditions,
+    Body(body): Body<CoreEdit>,
+) -> Result<Answer<ChangedBody>, Failure> {
+    let core = conditions.on_core(&caller.core(&path.core)?);
+    Ok(changed(core.edit(path.id, body).await?))
+}
+
+/// Forget an entry of a core, so that it can be restored.
+#[utoipa::path(
+    post,
+    path = "/v1/cores/{core}/entries/{id}/forget",
+    tag = "cores",
+    params(EntryPath, Conditions),
+    request_body(content = ForgetBody, example = json!({"reason": "now on Fridays"})),
+    responses((status = 200, body = WithRev<ChangedBody>), Problems)
+)]
+async fn forget(
+    caller: Caller,
+    Path(path): Path<EntryPath>,
+    conditions: Conditions,
+    Body(body): Body<ForgetBody>,
+) -> Result<Answer<ChangedBody>, Failure> {
+    let core = conditions.on_core(&caller.core(&path.core)?);
+    Ok(changed(core.forget(path.id, body.reason.as_deref()).await?))
+}
+
+/// Bring back an entry of a core that was forgotten.
+#[utoipa::path(
+    post,
+    path = "/v1/cores/{core}/entries/{id}/restore",
+    tag = "cores",
+    params(EntryPath, Conditions),
+    responses((status = 200, body = WithRev<ChangedBody>), Problems)
+)]
+async fn restore(
+    caller: Caller,
+    Path(path): Path<EntryPath>,
+    conditions: Conditions,
+) -> Result<Answer<ChangedBody>, Failure> {
+    let core = conditions.on_core(&caller.core(&path.core)?);
+    Ok(changed(core.restore(path.id).await?))
+}
+
+/// An item's version is the revision that last changed it.
+fn changed(version: u64) -> Answer<ChangedBody> {
+    Answer::new(ChangedBody { version }, version).version(version)
+}
+
+/// Look for entries of a core by their words.
+///
+/// What is forgotten is not found; what was written is found by the next search.
+#[utoipa::path(
+    get,
+    path = "/v1/cores/{core}/search",
+    tag = "cores",
+    params(CorePath, SearchQuery),
+    responses((status = 200, body = WithRev<HitsBody>), Problems)
+)]
+async fn search(
+    caller: Caller,
+    Path(path): Path<CorePath>,
+    Query(query): Query<SearchQuery>,
+) -> Result<Answer<HitsBody>, Failure> {
+    let core = caller.core(&path.core)?;
+    let rev = core.rev().await?;
+    let hits = core.search(&query.q).limit(query.limit).await?;
+    Ok(Answer::new(HitsBody { hits }, rev))
+}

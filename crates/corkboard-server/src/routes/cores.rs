@@ -1,0 +1,235 @@
+//! Memory cores as wholes: listed, counted, emptied, replaced and deleted. An agent's own core has the name `agent:` and its name.
+
+use corkboard::cores::{CoreImage, Withdrawal};
+use corkboard::{CoreId, CoreStats, CoreSummary, SpaceId, SpaceKind, Withdrawn};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::Server;
+use crate::answer::{Answer, WithRev};
+use crate::caller::Caller;
+use crate::extract::{Body, Conditions, Path, Query};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+
+/// The most cores of one answer.
+const MOST: usize = 1000;
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(delete))
+        .routes(routes!(stats))
+        .routes(routes!(withdraw))
+        .routes(routes!(clear))
+        .routes(routes!(image))
+        .routes(routes!(replace))
+}
+
+/// Which core.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(super) struct CorePath {
+    /// The core's name, percent-encoded. An agent's own core is `agent:` and its name.
+    pub(super) core: String,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// Only those after this name: `next` of the page before.
+    cursor: Option<String>,
+    /// How many at most.
+    #[serde(default = "most")]
+    #[param(minimum = 1, maximum = 1000, default = 1000)]
+    limit: usize,
+}
+
+fn most() -> usize {
+    MOST
+}
+
+/// Memory cores.
+#[derive(Serialize, ToSchema)]
+struct CoresBody {
+    /// In the order of their names.
+    cores: Vec<CoreSummary>,
+    /// What to go on after, if there may be more.
+    next: Option<CoreId>,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct DeleteQuery {
+    /// See to it that nothing of it is left in the store's files, which may take long.
+    #[serde(default)]
+    for_good: bool,
+}
+
+/// What a deletion did.
+#[derive(Serialize, ToSchema)]
+#[schema(as = CoreDeleted)]
+struct DeletedBody {
+    /// Whether there was a core.
+    deleted: bool,
+}
+
+/// What is to be taken out.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct WithdrawBody {
+    /// What came from where.
+    of: Withdrawal,
+}
+
+/// What became of a core's entries.
+#[derive(Serialize, ToSchema)]
+struct ClearedBody {
+    /// How many entries went, the forgotten ones included.
+    removed: u64,
+}
+
+/// What a replacement did.
+#[derive(Serialize, ToSchema)]
+struct ReplacedBody {
+    /// How many entries there are now, the forgotten ones included.
+    entries: usize,
+}
+
+/// List memory cores.
+///
+/// Those that the token opens, agents' own ones included, in the order of their names.
+#[utoipa::path(
+    get,
+    path = "/v1/cores",
+    tag = "cores",
+    params(ListQuery),
+    responses((status = 200, body = CoresBody), Problems)
+)]
+async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Json<CoresBody>, Failure> {
+    let limit = query.limit.clamp(1, MOST);
+    let mut after = query.cursor.and_then(|name| SpaceId::of(SpaceKind::Core, &name).as_core());
+    let mut cores: Vec<CoreSummary> = Vec::new();
+    // Pages are filled with what the caller may see.
+    loop {
+        let listed = caller.corkboard().cores(after.as_ref(), MOST).await?;
+        let is_last = listed.len() < MOST;
+        after = listed.last().map(|listed| listed.core.clone());
+        cores.extend(listed.into_iter().filter(|listed| caller.sees(SpaceKind::Core, listed.core.as_str())));
+        if is_last || cores.len() > limit {
+            break;
+        }
+    }
+    let is_more = cores.len() > limit;
+    cores.truncate(limit);
+    let next = cores.last().filter(|_| is_more).map(|last| last.core.clone());
+    Ok(axum::Json(CoresBody { cores, next }))
+}
+
+/// Delete a core with its log.
+#[utoipa::path(
+    delete,
+    path = "/v1/cores/{core}",
+    tag = "cores",
+    params(CorePath, DeleteQuery),
+    responses((status = 200, body = DeletedBody), Problems)
+)]
+async fn delete(
+    caller: Caller,
+    Path(path): Path<CorePath>,
+    Query(query): Query<DeleteQuery>,
+) -> Result<axum::Json<DeletedBody>, Failure> {
+    let core = caller.core(&path.core)?;
+    let deleted = if query.for_good { core.delete_for_good().await? } else { core.delete().await? };
+    Ok(axum::Json(DeletedBody { deleted }))
+}
+
+/// Count what is in a core.
+#[utoipa::path(
+    get,
+    path = "/v1/cores/{core}/stats",
+    tag = "cores",
+    params(CorePath),
+    responses((status = 200, body = CoreStats), Problems)
+)]
+async fn stats(caller: Caller, Path(path): Path<CorePath>) -> Result<axum::Json<CoreStats>, Failure> {
+    Ok(axum::Json(caller.core(&path.core)?.stats().await?))
+}
+
+/// Take out of a core all that came from somewhere.
+///
+/// From an author, a board, one thing on a board, or one promotion, in one revision. What came from elsewhere too stays,
+/// without that origin; another's entry that an author only changed is forgotten.
+#[utoipa::path(
+    post,
+    path = "/v1/cores/{core}/withdraw",
+    tag = "cores",
+    params(CorePath, Conditions),
+    request_body(content = WithdrawBody, example = json!({"of": {"author": {"name": "mallory"}}})),
+    responses((status = 200, body = WithRev<Withdrawn>), Problems)
+)]
+async fn withdraw(
+    caller: Caller,
+    Path(path): Path<CorePath>,
+    conditions: Conditions,
+    Body(body): Body<WithdrawBody>,
+) -> Result<Answer<Withdrawn>, Failure> {
+    let core = caller.core(&path.core)?;
+    let withdrawn = conditions.on_whole_core(&core)?.withdraw(body.of).await?;
+    Ok(Answer::new(withdrawn, core.rev().await?))
+}
+
+/// Remove all entries of a core, the forgotten ones included.
+#[utoipa::path(
+    post,
+    path = "/v1/cores/{core}/clear",
+    tag = "cores",
+    params(CorePath, Conditions),
+    responses((status = 200, body = WithRev<ClearedBody>), Problems)
+)]
+async fn clear(
+    caller: Caller,
+    Path(path): Path<CorePath>,
+    conditions: Conditions,
+) -> Result<Answer<ClearedBody>, Failure> {
+    let core = caller.core(&path.core)?;
+    let removed = conditions.on_whole_core(&core)?.clear().await?;
+    Ok(Answer::new(ClearedBody { removed }, core.rev().await?))
+}
+
+/// All entries of a core, the forgotten ones included, to be kept elsewhere.
+#[utoipa::path(
+    get,
+    path = "/v1/cores/{core}/image",
+    tag = "cores",
+    params(CorePath),
+    responses((status = 200, body = WithRev<CoreImage>), Problems)
+)]
+async fn image(caller: Caller, Path(path): Path<CorePath>) -> Result<Answer<CoreImage>, Failure> {
+    let core = caller.core(&path.core)?;
+    let rev = core.rev().await?;
+    Ok(Answer::new(core.image().await?, rev))
+}
+
+/// Replace all entries of a core by those of an image.
+#[utoipa::path(
+    post,
+    path = "/v1/cores/{core}/replace",
+    tag = "cores",
+    params(CorePath, Conditions),
+    request_body(content = CoreImage, example = json!({"entries": [], "last": "E-0"})),
+    responses((status = 200, body = WithRev<ReplacedBody>), Problems)
+)]
+async fn replace(
+    caller: Caller,
+    Path(path): Path<CorePath>,
+    conditions: Conditions,
+    Body(body): Body<CoreImage>,
+) -> Result<Answer<ReplacedBody>, Failure> {
+    let core = conditions.on_whole_core(&caller.core(&path.core)?)?;
+    let entries = body.entries.len();
+    let rev = core.replace(body).await?;
+    Ok(Answer::new(ReplacedBody { entries }, rev))
+}

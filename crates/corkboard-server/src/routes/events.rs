@@ -1,0 +1,214 @@
+//! What happens in spaces, as it happens: server-sent events, or pages of the log.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::http::header::ACCEPT;
+use axum::response::{IntoResponse, Response};
+use corkboard::store::Cursor;
+use corkboard::{Error, RevisionDocument, SpaceKind};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::Server;
+use crate::caller::Caller;
+use crate::events::{AllSpaces, OneSpace, Position, stream};
+use crate::extract::{Path, Query, text};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+
+/// The most revisions of one page.
+const MOST: usize = 1000;
+/// Where a stream is resumed.
+const LAST_EVENT_ID: &str = "last-event-id";
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(of_agent))
+        .routes(routes!(of_board))
+        .routes(routes!(of_core))
+        .routes(routes!(of_all))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct EventsQuery {
+    /// The last revision seen; 0 is the beginning. A stream without it, and without `Last-Event-ID`, tells what happens from now on.
+    from_rev: Option<u64>,
+    /// The most revisions of a page; streams go on.
+    #[serde(default = "usual")]
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: usize,
+}
+
+fn usual() -> usize {
+    100
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Header, names("Last-Event-ID"))]
+#[expect(dead_code, reason = "it describes a header")]
+struct LastEventId(
+    /// The `id` of the last event seen, as browsers send it by themselves. It comes before `from_rev`.
+    Option<String>,
+);
+
+/// A page of a space's log.
+#[derive(Serialize, ToSchema)]
+struct EventsBody {
+    /// The revisions, oldest first.
+    events: Vec<RevisionDocument>,
+    /// Ask again with this as `from_rev`; none: there is no more.
+    next: Option<u64>,
+    /// The newest revision of the space.
+    rev: u64,
+}
+
+/// The events of an agent's memory.
+///
+/// With `Accept: text/event-stream` a stream: `revision` for each revision, with the revision as `id`; `bookmark` while nothing
+/// happens; `compacted` if revisions asked for are held no longer, and the stream goes on with the oldest that is; `lagged`
+/// with `resume_from`, as the last, if the reader is too slow; `problem` with a problem, as the last, if something is wrong, the
+/// token revoked for instance. Comments come in between. Otherwise a page of the log as JSON.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/events",
+    tag = "events",
+    params(("agent" = String, Path, description = "Whose memory"), EventsQuery, LastEventId),
+    responses(
+        (status = 200, content(
+            (EventsBody = "application/json", example = json!({
+                "events": [{
+                    "space": "agent/ada", "rev": 7, "commit": "5f0c2f0e-6a0b-4d3e-9b7e-3c1f4a5d6e7f",
+                    "at": "2026-01-05T09:30:00Z",
+                    "actor": { "principal": "ada", "kind": "agent", "role": "worker" },
+                    "events": [{ "entry_removed": { "key": "color" } }],
+                }],
+                "next": null,
+                "rev": 7,
+            })),
+            (String = "text/event-stream", example = "id: 7\nevent: revision\ndata: {\"space\":\"agent/ada\",\"rev\":7,…}\n\n: beat\n\n"),
+        )),
+        Problems
+    )
+)]
+async fn of_agent(
+    State(server): State<Server>,
+    caller: Caller,
+    Path(agent): Path<String>,
+    Query(query): Query<EventsQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    of_space(&server, caller, SpaceKind::Agent, &agent, query, &headers).await
+}
+
+/// The events of a board.
+///
+/// As those of an agent.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/events",
+    tag = "events",
+    params(("board" = String, Path, description = "Which board"), EventsQuery, LastEventId),
+    responses(
+        (status = 200, content(
+            (EventsBody = "application/json", example = json!({ "events": [], "next": null, "rev": 0 })),
+            (String = "text/event-stream", example = "id: 7\nevent: bookmark\ndata: {\"rev\":7}\n\n"),
+        )),
+        Problems
+    )
+)]
+async fn of_board(
+    State(server): State<Server>,
+    caller: Caller,
+    Path(board): Path<String>,
+    Query(query): Query<EventsQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    of_space(&server, caller, SpaceKind::Board, &board, query, &headers).await
+}
+
+/// The events of a memory core.
+///
+/// As those of an agent.
+#[utoipa::path(
+    get,
+    path = "/v1/cores/{core}/events",
+    tag = "events",
+    params(("core" = String, Path, description = "Which memory core"), EventsQuery, LastEventId),
+    responses(
+        (status = 200, content(
+            (EventsBody = "application/json", example = json!({ "events": [], "next": null, "rev": 0 })),
+            (String = "text/event-stream", example = "id: 7\nevent: compacted\ndata: {\"space\":\"core/house\",\"oldest\":8}\n\n"),
+        )),
+        Problems
+    )
+)]
+async fn of_core(
+    State(server): State<Server>,
+    caller: Caller,
+    Path(core): Path<String>,
+    Query(query): Query<EventsQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    of_space(&server, caller, SpaceKind::Core, &core, query, &headers).await
+}
+
+/// The events of all spaces that the token opens.
+///
+/// Always a stream, with the events that those of one space have. New spaces are part of it as soon as they are there. An `id`
+/// is a position that only this server, or another one on the same store, understands; with `Last-Event-ID` the stream goes on
+/// from there: everything that was not told is, in the order of each space; after a while, a restart or at another server,
+/// what was decided in the minute before may be told again.
+#[utoipa::path(
+    get,
+    path = "/v1/events",
+    tag = "events",
+    params(LastEventId),
+    responses(
+        (
+            status = 200,
+            body = String,
+            content_type = "text/event-stream",
+            example = "id: 1f3a5c7e9b2d4f60-12-1767605400000\nevent: revision\ndata: {\"space\":\"board/login\",\"rev\":3,…}\n\n"
+        ),
+        Problems
+    )
+)]
+async fn of_all(State(server): State<Server>, caller: Caller, headers: HeaderMap) -> Result<Response, Failure> {
+    let wrong = |()| Failure::invalid("last_event_id", "Last-Event-ID is no id that a stream of all events gave");
+    let from = text(&headers, LAST_EVENT_ID)?.map(str::parse::<Position>).transpose().map_err(wrong)?;
+    let all = AllSpaces::begin(&server, caller.clone(), from).await?;
+    Ok(stream(&server, caller, all))
+}
+
+async fn of_space(
+    server: &Server,
+    caller: Caller,
+    kind: SpaceKind,
+    name: &str,
+    query: EventsQuery,
+    headers: &HeaderMap,
+) -> Result<Response, Failure> {
+    let log = caller.log(kind, name)?;
+    let wrong = |_| Failure::invalid("last_event_id", "Last-Event-ID is no revision, as the events of one space have");
+    let last = text(headers, LAST_EVENT_ID)?.map(str::parse::<u64>).transpose().map_err(wrong)?;
+    let from_rev = last.or(query.from_rev);
+    if wants_stream(headers)? {
+        return Ok(stream(server, caller, OneSpace::begin(log, from_rev).await?));
+    }
+    let cursor = Cursor { rev: from_rev.unwrap_or_default(), commit: None };
+    let page = log.after(cursor, query.limit.clamp(1, MOST)).await?;
+    let rev = page.head.rev;
+    let next = page.records.last().map(|last| last.rev).filter(|last| *last < rev);
+    let events = page.records.into_iter().map(|record| RevisionDocument::new(log.id(), record));
+    let events = events.collect::<Result<Vec<_>, Error>>()?;
+    Ok(axum::Json(EventsBody { events, next, rev }).into_response())
+}
+
+fn wants_stream(headers: &HeaderMap) -> Result<bool, Failure> {
+    let accepted = text(headers, ACCEPT.as_str())?.unwrap_or_default();
+    let mut types = accepted.split(',').filter_map(|accepted| accepted.split(';').next());
+    Ok(types.any(|accepted| accepted.trim().eq_ignore_ascii_case("text/event-stream")))
+}

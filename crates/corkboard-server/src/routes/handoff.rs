@@ -1,0 +1,171 @@
+//! Two entries with a meaning of their own: the handoff to the next session, and the jotting of the task at hand.
+
+use std::sync::Arc;
+
+use corkboard::cores::Trust;
+use corkboard::{Key, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, WriteText, Written};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::Server;
+use crate::answer::{Answer, WithRev};
+use crate::caller::Caller;
+use crate::condition::{PutConditions, Seen};
+use crate::extract::{Body, Conditions, Path};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+use crate::place::{Place, RemovedBody, of_written};
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new().routes(routes!(get_handoff, put_handoff)).routes(routes!(
+        get_scratchpad,
+        put_scratchpad,
+        delete_scratchpad
+    ))
+}
+
+/// A text to be stored.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct TextBody {
+    /// The text.
+    text: String,
+    /// It came from a web page, a tool or a stranger: it is marked so wherever a model reads it.
+    #[serde(default)]
+    outside: bool,
+}
+
+/// A text as it is stored.
+#[derive(Serialize, ToSchema)]
+struct StoredText {
+    /// The text.
+    text: String,
+    /// The revision that last changed it.
+    version: u64,
+    /// Who wrote it.
+    author: Arc<str>,
+    /// When.
+    at: Timestamp,
+    /// How far it may be trusted.
+    trust: Trust,
+}
+
+/// Read what the last session left.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/handoff",
+    tag = "memory",
+    params(("agent" = String, Path, description = "Whose memory"), Seen),
+    responses(
+        (status = 200, description = "The text; `ETag` is its version", body = WithRev<StoredText>),
+        (status = 304, description = "It is the version that you have"),
+        Problems
+    )
+)]
+async fn get_handoff(caller: Caller, Path(agent): Path<String>, seen: Seen) -> Result<Answer<StoredText>, Failure> {
+    stored(&caller, &agent, SESSION_HANDOFF_KEY, &seen).await
+}
+
+/// Leave a note for the next session.
+///
+/// It replaces the one before.
+#[utoipa::path(
+    put,
+    path = "/v1/agents/{agent}/handoff",
+    tag = "memory",
+    params(("agent" = String, Path, description = "Whose memory"), PutConditions),
+    request_body(content = TextBody, example = json!({"text": "The parser is done; next: the printer."})),
+    responses(
+        (status = 200, description = "It was replaced", body = WithRev<Written>),
+        (status = 201, description = "It is the first", body = WithRev<Written>),
+        Problems
+    )
+)]
+async fn put_handoff(
+    caller: Caller,
+    Path(agent): Path<String>,
+    conditions: Conditions,
+    Body(body): Body<TextBody>,
+) -> Result<Answer<Written>, Failure> {
+    write(caller.agent(&agent)?.write_handoff(&body.text), &body, conditions).await
+}
+
+/// Read the jotting of the task at hand.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/scratchpad",
+    tag = "memory",
+    params(("agent" = String, Path, description = "Whose memory"), Seen),
+    responses(
+        (status = 200, description = "The text; `ETag` is its version", body = WithRev<StoredText>),
+        (status = 304, description = "It is the version that you have"),
+        Problems
+    )
+)]
+async fn get_scratchpad(caller: Caller, Path(agent): Path<String>, seen: Seen) -> Result<Answer<StoredText>, Failure> {
+    stored(&caller, &agent, SCRATCHPAD_KEY, &seen).await
+}
+
+/// Jot something down in place of what is there.
+#[utoipa::path(
+    put,
+    path = "/v1/agents/{agent}/scratchpad",
+    tag = "memory",
+    params(("agent" = String, Path, description = "Whose memory"), PutConditions),
+    request_body(content = TextBody, example = json!({"text": "Tried A: too slow. Try B."})),
+    responses(
+        (status = 200, description = "It was replaced", body = WithRev<Written>),
+        (status = 201, description = "It is the first", body = WithRev<Written>),
+        Problems
+    )
+)]
+async fn put_scratchpad(
+    caller: Caller,
+    Path(agent): Path<String>,
+    conditions: Conditions,
+    Body(body): Body<TextBody>,
+) -> Result<Answer<Written>, Failure> {
+    write(caller.agent(&agent)?.write_scratchpad(&body.text), &body, conditions).await
+}
+
+/// Remove the jotting of the task at hand.
+#[utoipa::path(
+    delete,
+    path = "/v1/agents/{agent}/scratchpad",
+    tag = "memory",
+    params(("agent" = String, Path, description = "Whose memory"), Conditions),
+    responses((status = 200, description = "Whether there was one", body = WithRev<RemovedBody>), Problems)
+)]
+async fn delete_scratchpad(
+    caller: Caller,
+    Path(agent): Path<String>,
+    conditions: Conditions,
+) -> Result<Answer<RemovedBody>, Failure> {
+    Place::memory(&caller, &agent)?.remove(SCRATCHPAD_KEY, conditions).await
+}
+
+async fn stored(caller: &Caller, agent: &str, key: &str, seen: &Seen) -> Result<Answer<StoredText>, Failure> {
+    let view = caller.agent(agent)?.view().await?;
+    let entry = view.entry(&Key::new(key, view.limits())?);
+    let entry = entry.ok_or_else(|| Failure::not_found(format!("there is no {key}")))?;
+    entry.access.record(view.at());
+    let body = StoredText {
+        text: entry.value.as_text().unwrap_or_else(|| entry.value.as_json().into()).into_owned(),
+        version: entry.version,
+        author: entry.author.clone(),
+        at: entry.timestamp,
+        trust: entry.trust(),
+    };
+    Ok(Answer::new(body, view.rev()).version(entry.version).unless(seen))
+}
+
+async fn write(write: WriteText, body: &TextBody, conditions: Conditions) -> Result<Answer<Written>, Failure> {
+    let (if_version, if_rev) = conditions.without_key()?;
+    let write = if body.outside { write.from_outside() } else { write };
+    let write = if let Some(version) = if_version { write.if_version(version) } else { write };
+    let write = if let Some(rev) = if_rev { write.if_rev(rev) } else { write };
+    Ok(of_written(write.await?))
+}

@@ -1,0 +1,216 @@
+//! An agent's notebooks, as they are read.
+
+use axum::response::{IntoResponse, Response};
+use corkboard::notebook::{Notebook, NotebookDiff};
+use corkboard::prompt::{NotebookPrompt, notebook_prompt};
+use corkboard::{NotebookHistory, NotebookInfo, NotebookName};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::Server;
+use crate::answer::{Answer, REV, WithRev};
+use crate::caller::Caller;
+use crate::condition::Seen;
+use crate::extract::{Path, Query};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+
+/// How many tokens a prompt may have if nobody says.
+const BUDGET: u64 = 8_000;
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(list_notebooks))
+        .routes(routes!(get_notebook))
+        .routes(routes!(prompt))
+        .routes(routes!(history))
+        .routes(routes!(diff))
+}
+
+/// What a notebook is called if nobody says.
+pub(super) fn main_notebook() -> String {
+    Notebook::MAIN.into()
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct NotebookQuery {
+    /// Which notebook; `main` if it is not said.
+    #[serde(default = "main_notebook")]
+    #[param(default = "main")]
+    name: String,
+    /// As it was at this revision of the memory.
+    at: Option<u64>,
+    /// `json`, or `text` for the notebook's language.
+    #[serde(default)]
+    #[param(inline)]
+    format: Format,
+}
+
+/// How a notebook is shown.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Format {
+    /// All that is known of it.
+    #[default]
+    Json,
+    /// What it shows, in its language.
+    Text,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct PromptQuery {
+    /// Which notebook; `main` if it is not said.
+    #[serde(default = "main_notebook")]
+    #[param(default = "main")]
+    name: String,
+    /// What is being worked on, in words.
+    #[param(example = "Write the parser")]
+    task: Option<String>,
+    /// How many tokens it may have; 8,000 if it is not said, 1,500 at least.
+    #[param(minimum = 1500)]
+    budget: Option<u64>,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct HistoryQuery {
+    /// Which notebook; `main` if it is not said.
+    #[serde(default = "main_notebook")]
+    #[param(default = "main")]
+    name: String,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct DiffQuery {
+    /// Which notebook; `main` if it is not said.
+    #[serde(default = "main_notebook")]
+    #[param(default = "main")]
+    name: String,
+    /// The revision to begin with.
+    from: u64,
+    /// The revision to end with.
+    to: u64,
+}
+
+/// An agent's notebooks.
+#[derive(Serialize, ToSchema)]
+struct NotebooksBody {
+    /// Those that hold something, by name.
+    notebooks: Vec<NotebookInfo>,
+}
+
+/// List an agent's notebooks.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/notebooks",
+    tag = "notebook",
+    params(("agent" = String, Path, description = "Whose memory")),
+    responses((status = 200, description = "All of them", body = WithRev<NotebooksBody>), Problems)
+)]
+async fn list_notebooks(caller: Caller, Path(agent): Path<String>) -> Result<Answer<NotebooksBody>, Failure> {
+    let view = caller.agent(&agent)?.view().await?;
+    Ok(Answer::new(NotebooksBody { notebooks: view.notebooks().collect() }, view.rev()))
+}
+
+/// Read a notebook.
+///
+/// One that was never written is empty, and at version 0.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/notebook",
+    tag = "notebook",
+    params(("agent" = String, Path, description = "Whose memory"), NotebookQuery, Seen),
+    responses(
+        (status = 200, description = "The notebook; `ETag` is its version", content(
+            (WithRev<Notebook> = "application/json"),
+            (String = "text/plain")
+        )),
+        (status = 304, description = "It is the version that you have"),
+        Problems
+    )
+)]
+async fn get_notebook(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Query(NotebookQuery { name, at, format }): Query<NotebookQuery>,
+    seen: Seen,
+) -> Result<Response, Failure> {
+    let memory = caller.agent(&agent)?;
+    let (rev, notebook) = match at {
+        Some(rev) => (rev, memory.notebook(&name)?.at(rev).await?),
+        None => {
+            let view = memory.view().await?;
+            (view.rev(), view.notebook(&NotebookName::new(&name, view.limits())?))
+        }
+    };
+    if format == Format::Text {
+        return Ok(([(REV, rev.to_string())], notebook.to_string()).into_response());
+    }
+    let version = notebook.version;
+    Ok(Answer::new(Notebook::clone(&notebook), rev).version(version).unless(&seen).into_response())
+}
+
+/// Make the prompt that asks a model to bring a notebook up to date.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/notebook/prompt",
+    tag = "notebook",
+    params(("agent" = String, Path, description = "Whose memory"), PromptQuery),
+    responses((status = 200, description = "The prompt", body = WithRev<NotebookPrompt>), Problems)
+)]
+async fn prompt(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Query(PromptQuery { name, task, budget }): Query<PromptQuery>,
+) -> Result<Answer<NotebookPrompt>, Failure> {
+    let view = caller.agent(&agent)?.view().await?;
+    let notebook = view.notebook(&NotebookName::new(&name, view.limits())?);
+    let prompt = notebook_prompt(&notebook, task.as_deref(), budget.unwrap_or(BUDGET))?;
+    Ok(Answer::new(prompt, view.rev()))
+}
+
+/// Show what was done to a notebook.
+///
+/// As far back as the log goes.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/notebook/history",
+    tag = "notebook",
+    params(("agent" = String, Path, description = "Whose memory"), HistoryQuery),
+    responses((status = 200, description = "A revision each, oldest first", body = WithRev<NotebookHistory>), Problems)
+)]
+async fn history(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Query(HistoryQuery { name }): Query<HistoryQuery>,
+) -> Result<Answer<NotebookHistory>, Failure> {
+    let memory = caller.agent(&agent)?;
+    let rev = memory.rev().await?;
+    Ok(Answer::new(memory.notebook(&name)?.history().await?, rev))
+}
+
+/// Show what changed in a notebook from one revision to another.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/notebook/diff",
+    tag = "notebook",
+    params(("agent" = String, Path, description = "Whose memory"), DiffQuery),
+    responses((status = 200, description = "What changed", body = WithRev<NotebookDiff>), Problems)
+)]
+async fn diff(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Query(DiffQuery { name, from, to }): Query<DiffQuery>,
+) -> Result<Answer<NotebookDiff>, Failure> {
+    let changes = caller.agent(&agent)?.notebook(&name)?.diff(from, to).await?;
+    Ok(Answer::new(changes, to))
+}

@@ -1,0 +1,174 @@
+//! An agent's notebooks, as they are changed.
+
+use corkboard::notebook::{ItemId, NotebookDiff};
+use corkboard::{Applied, Forgotten};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::notebook::main_notebook;
+use crate::Server;
+use crate::answer::{Answer, Told, WithRev};
+use crate::caller::Caller;
+use crate::condition::Unconditional;
+use crate::extract::{Body, Conditions, OptionalBody, Path, Query, Text};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+use crate::place::under;
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(update))
+        .routes(routes!(restore_notebook))
+        .routes(routes!(clear_notebook))
+        .routes(routes!(forget_item))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct UpdateQuery {
+    /// Which notebook; `main` if it is not said.
+    #[serde(default = "main_notebook")]
+    #[param(default = "main")]
+    name: String,
+    /// Leave out ids that the notebook does not have, instead of changing nothing.
+    #[serde(default)]
+    ignore_unknown: bool,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct NameQuery {
+    /// Which notebook; `main` if it is not said.
+    #[serde(default = "main_notebook")]
+    #[param(default = "main")]
+    name: String,
+}
+
+/// What is to be shown again.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct RestoreNotebookBody {
+    /// The revision at which it was shown.
+    to: u64,
+}
+
+/// What restoring changed.
+#[derive(Serialize, ToSchema)]
+struct RestoredNotebookBody {
+    /// What changed.
+    changes: NotebookDiff,
+}
+
+/// What emptying a notebook did.
+#[derive(Serialize, ToSchema)]
+struct ClearedNotebookBody {
+    /// How many items went.
+    items: u64,
+}
+
+/// What is to be forgotten.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+struct ForgetItemBody {
+    /// A learning or a snippet; none: all that the notebook has or ever had.
+    item: Option<ItemId>,
+}
+
+/// Update a notebook by a text in its language.
+///
+/// All of it, in one revision, or nothing. A text that is wrong is answered with `problems`: the line and column of each, what
+/// is wrong, and what would be right.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/notebook/updates",
+    tag = "notebook",
+    params(("agent" = String, Path, description = "Whose memory"), UpdateQuery, Conditions),
+    request_body(
+        content = String,
+        content_type = "text/plain",
+        example = "CURRENT_PROGRESS:\n  In Progress:\n    - write the parser\nKEY_LEARNINGS:\n  ADD:\n    - because it bit us: tabs count as two\n"
+    ),
+    responses((status = 200, description = "It was applied", body = Applied), Problems)
+)]
+async fn update(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Query(UpdateQuery { name, ignore_unknown }): Query<UpdateQuery>,
+    conditions: Conditions,
+    Text(text): Text,
+) -> Result<Told<Applied>, Failure> {
+    let notebook = caller.agent(&agent)?.notebook(&name)?;
+    let apply = notebook.apply(&text);
+    let apply = if ignore_unknown { apply.ignore_unknown() } else { apply };
+    let applied = under!(version conditions, apply).await?;
+    let rev = applied.rev;
+    Ok(Told::new(applied, rev))
+}
+
+/// Show again what a notebook showed at a revision.
+///
+/// What it shows now and did not then is archived, so that nothing is lost.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/notebook/restore",
+    tag = "notebook",
+    params(("agent" = String, Path, description = "Whose memory"), NameQuery),
+    request_body(content = RestoreNotebookBody, example = json!({"to": 3})),
+    responses((status = 200, description = "It was restored", body = WithRev<RestoredNotebookBody>), Problems)
+)]
+async fn restore_notebook(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Query(NameQuery { name }): Query<NameQuery>,
+    _: Unconditional,
+    Body(RestoreNotebookBody { to }): Body<RestoreNotebookBody>,
+) -> Result<Answer<RestoredNotebookBody>, Failure> {
+    let (rev, changes) = caller.agent(&agent)?.notebook(&name)?.restore(to).await?;
+    Ok(Answer::new(RestoredNotebookBody { changes }, rev))
+}
+
+/// Empty a notebook.
+///
+/// Archived items included; its ids stay used. The log still has them.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/notebook/clear",
+    tag = "notebook",
+    params(("agent" = String, Path, description = "Whose memory"), NameQuery),
+    responses((status = 200, description = "It is empty", body = WithRev<ClearedNotebookBody>), Problems)
+)]
+async fn clear_notebook(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Query(NameQuery { name }): Query<NameQuery>,
+    _: Unconditional,
+) -> Result<Answer<ClearedNotebookBody>, Failure> {
+    let memory = caller.agent(&agent)?;
+    let items = memory.notebook(&name)?.clear().await?;
+    Ok(Answer::new(ClearedNotebookBody { items }, memory.rev().await?))
+}
+
+/// Forget an item of a notebook for good, or all of it.
+///
+/// As `forget` of the whole memory does. An item goes with its reasons; a bullet of the progress that repeats its words stays.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/notebook/forget",
+    tag = "notebook",
+    params(("agent" = String, Path, description = "Whose memory"), NameQuery),
+    request_body(content = Option<ForgetItemBody>, example = json!({"item": "KL-1"})),
+    responses((status = 200, description = "It is gone", body = WithRev<Forgotten>), Problems)
+)]
+async fn forget_item(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Query(NameQuery { name }): Query<NameQuery>,
+    _: Unconditional,
+    OptionalBody(ForgetItemBody { item }): OptionalBody<ForgetItemBody>,
+) -> Result<Answer<Forgotten>, Failure> {
+    let memory = caller.agent(&agent)?;
+    let forgotten = memory.notebook(&name)?.forget(item).await?;
+    Ok(Answer::new(forgotten, memory.rev().await?))
+}

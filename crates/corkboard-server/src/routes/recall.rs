@@ -1,0 +1,169 @@
+//! What an agent's memory has to say: what fits a query, a prompt made of it, and what was done to it.
+
+use corkboard::{Composition, ContextRequest, DayActivity, SearchHit};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::Server;
+use crate::answer::{Answer, Told, WithRev};
+use crate::caller::Caller;
+use crate::condition::Unconditional;
+use crate::extract::{OptionalBody, Path, Query};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(search))
+        .routes(routes!(context))
+        .routes(routes!(activity))
+        .routes(routes!(active_days))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct SearchQuery {
+    /// Words to look for.
+    #[param(example = "When do we deploy?")]
+    q: String,
+    /// How many hits at most; 10 if it is not said.
+    #[param(minimum = 1, maximum = 50)]
+    limit: Option<usize>,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct ContextQuery {
+    /// Look at what would be in it: nobody has read it then, and nothing is written to the board.
+    #[serde(default)]
+    preview: bool,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct ActivityQuery {
+    /// The day, by UTC; today if it is not said.
+    #[param(value_type = Option<String>, format = Date, example = "2026-05-01")]
+    date: Option<Date>,
+}
+
+/// What a search found.
+#[derive(Serialize, ToSchema)]
+struct HitsBody {
+    /// The best first.
+    hits: Vec<SearchHit>,
+}
+
+/// The days on which something was written.
+#[derive(Serialize, ToSchema)]
+struct DaysBody {
+    /// Oldest first.
+    days: Vec<ActiveDay>,
+}
+
+/// A day on which something was written.
+#[derive(Serialize, ToSchema)]
+struct ActiveDay {
+    /// The day, by UTC.
+    #[schema(value_type = String, format = Date)]
+    date: Date,
+    /// How many writes there were.
+    writes: u64,
+}
+
+/// Search an agent's memory.
+///
+/// Entries, notes and notebooks, in the memory itself and in all its scopes, ranked by their words. What was written before is
+/// found.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/search",
+    tag = "memory",
+    params(("agent" = String, Path, description = "Whose memory"), SearchQuery),
+    responses((status = 200, description = "The hits", body = WithRev<HitsBody>), Problems)
+)]
+async fn search(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Query(query): Query<SearchQuery>,
+) -> Result<Answer<HitsBody>, Failure> {
+    let memory = caller.agent(&agent)?;
+    let search = memory.search(&query.q);
+    let search = if let Some(limit) = query.limit { search.limit(limit) } else { search };
+    let (rev, hits) = search.with_rev().await?;
+    Ok(Answer::new(HitsBody { hits }, rev))
+}
+
+/// Compose a prompt from what an agent remembers.
+///
+/// Within a budget of tokens; each section says what it used and what it left out. With a board, what is shown counts as
+/// read by whoever asks: nudges are delivered, and a claim on the task is renewed.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/context",
+    tag = "memory",
+    params(("agent" = String, Path, description = "Whose memory"), ContextQuery),
+    request_body(
+        content = Option<ContextRequest>,
+        example = json!({"budget": 4000, "query": "When do we deploy?", "conversation": "c-1"})
+    ),
+    responses((status = 200, description = "The prompt", body = Composition), Problems)
+)]
+async fn context(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Query(ContextQuery { preview }): Query<ContextQuery>,
+    _: Unconditional,
+    OptionalBody(request): OptionalBody<ContextRequest>,
+) -> Result<Told<Composition>, Failure> {
+    let window = caller.agent(&agent)?.context_window();
+    if let Some(board) = &request.board {
+        // It is read through the agent's memory: the token must open it, too.
+        caller.board(board)?;
+    }
+    let composition = match preview {
+        true => window.preview(request).await?,
+        false => window.compose(request).await?,
+    };
+    let rev = composition.rev;
+    Ok(Told::new(composition, rev))
+}
+
+/// Show what was done to a memory on a day.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/activity",
+    tag = "memory",
+    params(("agent" = String, Path, description = "Whose memory"), ActivityQuery),
+    responses((status = 200, description = "A line per write", body = WithRev<DayActivity>), Problems)
+)]
+async fn activity(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Query(ActivityQuery { date }): Query<ActivityQuery>,
+) -> Result<Answer<DayActivity>, Failure> {
+    let view = caller.agent(&agent)?.view().await?;
+    let date = date.unwrap_or_else(|| TimeZone::UTC.to_datetime(view.at()).date());
+    Ok(Answer::new(view.activity(date), view.rev()))
+}
+
+/// List the days on which a memory was written to.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/activity/days",
+    tag = "memory",
+    params(("agent" = String, Path, description = "Whose memory")),
+    responses((status = 200, description = "The days", body = WithRev<DaysBody>), Problems)
+)]
+async fn active_days(caller: Caller, Path(agent): Path<String>) -> Result<Answer<DaysBody>, Failure> {
+    let view = caller.agent(&agent)?.view().await?;
+    let days = view.active_days().into_iter().map(|(date, writes)| ActiveDay { date, writes }).collect();
+    Ok(Answer::new(DaysBody { days }, view.rev()))
+}

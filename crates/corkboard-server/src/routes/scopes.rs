@@ -1,0 +1,192 @@
+//! An agent's scopes: memory of their own that falls back to its parent's.
+
+use corkboard::{ScopeId, ScopeInfo};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::Server;
+use crate::answer::{Answer, WithRev};
+use crate::caller::Caller;
+use crate::condition::SpaceConditions;
+use crate::extract::{Body, Path};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+use crate::place::{ClearedBody, Place, no_scope, under};
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new()
+        .routes(routes!(list_scopes, create_scope))
+        .routes(routes!(get_scope, dispose_scope))
+        .routes(routes!(merge_scope))
+        .routes(routes!(clear_scope))
+}
+
+/// Which scope.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct ScopePath {
+    /// Whose memory.
+    agent: String,
+    /// Which scope: its id.
+    scope: ScopeId,
+}
+
+/// A scope to be made.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ScopeBody {
+    /// What it is called. Two scopes may have one name.
+    name: String,
+    /// The scope that it falls back to; none: the agent's memory itself.
+    parent: Option<ScopeId>,
+}
+
+/// The scopes of a memory.
+#[derive(Serialize, ToSchema)]
+struct ScopesBody {
+    /// In the order of their ids.
+    scopes: Vec<ScopeInfo>,
+}
+
+/// A scope that was made.
+#[derive(Serialize, ToSchema)]
+struct CreatedBody {
+    /// Its id.
+    id: ScopeId,
+    /// What it is called.
+    name: String,
+}
+
+/// How a scope is merged.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+struct MergeBody {
+    /// Whether the parent's values under the same keys are replaced; if not, they stay.
+    overwrite: bool,
+}
+
+/// What a merge did.
+#[derive(Serialize, ToSchema)]
+struct MergedBody {
+    /// How many entries the parent took.
+    merged: u64,
+}
+
+/// List an agent's scopes.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/scopes",
+    tag = "scopes",
+    params(("agent" = String, Path, description = "Whose memory")),
+    responses((status = 200, description = "All of them", body = WithRev<ScopesBody>), Problems)
+)]
+async fn list_scopes(caller: Caller, Path(agent): Path<String>) -> Result<Answer<ScopesBody>, Failure> {
+    let view = caller.agent(&agent)?.view().await?;
+    Ok(Answer::new(ScopesBody { scopes: view.scopes().collect() }, view.rev()))
+}
+
+/// Make a scope.
+///
+/// It is kept in the store until it is disposed. What should go with the process that serves it is a conversation.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/scopes",
+    tag = "scopes",
+    params(("agent" = String, Path, description = "Whose memory"), SpaceConditions),
+    request_body(content = ScopeBody, example = json!({"name": "task-1"})),
+    responses((status = 201, description = "It was made", body = WithRev<CreatedBody>), Problems)
+)]
+async fn create_scope(
+    caller: Caller,
+    Path(agent): Path<String>,
+    conditions: SpaceConditions,
+    Body(ScopeBody { name, parent }): Body<ScopeBody>,
+) -> Result<Answer<CreatedBody>, Failure> {
+    let memory = caller.agent(&agent)?.working();
+    let parent = match parent.filter(|parent| !parent.is_root()) {
+        Some(parent) => Some(memory.scope(parent).await?.ok_or_else(|| no_scope(parent))?),
+        None => None,
+    };
+    let create = match &parent {
+        Some(parent) => parent.create_durable_child_scope(&name),
+        None => memory.create_durable_scope(&name),
+    };
+    let (rev, scope) = under!(conditions, create).with_rev().await?;
+    Ok(Answer::new(CreatedBody { id: scope.id(), name: scope.name().to_string() }, rev).created())
+}
+
+/// Show a scope.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/scopes/{scope}",
+    tag = "scopes",
+    params(ScopePath),
+    responses((status = 200, description = "The scope, and how much is in it", body = WithRev<ScopeInfo>), Problems)
+)]
+async fn get_scope(caller: Caller, Path(path): Path<ScopePath>) -> Result<Answer<ScopeInfo>, Failure> {
+    let view = caller.agent(&path.agent)?.view().await?;
+    let scope = view.scope(path.scope).ok_or_else(|| no_scope(path.scope))?;
+    Ok(Answer::new(scope, view.rev()))
+}
+
+/// Dispose a scope and all below it.
+///
+/// Its entries and notes are gone. The answer counts the entries that it had of its own.
+#[utoipa::path(
+    delete,
+    path = "/v1/agents/{agent}/scopes/{scope}",
+    tag = "scopes",
+    params(ScopePath, SpaceConditions),
+    responses((status = 200, description = "It is gone", body = WithRev<ClearedBody>), Problems)
+)]
+async fn dispose_scope(
+    caller: Caller,
+    Path(path): Path<ScopePath>,
+    conditions: SpaceConditions,
+) -> Result<Answer<ClearedBody>, Failure> {
+    let memory = caller.agent(&path.agent)?.working();
+    let scope = memory.scope(path.scope).await?.ok_or_else(|| no_scope(path.scope))?;
+    let (rev, entries) = under!(conditions, scope.dispose()).with_rev().await?;
+    Ok(Answer::new(ClearedBody { entries }, rev))
+}
+
+/// Merge a scope into its parent.
+///
+/// The parent gets its entries, and those of its notes that it does not have yet. The scope stays as it is.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/scopes/{scope}/merge",
+    tag = "scopes",
+    params(ScopePath, SpaceConditions),
+    request_body(content = MergeBody, example = json!({"overwrite": true})),
+    responses((status = 200, description = "It was merged", body = WithRev<MergedBody>), Problems)
+)]
+async fn merge_scope(
+    caller: Caller,
+    Path(path): Path<ScopePath>,
+    conditions: SpaceConditions,
+    Body(MergeBody { overwrite }): Body<MergeBody>,
+) -> Result<Answer<MergedBody>, Failure> {
+    let memory = caller.agent(&path.agent)?.working();
+    let scope = memory.scope(path.scope).await?.ok_or_else(|| no_scope(path.scope))?;
+    let (rev, merged) = under!(conditions, scope.merge_to_parent(overwrite)).with_rev().await?;
+    Ok(Answer::new(MergedBody { merged }, rev))
+}
+
+/// Remove a scope's own entries and notes.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/scopes/{scope}/clear",
+    tag = "scopes",
+    params(ScopePath, SpaceConditions),
+    responses((status = 200, description = "It is empty", body = WithRev<ClearedBody>), Problems)
+)]
+async fn clear_scope(
+    caller: Caller,
+    Path(path): Path<ScopePath>,
+    conditions: SpaceConditions,
+) -> Result<Answer<ClearedBody>, Failure> {
+    Place::scope(&caller, &path.agent, path.scope).await?.clear(conditions).await
+}

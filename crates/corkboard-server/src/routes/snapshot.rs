@@ -1,0 +1,215 @@
+//! A whole memory as a value that is kept elsewhere, and back.
+
+use axum::body::Bytes;
+use axum::extract::DefaultBodyLimit;
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use corkboard::{Error, Limits, MemorySnapshot, Passphrase, Seal, SnapshotBytes, SnapshotError, SnapshotKey};
+use data_encoding::BASE64;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::Server;
+use crate::answer::{Answer, Told, WithRev};
+use crate::caller::Caller;
+use crate::condition::Unconditional;
+use crate::extract::{OptionalBody, Path, Raw};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+
+/// A snapshot may be larger than any other request: as large as a memory.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    let restoring = OpenApiRouter::new().routes(routes!(restore)).layer(DefaultBodyLimit::max(MOST_BYTES));
+    OpenApiRouter::new().routes(routes!(snapshot)).merge(restoring)
+}
+
+/// In which form a snapshot is wanted.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct SnapshotBody {
+    /// `json`, or `bytes`: compressed, with a checksum.
+    form: Option<Form>,
+    /// Seals the bytes.
+    #[schema(value_type = Option<String>)]
+    passphrase: Option<Secret>,
+    /// Seals the bytes, too: 32 of them that nobody can guess, in base64.
+    #[schema(value_type = Option<String>)]
+    key: Option<Secret>,
+}
+
+/// What only the caller knows. It is never shown.
+struct Secret(SecretString);
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(String::deserialize(deserializer)?.into()))
+    }
+}
+
+/// The form of a snapshot.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Form {
+    /// One JSON document.
+    Json,
+    /// Compressed, and sealed where a secret is given.
+    Bytes,
+}
+
+/// A snapshot in bytes, with what opens it.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct SealedBody {
+    /// The bytes, in base64.
+    sealed: String,
+    /// The passphrase that they were sealed with.
+    #[schema(value_type = Option<String>)]
+    passphrase: Option<Secret>,
+    /// The key that they were sealed with, in base64.
+    #[schema(value_type = Option<String>)]
+    key: Option<Secret>,
+}
+
+/// What can be restored.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "it is only described")]
+enum RestoreBody {
+    /// A snapshot as it was answered.
+    Plain(Box<MemorySnapshot>),
+    /// One in bytes, with what opens it.
+    Sealed(SealedBody),
+}
+
+/// What restoring did.
+#[derive(Serialize, ToSchema)]
+struct RestoredBody {
+    /// `true`.
+    restored: bool,
+}
+
+/// Take a snapshot of an agent's memory.
+///
+/// All that is kept in the store: working memory and long-term memory. Without a secret it is JSON, unless bytes are asked for;
+/// with one, bytes that only the same secret opens.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/snapshot",
+    tag = "agents",
+    params(("agent" = String, Path, description = "Whose memory")),
+    request_body(
+        content = Option<SnapshotBody>,
+        example = json!({"form": "bytes", "passphrase": "correct horse battery staple"})
+    ),
+    responses(
+        (status = 200, description = "The snapshot", content(
+            (MemorySnapshot = "application/json"),
+            (Vec<u8> = "application/octet-stream")
+        )),
+        Problems
+    )
+)]
+async fn snapshot(
+    caller: Caller,
+    Path(agent): Path<String>,
+    _: Unconditional,
+    OptionalBody(SnapshotBody { form, passphrase, key }): OptionalBody<SnapshotBody>,
+) -> Result<Response, Failure> {
+    let seal = seal(passphrase, key)?;
+    let is_sealed = !matches!(seal, Seal::Plain);
+    let form = form.unwrap_or(if is_sealed { Form::Bytes } else { Form::Json });
+    let snapshot = caller.agent(&agent)?.snapshot().await?;
+    let rev = snapshot.rev;
+    match form {
+        Form::Json if is_sealed => Err(Failure::invalid("snapshot_form", "what is sealed is bytes: ask for no json")),
+        Form::Json => Ok(Told::new(snapshot, rev).into_response()),
+        Form::Bytes => {
+            let bytes = working(move || snapshot.to_bytes(&seal)).await?;
+            let mut response = bytes.into_response();
+            let headers = response.headers_mut();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+            headers.insert(crate::answer::REV, HeaderValue::from(rev));
+            Ok(response)
+        }
+    }
+}
+
+/// Replace an agent's memory by a snapshot.
+///
+/// Of the same agent. It takes what `snapshot` answered, JSON or bytes; what is sealed goes in base64 into a document with its
+/// secret.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/restore",
+    tag = "agents",
+    params(("agent" = String, Path, description = "Whose memory")),
+    request_body(content(
+        (RestoreBody = "application/json", example = json!({
+            "sealed": "iUNPUksNChoB…", "passphrase": "correct horse battery staple"
+        })),
+        (Vec<u8> = "application/octet-stream")
+    )),
+    responses((status = 200, description = "It was replaced", body = WithRev<RestoredBody>), Problems)
+)]
+async fn restore(
+    caller: Caller,
+    Path(agent): Path<String>,
+    _: Unconditional,
+    Raw(body): Raw,
+) -> Result<Answer<RestoredBody>, Failure> {
+    let memory = caller.agent(&agent)?;
+    let limits = caller.corkboard().options().limits.clone();
+    let snapshot = working(move || read(&body, &limits)).await?;
+    let rev = memory.restore(snapshot).await.map_err(sent)?;
+    Ok(Answer::new(RestoredBody { restored: true }, rev))
+}
+
+/// A snapshot from a request's body.
+fn read(body: &Bytes, limits: &Limits) -> Result<MemorySnapshot, Failure> {
+    if let Ok(SealedBody { sealed, passphrase, key }) = serde_json::from_slice::<SealedBody>(body) {
+        let wrong = |_| Failure::invalid("base64", "`sealed` is no base64");
+        let bytes = BASE64.decode(sealed.as_bytes()).map_err(wrong)?;
+        return MemorySnapshot::from_bytes(&bytes, &seal(passphrase, key)?, limits).map_err(sent);
+    }
+    MemorySnapshot::from_bytes(body, &Seal::Plain, limits).map_err(sent)
+}
+
+/// What is damaged or too new was sent so: that is the caller's doing, not the store's.
+fn sent(error: Error) -> Failure {
+    let is_sent = matches!(
+        error,
+        Error::NewerFormat { .. } | Error::Snapshot(SnapshotError::Damaged(_) | SnapshotError::Newer { .. })
+    );
+    if is_sent { Failure::invalid(error.code(), error.to_string()) } else { error.into() }
+}
+
+fn seal(passphrase: Option<Secret>, key: Option<Secret>) -> Result<Seal, Failure> {
+    match (passphrase, key) {
+        (None, None) => Ok(Seal::Plain),
+        (Some(Secret(passphrase)), None) => Ok(Seal::Passphrase(Passphrase::new(passphrase.expose_secret()))),
+        (None, Some(Secret(key))) => {
+            let bytes = BASE64.decode(key.expose_secret().as_bytes()).ok();
+            let key = bytes.and_then(|bytes| <[u8; SnapshotKey::BYTES]>::try_from(bytes).ok());
+            let wrong = || Failure::invalid("snapshot_key", "a key is 32 bytes in base64");
+            Ok(Seal::Key(SnapshotKey::new(key.ok_or_else(wrong)?)))
+        }
+        (Some(_), Some(_)) => Err(Failure::invalid("snapshot_key", "give a passphrase or a key, not both")),
+    }
+}
+
+/// Does what takes long where nobody else waits for it.
+async fn working<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, Failure>
+where
+    T: Send + 'static,
+    E: Send + 'static,
+    Failure: From<E>,
+{
+    let failed = |error| Error::Panicked { message: format!("{error}") };
+    Ok(tokio::task::spawn_blocking(work).await.map_err(failed)??)
+}

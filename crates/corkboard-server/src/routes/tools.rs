@@ -1,0 +1,133 @@
+//! What models call: the definitions that they are given, and their calls.
+
+use corkboard::tools::{ToolContext, ToolFormat, ToolOutput, ToolRegistry, ToolSet};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::Server;
+use crate::caller::Caller;
+use crate::extract::{Body, Path, Query};
+use crate::failure::Failure;
+use crate::openapi::Problems;
+
+pub(super) fn routes() -> OpenApiRouter<Server> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(call))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// A provider's form of definitions.
+    #[serde(default)]
+    #[param(inline)]
+    format: Format,
+    /// Sets of tools, with commas between them: `scratchpad`, `memory`, `notebook`, `worker`, `orchestrator`, `anthropic`, or
+    /// `all`. If nothing is said, `scratchpad,memory`.
+    #[param(example = "memory,worker")]
+    set: Option<String>,
+}
+
+/// A provider's form of definitions.
+#[derive(Deserialize, Default, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    /// OpenAI's functions, strict.
+    #[default]
+    OpenAi,
+    /// Anthropic's tools.
+    Anthropic,
+    /// The Model Context Protocol's tools.
+    Mcp,
+}
+
+impl From<Format> for ToolFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::OpenAi => Self::OpenAi,
+            Format::Anthropic => Self::Anthropic,
+            Format::Mcp => Self::Mcp,
+        }
+    }
+}
+
+/// Tools.
+#[derive(Serialize, ToSchema)]
+struct ToolsBody {
+    /// Their definitions, as the provider wants them.
+    tools: Vec<Value>,
+}
+
+/// A call.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct CallBody {
+    /// What the model gave: the tool's own schema says what it takes.
+    #[serde(default)]
+    input: Value,
+    /// For whom. Without an agent, for the caller.
+    #[serde(default)]
+    context: ToolContext,
+}
+
+/// What a model is told about its tools.
+#[utoipa::path(
+    get,
+    path = "/v1/tools",
+    tag = "tools",
+    params(ListQuery),
+    responses((status = 200, body = ToolsBody), Problems)
+)]
+async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Json<ToolsBody>, Failure> {
+    let tools = ToolRegistry::with_sets(caller.corkboard(), &sets(query.set.as_deref())?);
+    Ok(axum::Json(ToolsBody { tools: tools.tool_definitions(query.format.into()) }))
+}
+
+fn sets(named: Option<&str>) -> Result<Vec<ToolSet>, Failure> {
+    match named {
+        None | Some("") => Ok(ToolSet::DEFAULT.into()),
+        Some("all") => Ok(ToolSet::ALL.into()),
+        Some(names) => {
+            let sets = names.split(',').map(|name| name.trim().parse::<ToolSet>());
+            sets.collect::<Result<_, _>>().map_err(|message| Failure::invalid("tool_set", message))
+        }
+    }
+}
+
+/// Call a tool as a model does.
+///
+/// Admins and services call it in the name of the agent in the context, everybody else in their own. What a tool does on a
+/// board it does in the tool's role at most. A call that is wrong answers with what is wrong and with a call that is right
+/// (`example`), or with what to do next (`advice`). A conversation's scratchpad lives in the server that was asked.
+#[utoipa::path(
+    post,
+    path = "/v1/tools/{name}",
+    tag = "tools",
+    params(("name" = String, Path, description = "Which tool", example = "write_memory")),
+    request_body(content = CallBody, example = json!({
+        "input": {"key": "plan", "content": "ship on Friday"},
+        "context": {"agent": "ada", "conversation": "c-1"}
+    })),
+    responses((status = 200, body = ToolOutput), Problems)
+)]
+async fn call(
+    caller: Caller,
+    Path(name): Path<String>,
+    Body(body): Body<CallBody>,
+) -> Result<axum::Json<ToolOutput>, Failure> {
+    let CallBody { input, mut context } = body;
+    if context.agent.is_empty() {
+        context.agent = caller.actor().principal.clone();
+    }
+    let caller = caller.for_agent(&context.agent)?;
+    // Whoever names what is not theirs hears so, whether the tool would have used it or not.
+    caller.agent(&context.agent)?;
+    if let Some(board) = context.board.as_deref().filter(|board| !board.is_empty()) {
+        caller.board(board)?;
+    }
+    context.actor = Some(caller.actor().clone());
+    let tools = ToolRegistry::with_sets(caller.corkboard(), &ToolSet::ALL);
+    Ok(axum::Json(tools.call(&name, input, &context).await?))
+}
