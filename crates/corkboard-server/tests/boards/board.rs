@@ -40,7 +40,7 @@ async fn a_board_is_made_and_read() {
     boss.post("/v1/boards", &json!({"name": "x", "id": id})).await.problem(409, "board_exists");
     boss.post("/v1/boards", &json!({"name": "x", "pattern": "nonsense"})).await.problem(422, "body_json");
     boss.post("/v1/boards", &json!({"name": "x", "id": "a\u{0}b"})).await.problem(400, "control_character");
-    boss.post("/v1/boards?if_rev=0", &json!({"name": "x"})).await.problem(400, "conditions");
+    boss.post("/v1/boards?if_rev=0", &json!({"name": "x"})).await.problem(400, "condition");
     server.stop().await;
 }
 

@@ -6,6 +6,7 @@ mod support;
 mod access;
 mod board;
 mod claims;
+mod documented;
 mod example_flow;
 mod learnings;
 mod people;
