@@ -22,6 +22,12 @@ impl Conditions {
     }
 }
 
+impl IntoParams for Conditions {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![if_match(), if_none_match("`*`: only if it does not exist"), if_rev(), idempotency_key()]
+    }
+}
+
 /// What must hold for a write to happen that is about no single item with a version.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SpaceConditions {

@@ -25,6 +25,11 @@ pub(crate) enum Asked<S: Space> {
 }
 
 impl<S: Space> Asked<S> {
+    /// Whether nothing has to be computed for it.
+    pub(super) fn is_made(&self) -> bool {
+        matches!(self, Self::Request(_))
+    }
+
     /// The request, made from the state if it has to be. A caller's panic is his own error, nobody else's.
     pub(crate) fn request(&mut self, state: &S, now: Timestamp) -> Result<Cow<'_, Request<S::Command>>> {
         match self {
@@ -46,9 +51,19 @@ pub(crate) struct Proposal<S: Space> {
     pub(super) actor: Actor,
     pub(super) outside: Usage,
     pub(super) asked: Asked<S>,
-    pub(super) answer: oneshot::Sender<Result<Answer<S::Reply>>>,
+    /// None once it is answered.
+    pub(super) answer: Option<oneshot::Sender<Result<Answer<S::Reply>>>>,
     /// What the caller is told if the last attempt landed.
     pub(super) drafted: Option<S::Reply>,
+}
+
+impl<S: Space> Proposal<S> {
+    /// Tells the caller. One who has stopped waiting is no error.
+    pub(super) fn answer(&mut self, answer: Result<Answer<S::Reply>>) {
+        if let Some(caller) = self.answer.take() {
+            let _ = caller.send(answer);
+        }
+    }
 }
 
 /// What a caller is told.
@@ -86,7 +101,7 @@ impl<S: Space> Engine<S> {
             return Waiting { led: None, answered };
         }
         let (commit, first_id) = (ids::commit(), ids::at(self.time()));
-        let proposal = Proposal { commit, first_id, actor, outside, asked, answer, drafted: None };
+        let proposal = Proposal { commit, first_id, actor, outside, asked, answer: Some(answer), drafted: None };
         Waiting { led: self.enqueue(slot, Box::new(proposal)), answered }
     }
 }

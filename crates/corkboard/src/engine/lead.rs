@@ -12,6 +12,7 @@ use corkboard_core::Space;
 use parking_lot::Mutex;
 
 use super::ask::Proposal;
+use super::commit::Used;
 use super::{Engine, Slot};
 use crate::Error;
 
@@ -90,12 +91,12 @@ pub(super) struct Led {
 
 impl<S: Space> Engine<S> {
     /// Puts a command into the queue. If nobody leads the queue, the caller does.
-    pub(super) fn enqueue(self: &Arc<Self>, slot: &Arc<Slot<S>>, proposal: Box<Proposal<S>>) -> Option<Led> {
+    pub(super) fn enqueue(self: &Arc<Self>, slot: &Arc<Slot<S>>, mut proposal: Box<Proposal<S>>) -> Option<Led> {
         let mut queue = slot.queue.lock();
         // Under the queue's lock: after closing, nothing enters.
         if self.is_closed() {
             drop(queue);
-            let _ = proposal.answer.send(Err(Error::Closed));
+            proposal.answer(Err(Error::Closed));
             return None;
         }
         queue.waiting.push(proposal);
@@ -189,6 +190,7 @@ impl Drop for Led {
 fn lead<S: Space>(engine: Arc<Engine<S>>, slot: Arc<Slot<S>>) -> impl Future<Output = ()> + Send {
     let mut leadership = Leadership { slot: slot.clone(), held: true };
     async move {
+        let mut used = Used::nothing();
         loop {
             let batch: Vec<_> = {
                 let mut queue = slot.queue.lock();
@@ -199,24 +201,25 @@ fn lead<S: Space>(engine: Arc<Engine<S>>, slot: Arc<Slot<S>>) -> impl Future<Out
                 let count = queue.waiting.len().min(BATCH);
                 queue.waiting.drain(..count).collect()
             };
-            let several = batch.len() > 1;
-            engine.commit(&slot, batch).await;
-            if several {
-                gather(&slot).await;
+            let count = batch.len();
+            engine.commit(&slot, batch, &mut used).await;
+            if count > 1 {
+                gather(&slot, count).await;
             }
         }
+        drop(used);
         engine.keep_budget();
         engine.snapshot_if_due(&slot).await;
     }
 }
 
 /// Lets those who were just answered run: they may have more to say, and it can be committed together.
-async fn gather<S: Space>(slot: &Slot<S>) {
+async fn gather<S: Space>(slot: &Slot<S>, answered: usize) {
     let mut waiting = 0;
     loop {
         tokio::task::yield_now().await;
         let now = slot.queue.lock().waiting.len();
-        if now == waiting || now >= BATCH {
+        if now == waiting || now >= answered.min(BATCH) {
             return;
         }
         waiting = now;

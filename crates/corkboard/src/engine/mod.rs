@@ -5,6 +5,7 @@
 
 mod ask;
 mod commit;
+mod draft;
 mod elsewhere;
 mod evict;
 mod flush;

@@ -51,6 +51,12 @@ pub trait Store: Send + Sync + 'static {
     /// written; with every other error nothing was.
     fn append(&self, append: Append) -> StoreFuture<'_, Appended>;
 
+    /// Begins an append whose records are still being made, so that the first are written while the last are not there yet.
+    /// None: the store wants them all at once, by [`Store::append`].
+    fn begin_append(&self, _space: &SpaceId, _expected: Head) -> Option<Box<dyn Appending>> {
+        None
+    }
+
     /// The log's present head; [`Head::EMPTY`] where nothing was ever written. This is the check that makes a read
     /// current, so it must be cheap.
     fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head>;
@@ -125,6 +131,17 @@ pub trait Store: Send + Sync + 'static {
     /// Finishes what was begun and lets go of files and connections. A store on disk answers [`StoreError::Closed`]
     /// from then on.
     fn close(&self) -> StoreFuture<'_, ()>;
+}
+
+/// An append whose records come a few at a time. Dropped before it is finished, it never was. While it is open others may have
+/// to wait, so whoever opens one makes its records without waiting for anything.
+pub trait Appending: Send {
+    /// Takes the next records, in order.
+    fn add(&mut self, records: Vec<Record>);
+
+    /// Takes the last records, at least one, and what is kept beside the log. The answer is that of [`Store::append`] with all
+    /// the records at once.
+    fn finish(self: Box<Self>, last: Append) -> StoreFuture<'static, Appended>;
 }
 
 /// What a store says of itself.

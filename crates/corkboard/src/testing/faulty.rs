@@ -11,8 +11,8 @@ use tokio::sync::{broadcast, watch};
 
 use crate::options::Retention;
 use crate::store::{
-    Append, Appended, Cursor, Import, ListedSpace, Loaded, Page, Rewrite, Snapshot, Store, StoreError, StoreFuture,
-    StoreInfo, Trim,
+    Append, Appended, Appending, Cursor, Import, ListedSpace, Loaded, Page, Record, Rewrite, Snapshot, Store,
+    StoreError, StoreFuture, StoreInfo, Trim,
 };
 
 /// How often what goes wrong, in percent of calls. A seed makes a run repeatable as far as the scheduler allows.
@@ -81,14 +81,21 @@ pub struct FaultyStore {
     calls_left: Mutex<Option<u64>>,
     hold: watch::Sender<Hold>,
     /// Appends that are still to land.
-    late: Mutex<Vec<tokio::task::JoinHandle<()>>>,
+    late: Arc<Mutex<Vec<tokio::task::JoinHandle<()>>>>,
+}
+
+/// An append that is begun, and what it will meet.
+struct FaultyAppending {
+    inner: Box<dyn Appending>,
+    fault: Result<Option<Fault>, StoreError>,
+    late: Arc<Mutex<Vec<tokio::task::JoinHandle<()>>>>,
 }
 
 impl FaultyStore {
     /// Injects faults by a plan.
     pub fn new(inner: Arc<dyn Store>, plan: FaultPlan) -> Self {
         let dice = Mutex::new(fastrand::Rng::with_seed(plan.seed));
-        let (script, calls_left, late) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let (script, calls_left, late) = (Mutex::default(), Mutex::default(), Arc::default());
         let hold = watch::Sender::new(Hold::Off);
         Self { inner, plan: Mutex::new(plan), dice, script, calls_left, hold, late }
     }
@@ -152,13 +159,28 @@ impl FaultyStore {
             return Ok(scripted);
         }
         self.roll().await?;
-        Ok(if self.happens(|plan| plan.cut_before) {
+        Ok(self.lost_answer())
+    }
+
+    /// The same for an append that is begun. Nothing delays it, for others wait while it is open.
+    fn next_fault_at_once(&self) -> Result<Option<Fault>, StoreError> {
+        self.spend_call()?;
+        let scripted = self.script.lock().pop_front();
+        if scripted.is_some() {
+            return Ok(scripted);
+        }
+        let refused = self.happens(|plan| plan.refuse).then_some(Fault::Refuse);
+        Ok(refused.or_else(|| self.lost_answer()))
+    }
+
+    fn lost_answer(&self) -> Option<Fault> {
+        if self.happens(|plan| plan.cut_before) {
             Some(Fault::CutBefore)
         } else if self.happens(|plan| plan.land_later) {
             Some(Fault::LandLater)
         } else {
             self.happens(|plan| plan.cut_after).then_some(Fault::CutAfter)
-        })
+        }
     }
 
     /// Does a write as its fault wants it.
@@ -235,6 +257,32 @@ impl FaultyStore {
     }
 }
 
+impl Appending for FaultyAppending {
+    fn add(&mut self, records: Vec<Record>) {
+        self.inner.add(records);
+    }
+
+    fn finish(self: Box<Self>, last: Append) -> StoreFuture<'static, Appended> {
+        let lost = |how: &str| Err(StoreError::OutcomeUnknown(format!("injected: {how}")));
+        Box::pin(async move {
+            match self.fault? {
+                None | Some(Fault::Pass) => self.inner.finish(last).await,
+                Some(Fault::Refuse) => Err(StoreError::Unavailable("injected".into())),
+                Some(Fault::CutBefore) => lost("not done"),
+                Some(Fault::CutAfter) => {
+                    self.inner.finish(last).await?;
+                    lost("done")
+                }
+                Some(Fault::LandLater) => {
+                    let writing = self.inner.finish(last);
+                    self.late.lock().push(tokio::spawn(async move { drop(writing.await) }));
+                    lost("on its way")
+                }
+            }
+        })
+    }
+}
+
 impl Store for FaultyStore {
     fn info(&self) -> StoreInfo {
         self.inner.info()
@@ -242,6 +290,15 @@ impl Store for FaultyStore {
 
     fn append(&self, append: Append) -> StoreFuture<'_, Appended> {
         Box::pin(self.meet(move |inner| async move { inner.append(append).await }))
+    }
+
+    fn begin_append(&self, space: &SpaceId, expected: Head) -> Option<Box<dyn Appending>> {
+        // What is to be held is sent whole: there it can be.
+        if *self.hold.borrow() != Hold::Off {
+            return None;
+        }
+        let inner = self.inner.begin_append(space, expected)?;
+        Some(Box::new(FaultyAppending { inner, fault: self.next_fault_at_once(), late: self.late.clone() }))
     }
 
     fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head> {

@@ -91,7 +91,7 @@ impl Create {
         let created = session.board.tokens().create(request).await.map_err(|error| match error {
             // The option that every command has is easily taken for the token's.
             Error::Refused(Refusal::RoleDenied { .. }) => Failure::Own {
-                code: error.code().to_owned().into(),
+                code: error.code(),
                 kind: error.kind(),
                 message: error.to_string(),
                 hint: Some("--role is what you may do yourself; what the token's holder may do is --with-role".into()),

@@ -1,7 +1,9 @@
 //! `sqlite:`: one file in WAL mode with `synchronous=FULL`, shared by many processes on one machine.
 
+mod chain;
 mod reader;
 mod schema;
+mod stream;
 mod tasks;
 mod writer;
 
@@ -20,8 +22,8 @@ use rusqlite::Connection;
 use tokio::sync::{broadcast, watch};
 
 use super::{
-    Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store, StoreError,
-    StoreFuture, StoreInfo, Trim, Wakes,
+    Append, Appended, Appending, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store,
+    StoreError, StoreFuture, StoreInfo, Trim, Wakes,
 };
 use writer::Writer;
 
@@ -305,6 +307,10 @@ impl Store for SqliteStore {
 
     fn append(&self, append: Append) -> StoreFuture<'_, Appended> {
         Box::pin(self.writer.append(append))
+    }
+
+    fn begin_append(&self, space: &SpaceId, expected: Head) -> Option<Box<dyn Appending>> {
+        self.writer.begin_append(space, expected)
     }
 
     fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head> {

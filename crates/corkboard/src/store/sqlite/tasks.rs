@@ -5,15 +5,18 @@ use std::collections::HashMap;
 use corkboard_core::{CommitId, Head, SpaceId};
 use rusqlite::{CachedStatement, OptionalExtension, Transaction, params};
 
+use super::chain::{Chain, insert_parts};
 use super::reader::{SpaceRow, data_version, positions, space_row};
-use super::schema::{MARK, error};
-use crate::store::{Append, Appended, Import, Record, Rewrite, Snapshot, StoreError, Trim};
+use super::schema::error;
+use super::stream::{Stream, perform_stream};
+use crate::store::{Append, Appended, Import, Rewrite, Snapshot, StoreError, Trim};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// Something to write.
 pub(super) enum Task {
     Append(Append),
+    Stream(Stream),
     Delete { space: SpaceId, expected: Head, tombstone: CommitId },
     Import(Import),
     Rewrite(Rewrite),
@@ -27,6 +30,8 @@ pub(super) enum Done {
     Appended(Appended),
     Trimmed(u64),
     Kept,
+    /// It was begun and given up. What was written of it must be undone.
+    Withdrawn,
 }
 
 /// The rows that this thread wrote last. They hold until another connection writes.
@@ -54,13 +59,34 @@ impl KnownRows {
     pub(super) fn forget(&mut self) {
         self.rows.clear();
     }
+
+    /// The space's row, which is made if there is none; or the head, if that is not the one expected.
+    pub(super) fn row(
+        &self,
+        transaction: &Transaction<'_>,
+        space: &SpaceId,
+        expected: Head,
+    ) -> Result<std::result::Result<SpaceRow, Head>> {
+        let row = match self.rows.get(space) {
+            Some(row) => Some(*row),
+            None => space_row(transaction, space)?,
+        };
+        let head = row.map_or(Head::EMPTY, |row| row.head);
+        if head != expected {
+            return Ok(Err(head));
+        }
+        match row {
+            Some(row) => Ok(Ok(row)),
+            None => Ok(Ok(new_row(insert_space(transaction, space, Head::EMPTY)?, Head::EMPTY))),
+        }
+    }
 }
 
 /// What every append runs, looked up once for a whole batch.
 pub(super) struct Statements<'a> {
-    insert_record: CachedStatement<'a>,
-    insert_head: CachedStatement<'a>,
-    move_head: CachedStatement<'a>,
+    pub(super) insert_record: CachedStatement<'a>,
+    pub(super) insert_head: CachedStatement<'a>,
+    pub(super) move_head: CachedStatement<'a>,
 }
 
 impl<'a> Statements<'a> {
@@ -83,9 +109,10 @@ pub(super) fn perform(
     transaction: &Transaction<'_>,
     statements: &mut Statements<'_>,
     known: &mut KnownRows,
-    task: &Task,
+    task: &mut Task,
 ) -> Result<Done> {
     match task {
+        Task::Stream(stream) => perform_stream(transaction, statements, known, stream),
         Task::Append(append) => perform_append(transaction, statements, known, append).map(Done::Appended),
         Task::Delete { space, expected, tombstone } => {
             known.rows.remove(space);
@@ -107,85 +134,38 @@ fn perform_append(
     known: &mut KnownRows,
     append: &Append,
 ) -> Result<Appended> {
-    let mut known_row = known.rows.get_mut(&append.space);
-    let row = match &known_row {
-        Some(row) => Some(**row),
-        None => space_row(transaction, &append.space)?,
+    let row = match known.row(transaction, &append.space, append.expected)? {
+        Ok(row) => row,
+        Err(head) => return Ok(Appended::Conflict { head }),
     };
-    let head = row.map_or(Head::EMPTY, |row| row.head);
-    if head != append.expected {
-        return Ok(Appended::Conflict { head });
-    }
+    let chain = Chain::after(&row);
+    finish_append(transaction, statements, known, (row, chain), append)?;
+    Ok(Appended::Committed)
+}
+
+/// Puts the last records of an append at the end of the log, and what is kept beside it.
+pub(super) fn finish_append(
+    transaction: &Transaction<'_>,
+    statements: &mut Statements<'_>,
+    known: &mut KnownRows,
+    (row, mut chain): (SpaceRow, Chain),
+    append: &Append,
+) -> Result<()> {
+    chain.add(transaction, statements, &append.records, Some(&append.summary))?;
     let next_due = append.next_due.map(|at| at.as_millisecond());
-    let row = match row {
-        Some(row) => row,
-        None => new_row(insert_space(transaction, &append.space, Head::EMPTY)?, Head::EMPTY),
-    };
-    let due_before = row.next_due;
-    let row = insert_records(transaction, statements, row, &append.records, &append.summary)?;
-    if due_before != next_due {
+    if row.next_due != next_due {
         set_due(transaction, row.id, next_due)?;
     }
-    let row = SpaceRow { next_due, ..row };
-    match &mut known_row {
-        Some(known_row) => **known_row = row,
+    let row = SpaceRow { next_due, ..chain.end(statements, row)? };
+    match known.rows.get_mut(&append.space) {
+        Some(known_row) => *known_row = row,
         None => drop(known.rows.insert(append.space.clone(), row)),
     }
-    Ok(Appended::Committed)
+    Ok(())
 }
 
 fn new_row(id: i64, born: Head) -> SpaceRow {
     SpaceRow { id, head: born, born, next_due: None, last: None, oldest: born.rev + 1 }
-}
-
-/// Puts records at the end of the log, each behind the one before it in its space. Returns how the space is then.
-fn insert_records(
-    transaction: &Transaction<'_>,
-    statements: &mut Statements<'_>,
-    row: SpaceRow,
-    records: &[Record],
-    summary: &[u8],
-) -> Result<SpaceRow> {
-    let (Some(first), Some(last)) = (records.first(), records.last()) else { return Ok(row) };
-    let Statements { insert_record, insert_head, move_head } = statements;
-    let mut previous = row.last;
-    for record in records {
-        // Only the last one is ever asked for its summary.
-        let summary = (record.rev == last.rev).then_some(summary);
-        let (commit, at) = (record.commit.0.as_bytes(), record.at.as_millisecond());
-        let body = record.parts().next();
-        let position =
-            insert_record.insert(params![row.id, record.rev, previous, commit, at, summary, body]).map_err(error)?;
-        insert_parts(transaction, row.id, record)?;
-        if record.rev % MARK == 0 {
-            transaction
-                .prepare_cached("INSERT INTO marks (space, rev, position) VALUES (?1, ?2, ?3)")
-                .and_then(|mut insert| insert.execute(params![row.id, record.rev, position]))
-                .map_err(error)?;
-        }
-        previous = Some(position);
-    }
-    let (id, head, commit) = (row.id, Head { rev: last.rev, commit: last.commit }, last.commit.0.as_bytes());
-    let (oldest, written) = match row.last {
-        Some(_) => (row.oldest, move_head.execute(params![id, head.rev, commit, previous])),
-        // The first record of a copied log may be any.
-        None => (first.rev, insert_head.execute(params![id, head.rev, commit, previous, first.rev])),
-    };
-    match written.map_err(error)? {
-        1 => Ok(SpaceRow { head, last: previous, oldest, ..row }),
-        _ => Err(StoreError::Corrupt(format!("the space {id} has lost its head"))),
-    }
-}
-
-/// What a row of the log does not hold of a long body.
-fn insert_parts(transaction: &Transaction<'_>, id: i64, record: &Record) -> Result<()> {
-    for (part, body) in record.parts().enumerate().skip(1) {
-        transaction
-            .prepare_cached("INSERT INTO parts (space, rev, part, body) VALUES (?1, ?2, ?3, ?4)")
-            .and_then(|mut insert| insert.execute(params![id, record.rev, part as i64, body]))
-            .map_err(error)?;
-    }
-    Ok(())
 }
 
 fn perform_import(transaction: &Transaction<'_>, statements: &mut Statements<'_>, import: &Import) -> Result<Appended> {
@@ -193,7 +173,10 @@ fn perform_import(transaction: &Transaction<'_>, statements: &mut Statements<'_>
         return Ok(Appended::Conflict { head: row.head });
     }
     let id = insert_space(transaction, &import.space, import.born)?;
-    insert_records(transaction, statements, new_row(id, import.born), &import.records, &import.summary)?;
+    let row = new_row(id, import.born);
+    let mut chain = Chain::after(&row);
+    chain.add(transaction, statements, &import.records, Some(&import.summary))?;
+    chain.end(statements, row)?;
     set_due(transaction, id, import.next_due.map(|at| at.as_millisecond()))?;
     if let Some(snapshot) = &import.snapshot {
         put_snapshot(transaction, id, snapshot)?;

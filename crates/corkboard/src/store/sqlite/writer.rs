@@ -11,8 +11,11 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
 
 use super::schema::{error, retry};
+use super::stream::{self, Part, Spent};
 use super::tasks::{Done, KnownRows, Statements, Task, perform};
-use crate::store::{Append, Appended, Import, Rewrite, Snapshot, StoreError, Trim, Wakes};
+use crate::store::{
+    Append, Appended, Appending, Import, Record, Rewrite, Snapshot, StoreError, StoreFuture, Trim, Wakes,
+};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -34,6 +37,7 @@ struct Shared {
     /// Why the store has ended, if it has.
     failure: Mutex<Option<StoreError>>,
     commits: AtomicU64,
+    spent: Spent,
 }
 
 /// Something to write, and whom to tell.
@@ -50,7 +54,8 @@ impl Writer {
         busy_timeout: Duration,
     ) -> Result<Self> {
         let (sender, receiver) = channel();
-        let shared = Arc::new(Shared { failure: Mutex::new(None), commits: AtomicU64::new(0) });
+        let shared =
+            Arc::new(Shared { failure: Mutex::new(None), commits: AtomicU64::new(0), spent: Spent::default() });
         let thread_shared = shared.clone();
         let thread = std::thread::Builder::new()
             .name("corkboard-sqlite".into())
@@ -61,6 +66,13 @@ impl Writer {
 
     pub(super) async fn append(&self, append: Append) -> Result<Appended> {
         self.conditional(Task::Append(append)).await
+    }
+
+    pub(super) fn begin_append(&self, space: &SpaceId, expected: Head) -> Option<Box<dyn Appending>> {
+        let (parts, stream) = stream::open(space.clone(), expected);
+        // If it cannot be sent, an append says why.
+        let answer = self.send(Task::Stream(stream)).ok()?;
+        Some(Box::new(Opened { parts, answer, shared: self.shared.clone() }))
     }
 
     pub(super) async fn delete(&self, space: &SpaceId, expected: Head, tombstone: CommitId) -> Result<Appended> {
@@ -82,7 +94,7 @@ impl Writer {
     pub(super) async fn trim(&self, space: &SpaceId, trim: Trim) -> Result<u64> {
         match self.submit(Task::Trim { space: space.clone(), trim }).await? {
             Done::Trimmed(oldest) => Ok(oldest),
-            Done::Appended(_) | Done::Kept => Ok(0),
+            Done::Appended(_) | Done::Kept | Done::Withdrawn => Ok(0),
         }
     }
 
@@ -106,22 +118,55 @@ impl Writer {
     }
 
     async fn conditional(&self, task: Task) -> Result<Appended> {
-        match self.submit(task).await? {
-            Done::Appended(appended) => Ok(appended),
-            Done::Trimmed(_) | Done::Kept => Err(StoreError::Failed("the writing thread mixed up its answers".into())),
-        }
+        appended(self.submit(task).await?)
     }
 
     async fn submit(&self, task: Task) -> Result<Done> {
+        answered(self.send(task)?).await
+    }
+
+    fn send(&self, task: Task) -> Result<oneshot::Receiver<Result<Done>>> {
         if let Some(failure) = self.failure() {
             return Err(failure);
         }
         let (done, answer) = oneshot::channel();
         let sender = self.jobs.lock().clone().ok_or(StoreError::Closed)?;
         sender.send(Job { task, done }).map_err(|_| StoreError::Closed)?;
-        drop(sender);
-        let gone = || StoreError::OutcomeUnknown("the writing thread ended before it answered".into());
-        answer.await.map_err(|_| gone())?
+        Ok(answer)
+    }
+}
+
+async fn answered(answer: oneshot::Receiver<Result<Done>>) -> Result<Done> {
+    let gone = || StoreError::OutcomeUnknown("the writing thread ended before it answered".into());
+    answer.await.map_err(|_| gone())?
+}
+
+fn appended(done: Done) -> Result<Appended> {
+    match done {
+        Done::Appended(appended) => Ok(appended),
+        Done::Trimmed(_) | Done::Kept | Done::Withdrawn => {
+            Err(StoreError::Failed("the writing thread mixed up its answers".into()))
+        }
+    }
+}
+
+/// An append that the thread has begun.
+struct Opened {
+    parts: Sender<Part>,
+    answer: oneshot::Receiver<Result<Done>>,
+    shared: Arc<Shared>,
+}
+
+impl Appending for Opened {
+    fn add(&mut self, records: Vec<Record>) {
+        // A thread that listens no longer has answered.
+        let _ = self.parts.send(Part::Records(records));
+    }
+
+    fn finish(self: Box<Self>, last: Append) -> StoreFuture<'static, Appended> {
+        let _ = self.parts.send(Part::Last(last));
+        self.shared.spent.let_go();
+        Box::pin(async move { appended(answered(self.answer).await?) })
     }
 }
 
@@ -152,7 +197,7 @@ fn run(
                 for (job, done) in batch.iter().zip(&answers) {
                     wake(wakes, &job.task, done);
                 }
-                answer(runtime, batch.into_iter().zip(answers).collect());
+                answer(runtime, shared, batch.into_iter().zip(answers).collect());
             }
             Err(Failure { error, in_commit }) => {
                 let ends = matches!(error, StoreError::Failed(_) | StoreError::Corrupt(_));
@@ -171,17 +216,24 @@ fn run(
     }
 }
 
-/// Tells those who wait. Waking a task from outside its runtime costs a system call or two, so a crowd is woken by a task.
-fn answer(runtime: &tokio::runtime::Handle, answers: Vec<(Job, Done)>) {
+/// Tells those who wait. Waking a task from outside its runtime costs a system call or two, so a crowd is woken by a task,
+/// which lets go of what was written when they have run.
+fn answer(runtime: &tokio::runtime::Handle, shared: &Shared, answers: Vec<(Job, Done)>) {
     const CROWD: usize = 4;
-    let tell = |answers: Vec<(Job, Done)>| {
-        for (job, done) in answers {
+    let tell = |answers: Vec<(Job, Done)>| -> Vec<Task> {
+        let told = answers.into_iter().map(|(job, done)| {
             let _ = job.done.send(Ok(done));
-        }
+            job.task
+        });
+        told.collect()
     };
     match answers.len() {
-        0..CROWD => tell(answers),
-        _ => drop(runtime.spawn(async move { tell(answers) })),
+        0..CROWD => shared.spent.keep(tell(answers)),
+        _ => drop(runtime.spawn(async move {
+            let spent = tell(answers);
+            tokio::task::yield_now().await;
+            drop(spent);
+        })),
     }
 }
 
@@ -221,6 +273,7 @@ fn wake(wakes: &Wakes, task: &Task, done: &Done) {
         return;
     }
     match task {
+        Task::Stream(stream) => wakes.wake(stream.space(), stream.last_rev()),
         Task::Append(append) => wakes.wake(&append.space, append.new_head().rev),
         Task::Delete { space, expected, .. } => wakes.wake(space, expected.rev + 1),
         Task::Import(import) => wakes.wake(&import.space, import.head().rev),
@@ -246,36 +299,49 @@ fn write(
 ) -> std::result::Result<Vec<Done>, Failure> {
     let mut in_commit = false;
     let written = retry(busy_timeout, || {
-        in_commit = false;
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(error)?;
-        known.check(&transaction)?;
-        let committed = perform_all(&transaction, known, batch, gathering).and_then(|answers| {
-            in_commit = true;
-            transaction.commit().map_err(error).map(|()| answers)
-        });
-        if committed.is_err() {
-            // What was remembered of this transaction never was.
-            known.forget();
+        loop {
+            in_commit = false;
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(error)?;
+            known.check(&transaction)?;
+            let performed = perform_all(&transaction, known, batch, gathering);
+            let committed = performed.and_then(|answers| match answers {
+                Some(answers) => {
+                    in_commit = true;
+                    transaction.commit().map_err(error).map(|()| Some(answers))
+                }
+                None => transaction.rollback().map_err(error).map(|()| None),
+            });
+            if !matches!(committed, Ok(Some(_))) {
+                // What was remembered of this transaction never was.
+                known.forget();
+            }
+            if let Some(done) = committed.transpose() {
+                return done;
+            }
         }
-        committed
     });
     written.map_err(|error| Failure { error, in_commit })
 }
 
+/// None: one of them was withdrawn half-way, and the others are to be done again without it.
 fn perform_all(
     transaction: &Transaction<'_>,
     known: &mut KnownRows,
     batch: &mut Vec<Job>,
     gathering: &mut Gathering<'_>,
-) -> Result<Vec<Done>> {
+) -> Result<Option<Vec<Done>>> {
     let mut statements = Statements::of(transaction)?;
     let mut answers = Vec::with_capacity(batch.len());
     loop {
-        for job in batch.iter().skip(answers.len()) {
-            answers.push(perform(transaction, &mut statements, known, &job.task)?);
+        for job in batch.iter_mut().skip(answers.len()) {
+            let done = perform(transaction, &mut statements, known, &mut job.task)?;
+            if matches!(done, Done::Withdrawn) {
+                return Ok(None);
+            }
+            answers.push(done);
         }
         if !gathering.more(batch) {
-            return Ok(answers);
+            return Ok(Some(answers));
         }
     }
 }

@@ -1,0 +1,156 @@
+//! A batch of commands, decided in order on a state. What is decided first is on its way to the store while the rest is not.
+
+use std::sync::Arc;
+
+use corkboard_core::{Commit, CommitId, Context, FormatError, Head, Outcome, Revisioned, Space, SpaceId, Unperformed};
+
+use super::ask::{Answer, Proposal};
+use super::commit::again;
+use super::{Engine, Slot};
+use crate::store::{Appending, Record, Store};
+use crate::{Error, Result};
+
+/// So many records are sent ahead at a time while a batch is decided.
+const AHEAD: usize = 8;
+
+/// How one proposal was decided.
+pub(super) enum Decided<R> {
+    Refused(Error),
+    Answered(Answer<R>),
+}
+
+/// A revision and its id.
+pub(super) type Named<S> = (CommitId, Commit<<S as Space>::Event, <S as Space>::Reply>);
+
+/// A whole batch, decided against one state.
+pub(super) struct Draft<S: Space> {
+    pub(super) decided: Vec<Decided<S::Reply>>,
+    records: Vec<Record>,
+    pub(super) commits: Vec<Named<S>>,
+    pub(super) events: u64,
+    pub(super) bytes: u64,
+    /// What the batch leads to.
+    pub(super) state: Arc<Revisioned<S>>,
+    /// The append that takes the first records while the last are being decided.
+    pub(super) appending: Option<Box<dyn Appending>>,
+    /// What the batch began with, or led to so far; and how many of its revisions that includes.
+    sound: (Arc<Revisioned<S>>, usize),
+    pub(super) broken: Option<Error>,
+}
+
+impl<S: Space> Draft<S> {
+    /// Gives the store what was decided so far, but for the last record: what goes with that is known at the end.
+    fn send_ahead(&mut self, store: &dyn Store, space: &SpaceId, expected: Head) {
+        if self.appending.is_none() {
+            self.appending = store.begin_append(space, expected);
+        }
+        if let Some(appending) = &mut self.appending {
+            appending.add(self.records.drain(..self.records.len().saturating_sub(1)).collect());
+        }
+    }
+
+    /// The revisions to append, or what is left of them. Asked again, all of them, the very same.
+    pub(super) fn take_records(&mut self, after: Head) -> Result<Vec<Record>> {
+        if !self.records.is_empty() {
+            return Ok(std::mem::take(&mut self.records));
+        }
+        let again = (after.rev + 1..).zip(&self.commits).map(|(rev, (commit, content))| {
+            let body = S::encode(content).map_err(malformed)?;
+            Ok(Record { rev, commit: *commit, at: content.at, body })
+        });
+        again.collect()
+    }
+}
+
+fn malformed(error: FormatError) -> Error {
+    Error::Damaged { space: "the new revision".into(), message: error.to_string() }
+}
+
+impl<S: Space> Engine<S> {
+    /// Decides a whole batch, each command on the result of the one before.
+    pub(super) fn draft(&self, slot: &Slot<S>, state: &Arc<Revisioned<S>>, batch: &mut [Box<Proposal<S>>]) -> Draft<S> {
+        let mut draft = Draft {
+            decided: Vec::with_capacity(batch.len()),
+            records: Vec::with_capacity(batch.len()),
+            commits: Vec::with_capacity(batch.len()),
+            events: 0,
+            bytes: 0,
+            state: state.clone(),
+            appending: None,
+            sound: (state.clone(), 0),
+            broken: None,
+        };
+        // What a caller computes may take its time, and an append that is begun may keep others waiting.
+        let sends_ahead = self.options.save.is_on_change() && batch.iter().all(|proposal| proposal.asked.is_made());
+        let mut new = Revisioned::clone(state);
+        for proposal in batch {
+            let decided = self.draft_one(slot, &mut draft, &mut new, proposal).unwrap_or_else(Decided::Refused);
+            draft.decided.push(decided);
+            if sends_ahead && draft.records.len() > AHEAD {
+                draft.send_ahead(&*self.store, &slot.id, state.head);
+            }
+        }
+        draft.state = Arc::new(new);
+        draft
+    }
+
+    fn draft_one(
+        &self,
+        slot: &Slot<S>,
+        draft: &mut Draft<S>,
+        state: &mut Revisioned<S>,
+        proposal: &mut Proposal<S>,
+    ) -> Result<Decided<S::Reply>> {
+        let now = self.now(state);
+        let request = proposal.asked.request(&state.state, now)?;
+        let mut context = Context::new(now, &proposal.actor, &self.options.limits, proposal.first_id);
+        context.outside = proposal.outside;
+        context.space = Some(&slot.id);
+        // In place: only what the batch's first change touches is copied.
+        let (commit, reply, warnings) = match state.perform(&request, &context, proposal.commit) {
+            Ok(Outcome::Unchanged { reply, rev }) => return Ok(Decided::Answered(Answer { reply, rev })),
+            Ok(Outcome::Commit { commit, reply, warnings }) => (commit, reply, warnings),
+            Err(Unperformed::Refused(refusal)) => return Err(refusal.into()),
+            Err(Unperformed::Spoilt(refusal)) => {
+                *state = self.sound(draft);
+                return Err(refusal.into());
+            }
+            Err(Unperformed::Misfit(error)) => {
+                let error = malformed(error);
+                draft.broken = Some(again(&error));
+                return Err(error);
+            }
+        };
+        let rev = state.head.rev;
+        let body = match S::encode(&commit) {
+            Ok(body) => body,
+            Err(error) => {
+                *state = self.sound(draft);
+                return Err(malformed(error));
+            }
+        };
+        draft.bytes += body.len() as u64;
+        draft.events += commit.events.len() as u64;
+        draft.records.push(Record { rev, commit: proposal.commit, at: commit.at, body });
+        draft.commits.push((proposal.commit, commit));
+        for warning in warnings {
+            tracing::warn!(limit = ?warning.limit, used = warning.used, allowed = warning.allowed, "limit nearly reached");
+        }
+        proposal.drafted = Some(reply.clone());
+        Ok(Decided::Answered(Answer { reply, rev }))
+    }
+
+    /// The state before a command that was refused half-way. What came before it is applied again, none of it twice.
+    fn sound(&self, draft: &mut Draft<S>) -> Revisioned<S> {
+        let (before, included) = &draft.sound;
+        let mut state = Revisioned::clone(before);
+        for (id, commit) in draft.commits.iter().skip(*included) {
+            // What was decided fits; if it did not, the draft would be worth nothing.
+            if let Err(error) = state.apply(commit, *id, &self.options.limits) {
+                draft.broken = Some(malformed(error));
+            }
+        }
+        draft.sound = (Arc::new(state.clone()), draft.commits.len());
+        state
+    }
+}

@@ -1,0 +1,236 @@
+//! An append whose records are still being made while the first of them are written: one thread decides, the other writes.
+
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::time::{Duration, Instant};
+
+use corkboard_core::{Head, SpaceId};
+use parking_lot::Mutex;
+use rusqlite::Transaction;
+
+use super::chain::Chain;
+use super::tasks::{Done, KnownRows, Statements, Task, finish_append};
+use crate::store::{Append, Appended, Record, StoreError};
+
+/// How long the next records are looked for before the thread goes to sleep over it.
+const PATIENCE: Duration = Duration::from_micros(20);
+
+/// What comes next of an append.
+pub(super) enum Part {
+    Records(Vec<Record>),
+    Last(Append),
+}
+
+/// An append as the writing thread sees it. What has come is kept: a transaction may have to be begun again.
+pub(super) struct Stream {
+    space: SpaceId,
+    expected: Head,
+    parts: Receiver<Part>,
+    /// As they came. To take them apart would be to free what another thread made, which then waits for the allocator.
+    records: Vec<Vec<Record>>,
+    ending: Ending,
+}
+
+enum Ending {
+    Open,
+    Last(Append),
+    /// Whoever made the records gave it up.
+    Withdrawn,
+}
+
+pub(super) fn open(space: SpaceId, expected: Head) -> (Sender<Part>, Stream) {
+    let (sender, parts) = channel();
+    (sender, Stream { space, expected, parts, records: Vec::new(), ending: Ending::Open })
+}
+
+impl Stream {
+    pub(super) fn space(&self) -> &SpaceId {
+        &self.space
+    }
+
+    pub(super) fn last_rev(&self) -> u64 {
+        match &self.ending {
+            Ending::Last(last) => last.new_head().rev,
+            Ending::Open | Ending::Withdrawn => self.expected.rev,
+        }
+    }
+
+    /// What its records take.
+    fn bytes(&self) -> usize {
+        let last = match &self.ending {
+            Ending::Last(last) => last.records.as_slice(),
+            Ending::Open | Ending::Withdrawn => &[],
+        };
+        self.records.iter().flatten().chain(last).map(|record| record.body.len()).sum()
+    }
+
+    /// Waits for more.
+    fn receive(&mut self) {
+        let began = Instant::now();
+        let part = loop {
+            match self.parts.try_recv() {
+                Err(TryRecvError::Empty) if began.elapsed() < PATIENCE => std::thread::yield_now(),
+                Err(TryRecvError::Empty) => break self.parts.recv().ok(),
+                received => break received.ok(),
+            }
+        };
+        match part {
+            Some(Part::Records(records)) => self.records.push(records),
+            Some(Part::Last(last)) => self.ending = Ending::Last(last),
+            None => self.ending = Ending::Withdrawn,
+        }
+    }
+}
+
+/// Appends that were answered. Whoever sends the next one lets go of them while that is written: to free them at once, in the
+/// writing thread, would hold up those who made them and were just answered.
+#[derive(Default)]
+pub(super) struct Spent(Mutex<Vec<Stream>>);
+
+impl Spent {
+    /// So many bytes of each are kept at most.
+    const BYTES: usize = 1024 * 1024;
+
+    pub(super) fn keep(&self, tasks: Vec<Task>) {
+        let streams = tasks.into_iter().filter_map(|task| match task {
+            Task::Stream(stream) if stream.bytes() <= Self::BYTES => Some(stream),
+            _ => None,
+        });
+        let streams = streams.collect();
+        drop(std::mem::replace(&mut *self.0.lock(), streams));
+    }
+
+    pub(super) fn let_go(&self) {
+        let spent = std::mem::take(&mut *self.0.lock());
+        drop(spent);
+    }
+}
+
+/// Writes the records as they come.
+pub(super) fn perform_stream(
+    transaction: &Transaction<'_>,
+    statements: &mut Statements<'_>,
+    known: &mut KnownRows,
+    stream: &mut Stream,
+) -> Result<Done, StoreError> {
+    if matches!(stream.ending, Ending::Withdrawn) {
+        // Nobody waits for an answer.
+        return Ok(Done::Kept);
+    }
+    let row = match known.row(transaction, &stream.space, stream.expected)? {
+        Ok(row) => row,
+        Err(head) => return Ok(Done::Appended(Appended::Conflict { head })),
+    };
+    let mut chain = Chain::after(&row);
+    let mut written = 0;
+    loop {
+        for records in stream.records.iter().skip(written) {
+            chain.add(transaction, statements, records, None)?;
+        }
+        written = stream.records.len();
+        match &stream.ending {
+            Ending::Open => stream.receive(),
+            Ending::Withdrawn => return Ok(Done::Withdrawn),
+            Ending::Last(last) => {
+                finish_append(transaction, statements, known, (row, chain), last)?;
+                return Ok(Done::Appended(Appended::Committed));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use corkboard_core::CommitId;
+    use jiff::Timestamp;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::store::{Appending, Cursor, Ownership, SqliteStore, Store};
+
+    async fn store(folder: &tempfile::TempDir) -> SqliteStore {
+        SqliteStore::open(folder.path().join("a.db"), Ownership::Shared, Duration::from_secs(5)).await.unwrap()
+    }
+
+    fn record(rev: u64) -> Record {
+        let body = format!("body {rev}").into_bytes();
+        Record { rev, commit: CommitId(Uuid::from_u128(u128::from(rev))), at: Timestamp::UNIX_EPOCH, body }
+    }
+
+    fn append(space: &SpaceId, expected: Head, records: Vec<Record>) -> Append {
+        Append { space: space.clone(), expected, records, next_due: None, summary: b"{}".to_vec() }
+    }
+
+    fn begin(store: &SqliteStore, space: &SpaceId, expected: Head) -> Box<dyn Appending> {
+        store.begin_append(space, expected).unwrap()
+    }
+
+    async fn revs(store: &SqliteStore, space: &SpaceId) -> Vec<u64> {
+        let page = store.read_after(space, Cursor { rev: 0, commit: None }, 1000).await.unwrap();
+        assert!(page.records.iter().all(|read| *read == record(read.rev)), "each is what was added");
+        page.records.iter().map(|record| record.rev).collect()
+    }
+
+    #[tokio::test]
+    async fn records_that_come_a_few_at_a_time_are_one_append() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder).await;
+        let space = SpaceId::from_stored("agent/a");
+        let mut expected = Head::EMPTY;
+        for first in [1, 301] {
+            let mut opened = begin(&store, &space, expected);
+            (first..first + 299).for_each(|rev| opened.add(vec![record(rev)]));
+            let last = append(&space, expected, vec![record(first + 299)]);
+            expected = last.new_head();
+            assert_eq!(opened.finish(last).await, Ok(Appended::Committed));
+            assert_eq!(store.head(&space).await, Ok(expected));
+        }
+        assert_eq!(store.commits(), 2);
+        assert_eq!(revs(&store, &space).await, (1..=600).collect::<Vec<_>>());
+        assert_eq!(store.check().await, Ok(vec![]));
+    }
+
+    #[tokio::test]
+    async fn what_is_dropped_unfinished_never_was_and_what_waited_for_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder).await;
+        let (dropped, other) = (SpaceId::from_stored("agent/dropped"), SpaceId::from_stored("agent/other"));
+        let mut opened = begin(&store, &dropped, Head::EMPTY);
+        opened.add(vec![record(1), record(2)]);
+        let waiting = store.append(append(&other, Head::EMPTY, vec![record(1)]));
+        let (written, ()) = tokio::join!(waiting, async {
+            tokio::task::yield_now().await;
+            drop(opened);
+        });
+        assert_eq!(written, Ok(Appended::Committed));
+        assert_eq!(store.head(&dropped).await, Ok(Head::EMPTY));
+        let again = append(&dropped, Head::EMPTY, vec![record(1)]);
+        assert_eq!(store.append(again).await, Ok(Appended::Committed));
+        assert_eq!((revs(&store, &dropped).await, revs(&store, &other).await), (vec![1], vec![1]));
+        assert_eq!(store.check().await, Ok(vec![]));
+    }
+
+    #[tokio::test]
+    async fn a_log_that_has_moved_is_a_conflict_and_nothing_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder).await;
+        let space = SpaceId::from_stored("agent/a");
+        let first = append(&space, Head::EMPTY, vec![record(1)]);
+        let head = first.new_head();
+        store.append(first).await.unwrap();
+        let mut opened = begin(&store, &space, Head::EMPTY);
+        opened.add(vec![record(1)]);
+        let last = append(&space, Head::EMPTY, vec![record(2)]);
+        assert_eq!(opened.finish(last).await, Ok(Appended::Conflict { head }));
+        assert_eq!(revs(&store, &space).await, [1]);
+    }
+
+    #[tokio::test]
+    async fn a_closed_store_begins_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder).await;
+        store.close().await.unwrap();
+        assert!(store.begin_append(&SpaceId::from_stored("agent/a"), Head::EMPTY).is_none());
+    }
+}
