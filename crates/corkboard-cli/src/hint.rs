@@ -1,9 +1,9 @@
 //! What to do about an error.
 
-use corkboard::boards::TaskStatus;
+use corkboard::boards::{BoardAction, TaskStatus};
 use corkboard::store::StoreError;
 use corkboard::transfer::TransferError;
-use corkboard::{Error, LimitName, Problem, Refusal, Sealing, SnapshotError};
+use corkboard::{Error, LimitName, Problem, Refusal, Role, Sealing, SnapshotError};
 
 use crate::output::time;
 
@@ -154,9 +154,7 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
         }
         Refusal::NoBranch { .. } => "`cork choose list` shows the branches of each choice".into(),
         Refusal::BadChoice { .. } => "`cork choose add --help` has an example".into(),
-        Refusal::RoleDenied { .. } => {
-            "docs/boards.md and docs/cores.md have the tables of who may do what; --role chooses a role".into()
-        }
+        Refusal::RoleDenied { role, what, .. } => denied(*role, what),
         Refusal::OrchestratorHeld { .. } => "wait until the role is given back, or expires".into(),
         Refusal::Fenced { what, .. } if what == "orchestrator" => {
             "nothing was written; leave the board to whoever runs it now".into()
@@ -169,6 +167,20 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
         Refusal::Checksum { .. } => "without --checksum it is computed from the file".into(),
         refusal => return task_hint(refusal),
     })
+}
+
+/// Who may do what was denied on a board; of other things, the refusal itself says it.
+fn denied(role: Role, what: &str) -> String {
+    let action = BoardAction::all().find(|action| action.words() == what);
+    let may = Role::ALL.into_iter().filter(|role| action.is_some_and(|action| action.is_allowed_to(*role)));
+    let may: Vec<&str> = may.map(Role::as_str).collect();
+    match may.split_last() {
+        Some((last, [])) => format!("only --role {last} may"),
+        Some((last, others)) => {
+            format!("--role {} or {last} may, not {role}; docs/boards.md has the whole table", others.join(", "))
+        }
+        None => "docs/boards.md and docs/cores.md have the tables of who may do what; --role chooses a role".into(),
+    }
 }
 
 fn task_hint(refusal: &Refusal) -> Option<String> {

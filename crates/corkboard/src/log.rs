@@ -34,6 +34,10 @@ pub struct CommandDocument<C> {
     /// The caller's name for this request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
+    /// What is named by it, as a hash of 32 hexadecimal digits, where that is not all of the command: a client looks some of
+    /// it up, and may find something else the next time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_body: Option<String>,
 }
 
 /// The answer to a command, as text.
@@ -219,6 +223,10 @@ impl TryFrom<Record> for RecordDocument {
         let damaged = || Error::Damaged { space: "log".into(), message: format!("revision {rev} is no JSON") };
         Ok(Self { rev, commit, at, body: raw(body).ok_or_else(damaged)? })
     }
+}
+
+fn is_hash(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn raw(bytes: Vec<u8>) -> Option<Box<RawValue>> {
@@ -419,10 +427,18 @@ impl<S: Space> Logged for InEngine<S> {
             let limits = &self.engine.options.limits;
             let unreadable = |error: serde_json::Error| Error::Command { message: error.to_string() };
             let asked: CommandDocument<S::Command> = serde_json::from_slice(json).map_err(unreadable)?;
-            let CommandDocument { command, if_rev, idempotency_key } = asked;
+            let CommandDocument { command, if_rev, idempotency_key, idempotency_body } = asked;
             S::check(&command, limits)?;
             let key = idempotency_key.as_deref();
             let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
+            let idempotency = match (idempotency, idempotency_body) {
+                (Some(name), Some(body)) if is_hash(&body) => Some(IdempotencyKey { body, ..name }),
+                (_, Some(_)) => {
+                    let message = "idempotency_body goes with idempotency_key, and is 32 hexadecimal digits";
+                    return Err(Error::Command { message: message.into() });
+                }
+                (idempotency, None) => idempotency,
+            };
             let asked = Asked::Request(Request { command, if_rev, idempotency });
             let answer = self.engine.ask(&self.slot, actor.clone(), Usage::default(), asked).await?;
             let reply = serde_json::value::to_raw_value(&answer.reply).map_err(unreadable)?;

@@ -302,6 +302,10 @@ fn people_cores_and_learnings_are_alike_on_a_store_and_through_a_server() {
         cork core add rules "$(printf '1. Design\n2. Build (after 1)')" --tag task-pattern
         cork board create Pattern --id patterned --core rules --pattern best
         cork board create x --core rules --pattern rules:E-1
+        cork board create Named --id named --core rules --idempotency-key k --goal 'deploy the API'
+        cork core add rules 'Deploy the API by hand'
+        cork board create Named --id named --core rules --idempotency-key k --goal 'deploy the API'
+        cork board create Named --id named --core rules --idempotency-key k --goal 'deploy something else'
         cork board create Plan --id plan --core rules --goal 'deploy the API'
         export CORK_BOARD=plan; cork task add Design
         export CORK_BOARD=plan; cork nudge list

@@ -55,9 +55,10 @@ impl<S: Space> Engine<S> {
                 }
             };
             let Request { command, if_rev, idempotency } = request;
-            let idempotency_key = idempotency.map(|name| name.key);
-            let has_name = idempotency_key.is_some();
-            let document = CommandDocument { command, if_rev: if_rev.or(made_at), idempotency_key };
+            let has_name = idempotency.is_some();
+            let (idempotency_key, idempotency_body) = idempotency.map(|name| (name.key, name.body)).unzip();
+            let if_rev_now = if_rev.or(made_at);
+            let document = CommandDocument { command, if_rev: if_rev_now, idempotency_key, idempotency_body };
             let senseless = |error: serde_json::Error| Error::Command { message: error.to_string() };
             let json = serde_json::to_vec(&document).map_err(senseless)?;
             let answer = elsewhere.ask(slot.id.clone(), actor.clone(), json, has_name).await;
