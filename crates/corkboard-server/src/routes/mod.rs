@@ -23,6 +23,8 @@ mod tools;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::response::Redirect;
+use axum::routing::get;
 use axum::middleware::from_fn_with_state;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
@@ -68,6 +70,8 @@ pub(crate) fn all(server: Server) -> Router {
     let (routes, description) = described();
     routes
         .merge(utoipa_swagger_ui::SwaggerUi::new("/docs").url("/openapi.json", description))
+        // Until there is more to see, whoever signs in is shown the routes.
+        .route("/", get(|| async { Redirect::to("/docs/") }))
         .fallback(|| async { Failure::not_found("there is no such route: /docs shows all") })
         .method_not_allowed_fallback(|| async {
             Failure::invalid("method", "this route has no such method: /docs shows all")
