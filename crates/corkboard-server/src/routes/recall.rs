@@ -124,10 +124,6 @@ async fn context(
     OptionalBody(request): OptionalBody<ContextRequest>,
 ) -> Result<Told<Composition>, Failure> {
     let window = caller.agent(&agent)?.context_window();
-    if let Some(board) = &request.board {
-        // It is read through the agent's memory: the token must open it, too.
-        caller.board(board)?;
-    }
     let composition = match preview {
         true => window.preview(request).await?,
         false => window.compose(request).await?,
