@@ -14,7 +14,7 @@ async fn an_authentication_system_is_built() {
     let server = Running::on(&format!("sqlite:{}", folder.path().join("corkboard.db").display())).await;
     let jwt = server.corkboard.core("auth-jwt").expect("a core");
     jwt.add(NewCoreEntry::new("Auth tokens expire after an hour")).await.expect("an entry");
-    let pattern = "1. Design token schema | review\n2. Write the routes | after 1\n";
+    let pattern = "How we build an auth system\n1. Design token schema [review] ~30m\n2. Write the routes (after 1)";
     let pattern = NewCoreEntry { tags: vec!["task-pattern".into(), "auth".into()], ..NewCoreEntry::new(pattern) };
     server.corkboard.core("acme-app").expect("a core").add(pattern).await.expect("a pattern");
 
@@ -27,15 +27,12 @@ async fn an_authentication_system_is_built() {
 
     // 1. The orchestrator makes the board, from what the cores know.
     let goal = "Build auth system for the API";
-    let made = boss.post("/v1/boards", &json!({"name": goal, "memory_core_refs": ["auth-jwt", "acme-app"]})).await.ok();
+    let new = json!({"name": goal, "memory_core_refs": ["auth-jwt", "acme-app"], "pattern": "best"});
+    let made = boss.post("/v1/boards", &new).await.ok();
+    assert_eq!((&made["pattern"], &made["tasks"]), (&json!("acme-app:E-1"), &json!(["T-1", "T-2"])));
     let board = format!("/v1/boards/{}", text(&made["id"]));
     assert!(board.starts_with("/v1/boards/auth-build-auth-system"), "{board}");
     assert_eq!(made["drawn"].as_array().map(Vec::is_empty), Some(false));
-    let plan = json!({"tasks": [
-        {"key": "schema", "title": "Design token schema", "needs_review": true},
-        {"key": "routes", "title": "Write the routes", "depends_on": ["schema"]},
-    ]});
-    boss.post(&format!("{board}/tasks"), &plan).await.ok();
     // 2. It says who does the first.
     boss.post(&format!("{board}/tasks/T-1/assign"), &json!({"to": "dev"})).await.ok();
     // 3. That agent begins, reads, finds a constraint and decides.

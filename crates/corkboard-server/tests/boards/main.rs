@@ -1,4 +1,5 @@
 //! Every route about boards, through a real socket.
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "what does not hold in a test ends the test")]
 
 #[path = "../support/mod.rs"]
 mod support;
