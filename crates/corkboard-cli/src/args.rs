@@ -196,7 +196,7 @@ impl Global {
 
     /// The server that is asked instead of a store, if there is one.
     pub(crate) fn server(&self) -> Option<ServerAddress> {
-        let url = self.config.chosen.url.as_deref()?;
+        let url = self.config.server_url()?;
         let token = std::env::var("CORK_TOKEN").ok().filter(|token| !token.is_empty());
         let address = ServerAddress::new(url);
         Some(match token {

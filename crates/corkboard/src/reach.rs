@@ -131,15 +131,15 @@ impl Tokens {
         Ok(current.state.tokens(self.engine.now(&current)).cloned().collect())
     }
 
+    /// The revision that the tokens are at.
+    pub async fn rev(&self) -> Result<u64> {
+        Ok(self.engine.current(&self.slot).await?.head.rev)
+    }
+
     /// Whether a token can still be used.
     pub async fn is_usable(&self, token: TokenId) -> Result<bool> {
         let current = self.engine.current(&self.slot).await?;
         Ok(current.state.tokens(self.engine.now(&current)).any(|usable| usable.id == token))
-    }
-
-    /// The revision that the tokens are at.
-    pub async fn rev(&self) -> Result<u64> {
-        Ok(self.engine.current(&self.slot).await?.head.rev)
     }
 
     /// The token with that secret, if there is one that can be used.

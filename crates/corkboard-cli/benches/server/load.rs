@@ -11,10 +11,16 @@ use crate::process::TOKEN;
 pub(crate) struct Request(Vec<u8>);
 
 impl Request {
+    /// By whoever may do everything.
     pub(crate) fn new(method: &str, path: &str, body: &str) -> Self {
+        Self::by(TOKEN, method, path, body)
+    }
+
+    /// By whoever has this token.
+    pub(crate) fn by(token: &str, method: &str, path: &str, body: &str) -> Self {
         let length = body.len();
         let text = format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
              Content-Length: {length}\r\n\r\n{body}"
         );
         Self(text.into_bytes())

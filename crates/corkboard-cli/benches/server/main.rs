@@ -61,9 +61,13 @@ fn read() {
     let bare = Process::bare(&json);
     let request = Request::new("GET", ENTRY, "");
     let sides = [server.address.as_str(), bare.address.as_str()];
-    for connections in [1, READERS] {
-        let rounds = interleaved(|side| rate(sides[side], connections, ROUND, |_| request.clone()));
-        let what = format!("read one entry, {connections} connections");
+    let wish = r#"{"principal":"ada","kind":"agent","role":"worker","grants":{"agents":["ada"]}}"#;
+    let (_, created) = load::once(&server.address, &Request::new("POST", "/v1/tokens", wish));
+    let created: serde_json::Value = serde_json::from_str(&created).unwrap();
+    let by_token = Request::by(created["secret"].as_str().unwrap(), "GET", ENTRY, "");
+    for (who, asked) in [("the admin's token", &request), ("a token of the store", &by_token)] {
+        let rounds = interleaved(|side| rate(sides[side], READERS, ROUND, |_| asked.clone()));
+        let what = format!("read one entry, {READERS} connections, {who}");
         told(&what, "a bare axum route with the same JSON", &rounds, ">= 0.7x");
     }
     let (before, wall) = ([server.cpu(), bare.cpu()], Duration::from_secs(2));

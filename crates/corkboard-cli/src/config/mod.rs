@@ -34,6 +34,18 @@ pub(crate) enum Origin {
     Flag { flag: String },
 }
 
+impl Origin {
+    /// Whoever has more is heard first.
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Default => 0,
+            Self::File { .. } => 1,
+            Self::Environment { .. } => 2,
+            Self::Flag { .. } => 3,
+        }
+    }
+}
+
 impl std::fmt::Display for Origin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -88,6 +100,15 @@ impl Config {
     pub(crate) fn origin(&self, setting: &Setting) -> &Origin {
         let said = self.origins.iter().rev().find(|(key, _)| *key == setting.key);
         said.map_or(&Origin::Default, |(_, origin)| origin)
+    }
+
+    /// The server to talk to, unless a store was named nearer to the command: a flag counts more than a file.
+    pub(crate) fn server_url(&self) -> Option<&str> {
+        let rank = |key: &str| {
+            let said = self.origins.iter().filter(|(said, _)| *said == key);
+            said.map(|(_, origin)| origin.rank()).max().unwrap_or_default()
+        };
+        self.chosen.url.as_deref().filter(|_| rank("url") >= rank("store"))
     }
 
     fn set(&mut self, key: &str, given: &Given, origin: Origin) -> Result<(), Failure> {

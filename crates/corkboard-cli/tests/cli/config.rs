@@ -125,6 +125,21 @@ fn what_is_wrong_is_named_with_its_place_and_what_is_allowed() {
     assert!(ran.code == 2 && ran.stderr.contains("--setting: there is no setting \"nothing\""), "{ran:?}");
 }
 
+/// Whoever names a store on the command line means it, whatever server a file speaks of.
+#[test]
+fn a_store_that_is_named_nearer_counts_more_than_a_server() {
+    let sandbox = Sandbox::new();
+    write(&sandbox, "c.toml", "url = \"http://127.0.0.1:1\"\n");
+    let file = ["--config", "c.toml"];
+    let ran = with(&sandbox, &[], &[&file[..], &["memory", "list"]].concat());
+    assert_eq!(ran.code, 7, "there is no such server: {ran:?}");
+    let ran = with(&sandbox, &[], &[&file[..], &["--store", "sqlite:x.db", "memory", "list"]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let variables = [("CORK_STORE", "sqlite:x.db"), ("CORK_URL", "http://127.0.0.1:1")];
+    let ran = with(&sandbox, &variables, &["memory", "list"]);
+    assert_eq!(ran.code, 7, "of two that are named alike, it is the server: {ran:?}");
+}
+
 #[test]
 fn secrets_are_not_shown() {
     let sandbox = Sandbox::new();

@@ -45,6 +45,7 @@ mod snapshot;
 mod stats;
 mod support;
 mod task;
+mod token;
 mod tools;
 mod transfer;
 mod values;

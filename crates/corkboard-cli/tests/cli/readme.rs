@@ -110,7 +110,9 @@ fn every_command_that_the_documents_name_exists() {
     for name in [
         "README.md",
         "CHANGELOG.md",
+        "deploy/README.md",
         "docs/boards.md",
+        "docs/configuration.md",
         "docs/cores.md",
         "docs/models.md",
         "docs/notebook.md",

@@ -101,7 +101,7 @@ impl<S: Send + Sync> FromRequest<S> for Batch {
         match essence.as_str() {
             "application/json" => {
                 let read = serde_json::from_slice::<BatchBody>(&bytes);
-                let BatchBody { entries } = read.map_err(|error| Failure::invalid("body_json", error.to_string()))?;
+                let BatchBody { entries } = read.map_err(|error| wrong(&error, error.to_string()))?;
                 Ok(Self { lines: entries })
             }
             "application/x-ndjson" | "application/jsonl" => Ok(Self { lines: lines(&bytes)? }),
@@ -113,14 +113,21 @@ impl<S: Send + Sync> FromRequest<S> for Batch {
     }
 }
 
+/// As every JSON body is judged: what is no JSON is 400, what is JSON of another kind 422.
+fn wrong(error: &serde_json::Error, detail: String) -> Failure {
+    let failure = Failure::invalid("body_json", detail);
+    if error.is_data() { failure.status(StatusCode::UNPROCESSABLE_ENTITY) } else { failure }
+}
+
 /// A change per line; blank lines are passed over.
 fn lines(bytes: &[u8]) -> Result<Vec<BatchLine>, Failure> {
     let numbered = (1u64..).zip(bytes.split(|byte| *byte == b'\n'));
     let said = numbered.filter(|(_, line)| !line.trim_ascii().is_empty());
     said.map(|(number, line)| {
         serde_json::from_slice(line).map_err(|error| {
-            let detail = format!("line {number}, column {}: {error}", error.column());
-            Failure::invalid("body_json", detail).with("line", Some(number.into()))
+            // The parser counts lines within what it is given: that is one.
+            let detail = format!("in line {number}: {error}");
+            wrong(&error, detail).with("line", Some(number.into()))
         })
     })
     .collect()

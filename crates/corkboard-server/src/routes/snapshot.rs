@@ -1,7 +1,6 @@
 //! A whole memory as a value that is kept elsewhere, and back.
 
 use axum::body::Bytes;
-use axum::extract::DefaultBodyLimit;
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
@@ -21,12 +20,8 @@ use crate::extract::{OptionalBody, Path, Raw};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
-/// A snapshot may be larger than any other request: as large as a memory.
-const MOST_BYTES: usize = 64 * 1024 * 1024;
-
 pub(super) fn routes() -> OpenApiRouter<Server> {
-    let restoring = OpenApiRouter::new().routes(routes!(restore)).layer(DefaultBodyLimit::max(MOST_BYTES));
-    OpenApiRouter::new().routes(routes!(snapshot)).merge(restoring)
+    OpenApiRouter::new().routes(routes!(snapshot)).routes(routes!(restore))
 }
 
 /// In which form a snapshot is wanted.

@@ -82,6 +82,8 @@ impl Link {
             .tls_backend_preconfigured(tls(&parsed).map_err(|reason| wrong(&reason))?)
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
+            // Before the server gives up a connection that nobody uses: what is sent at that moment may be lost.
+            .pool_idle_timeout(Duration::from_secs(20))
             .connect_timeout(timeout.min(Duration::from_secs(10)))
             .user_agent(concat!("corkboard/", env!("CARGO_PKG_VERSION")));
         if is_here {

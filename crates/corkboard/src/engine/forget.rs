@@ -46,6 +46,10 @@ impl<S: Space> Engine<S> {
                 Some(held) => self.catch_up(slot, &held, Collect::Nothing).await?.state,
                 None => self.load(slot).await?,
             };
+            if state.head == Head::EMPTY {
+                // Nothing was ever written: there is no log to change.
+                return Ok(0);
+            }
             // What came to be since the survey must be known before the first revision is looked at.
             self.redacted(slot, forget, removed).await?;
             let (head, records) = self.redacted(slot, forget, removed).await?;
@@ -63,6 +67,10 @@ impl<S: Space> Engine<S> {
             let rewrite = Rewrite { space: slot.id.clone(), expected: head, records, snapshot };
             match self.store.rewrite(rewrite).await? {
                 Appended::Committed => return Ok(changed),
+                Appended::Conflict { head: found } if found == head => {
+                    let message = "its log cannot be rewritten, though nobody wrote to it".into();
+                    return Err(Error::Damaged { space: slot.id.to_string(), message });
+                }
                 Appended::Conflict { .. } => {}
             }
         }

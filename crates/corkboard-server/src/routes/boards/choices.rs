@@ -42,8 +42,8 @@ struct ChoicesBody {
 
 /// A choice that was added.
 #[derive(Serialize, ToSchema)]
-#[schema(as = ChoiceAddedBody, example = json!({"id": "C-1", "rev": 5}))]
-struct AddedBody {
+#[schema(example = json!({"id": "C-1", "rev": 5}))]
+struct ChoiceAddedBody {
     /// Its id.
     id: ChoiceId,
 }
@@ -84,18 +84,18 @@ async fn list_choices(
     params(BoardPath, Writes),
     request_body(content = NewChoice, example = json!({"question": "Where do sessions live?", "options": [
         {"name": "cookie", "tasks": ["T-4"]}, {"name": "token", "tasks": ["T-5"]}]})),
-    responses((status = 201, body = WithRev<AddedBody>), Problems)
+    responses((status = 201, body = WithRev<ChoiceAddedBody>), Problems)
 )]
 async fn add_choice(
     caller: Caller,
     Path(path): Path<BoardPath>,
     writing: Writing,
     Body(Known(choice)): Body<Known<NewChoice>>,
-) -> Result<Answer<AddedBody>, Failure> {
+) -> Result<Answer<ChoiceAddedBody>, Failure> {
     let board = writing.board(&caller, &path.board)?;
     let id = board.add_choice(choice).await?;
     let rev = board.last_rev();
-    Ok(Answer::new(AddedBody { id }, rev).created().version(rev))
+    Ok(Answer::new(ChoiceAddedBody { id }, rev).created().version(rev))
 }
 
 /// Choose a branch.

@@ -94,8 +94,8 @@ struct DeleteQuery {
 
 /// What a deletion did.
 #[derive(Serialize, ToSchema)]
-#[schema(as = BoardDeletedBody, example = json!({"deleted": true, "rev": 0}))]
-struct DeletedBody {
+#[schema(example = json!({"deleted": true, "rev": 0}))]
+struct BoardDeletedBody {
     /// Whether there was one.
     deleted: bool,
 }
@@ -183,14 +183,14 @@ async fn fork_board(
     path = "/v1/boards/{board}",
     tag = "boards",
     params(BoardPath, DeleteQuery),
-    responses((status = 200, body = WithRev<DeletedBody>), Problems)
+    responses((status = 200, body = WithRev<BoardDeletedBody>), Problems)
 )]
 async fn delete_board(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<DeleteQuery>,
     writing: Writing,
-) -> Result<Answer<DeletedBody>, Failure> {
+) -> Result<Answer<BoardDeletedBody>, Failure> {
     writing.nothing()?;
     let board = caller.board(&path.board)?;
     let deleted = match query.scrub {
@@ -198,5 +198,5 @@ async fn delete_board(
         false => caller.corkboard().delete_board(board.id().as_str()).await?,
     };
     // What is gone has no revision.
-    Ok(Answer::new(DeletedBody { deleted }, 0))
+    Ok(Answer::new(BoardDeletedBody { deleted }, 0))
 }

@@ -172,7 +172,7 @@ impl Writing {
             {
                 Ok(conditions.idempotency_key)
             }
-            _ => Err(Failure::invalid("conditions", "of all conditions, this route takes Idempotency-Key alone")),
+            _ => Err(Failure::invalid("condition", "of all conditions, this route takes Idempotency-Key alone")),
         }
     }
 
@@ -180,7 +180,7 @@ impl Writing {
     fn nothing(self) -> Result<(), Failure> {
         match self.only_key()? {
             None => Ok(()),
-            Some(_) => Err(Failure::invalid("conditions", "this route takes no conditions")),
+            Some(_) => Err(Failure::invalid("condition", "this route takes no conditions")),
         }
     }
 }

@@ -48,8 +48,8 @@ struct BoardEditBody {
 
 /// What an edit did.
 #[derive(Serialize, ToSchema)]
-#[schema(as = BoardEditedBody, example = json!({"version": 8, "rev": 8}))]
-struct EditedBody {
+#[schema(example = json!({"version": 8, "rev": 8}))]
+struct BoardEditedBody {
     /// The version of what it says of itself now.
     version: u64,
 }
@@ -153,20 +153,20 @@ async fn get_board(
     tag = "boards",
     params(BoardPath, IfMatch, Writes),
     request_body = BoardEditBody,
-    responses((status = 200, body = WithRev<EditedBody>), Problems)
+    responses((status = 200, body = WithRev<BoardEditedBody>), Problems)
 )]
 async fn edit_board(
     caller: Caller,
     Path(path): Path<BoardPath>,
     writing: Writing,
     Body(body): Body<BoardEditBody>,
-) -> Result<Answer<EditedBody>, Failure> {
+) -> Result<Answer<BoardEditedBody>, Failure> {
     let BoardEditBody { name, goal, constraints, memory_core_refs, on_failure } = body;
     caller.expect_cores(memory_core_refs.iter().flatten().map(String::as_str))?;
     let (board, if_version) = writing.versioned(&caller, &path.board)?;
     let edit = BoardEdit { name, goal, constraints, memory_core_refs, on_failure, drawn: None };
     let version = board.edit(edit, if_version).await?;
-    Ok(Answer::new(EditedBody { version }, version).version(version))
+    Ok(Answer::new(BoardEditedBody { version }, version).version(version))
 }
 
 /// See how far a board is.

@@ -110,7 +110,7 @@ impl<'de> Deserialize<'de> for AddTasksBody {
 /// What was added.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"id": "T-1", "tasks": ["T-1"], "choices": [], "rev": 2}))]
-struct AddedBody {
+struct TasksAddedBody {
     /// The task, if one was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<TaskId>,
@@ -122,8 +122,8 @@ struct AddedBody {
 
 /// What an edit did.
 #[derive(Serialize, ToSchema)]
-#[schema(as = TaskEditedBody, example = json!({"version": 8, "rev": 8}))]
-struct EditedBody {
+#[schema(example = json!({"version": 8, "rev": 8}))]
+struct TaskEditedBody {
     /// The task's version now.
     version: u64,
 }
@@ -185,25 +185,25 @@ async fn list_tasks(
     params(BoardPath, Writes),
     request_body(content = AddTasksBody, example = json!({"title": "Write the routes", "depends_on": ["T-1"],
         "needs_review": true, "description": "login, logout, who am I"})),
-    responses((status = 201, body = WithRev<AddedBody>), Problems)
+    responses((status = 201, body = WithRev<TasksAddedBody>), Problems)
 )]
 async fn add_tasks(
     caller: Caller,
     Path(path): Path<BoardPath>,
     writing: Writing,
     Body(body): Body<AddTasksBody>,
-) -> Result<Answer<AddedBody>, Failure> {
+) -> Result<Answer<TasksAddedBody>, Failure> {
     let board = writing.board(&caller, &path.board)?;
     let added = match body {
         AddTasksBody::One(task) => {
             let id = board.add_task(task).await?;
-            AddedBody { id: Some(id), tasks: vec![id], choices: Vec::new() }
+            TasksAddedBody { id: Some(id), tasks: vec![id], choices: Vec::new() }
         }
         AddTasksBody::Batch(TaskBatch { tasks, choices }) => {
             let tasks = tasks.into_iter().map(|Known(task)| task).collect();
             let choices = choices.into_iter().map(|Known(choice)| choice).collect();
             let (tasks, choices) = board.add_tasks(tasks, choices).await?;
-            AddedBody { id: None, tasks, choices }
+            TasksAddedBody { id: None, tasks, choices }
         }
     };
     let (one, rev) = (added.id, board.last_rev());
@@ -236,17 +236,17 @@ async fn get_task(
     tag = "tasks",
     params(TaskPath, IfMatch, Writes),
     request_body(content = TaskEdit, example = json!({"priority": 20, "estimate_minutes": 45})),
-    responses((status = 200, body = WithRev<EditedBody>), Problems)
+    responses((status = 200, body = WithRev<TaskEditedBody>), Problems)
 )]
 async fn edit_task(
     caller: Caller,
     Path(path): Path<TaskPath>,
     writing: Writing,
     Body(Known(edit)): Body<Known<TaskEdit>>,
-) -> Result<Answer<EditedBody>, Failure> {
+) -> Result<Answer<TaskEditedBody>, Failure> {
     let (board, if_version) = writing.versioned(&caller, &path.board)?;
     let version = board.edit_task(path.task, edit, if_version).await?;
-    Ok(Answer::new(EditedBody { version }, version).version(version))
+    Ok(Answer::new(TaskEditedBody { version }, version).version(version))
 }
 
 /// Read what concerns a task, for whoever works on it.

@@ -81,8 +81,11 @@ pub(super) struct End {
     commit: [u8; 16],
 }
 
+/// Spaces with their newest revisions, and where the log of all ended then.
+type Moved = (Vec<(SpaceId, u64)>, Option<End>);
+
 /// The spaces that were appended to since then, and the newest revision of each: all of them if that cannot be told.
-pub(super) fn moved(connection: &mut Connection, since: Option<&End>) -> Result<(Vec<(SpaceId, u64)>, Option<End>)> {
+pub(super) fn moved(connection: &mut Connection, since: Option<&End>) -> Result<Moved> {
     let transaction = connection.transaction().map_err(error)?;
     let end = |condition: &str, position: i64| {
         let query = format!("SELECT position, commit_id FROM log WHERE {condition} ORDER BY position DESC LIMIT 1");

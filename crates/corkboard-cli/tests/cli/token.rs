@@ -1,0 +1,79 @@
+//! `cork token`: made, listed and revoked, on a store and through a server.
+
+use serde_json::{Value, json};
+
+use crate::serving::{ADMIN, Serving};
+use crate::support::{CORK, Sandbox, run};
+
+#[test]
+fn a_token_is_made_listed_and_revoked_and_its_secret_is_nowhere() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.ok(&["token", "list"]), "there are no tokens; `cork token create --for NAME` makes one");
+    let full = ["token", "create", "--for", "ada", "--agents", "ada,b*", "--boards", "team-*", "--cores", "rules"];
+    let secret = sandbox.ok(&[&full[..], &["--expires", "30d", "--label", "the build machine"]].concat());
+    assert!(secret.starts_with("cork_") && secret.len() > 50, "{secret}");
+    assert!(!sandbox.files_contain(&secret) && sandbox.files_contain("the build machine"));
+    let made = sandbox.json(&["token", "create", "--principal", "gateway", "--kind", "service"]);
+    assert_eq!(made["id"], "K-2");
+
+    let listed = sandbox.json(&["token", "list"]);
+    let first = &listed[0];
+    assert_eq!(
+        (&first["principal"], &first["kind"], &first["role"]),
+        (&json!("ada"), &json!("agent"), &json!("worker"))
+    );
+    let grants = json!({"agents": ["ada", "b*"], "boards": ["team-*"], "cores": ["rules"]});
+    assert_eq!((&first["grants"], &first["created_by"]), (&grants, &json!("tester")));
+    assert!(first["expires_at"].is_string() && first.get("hash").is_none() && first.get("secret").is_none(), "{first}");
+    assert_eq!((&listed[1]["kind"], &listed[1]["expires_at"]), (&json!("service"), &json!(null)));
+    let text = sandbox.ok(&["token", "list"]);
+    assert!(text.contains("K-1") && text.contains("worker (agent)") && text.contains("never"), "{text}");
+
+    assert_eq!(sandbox.ok(&["token", "revoke", "K-1", "K-2"]), "K-1, K-2 can no longer be used");
+    assert_eq!(sandbox.json(&["token", "list"]), json!([]));
+    assert_eq!(sandbox.fails(&["token", "revoke", "K-1"], 3, "K-1")["code"], "no_token");
+}
+
+#[test]
+fn a_role_says_what_its_holder_usually_is_and_ones_own_is_not_the_tokens() {
+    let sandbox = Sandbox::new();
+    for (role, kind) in [("worker", "agent"), ("orchestrator", "agent"), ("human", "human"), ("admin", "human")] {
+        sandbox.ok(&["token", "create", "--for", "x", "--with-role", role]);
+        let listed = sandbox.json(&["token", "list"]);
+        let last = listed.as_array().unwrap().last().unwrap();
+        assert_eq!((&last["role"], &last["kind"]), (&json!(role), &json!(kind)));
+    }
+    let error = sandbox.fails(&["token", "create", "--for", "x", "--role", "worker"], 6, "may not make a token");
+    assert!(error["hint"].as_str().unwrap().contains("--with-role"), "{error}");
+    for wrong in ["", "soon", "30y", "-3d", "99999999999d"] {
+        let expires = format!("--expires={wrong}");
+        assert_eq!(sandbox.cork(&["token", "create", "--for", "x", &expires]).code, 2, "{wrong}");
+    }
+    let past = ["token", "create", "--for", "x", "--expires", "2001-01-01T00:00:00Z"];
+    assert_eq!(sandbox.fails(&past, 2, "past")["code"], "expiry");
+}
+
+#[test]
+fn through_a_server_it_is_the_same_and_what_is_revoked_is_refused() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox, &[]);
+    let cork = |secret: &str, arguments: &[&str]| {
+        let mut command = sandbox.command(CORK);
+        command.env("CORK_URL", &server.url).env("CORK_TOKEN", secret).args(arguments);
+        run(command, b"")
+    };
+    let made = cork(ADMIN, &["token", "create", "--for", "ada", "--agents", "ada"]);
+    assert_eq!((made.code, made.stderr.as_str()), (0, ""), "{made:?}");
+    let secret = made.stdout.trim_end();
+    assert_eq!(cork(secret, &["--agent", "ada", "memory", "set", "k", "v"]).code, 0);
+    assert_eq!(cork(secret, &["--agent", "bob", "memory", "list"]).code, 6);
+    assert_eq!(cork(secret, &["token", "list"]).code, 6);
+    let listed = cork(ADMIN, &["token", "list", "--json"]);
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+    let ada = listed.as_array().unwrap().iter().find(|token| token["principal"] == "ada").unwrap();
+    assert_eq!(ada["created_by"], "admin");
+    assert_eq!(cork(ADMIN, &["token", "revoke", ada["id"].as_str().unwrap()]).code, 0);
+    let refused = cork(secret, &["--agent", "ada", "memory", "get", "k"]);
+    assert_eq!(refused.code, 6, "{refused:?}");
+    assert!(!refused.stderr.contains(secret) && !sandbox.files_contain(secret), "{refused:?}");
+}

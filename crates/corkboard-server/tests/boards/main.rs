@@ -1,0 +1,75 @@
+//! Every route about boards, through a real socket.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod access;
+mod board;
+mod claims;
+mod documented;
+mod example_flow;
+mod learnings;
+mod people;
+mod records;
+mod roles;
+mod tasks;
+
+use corkboard::tokens::Grants;
+use corkboard::{ActorKind, Role, TokenRequest};
+use reqwest::Method;
+use serde_json::{Value, json};
+use support::{Answer, Client, Running, answer};
+
+/// Somebody with a token for everything.
+async fn somebody(server: &Running, principal: &str, role: Role) -> Client {
+    let kind = if role == Role::Human { ActorKind::Human } else { ActorKind::Agent };
+    with_grants(server, principal, kind, role, Grants::everything()).await
+}
+
+/// Somebody with a token for some things.
+async fn with_grants(server: &Running, principal: &str, kind: ActorKind, role: Role, grants: Grants) -> Client {
+    let (principal, label) = (principal.to_owned(), String::new());
+    server.client_with(TokenRequest { principal, kind, role, grants, expires_at: None, label }).await
+}
+
+/// Grants as JSON.
+fn grants(grants: Value) -> Grants {
+    serde_json::from_value(grants).expect("grants")
+}
+
+/// Makes a board with that id.
+async fn make_board(client: &Client, id: &str) {
+    let made = client.post("/v1/boards", &json!({"id": id, "name": "Add login"})).await;
+    assert_eq!(made.status.as_u16(), 201, "{}", made.body);
+    assert_eq!(made.body["id"], id);
+}
+
+/// Adds a task, and says its id.
+async fn add_task(client: &Client, board: &str, task: Value) -> String {
+    let added = client.post(&format!("/v1/boards/{board}/tasks"), &task).await;
+    assert_eq!(added.status.as_u16(), 201, "{}", added.body);
+    text(&added.body["id"])
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
+}
+
+fn rev(value: &Value) -> u64 {
+    value["rev"].as_u64().expect("a revision")
+}
+
+/// A post without a body.
+async fn post_nothing(client: &Client, path: &str) -> Answer {
+    answer(client.request(Method::POST, path)).await
+}
+
+/// A request with one header more.
+async fn with_header(client: &Client, method: Method, path: &str, header: (&str, &str), body: &Value) -> Answer {
+    let request = client.request(method, path).header(header.0, header.1).header("content-type", "application/json");
+    answer(request.body(body.to_string())).await
+}
+
+fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
+    answer.headers.get(name).and_then(|value| value.to_str().ok())
+}
