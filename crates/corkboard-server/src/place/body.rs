@@ -40,6 +40,7 @@ pub(crate) struct NoteBody {
 
 /// What adding a note did.
 #[derive(Serialize, ToSchema)]
+#[schema(as = PlaceAddedBody)]
 pub(crate) struct AddedBody {
     /// The note's number.
     pub(super) id: NoteId,
@@ -54,6 +55,7 @@ pub(crate) struct RemovedBody {
 
 /// What clearing did.
 #[derive(Serialize, ToSchema)]
+#[schema(as = PlaceClearedBody)]
 pub(crate) struct ClearedBody {
     /// How many entries went.
     pub(crate) entries: u64,
@@ -61,6 +63,7 @@ pub(crate) struct ClearedBody {
 
 /// What a batch did.
 #[derive(Serialize, ToSchema)]
+#[schema(as = PlaceChangedBody)]
 pub(crate) struct ChangedBody {
     /// The version that what it wrote has now.
     pub(super) version: u64,

@@ -57,6 +57,7 @@ struct AgentsBody {
 
 /// What a deletion did.
 #[derive(Serialize, ToSchema)]
+#[schema(as = AgentDeletedBody)]
 struct DeletedBody {
     /// Whether there was one.
     deleted: bool,
@@ -81,6 +82,7 @@ impl Default for ClearBody {
 
 /// What is to be forgotten for good: exactly one of `key`, `note` and `notebook`.
 #[derive(Deserialize, ToSchema)]
+#[schema(as = AgentForgetBody)]
 #[serde(deny_unknown_fields)]
 struct ForgetBody {
     /// All values that this key has or ever had, in every scope.

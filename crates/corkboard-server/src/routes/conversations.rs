@@ -45,11 +45,23 @@ struct ConversationsBody {
 struct ConversationBody {
     /// All of it, as texts, in the form that goes into a prompt.
     #[serde(flatten)]
+    #[schema(value_type = ConversationContents)]
     contents: WorkingMemory,
+}
+
+/// A scratchpad's facts and notes. Beside them stands what every answer says.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "it is only described")]
+struct ConversationContents {
+    /// Facts, by key.
+    entries: std::collections::BTreeMap<String, String>,
+    /// Free-form observations, in the order they were made.
+    notes: Vec<String>,
 }
 
 /// What ending a conversation did.
 #[derive(Serialize, ToSchema)]
+#[schema(as = ConversationEndedBody)]
 struct EndedBody {
     /// Whether there was one.
     deleted: bool,

@@ -69,6 +69,7 @@ fn per_page() -> usize {
 
 /// What to do about forgotten entries.
 #[derive(Deserialize, Default, ToSchema)]
+#[schema(as = CoreForgotten)]
 #[serde(rename_all = "snake_case")]
 enum Forgotten {
     /// They are not shown.
@@ -118,6 +119,7 @@ impl<'de> Deserialize<'de> for AddBody {
 
 /// What became of what was added.
 #[derive(Serialize, ToSchema)]
+#[schema(as = CoreAddedBody)]
 struct AddedBody {
     /// The entry that says the first of them now.
     id: CoreEntryId,
@@ -127,6 +129,7 @@ struct AddedBody {
 
 /// What a change did.
 #[derive(Serialize, ToSchema)]
+#[schema(as = CoreChangedBody)]
 pub(super) struct ChangedBody {
     /// The entry's version now.
     version: u64,
@@ -134,6 +137,7 @@ pub(super) struct ChangedBody {
 
 /// Why something is forgotten.
 #[derive(Deserialize, Default, ToSchema)]
+#[schema(as = CoreForgetBody)]
 #[serde(deny_unknown_fields, default)]
 struct ForgetBody {
     /// Why.
@@ -157,6 +161,7 @@ fn hits() -> usize {
 
 /// What was found.
 #[derive(Serialize, ToSchema)]
+#[schema(as = CoreHitsBody)]
 struct HitsBody {
     /// The best first.
     hits: Vec<CoreHit>,

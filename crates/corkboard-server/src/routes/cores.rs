@@ -86,6 +86,7 @@ struct WithdrawBody {
 
 /// What became of a core's entries.
 #[derive(Serialize, ToSchema)]
+#[schema(as = CoreClearedBody)]
 struct ClearedBody {
     /// How many entries went, the forgotten ones included.
     removed: u64,

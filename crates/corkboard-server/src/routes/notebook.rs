@@ -52,6 +52,7 @@ struct NotebookQuery {
 
 /// How a notebook is shown.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[schema(as = NotebookFormat)]
 #[serde(rename_all = "snake_case")]
 enum Format {
     /// All that is known of it.
@@ -198,19 +199,28 @@ async fn history(
     Ok(Answer::new(memory.notebook(&name)?.history().await?, rev))
 }
 
+/// What changed in a notebook.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NotebookDiffBody)]
+struct DiffBody {
+    /// The changes: progress first, then learnings, then snippets.
+    #[schema(value_type = Vec<corkboard::notebook::Change>)]
+    changes: NotebookDiff,
+}
+
 /// Show what changed in a notebook from one revision to another.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/notebook/diff",
     tag = "notebook",
     params(("agent" = String, Path, description = "Whose memory"), DiffQuery),
-    responses((status = 200, description = "What changed", body = WithRev<NotebookDiff>), Problems)
+    responses((status = 200, description = "What changed", body = WithRev<DiffBody>), Problems)
 )]
 async fn diff(
     caller: Caller,
     Path(agent): Path<String>,
     Query(DiffQuery { name, from, to }): Query<DiffQuery>,
-) -> Result<Answer<NotebookDiff>, Failure> {
+) -> Result<Answer<DiffBody>, Failure> {
     let changes = caller.agent(&agent)?.notebook(&name)?.diff(from, to).await?;
-    Ok(Answer::new(changes, to))
+    Ok(Answer::new(DiffBody { changes }, to))
 }

@@ -58,6 +58,7 @@ struct RestoreNotebookBody {
 #[derive(Serialize, ToSchema)]
 struct RestoredNotebookBody {
     /// What changed.
+    #[schema(value_type = Vec<corkboard::notebook::Change>)]
     changes: NotebookDiff,
 }
 

@@ -56,6 +56,7 @@ struct ActivityQuery {
 
 /// What a search found.
 #[derive(Serialize, ToSchema)]
+#[schema(as = AgentHitsBody)]
 struct HitsBody {
     /// The best first.
     hits: Vec<SearchHit>,

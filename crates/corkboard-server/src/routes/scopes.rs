@@ -52,6 +52,7 @@ struct ScopesBody {
 
 /// A scope that was made.
 #[derive(Serialize, ToSchema)]
+#[schema(as = ScopeCreatedBody)]
 struct CreatedBody {
     /// Its id.
     id: ScopeId,

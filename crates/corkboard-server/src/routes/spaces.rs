@@ -129,12 +129,14 @@ struct DeleteQuery {
 
 /// What a deletion did.
 #[derive(Serialize, ToSchema)]
+#[schema(as = SpaceDeletedBody)]
 struct DeletedBody {
     /// Whether it was there, at that revision.
     deleted: bool,
 }
 
 #[derive(Deserialize, ToSchema)]
+#[schema(as = SpaceForgetBody)]
 #[serde(deny_unknown_fields)]
 struct ForgetBody {
     /// What.

@@ -45,6 +45,7 @@ struct TokenBody {
 
 /// A token that was made.
 #[derive(Serialize, ToSchema)]
+#[schema(as = TokenCreatedBody)]
 struct CreatedBody {
     /// Its number.
     id: TokenId,

@@ -32,6 +32,7 @@ struct ListQuery {
 
 /// A provider's form of definitions.
 #[derive(Deserialize, Default, ToSchema)]
+#[schema(as = ToolFormat)]
 #[serde(rename_all = "lowercase")]
 enum Format {
     /// OpenAI's functions, strict.

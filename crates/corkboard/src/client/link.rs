@@ -210,7 +210,7 @@ pub(super) fn segment(name: &str) -> String {
 
 /// The error that a server's problem stands for.
 fn meant(problem: Problem) -> Error {
-    let refusal = problem.details.get("refusal").map(Value::clone).map(serde_json::from_value::<Refusal>);
+    let refusal = problem.details.get("refusal").cloned().map(serde_json::from_value::<Refusal>);
     if let Some(Ok(refusal)) = refusal {
         return Error::Refused(refusal);
     }

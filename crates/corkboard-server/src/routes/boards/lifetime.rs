@@ -44,6 +44,7 @@ struct CompleteBody {
 
 /// How a board ended.
 #[derive(Serialize, ToSchema)]
+#[schema(as = BoardEndedBody)]
 #[schema(example = json!({"outcome": "success", "rev": 20}))]
 struct EndedBody {
     /// How it ended.

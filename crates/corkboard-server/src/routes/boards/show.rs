@@ -67,6 +67,7 @@ struct GraphQuery {
 
 /// A language for graphs.
 #[derive(Clone, Copy, Default, Deserialize, ToSchema)]
+#[schema(as = BoardFormat)]
 #[serde(rename_all = "snake_case")]
 enum Format {
     /// A Mermaid flowchart.
