@@ -5,6 +5,7 @@
     clippy::indexing_slicing,
     reason = "what does not hold in a test ends the test"
 )]
+#![allow(clippy::duplicate_mod, reason = "each of the three helpers sends what it is asked")]
 
 mod board_support;
 mod core_support;

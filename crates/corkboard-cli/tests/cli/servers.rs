@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use corkboard::boards::{NewBoard, NewTask};
 use corkboard::testing::Harness;
@@ -72,10 +72,8 @@ fn two_servers_are_one(harness: &Harness) {
         let admin = first.connect(&first.secret).await;
         assert!(there.agent("x").unwrap().working().get::<u32>("a").await.is_ok());
         admin.tokens().revoke(token).await.unwrap();
-        let revoked = Instant::now();
         in_time("the revocation", async { while there.agent("x").unwrap().working().get::<u32>("a").await.is_ok() {} })
             .await;
-        println!("a token revoked on one server was refused by the other after {:?}", revoked.elapsed());
         let refused = there.agent("x").unwrap().working().set("a", &1).await.unwrap_err();
         assert_eq!(refused.code(), "unauthenticated");
 

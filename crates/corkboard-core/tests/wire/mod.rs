@@ -1,5 +1,6 @@
 //! Commands, answers and refusals as a server and its clients send them to one another.
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what does not hold in a test ends the test")]
 
 use std::fmt::Debug;
 
