@@ -96,7 +96,7 @@ async fn race_for_claims(boards: [&Corkboard; 2]) {
     let tasks = (0..24).map(|number| NewTask::new(format!("task {number}")));
     race.add_tasks(tasks.collect(), vec![]).await.unwrap();
     let workers = (0..6usize).map(|number| {
-        let actor = Actor::new(format!("w{number}"), ActorKind::Agent, Role::Worker);
+        let actor = Actor { principal: format!("w{number}"), kind: ActorKind::Agent, role: Role::Worker, via: None };
         let board = boards[number % 2].acting_as(actor).board("race").unwrap();
         tokio::spawn(async move {
             let mut won = Vec::new();
