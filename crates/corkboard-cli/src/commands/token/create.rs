@@ -28,8 +28,9 @@ Examples:
   export CORK_TOKEN=$(cork token create --for ada --agents ada)")]
 pub(crate) struct Create {
     /// In whose name its holder acts
+    // Not "principal": so the one is called in whose name the command itself happens.
     #[arg(long = "for", alias = "principal", value_name = "NAME", value_parser = name_argument)]
-    principal: String,
+    holder: String,
 
     /// What its holder may do: orchestrator, worker, reviewer, observer, human or admin
     #[arg(long, value_name = "ROLE", default_value = "worker", hide_possible_values = true)]
@@ -85,7 +86,7 @@ impl Create {
         let grants = |names: Vec<String>| names.iter().map(|name| Grant::new(name)).collect();
         let grants = Grants { agents: grants(self.agents), boards: grants(self.boards), cores: grants(self.cores) };
         let opened = if role == Role::Admin { "everything".into() } else { opens(&grants) };
-        let (principal, label, expires_at) = (self.principal, self.label, self.expires);
+        let (principal, label, expires_at) = (self.holder, self.label, self.expires);
         let name = one_line(&principal);
         let request = TokenRequest { principal, kind, role, grants, expires_at, label };
         let created = session.board.tokens().create(request).await.map_err(|error| match error {
