@@ -46,10 +46,6 @@ impl<S: Space> Engine<S> {
                 Some(held) => self.catch_up(slot, &held, Collect::Nothing).await?.state,
                 None => self.load(slot).await?,
             };
-            if state.head == Head::EMPTY {
-                // Nothing was ever written: there is no log to change.
-                return Ok(0);
-            }
             // What came to be since the survey must be known before the first revision is looked at.
             self.redacted(slot, forget, removed).await?;
             let (head, records) = self.redacted(slot, forget, removed).await?;
