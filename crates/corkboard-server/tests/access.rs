@@ -1,5 +1,11 @@
 //! Who is let in, as whom, and how far, through a real socket.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "what does not hold in a test ends the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "what does not hold in a test ends the test"
+)]
 
 mod support;
 

@@ -1,5 +1,11 @@
 //! Memory cores through a real socket: every route, by those who may and those who may not.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "what does not hold in a test ends the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "what does not hold in a test ends the test"
+)]
 
 mod support;
 

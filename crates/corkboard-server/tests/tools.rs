@@ -1,5 +1,11 @@
 //! Tools through a real socket: their definitions, calls that are right, calls that are wrong, and in whose name they happen.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "what does not hold in a test ends the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "what does not hold in a test ends the test"
+)]
 
 mod support;
 
