@@ -52,8 +52,9 @@ impl<S: Space> Engine<S> {
             if head != state.head {
                 continue;
             }
-            if head == Head::EMPTY {
-                // Where nothing was ever written, stores have nothing to rewrite.
+            let loaded = self.store.load(&slot.id).await?;
+            if loaded.head == loaded.born {
+                // Never written, or deleted and not written since: there is nothing to rewrite.
                 return Ok(0);
             }
             let changed = records.len() as u64;

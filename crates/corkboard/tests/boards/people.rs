@@ -70,7 +70,8 @@ async fn a_nudge_reaches_its_targets_in_order_across_restarts_and_that_is_proved
         }
         let observer = board.acting_as(Actor { role: Role::Observer, ..worker("ann") });
         let denied = observer.nudges_for().await.unwrap_err();
-        assert_eq!(denied.to_string(), "ann is an observer and may not read or acknowledge nudges");
+        assert_eq!(denied.to_string(), "ann is an observer and may not read or acknowledge nudges: only orchestrators, workers, reviewers, humans and \
+             admins may");
         assert_eq!(denied.code(), "role_denied");
         assert_eq!(board.view().await.unwrap().rev(), rev);
         let view = board.view().await.unwrap();
