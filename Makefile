@@ -26,6 +26,7 @@ test: nextest schemathesis check doc-test
 
 check:
 	$(CARGO) fmt --all --check
+	$(CARGO) check --package corkboard-core --quiet
 	$(CARGO) clippy --workspace --all-targets --all-features --quiet -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --all-features --quiet
 

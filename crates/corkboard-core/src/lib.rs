@@ -12,7 +12,7 @@
 #![cfg_attr(not(feature = "openapi"), no_std)]
 
 extern crate alloc;
-#[cfg(all(test, not(feature = "openapi")))]
+#[cfg(test)]
 extern crate std;
 
 pub mod agent;

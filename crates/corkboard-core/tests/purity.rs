@@ -54,7 +54,9 @@ fn the_core_is_linked_with_what_is_listed_and_nothing_else() {
 fn the_core_has_no_standard_library() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let root = fs::read_to_string(source.join("lib.rs")).unwrap();
-    assert!(root.lines().any(|line| line == "#![no_std]"), "src/lib.rs must declare #![no_std]");
+    // What derives schemas needs more; `make check` builds the core without.
+    let declared = r#"#![cfg_attr(not(feature = "openapi"), no_std)]"#;
+    assert!(root.lines().any(|line| line == declared), "src/lib.rs must declare {declared}");
     let files = rust_files(&source);
     assert!(files.len() > 10, "{files:?}");
     for file in files {

@@ -146,7 +146,7 @@ async fn a_link_signs_in_once_and_its_cookie_writes_only_from_a_page_of_ours() {
     write(with_cookie(Method::PUT).header(ORIGIN, "https://evil.example.org")).await.problem(403, "origin");
     write(with_cookie(Method::PUT).header(ORIGIN, "null")).await.problem(403, "origin");
     answer(with_cookie(Method::DELETE)).await.problem(403, "origin");
-    assert_eq!(write(with_cookie(Method::PUT).header(ORIGIN, &running.url)).await.status, 200);
+    assert_eq!(write(with_cookie(Method::PUT).header(ORIGIN, &running.url)).await.status, 201);
     assert_eq!(answer(with_cookie(Method::GET)).await.status, 200);
     running.stop().await;
 }

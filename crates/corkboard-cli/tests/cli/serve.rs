@@ -20,7 +20,7 @@ fn the_start_is_one_line_and_sigterm_ends_it_well() {
     let sandbox = Sandbox::new();
     let server = Serving::start(&sandbox, &[]);
     assert!(server.sign_in.as_deref().is_some_and(|link| link.starts_with(&server.url)), "{:?}", server.sign_in);
-    assert_eq!(server.ask("PUT", ENTRY, &[], GREEN).status, 200);
+    assert_eq!(server.ask("PUT", ENTRY, &[], GREEN).status, 201);
     server.signal("TERM");
     let ran = server.ended();
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
@@ -53,7 +53,7 @@ fn what_is_under_way_is_answered_before_the_end() {
     takes_nobody_any_more(&server);
     stream.write_all(GREEN.as_bytes()).unwrap();
     let answer = Answer::read(&mut stream);
-    assert_eq!((answer.status, &answer.json()["rev"]), (200, &Value::from(1)), "{answer:?}");
+    assert_eq!((answer.status, &answer.json()["rev"]), (201, &Value::from(1)), "{answer:?}");
     assert_eq!(server.ended().code, 0);
     assert_eq!(sandbox.ok(&["--agent", "ada", "memory", "get", "color"]), "green");
 }
@@ -149,12 +149,12 @@ fn metrics_are_by_route_and_need_a_token() {
     assert_eq!(metrics.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     let text = metrics.text();
     for line in [
-        r#"http_requests_total{method="PUT",route="/v1/agents/{agent}/entries/{key}",status="200"} 1"#,
+        r#"http_requests_total{method="PUT",route="/v1/agents/{agent}/entries/{key}",status="201"} 1"#,
         r#"http_requests_total{method="GET",route="/v1/agents/{agent}/entries/{key}",status="200"} 1"#,
         r#"http_requests_total{method="GET",route="/v1/agents/{agent}/entries/{key}",status="401"} 1"#,
         r#"http_requests_total{method="GET",route="none",status="404"} 1"#,
         r#"http_requests_total{method="other",route="none",status="404"} 1"#,
-        r#"http_request_seconds_count{method="PUT",route="/v1/agents/{agent}/entries/{key}",status="200"} 1"#,
+        r#"http_request_seconds_count{method="PUT",route="/v1/agents/{agent}/entries/{key}",status="201"} 1"#,
         "http_event_streams 0",
         "agents_memory_working_entries 1",
     ] {
