@@ -1,5 +1,11 @@
 //! Every route about boards, through a real socket.
-#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "what does not hold in a test ends the test")]
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "what does not hold in a test ends the test"
+)]
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -65,7 +65,7 @@ fn expect_alike(exported: Exported, mut read: Imported) -> Result<(), Failure> {
     }
     let message = "what was read back from the disk is not what was written".into();
     Err(Failure::Own {
-        code: "not_alike".into(),
+        code: "not_alike",
         kind: ErrorKind::Damaged,
         message,
         hint: Some("check the disk".into()),
