@@ -64,10 +64,5 @@ fn expect_alike(exported: Exported, mut read: Imported) -> Result<(), Failure> {
         return Ok(());
     }
     let message = "what was read back from the disk is not what was written".into();
-    Err(Failure::Own {
-        code: "not_alike",
-        kind: ErrorKind::Damaged,
-        message,
-        hint: Some("check the disk".into()),
-    })
+    Err(Failure::Own { code: "not_alike", kind: ErrorKind::Damaged, message, hint: Some("check the disk".into()) })
 }
