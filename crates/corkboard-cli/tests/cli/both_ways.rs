@@ -312,7 +312,6 @@ fn people_cores_and_learnings_are_alike_on_a_store_and_through_a_server() {
         export CORK_BOARD=plan; cork nudge 'Use staging' --to ada --priority urgent --as grace
         export CORK_BOARD=plan; cork nudge ' '
         export CORK_BOARD=plan; cork nudge 'Freeze at noon' --for 3600
-        export CORK_BOARD=plan; cork nudge 'soon' --for 0
         export CORK_BOARD=plan; cork --as ada --role worker task context T-1
         export CORK_BOARD=plan; cork --as ada --role worker nudge check
         export CORK_BOARD=plan; cork --as ada --role worker nudge ack N-1
