@@ -1,5 +1,7 @@
 """What schemathesis is told of the routes that the description cannot tell."""
 
+import json
+
 import schemathesis
 
 
@@ -11,3 +13,14 @@ def map_query(context, query):
             query[name] = 0
     return query
 
+
+
+@schemathesis.serializer("application/x-ndjson")
+def json_lines(_context, value):
+    """JSON lines: each of a list, or a text as it is."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    lines = value if isinstance(value, list) else [value]
+    return "\n".join(json.dumps(line) for line in lines).encode()

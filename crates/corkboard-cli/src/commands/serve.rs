@@ -43,7 +43,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     host: Vec<String>,
 
-    /// A web page that may call it, besides its own: https://app.example.org; may be given many times [env: CORK_ORIGINS]
+    /// A web page that may call it, besides its own: `https://app.example.org`; may be given many times [env: CORK_ORIGINS]
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     origin: Vec<String>,
 
