@@ -31,6 +31,11 @@ impl Failure {
         Self::new("not_found", ErrorKind::Gone, detail)
     }
 
+    /// It is the server's fault.
+    pub(crate) fn broken(detail: impl Into<String>) -> Self {
+        Self::new("broken", ErrorKind::Damaged, detail)
+    }
+
     pub(crate) fn denied(code: &str, detail: impl Into<String>) -> Self {
         Self::new(code, ErrorKind::Denied, detail)
     }

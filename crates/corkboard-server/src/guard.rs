@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::{Body, HttpBody};
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
 use axum::middleware::Next;
@@ -28,7 +28,7 @@ const PUBLIC: [&str; 3] = ["/healthz", "/readyz", "/sign-in"];
 const METRICS: &str = "/metrics";
 
 /// Lets a request through with its caller, or answers it.
-pub(crate) async fn guard(State(server): State<Server>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> Response {
     if let Err(failure) = check_name(request.uri(), request.headers(), server.settings()) {
         return failure.into_response();
     }
@@ -36,12 +36,12 @@ pub(crate) async fn guard(State(server): State<Server>, mut request: Request, ne
     let is_public = PUBLIC.contains(&path) || path == METRICS && server.settings().are_metrics_public;
     if !is_public {
         let announced = request.body().size_hint().exact();
-        let own = match authenticate(&server, request.method(), request.headers()).await {
+        let own = match authenticate(server, request.method(), request.headers()).await {
             Ok(own) => own,
             Err(failure) => return failure.into_response(),
         };
         let principal: Arc<str> = own.actor().principal.as_str().into();
-        match admit(&server, own, request.headers(), announced.unwrap_or_default()) {
+        match admit(server, own, request.headers(), announced.unwrap_or_default()) {
             Ok(caller) => request.extensions_mut().insert(caller),
             Err(failure) => return failure.into_response(),
         };

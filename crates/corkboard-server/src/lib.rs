@@ -4,6 +4,7 @@ mod answer;
 mod caller;
 mod condition;
 mod cursor;
+mod described;
 mod events;
 mod extract;
 mod failure;
@@ -13,6 +14,7 @@ mod listen;
 mod metrics;
 mod observe;
 mod openapi;
+mod passage;
 mod patience;
 mod place;
 mod rate;
@@ -142,5 +144,5 @@ pub fn router(server: Server) -> Router {
 
 /// The description of all routes: OpenAPI 3.1.
 pub fn description() -> utoipa::openapi::OpenApi {
-    routes::described().1
+    routes::description()
 }

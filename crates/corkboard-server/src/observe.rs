@@ -2,11 +2,10 @@
 
 use std::time::Instant;
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderName, HeaderValue, Method};
-use axum::middleware::Next;
 use axum::response::Response;
-use tracing::Instrument;
+use tracing::Span;
 
 use crate::Server;
 
@@ -19,33 +18,54 @@ const LONGEST_ID: usize = 128;
 static METHODS: [Method; 7] =
     [Method::GET, Method::PUT, Method::POST, Method::DELETE, Method::PATCH, Method::HEAD, Method::OPTIONS];
 
-/// Lets a request through, and says what came of it.
-pub(crate) async fn observe(State(server): State<Server>, request: Request, next: Next) -> Response {
-    let began = Instant::now();
-    let known = METHODS.iter().find(|method| *method == request.method());
-    let method: &'static str = known.map_or("other", Method::as_str);
-    // The route, not the path: paths hold names, and there are as many as there are entries.
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    let route = route.as_ref().map_or("none", MatchedPath::as_str);
-    let id = request_id(&request);
-    // Of the highest level, so that whatever is logged has it.
-    let span = tracing::error_span!("request", id, method, route);
-    let mut response = next.run(request).instrument(span.clone()).await;
-    let (status, took) = (response.status().as_u16(), began.elapsed());
-    if let Ok(id) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert(REQUEST_ID, id);
+/// A request that is under way.
+pub(crate) struct Observed {
+    began: Instant,
+    id: String,
+    method: &'static str,
+    /// The route, not the path: paths hold names, and there are as many as there are entries.
+    route: Option<MatchedPath>,
+    span: Span,
+}
+
+impl Observed {
+    /// From now on.
+    pub(crate) fn new(request: &Request) -> Self {
+        let began = Instant::now();
+        let known = METHODS.iter().find(|method| *method == request.method());
+        let method = known.map_or("other", Method::as_str);
+        let route = request.extensions().get::<MatchedPath>().cloned();
+        let id = request_id(request);
+        // Of the highest level, so that whatever is logged has it. The rest is told with the outcome: a field of a span is
+        // written for every request, whether anything is logged or not.
+        let span = tracing::error_span!("request", id);
+        Self { began, id, method, route, span }
     }
-    let meter = server.meters().of(method, route, status);
-    meter.requests.increment(1);
-    meter.seconds.record(took.as_secs_f64());
-    let took_ms = took.as_secs_f64() * 1000.0;
-    let _entered = span.enter();
-    match status {
-        500.. => tracing::error!(status, took_ms, "failed"),
-        400.. => tracing::info!(status, took_ms, "refused"),
-        _ => tracing::debug!(status, took_ms, "answered"),
+
+    /// What is logged within says of which request.
+    pub(crate) fn span(&self) -> Span {
+        self.span.clone()
     }
-    response
+
+    /// Says what came of it.
+    pub(crate) fn answered(self, server: &Server, mut response: Response) -> Response {
+        let (status, took) = (response.status().as_u16(), self.began.elapsed());
+        if let Ok(id) = HeaderValue::try_from(self.id) {
+            response.headers_mut().insert(REQUEST_ID, id);
+        }
+        let (method, route) = (self.method, self.route.as_ref().map_or("none", MatchedPath::as_str));
+        let meter = server.meters().of(method, route, status);
+        meter.requests.increment(1);
+        meter.seconds.record(took.as_secs_f64());
+        let took_ms = took.as_secs_f64() * 1000.0;
+        let _entered = self.span.enter();
+        match status {
+            500.. => tracing::error!(method, route, status, took_ms, "failed"),
+            400.. => tracing::info!(method, route, status, took_ms, "refused"),
+            _ => tracing::debug!(method, route, status, took_ms, "answered"),
+        }
+        response
+    }
 }
 
 /// The caller's name for the request if it can be logged as it is, or one of ours.

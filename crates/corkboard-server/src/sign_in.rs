@@ -14,10 +14,9 @@ use parking_lot::Mutex;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use crate::Server;
+use crate::described::{Routes, routes};
 use crate::extract::{Query, text};
 use crate::failure::Failure;
 use crate::openapi::Problems;
@@ -44,8 +43,8 @@ impl Codes {
     }
 }
 
-pub(crate) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new().routes(routes!(sign_in))
+pub(crate) fn routes() -> Routes {
+    Routes::new().routes(routes!(sign_in))
 }
 
 #[derive(Deserialize, IntoParams)]

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use axum::body::HttpBody;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request};
 use axum::http::{Method, StatusCode};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use corkboard::ErrorKind;
 
@@ -16,16 +15,22 @@ use crate::failure::{BODY_TOO_LARGE, Failure};
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
 /// Lets a request through for as long as it may take. An answer that goes on and on, as events do, has begun by then.
-pub(crate) async fn limit(State(server): State<Server>, request: Request, next: Next) -> Response {
+pub(crate) async fn limit<A: Future<Output = Response>>(
+    server: &Server,
+    mut request: Request,
+    answer: impl FnOnce(Request) -> A,
+) -> Response {
     let settings = server.settings();
     let (bytes, allowed) = (request.body().size_hint().lower(), settings.body_bytes);
     if bytes > allowed as u64 {
         let detail = format!("the body has {bytes} bytes, and {allowed} are allowed");
         return Failure::invalid(BODY_TOO_LARGE, detail).status(StatusCode::PAYLOAD_TOO_LARGE).into_response();
     }
+    // Whoever does not say how much it will be is stopped when it is too much.
+    DefaultBodyLimit::max(allowed).apply(&mut request);
     let waits = if is_meant_to_wait(&request) { LONGEST_WAIT } else { Duration::ZERO };
     let method = request.method().clone();
-    match tokio::time::timeout(settings.request_timeout + waits, next.run(request)).await {
+    match tokio::time::timeout(settings.request_timeout + waits, answer(request)).await {
         Ok(response) => response,
         Err(_) => late(&method, settings.request_timeout).into_response(),
     }

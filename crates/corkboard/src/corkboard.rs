@@ -19,7 +19,7 @@ use crate::engine::{Asked, Budget, Elsewhere, Engine, joined};
 use crate::granted::Granted;
 use crate::knowledge::{Core, CoreObserver};
 use crate::log::{self, Logged};
-use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent};
+use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent, Meters};
 use crate::options::{Consistency, Options, SavePolicy};
 use crate::reach::TokensObserver;
 use crate::store::{self, ListedSpace, Store, StoreInfo};
@@ -51,6 +51,8 @@ struct Inner {
     runtimes: Mutex<HashMap<AgentId, Weak<AgentRuntime>>>,
     conversations: Arc<Conversations>,
     events: broadcast::Sender<MemoryEvent>,
+    /// What agents' memories are measured by. One for all: to look them up takes longer than a read.
+    meters: Arc<Meters>,
     background: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -163,6 +165,7 @@ impl Corkboard {
             budget,
             runtimes: Mutex::default(),
             conversations: Arc::default(),
+            meters: Arc::new(Meters::new()),
             events,
             background: Mutex::default(),
         };
@@ -272,10 +275,10 @@ impl Corkboard {
                 if runtimes.len().is_power_of_two() {
                     runtimes.retain(|_, runtime| runtime.strong_count() > 0);
                 }
-                let Inner { agents, boards, cores, conversations, events, .. } = &*self.inner;
+                let Inner { agents, boards, cores, conversations, events, meters, .. } = &*self.inner;
                 let engines = (agents.clone(), boards.clone(), cores.clone());
-                let (conversations, events) = (conversations.clone(), events.clone());
-                let runtime = AgentRuntime::new(id.clone(), engines, conversations, events, self.inner.clone());
+                let told = (events.clone(), meters.clone());
+                let runtime = AgentRuntime::new(id.clone(), engines, conversations.clone(), told, self.inner.clone());
                 let runtime = Arc::new(runtime);
                 runtimes.insert(id, Arc::downgrade(&runtime));
                 Ok(runtime)

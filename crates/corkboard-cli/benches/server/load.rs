@@ -1,8 +1,10 @@
-//! A client that costs little: threads with a connection each, on which they ask again and again.
+//! A client that costs little: connections on which the same is asked again and again.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::process::TOKEN;
 
@@ -27,32 +29,44 @@ impl Request {
     }
 }
 
-/// Requests in a second, by so many connections.
-pub(crate) fn rate(
-    address: &str,
-    connections: usize,
-    length: Duration,
-    request: impl Fn(usize) -> Request + Sync,
-) -> f64 {
+/// Requests in a second, by so many connections. One thread asks on all of them: a thread for each would spend more time on
+/// being woken than the server does on answering.
+pub(crate) fn rate(address: &str, connections: usize, length: Duration, request: impl Fn(usize) -> Request) -> f64 {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let started = Instant::now();
-    let answered: u64 = std::thread::scope(|scope| {
-        let askers = (0..connections).map(|connection| {
-            let request = request(connection);
-            scope.spawn(move || {
-                let mut connection = Connection::new(address);
-                let mut answered = 0;
-                while started.elapsed() < length {
-                    let (status, _) = connection.ask(&request);
-                    assert_eq!(status, 200);
-                    answered += 1;
-                }
-                answered
-            })
-        });
-        let askers: Vec<_> = askers.collect();
-        askers.into_iter().map(|asker| asker.join().unwrap()).sum()
+    let answered: u64 = runtime.block_on(async {
+        let asker = |connection| ask_until(address.to_owned(), request(connection), started + length);
+        let askers: tokio::task::JoinSet<u64> = (0..connections).map(asker).collect();
+        askers.join_all().await.into_iter().sum()
     });
     answered as f64 / started.elapsed().as_secs_f64()
+}
+
+/// Asks the same on one connection until then: how often it was answered.
+async fn ask_until(address: String, Request(bytes): Request, end: Instant) -> u64 {
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    stream.set_nodelay(true).unwrap();
+    let (mut answer, mut answered) = (Vec::with_capacity(4096), 0);
+    while Instant::now() < end {
+        stream.write_all(&bytes).await.unwrap();
+        answer.clear();
+        while !is_whole(&answer) {
+            assert_ne!(stream.read_buf(&mut answer).await.unwrap(), 0, "the server hung up");
+        }
+        assert!(answer.starts_with(b"HTTP/1.1 20"), "{}", String::from_utf8_lossy(&answer));
+        answered += 1;
+    }
+    answered
+}
+
+/// Whether an answer has come with all of its body.
+fn is_whole(answer: &[u8]) -> bool {
+    const LENGTH: &[u8] = b"\r\ncontent-length: ";
+    let Some(head) = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n") else { return false };
+    let length = answer[..head].windows(LENGTH.len()).position(|bytes| bytes == LENGTH).unwrap() + LENGTH.len();
+    let digits = answer[length..].iter().take_while(|byte| byte.is_ascii_digit());
+    let length = digits.fold(0, |length, digit| length * 10 + usize::from(digit - b'0'));
+    answer.len() >= head + 4 + length
 }
 
 /// One request on a connection of its own.

@@ -82,6 +82,7 @@ fn read() {
     );
 }
 
+/// The bare route is what no server of this framework can pass, whatever it does with what it is sent.
 fn write() {
     let (served, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let server = Process::cork(served.path(), &[]);
@@ -97,6 +98,12 @@ fn write() {
         _ => runtime.block_on(library_rate(&corkboard)),
     });
     told("durable write, 64 connections", "64 callers of the library", &rounds, ">= 0.7x");
+    let (_, json) = load::once(&server.address, &requests(0));
+    let bare = Process::bare(&json);
+    let sides = [server.address.as_str(), bare.address.as_str()];
+    let rounds = interleaved(|side| rate(sides[side], WRITERS, ROUND, requests));
+    let against = "a bare axum route that reads the same JSON and keeps nothing";
+    told("durable write, 64 connections", against, &rounds, "report");
     runtime.block_on(corkboard.close()).unwrap();
 }
 

@@ -81,7 +81,9 @@ pub(crate) fn bare() {
         println!("http://{}", listener.local_addr().unwrap());
         std::io::stdout().flush().unwrap();
         // The JSON is written anew for each, as ours is.
-        let route = axum::routing::get(move || std::future::ready(axum::Json(value.clone())));
+        let answer = move || std::future::ready(axum::Json(value.clone()));
+        let kept_not = answer.clone();
+        let route = axum::routing::get(answer).put(move |axum::Json(_): axum::Json<serde_json::Value>| kept_not());
         let routes = axum::Router::new().route("/v1/agents/{agent}/entries/{key}", route);
         axum::serve(listener, routes).await.unwrap();
     });

@@ -4,21 +4,19 @@ use corkboard::notebook::ItemId;
 use corkboard::{AgentId, AgentSummary, ClearOptions, Forgotten, MemoryStats, NoteId, SpaceKind};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::Server;
 use crate::answer::{Answer, Told, WithRev};
 use crate::caller::Caller;
 use crate::condition::Unconditional;
 use crate::cursor::{Cursor, MOST, page, size};
+use crate::described::{Routes, routes};
 use crate::extract::{Body, OptionalBody, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 use crate::place::ClearedBody;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(list_agents))
         .routes(routes!(delete_agent))
         .routes(routes!(stats))

@@ -4,20 +4,18 @@ use corkboard::ConversationInfo;
 use corkboard::scratchpad::WorkingMemory;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::{SpaceConditions, Unconditional};
+use crate::described::{Routes, routes};
 use crate::extract::Path;
 use crate::failure::Failure;
 use crate::openapi::Problems;
 use crate::place::{ClearedBody, Place};
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(list_conversations))
         .routes(routes!(get_conversation, delete_conversation))
         .routes(routes!(clear_conversation))

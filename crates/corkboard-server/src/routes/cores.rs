@@ -4,12 +4,10 @@ use corkboard::cores::{CoreImage, Withdrawal};
 use corkboard::{CoreId, CoreStats, CoreSummary, SpaceId, SpaceKind, Withdrawn};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::extract::{Body, Conditions, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
@@ -17,8 +15,8 @@ use crate::openapi::Problems;
 /// The most cores of one answer.
 const MOST: usize = 1000;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(list))
         .routes(routes!(delete))
         .routes(routes!(stats))

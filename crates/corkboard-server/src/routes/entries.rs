@@ -3,13 +3,11 @@
 use corkboard::{EntryDocument, Written};
 use serde::Deserialize;
 use utoipa::IntoParams;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::{Seen, SpaceConditions};
+use crate::described::{Routes, routes};
 use crate::extract::{Body, Conditions, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
@@ -17,8 +15,8 @@ use crate::place::{
     AppendBody, Batch, BatchBody, ChangedBody, EntriesBody, EntriesQuery, EntryBody, Place, RemovedBody,
 };
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(list_entries))
         .routes(routes!(get_entry, put_entry, delete_entry))
         .routes(routes!(append_to_entry))

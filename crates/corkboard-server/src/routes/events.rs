@@ -8,11 +8,10 @@ use corkboard::store::Cursor;
 use corkboard::{Error, RevisionDocument, SpaceKind};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use crate::Server;
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::events::{AllSpaces, OneSpace, Position, stream};
 use crate::extract::{Path, Query, text};
 use crate::failure::Failure;
@@ -23,12 +22,8 @@ const MOST: usize = 1000;
 /// Where a stream is resumed.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
-        .routes(routes!(of_agent))
-        .routes(routes!(of_board))
-        .routes(routes!(of_core))
-        .routes(routes!(of_all))
+pub(super) fn routes() -> Routes {
+    Routes::new().routes(routes!(of_agent)).routes(routes!(of_board)).routes(routes!(of_core)).routes(routes!(of_all))
 }
 
 #[derive(Deserialize, IntoParams)]

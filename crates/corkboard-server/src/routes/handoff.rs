@@ -7,20 +7,18 @@ use corkboard::{Key, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, WriteText, Written};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::{PutConditions, Seen};
+use crate::described::{Routes, routes};
 use crate::extract::{Body, Conditions, Path};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 use crate::place::{Place, RemovedBody, of_written};
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new().routes(routes!(get_handoff, put_handoff)).routes(routes!(
+pub(super) fn routes() -> Routes {
+    Routes::new().routes(routes!(get_handoff, put_handoff)).routes(routes!(
         get_scratchpad,
         put_scratchpad,
         delete_scratchpad

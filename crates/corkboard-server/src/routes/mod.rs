@@ -21,27 +21,32 @@ mod spaces;
 mod tokens;
 mod tools;
 
+use std::sync::LazyLock;
+
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::body::Bytes;
+use axum::http::header::CONTENT_TYPE;
 use axum::middleware::from_fn_with_state;
-use axum::response::Redirect;
+use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use utoipa::OpenApi;
 use utoipa::openapi;
-use utoipa_axum::router::OpenApiRouter;
+use utoipa_swagger_ui::{Config, SwaggerUi};
 
+use crate::described::Routes;
 use crate::failure::Failure;
 use crate::openapi::Head;
-use crate::{Server, guard, observe, sign_in, time_limit};
+use crate::{Server, passage, sign_in};
 
 /// What is smaller is sent as it is: to compress it costs more than it saves.
 const COMPRESSED_FROM: u64 = 1024;
+/// Where the description is.
+const DESCRIPTION: &str = "/openapi.json";
 
-/// All routes and their description.
-pub(crate) fn described() -> (Router<Server>, openapi::OpenApi) {
-    OpenApiRouter::with_openapi(Head::openapi())
+fn described() -> Routes {
+    Routes::new()
         .merge(operations::routes())
         .merge(agents::routes())
         .merge(entries::routes())
@@ -63,13 +68,30 @@ pub(crate) fn described() -> (Router<Server>, openapi::OpenApi) {
         .merge(tokens::routes())
         .merge(tools::routes())
         .merge(sign_in::routes())
-        .split_for_parts()
+}
+
+/// The description of all of them.
+pub(crate) fn description() -> openapi::OpenApi {
+    described().description(Head::openapi())
+}
+
+/// The same as JSON, made when it is first asked for.
+async fn description_as_json() -> Result<impl IntoResponse, Failure> {
+    static JSON: LazyLock<Result<Bytes, String>> =
+        LazyLock::new(|| description().to_json().map(Bytes::from).map_err(|error| error.to_string()));
+    let made = tokio::task::spawn_blocking(|| JSON.clone()).await;
+    let json = made.map_err(|error| error.to_string()).flatten();
+    json.map(|json| ([(CONTENT_TYPE, "application/json")], json)).map_err(Failure::broken)
 }
 
 pub(crate) fn all(server: Server) -> Router {
-    let (routes, description) = described();
-    routes
-        .merge(utoipa_swagger_ui::SwaggerUi::new("/docs").url("/openapi.json", description))
+    let compression =
+        // What is told as it happens must not wait until there is enough to compress.
+        CompressionLayer::new().compress_when(SizeAbove::new(COMPRESSED_FROM).and(NotForContentType::SSE));
+    described()
+        .router()
+        .route(DESCRIPTION, get(description_as_json))
+        .merge(SwaggerUi::new("/docs").config(Config::new([DESCRIPTION])))
         // Until there is more to see, whoever signs in is shown the routes.
         .route("/", get(|| async { Redirect::to("/docs/") }))
         .fallback(|| async { Failure::not_found("there is no such route: /docs shows all") })
@@ -77,11 +99,7 @@ pub(crate) fn all(server: Server) -> Router {
             Failure::invalid("method", "this route has no such method: /docs shows all")
                 .status(axum::http::StatusCode::METHOD_NOT_ALLOWED)
         })
-        .layer(from_fn_with_state(server.clone(), guard::guard))
-        .layer(DefaultBodyLimit::max(server.settings().body_bytes))
-        .layer(from_fn_with_state(server.clone(), time_limit::limit))
-        // What is told as it happens must not wait until there is enough to compress.
-        .layer(CompressionLayer::new().compress_when(SizeAbove::new(COMPRESSED_FROM).and(NotForContentType::SSE)))
-        .layer(from_fn_with_state(server.clone(), observe::observe))
+        // Together, as every layer that is added by itself makes a copy of the route, and of all layers within, per request.
+        .layer((compression, from_fn_with_state(server.clone(), passage::pass)))
         .with_state(server)
 }

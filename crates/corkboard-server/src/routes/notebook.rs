@@ -6,13 +6,11 @@ use corkboard::prompt::{NotebookPrompt, notebook_prompt};
 use corkboard::{NotebookHistory, NotebookInfo, NotebookName};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::Server;
 use crate::answer::{Answer, REV, WithRev};
 use crate::caller::Caller;
 use crate::condition::Seen;
+use crate::described::{Routes, routes};
 use crate::extract::{Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
@@ -20,8 +18,8 @@ use crate::openapi::Problems;
 /// How many tokens a prompt may have if nobody says.
 const BUDGET: u64 = 8_000;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(list_notebooks))
         .routes(routes!(get_notebook))
         .routes(routes!(prompt))

@@ -4,21 +4,19 @@ use corkboard::notebook::{ItemId, NotebookDiff};
 use corkboard::{Applied, Forgotten};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::notebook::main_notebook;
-use crate::Server;
 use crate::answer::{Answer, Told, WithRev};
 use crate::caller::Caller;
 use crate::condition::Unconditional;
+use crate::described::{Routes, routes};
 use crate::extract::{Body, Conditions, OptionalBody, Path, Query, Text};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 use crate::place::under;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(update))
         .routes(routes!(restore_notebook))
         .routes(routes!(clear_notebook))

@@ -3,20 +3,18 @@
 use corkboard::{NoteId, ScopeId};
 use serde::Deserialize;
 use utoipa::IntoParams;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::SpaceConditions;
+use crate::described::{Routes, routes};
 use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 use crate::place::{AddedBody, NoteBody, NotesBody, NotesQuery, Place, RemovedBody};
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(list_notes, add_note))
         .routes(routes!(remove_note))
         .routes(routes!(list_scope_notes, add_scope_note))

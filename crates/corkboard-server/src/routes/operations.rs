@@ -9,18 +9,17 @@ use corkboard::ErrorKind;
 use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use crate::Server;
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::failure::Failure;
 
 /// A store that takes longer than this does not answer.
 const STORE_ANSWERS: Duration = Duration::from_secs(5);
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(healthy))
         .routes(routes!(ready))
         .routes(routes!(metrics))

@@ -5,19 +5,17 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::Server;
 use crate::answer::{Answer, Told, WithRev};
 use crate::caller::Caller;
 use crate::condition::Unconditional;
+use crate::described::{Routes, routes};
 use crate::extract::{OptionalBody, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(search))
         .routes(routes!(context))
         .routes(routes!(activity))

@@ -3,13 +3,11 @@
 use corkboard::{ScopeId, Written};
 use serde::Deserialize;
 use utoipa::IntoParams;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::{Seen, SpaceConditions};
+use crate::described::{Routes, routes};
 use crate::extract::{Body, Conditions, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
@@ -18,8 +16,8 @@ use crate::place::{
     RemovedBody,
 };
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(list_scope_entries))
         .routes(routes!(get_scope_entry, put_scope_entry, delete_scope_entry))
         .routes(routes!(append_to_scope_entry))

@@ -3,20 +3,18 @@
 use corkboard::{ScopeId, ScopeInfo};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::SpaceConditions;
+use crate::described::{Routes, routes};
 use crate::extract::{Body, Path};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 use crate::place::{ClearedBody, Place, no_scope, under};
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(list_scopes, create_scope))
         .routes(routes!(get_scope, dispose_scope))
         .routes(routes!(merge_scope))

@@ -9,19 +9,17 @@ use data_encoding::BASE64;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::Server;
 use crate::answer::{Answer, Told, WithRev};
 use crate::caller::Caller;
 use crate::condition::Unconditional;
+use crate::described::{Routes, routes};
 use crate::extract::{OptionalBody, Path, Raw};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new().routes(routes!(snapshot)).routes(routes!(restore))
+pub(super) fn routes() -> Routes {
+    Routes::new().routes(routes!(snapshot)).routes(routes!(restore))
 }
 
 /// In which form a snapshot is wanted.

@@ -11,11 +11,9 @@ use corkboard::{
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::Server;
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
@@ -25,8 +23,8 @@ const MOST: usize = 1000;
 /// The longest that a question for news waits.
 const LONGEST_WAIT: u64 = 30;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(list))
         .routes(routes!(head))
         .routes(routes!(state))

@@ -6,12 +6,10 @@ use jiff::Timestamp;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
@@ -19,8 +17,8 @@ use crate::openapi::Problems;
 /// The most tokens of one answer.
 const MOST: usize = 1000;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(revoke))
+pub(super) fn routes() -> Routes {
+    Routes::new().routes(routes!(list, create)).routes(routes!(revoke))
 }
 
 /// A token to be made.

@@ -4,17 +4,15 @@ use corkboard::tools::{ToolContext, ToolFormat, ToolOutput, ToolRegistry, ToolSe
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::Server;
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(call))
+pub(super) fn routes() -> Routes {
+    Routes::new().routes(routes!(list)).routes(routes!(call))
 }
 
 #[derive(Deserialize, IntoParams)]

@@ -50,7 +50,7 @@ pub(crate) struct AgentRuntime {
     pub(super) factories: Factories,
     pub(super) merging: tokio::sync::Mutex<()>,
     pub(super) events: broadcast::Sender<MemoryEvent>,
-    pub(super) meters: Meters,
+    pub(super) meters: Arc<Meters>,
     /// What ticks and flushes goes on for as long as there are handles.
     corkboard: Arc<dyn Any + Send + Sync>,
 }
@@ -60,12 +60,12 @@ impl AgentRuntime {
         id: AgentId,
         (engine, boards, cores): Engines,
         conversations: Arc<Conversations>,
-        events: broadcast::Sender<MemoryEvent>,
+        (events, meters): (broadcast::Sender<MemoryEvent>, Arc<Meters>),
         corkboard: Arc<dyn Any + Send + Sync>,
     ) -> Self {
         let slot = engine.slot(&SpaceId::agent(&id));
         let (ephemeral, factories) = (Ephemeral::default(), Factories::default());
-        let (merging, meters) = (Default::default(), Meters::new());
+        let merging = Default::default();
         Self {
             id,
             engine,

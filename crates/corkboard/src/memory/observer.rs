@@ -105,14 +105,14 @@ pub(super) fn resident(before: Usage, after: Usage) {
 }
 
 /// The metrics of single operations. A recorder must be installed before the Corkboard is opened to be heard.
-pub(super) struct Meters {
+pub(crate) struct Meters {
     pub(super) get_latency: Histogram,
     pub(super) set_latency: Histogram,
     pub(super) fallbacks: Counter,
 }
 
 impl Meters {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             get_latency: histogram!("agents.memory.working.get_latency_ms"),
             set_latency: histogram!("agents.memory.working.set_latency_ms"),

@@ -5,20 +5,18 @@ use std::sync::Arc;
 use corkboard::boards::{Choice, ChoiceId, NewChoice};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::{AtQuery, BoardPath, TaskIdsBody, Writes, Writing, view};
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
 use crate::known::Known;
 use crate::openapi::Problems;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new().routes(routes!(list_choices)).routes(routes!(add_choice)).routes(routes!(choose))
+pub(super) fn routes() -> Routes {
+    Routes::new().routes(routes!(list_choices)).routes(routes!(add_choice)).routes(routes!(choose))
 }
 
 /// Which choice.

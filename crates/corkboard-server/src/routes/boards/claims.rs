@@ -7,13 +7,11 @@ use corkboard::cores::Trust;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::{BoardPath, DoneBody, MovedBody, TaskPath, Writes, Writing};
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::extract::{Body, OptionalBody, Path};
 use crate::failure::Failure;
 use crate::openapi::Problems;
@@ -21,8 +19,8 @@ use crate::openapi::Problems;
 /// The longest that somebody is kept waiting for a task.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(claim_task))
         .routes(routes!(heartbeat_task))
         .routes(routes!(release_task))

@@ -4,19 +4,17 @@ use corkboard::boards::{CoreRef, FailurePolicy, NewBoard, TaskId};
 use corkboard::{BoardId, CreatedBoard, TaskPattern, UnreadablePattern};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::{BoardPath, Named, Writing};
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::{Caller, NewBoardId};
+use crate::described::{Routes, routes};
 use crate::extract::{Body, OptionalBody, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new().routes(routes!(create_board)).routes(routes!(fork_board)).routes(routes!(delete_board))
+pub(super) fn routes() -> Routes {
+    Routes::new().routes(routes!(create_board)).routes(routes!(fork_board)).routes(routes!(delete_board))
 }
 
 /// A board to be made.

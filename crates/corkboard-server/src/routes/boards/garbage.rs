@@ -2,17 +2,15 @@
 
 use axum::Json;
 use corkboard::{BoardId, Garbage, PurgedGarbage, SpaceKind};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::Writing;
-use crate::Server;
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new().routes(routes!(show_garbage)).routes(routes!(purge_garbage))
+pub(super) fn routes() -> Routes {
+    Routes::new().routes(routes!(show_garbage)).routes(routes!(purge_garbage))
 }
 
 /// See which boards can go, and why the rest stays. Nothing changes by it.

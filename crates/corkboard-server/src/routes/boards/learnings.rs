@@ -6,19 +6,17 @@ use corkboard::cores::Trust;
 use corkboard::{Board, CoresRolledBack, MemoryKind, PromotedLearning};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::{BoardPath, DoneBody, ReasonBody, Writes, Writing};
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::extract::{Body, OptionalBody, Path};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(list_learnings))
         .routes(routes!(extract_learnings))
         .routes(routes!(promote_learning))

@@ -6,21 +6,19 @@ use corkboard::boards::{Outcome, Unfinished};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::{BoardPath, CommentBody, DoneBody, ReasonBody, TaskIdsBody, Writes, Writing};
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::extract::{OptionalBody, Path};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(complete_board))
         .routes(routes!(cancel_board))
         .routes(routes!(archive_board))

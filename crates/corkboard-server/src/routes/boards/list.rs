@@ -4,11 +4,9 @@ use axum::Json;
 use corkboard::{BoardId, BoardSummary, SpaceKind};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::Server;
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::extract::Query;
 use crate::failure::Failure;
 use crate::openapi::Problems;
@@ -18,8 +16,8 @@ const MOST: usize = 1000;
 /// How many boards an answer has if nothing is said.
 const USUAL: usize = 100;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new().routes(routes!(list_boards))
+pub(super) fn routes() -> Routes {
+    Routes::new().routes(routes!(list_boards))
 }
 
 #[derive(Deserialize, IntoParams)]

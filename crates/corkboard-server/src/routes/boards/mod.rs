@@ -22,10 +22,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
 
-use crate::Server;
 use crate::caller::Caller;
+use crate::described::Routes;
 use crate::extract::{Conditions, text};
 use crate::failure::Failure;
 
@@ -34,8 +33,8 @@ const ORCHESTRATOR: &str = "cork-orchestrator";
 /// The header that names the claim under which something is done.
 const CLAIM: &str = "cork-claim";
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .merge(list::routes())
         .merge(create::routes())
         .merge(show::routes())

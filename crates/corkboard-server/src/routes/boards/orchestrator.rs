@@ -6,20 +6,18 @@ use corkboard::boards::Lease;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::claims::seconds;
 use super::{BoardPath, DoneBody, Writes, Writing};
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::extract::{Body, OptionalBody, Path};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(acquire_orchestrator))
         .routes(routes!(renew_orchestrator))
         .routes(routes!(release_orchestrator))

@@ -7,20 +7,18 @@ use corkboard::boards::{Approval, ApprovalId, NewNudge, Nudge, NudgeId, NudgePri
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::records::DecisionPath;
 use super::{AtQuery, BoardPath, CommentBody, Writes, Writing, view};
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::extract::{Body, OptionalBody, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(list_nudges))
         .routes(routes!(add_nudge))
         .routes(routes!(acknowledge_nudge))

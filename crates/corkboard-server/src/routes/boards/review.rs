@@ -3,19 +3,17 @@
 use corkboard::boards::ReviewStatus;
 use serde::Deserialize;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::{CommentBody, DoneBody, MovedBody, TaskIdsBody, TaskPath, Writes, Writing};
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::extract::{Body, OptionalBody, Path};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(assign_task))
         .routes(routes!(assign_review))
         .routes(routes!(review_task))

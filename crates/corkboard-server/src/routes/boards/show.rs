@@ -7,19 +7,17 @@ use corkboard::boards::{BoardEdit, FailurePolicy};
 use corkboard::{AgentContribution, BoardDiff, BoardDocument, BoardHit, BoardProgress, GraphFormat, TaskGraph};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::{AtQuery, BoardPath, IfMatch, Writes, Writing, view};
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(get_board))
         .routes(routes!(edit_board))
         .routes(routes!(board_status))

@@ -8,20 +8,18 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::{BoardPath, DoneBody, IfMatch, TaskPath, Writes, Writing, view};
-use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::described::{Routes, routes};
 use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
 use crate::known::Known;
 use crate::openapi::Problems;
 
-pub(super) fn routes() -> OpenApiRouter<Server> {
-    OpenApiRouter::new()
+pub(super) fn routes() -> Routes {
+    Routes::new()
         .routes(routes!(list_tasks))
         .routes(routes!(add_tasks))
         .routes(routes!(get_task))
