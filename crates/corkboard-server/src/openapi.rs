@@ -12,11 +12,33 @@ use utoipa::{IntoResponses, Modify, OpenApi};
     info(
         title = "Corkboard",
         description = "Working memory for LLM agents and for the people who work with them.\n\nEvery answer carries `rev`, the \
-                       revision of the space it speaks of. Errors are problems (RFC 9457) with a stable `code`.",
-        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+                       revision of the space it speaks of. Errors are problems (RFC 9457) with a stable `code`.\n\nNames in \
+                       paths are percent-encoded, as in every URL: the key `a/b` is `a%2Fb`. The reference page does that by \
+                       itself: type names there as they are.",
+        license(name = "MIT OR Apache-2.0"),
     ),
     components(schemas(corkboard::Problem)),
     modifiers(&Bearer),
+    tags(
+        (name = "agents", description = "Whose memory there is, and what can be done to all of it"),
+        (name = "entries", description = "What an agent keeps under a key"),
+        (name = "notes", description = "What an agent noted, without a key"),
+        (name = "scopes", description = "Places within an agent's memory; what is not found in one is looked for around it"),
+        (name = "conversations", description = "A scratchpad for each conversation"),
+        (name = "memory", description = "To find what is known, hand it over, and compose it into a prompt"),
+        (name = "notebook", description = "What a model updates with a small text language"),
+        (name = "boards", description = "What agents and people who work on one thing share"),
+        (name = "tasks", description = "A board's graph of tasks: claim, complete, review"),
+        (name = "records", description = "A board's discoveries and artifacts"),
+        (name = "people", description = "A board's decisions, nudges and approvals"),
+        (name = "learnings", description = "What a board taught, and where it goes"),
+        (name = "cores", description = "Knowledge that outlives boards and agents"),
+        (name = "tools", description = "The same as tools of a language model"),
+        (name = "events", description = "What happens, as it happens"),
+        (name = "spaces", description = "Whole spaces, for clients that keep a copy: state, log, commands"),
+        (name = "access", description = "Who may do what"),
+        (name = "operations", description = "Whether the server is well"),
+    ),
     security(("token" = [])),
 )]
 pub(crate) struct Head;
@@ -28,6 +50,20 @@ impl Modify for Bearer {
         let components = openapi.components.get_or_insert_default();
         let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
         components.security_schemes.insert("token".into(), scheme.into());
+    }
+}
+
+/// Says of every answer what it is, which the standard asks for and not every route does.
+pub(crate) fn complete(openapi: &mut utoipa::openapi::OpenApi) {
+    let operations = openapi.paths.paths.values_mut().flat_map(|path| {
+        [&mut path.get, &mut path.put, &mut path.post, &mut path.delete, &mut path.patch].into_iter().flatten()
+    });
+    for (status, response) in operations.flat_map(|operation| &mut operation.responses.responses) {
+        if let RefOr::T(response) = response
+            && response.description.is_empty()
+        {
+            response.description = if status == "201" { "It was made" } else { "What was asked for" }.into();
+        }
     }
 }
 

@@ -9,7 +9,10 @@
 
 mod support;
 
+use std::collections::HashSet;
+
 use corkboard_server::Server;
+use serde_json::Value;
 use support::{Running, http, settings};
 use tokio::net::TcpListener;
 
@@ -50,4 +53,35 @@ async fn a_server_that_is_about_to_end_is_not_ready() {
     assert!(answer.headers().contains_key("retry-after"));
     assert!(answer.text().await.unwrap().contains("about to end"));
     serving.abort();
+}
+
+#[tokio::test]
+async fn the_description_has_what_the_standard_asks_for() {
+    let server = Running::start().await;
+    let description = server.admin().get("/openapi.json").await.ok();
+    server.stop().await;
+    assert_eq!(description["openapi"], "3.1.0");
+    let tags: Vec<&str> = names(&description["tags"]).collect();
+    let mut ids = HashSet::new();
+    for (path, methods) in description["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let what = format!("{method} {path}");
+            assert!(ids.insert(operation["operationId"].as_str().unwrap()), "two are called as {what} is");
+            assert!(
+                operation["tags"].as_array().unwrap().iter().all(|tag| tags.contains(&tag.as_str().unwrap())),
+                "{what}"
+            );
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                assert_ne!(response["description"].as_str().unwrap_or_default(), "", "{what}: {status}");
+            }
+            let named = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+            let given: Vec<&str> = names(&operation["parameters"]).collect();
+            assert!(named.clone().all(|name| given.contains(&name)), "{what} takes {given:?}");
+        }
+    }
+    assert!(ids.len() > 150, "{}", ids.len());
+}
+
+fn names(of: &Value) -> impl Iterator<Item = &str> {
+    of.as_array().into_iter().flatten().filter_map(|item| item["name"].as_str())
 }

@@ -150,6 +150,7 @@ async fn delete_agent(
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/stats",
+    operation_id = "agent_stats",
     tag = "agents",
     params(("agent" = String, Path, description = "Whose memory")),
     responses((status = 200, description = "The counts", body = MemoryStats), Problems)
@@ -166,6 +167,7 @@ async fn stats(caller: Caller, Path(agent): Path<String>) -> Result<Told<MemoryS
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/clear",
+    operation_id = "clear_agent",
     tag = "agents",
     params(("agent" = String, Path, description = "Whose memory")),
     request_body(content = Option<ClearBody>, example = json!({"working": true, "long_term": false})),
@@ -189,6 +191,7 @@ async fn clear(
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/forget",
+    operation_id = "forget_in_agent",
     tag = "agents",
     params(("agent" = String, Path, description = "Whose memory")),
     request_body(content = ForgetBody, example = json!({"key": "password"})),

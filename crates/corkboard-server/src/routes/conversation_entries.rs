@@ -31,7 +31,7 @@ struct EntryPath {
     agent: String,
     /// Which conversation. It begins with the first write.
     conversation: String,
-    /// The entry's key, percent-encoded: `a/b` is `a%2Fb`.
+    /// The entry's key.
     key: String,
 }
 

@@ -30,7 +30,7 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 struct EntryPath {
-    /// The core's name, percent-encoded. An agent's own core is `agent:` and its name.
+    /// The core's name. An agent's own core is `agent:` and its name.
     core: String,
     /// The entry's number.
     #[param(value_type = String, pattern = "^[Ee]-[0-9]{1,18}$", example = "E-1")]
@@ -171,6 +171,7 @@ struct HitsBody {
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/entries",
+    operation_id = "list_core_entries",
     tag = "cores",
     params(CorePath, ListQuery),
     responses((status = 200, body = CorePage), Problems)
@@ -271,6 +272,7 @@ async fn edit(
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/entries/{id}/forget",
+    operation_id = "forget_core_entry",
     tag = "cores",
     params(EntryPath, Conditions),
     request_body(content = ForgetBody, example = json!({"reason": "now on Fridays"})),
@@ -290,6 +292,7 @@ async fn forget(
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/entries/{id}/restore",
+    operation_id = "restore_core_entry",
     tag = "cores",
     params(EntryPath, Conditions),
     responses((status = 200, body = WithRev<ChangedBody>), Problems)
@@ -314,6 +317,7 @@ fn changed(version: u64) -> Answer<ChangedBody> {
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/search",
+    operation_id = "search_core",
     tag = "cores",
     params(CorePath, SearchQuery),
     responses((status = 200, body = WithRev<HitsBody>), Problems)

@@ -30,7 +30,7 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(super) struct CorePath {
-    /// The core's name, percent-encoded. An agent's own core is `agent:` and its name.
+    /// The core's name. An agent's own core is `agent:` and its name.
     pub(super) core: String,
 }
 
@@ -103,6 +103,7 @@ struct ReplacedBody {
 #[utoipa::path(
     get,
     path = "/v1/cores",
+    operation_id = "list_cores",
     tag = "cores",
     params(ListQuery),
     responses((status = 200, body = CoresBody), Problems)
@@ -131,6 +132,7 @@ async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Js
 #[utoipa::path(
     delete,
     path = "/v1/cores/{core}",
+    operation_id = "delete_core",
     tag = "cores",
     params(CorePath, DeleteQuery),
     responses((status = 200, body = DeletedBody), Problems)
@@ -149,6 +151,7 @@ async fn delete(
 #[utoipa::path(
     get,
     path = "/v1/cores/{core}/stats",
+    operation_id = "core_stats",
     tag = "cores",
     params(CorePath),
     responses((status = 200, body = CoreStats), Problems)
@@ -184,6 +187,7 @@ async fn withdraw(
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/clear",
+    operation_id = "clear_core",
     tag = "cores",
     params(CorePath, Conditions),
     responses((status = 200, body = WithRev<ClearedBody>), Problems)
@@ -218,7 +222,19 @@ async fn image(caller: Caller, Path(path): Path<CorePath>) -> Result<Answer<Core
     path = "/v1/cores/{core}/replace",
     tag = "cores",
     params(CorePath, Conditions),
-    request_body(content = CoreImage, example = json!({"entries": [], "last": "E-0"})),
+    request_body(content = CoreImage, example = json!({
+        "entries": [{
+            "id": "E-1",
+            "version": 1,
+            "content": "Deployments go out on Thursdays",
+            "kind": "fact",
+            "importance": 0.5,
+            "provenance": [{"author": "ada", "trust": "own", "at": "2026-11-15T09:00:00Z"}],
+            "created_at": "2026-11-15T09:00:00Z",
+            "updated_at": "2026-11-15T09:00:00Z",
+        }],
+        "last": "E-1",
+    })),
     responses((status = 200, body = WithRev<ReplacedBody>), Problems)
 )]
 async fn replace(

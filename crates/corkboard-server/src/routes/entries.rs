@@ -29,7 +29,7 @@ pub(super) fn routes() -> Routes {
 struct EntryPath {
     /// Whose memory.
     agent: String,
-    /// The entry's key, percent-encoded: `a/b` is `a%2Fb`.
+    /// The entry's key.
     key: String,
 }
 

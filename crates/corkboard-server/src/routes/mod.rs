@@ -37,7 +37,7 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::described::Routes;
 use crate::failure::Failure;
-use crate::openapi::Head;
+use crate::openapi::{Head, complete};
 use crate::{Server, passage, sign_in};
 
 /// What is smaller is sent as it is: to compress it costs more than it saves.
@@ -72,7 +72,9 @@ fn described() -> Routes {
 
 /// The description of all of them.
 pub(crate) fn description() -> openapi::OpenApi {
-    described().description(Head::openapi())
+    let mut description = described().description(Head::openapi());
+    complete(&mut description);
+    description
 }
 
 /// The same as JSON, made when it is first asked for.
@@ -88,10 +90,16 @@ pub(crate) fn all(server: Server) -> Router {
     let compression =
         // What is told as it happens must not wait until there is enough to compress.
         CompressionLayer::new().compress_when(SizeAbove::new(COMPRESSED_FROM).and(NotForContentType::SSE));
+    let reference = Config::new([DESCRIPTION])
+        .use_base_layout()
+        .doc_expansion("none")
+        .default_models_expand_depth(-1)
+        .filter(true)
+        .try_it_out_enabled(true);
     described()
         .router()
         .route(DESCRIPTION, get(description_as_json))
-        .merge(SwaggerUi::new("/docs").config(Config::new([DESCRIPTION])))
+        .merge(SwaggerUi::new("/docs").config(reference))
         // Until there is more to see, whoever signs in is shown the routes.
         .route("/", get(|| async { Redirect::to("/docs/") }))
         .fallback(|| async { Failure::not_found("there is no such route: /docs shows all") })

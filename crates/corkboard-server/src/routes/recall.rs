@@ -84,6 +84,7 @@ struct ActiveDay {
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/search",
+    operation_id = "search_agent",
     tag = "memory",
     params(("agent" = String, Path, description = "Whose memory"), SearchQuery),
     responses((status = 200, description = "The hits", body = WithRev<HitsBody>), Problems)

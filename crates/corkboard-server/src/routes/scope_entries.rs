@@ -32,7 +32,7 @@ struct EntryPath {
     agent: String,
     /// Which scope: its id.
     scope: ScopeId,
-    /// The entry's key, percent-encoded: `a/b` is `a%2Fb`.
+    /// The entry's key.
     key: String,
 }
 

@@ -140,6 +140,7 @@ async fn snapshot(
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/restore",
+    operation_id = "restore_agent",
     tag = "agents",
     params(("agent" = String, Path, description = "Whose memory")),
     request_body(content(

@@ -41,7 +41,7 @@ pub(super) struct SpacePath {
     /// What it holds: `agent`, `board`, `core` or `tokens`.
     #[param(inline)]
     kind: SpaceKind,
-    /// Its name, percent-encoded. An agent's own core is `agent:` and its name. A `;` at the end is not part of the name: it
+    /// Its name. An agent's own core is `agent:` and its name. A `;` at the end is not part of the name: it
     /// follows `.` and `..`, which no path can hold by themselves, and names that end with one.
     #[serde(deserialize_with = "name")]
     name: String,
@@ -148,6 +148,7 @@ struct ForgetBody {
 #[utoipa::path(
     get,
     path = "/v1/spaces/{kind}",
+    operation_id = "list_spaces",
     tag = "spaces",
     params(KindPath, ListQuery),
     responses((status = 200, body = SpacesDocument), Problems)
@@ -254,6 +255,7 @@ async fn command(caller: Caller, Path(path): Path<SpacePath>, body: Bytes) -> Re
 #[utoipa::path(
     delete,
     path = "/v1/spaces/{kind}/{name}",
+    operation_id = "delete_space",
     tag = "spaces",
     params(SpacePath, DeleteQuery),
     responses((status = 200, body = DeletedBody), Problems)
@@ -272,6 +274,7 @@ async fn delete(
 #[utoipa::path(
     post,
     path = "/v1/spaces/agent/{agent}/forget",
+    operation_id = "forget_in_space",
     tag = "spaces",
     params(AgentPath),
     request_body = ForgetBody,

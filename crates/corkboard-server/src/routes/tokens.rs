@@ -89,6 +89,7 @@ struct RevokedBody {
 #[utoipa::path(
     get,
     path = "/v1/tokens",
+    operation_id = "list_tokens",
     tag = "access",
     params(ListQuery),
     responses((status = 200, body = WithRev<TokensBody>), Problems)

@@ -75,6 +75,7 @@ struct CallBody {
 #[utoipa::path(
     get,
     path = "/v1/tools",
+    operation_id = "list_tools",
     tag = "tools",
     params(ListQuery),
     responses((status = 200, body = ToolsBody), Problems)

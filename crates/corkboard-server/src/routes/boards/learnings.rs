@@ -29,7 +29,7 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 struct LearningPath {
-    /// The board's id, percent-encoded.
+    /// The board's id.
     #[param(example = "add-login-1a2b3c4d")]
     board: String,
     /// The learning's id: `D-1`, `F-1`, `rework:T-1`, `estimate:word` or `sequence:one.two`.

@@ -54,7 +54,7 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 struct BoardPath {
-    /// The board's id, percent-encoded.
+    /// The board's id.
     #[param(example = "add-login-1a2b3c4d")]
     board: String,
 }
@@ -63,7 +63,7 @@ struct BoardPath {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 struct TaskPath {
-    /// The board's id, percent-encoded.
+    /// The board's id.
     #[param(example = "add-login-1a2b3c4d")]
     board: String,
     /// The task's id.

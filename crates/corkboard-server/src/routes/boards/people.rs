@@ -31,7 +31,7 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 struct NudgePath {
-    /// The board's id, percent-encoded.
+    /// The board's id.
     #[param(example = "add-login-1a2b3c4d")]
     board: String,
     /// The nudge's id.

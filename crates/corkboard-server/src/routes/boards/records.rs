@@ -32,7 +32,7 @@ pub(super) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(super) struct DecisionPath {
-    /// The board's id, percent-encoded.
+    /// The board's id.
     #[param(example = "add-login-1a2b3c4d")]
     pub(super) board: String,
     /// The decision's id.
