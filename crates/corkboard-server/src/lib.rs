@@ -8,7 +8,6 @@ mod events;
 mod extract;
 mod failure;
 mod guard;
-mod known;
 mod listen;
 mod metrics;
 mod observe;

@@ -54,6 +54,7 @@ mod problem;
 mod reach;
 mod search;
 mod snapshot;
+mod strict;
 
 pub use board::{
     AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardProgress, BoardRolledBack,
@@ -107,6 +108,7 @@ pub use snapshot::{
     Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,
     SnapshotKey,
 };
+pub use strict::Strict;
 
 /// The README's example compiles.
 #[cfg(doctest)]

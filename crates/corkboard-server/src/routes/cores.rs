@@ -1,6 +1,6 @@
 //! Memory cores as wholes: listed, counted, emptied, replaced and deleted. An agent's own core has the name `agent:` and its name.
 
-use corkboard::cores::{CoreImage, Withdrawal};
+use corkboard::cores::{CoreEntry, CoreEntryId, CoreImage, Withdrawal};
 use corkboard::{CoreId, CoreStats, CoreSummary, SpaceId, SpaceKind, Withdrawn};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -214,23 +214,36 @@ async fn image(caller: Caller, Path(path): Path<CorePath>) -> Result<Answer<Core
     Ok(Answer::new(core.image().await?, rev))
 }
 
+/// An image, as it was answered.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = CoreReplaceBody)]
+struct ReplaceBody {
+    /// The entries.
+    entries: Vec<CoreEntry>,
+    /// The last number given out.
+    last: CoreEntryId,
+    /// The revision that it shows. It may be left out: nothing depends on it.
+    #[serde(rename = "rev")]
+    _rev: Option<u64>,
+}
+
 /// Replace all entries of a core by those of an image.
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/replace",
     tag = "cores",
     params(CorePath, Conditions),
-    request_body(content = CoreImage, example = json!({"entries": [], "last": "E-0"})),
+    request_body(content = ReplaceBody, example = json!({"entries": [], "last": "E-0"})),
     responses((status = 200, body = WithRev<ReplacedBody>), Problems)
 )]
 async fn replace(
     caller: Caller,
     Path(path): Path<CorePath>,
     conditions: Conditions,
-    Body(body): Body<CoreImage>,
+    Body(ReplaceBody { entries, last, .. }): Body<ReplaceBody>,
 ) -> Result<Answer<ReplacedBody>, Failure> {
     let core = conditions.on_whole_core(&caller.core(&path.core)?)?;
-    let entries = body.entries.len();
-    let rev = core.replace(body).await?;
-    Ok(Answer::new(ReplacedBody { entries }, rev))
+    let count = entries.len();
+    let rev = core.replace(CoreImage { entries, last }).await?;
+    Ok(Answer::new(ReplacedBody { entries: count }, rev))
 }

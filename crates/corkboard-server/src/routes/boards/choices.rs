@@ -14,7 +14,6 @@ use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
-use crate::known::Known;
 use crate::openapi::Problems;
 
 pub(super) fn routes() -> OpenApiRouter<Server> {
@@ -90,7 +89,7 @@ async fn add_choice(
     caller: Caller,
     Path(path): Path<BoardPath>,
     writing: Writing,
-    Body(Known(choice)): Body<Known<NewChoice>>,
+    Body(choice): Body<NewChoice>,
 ) -> Result<Answer<ChoiceAddedBody>, Failure> {
     let board = writing.board(&caller, &path.board)?;
     let id = board.add_choice(choice).await?;

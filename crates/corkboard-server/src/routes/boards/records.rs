@@ -16,7 +16,6 @@ use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
-use crate::known::Known;
 use crate::openapi::Problems;
 
 pub(super) fn routes() -> OpenApiRouter<Server> {
@@ -123,7 +122,7 @@ async fn record_decision(
     caller: Caller,
     Path(path): Path<BoardPath>,
     writing: Writing,
-    Body(Known(decision)): Body<Known<NewDecision>>,
+    Body(decision): Body<NewDecision>,
 ) -> Result<Answer<DecisionRecordedBody>, Failure> {
     let board = writing.board(&caller, &path.board)?;
     let id = board.record_decision(decision).await?;
@@ -147,7 +146,7 @@ async fn supersede_decision(
     caller: Caller,
     Path(path): Path<DecisionPath>,
     writing: Writing,
-    Body(Known(decision)): Body<Known<NewDecision>>,
+    Body(decision): Body<NewDecision>,
 ) -> Result<Answer<DecisionRecordedBody>, Failure> {
     let board = writing.board(&caller, &path.board)?;
     let id = board.supersede(path.decision, decision).await?;
@@ -186,7 +185,7 @@ async fn record_discovery(
     caller: Caller,
     Path(path): Path<BoardPath>,
     writing: Writing,
-    Body(Known(discovery)): Body<Known<NewDiscovery>>,
+    Body(discovery): Body<NewDiscovery>,
 ) -> Result<Answer<DiscoveryRecordedBody>, Failure> {
     let board = writing.board(&caller, &path.board)?;
     let id = board.record_discovery(discovery).await?;
@@ -228,7 +227,7 @@ async fn record_artifact(
     caller: Caller,
     Path(path): Path<BoardPath>,
     writing: Writing,
-    Body(Known(artifact)): Body<Known<NewArtifact>>,
+    Body(artifact): Body<NewArtifact>,
 ) -> Result<Answer<ArtifactRecordedBody>, Failure> {
     let board = writing.board(&caller, &path.board)?;
     let (id, version) = board.record_artifact(artifact).await?;

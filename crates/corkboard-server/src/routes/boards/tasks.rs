@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use corkboard::boards::{ChoiceId, NewChoice, NewTask, Task, TaskEdit, TaskId, TaskStatus};
-use corkboard::{Composition, TaskDocument};
+use corkboard::{Composition, Strict, TaskDocument};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -17,7 +17,6 @@ use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
-use crate::known::Known;
 use crate::openapi::Problems;
 
 pub(super) fn routes() -> OpenApiRouter<Server> {
@@ -75,12 +74,10 @@ struct TasksBody<'a> {
 struct TaskBatch {
     /// The tasks. They name one another by `key`.
     #[serde(default, skip_serializing)]
-    #[schema(value_type = Vec<NewTask>)]
-    tasks: Vec<Known<NewTask>>,
+    tasks: Vec<NewTask>,
     /// The choices. They name tasks by `key` or id.
     #[serde(default, skip_serializing)]
-    #[schema(value_type = Vec<NewChoice>)]
-    choices: Vec<Known<NewChoice>>,
+    choices: Vec<NewChoice>,
 }
 
 /// One task, or a batch.
@@ -100,8 +97,8 @@ impl<'de> Deserialize<'de> for AddTasksBody {
         let is_batch = object.contains_key("tasks") || object.contains_key("choices");
         let object = Value::Object(object);
         let read = match is_batch {
-            true => serde_json::from_value(object).map(Self::Batch),
-            false => serde_json::from_value(object).map(|Known(task)| Self::One(task)),
+            true => serde_json::from_value(object).map(|Strict(batch)| Self::Batch(batch)),
+            false => serde_json::from_value(object).map(|Strict(task)| Self::One(task)),
         };
         read.map_err(D::Error::custom)
     }
@@ -200,8 +197,6 @@ async fn add_tasks(
             TasksAddedBody { id: Some(id), tasks: vec![id], choices: Vec::new() }
         }
         AddTasksBody::Batch(TaskBatch { tasks, choices }) => {
-            let tasks = tasks.into_iter().map(|Known(task)| task).collect();
-            let choices = choices.into_iter().map(|Known(choice)| choice).collect();
             let (tasks, choices) = board.add_tasks(tasks, choices).await?;
             TasksAddedBody { id: None, tasks, choices }
         }
@@ -242,7 +237,7 @@ async fn edit_task(
     caller: Caller,
     Path(path): Path<TaskPath>,
     writing: Writing,
-    Body(Known(edit)): Body<Known<TaskEdit>>,
+    Body(edit): Body<TaskEdit>,
 ) -> Result<Answer<TaskEditedBody>, Failure> {
     let (board, if_version) = writing.versioned(&caller, &path.board)?;
     let version = board.edit_task(path.task, edit, if_version).await?;
