@@ -64,7 +64,12 @@ const WRONG: [Wrong; 16] = [
         "tasks[1].priority: invalid type",
     ),
     (Method::POST, "/v1/boards/b/tasks", r#"{"title": "x", "prio": 1}"#, "prio: unknown field"),
-    (Method::POST, "/v1/boards/b/decisions", r#"{"question": "Which?", "choice": "this", "affects_tasks": ["nine"]}"#, "affects_tasks[0]: "),
+    (
+        Method::POST,
+        "/v1/boards/b/decisions",
+        r#"{"question": "Which?", "choice": "this", "affects_tasks": ["nine"]}"#,
+        "affects_tasks[0]: ",
+    ),
     (
         Method::POST,
         "/v1/cores/house/entries",
