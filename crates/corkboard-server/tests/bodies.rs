@@ -22,6 +22,9 @@ fn detail(answer: &Answer) -> &str {
     answer.body["detail"].as_str().unwrap()
 }
 
+/// The scope that every memory has.
+const ROOT: &str = "00000000-0000-0000-0000-000000000000";
+
 /// A body that is refused for what it says, and how the problem begins.
 type Wrong = (Method, &'static str, &'static str, &'static str);
 
@@ -105,5 +108,46 @@ async fn what_has_another_shape_is_a_problem_that_says_where() {
     wrong.problem(400, "body_json");
     assert!(detail(&wrong).starts_with("in line 2: unknown field `colour`"), "{}", wrong.body);
     assert_eq!(wrong.body["line"], 2);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn commands_say_nothing_that_is_unknown() {
+    let server = Running::start().await;
+    let admin = server.admin();
+    let set = json!({"scope": ROOT, "key": "color", "value": {"any": 1}, "type_name": "json", "metadata": {}, "if_version": 0});
+    let with = |name: &str| {
+        let mut set = set.clone();
+        set[name] = json!(1);
+        json!({"command": {"set": set}})
+    };
+    let nested = json!({"tasks": [{"title": "x", "prio": 1}], "choices": []});
+    let create = json!({"create_with_tasks": {"board": {"name": "n", "goal": "g", "colour": 1}, "tasks": []}});
+    let entry = json!({"add": {"entries": [{"content": "x", "colour": "red"}]}});
+    for (space, document, expected) in [
+        ("agent/ada", with("if_versoin"), "command.set.if_versoin: unknown field"),
+        ("agent/ada", json!({"command": "clear_all", "if_rve": 1}), "unknown field `if_rve`"),
+        (
+            "agent/ada",
+            json!({"command": {"clear": {"scope": ROOT, "if_rev": 1}}}),
+            "command.clear.if_rev: unknown field",
+        ),
+        ("board/b", json!({"command": {"add_tasks": nested}}), "command.add_tasks.tasks[0].prio: unknown field"),
+        ("board/b", json!({"command": create}), "command.create_with_tasks.board.colour: unknown field"),
+        ("core/house", json!({"command": entry}), "command.add.entries[0]: unknown field `colour`"),
+        ("agent/ada", json!({"command": {"dance": {}}}), "command: unknown variant `dance`"),
+        ("agent/ada", json!({"command": {"clear": {"scope": "all"}}}), "command.clear.scope: UUID parsing failed"),
+    ] {
+        let wrong = admin.post(&format!("/v1/spaces/{space}/commands"), &document).await;
+        wrong.problem(400, "command");
+        assert!(detail(&wrong).starts_with(&format!("that is no command: {expected}")), "{}", wrong.body);
+    }
+    for space in ["agent/ada", "board/b", "core/house"] {
+        let head = admin.get(&format!("/v1/spaces/{space}/head")).await.ok();
+        assert_eq!(head["head"]["rev"], 0, "{space}: {head}");
+    }
+    let good = admin.post("/v1/spaces/agent/ada/commands", &json!({"command": {"set": set}, "if_rev": 0})).await.ok();
+    assert_eq!(good["rev"], 1);
+    assert_eq!(admin.get("/v1/agents/ada/entries/color").await.ok()["value"], json!({"any": 1}));
     server.stop().await;
 }
