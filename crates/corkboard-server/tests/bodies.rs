@@ -8,10 +8,12 @@
 
 mod support;
 
+use corkboard::Options;
+use corkboard_server::Settings;
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::json;
-use support::{Answer, Client, Running, answer};
+use support::{Answer, Client, Running, answer, in_memory, settings};
 
 async fn send(client: &Client, method: Method, path: &str, body: &str) -> Answer {
     let request = client.request(method, path).header(CONTENT_TYPE, "application/json");
@@ -149,5 +151,25 @@ async fn commands_say_nothing_that_is_unknown() {
     let good = admin.post("/v1/spaces/agent/ada/commands", &json!({"command": {"set": set}, "if_rev": 0})).await.ok();
     assert_eq!(good["rev"], 1);
     assert_eq!(admin.get("/v1/agents/ada/entries/color").await.ok()["value"], json!({"any": 1}));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn whatever_takes_a_body_refuses_a_large_one_with_a_problem() {
+    let small = Settings { body_bytes: 1024, ..settings() };
+    let server = Running::with(in_memory(Options::default()), small).await;
+    let admin = server.admin();
+    let body = json!({"command": "clear_all", "more": "x".repeat(2048)}).to_string();
+    for path in [
+        "/v1/spaces/agent/ada/commands",
+        "/v1/agents/ada/notes",
+        "/v1/agents/ada/clear",
+        "/v1/agents/ada/entries:batch",
+        "/v1/agents/ada/restore",
+    ] {
+        send(&admin, Method::POST, path, &body).await.problem(413, "body_too_large");
+    }
+    let text = admin.request(Method::POST, "/v1/agents/ada/notebook/updates").header(CONTENT_TYPE, "text/plain");
+    answer(text.body(body)).await.problem(413, "body_too_large");
     server.stop().await;
 }

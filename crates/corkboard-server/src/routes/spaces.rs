@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::body::Bytes;
 use corkboard::store::Cursor;
 use corkboard::{
     AnswerDocument, CommitId, Error, Forget, Forgotten, Head, HeadDocument, PageDocument, RecordDocument,
@@ -16,7 +15,7 @@ use utoipa_axum::routes;
 
 use crate::Server;
 use crate::caller::Caller;
-use crate::extract::{Body, Path, Query};
+use crate::extract::{Body, Path, Query, Raw};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
@@ -241,7 +240,7 @@ async fn log(
     request_body(content = Object, example = json!({"command": "clear_all"})),
     responses((status = 200, body = AnswerDocument), Problems)
 )]
-async fn command(caller: Caller, Path(path): Path<SpacePath>, body: Bytes) -> Result<Json<AnswerDocument>, Failure> {
+async fn command(caller: Caller, Path(path): Path<SpacePath>, Raw(body): Raw) -> Result<Json<AnswerDocument>, Failure> {
     let answered = caller.log(path.kind, &path.name)?.command(&body).await;
     answered.map(Json).map_err(|error| {
         let refusal = match &error {
