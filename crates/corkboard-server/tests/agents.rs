@@ -394,14 +394,15 @@ async fn a_memory_is_cleared_forgotten_and_deleted() {
 
     ada.put("/v1/agents/ada/entries/a", &json!({"value": 1})).await.ok();
     let clear = "/v1/agents/ada/clear";
-    bare(&ada, &format!("{clear}?if_rev=1")).await.problem(400, "condition");
+    bare(&ada, &format!("{clear}?if_rev=1")).await.problem(409, "rev_conflict");
     assert_eq!(ada.post(clear, &json!({"working": false, "long_term": true})).await.ok()["entries"], 0);
     assert_eq!(bare(&ada, clear).await.ok()["entries"], 1);
     assert_eq!(ada.get("/v1/agents/ada/entries").await.ok()["entries"], json!([]));
     ada.post(clear, &json!({"everything": true})).await.problem(400, "body_json");
 
-    assert_eq!(ada.delete("/v1/agents/ada").await.ok()["deleted"], true);
-    assert_eq!(ada.delete("/v1/agents/ada?hard=true").await.ok()["deleted"], false);
+    let rev = ada.get("/v1/agents/ada/entries").await.ok()["rev"].as_u64().unwrap();
+    assert_eq!(ada.delete("/v1/agents/ada").await.ok(), json!({"deleted": true, "rev": rev + 1}));
+    assert_eq!(ada.delete("/v1/agents/ada?hard=true").await.ok(), json!({"deleted": false, "rev": rev + 1}));
     assert_eq!(ada.get("/v1/agents").await.ok()["agents"], json!([]));
     server.stop().await;
 }

@@ -112,9 +112,9 @@ async fn a_core_is_withdrawn_from_cleared_kept_elsewhere_replaced_and_deleted() 
     let page = admin.get("/v1/cores?limit=1&cursor=agent:ada").await.ok();
     assert_eq!((&page["cores"][0]["core"], &page["next"]), (&json!("house"), &Value::Null));
 
-    assert_eq!(admin.delete("/v1/cores/house").await.ok(), json!({"deleted": true}));
-    assert_eq!(admin.delete("/v1/cores/house?for_good=true").await.ok(), json!({"deleted": false}));
-    assert_eq!(admin.delete("/v1/cores/agent:ada?for_good=true").await.ok(), json!({"deleted": true}));
+    assert_eq!(admin.delete("/v1/cores/house").await.ok(), json!({"deleted": true, "rev": 5}));
+    assert_eq!(admin.delete("/v1/cores/house?for_good=true").await.ok(), json!({"deleted": false, "rev": 5}));
+    assert_eq!(admin.delete("/v1/cores/agent:ada?for_good=true").await.ok(), json!({"deleted": true, "rev": 2}));
     running.stop().await;
 }
 

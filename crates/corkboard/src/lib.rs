@@ -97,9 +97,9 @@ pub use log::{
 };
 pub use memory::{
     AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, Append, Applied, Apply, Batch, ClearOptions,
-    Conversation, ConversationInfo, Durability, Forgotten, FoundItem, FoundScope, LongTermMemory, MemoryEvent,
-    MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Scope,
-    ScopeInfo, Search, SearchHit, Set, WorkingMemory, Write, WriteText, Written,
+    Conversation, ConversationInfo, Durability, ForgetForGood, Forgotten, FoundItem, FoundScope, LongTermMemory,
+    MemoryEvent, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY,
+    SESSION_HANDOFF_KEY, Scope, ScopeInfo, Search, SearchHit, Set, WorkingMemory, Write, WriteText, Written,
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 pub use problem::{EntryDocument, MetadataDocument, Problem};

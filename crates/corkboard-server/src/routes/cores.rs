@@ -10,6 +10,7 @@ use utoipa_axum::routes;
 use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::condition::Unconditional;
 use crate::extract::{Body, Conditions, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
@@ -135,16 +136,17 @@ async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Js
     path = "/v1/cores/{core}",
     tag = "cores",
     params(CorePath, DeleteQuery),
-    responses((status = 200, body = DeletedBody), Problems)
+    responses((status = 200, body = WithRev<DeletedBody>), Problems)
 )]
 async fn delete(
     caller: Caller,
     Path(path): Path<CorePath>,
     Query(query): Query<DeleteQuery>,
-) -> Result<axum::Json<DeletedBody>, Failure> {
+    _: Unconditional,
+) -> Result<Answer<DeletedBody>, Failure> {
     let core = caller.core(&path.core)?;
-    let deleted = if query.for_good { core.delete_for_good().await? } else { core.delete().await? };
-    Ok(axum::Json(DeletedBody { deleted }))
+    let deleted = if query.for_good { core.clone().delete_for_good().await? } else { core.clone().delete().await? };
+    Ok(Answer::new(DeletedBody { deleted }, core.rev().await?))
 }
 
 /// Count what is in a core.

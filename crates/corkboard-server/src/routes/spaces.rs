@@ -140,6 +140,8 @@ struct DeletedBody {
 struct ForgetBody {
     /// What.
     forget: Forget,
+    /// The revision that the memory must be at.
+    if_rev: Option<u64>,
 }
 
 /// List spaces.
@@ -242,13 +244,16 @@ async fn log(
 )]
 async fn command(caller: Caller, Path(path): Path<SpacePath>, Raw(body): Raw) -> Result<Json<AnswerDocument>, Failure> {
     let answered = caller.log(path.kind, &path.name)?.command(&body).await;
-    answered.map(Json).map_err(|error| {
-        let refusal = match &error {
-            Error::Refused(refusal) => serde_json::to_value(refusal).ok(),
-            _ => None,
-        };
-        Failure::from(error).with("refusal", refusal)
-    })
+    answered.map(Json).map_err(with_refusal)
+}
+
+/// A problem that the Rust client makes the library's own refusal of again.
+fn with_refusal(error: Error) -> Failure {
+    let refusal = match &error {
+        Error::Refused(refusal) => serde_json::to_value(refusal).ok(),
+        _ => None,
+    };
+    Failure::from(error).with("refusal", refusal)
 }
 
 /// Delete a space with its log.
@@ -283,5 +288,7 @@ async fn forget(
     Path(AgentPath { agent }): Path<AgentPath>,
     Body(body): Body<ForgetBody>,
 ) -> Result<Json<Forgotten>, Failure> {
-    Ok(Json(caller.agent(&agent)?.forget_for_good(body.forget).await?))
+    let forget = caller.agent(&agent)?.forget_for_good(body.forget);
+    let forgotten = if let Some(rev) = body.if_rev { forget.if_rev(rev).await } else { forget.await };
+    forgotten.map(Json).map_err(with_refusal)
 }

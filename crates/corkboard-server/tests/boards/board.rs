@@ -231,8 +231,9 @@ async fn a_board_lives_and_ends() {
     assert_eq!(post_nothing(&grace, "/v1/gc").await.ok()["purged"], json!(["b"]));
     grace.get("/v1/boards/b").await.problem(404, "no_board");
 
-    assert_eq!(grace.delete("/v1/boards/again").await.ok()["deleted"], true);
-    assert_eq!(grace.delete("/v1/boards/again?scrub=true").await.ok()["deleted"], false);
+    let rev = rev(&grace.get("/v1/boards/again").await.ok());
+    assert_eq!(grace.delete("/v1/boards/again").await.ok(), json!({"deleted": true, "rev": rev + 1}));
+    assert_eq!(grace.delete("/v1/boards/again?scrub=true").await.ok(), json!({"deleted": false, "rev": rev + 1}));
     make_board(&grace, "again").await;
     assert_eq!(grace.get("/v1/boards/again").await.ok()["tasks"], Value::Array(Vec::new()));
     server.stop().await;
