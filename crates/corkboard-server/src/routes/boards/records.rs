@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::response::{IntoResponse, Response};
 use corkboard::boards::{
     Artifact, ArtifactId, Decision, DecisionId, Discovery, DiscoveryId, NewArtifact, NewDecision, NewDiscovery,
 };
@@ -10,10 +11,12 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{AtQuery, BoardPath, Writes, Writing, view};
+use super::{AtQuery, BoardPath, Writes, Writing, not_on_board, view};
 use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::condition::Seen;
+use crate::cursor::PageQuery;
 use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
@@ -21,11 +24,14 @@ use crate::openapi::Problems;
 pub(super) fn routes() -> OpenApiRouter<Server> {
     OpenApiRouter::new()
         .routes(routes!(list_decisions))
+        .routes(routes!(get_decision))
         .routes(routes!(record_decision))
         .routes(routes!(supersede_decision))
         .routes(routes!(list_discoveries))
+        .routes(routes!(get_discovery))
         .routes(routes!(record_discovery))
         .routes(routes!(list_artifacts))
+        .routes(routes!(get_artifact))
         .routes(routes!(record_artifact))
 }
 
@@ -41,11 +47,37 @@ pub(super) struct DecisionPath {
     pub(super) decision: DecisionId,
 }
 
+/// Which discovery.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct DiscoveryPath {
+    /// The board's id, percent-encoded.
+    #[param(example = "add-login-1a2b3c4d")]
+    board: String,
+    /// The discovery's id.
+    #[param(inline)]
+    discovery: DiscoveryId,
+}
+
+/// Which artifact.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct ArtifactPath {
+    /// The board's id, percent-encoded.
+    #[param(example = "add-login-1a2b3c4d")]
+    board: String,
+    /// The artifact's id.
+    #[param(inline)]
+    artifact: ArtifactId,
+}
+
 /// Decisions.
 #[derive(Serialize, ToSchema)]
 struct DecisionsBody {
     /// In order, those that no longer hold included.
     decisions: Vec<Arc<Decision>>,
+    /// The cursor of the next page; none: this is the last.
+    next: Option<String>,
 }
 
 /// Discoveries.
@@ -53,6 +85,8 @@ struct DecisionsBody {
 struct DiscoveriesBody {
     /// In order.
     discoveries: Vec<Arc<Discovery>>,
+    /// The cursor of the next page; none: this is the last.
+    next: Option<String>,
 }
 
 /// Artifacts.
@@ -60,6 +94,8 @@ struct DiscoveriesBody {
 struct ArtifactsBody {
     /// In order, in all versions.
     artifacts: Vec<Arc<Artifact>>,
+    /// The cursor of the next page; none: this is the last.
+    next: Option<String>,
 }
 
 /// A decision that was recorded.
@@ -93,16 +129,41 @@ struct ArtifactRecordedBody {
     get,
     path = "/v1/boards/{board}/decisions",
     tag = "records",
-    params(BoardPath, AtQuery),
+    params(BoardPath, AtQuery, PageQuery),
     responses((status = 200, body = WithRev<DecisionsBody>), Problems)
 )]
 async fn list_decisions(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Answer<DecisionsBody>, Failure> {
     let view = view(&caller, &path.board, query.at).await?;
-    Ok(Answer::new(DecisionsBody { decisions: view.state().decisions().cloned().collect() }, view.rev()))
+    let (decisions, next) = page.of(view.state().decisions().cloned(), |decision| decision.id.to_string())?;
+    Ok(Answer::new(DecisionsBody { decisions, next }, view.rev()))
+}
+
+/// Read a decision.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/decisions/{decision}",
+    tag = "records",
+    params(DecisionPath, AtQuery, Seen),
+    responses(
+        (status = 200, description = "`ETag` is its version", body = WithRev<Decision>),
+        (status = 304, description = "It is the version that you have"),
+        Problems
+    )
+)]
+async fn get_decision(
+    caller: Caller,
+    Path(path): Path<DecisionPath>,
+    Query(query): Query<AtQuery>,
+    seen: Seen,
+) -> Result<Response, Failure> {
+    let view = view(&caller, &path.board, query.at).await?;
+    let decision = view.state().decision(path.decision).ok_or_else(|| not_on_board("decision", path.decision))?;
+    Ok(Answer::new(decision, view.rev()).version(decision.version).unless(&seen).into_response())
 }
 
 /// Record a decision.
@@ -159,16 +220,41 @@ async fn supersede_decision(
     get,
     path = "/v1/boards/{board}/discoveries",
     tag = "records",
-    params(BoardPath, AtQuery),
+    params(BoardPath, AtQuery, PageQuery),
     responses((status = 200, body = WithRev<DiscoveriesBody>), Problems)
 )]
 async fn list_discoveries(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Answer<DiscoveriesBody>, Failure> {
     let view = view(&caller, &path.board, query.at).await?;
-    Ok(Answer::new(DiscoveriesBody { discoveries: view.state().discoveries().cloned().collect() }, view.rev()))
+    let (discoveries, next) = page.of(view.state().discoveries().cloned(), |discovery| discovery.id.to_string())?;
+    Ok(Answer::new(DiscoveriesBody { discoveries, next }, view.rev()))
+}
+
+/// Read a discovery.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/discoveries/{discovery}",
+    tag = "records",
+    params(DiscoveryPath, AtQuery, Seen),
+    responses(
+        (status = 200, description = "`ETag` is its version", body = WithRev<Discovery>),
+        (status = 304, description = "It is the version that you have"),
+        Problems
+    )
+)]
+async fn get_discovery(
+    caller: Caller,
+    Path(path): Path<DiscoveryPath>,
+    Query(query): Query<AtQuery>,
+    seen: Seen,
+) -> Result<Response, Failure> {
+    let view = view(&caller, &path.board, query.at).await?;
+    let discovery = view.state().discovery(path.discovery).ok_or_else(|| not_on_board("discovery", path.discovery))?;
+    Ok(Answer::new(discovery, view.rev()).version(discovery.version).unless(&seen).into_response())
 }
 
 /// Record a discovery.
@@ -198,16 +284,41 @@ async fn record_discovery(
     get,
     path = "/v1/boards/{board}/artifacts",
     tag = "records",
-    params(BoardPath, AtQuery),
+    params(BoardPath, AtQuery, PageQuery),
     responses((status = 200, body = WithRev<ArtifactsBody>), Problems)
 )]
 async fn list_artifacts(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Answer<ArtifactsBody>, Failure> {
     let view = view(&caller, &path.board, query.at).await?;
-    Ok(Answer::new(ArtifactsBody { artifacts: view.state().artifacts().cloned().collect() }, view.rev()))
+    let (artifacts, next) = page.of(view.state().artifacts().cloned(), |artifact| artifact.id.to_string())?;
+    Ok(Answer::new(ArtifactsBody { artifacts, next }, view.rev()))
+}
+
+/// Read an artifact: one version of what has a path.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/artifacts/{artifact}",
+    tag = "records",
+    params(ArtifactPath, AtQuery, Seen),
+    responses(
+        (status = 200, description = "`ETag` is its version", body = WithRev<Artifact>),
+        (status = 304, description = "It is the version that you have"),
+        Problems
+    )
+)]
+async fn get_artifact(
+    caller: Caller,
+    Path(path): Path<ArtifactPath>,
+    Query(query): Query<AtQuery>,
+    seen: Seen,
+) -> Result<Response, Failure> {
+    let view = view(&caller, &path.board, query.at).await?;
+    let artifact = view.state().artifact(path.artifact).ok_or_else(|| not_on_board("artifact", path.artifact))?;
+    Ok(Answer::new(artifact, view.rev()).version(artifact.version).unless(&seen).into_response())
 }
 
 /// Record an artifact.

@@ -15,6 +15,7 @@ use super::{BoardPath, DoneBody, IfMatch, TaskPath, Writes, Writing, view};
 use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::cursor::PageQuery;
 use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
@@ -61,6 +62,8 @@ enum ViewName {
 struct TasksBody<'a> {
     /// The tasks.
     tasks: Vec<TaskDocument<'a>>,
+    /// The cursor of the next page; none: this is the last.
+    next: Option<String>,
 }
 
 /// Tasks that may depend on one another, and choices between them: all of it, or nothing.
@@ -150,13 +153,14 @@ struct DependencyBody {
     get,
     path = "/v1/boards/{board}/tasks",
     tag = "tasks",
-    params(BoardPath, TasksQuery),
+    params(BoardPath, TasksQuery, PageQuery),
     responses((status = 200, body = WithRev<TasksBody>), Problems)
 )]
 async fn list_tasks(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<TasksQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Response, Failure> {
     let view = view(&caller, &path.board, query.at).await?;
     let tasks: Vec<&Task> = match query.view {
@@ -167,8 +171,9 @@ async fn list_tasks(
         Some(ViewName::NeedsReview) => view.needs_review().collect(),
     };
     let is_meant = |task: &&Task| query.status.is_none_or(|status| task.status == status);
-    let tasks = tasks.into_iter().filter(is_meant).map(|task| view.task_document(task)).collect();
-    Ok(Answer::new(TasksBody { tasks }, view.rev()).into_response())
+    let (tasks, next) = page.of(tasks.into_iter().filter(is_meant), |task| task.id.to_string())?;
+    let tasks = tasks.into_iter().map(|task| view.task_document(task)).collect();
+    Ok(Answer::new(TasksBody { tasks, next }, view.rev()).into_response())
 }
 
 /// Add a task, or a whole plan.
