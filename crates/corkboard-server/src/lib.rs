@@ -5,6 +5,7 @@ mod caller;
 mod condition;
 mod cursor;
 mod events;
+mod examples;
 mod extract;
 mod failure;
 mod guard;

@@ -34,14 +34,14 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::failure::Failure;
 use crate::openapi::Head;
-use crate::{Server, guard, observe, sign_in, time_limit};
+use crate::{Server, examples, guard, observe, sign_in, time_limit};
 
 /// What is smaller is sent as it is: to compress it costs more than it saves.
 const COMPRESSED_FROM: u64 = 1024;
 
 /// All routes and their description.
 pub(crate) fn described() -> (Router<Server>, openapi::OpenApi) {
-    OpenApiRouter::with_openapi(Head::openapi())
+    let (routes, mut description) = OpenApiRouter::with_openapi(Head::openapi())
         .merge(operations::routes())
         .merge(agents::routes())
         .merge(entries::routes())
@@ -63,7 +63,9 @@ pub(crate) fn described() -> (Router<Server>, openapi::OpenApi) {
         .merge(tokens::routes())
         .merge(tools::routes())
         .merge(sign_in::routes())
-        .split_for_parts()
+        .split_for_parts();
+    examples::give(&mut description);
+    (routes, description)
 }
 
 pub(crate) fn all(server: Server) -> Router {

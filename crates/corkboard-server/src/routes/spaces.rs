@@ -135,7 +135,7 @@ struct DeletedBody {
 }
 
 #[derive(Deserialize, ToSchema)]
-#[schema(as = SpaceForgetBody)]
+#[schema(as = SpaceForgetBody, example = json!({"forget": {"entry": {"key": "password", "ids": []}}, "if_rev": 12}))]
 #[serde(deny_unknown_fields)]
 struct ForgetBody {
     /// What.
