@@ -49,6 +49,16 @@ impl<S: Send + Sync> FromRequestParts<S> for SpaceConditions {
     }
 }
 
+impl SpaceConditions {
+    /// Nothing, for what they cannot be said of.
+    pub(crate) fn nothing(&self, why: &str) -> Result<(), Failure> {
+        match self {
+            Self { if_rev: None, idempotency_key: None } => Ok(()),
+            _ => Err(Failure::invalid("condition", format!("{why}: nothing was done"))),
+        }
+    }
+}
+
 impl IntoParams for SpaceConditions {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![if_rev(), idempotency_key()]
@@ -61,6 +71,30 @@ pub(crate) struct PutConditions;
 impl IntoParams for PutConditions {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![if_match(), if_none_match("`*`: only if it does not exist"), if_rev()]
+    }
+}
+
+/// What must hold for something to happen that can be done again, but is not remembered: no answer could be found by a name.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RevCondition {
+    /// `?if_rev=`: the space's revision.
+    pub(crate) if_rev: Option<u64>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for RevCondition {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        match SpaceConditions::from_request_parts(parts, state).await? {
+            SpaceConditions { if_rev, idempotency_key: None } => Ok(Self { if_rev }),
+            SpaceConditions { idempotency_key: Some(_), .. } => Err(not_taken("Idempotency-Key")),
+        }
+    }
+}
+
+impl IntoParams for RevCondition {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![if_rev()]
     }
 }
 

@@ -4,7 +4,7 @@ use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use crate::failure::Failure;
 
@@ -53,6 +53,43 @@ impl PartialSchema for Cursor {
 }
 
 impl ToSchema for Cursor {}
+
+/// Which page of a list.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PageQuery {
+    /// Where to go on: `next` of the page before.
+    #[param(value_type = Option<String>)]
+    cursor: Option<Cursor>,
+    /// How many at most; 100 if it is not said.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+}
+
+impl PageQuery {
+    /// That page of a list that is in memory as a whole, and the cursor of the next one if there is more. A list in which what
+    /// came last is not found any more is not passed over: what came after it could be anywhere.
+    pub(crate) fn of<T>(
+        &self,
+        mut items: impl Iterator<Item = T>,
+        name: impl Fn(&T) -> String,
+    ) -> Result<(Vec<T>, Option<String>), Failure> {
+        if let Some(cursor) = &self.cursor {
+            let last = cursor.name()?;
+            if !items.any(|item| name(&item) == last) {
+                let detail =
+                    format!("{last:?}, which the page before ended with, is no longer in this list: begin anew");
+                return Err(Failure::invalid("cursor", detail));
+            }
+        }
+        Ok(page(items, self.limit, name))
+    }
+
+    /// That everything is asked for.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.cursor.is_none() && self.limit.is_none()
+    }
+}
 
 /// How many things a page has at most, if so many were asked for.
 pub(crate) fn size(limit: Option<usize>) -> usize {

@@ -5,11 +5,11 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
-use corkboard::Core;
+use corkboard::{Core, Strict};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::failure::Failure;
+use crate::failure::{BODY_JSON, Failure};
 
 /// A JSON body.
 pub(crate) struct Body<T>(pub(crate) T);
@@ -18,9 +18,31 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
-        let axum::Json(body) = axum::Json::from_request(request, state).await?;
-        Ok(Self(body))
+        let is_json = is_json(request.headers())?;
+        let Raw(bytes) = Raw::from_request(request, state).await?;
+        match is_json {
+            true => Ok(Self(from_json(&bytes)?)),
+            false => Err(no_json()),
+        }
     }
+}
+
+/// What bytes of a body say. No JSON, JSON of another shape, and a field that nobody knows are problems of the same kind, which
+/// say where they are.
+pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    let read = serde_json::from_slice::<Strict<T>>(bytes);
+    read.map(|Strict(body)| body).map_err(|error| Failure::invalid(BODY_JSON, error.to_string()))
+}
+
+fn is_json(headers: &HeaderMap) -> Result<bool, Failure> {
+    let content_type = text(headers, CONTENT_TYPE.as_str())?.unwrap_or_default();
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    Ok(essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json")))
+}
+
+fn no_json() -> Failure {
+    let detail = "the body is JSON: Content-Type: application/json";
+    Failure::invalid("content_type", detail).status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
 }
 
 /// A JSON body of which everything may be left out, and so all of it.
@@ -30,13 +52,13 @@ impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for OptionalB
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
-        let (parts, body) = request.into_parts();
-        let bytes = Bytes::from_request(Request::from_parts(parts.clone(), body), state).await?;
-        if bytes.is_empty() {
-            return Ok(Self(T::default()));
+        let is_json = is_json(request.headers())?;
+        let Raw(bytes) = Raw::from_request(request, state).await?;
+        match is_json {
+            _ if bytes.is_empty() => Ok(Self(T::default())),
+            true => Ok(Self(from_json::<Option<T>>(&bytes)?.unwrap_or_default())),
+            false => Err(no_json()),
         }
-        let Body(body) = Body::<Option<T>>::from_request(Request::from_parts(parts, bytes.into()), state).await?;
-        Ok(Self(body.unwrap_or_default()))
     }
 }
 

@@ -1,13 +1,15 @@
 //! Problems as answers (RFC 9457).
 
 use axum::Json;
-use axum::extract::rejection::{BytesRejection, JsonRejection, PathRejection, QueryRejection};
+use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use corkboard::tools::ToolError;
 use corkboard::{Error, ErrorKind, Problem};
 
+/// The code of a body that is no JSON, or JSON of another shape.
+pub(crate) const BODY_JSON: &str = "body_json";
 /// The code of a body that is larger than the settings allow.
 pub(crate) const BODY_TOO_LARGE: &str = "body_too_large";
 
@@ -99,17 +101,6 @@ impl From<ToolError> for Failure {
 impl From<corkboard::Refusal> for Failure {
     fn from(refusal: corkboard::Refusal) -> Self {
         Error::from(refusal).into()
-    }
-}
-
-impl From<JsonRejection> for Failure {
-    fn from(rejection: JsonRejection) -> Self {
-        let code = match &rejection {
-            JsonRejection::MissingJsonContentType(_) => "content_type",
-            JsonRejection::BytesRejection(rejection) => code_of(rejection),
-            _ => "body_json",
-        };
-        Self::invalid(code, rejection.body_text()).status(rejection.status())
     }
 }
 

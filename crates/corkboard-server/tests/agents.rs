@@ -92,7 +92,7 @@ async fn a_scope_falls_back_is_merged_cleared_and_disposed() {
     assert_eq!(ada.post(&merge, &json!({"overwrite": true})).await.ok()["merged"], 2);
     assert_eq!(ada.get("/v1/agents/ada/entries/color").await.ok()["value"], "red");
     assert_eq!(ada.get("/v1/agents/ada/notes").await.ok()["notes"].as_array().unwrap().len(), 1);
-    ada.post(&merge, &json!({"force": true})).await.problem(422, "body_json");
+    ada.post(&merge, &json!({"force": true})).await.problem(400, "body_json");
 
     assert_eq!(bare(&ada, &format!("{scope}/clear")).await.ok()["entries"], 2);
     assert_eq!(ada.get(&format!("{scope}/entries")).await.ok()["entries"], json!([]));
@@ -170,7 +170,7 @@ async fn handoff_and_scratchpad_are_entries_with_a_route_of_their_own() {
         with(&ada, Method::PUT, path, ("if-none-match", "*"), &json!({"text": "x"})).await.problem(409, "conflict");
         with(&ada, Method::PUT, path, ("idempotency-key", "a"), &json!({"text": "x"})).await.problem(400, "condition");
         ada.put(&format!("{path}?if_rev=0"), &json!({"text": "x"})).await.problem(409, "rev_conflict");
-        ada.put(path, &json!({"txt": "x"})).await.problem(422, "body_json");
+        ada.put(path, &json!({"txt": "x"})).await.problem(400, "body_json");
         let tag = format!("\"{}\"", second.body["version"]);
         with(&ada, Method::PUT, path, ("if-match", &tag), &json!({"text": "three"})).await.ok();
         assert_eq!(ada.get(path).await.ok()["text"], "three");
@@ -261,7 +261,7 @@ async fn a_text_that_is_wrong_is_answered_with_its_lines_and_changes_nothing() {
     ada.get("/v1/agents/ada/notebook/diff?from=1").await.problem(400, "query");
     ada.get("/v1/agents/ada/notebook/prompt?budget=10").await.problem(400, "context_budget");
     ada.post("/v1/agents/ada/notebook/restore", &json!({"to": 99})).await.problem(400, "future_revision");
-    ada.post("/v1/agents/ada/notebook/forget", &json!({"item": "X-1"})).await.problem(422, "body_json");
+    ada.post("/v1/agents/ada/notebook/forget", &json!({"item": "X-1"})).await.problem(400, "body_json");
     server.stop().await;
 }
 
@@ -287,7 +287,7 @@ async fn what_was_written_is_found_shown_and_counted() {
     ada.post("/v1/agents/ada/context", &json!({"budget": 1})).await.problem(400, "context_budget");
     ada.post("/v1/agents/ada/context", &json!({"task": "T-1"})).await.problem(400, "blank");
     ada.post("/v1/agents/ada/context", &json!({"board": "nowhere"})).await.problem(404, "no_board");
-    ada.post("/v1/agents/ada/context", &json!({"colour": "red"})).await.problem(422, "body_json");
+    ada.post("/v1/agents/ada/context", &json!({"colour": "red"})).await.problem(400, "body_json");
 
     let stats = ada.get("/v1/agents/ada/stats").await.ok();
     assert_eq!((&stats["total_entries_working"], &stats["total_notes"], rev(&stats)), (&json!(1), &json!(1), 2));
@@ -394,14 +394,15 @@ async fn a_memory_is_cleared_forgotten_and_deleted() {
 
     ada.put("/v1/agents/ada/entries/a", &json!({"value": 1})).await.ok();
     let clear = "/v1/agents/ada/clear";
-    bare(&ada, &format!("{clear}?if_rev=1")).await.problem(400, "condition");
+    bare(&ada, &format!("{clear}?if_rev=1")).await.problem(409, "rev_conflict");
     assert_eq!(ada.post(clear, &json!({"working": false, "long_term": true})).await.ok()["entries"], 0);
     assert_eq!(bare(&ada, clear).await.ok()["entries"], 1);
     assert_eq!(ada.get("/v1/agents/ada/entries").await.ok()["entries"], json!([]));
-    ada.post(clear, &json!({"everything": true})).await.problem(422, "body_json");
+    ada.post(clear, &json!({"everything": true})).await.problem(400, "body_json");
 
-    assert_eq!(ada.delete("/v1/agents/ada").await.ok()["deleted"], true);
-    assert_eq!(ada.delete("/v1/agents/ada?hard=true").await.ok()["deleted"], false);
+    let rev = ada.get("/v1/agents/ada/entries").await.ok()["rev"].as_u64().unwrap();
+    assert_eq!(ada.delete("/v1/agents/ada").await.ok(), json!({"deleted": true, "rev": rev + 1}));
+    assert_eq!(ada.delete("/v1/agents/ada?hard=true").await.ok(), json!({"deleted": false, "rev": rev + 1}));
     assert_eq!(ada.get("/v1/agents").await.ok()["agents"], json!([]));
     server.stop().await;
 }

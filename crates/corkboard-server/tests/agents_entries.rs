@@ -174,8 +174,8 @@ async fn text_is_appended_and_anything_else_is_refused() {
         assert_eq!(ada.post(&append, &json!({"text": "two", "separator": "line"})).await.status, 200);
         ada.post(&append, &json!({"text": "!", "separator": "none"})).await.ok();
         assert_eq!(ada.get(&format!("{place}/entries/log")).await.ok()["value"], "one\ntwo!", "{place}");
-        ada.post(&append, &json!({"text": 1})).await.problem(422, "body_json");
-        ada.post(&append, &json!({"text": "x", "seperator": "line"})).await.problem(422, "body_json");
+        ada.post(&append, &json!({"text": 1})).await.problem(400, "body_json");
+        ada.post(&append, &json!({"text": "x", "seperator": "line"})).await.problem(400, "body_json");
         ada.put(&format!("{place}/entries/number"), &json!({"value": 7})).await.ok();
         ada.post(&format!("{place}/entries/number/append"), &json!({"text": "x"})).await.problem(400, "not_text");
     }
@@ -374,7 +374,7 @@ async fn a_batch_happens_whole_in_one_revision_or_not_at_all() {
             (json!([{"key": "c", "remove": true, "metadata": {}}]), 400, "batch"),
             (json!([{"key": "c", "value": 1, "separator": "line"}]), 400, "batch"),
             (json!([{"key": "c", "value": 1, "metadata": {"importance": 2}}]), 400, "importance"),
-            (json!([{"key": "c", "value": 1, "colour": "red"}]), 422, "body_json"),
+            (json!([{"key": "c", "value": 1, "colour": "red"}]), 400, "body_json"),
         ];
         for (entries, status, code) in refused {
             ada.post(&path, &json!({"entries": entries})).await.problem(status, code);
@@ -412,7 +412,7 @@ async fn notes_are_added_listed_and_removed_in_every_place() {
         assert_eq!(ada.delete(&format!("{path}/{}", ids[1])).await.ok()["removed"], false);
         assert_eq!(ada.get(&path).await.ok()["notes"].as_array().unwrap().len(), 5, "{place}");
         ada.post(&path, &json!({"text": " "})).await.problem(400, "blank");
-        ada.post(&path, &json!({"txt": "x"})).await.problem(422, "body_json");
+        ada.post(&path, &json!({"txt": "x"})).await.problem(400, "body_json");
         ada.delete(&format!("{path}/x")).await.problem(400, "path");
         ada.get(&format!("{path}?cursor=eA")).await.problem(400, "cursor");
         ada.delete(&format!("{path}/{}?if_rev=0", ids[0])).await.problem(409, "rev_conflict");
@@ -428,11 +428,11 @@ async fn what_is_no_entry_is_refused_and_nothing_is_written() {
     let ada = server.admin();
     let path = "/v1/agents/ada/entries/x";
     let bad = [
-        (json!({}), 422, "body_json"),
-        (json!({"value": 1, "colour": "red"}), 422, "body_json"),
-        (json!({"value": 1, "metadata": {"colour": "red"}}), 422, "body_json"),
+        (json!({}), 400, "body_json"),
+        (json!({"value": 1, "colour": "red"}), 400, "body_json"),
+        (json!({"value": 1, "metadata": {"colour": "red"}}), 400, "body_json"),
         (json!({"value": 1, "metadata": {"importance": 1.5}}), 400, "importance"),
-        (json!({"value": 1, "metadata": {"kind": "dream"}}), 422, "body_json"),
+        (json!({"value": 1, "metadata": {"kind": "dream"}}), 400, "body_json"),
         (json!({"value": 1, "metadata": {"expires_at": "2001-01-01T00:00:00Z"}}), 400, "expiry"),
         (json!({"value": "x".repeat(2 * 1024 * 1024)}), 422, "limit"),
     ];

@@ -213,7 +213,7 @@ fn commands() -> Vec<(&'static str, Value)> {
     let root = "00000000-0000-0000-0000-000000000000";
     let agent = [
         json!({"set": {"scope": root, "key": "k", "value": {"a": [1]}, "type_name": "t", "metadata": {"importance": 0.5, "tags": ["t"], "expiry_days": 3, "custom": {"a": 1}}, "if_version": null}}),
-        json!({"append": {"scope": root, "key": "log", "text": "x", "separator": "none", "metadata": {}, "if_version": 0}}),
+        json!({"append": {"scope": root, "key": "log", "text": "x", "separator": "none", "if_version": 0}}),
         json!({"remove": {"scope": root, "key": "k", "if_version": 1}}),
         json!({"batch": {"scope": root, "changes": [{"set": {"key": "k", "value": 1, "type_name": "t", "metadata": {}, "if_version": null}}, {"move": {"from": "k", "to": "l"}}]}}),
         json!({"add_note": {"scope": root, "text": "note"}}),

@@ -112,9 +112,9 @@ async fn a_core_is_withdrawn_from_cleared_kept_elsewhere_replaced_and_deleted() 
     let page = admin.get("/v1/cores?limit=1&cursor=agent:ada").await.ok();
     assert_eq!((&page["cores"][0]["core"], &page["next"]), (&json!("house"), &Value::Null));
 
-    assert_eq!(admin.delete("/v1/cores/house").await.ok(), json!({"deleted": true}));
-    assert_eq!(admin.delete("/v1/cores/house?for_good=true").await.ok(), json!({"deleted": false}));
-    assert_eq!(admin.delete("/v1/cores/agent:ada?for_good=true").await.ok(), json!({"deleted": true}));
+    assert_eq!(admin.delete("/v1/cores/house").await.ok(), json!({"deleted": true, "rev": 5}));
+    assert_eq!(admin.delete("/v1/cores/house?for_good=true").await.ok(), json!({"deleted": false, "rev": 5}));
+    assert_eq!(admin.delete("/v1/cores/agent:ada?for_good=true").await.ok(), json!({"deleted": true, "rev": 2}));
     running.stop().await;
 }
 
@@ -144,7 +144,7 @@ async fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     admin.post(entries, &json!({"entries": [{"content": "good"}, {"content": ""}]})).await.problem(400, "blank");
     admin.post(entries, &json!({"content": "x", "importance": 7})).await.problem(400, "importance");
     let unknown = admin.post(entries, &json!({"content": "x", "colour": "red"})).await;
-    unknown.problem(422, "body_json");
+    unknown.problem(400, "body_json");
     assert!(unknown.body["detail"].as_str().unwrap().contains("colour"), "{}", unknown.body);
     let text = admin.request(Method::POST, entries).header("content-type", "text/plain").body("{}");
     answer(text).await.problem(415, "content_type");

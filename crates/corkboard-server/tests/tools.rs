@@ -68,7 +68,7 @@ async fn a_model_calls_and_a_wrong_call_answers_with_one_that_is_right() {
     let unknown = ada.post("/v1/tools/launch", &json!({})).await;
     unknown.problem(404, "unknown_tool");
     assert!(unknown.body["known"].as_array().unwrap().contains(&json!("claim_task")));
-    ada.post("/v1/tools/write_memory", &json!({"inputs": {}})).await.problem(422, "body_json");
+    ada.post("/v1/tools/write_memory", &json!({"inputs": {}})).await.problem(400, "body_json");
     running.stop().await;
 }
 

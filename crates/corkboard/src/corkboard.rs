@@ -301,6 +301,15 @@ impl Corkboard {
     /// The two are spaces of their own: if it fails in between, one of them is left, and deleting again deletes it. Long-term
     /// memory is deleted by the agent itself, by people and by admins: to others, an agent that has some is refused.
     pub async fn delete_agent(&self, agent_id: &str) -> Result<bool> {
+        self.delete_agent_if(agent_id, None).await
+    }
+
+    /// Deletes an agent's memory as [`Corkboard::delete_agent`] does, if its working memory is at that revision.
+    pub async fn delete_agent_at(&self, agent_id: &str, rev: u64) -> Result<bool> {
+        self.delete_agent_if(agent_id, Some(rev)).await
+    }
+
+    async fn delete_agent_if(&self, agent_id: &str, if_rev: Option<u64>) -> Result<bool> {
         self.actor.check_writes()?;
         let runtime = self.runtime(agent_id)?;
         let id = runtime.id().clone();
@@ -310,11 +319,22 @@ impl Corkboard {
         if may.is_err() && long_term.current().await?.0.state.last() != CoreEntryId::default() {
             return may.map(|()| false);
         }
-        runtime.dispose_ephemeral_scopes();
+        if if_rev.is_none() {
+            runtime.dispose_ephemeral_scopes();
+        }
         // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
         let agents = self.inner.agents.clone();
         let space = SpaceId::agent(&id);
-        let working = joined(tokio::spawn(async move { agents.delete(&agents.slot(&space)).await })).await?;
+        let deleting = async move {
+            let slot = agents.slot(&space);
+            match if_rev {
+                Some(rev) => agents.delete_at_rev(&slot, rev).await,
+                None => agents.delete(&slot).await,
+            }
+        };
+        let working = joined(tokio::spawn(deleting)).await?;
+        // Under a condition not before it holds.
+        runtime.dispose_ephemeral_scopes();
         let long_term = may.is_ok() && long_term.delete().await?;
         Ok(working || long_term)
     }
@@ -322,7 +342,16 @@ impl Corkboard {
     /// Deletes an agent's memory as [`Corkboard::delete_agent`] does, and sees to it that nothing of it is left in the
     /// store's files, tables and keys. It may take long and hold up the store.
     pub async fn forget_agent(&self, agent_id: &str) -> Result<bool> {
-        let deleted = self.delete_agent(agent_id).await?;
+        self.forget_agent_if(agent_id, None).await
+    }
+
+    /// Deletes an agent's memory as [`Corkboard::forget_agent`] does, if its working memory is at that revision.
+    pub async fn forget_agent_at(&self, agent_id: &str, rev: u64) -> Result<bool> {
+        self.forget_agent_if(agent_id, Some(rev)).await
+    }
+
+    async fn forget_agent_if(&self, agent_id: &str, if_rev: Option<u64>) -> Result<bool> {
+        let deleted = self.delete_agent_if(agent_id, if_rev).await?;
         // Even if there was none: it may have been deleted before, without this.
         self.inner.store.scrub().await?;
         Ok(deleted)

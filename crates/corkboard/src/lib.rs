@@ -54,6 +54,7 @@ mod problem;
 mod reach;
 mod search;
 mod snapshot;
+mod strict;
 
 pub use board::{
     AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardProgress, BoardRolledBack,
@@ -96,9 +97,9 @@ pub use log::{
 };
 pub use memory::{
     AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, Append, Applied, Apply, Batch, ClearOptions,
-    Conversation, ConversationInfo, Durability, Forgotten, FoundItem, FoundScope, LongTermMemory, MemoryEvent,
-    MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Scope,
-    ScopeInfo, Search, SearchHit, Set, WorkingMemory, Write, WriteText, Written,
+    Conversation, ConversationInfo, Durability, ForgetForGood, Forgotten, FoundItem, FoundScope, LongTermMemory,
+    MemoryEvent, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY,
+    SESSION_HANDOFF_KEY, Scope, ScopeInfo, Search, SearchHit, Set, WorkingMemory, Write, WriteText, Written,
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 pub use problem::{EntryDocument, MetadataDocument, Problem};
@@ -107,6 +108,7 @@ pub use snapshot::{
     Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,
     SnapshotKey,
 };
+pub use strict::Strict;
 
 /// The README's example compiles.
 #[cfg(doctest)]

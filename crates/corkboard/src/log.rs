@@ -14,13 +14,14 @@ use corkboard_core::{
 };
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::engine::{Asked, Engine, Followed, Following, Slot, joined};
 use crate::granted::Granted;
 use crate::store::{Cursor, ListedSpace, Page, Record};
-use crate::{Corkboard, Error, Result};
+use crate::{Corkboard, Error, Result, Strict};
 
 /// A command as text, with its conditions.
 #[derive(Debug, Serialize, Deserialize)]
@@ -225,6 +226,16 @@ impl TryFrom<Record> for RecordDocument {
     }
 }
 
+/// A command with its conditions. What a caller says and nobody knows is refused, not passed over: a condition that is misspelt
+/// would not hold, and a command of a newer version would do something else here than it says.
+fn read_command<C: DeserializeOwned>(json: &[u8]) -> Result<CommandDocument<C>> {
+    serde_json::from_slice(json).map(|Strict(asked)| asked).map_err(no_command)
+}
+
+fn no_command(error: serde_json::Error) -> Error {
+    Error::Command { message: error.to_string() }
+}
+
 fn is_hash(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -313,8 +324,7 @@ impl SpaceLog {
     /// Has a command decided: a [`CommandDocument`] as JSON.
     pub async fn command(&self, json: &[u8]) -> Result<AnswerDocument> {
         if self.id.kind() == Some(SpaceKind::Board) {
-            let unreadable = |error: serde_json::Error| Error::Command { message: error.to_string() };
-            let asked: CommandDocument<BoardCommand> = serde_json::from_slice(json).map_err(unreadable)?;
+            let asked: CommandDocument<BoardCommand> = read_command(json)?;
             self.granted.check_cores_of(&self.actor, &asked.command)?;
         }
         self.log.command(&self.actor, json).await
@@ -425,9 +435,7 @@ impl<S: Space> Logged for InEngine<S> {
     fn command<'a>(&'a self, actor: &'a Actor, json: &'a [u8]) -> BoxFuture<'a, Result<AnswerDocument>> {
         Box::pin(async move {
             let limits = &self.engine.options.limits;
-            let unreadable = |error: serde_json::Error| Error::Command { message: error.to_string() };
-            let asked: CommandDocument<S::Command> = serde_json::from_slice(json).map_err(unreadable)?;
-            let CommandDocument { command, if_rev, idempotency_key, idempotency_body } = asked;
+            let CommandDocument { command, if_rev, idempotency_key, idempotency_body } = read_command(json)?;
             S::check(&command, limits)?;
             let key = idempotency_key.as_deref();
             let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
@@ -441,7 +449,7 @@ impl<S: Space> Logged for InEngine<S> {
             };
             let asked = Asked::Request(Request { command, if_rev, idempotency });
             let answer = self.engine.ask(&self.slot, actor.clone(), Usage::default(), asked).await?;
-            let reply = serde_json::value::to_raw_value(&answer.reply).map_err(unreadable)?;
+            let reply = serde_json::value::to_raw_value(&answer.reply).map_err(no_command)?;
             Ok(AnswerDocument { reply, rev: answer.rev })
         })
     }

@@ -206,7 +206,7 @@ async fn what_another_process_writes_while_something_is_forgotten_stays() {
             tokio::time::sleep(delay).await;
             theirs.working().set("password", &format!("{SECRET}-{round}")).await.unwrap()
         };
-        let (forgotten, written) = tokio::join!(ours.forget("password"), write);
+        let (forgotten, written) = tokio::join!(ours.forget("password").into_future(), write);
         forgotten.unwrap();
         let state = ours.working().get::<String>("password").await.unwrap();
         met += u32::from(state.is_some());
@@ -372,6 +372,6 @@ async fn what_was_never_written_or_is_gone_is_forgotten_at_once() {
     }
 }
 
-async fn in_time<T>(work: impl Future<Output = T>) -> T {
+async fn in_time<T>(work: impl IntoFuture<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(60), work).await.expect("it takes for ever")
 }

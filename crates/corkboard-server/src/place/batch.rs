@@ -3,12 +3,12 @@
 use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
-use corkboard::{Content, EntryChange, EntryMetadata, Key, Limits, Separator};
+use corkboard::{Content, EntryChange, EntryMetadata, Key, Limits, Separator, Strict};
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
-use crate::extract::{Raw, text};
-use crate::failure::Failure;
+use crate::extract::{Raw, from_json, text};
+use crate::failure::{BODY_JSON, Failure};
 
 /// Changes of entries, in order: each is decided on the result of those before.
 #[derive(Deserialize, ToSchema)]
@@ -100,8 +100,7 @@ impl<S: Send + Sync> FromRequest<S> for Batch {
         let Raw(bytes) = Raw::from_request(request, state).await?;
         match essence.as_str() {
             "application/json" => {
-                let read = serde_json::from_slice::<BatchBody>(&bytes);
-                let BatchBody { entries } = read.map_err(|error| wrong(&error, error.to_string()))?;
+                let BatchBody { entries } = from_json(&bytes)?;
                 Ok(Self { lines: entries })
             }
             "application/x-ndjson" | "application/jsonl" => Ok(Self { lines: lines(&bytes)? }),
@@ -113,21 +112,16 @@ impl<S: Send + Sync> FromRequest<S> for Batch {
     }
 }
 
-/// As every JSON body is judged: what is no JSON is 400, what is JSON of another kind 422.
-fn wrong(error: &serde_json::Error, detail: String) -> Failure {
-    let failure = Failure::invalid("body_json", detail);
-    if error.is_data() { failure.status(StatusCode::UNPROCESSABLE_ENTITY) } else { failure }
-}
-
 /// A change per line; blank lines are passed over.
 fn lines(bytes: &[u8]) -> Result<Vec<BatchLine>, Failure> {
     let numbered = (1u64..).zip(bytes.split(|byte| *byte == b'\n'));
     let said = numbered.filter(|(_, line)| !line.trim_ascii().is_empty());
     said.map(|(number, line)| {
-        serde_json::from_slice(line).map_err(|error| {
+        let read = serde_json::from_slice::<Strict<_>>(line);
+        read.map(|Strict(change)| change).map_err(|error| {
             // The parser counts lines within what it is given: that is one.
             let detail = format!("in line {number}: {error}");
-            wrong(&error, detail).with("line", Some(number.into()))
+            Failure::invalid(BODY_JSON, detail).with("line", Some(number.into()))
         })
     })
     .collect()

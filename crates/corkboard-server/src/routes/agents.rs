@@ -7,13 +7,13 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::answer::{Answer, Told, WithRev};
 use crate::caller::Caller;
-use crate::condition::Unconditional;
+use crate::condition::{RevCondition, SpaceConditions};
 use crate::cursor::{Cursor, MOST, page, size};
 use crate::described::{Routes, routes};
 use crate::extract::{Body, OptionalBody, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
-use crate::place::ClearedBody;
+use crate::place::{ClearedBody, under};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -124,24 +124,26 @@ async fn list_agents(caller: Caller, Query(query): Query<AgentsQuery>) -> Result
 
 /// Delete an agent's memory.
 ///
-/// With its log, and with its long-term memory.
+/// With its log, and with its long-term memory. `if_rev` is the revision of its working memory.
 #[utoipa::path(
     delete,
     path = "/v1/agents/{agent}",
     tag = "agents",
-    params(("agent" = String, Path, description = "Whose memory"), DeleteQuery),
+    params(("agent" = String, Path, description = "Whose memory"), DeleteQuery, RevCondition),
     responses((status = 200, description = "Whether there was one", body = WithRev<DeletedBody>), Problems)
 )]
 async fn delete_agent(
     caller: Caller,
     Path(agent): Path<String>,
     Query(DeleteQuery { hard }): Query<DeleteQuery>,
-    _: Unconditional,
+    RevCondition { if_rev }: RevCondition,
 ) -> Result<Answer<DeletedBody>, Failure> {
-    let memory = caller.agent(&agent)?;
-    let deleted = match hard {
-        true => caller.corkboard().forget_agent(&agent).await?,
-        false => caller.corkboard().delete_agent(&agent).await?,
+    let (memory, corkboard) = (caller.agent(&agent)?, caller.corkboard());
+    let deleted = match (if_rev, hard) {
+        (Some(rev), true) => corkboard.forget_agent_at(&agent, rev).await?,
+        (Some(rev), false) => corkboard.delete_agent_at(&agent, rev).await?,
+        (None, true) => corkboard.forget_agent(&agent).await?,
+        (None, false) => corkboard.delete_agent(&agent).await?,
     };
     Ok(Answer::new(DeletedBody { deleted }, memory.rev().await?))
 }
@@ -163,25 +165,29 @@ async fn stats(caller: Caller, Path(agent): Path<String>) -> Result<Told<MemoryS
 
 /// Clear an agent's memory.
 ///
-/// There is no way back but a snapshot. Nothing said: working memory, not long-term memory.
+/// There is no way back but a snapshot. Nothing said: working memory, not long-term memory. `if_rev` is the revision of working
+/// memory: long-term memory alone is cleared under conditions by `/v1/cores/agent:{agent}/clear`.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/clear",
     operation_id = "clear_agent",
     tag = "agents",
-    params(("agent" = String, Path, description = "Whose memory")),
+    params(("agent" = String, Path, description = "Whose memory"), SpaceConditions),
     request_body(content = Option<ClearBody>, example = json!({"working": true, "long_term": false})),
     responses((status = 200, description = "It is empty", body = WithRev<ClearedBody>), Problems)
 )]
 async fn clear(
     caller: Caller,
     Path(agent): Path<String>,
-    _: Unconditional,
+    conditions: SpaceConditions,
     OptionalBody(ClearBody { working, long_term }): OptionalBody<ClearBody>,
 ) -> Result<Answer<ClearedBody>, Failure> {
+    if !working {
+        conditions.nothing("conditions are about working memory, which is not to be cleared")?;
+    }
     let memory = caller.agent(&agent)?;
-    let entries = memory.clear(ClearOptions { working, long_term }).await?;
-    Ok(Answer::new(ClearedBody { entries }, memory.rev().await?))
+    let (rev, entries) = under!(conditions, memory.clear(ClearOptions { working, long_term })).with_rev().await?;
+    Ok(Answer::new(ClearedBody { entries }, rev))
 }
 
 /// Forget something for good.
@@ -193,22 +199,22 @@ async fn clear(
     path = "/v1/agents/{agent}/forget",
     operation_id = "forget_in_agent",
     tag = "agents",
-    params(("agent" = String, Path, description = "Whose memory")),
+    params(("agent" = String, Path, description = "Whose memory"), RevCondition),
     request_body(content = ForgetBody, example = json!({"key": "password"})),
     responses((status = 200, description = "It is gone", body = WithRev<Forgotten>), Problems)
 )]
 async fn forget(
     caller: Caller,
     Path(agent): Path<String>,
-    _: Unconditional,
+    RevCondition { if_rev }: RevCondition,
     Body(body): Body<ForgetBody>,
 ) -> Result<Answer<Forgotten>, Failure> {
     let memory = caller.agent(&agent)?;
-    let forgotten = match body {
-        ForgetBody { key: Some(key), note: None, notebook: None, item: None } => memory.forget(&key).await?,
-        ForgetBody { key: None, note: Some(note), notebook: None, item: None } => memory.forget_note(note).await?,
+    let forget = match body {
+        ForgetBody { key: Some(key), note: None, notebook: None, item: None } => memory.forget(&key),
+        ForgetBody { key: None, note: Some(note), notebook: None, item: None } => memory.forget_note(note),
         ForgetBody { key: None, note: None, notebook: Some(notebook), item } => {
-            memory.notebook(&notebook)?.forget(item).await?
+            memory.notebook(&notebook)?.forget(item)
         }
         _ => {
             return Err(Failure::invalid(
@@ -217,5 +223,6 @@ async fn forget(
             ));
         }
     };
+    let forgotten = if let Some(rev) = if_rev { forget.if_rev(rev).await? } else { forget.await? };
     Ok(Answer::new(forgotten, memory.rev().await?))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use corkboard::cores::{Added, CoreEdit, CoreEntry, CoreEntryId, NewCoreEntry, Trust};
-use corkboard::{CoreHit, CorePage, MemoryKind, Search, Show};
+use corkboard::{CoreHit, CorePage, MemoryKind, Search, Show, Strict};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -109,8 +109,8 @@ impl<'de> Deserialize<'de> for AddBody {
         // By hand, so that what is wrong with it is said of the one that is meant.
         let body = Value::deserialize(deserializer)?;
         match body.get("entries") {
-            Some(_) => serde_json::from_value(body).map(Self::Many).map_err(D::Error::custom),
-            None => serde_json::from_value(body).map(Self::One).map_err(D::Error::custom),
+            Some(_) => serde_json::from_value(body).map(|Strict(many)| Self::Many(many)).map_err(D::Error::custom),
+            None => serde_json::from_value(body).map(|Strict(one)| Self::One(one)).map_err(D::Error::custom),
         }
     }
 }

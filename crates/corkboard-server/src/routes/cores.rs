@@ -1,12 +1,13 @@
 //! Memory cores as wholes: listed, counted, emptied, replaced and deleted. An agent's own core has the name `agent:` and its name.
 
-use corkboard::cores::{CoreImage, Withdrawal};
+use corkboard::cores::{CoreEntry, CoreEntryId, CoreImage, Withdrawal};
 use corkboard::{CoreId, CoreStats, CoreSummary, SpaceId, SpaceKind, Withdrawn};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::condition::Unconditional;
 use crate::described::{Routes, routes};
 use crate::extract::{Body, Conditions, Path, Query};
 use crate::failure::Failure;
@@ -135,16 +136,17 @@ async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Js
     operation_id = "delete_core",
     tag = "cores",
     params(CorePath, DeleteQuery),
-    responses((status = 200, body = DeletedBody), Problems)
+    responses((status = 200, body = WithRev<DeletedBody>), Problems)
 )]
 async fn delete(
     caller: Caller,
     Path(path): Path<CorePath>,
     Query(query): Query<DeleteQuery>,
-) -> Result<axum::Json<DeletedBody>, Failure> {
+    _: Unconditional,
+) -> Result<Answer<DeletedBody>, Failure> {
     let core = caller.core(&path.core)?;
-    let deleted = if query.for_good { core.delete_for_good().await? } else { core.delete().await? };
-    Ok(axum::Json(DeletedBody { deleted }))
+    let deleted = if query.for_good { core.clone().delete_for_good().await? } else { core.clone().delete().await? };
+    Ok(Answer::new(DeletedBody { deleted }, core.rev().await?))
 }
 
 /// Count what is in a core.
@@ -216,13 +218,26 @@ async fn image(caller: Caller, Path(path): Path<CorePath>) -> Result<Answer<Core
     Ok(Answer::new(core.image().await?, rev))
 }
 
+/// An image, as it was answered.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = CoreReplaceBody)]
+struct ReplaceBody {
+    /// The entries.
+    entries: Vec<CoreEntry>,
+    /// The last number given out.
+    last: CoreEntryId,
+    /// The revision that it shows. It may be left out: nothing depends on it.
+    #[serde(rename = "rev")]
+    _rev: Option<u64>,
+}
+
 /// Replace all entries of a core by those of an image.
 #[utoipa::path(
     post,
     path = "/v1/cores/{core}/replace",
     tag = "cores",
     params(CorePath, Conditions),
-    request_body(content = CoreImage, example = json!({
+    request_body(content = ReplaceBody, example = json!({
         "entries": [{
             "id": "E-1",
             "version": 1,
@@ -241,10 +256,10 @@ async fn replace(
     caller: Caller,
     Path(path): Path<CorePath>,
     conditions: Conditions,
-    Body(body): Body<CoreImage>,
+    Body(ReplaceBody { entries, last, .. }): Body<ReplaceBody>,
 ) -> Result<Answer<ReplacedBody>, Failure> {
     let core = conditions.on_whole_core(&caller.core(&path.core)?)?;
-    let entries = body.entries.len();
-    let rev = core.replace(body).await?;
-    Ok(Answer::new(ReplacedBody { entries }, rev))
+    let count = entries.len();
+    let rev = core.replace(CoreImage { entries, last }).await?;
+    Ok(Answer::new(ReplacedBody { entries: count }, rev))
 }

@@ -38,7 +38,7 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 use crate::described::Routes;
 use crate::failure::Failure;
 use crate::openapi::{Head, complete};
-use crate::{Server, passage, sign_in};
+use crate::{Server, examples, passage, sign_in};
 
 /// What is smaller is sent as it is: to compress it costs more than it saves.
 const COMPRESSED_FROM: u64 = 1024;
@@ -74,6 +74,7 @@ fn described() -> Routes {
 pub(crate) fn description() -> openapi::OpenApi {
     let mut description = described().description(Head::openapi());
     complete(&mut description);
+    examples::give(&mut description);
     description
 }
 

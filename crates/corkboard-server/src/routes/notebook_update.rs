@@ -8,7 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::notebook::main_notebook;
 use crate::answer::{Answer, Told, WithRev};
 use crate::caller::Caller;
-use crate::condition::Unconditional;
+use crate::condition::{RevCondition, SpaceConditions};
 use crate::described::{Routes, routes};
 use crate::extract::{Body, Conditions, OptionalBody, Path, Query, Text};
 use crate::failure::Failure;
@@ -113,7 +113,7 @@ async fn update(
     post,
     path = "/v1/agents/{agent}/notebook/restore",
     tag = "notebook",
-    params(("agent" = String, Path, description = "Whose memory"), NameQuery),
+    params(("agent" = String, Path, description = "Whose memory"), NameQuery, SpaceConditions),
     request_body(content = RestoreNotebookBody, example = json!({"to": 3})),
     responses((status = 200, description = "It was restored", body = WithRev<RestoredNotebookBody>), Problems)
 )]
@@ -121,10 +121,11 @@ async fn restore_notebook(
     caller: Caller,
     Path(agent): Path<String>,
     Query(NameQuery { name }): Query<NameQuery>,
-    _: Unconditional,
+    conditions: SpaceConditions,
     Body(RestoreNotebookBody { to }): Body<RestoreNotebookBody>,
 ) -> Result<Answer<RestoredNotebookBody>, Failure> {
-    let (rev, changes) = caller.agent(&agent)?.notebook(&name)?.restore(to).await?;
+    let notebook = caller.agent(&agent)?.notebook(&name)?;
+    let (rev, changes) = under!(conditions, notebook.restore(to)).await?;
     Ok(Answer::new(RestoredNotebookBody { changes }, rev))
 }
 
@@ -135,18 +136,18 @@ async fn restore_notebook(
     post,
     path = "/v1/agents/{agent}/notebook/clear",
     tag = "notebook",
-    params(("agent" = String, Path, description = "Whose memory"), NameQuery),
+    params(("agent" = String, Path, description = "Whose memory"), NameQuery, SpaceConditions),
     responses((status = 200, description = "It is empty", body = WithRev<ClearedNotebookBody>), Problems)
 )]
 async fn clear_notebook(
     caller: Caller,
     Path(agent): Path<String>,
     Query(NameQuery { name }): Query<NameQuery>,
-    _: Unconditional,
+    conditions: SpaceConditions,
 ) -> Result<Answer<ClearedNotebookBody>, Failure> {
-    let memory = caller.agent(&agent)?;
-    let items = memory.notebook(&name)?.clear().await?;
-    Ok(Answer::new(ClearedNotebookBody { items }, memory.rev().await?))
+    let notebook = caller.agent(&agent)?.notebook(&name)?;
+    let (rev, items) = under!(conditions, notebook.clear()).with_rev().await?;
+    Ok(Answer::new(ClearedNotebookBody { items }, rev))
 }
 
 /// Forget an item of a notebook for good, or all of it.
@@ -156,7 +157,7 @@ async fn clear_notebook(
     post,
     path = "/v1/agents/{agent}/notebook/forget",
     tag = "notebook",
-    params(("agent" = String, Path, description = "Whose memory"), NameQuery),
+    params(("agent" = String, Path, description = "Whose memory"), NameQuery, RevCondition),
     request_body(content = Option<ForgetItemBody>, example = json!({"item": "KL-1"})),
     responses((status = 200, description = "It is gone", body = WithRev<Forgotten>), Problems)
 )]
@@ -164,10 +165,11 @@ async fn forget_item(
     caller: Caller,
     Path(agent): Path<String>,
     Query(NameQuery { name }): Query<NameQuery>,
-    _: Unconditional,
+    RevCondition { if_rev }: RevCondition,
     OptionalBody(ForgetItemBody { item }): OptionalBody<ForgetItemBody>,
 ) -> Result<Answer<Forgotten>, Failure> {
     let memory = caller.agent(&agent)?;
-    let forgotten = memory.notebook(&name)?.forget(item).await?;
+    let forget = memory.notebook(&name)?.forget(item);
+    let forgotten = if let Some(rev) = if_rev { forget.if_rev(rev).await? } else { forget.await? };
     Ok(Answer::new(forgotten, memory.rev().await?))
 }

@@ -12,11 +12,12 @@ use utoipa::ToSchema;
 
 use crate::answer::{Answer, Told, WithRev};
 use crate::caller::Caller;
-use crate::condition::Unconditional;
+use crate::condition::{SpaceConditions, Unconditional};
 use crate::described::{Routes, routes};
 use crate::extract::{OptionalBody, Path, Raw};
 use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::place::under;
 
 pub(super) fn routes() -> Routes {
     Routes::new().routes(routes!(snapshot)).routes(routes!(restore))
@@ -135,14 +136,14 @@ async fn snapshot(
 
 /// Replace an agent's memory by a snapshot.
 ///
-/// Of the same agent. It takes what `snapshot` answered, JSON or bytes; what is sealed goes in base64 into a document with its
+/// Of the same agent. `if_rev` is the revision of its working memory. It takes what `snapshot` answered, JSON or bytes; what is sealed goes in base64 into a document with its
 /// secret.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/restore",
     operation_id = "restore_agent",
     tag = "agents",
-    params(("agent" = String, Path, description = "Whose memory")),
+    params(("agent" = String, Path, description = "Whose memory"), SpaceConditions),
     request_body(content(
         (RestoreBody = "application/json", example = json!({
             "sealed": "iUNPUksNChoB…", "passphrase": "correct horse battery staple"
@@ -154,13 +155,13 @@ async fn snapshot(
 async fn restore(
     caller: Caller,
     Path(agent): Path<String>,
-    _: Unconditional,
+    conditions: SpaceConditions,
     Raw(body): Raw,
 ) -> Result<Answer<RestoredBody>, Failure> {
     let memory = caller.agent(&agent)?;
     let limits = caller.corkboard().options().limits.clone();
     let snapshot = working(move || read(&body, &limits)).await?;
-    let rev = memory.restore(snapshot).await.map_err(sent)?;
+    let rev = under!(conditions, memory.restore(snapshot)).await.map_err(sent)?;
     Ok(Answer::new(RestoredBody { restored: true }, rev))
 }
 

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::body::Bytes;
 use corkboard::store::Cursor;
 use corkboard::{
     AnswerDocument, CommitId, Error, Forget, Forgotten, Head, HeadDocument, PageDocument, RecordDocument,
@@ -14,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::caller::Caller;
 use crate::described::{Routes, routes};
-use crate::extract::{Body, Path, Query};
+use crate::extract::{Body, Path, Query, Raw};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
@@ -134,11 +133,13 @@ struct DeletedBody {
 }
 
 #[derive(Deserialize, ToSchema)]
-#[schema(as = SpaceForgetBody)]
+#[schema(as = SpaceForgetBody, example = json!({"forget": {"entry": {"key": "password", "ids": []}}, "if_rev": 12}))]
 #[serde(deny_unknown_fields)]
 struct ForgetBody {
     /// What.
     forget: Forget,
+    /// The revision that the memory must be at.
+    if_rev: Option<u64>,
 }
 
 /// List spaces.
@@ -240,15 +241,18 @@ async fn log(
     request_body(content = Object, example = json!({"command": "clear_all"})),
     responses((status = 200, body = AnswerDocument), Problems)
 )]
-async fn command(caller: Caller, Path(path): Path<SpacePath>, body: Bytes) -> Result<Json<AnswerDocument>, Failure> {
+async fn command(caller: Caller, Path(path): Path<SpacePath>, Raw(body): Raw) -> Result<Json<AnswerDocument>, Failure> {
     let answered = caller.log(path.kind, &path.name)?.command(&body).await;
-    answered.map(Json).map_err(|error| {
-        let refusal = match &error {
-            Error::Refused(refusal) => serde_json::to_value(refusal).ok(),
-            _ => None,
-        };
-        Failure::from(error).with("refusal", refusal)
-    })
+    answered.map(Json).map_err(with_refusal)
+}
+
+/// A problem that the Rust client makes the library's own refusal of again.
+fn with_refusal(error: Error) -> Failure {
+    let refusal = match &error {
+        Error::Refused(refusal) => serde_json::to_value(refusal).ok(),
+        _ => None,
+    };
+    Failure::from(error).with("refusal", refusal)
 }
 
 /// Delete a space with its log.
@@ -285,5 +289,7 @@ async fn forget(
     Path(AgentPath { agent }): Path<AgentPath>,
     Body(body): Body<ForgetBody>,
 ) -> Result<Json<Forgotten>, Failure> {
-    Ok(Json(caller.agent(&agent)?.forget_for_good(body.forget).await?))
+    let forget = caller.agent(&agent)?.forget_for_good(body.forget);
+    let forgotten = if let Some(rev) = body.if_rev { forget.if_rev(rev).await } else { forget.await };
+    forgotten.map(Json).map_err(with_refusal)
 }

@@ -35,10 +35,10 @@ async fn a_board_is_made_and_read() {
     boss.get(&format!("/v1/boards/{id}?at=9")).await.problem(400, "future_revision");
     boss.get(&format!("/v1/boards/{id}?at=x")).await.problem(400, "query");
     boss.post("/v1/boards", &json!({"name": ""})).await.problem(400, "blank");
-    boss.post("/v1/boards", &json!({"goal": "nameless"})).await.problem(422, "body_json");
-    boss.post("/v1/boards", &json!({"name": "x", "gaol": "y"})).await.problem(422, "body_json");
+    boss.post("/v1/boards", &json!({"goal": "nameless"})).await.problem(400, "body_json");
+    boss.post("/v1/boards", &json!({"name": "x", "gaol": "y"})).await.problem(400, "body_json");
     boss.post("/v1/boards", &json!({"name": "x", "id": id})).await.problem(409, "board_exists");
-    boss.post("/v1/boards", &json!({"name": "x", "pattern": "nonsense"})).await.problem(422, "body_json");
+    boss.post("/v1/boards", &json!({"name": "x", "pattern": "nonsense"})).await.problem(400, "body_json");
     boss.post("/v1/boards", &json!({"name": "x", "id": "a\u{0}b"})).await.problem(400, "control_character");
     boss.post("/v1/boards?if_rev=0", &json!({"name": "x"})).await.problem(400, "condition");
     server.stop().await;
@@ -119,7 +119,7 @@ async fn an_edit_holds_to_its_conditions() {
     let again = edit(("idempotency-key", "k"), "", "third").await;
     assert_eq!((rev(&first.body), first.body), (4, again.body));
     edit(("idempotency-key", "k"), "", "fourth").await.problem(409, "idempotency_mismatch");
-    boss.patch("/v1/boards/b", &json!({"status": "archived"})).await.problem(422, "body_json");
+    boss.patch("/v1/boards/b", &json!({"status": "archived"})).await.problem(400, "body_json");
     let was = boss.get("/v1/boards/b?at=2").await.ok();
     assert_eq!((&was["goal"], rev(&was)), (&json!("Users sign in"), 2));
 
@@ -231,8 +231,9 @@ async fn a_board_lives_and_ends() {
     assert_eq!(post_nothing(&grace, "/v1/gc").await.ok()["purged"], json!(["b"]));
     grace.get("/v1/boards/b").await.problem(404, "no_board");
 
-    assert_eq!(grace.delete("/v1/boards/again").await.ok()["deleted"], true);
-    assert_eq!(grace.delete("/v1/boards/again?scrub=true").await.ok()["deleted"], false);
+    let rev = rev(&grace.get("/v1/boards/again").await.ok());
+    assert_eq!(grace.delete("/v1/boards/again").await.ok(), json!({"deleted": true, "rev": rev + 1}));
+    assert_eq!(grace.delete("/v1/boards/again?scrub=true").await.ok(), json!({"deleted": false, "rev": rev + 1}));
     make_board(&grace, "again").await;
     assert_eq!(grace.get("/v1/boards/again").await.ok()["tasks"], Value::Array(Vec::new()));
     server.stop().await;

@@ -28,7 +28,7 @@ async fn a_claim_is_held_by_its_epoch() {
 
     ada.post("/v1/boards/b/tasks/T-1/status", &json!({"status": "blocked", "reason": "no access"})).await.ok();
     ada.post("/v1/boards/b/tasks/T-1/status", &json!({"status": "completed"})).await.problem(409, "task_move");
-    ada.post("/v1/boards/b/tasks/T-1/status", &json!({"status": "lost"})).await.problem(422, "body_json");
+    ada.post("/v1/boards/b/tasks/T-1/status", &json!({"status": "lost"})).await.problem(400, "body_json");
     ada.post("/v1/boards/b/tasks/T-1/release", &json!({"epoch": first["epoch"]})).await.ok();
     let second = ada.post("/v1/boards/b/tasks/claim", &json!({"task": "T-1", "lease_s": 60})).await.ok();
     let complete = async |epoch: &serde_json::Value| {

@@ -16,6 +16,7 @@ mod claims;
 mod documented;
 mod example_flow;
 mod learnings;
+mod pages;
 mod people;
 mod records;
 mod roles;

@@ -17,7 +17,7 @@ async fn a_nudge_is_delivered_to_whom_it_is_for() {
     assert_eq!((said.status.as_u16(), &said.body), (201, &json!({"id": "N-1", "rev": 2})));
     grace.post("/v1/boards/b/nudges", &json!({"to": "all", "message": "Hurry", "priority": "urgent"})).await.ok();
     grace.post("/v1/boards/b/nudges", &json!({"to": {"agent": ""}, "message": "x"})).await.problem(400, "blank");
-    grace.post("/v1/boards/b/nudges", &json!({"to": "somebody", "message": "x"})).await.problem(422, "body_json");
+    grace.post("/v1/boards/b/nudges", &json!({"to": "somebody", "message": "x"})).await.problem(400, "body_json");
     let message = async |client: &crate::support::Client, agent: &str| {
         let told = client.get(&format!("/v1/boards/b/nudges?for={agent}")).await.ok();
         told["nudges"]

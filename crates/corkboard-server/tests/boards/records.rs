@@ -16,7 +16,7 @@ async fn what_comes_up_is_recorded_in_the_tokens_name() {
     assert_eq!((decided.status.as_u16(), &decided.body), (201, &json!({"id": "D-1", "rev": 2})));
     // Nobody says who they are but by their token.
     let posed = json!({"question": "q", "choice": "c", "made_by": "grace"});
-    ada.post("/v1/boards/b/decisions", &posed).await.problem(422, "body_json");
+    ada.post("/v1/boards/b/decisions", &posed).await.problem(400, "body_json");
     let lin = somebody(&server, "lin", Role::Worker).await;
     let better = json!({"question": "Which hash?", "choice": "scrypt", "rationale": "no new dependency"});
     lin.post("/v1/boards/b/decisions/D-1/supersede", &better).await.problem(403, "not_author");
@@ -34,7 +34,7 @@ async fn what_comes_up_is_recorded_in_the_tokens_name() {
     let found = ada.post("/v1/boards/b/discoveries", &found).await;
     assert_eq!((found.status.as_u16(), &found.body["id"]), (201, &json!("F-1")));
     ada.post("/v1/boards/b/discoveries", &json!({"content": " "})).await.problem(400, "blank");
-    ada.post("/v1/boards/b/discoveries", &json!({"content": "x", "type": "rumour"})).await.problem(422, "body_json");
+    ada.post("/v1/boards/b/discoveries", &json!({"content": "x", "type": "rumour"})).await.problem(400, "body_json");
     ada.post("/v1/boards/b/discoveries", &json!({"content": "x", "affects_tasks": ["T-9"]}))
         .await
         .problem(404, "not_on_board");

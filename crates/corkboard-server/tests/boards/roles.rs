@@ -59,19 +59,24 @@ fn routes() -> Vec<(&'static str, &'static str, Asks, Value)> {
         ("POST", "/v1/boards/{board}/tasks/{task}/retry", For(Retry), none.clone()),
         ("POST", "/v1/boards/{board}/tasks/{task}/cancel", For(CancelTask), none.clone()),
         ("GET", "/v1/boards/{board}/choices", Reading, none.clone()),
+        ("GET", "/v1/boards/{board}/choices/{choice}", Reading, none.clone()),
         ("POST", "/v1/boards/{board}/choices", For(AddTasks), json!({"question": "q", "options": []})),
         ("POST", "/v1/boards/{board}/choices/{choice}/choose", For(Choose), json!({"option": "x"})),
         ("GET", "/v1/boards/{board}/decisions", Reading, none.clone()),
+        ("GET", "/v1/boards/{board}/decisions/{decision}", Reading, none.clone()),
         ("POST", "/v1/boards/{board}/decisions", For(Record), decision.clone()),
         ("POST", "/v1/boards/{board}/decisions/{decision}/supersede", For(Supersede), decision),
         ("POST", "/v1/boards/{board}/decisions/{decision}/approve", For(Approve), none.clone()),
         ("POST", "/v1/boards/{board}/decisions/{decision}/reject", For(Approve), none.clone()),
         ("GET", "/v1/boards/{board}/approvals", Reading, none.clone()),
         ("GET", "/v1/boards/{board}/discoveries", Reading, none.clone()),
+        ("GET", "/v1/boards/{board}/discoveries/{discovery}", Reading, none.clone()),
         ("POST", "/v1/boards/{board}/discoveries", For(Record), json!({"content": "x"})),
         ("GET", "/v1/boards/{board}/artifacts", Reading, none.clone()),
+        ("GET", "/v1/boards/{board}/artifacts/{artifact}", Reading, none.clone()),
         ("POST", "/v1/boards/{board}/artifacts", For(Record), json!({"path": "x"})),
         ("GET", "/v1/boards/{board}/nudges", For(HearNudges), none.clone()),
+        ("GET", "/v1/boards/{board}/nudges/{nudge}", Reading, none.clone()),
         ("POST", "/v1/boards/{board}/nudges", For(Nudge), json!({"to": "all", "message": "x"})),
         ("POST", "/v1/boards/{board}/nudges/{nudge}/ack", For(HearNudges), none.clone()),
         ("POST", "/v1/boards/{board}/orchestrator/acquire", For(Orchestrate), none.clone()),
@@ -129,6 +134,7 @@ async fn every_role_may_do_on_every_route_what_the_table_says() {
             admin.post("/v1/boards/b/decisions", &json!({"question": "q", "choice": "c"})).await.ok();
             let mut at = path.replace("{board}", "b").replace("{task}", "T-1").replace("{choice}", "C-1");
             at = at.replace("{decision}", "D-1").replace("{nudge}", "N-1").replace("{learning}", "D-1");
+            at = at.replace("{discovery}", "F-1").replace("{artifact}", "A-1");
             match path {
                 "/v1/boards/{board}/search" => at.push_str("?q=x"),
                 "/v1/boards/{board}/nudges" if method == "GET" => at.push_str(&format!("?for=a-{}", role.as_str())),

@@ -37,14 +37,14 @@ async fn tasks_are_added_one_by_one_and_as_a_plan() {
 
     let bad = async |body: Value| boss.post("/v1/boards/b/tasks", &body).await;
     bad(json!({"title": ""})).await.problem(400, "blank");
-    bad(json!({"title": "x", "depend_on": ["T-1"]})).await.problem(422, "body_json");
-    bad(json!({"tasks": [{"title": "x", "prio": 1}]})).await.problem(422, "body_json");
-    bad(json!({"tasks": [{"title": "x"}], "more": 1})).await.problem(422, "body_json");
+    bad(json!({"title": "x", "depend_on": ["T-1"]})).await.problem(400, "body_json");
+    bad(json!({"tasks": [{"title": "x", "prio": 1}]})).await.problem(400, "body_json");
+    bad(json!({"tasks": [{"title": "x"}], "more": 1})).await.problem(400, "body_json");
     bad(json!({"title": "x", "depends_on": ["T-99"]})).await.problem(404, "not_on_board");
     bad(json!({"title": "x", "depends_on": ["nobody"]})).await.problem(400, "unknown_member");
     let round = json!({"tasks": [{"key": "a", "title": "a", "depends_on": ["b"]}, {"key": "b", "title": "b", "depends_on": ["a"]}]});
     bad(round).await.problem(400, "cycle");
-    bad(json!([])).await.problem(422, "body_json");
+    bad(json!([])).await.problem(400, "body_json");
     let unlabelled = boss.request(Method::POST, "/v1/boards/b/tasks").body("{}").send().await.expect("an answer");
     assert_eq!(unlabelled.status().as_u16(), 415);
     assert_eq!(ids(&boss, "").await, ["T-1", "T-2", "T-3", "T-4"]);
@@ -97,7 +97,7 @@ async fn a_task_is_edited_and_made_to_wait() {
     assert_eq!((header(&edited, "etag"), rev(&edited.body)), (Some("\"4\""), 4));
     let stale = edit("\"2\"", json!({"priority": 8})).await;
     stale.problem(409, "conflict");
-    edit("\"4\"", json!({"titel": "x"})).await.problem(422, "body_json");
+    edit("\"4\"", json!({"titel": "x"})).await.problem(400, "body_json");
     boss.patch("/v1/boards/b/tasks/T-9", &json!({"priority": 1})).await.problem(404, "not_on_board");
     assert_eq!(boss.get("/v1/boards/b/tasks/T-1").await.ok()["priority"], 7);
 
@@ -107,7 +107,7 @@ async fn a_task_is_edited_and_made_to_wait() {
     assert_eq!(rev(&wait("T-2", "T-1").await.ok()), 5);
     wait("T-1", "T-2").await.problem(400, "cycle");
     wait("T-1", "T-9").await.problem(404, "not_on_board");
-    wait("T-1", "nine").await.problem(422, "body_json");
+    wait("T-1", "nine").await.problem(400, "body_json");
     // What has no version cannot be compared with one: nothing is passed over in silence.
     let refused =
         with_header(&boss, Method::POST, "/v1/boards/b/tasks/T-1/cancel", ("if-match", "\"4\""), &json!({})).await;
@@ -131,7 +131,7 @@ async fn tasks_are_assigned_reviewed_cancelled_and_tried_again() {
     let done = dev.post("/v1/boards/b/tasks/T-1/complete", &json!({"summary": "three routes"})).await.ok();
     assert_eq!(done["status"], "review");
     qa.post("/v1/boards/b/tasks/T-1/review", &json!({"verdict": "needs_rework"})).await.problem(400, "blank");
-    qa.post("/v1/boards/b/tasks/T-1/review", &json!({"verdict": "fine"})).await.problem(422, "body_json");
+    qa.post("/v1/boards/b/tasks/T-1/review", &json!({"verdict": "fine"})).await.problem(400, "body_json");
     let back =
         qa.post("/v1/boards/b/tasks/T-1/review", &json!({"verdict": "needs_rework", "comments": "no test"})).await.ok();
     assert_eq!(back["status"], "in_progress");
@@ -159,7 +159,7 @@ async fn choices_are_added_and_made() {
     let added = boss.post("/v1/boards/b/choices", &json!({"question": "Where?", "options": options})).await;
     assert_eq!((added.status.as_u16(), &added.body), (201, &json!({"id": "C-1", "rev": 4})));
     boss.post("/v1/boards/b/choices", &json!({"question": "Where?", "options": []})).await.problem(400, "bad_choice");
-    boss.post("/v1/boards/b/choices", &json!({"question": "Where?"})).await.problem(422, "body_json");
+    boss.post("/v1/boards/b/choices", &json!({"question": "Where?"})).await.problem(400, "body_json");
     boss.post("/v1/boards/b/choices/C-1/choose", &json!({"option": "pigeon"})).await.problem(400, "no_branch");
     boss.post("/v1/boards/b/choices/C-9/choose", &json!({"option": "cookie"})).await.problem(404, "not_on_board");
     let chosen = boss

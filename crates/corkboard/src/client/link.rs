@@ -240,11 +240,19 @@ impl Elsewhere for Link {
         })
     }
 
-    fn forget(&self, agent: AgentId, actor: Actor, forget: Forget) -> BoxFuture<'_, Result<Forgotten>> {
+    fn forget(
+        &self,
+        agent: AgentId,
+        actor: Actor,
+        forget: Forget,
+        if_rev: Option<u64>,
+    ) -> BoxFuture<'_, Result<Forgotten>> {
         Box::pin(async move {
             let path = format!("/v1/spaces/agent/{}/forget", segment(agent.as_str()));
-            let body = json!({ "forget": forget }).to_string().into_bytes();
-            self.post(&path, Some(&actor), body, Again::Yes).await
+            let body = json!({ "forget": forget, "if_rev": if_rev }).to_string().into_bytes();
+            // What was forgotten moved the memory: its condition does not hold a second time.
+            let again = if if_rev.is_some() { Again::No } else { Again::Yes };
+            self.post(&path, Some(&actor), body, again).await
         })
     }
 }

@@ -27,8 +27,14 @@ pub(crate) trait Elsewhere: Send + Sync + 'static {
         has_name: bool,
     ) -> BoxFuture<'_, Result<AnswerDocument>>;
 
-    /// Has something forgotten for good.
-    fn forget(&self, agent: AgentId, actor: Actor, forget: Forget) -> BoxFuture<'_, Result<Forgotten>>;
+    /// Has something forgotten for good, if the memory is at that revision.
+    fn forget(
+        &self,
+        agent: AgentId,
+        actor: Actor,
+        forget: Forget,
+        if_rev: Option<u64>,
+    ) -> BoxFuture<'_, Result<Forgotten>>;
 }
 
 impl<S: Space> Engine<S> {

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use corkboard_core::{Commit, CommitId, FormatError, Head, Revisioned, Space, SpaceId, Usage};
+use corkboard_core::{Commit, CommitId, FormatError, Head, Refusal, Revisioned, Space, SpaceId, Usage};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::MutexGuard;
@@ -322,6 +322,17 @@ impl<S: Space> Engine<S> {
     /// Deletes a space as it is at that head. If it is at another by now, nothing happens.
     pub(crate) async fn delete_at(self: &Arc<Self>, slot: &Arc<Slot<S>>, head: Head) -> Result<bool> {
         self.delete_if(slot, |found| found == head).await
+    }
+
+    /// Deletes a space that is at that revision. If it is at another, that is a conflict.
+    pub(crate) async fn delete_at_rev(self: &Arc<Self>, slot: &Arc<Slot<S>>, rev: u64) -> Result<bool> {
+        if self.delete_if(slot, |found| found.rev == rev).await? {
+            return Ok(true);
+        }
+        match self.current(slot).await?.head.rev {
+            current if current == rev => Ok(false),
+            current => Err(Refusal::RevConflict { expected: rev, current }.into()),
+        }
     }
 
     async fn delete_if(self: &Arc<Self>, slot: &Arc<Slot<S>>, is_meant: impl Fn(Head) -> bool) -> Result<bool> {

@@ -3,12 +3,11 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, DayActivity, Forget, MemorySnapshot};
+use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, DayActivity, MemorySnapshot};
 use corkboard_core::board::BoardState;
-use corkboard_core::knowledge::{CoreAction, CoreState};
+use corkboard_core::knowledge::CoreState;
 use corkboard_core::{
-    Actor, AgentId, BoardId, ConversationId, CoreId, FORMAT_VERSION, Key, NoteId, Request, Revisioned, ScopeId, Space,
-    SpaceId, SpaceKind, Usage,
+    Actor, AgentId, BoardId, ConversationId, CoreId, Request, Revisioned, ScopeId, Space, SpaceId, SpaceKind, Usage,
 };
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -24,10 +23,9 @@ use super::scope::{Durability, ScopeInfo};
 use super::search::Search;
 use super::stats::MemoryStats;
 use super::working::WorkingMemory;
-use super::write::unexpected;
 use crate::board::Board;
 use crate::context::ContextRequest;
-use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch, joined};
+use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch};
 use crate::granted::Granted;
 use crate::knowledge::Core;
 use crate::options::Options;
@@ -188,34 +186,6 @@ impl AgentRuntime {
     }
 }
 
-/// What [`AgentMemory::clear`] clears.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClearOptions {
-    /// Working memory: entries and notes of the root scope, and all scopes with theirs.
-    pub working: bool,
-    /// Long-term memory.
-    pub long_term: bool,
-}
-
-impl Default for ClearOptions {
-    /// Working memory, not long-term memory.
-    fn default() -> Self {
-        Self { working: true, long_term: false }
-    }
-}
-
-/// What [`AgentMemory::forget`] did.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Forgotten {
-    /// How many entries or notes were removed from the memory, over all scopes.
-    pub removed: u64,
-    /// How many revisions of the log were rewritten.
-    pub revisions: u64,
-    /// Where copies are that were promoted to memory cores: those are forgotten there.
-    pub copies: Vec<String>,
-}
-
 /// Watches the log of an agent's memory.
 pub type AgentWatch = Watch<AgentState>;
 
@@ -322,101 +292,6 @@ impl AgentMemory {
         };
         let snapshot = MemorySnapshot::of(&self.runtime.id, &current.state, current.head.rev, now);
         Ok(MemorySnapshot { long_term, ..snapshot })
-    }
-
-    /// Replaces the whole memory by a snapshot of the same agent. Working memory is replaced in one revision, which is
-    /// returned; ephemeral scopes are disposed. If the snapshot holds long-term memory, that is replaced after it, in a
-    /// revision of its own: the two are not atomic. When the second fails, the first has happened, and restoring again
-    /// does both. A snapshot without long-term memory leaves it as it is.
-    pub async fn restore(&self, mut snapshot: MemorySnapshot) -> Result<u64> {
-        if snapshot.format > FORMAT_VERSION {
-            return Err(Error::NewerFormat { space: snapshot.agent, found: snapshot.format });
-        }
-        let long_term = snapshot.long_term.take();
-        let image = Box::new(snapshot.memory_of(&self.runtime.id)?);
-        if let Some(contradiction) = image.contradiction() {
-            return Err(Error::NotASnapshot(contradiction));
-        }
-        let long_term = self.long_term_to_restore(long_term)?;
-        // Refused before anything is replaced, unless there is nothing to replace.
-        if let Some((core, image)) = &long_term
-            && let Err(denied) = core.check_may(CoreAction::Replace)
-            && core.image().await? != *image
-        {
-            return Err(denied);
-        }
-        let restore = Request::new(AgentCommand::Restore { image });
-        let answer = self.runtime.ask(&self.actor, Asked::Request(restore)).await?;
-        self.runtime.dispose_ephemeral_scopes();
-        if let Some((core, image)) = long_term
-            && core.image().await? != image
-        {
-            core.replace(image).await?;
-        }
-        Ok(answer.rev)
-    }
-
-    /// Clears what the options say: working memory, then long-term memory, each in a revision of its own. Returns how many
-    /// entries went, those that were forgotten included. There is no way back but a snapshot.
-    pub async fn clear(&self, options: ClearOptions) -> Result<u64> {
-        // Refused before anything is cleared.
-        let long_term = options.long_term.then(|| self.long_term_for(CoreAction::Clear)).transpose()?;
-        let working = if options.working { self.clear_working().await? } else { 0 };
-        Ok(working + if let Some(long_term) = long_term { long_term.clear().await? } else { 0 })
-    }
-
-    async fn clear_working(&self) -> Result<u64> {
-        let clear = Request::new(AgentCommand::ClearAll);
-        match self.runtime.ask(&self.actor, Asked::Request(clear)).await?.reply {
-            AgentReply::Cleared { entries } => Ok(entries + self.runtime.dispose_ephemeral_scopes()),
-            other => Err(unexpected(other)),
-        }
-    }
-
-    /// Forgets all values that a key has or ever had, in every scope and for good: in the log, the snapshot, and the
-    /// store's files. The revisions stay, without the values. It goes through the whole log and may hold up the store.
-    ///
-    /// An entry that was renamed is forgotten with it under all the keys it had or has. A copy that a merge made of it under
-    /// another key is an entry of its own: that key is to be forgotten as well.
-    pub async fn forget(&self, key: &str) -> Result<Forgotten> {
-        let key = Key::new(key, &self.runtime.engine.options.limits)?;
-        self.forget_for_good(Forget::entry(key)).await
-    }
-
-    /// Forgets a note of any durable scope, and every other that says the same, as [`AgentMemory::forget`] does.
-    pub async fn forget_note(&self, id: NoteId) -> Result<Forgotten> {
-        self.forget_for_good(Forget::note(id)).await
-    }
-
-    /// Forgets whatever is described, as [`AgentMemory::forget`] does.
-    pub async fn forget_for_good(&self, mut forget: Forget) -> Result<Forgotten> {
-        // A task of its own: a caller who stops waiting must not leave half of it.
-        let (runtime, actor) = (self.runtime.clone(), self.actor.clone());
-        joined(tokio::spawn(async move {
-            let AgentRuntime { engine, slot, .. } = &*runtime;
-            if let Some(elsewhere) = engine.elsewhere() {
-                return elsewhere.forget(runtime.id().clone(), actor, forget).await;
-            }
-            engine.survey(slot, &mut forget).await?;
-            let ephemeral = match &forget {
-                // Ephemeral notes have numbers of their own.
-                Forget::Note { texts, .. } => Forget::Note { id: NoteId::default(), texts: texts.clone() },
-                // Ephemeral memory has no notebooks: nothing is found there.
-                Forget::Entry { .. } | Forget::Notebook { .. } => forget.clone(),
-            };
-            let talks = runtime.circumstances(&actor, |it| runtime.conversations.forget(&ephemeral, it))??;
-            let here = Request::new(AgentCommand::Forget { forget: ephemeral });
-            let here = runtime.ask_ephemeral(&actor, here)?.reply;
-            let stored = Request::new(AgentCommand::Forget { forget: forget.clone() });
-            let stored = runtime.ask(&actor, Asked::Request(stored)).await?;
-            let revisions = engine.forget(slot, &mut forget, stored.rev).await?;
-            let count = |reply| match reply {
-                AgentReply::Cleared { entries } => Ok(entries),
-                other => Err(unexpected(other)),
-            };
-            Ok(Forgotten { removed: talks + count(here)? + count(stored.reply)?, revisions, copies: Vec::new() })
-        }))
-        .await
     }
 
     /// Looks for entries and notes by their words, in the root scope and all durable scopes, the best first. A

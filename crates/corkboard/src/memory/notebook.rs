@@ -12,8 +12,9 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use super::agent::{AgentMemory, AgentRuntime, Forgotten};
-use super::write::{Future, unexpected};
+use super::agent::{AgentMemory, AgentRuntime};
+use super::whole::ForgetForGood;
+use super::write::{Conditions, Future, Write, unexpected};
 use crate::engine::{Asked, Step};
 use crate::store::StoreError;
 use crate::{Error, Result};
@@ -194,36 +195,58 @@ impl AgentNotebook {
 
     /// Shows again what it showed at a revision. What it shows now and did not then is archived, so nothing is lost; ids
     /// are as they were. Returns what changed, and the revision that it is.
-    pub async fn restore(&self, rev: u64) -> Result<(u64, NotebookDiff)> {
+    pub fn restore(&self, rev: u64) -> Write<'_, (u64, NotebookDiff)> {
+        Write::new(move |conditions| async move {
+            let restored = self.restore_if(rev, conditions).await?;
+            Ok((restored.0, restored))
+        })
+    }
+
+    async fn restore_if(&self, rev: u64, conditions: Conditions) -> Result<(u64, NotebookDiff)> {
         let then = self.at(rev).await?;
         let (notebook, content) = (self.name.clone(), Box::new(then.content(rev)));
+        let command = AgentCommand::RestoreNotebook { notebook: notebook.clone(), content, if_version: None };
+        let Request { if_rev, idempotency, .. } = self.request(command.clone(), conditions)?;
+        let is_named = idempotency.is_some();
         let before = Arc::new(Mutex::new(Arc::default()));
         let seen = before.clone();
         let make = move |state: &AgentState, _: Timestamp| {
             *seen.lock() = state.notebook(notebook.as_str()).cloned().unwrap_or_default();
-            let (notebook, content) = (notebook.clone(), content.clone());
-            Ok(Request::new(AgentCommand::RestoreNotebook { notebook, content, if_version: None }))
+            Ok(Request { command: command.clone(), if_rev, idempotency: idempotency.clone() })
         };
         let answer = self.runtime.ask(&self.actor, Asked::Computed(Box::new(make))).await?;
-        let before: Arc<Notebook> = before.lock().clone();
+        let mut before: Arc<Notebook> = before.lock().clone();
+        if is_named {
+            // It may have been answered before: then the log knows what it did.
+            before = self.at(answer.rev.saturating_sub(1)).await.unwrap_or(before);
+        }
         let mut after = Notebook::clone(&before);
         after.show(&then.content(rev));
         Ok((answer.rev, after.since(&before)))
     }
 
     /// Empties it, archived items included; its ids stay used. Returns how many items went. The log still has them.
-    pub async fn clear(&self) -> Result<u64> {
-        let clear = Request::new(AgentCommand::ClearNotebook { notebook: self.name.clone() });
-        match self.runtime.ask(&self.actor, Asked::Request(clear)).await?.reply {
-            AgentReply::Cleared { entries } => Ok(entries),
+    pub fn clear(&self) -> Write<'_, u64> {
+        Write::new(move |conditions| self.clear_if(conditions))
+    }
+
+    async fn clear_if(&self, conditions: Conditions) -> Result<(u64, u64)> {
+        let clear = self.request(AgentCommand::ClearNotebook { notebook: self.name.clone() }, conditions)?;
+        let answer = self.runtime.ask(&self.actor, Asked::Request(clear)).await?;
+        match answer.reply {
+            AgentReply::Cleared { entries } => Ok((answer.rev, entries)),
             other => Err(unexpected(other)),
         }
     }
 
+    fn request(&self, command: AgentCommand, conditions: Conditions) -> Result<Request<AgentCommand>> {
+        conditions.request_within(&self.memory.options().limits, command)
+    }
+
     /// Forgets an item, or all that the notebook has or ever had, for good, as [`AgentMemory::forget`] does. An item is
     /// forgotten with its reasons; a bullet of the progress that repeats its words stays.
-    pub async fn forget(&self, item: Option<ItemId>) -> Result<Forgotten> {
-        self.memory.forget_for_good(Forget::notebook(self.name.clone(), item)).await
+    pub fn forget(&self, item: Option<ItemId>) -> ForgetForGood {
+        self.memory.forget_for_good(Forget::notebook(self.name.clone(), item))
     }
 
     /// What a revision did to it, if it did something.

@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use corkboard_core::agent::{AgentCommand, AgentReply, Separator};
 use corkboard_core::knowledge::Trust;
-use corkboard_core::{Content, EntryMetadata, IdempotencyKey, Key, NoteId, Request};
+use corkboard_core::{Content, EntryMetadata, IdempotencyKey, Key, Limits, NoteId, Request};
 
 use super::place::Place;
 use crate::{Error, Result};
@@ -31,7 +31,10 @@ pub(super) struct Conditions {
 
 impl Conditions {
     pub(super) fn request(self, place: &Place, command: AgentCommand) -> Result<Request<AgentCommand>> {
-        let limits = place.limits();
+        self.request_within(place.limits(), command)
+    }
+
+    pub(super) fn request_within(self, limits: &Limits, command: AgentCommand) -> Result<Request<AgentCommand>> {
         let idempotency = self.idempotency_key.map(|key| IdempotencyKey::new(&key, &command, limits)).transpose()?;
         Ok(Request { command, if_rev: self.if_rev, idempotency })
     }

@@ -2,21 +2,27 @@
 
 use std::sync::Arc;
 
+use axum::response::{IntoResponse, Response};
 use corkboard::boards::{Choice, ChoiceId, NewChoice};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{AtQuery, BoardPath, TaskIdsBody, Writes, Writing, view};
+use super::{AtQuery, BoardPath, TaskIdsBody, Writes, Writing, not_on_board, view};
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::condition::Seen;
+use crate::cursor::PageQuery;
 use crate::described::{Routes, routes};
 use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
-use crate::known::Known;
 use crate::openapi::Problems;
 
 pub(super) fn routes() -> Routes {
-    Routes::new().routes(routes!(list_choices)).routes(routes!(add_choice)).routes(routes!(choose))
+    Routes::new()
+        .routes(routes!(list_choices))
+        .routes(routes!(get_choice))
+        .routes(routes!(add_choice))
+        .routes(routes!(choose))
 }
 
 /// Which choice.
@@ -36,6 +42,8 @@ struct ChoicePath {
 struct ChoicesBody {
     /// In order.
     choices: Vec<Arc<Choice>>,
+    /// The cursor of the next page; none: this is the last.
+    next: Option<String>,
 }
 
 /// A choice that was added.
@@ -62,16 +70,41 @@ struct ChooseBody {
     get,
     path = "/v1/boards/{board}/choices",
     tag = "tasks",
-    params(BoardPath, AtQuery),
+    params(BoardPath, AtQuery, PageQuery),
     responses((status = 200, body = WithRev<ChoicesBody>), Problems)
 )]
 async fn list_choices(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Answer<ChoicesBody>, Failure> {
     let view = view(&caller, &path.board, query.at).await?;
-    Ok(Answer::new(ChoicesBody { choices: view.state().choices().cloned().collect() }, view.rev()))
+    let (choices, next) = page.of(view.state().choices().cloned(), |choice| choice.id.to_string())?;
+    Ok(Answer::new(ChoicesBody { choices, next }, view.rev()))
+}
+
+/// Read a choice.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/choices/{choice}",
+    tag = "tasks",
+    params(ChoicePath, AtQuery, Seen),
+    responses(
+        (status = 200, description = "`ETag` is its version", body = WithRev<Choice>),
+        (status = 304, description = "It is the version that you have"),
+        Problems
+    )
+)]
+async fn get_choice(
+    caller: Caller,
+    Path(path): Path<ChoicePath>,
+    Query(query): Query<AtQuery>,
+    seen: Seen,
+) -> Result<Response, Failure> {
+    let view = view(&caller, &path.board, query.at).await?;
+    let choice = view.state().choice(path.choice).ok_or_else(|| not_on_board("choice", path.choice))?;
+    Ok(Answer::new(choice, view.rev()).version(choice.version).unless(&seen).into_response())
 }
 
 /// Add a choice between branches, each of which begins with tasks of the board.
@@ -88,7 +121,7 @@ async fn add_choice(
     caller: Caller,
     Path(path): Path<BoardPath>,
     writing: Writing,
-    Body(Known(choice)): Body<Known<NewChoice>>,
+    Body(choice): Body<NewChoice>,
 ) -> Result<Answer<ChoiceAddedBody>, Failure> {
     let board = writing.board(&caller, &path.board)?;
     let id = board.add_choice(choice).await?;

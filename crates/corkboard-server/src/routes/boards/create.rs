@@ -1,7 +1,7 @@
 //! Boards are made, from nothing or from another one, and deleted.
 
 use corkboard::boards::{CoreRef, FailurePolicy, NewBoard, TaskId};
-use corkboard::{BoardId, CreatedBoard, TaskPattern, UnreadablePattern};
+use corkboard::{BoardId, CreatedBoard, SpaceKind, TaskPattern, UnreadablePattern};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -93,7 +93,7 @@ struct DeleteQuery {
 
 /// What a deletion did.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!({"deleted": true, "rev": 0}))]
+#[schema(example = json!({"deleted": true, "rev": 9}))]
 struct BoardDeletedBody {
     /// Whether there was one.
     deleted: bool,
@@ -196,6 +196,7 @@ async fn delete_board(
         true => caller.corkboard().forget_board(board.id().as_str()).await?,
         false => caller.corkboard().delete_board(board.id().as_str()).await?,
     };
-    // What is gone has no revision.
-    Ok(Answer::new(BoardDeletedBody { deleted }, 0))
+    // A tombstone is a revision, too: a board of the same id goes on counting after it.
+    let head = caller.log(SpaceKind::Board, board.id().as_str())?.head().await?;
+    Ok(Answer::new(BoardDeletedBody { deleted }, head.rev))
 }

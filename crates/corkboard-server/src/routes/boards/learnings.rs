@@ -10,8 +10,9 @@ use utoipa::{IntoParams, ToSchema};
 use super::{BoardPath, DoneBody, ReasonBody, Writes, Writing};
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::cursor::PageQuery;
 use crate::described::{Routes, routes};
-use crate::extract::{Body, OptionalBody, Path};
+use crate::extract::{Body, OptionalBody, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
@@ -42,6 +43,15 @@ struct LearningPath {
 struct LearningsBody {
     /// The best first, each with what became of it.
     learnings: Vec<LearningCandidate>,
+}
+
+/// A page of what a board may have taught.
+#[derive(Serialize, ToSchema)]
+struct LearningsPage {
+    /// The best first, each with what became of it.
+    learnings: Vec<LearningCandidate>,
+    /// The cursor of the next page; none: this is the last.
+    next: Option<String>,
 }
 
 /// How a learning is to be promoted.
@@ -104,13 +114,17 @@ struct RollBackEverywhereBody {
     get,
     path = "/v1/boards/{board}/learnings",
     tag = "learnings",
-    params(BoardPath),
-    responses((status = 200, body = WithRev<LearningsBody>), Problems)
+    params(BoardPath, PageQuery),
+    responses((status = 200, body = WithRev<LearningsPage>), Problems)
 )]
-async fn list_learnings(caller: Caller, Path(path): Path<BoardPath>) -> Result<Answer<LearningsBody>, Failure> {
+async fn list_learnings(
+    caller: Caller,
+    Path(path): Path<BoardPath>,
+    Query(page): Query<PageQuery>,
+) -> Result<Answer<LearningsPage>, Failure> {
     let board = caller.board(&path.board)?;
-    let learnings = board.learnings().await?;
-    Ok(Answer::new(LearningsBody { learnings }, board.last_rev()))
+    let (learnings, next) = page.of(board.learnings().await?.into_iter(), |learning| learning.id.to_string())?;
+    Ok(Answer::new(LearningsPage { learnings, next }, board.last_rev()))
 }
 
 /// Look for what a board taught.

@@ -14,10 +14,12 @@ mod review;
 mod show;
 mod tasks;
 
+use std::fmt;
+
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use corkboard::boards::{TaskId, TaskStatus};
-use corkboard::{Board, BoardView};
+use corkboard::{Board, BoardView, Refusal};
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
@@ -124,6 +126,11 @@ async fn view(caller: &Caller, board: &str, at: Option<u64>) -> Result<BoardView
         Some(rev) => board.at(rev).await?,
         None => board.view().await?,
     })
+}
+
+/// That a board does not have what is asked for.
+fn not_on_board(what: &'static str, id: impl fmt::Display) -> Failure {
+    Refusal::NotOnBoard { what: what.into(), id: id.to_string() }.into()
 }
 
 /// How a request wants to write to a board.

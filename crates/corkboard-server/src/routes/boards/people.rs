@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::response::{IntoResponse, Response};
 use corkboard::AgentId;
 use corkboard::boards::{Approval, ApprovalId, NewNudge, Nudge, NudgeId, NudgePriority, NudgeTarget};
 use jiff::Timestamp;
@@ -9,9 +10,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::records::DecisionPath;
-use super::{AtQuery, BoardPath, CommentBody, Writes, Writing, view};
+use super::{AtQuery, BoardPath, CommentBody, Writes, Writing, not_on_board, view};
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::condition::Seen;
+use crate::cursor::PageQuery;
 use crate::described::{Routes, routes};
 use crate::extract::{Body, OptionalBody, Path, Query};
 use crate::failure::Failure;
@@ -20,6 +23,7 @@ use crate::openapi::Problems;
 pub(super) fn routes() -> Routes {
     Routes::new()
         .routes(routes!(list_nudges))
+        .routes(routes!(get_nudge))
         .routes(routes!(add_nudge))
         .routes(routes!(acknowledge_nudge))
         .routes(routes!(list_approvals))
@@ -42,8 +46,8 @@ struct NudgePath {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct NudgesQuery {
-    /// Only what is said to this agent and not acknowledged, the urgent first. That they read it is written down. Whoever
-    /// asks is that agent, or may act for it.
+    /// Only what is said to this agent and not acknowledged, the urgent first, as a whole. That they read it is written down.
+    /// Whoever asks is that agent, or may act for it.
     r#for: Option<String>,
 }
 
@@ -52,6 +56,8 @@ struct NudgesQuery {
 struct NudgesBody {
     /// Each with who has read and who has acknowledged it.
     nudges: Vec<Arc<Nudge>>,
+    /// The cursor of the next page; none: this is the last.
+    next: Option<String>,
 }
 
 /// Something to be said to those who work.
@@ -91,6 +97,8 @@ struct AcknowledgedBody {
 struct ApprovalsBody {
     /// In order.
     approvals: Vec<Arc<Approval>>,
+    /// The cursor of the next page; none: this is the last.
+    next: Option<String>,
 }
 
 /// What was said of a decision.
@@ -106,21 +114,50 @@ struct JudgedBody {
     get,
     path = "/v1/boards/{board}/nudges",
     tag = "people",
-    params(BoardPath, NudgesQuery),
+    params(BoardPath, NudgesQuery, PageQuery),
     responses((status = 200, body = WithRev<NudgesBody>), Problems)
 )]
 async fn list_nudges(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<NudgesQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Answer<NudgesBody>, Failure> {
     let Some(agent) = query.r#for else {
         let view = view(&caller, &path.board, None).await?;
-        return Ok(Answer::new(NudgesBody { nudges: view.state().nudges().cloned().collect() }, view.rev()));
+        let (nudges, next) = page.of(view.state().nudges().cloned(), |nudge| nudge.id.to_string())?;
+        return Ok(Answer::new(NudgesBody { nudges, next }, view.rev()));
     };
+    if !page.is_everything() {
+        let detail = "what is said to one agent is read as a whole, and counts as read: give no limit and no cursor";
+        return Err(Failure::invalid("query", detail));
+    }
     let board = caller.for_worker(Some(&agent))?.board(&path.board)?;
     let nudges = board.nudges_for().await?;
-    Ok(Answer::new(NudgesBody { nudges }, board.last_rev()))
+    Ok(Answer::new(NudgesBody { nudges, next: None }, board.last_rev()))
+}
+
+/// Read a nudge. That does not count as reading it for anybody.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/nudges/{nudge}",
+    tag = "people",
+    params(NudgePath, AtQuery, Seen),
+    responses(
+        (status = 200, description = "`ETag` is its version", body = WithRev<Nudge>),
+        (status = 304, description = "It is the version that you have"),
+        Problems
+    )
+)]
+async fn get_nudge(
+    caller: Caller,
+    Path(path): Path<NudgePath>,
+    Query(query): Query<AtQuery>,
+    seen: Seen,
+) -> Result<Response, Failure> {
+    let view = view(&caller, &path.board, query.at).await?;
+    let nudge = view.state().nudge(path.nudge).ok_or_else(|| not_on_board("nudge", path.nudge))?;
+    Ok(Answer::new(nudge, view.rev()).version(nudge.version).unless(&seen).into_response())
 }
 
 /// Say something to an agent, to the orchestrator or to all who work on the board.
@@ -170,16 +207,18 @@ async fn acknowledge_nudge(
     get,
     path = "/v1/boards/{board}/approvals",
     tag = "people",
-    params(BoardPath, AtQuery),
+    params(BoardPath, AtQuery, PageQuery),
     responses((status = 200, body = WithRev<ApprovalsBody>), Problems)
 )]
 async fn list_approvals(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Answer<ApprovalsBody>, Failure> {
     let view = view(&caller, &path.board, query.at).await?;
-    Ok(Answer::new(ApprovalsBody { approvals: view.state().approvals().cloned().collect() }, view.rev()))
+    let (approvals, next) = page.of(view.state().approvals().cloned(), |approval| approval.id.to_string())?;
+    Ok(Answer::new(ApprovalsBody { approvals, next }, view.rev()))
 }
 
 /// Approve a decision. What waits for it may go on.

@@ -2,29 +2,34 @@
 
 use std::sync::Arc;
 
+use axum::response::{IntoResponse, Response};
 use corkboard::boards::{
     Artifact, ArtifactId, Decision, DecisionId, Discovery, DiscoveryId, NewArtifact, NewDecision, NewDiscovery,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{AtQuery, BoardPath, Writes, Writing, view};
+use super::{AtQuery, BoardPath, Writes, Writing, not_on_board, view};
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::condition::Seen;
+use crate::cursor::PageQuery;
 use crate::described::{Routes, routes};
 use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
-use crate::known::Known;
 use crate::openapi::Problems;
 
 pub(super) fn routes() -> Routes {
     Routes::new()
         .routes(routes!(list_decisions))
+        .routes(routes!(get_decision))
         .routes(routes!(record_decision))
         .routes(routes!(supersede_decision))
         .routes(routes!(list_discoveries))
+        .routes(routes!(get_discovery))
         .routes(routes!(record_discovery))
         .routes(routes!(list_artifacts))
+        .routes(routes!(get_artifact))
         .routes(routes!(record_artifact))
 }
 
@@ -40,11 +45,37 @@ pub(super) struct DecisionPath {
     pub(super) decision: DecisionId,
 }
 
+/// Which discovery.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct DiscoveryPath {
+    /// The board's id, percent-encoded.
+    #[param(example = "add-login-1a2b3c4d")]
+    board: String,
+    /// The discovery's id.
+    #[param(inline)]
+    discovery: DiscoveryId,
+}
+
+/// Which artifact.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+struct ArtifactPath {
+    /// The board's id, percent-encoded.
+    #[param(example = "add-login-1a2b3c4d")]
+    board: String,
+    /// The artifact's id.
+    #[param(inline)]
+    artifact: ArtifactId,
+}
+
 /// Decisions.
 #[derive(Serialize, ToSchema)]
 struct DecisionsBody {
     /// In order, those that no longer hold included.
     decisions: Vec<Arc<Decision>>,
+    /// The cursor of the next page; none: this is the last.
+    next: Option<String>,
 }
 
 /// Discoveries.
@@ -52,6 +83,8 @@ struct DecisionsBody {
 struct DiscoveriesBody {
     /// In order.
     discoveries: Vec<Arc<Discovery>>,
+    /// The cursor of the next page; none: this is the last.
+    next: Option<String>,
 }
 
 /// Artifacts.
@@ -59,6 +92,8 @@ struct DiscoveriesBody {
 struct ArtifactsBody {
     /// In order, in all versions.
     artifacts: Vec<Arc<Artifact>>,
+    /// The cursor of the next page; none: this is the last.
+    next: Option<String>,
 }
 
 /// A decision that was recorded.
@@ -92,16 +127,41 @@ struct ArtifactRecordedBody {
     get,
     path = "/v1/boards/{board}/decisions",
     tag = "records",
-    params(BoardPath, AtQuery),
+    params(BoardPath, AtQuery, PageQuery),
     responses((status = 200, body = WithRev<DecisionsBody>), Problems)
 )]
 async fn list_decisions(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Answer<DecisionsBody>, Failure> {
     let view = view(&caller, &path.board, query.at).await?;
-    Ok(Answer::new(DecisionsBody { decisions: view.state().decisions().cloned().collect() }, view.rev()))
+    let (decisions, next) = page.of(view.state().decisions().cloned(), |decision| decision.id.to_string())?;
+    Ok(Answer::new(DecisionsBody { decisions, next }, view.rev()))
+}
+
+/// Read a decision.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/decisions/{decision}",
+    tag = "records",
+    params(DecisionPath, AtQuery, Seen),
+    responses(
+        (status = 200, description = "`ETag` is its version", body = WithRev<Decision>),
+        (status = 304, description = "It is the version that you have"),
+        Problems
+    )
+)]
+async fn get_decision(
+    caller: Caller,
+    Path(path): Path<DecisionPath>,
+    Query(query): Query<AtQuery>,
+    seen: Seen,
+) -> Result<Response, Failure> {
+    let view = view(&caller, &path.board, query.at).await?;
+    let decision = view.state().decision(path.decision).ok_or_else(|| not_on_board("decision", path.decision))?;
+    Ok(Answer::new(decision, view.rev()).version(decision.version).unless(&seen).into_response())
 }
 
 /// Record a decision.
@@ -121,7 +181,7 @@ async fn record_decision(
     caller: Caller,
     Path(path): Path<BoardPath>,
     writing: Writing,
-    Body(Known(decision)): Body<Known<NewDecision>>,
+    Body(decision): Body<NewDecision>,
 ) -> Result<Answer<DecisionRecordedBody>, Failure> {
     let board = writing.board(&caller, &path.board)?;
     let id = board.record_decision(decision).await?;
@@ -145,7 +205,7 @@ async fn supersede_decision(
     caller: Caller,
     Path(path): Path<DecisionPath>,
     writing: Writing,
-    Body(Known(decision)): Body<Known<NewDecision>>,
+    Body(decision): Body<NewDecision>,
 ) -> Result<Answer<DecisionRecordedBody>, Failure> {
     let board = writing.board(&caller, &path.board)?;
     let id = board.supersede(path.decision, decision).await?;
@@ -158,16 +218,41 @@ async fn supersede_decision(
     get,
     path = "/v1/boards/{board}/discoveries",
     tag = "records",
-    params(BoardPath, AtQuery),
+    params(BoardPath, AtQuery, PageQuery),
     responses((status = 200, body = WithRev<DiscoveriesBody>), Problems)
 )]
 async fn list_discoveries(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Answer<DiscoveriesBody>, Failure> {
     let view = view(&caller, &path.board, query.at).await?;
-    Ok(Answer::new(DiscoveriesBody { discoveries: view.state().discoveries().cloned().collect() }, view.rev()))
+    let (discoveries, next) = page.of(view.state().discoveries().cloned(), |discovery| discovery.id.to_string())?;
+    Ok(Answer::new(DiscoveriesBody { discoveries, next }, view.rev()))
+}
+
+/// Read a discovery.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/discoveries/{discovery}",
+    tag = "records",
+    params(DiscoveryPath, AtQuery, Seen),
+    responses(
+        (status = 200, description = "`ETag` is its version", body = WithRev<Discovery>),
+        (status = 304, description = "It is the version that you have"),
+        Problems
+    )
+)]
+async fn get_discovery(
+    caller: Caller,
+    Path(path): Path<DiscoveryPath>,
+    Query(query): Query<AtQuery>,
+    seen: Seen,
+) -> Result<Response, Failure> {
+    let view = view(&caller, &path.board, query.at).await?;
+    let discovery = view.state().discovery(path.discovery).ok_or_else(|| not_on_board("discovery", path.discovery))?;
+    Ok(Answer::new(discovery, view.rev()).version(discovery.version).unless(&seen).into_response())
 }
 
 /// Record a discovery.
@@ -184,7 +269,7 @@ async fn record_discovery(
     caller: Caller,
     Path(path): Path<BoardPath>,
     writing: Writing,
-    Body(Known(discovery)): Body<Known<NewDiscovery>>,
+    Body(discovery): Body<NewDiscovery>,
 ) -> Result<Answer<DiscoveryRecordedBody>, Failure> {
     let board = writing.board(&caller, &path.board)?;
     let id = board.record_discovery(discovery).await?;
@@ -197,16 +282,41 @@ async fn record_discovery(
     get,
     path = "/v1/boards/{board}/artifacts",
     tag = "records",
-    params(BoardPath, AtQuery),
+    params(BoardPath, AtQuery, PageQuery),
     responses((status = 200, body = WithRev<ArtifactsBody>), Problems)
 )]
 async fn list_artifacts(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Answer<ArtifactsBody>, Failure> {
     let view = view(&caller, &path.board, query.at).await?;
-    Ok(Answer::new(ArtifactsBody { artifacts: view.state().artifacts().cloned().collect() }, view.rev()))
+    let (artifacts, next) = page.of(view.state().artifacts().cloned(), |artifact| artifact.id.to_string())?;
+    Ok(Answer::new(ArtifactsBody { artifacts, next }, view.rev()))
+}
+
+/// Read an artifact: one version of what has a path.
+#[utoipa::path(
+    get,
+    path = "/v1/boards/{board}/artifacts/{artifact}",
+    tag = "records",
+    params(ArtifactPath, AtQuery, Seen),
+    responses(
+        (status = 200, description = "`ETag` is its version", body = WithRev<Artifact>),
+        (status = 304, description = "It is the version that you have"),
+        Problems
+    )
+)]
+async fn get_artifact(
+    caller: Caller,
+    Path(path): Path<ArtifactPath>,
+    Query(query): Query<AtQuery>,
+    seen: Seen,
+) -> Result<Response, Failure> {
+    let view = view(&caller, &path.board, query.at).await?;
+    let artifact = view.state().artifact(path.artifact).ok_or_else(|| not_on_board("artifact", path.artifact))?;
+    Ok(Answer::new(artifact, view.rev()).version(artifact.version).unless(&seen).into_response())
 }
 
 /// Record an artifact.
@@ -226,7 +336,7 @@ async fn record_artifact(
     caller: Caller,
     Path(path): Path<BoardPath>,
     writing: Writing,
-    Body(Known(artifact)): Body<Known<NewArtifact>>,
+    Body(artifact): Body<NewArtifact>,
 ) -> Result<Answer<ArtifactRecordedBody>, Failure> {
     let board = writing.board(&caller, &path.board)?;
     let (id, version) = board.record_artifact(artifact).await?;

@@ -11,6 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::{AtQuery, BoardPath, IfMatch, Writes, Writing, view};
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::cursor::PageQuery;
 use crate::described::{Routes, routes};
 use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
@@ -122,6 +123,8 @@ struct BoardHitsBody {
 struct ContributionsBody {
     /// By agent and role.
     contributions: Vec<AgentContribution>,
+    /// The cursor of the next page; none: this is the last.
+    next: Option<String>,
 }
 
 /// Read a whole board.
@@ -264,14 +267,17 @@ async fn search_board(
     get,
     path = "/v1/boards/{board}/contributions",
     tag = "boards",
-    params(BoardPath, AtQuery),
+    params(BoardPath, AtQuery, PageQuery),
     responses((status = 200, body = WithRev<ContributionsBody>), Problems)
 )]
 async fn board_contributions(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Answer<ContributionsBody>, Failure> {
     let view = view(&caller, &path.board, query.at).await?;
-    Ok(Answer::new(ContributionsBody { contributions: view.contributions() }, view.rev()))
+    let name = |one: &AgentContribution| format!("{} {}", one.contribution.agent_id, one.contribution.agent_role);
+    let (contributions, next) = page.of(view.contributions().into_iter(), name)?;
+    Ok(Answer::new(ContributionsBody { contributions, next }, view.rev()))
 }

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use corkboard::boards::{ChoiceId, NewChoice, NewTask, Task, TaskEdit, TaskId, TaskStatus};
-use corkboard::{Composition, TaskDocument};
+use corkboard::{Composition, Strict, TaskDocument};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -12,10 +12,10 @@ use utoipa::{IntoParams, ToSchema};
 use super::{BoardPath, DoneBody, IfMatch, TaskPath, Writes, Writing, view};
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
+use crate::cursor::PageQuery;
 use crate::described::{Routes, routes};
 use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
-use crate::known::Known;
 use crate::openapi::Problems;
 
 pub(super) fn routes() -> Routes {
@@ -60,6 +60,8 @@ enum ViewName {
 struct TasksBody<'a> {
     /// The tasks.
     tasks: Vec<TaskDocument<'a>>,
+    /// The cursor of the next page; none: this is the last.
+    next: Option<String>,
 }
 
 /// Tasks that may depend on one another, and choices between them: all of it, or nothing.
@@ -73,12 +75,10 @@ struct TasksBody<'a> {
 struct TaskBatch {
     /// The tasks. They name one another by `key`.
     #[serde(default, skip_serializing)]
-    #[schema(value_type = Vec<NewTask>)]
-    tasks: Vec<Known<NewTask>>,
+    tasks: Vec<NewTask>,
     /// The choices. They name tasks by `key` or id.
     #[serde(default, skip_serializing)]
-    #[schema(value_type = Vec<NewChoice>)]
-    choices: Vec<Known<NewChoice>>,
+    choices: Vec<NewChoice>,
 }
 
 /// One task, or a batch.
@@ -98,8 +98,8 @@ impl<'de> Deserialize<'de> for AddTasksBody {
         let is_batch = object.contains_key("tasks") || object.contains_key("choices");
         let object = Value::Object(object);
         let read = match is_batch {
-            true => serde_json::from_value(object).map(Self::Batch),
-            false => serde_json::from_value(object).map(|Known(task)| Self::One(task)),
+            true => serde_json::from_value(object).map(|Strict(batch)| Self::Batch(batch)),
+            false => serde_json::from_value(object).map(|Strict(task)| Self::One(task)),
         };
         read.map_err(D::Error::custom)
     }
@@ -151,13 +151,14 @@ struct DependencyBody {
     get,
     path = "/v1/boards/{board}/tasks",
     tag = "tasks",
-    params(BoardPath, TasksQuery),
+    params(BoardPath, TasksQuery, PageQuery),
     responses((status = 200, body = WithRev<TasksBody>), Problems)
 )]
 async fn list_tasks(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<TasksQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Response, Failure> {
     let view = view(&caller, &path.board, query.at).await?;
     let tasks: Vec<&Task> = match query.view {
@@ -168,8 +169,9 @@ async fn list_tasks(
         Some(ViewName::NeedsReview) => view.needs_review().collect(),
     };
     let is_meant = |task: &&Task| query.status.is_none_or(|status| task.status == status);
-    let tasks = tasks.into_iter().filter(is_meant).map(|task| view.task_document(task)).collect();
-    Ok(Answer::new(TasksBody { tasks }, view.rev()).into_response())
+    let (tasks, next) = page.of(tasks.into_iter().filter(is_meant), |task| task.id.to_string())?;
+    let tasks = tasks.into_iter().map(|task| view.task_document(task)).collect();
+    Ok(Answer::new(TasksBody { tasks, next }, view.rev()).into_response())
 }
 
 /// Add a task, or a whole plan.
@@ -198,8 +200,6 @@ async fn add_tasks(
             TasksAddedBody { id: Some(id), tasks: vec![id], choices: Vec::new() }
         }
         AddTasksBody::Batch(TaskBatch { tasks, choices }) => {
-            let tasks = tasks.into_iter().map(|Known(task)| task).collect();
-            let choices = choices.into_iter().map(|Known(choice)| choice).collect();
             let (tasks, choices) = board.add_tasks(tasks, choices).await?;
             TasksAddedBody { id: None, tasks, choices }
         }
@@ -240,7 +240,7 @@ async fn edit_task(
     caller: Caller,
     Path(path): Path<TaskPath>,
     writing: Writing,
-    Body(Known(edit)): Body<Known<TaskEdit>>,
+    Body(edit): Body<TaskEdit>,
 ) -> Result<Answer<TaskEditedBody>, Failure> {
     let (board, if_version) = writing.versioned(&caller, &path.board)?;
     let version = board.edit_task(path.task, edit, if_version).await?;

@@ -1,0 +1,223 @@
+//! What is done to an agent's memory as a whole: it is cleared, restored, and things are forgotten for good.
+
+use corkboard_core::agent::{AgentCommand, AgentReply, Forget, MemorySnapshot};
+use corkboard_core::knowledge::CoreAction;
+use corkboard_core::{FORMAT_VERSION, Key, NoteId, Request};
+
+use super::agent::{AgentMemory, AgentRuntime};
+use super::write::{Conditions, Future, Write, unexpected};
+use crate::engine::{Answer, Asked, joined};
+use crate::knowledge::Core;
+use crate::{Error, Result};
+
+/// What [`AgentMemory::clear`] clears.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClearOptions {
+    /// Working memory: entries and notes of the root scope, and all scopes with theirs.
+    pub working: bool,
+    /// Long-term memory.
+    pub long_term: bool,
+}
+
+impl Default for ClearOptions {
+    /// Working memory, not long-term memory.
+    fn default() -> Self {
+        Self { working: true, long_term: false }
+    }
+}
+
+/// What [`AgentMemory::forget`] did.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Forgotten {
+    /// How many entries or notes were removed from the memory, over all scopes.
+    pub removed: u64,
+    /// How many revisions of the log were rewritten.
+    pub revisions: u64,
+    /// Where copies are that were promoted to memory cores: those are forgotten there.
+    pub copies: Vec<String>,
+}
+
+/// Whether something happened now, or is what a request of the same name got before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Happened {
+    Now,
+    Before,
+}
+
+impl AgentMemory {
+    /// Replaces the whole memory by a snapshot of the same agent. Working memory is replaced in one revision, which is
+    /// returned; ephemeral scopes are disposed. If the snapshot holds long-term memory, that is replaced after it, in a
+    /// revision of its own: the two are not atomic. When the second fails, the first has happened, and restoring again
+    /// does both. A snapshot without long-term memory leaves it as it is. `if_rev` is the revision of working memory.
+    pub fn restore(&self, snapshot: MemorySnapshot) -> Write<'_, u64> {
+        Write::new(move |conditions| async move {
+            let rev = self.restore_if(snapshot, conditions).await?;
+            Ok((rev, rev))
+        })
+    }
+
+    async fn restore_if(&self, mut snapshot: MemorySnapshot, conditions: Conditions) -> Result<u64> {
+        if snapshot.format > FORMAT_VERSION {
+            return Err(Error::NewerFormat { space: snapshot.agent, found: snapshot.format });
+        }
+        let long_term = snapshot.long_term.take();
+        let image = Box::new(snapshot.memory_of(self.agent_id())?);
+        if let Some(contradiction) = image.contradiction() {
+            return Err(Error::NotASnapshot(contradiction));
+        }
+        let long_term = self.long_term_to_restore(long_term)?;
+        // Refused before anything is replaced, unless there is nothing to replace.
+        if let Some((core, image)) = &long_term
+            && let Err(denied) = core.check_may(CoreAction::Replace)
+            && core.image().await? != *image
+        {
+            return Err(denied);
+        }
+        let name = conditions.idempotency_key.clone();
+        let (answer, happened) = self.ask_if(AgentCommand::Restore { image }, conditions).await?;
+        if happened == Happened::Now {
+            self.parts().0.dispose_ephemeral_scopes();
+        }
+        if let Some((core, image)) = long_term {
+            // What has a name is written under it even if nothing changes: later, it could.
+            let must = name.is_some() && core.check_may(CoreAction::Replace).is_ok();
+            if must || core.image().await? != image {
+                named(&core, name).replace(image).await?;
+            }
+        }
+        Ok(answer.rev)
+    }
+
+    /// Clears what the options say: working memory, then long-term memory, each in a revision of its own. Returns how many
+    /// entries went, those that were forgotten included. There is no way back but a snapshot. `if_rev` is the revision of
+    /// working memory, or of long-term memory where that alone is cleared.
+    pub fn clear(&self, options: ClearOptions) -> Write<'_, u64> {
+        Write::new(move |conditions| self.clear_if(options, conditions))
+    }
+
+    async fn clear_if(&self, options: ClearOptions, conditions: Conditions) -> Result<(u64, u64)> {
+        // Refused before anything is cleared.
+        let long_term = options.long_term.then(|| self.long_term_for(CoreAction::Clear)).transpose()?;
+        let long_term = long_term.map(|core| named(&core, conditions.idempotency_key.clone()));
+        let (long_term, cleared) = match options.working {
+            true => (long_term, Some(self.clear_working(conditions).await?)),
+            false => (long_term.map(|core| conditions.if_rev.map_or(core.clone(), |rev| core.if_rev(rev))), None),
+        };
+        let learned = if let Some(long_term) = long_term { long_term.clear().await? } else { 0 };
+        Ok(match cleared {
+            Some((rev, entries)) => (rev, entries + learned),
+            None => (self.rev().await?, learned),
+        })
+    }
+
+    async fn clear_working(&self, conditions: Conditions) -> Result<(u64, u64)> {
+        let (answer, happened) = self.ask_if(AgentCommand::ClearAll, conditions).await?;
+        let AgentReply::Cleared { entries } = answer.reply else { return Err(unexpected(answer.reply)) };
+        let ephemeral = match happened {
+            Happened::Now => self.parts().0.dispose_ephemeral_scopes(),
+            Happened::Before => 0,
+        };
+        Ok((answer.rev, entries + ephemeral))
+    }
+
+    /// Has a command decided under conditions.
+    async fn ask_if(&self, command: AgentCommand, conditions: Conditions) -> Result<(Answer<AgentReply>, Happened)> {
+        let (runtime, actor) = self.parts();
+        let request = conditions.request_within(&self.options().limits, command)?;
+        // What has a name and is new is a revision that was not there before.
+        let seen = if request.idempotency.is_some() { Some(self.rev().await?) } else { None };
+        let answer = runtime.ask(&actor, Asked::Request(request)).await?;
+        let happened = if seen.is_some_and(|seen| answer.rev <= seen) { Happened::Before } else { Happened::Now };
+        Ok((answer, happened))
+    }
+
+    /// Forgets all values that a key has or ever had, in every scope and for good: in the log, the snapshot, and the
+    /// store's files. The revisions stay, without the values. It goes through the whole log and may hold up the store.
+    ///
+    /// An entry that was renamed is forgotten with it under all the keys it had or has. A copy that a merge made of it under
+    /// another key is an entry of its own: that key is to be forgotten as well.
+    pub fn forget(&self, key: &str) -> ForgetForGood {
+        let key = Key::new(key, &self.options().limits);
+        ForgetForGood { memory: self.clone(), forget: key.map(Forget::entry).map_err(Error::from), if_rev: None }
+    }
+
+    /// Forgets a note of any durable scope, and every other that says the same, as [`AgentMemory::forget`] does.
+    pub fn forget_note(&self, id: NoteId) -> ForgetForGood {
+        self.forget_for_good(Forget::note(id))
+    }
+
+    /// Forgets whatever is described, as [`AgentMemory::forget`] does.
+    pub fn forget_for_good(&self, forget: Forget) -> ForgetForGood {
+        ForgetForGood { memory: self.clone(), forget: Ok(forget), if_rev: None }
+    }
+}
+
+/// The core, with the name of a request.
+fn named(core: &Core, name: Option<String>) -> Core {
+    name.map_or(core.clone(), |name| core.idempotency_key(name))
+}
+
+/// Forgets something for good. Made by [`AgentMemory::forget`] and the like. It takes no idempotency key: to forget again is to
+/// finish what was begun, and whoever asks again wants it gone, whatever was written since.
+#[must_use = "nothing is forgotten until this is awaited"]
+pub struct ForgetForGood {
+    memory: AgentMemory,
+    forget: Result<Forget>,
+    if_rev: Option<u64>,
+}
+
+impl ForgetForGood {
+    /// Only if the whole memory is at this revision.
+    pub fn if_rev(mut self, rev: u64) -> Self {
+        self.if_rev = Some(rev);
+        self
+    }
+
+    async fn run(self) -> Result<Forgotten> {
+        let Self { memory, forget, if_rev } = self;
+        let (mut forget, (runtime, actor)) = (forget?, memory.parts());
+        // A task of its own: a caller who stops waiting must not leave half of it.
+        joined(tokio::spawn(async move {
+            let AgentRuntime { engine, slot, .. } = &*runtime;
+            if let Some(elsewhere) = engine.elsewhere() {
+                return elsewhere.forget(runtime.id().clone(), actor, forget, if_rev).await;
+            }
+            engine.survey(slot, &mut forget).await?;
+            let count = |reply| match reply {
+                AgentReply::Cleared { entries } => Ok(entries),
+                other => Err(unexpected(other)),
+            };
+            let command = |forget: &Forget| AgentCommand::Forget { forget: forget.clone() };
+            // Under a condition first, before anything goes. What is ephemeral goes before the last look at what is stored: it
+            // could be merged into it meanwhile.
+            let mut removed = 0;
+            if if_rev.is_some() {
+                let stored = Request { if_rev, ..Request::new(command(&forget)) };
+                removed += count(runtime.ask(&actor, Asked::Request(stored)).await?.reply)?;
+            }
+            let ephemeral = match &forget {
+                // Ephemeral notes have numbers of their own.
+                Forget::Note { texts, .. } => Forget::Note { id: NoteId::default(), texts: texts.clone() },
+                // Ephemeral memory has no notebooks: nothing is found there.
+                Forget::Entry { .. } | Forget::Notebook { .. } => forget.clone(),
+            };
+            removed += runtime.circumstances(&actor, |it| runtime.conversations.forget(&ephemeral, it))??;
+            removed += count(runtime.ask_ephemeral(&actor, Request::new(command(&ephemeral)))?.reply)?;
+            let stored = runtime.ask(&actor, Asked::Request(Request::new(command(&forget)))).await?;
+            removed += count(stored.reply)?;
+            let revisions = engine.forget(slot, &mut forget, stored.rev).await?;
+            Ok(Forgotten { removed, revisions, copies: Vec::new() })
+        }))
+        .await
+    }
+}
+
+impl IntoFuture for ForgetForGood {
+    type Output = Result<Forgotten>;
+    type IntoFuture = Future<'static, Forgotten>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}

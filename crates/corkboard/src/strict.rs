@@ -1,0 +1,397 @@
+//! JSON from outside, in which nothing may be unknown, at any depth. A field that is misspelt would otherwise be passed over,
+//! for the types are those of the log, too, and there they pass over what a newer version wrote: so they cannot refuse it
+//! themselves (`deny_unknown_fields`), and whoever reads from outside must.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor};
+
+/// A value that is read so that a field that nobody knows is an error, and that every error says where it is:
+/// `tasks[0].title: invalid type: …`.
+///
+/// What serde reads twice is beyond it, as it is for `deny_unknown_fields`: the insides of flattened fields, and of enums whose
+/// variants are told by a tag inside.
+///
+/// ```
+/// # use corkboard::{Strict, boards::NewTask};
+/// let read = serde_json::from_str::<Strict<NewTask>>(r#"{"title": "Ship it", "prio": 1}"#);
+/// assert!(read.unwrap_err().to_string().starts_with("prio: unknown field"));
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Strict<T>(pub T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Strict<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let trail = Trail::default();
+        let read = T::deserialize(Watched { inner: deserializer, trail: &trail });
+        read.map(Self).map_err(|error| match trail.path() {
+            path if path.is_empty() => error,
+            path => D::Error::custom(format!("{path}: {error}")),
+        })
+    }
+}
+
+/// Where the reader is.
+#[derive(Default)]
+struct Trail {
+    /// The way to what is wrong, the end of it first: it is told while the error makes its way out.
+    steps: RefCell<Vec<Step>>,
+    /// Whether the next text is a name.
+    is_name: Cell<bool>,
+    /// The last name.
+    name: RefCell<String>,
+}
+
+enum Step {
+    Name(String),
+    Index(usize),
+}
+
+impl Trail {
+    fn went_wrong<E>(&self, step: Step) -> impl FnOnce(E) -> E {
+        move |error| {
+            self.steps.borrow_mut().push(step);
+            error
+        }
+    }
+
+    fn hear(&self, text: &str) {
+        if self.is_name.take() {
+            let mut name = self.name.borrow_mut();
+            name.clear();
+            name.push_str(text);
+        }
+    }
+
+    /// Reads a name, and keeps it in place of another.
+    fn read_name<T>(&self, name: &mut String, read: impl FnOnce() -> T) -> T {
+        self.is_name.set(true);
+        let read = read();
+        self.is_name.set(false);
+        std::mem::swap(name, &mut self.name.borrow_mut());
+        read
+    }
+
+    fn path(&self) -> String {
+        let mut path = String::new();
+        for step in self.steps.borrow().iter().rev() {
+            match step {
+                Step::Name(name) if path.is_empty() => path.push_str(name),
+                Step::Name(name) => path.extend([".", name]),
+                Step::Index(index) => path.push_str(&format!("[{index}]")),
+            }
+        }
+        path
+    }
+}
+
+/// Part of a reader, with where it is.
+struct Watched<'t, I> {
+    inner: I,
+    trail: &'t Trail,
+}
+
+macro_rules! hand_on {
+    ($($method:ident)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+            self.inner.$method(Watched { inner: visitor, trail: self.trail })
+        })*
+    };
+}
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Watched<'_, D> {
+    type Error = D::Error;
+
+    hand_on! {
+        deserialize_any deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32 deserialize_f64
+        deserialize_char deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf deserialize_option
+        deserialize_unit deserialize_seq deserialize_map deserialize_identifier
+    }
+
+    /// Who ignores a value does not know its field.
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, D::Error> {
+        Err(D::Error::custom("unknown field"))
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, D::Error> {
+        self.inner.deserialize_unit_struct(name, Watched { inner: visitor, trail: self.trail })
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, D::Error> {
+        self.inner.deserialize_newtype_struct(name, Watched { inner: visitor, trail: self.trail })
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, D::Error> {
+        self.inner.deserialize_tuple(len, Watched { inner: visitor, trail: self.trail })
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        len: usize,
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.inner.deserialize_tuple_struct(name, len, Watched { inner: visitor, trail: self.trail })
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.inner.deserialize_struct(name, fields, Watched { inner: visitor, trail: self.trail })
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.inner.deserialize_enum(name, variants, Watched { inner: visitor, trail: self.trail })
+    }
+
+    fn is_human_readable(&self) -> bool {
+        self.inner.is_human_readable()
+    }
+}
+
+macro_rules! pass {
+    ($($method:ident: $value:ty),* $(,)?) => {
+        $(fn $method<E: Error>(self, value: $value) -> Result<V::Value, E> {
+            self.inner.$method(value)
+        })*
+    };
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Watched<'_, V> {
+    type Value = V::Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.expecting(formatter)
+    }
+
+    pass! {
+        visit_bool: bool, visit_i8: i8, visit_i16: i16, visit_i32: i32, visit_i64: i64, visit_i128: i128, visit_u8: u8,
+        visit_u16: u16, visit_u32: u32, visit_u64: u64, visit_u128: u128, visit_f32: f32, visit_f64: f64,
+        visit_char: char, visit_bytes: &[u8], visit_borrowed_bytes: &'de [u8], visit_byte_buf: Vec<u8>,
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
+        self.trail.hear(text);
+        self.inner.visit_str(text)
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<V::Value, E> {
+        self.trail.hear(text);
+        self.inner.visit_borrowed_str(text)
+    }
+
+    fn visit_string<E: Error>(self, text: String) -> Result<V::Value, E> {
+        self.trail.hear(&text);
+        self.inner.visit_string(text)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<V::Value, E> {
+        self.inner.visit_none()
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
+        self.inner.visit_unit()
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
+        self.inner.visit_some(Watched { inner: deserializer, trail: self.trail })
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
+        self.inner.visit_newtype_struct(Watched { inner: deserializer, trail: self.trail })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<V::Value, A::Error> {
+        self.inner.visit_seq(Items { inner: items, trail: self.trail, index: 0 })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
+        self.inner.visit_map(Named { inner: fields, trail: self.trail, name: String::new() })
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, variant: A) -> Result<V::Value, A::Error> {
+        self.inner.visit_enum(Watched { inner: variant, trail: self.trail })
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Watched<'_, S> {
+    type Value = S::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
+        self.inner.deserialize(Watched { inner: deserializer, trail: self.trail })
+    }
+}
+
+/// A list, with the place in it.
+struct Items<'t, I> {
+    inner: I,
+    trail: &'t Trail,
+    index: usize,
+}
+
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<'_, A> {
+    type Error = A::Error;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
+        let index = self.index;
+        self.index += 1;
+        let item = self.inner.next_element_seed(Watched { inner: seed, trail: self.trail });
+        item.map_err(self.trail.went_wrong(Step::Index(index)))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.inner.size_hint()
+    }
+}
+
+/// Fields, or the content of an enum's variant, with the last name that was read.
+struct Named<'t, I> {
+    inner: I,
+    trail: &'t Trail,
+    name: String,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Named<'_, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
+        let Self { inner, trail, name } = self;
+        trail.read_name(name, || inner.next_key_seed(Watched { inner: seed, trail }))
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        let value = self.inner.next_value_seed(Watched { inner: seed, trail: self.trail });
+        value.map_err(|error| self.trail.went_wrong(Step::Name(self.name.clone()))(error))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.inner.size_hint()
+    }
+}
+
+impl<'de, 't, A: EnumAccess<'de>> EnumAccess<'de> for Watched<'t, A> {
+    type Error = A::Error;
+    type Variant = Named<'t, A::Variant>;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self::Variant), A::Error> {
+        let Self { inner, trail } = self;
+        let mut name = String::new();
+        let (value, variant) = trail.read_name(&mut name, || inner.variant_seed(Watched { inner: seed, trail }))?;
+        Ok((value, Named { inner: variant, trail, name }))
+    }
+}
+
+impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Named<'_, A> {
+    type Error = A::Error;
+
+    fn unit_variant(self) -> Result<(), A::Error> {
+        self.inner.unit_variant().map_err(self.trail.went_wrong(Step::Name(self.name)))
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
+        let content = self.inner.newtype_variant_seed(Watched { inner: seed, trail: self.trail });
+        content.map_err(self.trail.went_wrong(Step::Name(self.name)))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
+        let content = self.inner.tuple_variant(len, Watched { inner: visitor, trail: self.trail });
+        content.map_err(self.trail.went_wrong(Step::Name(self.name)))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, A::Error> {
+        let content = self.inner.struct_variant(fields, Watched { inner: visitor, trail: self.trail });
+        content.map_err(self.trail.went_wrong(Step::Name(self.name)))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "what does not hold in a test ends the test")]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use corkboard_core::Content;
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Shelf {
+        name: String,
+        #[serde(default)]
+        books: Vec<Book>,
+        #[serde(default)]
+        by_year: BTreeMap<u64, Book>,
+        note: Option<Content>,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Book {
+        title: String,
+        bound: Option<Binding>,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Binding {
+        Cloth,
+        Leather { color: String },
+        Of(Box<Book>),
+        Two(u8, u8),
+    }
+
+    fn wrong<T: DeserializeOwned + std::fmt::Debug>(json: &str) -> String {
+        serde_json::from_str::<Strict<T>>(json).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_known_is_read_as_ever() {
+        let json = r#"{"name":"A","books":[{"title":"B","bound":"cloth"},{"title":"C","bound":{"leather":{"color":"red"}}},
+            {"title":"D","bound":{"of":{"title":"E","bound":{"two":[1,2]}}}},{"title":"F","bound":null}],
+            "by_year":{"1999":{"title":"G"}},"note":{"any":[{"thing":1}]}}"#;
+        let Strict(strict) = serde_json::from_str::<Strict<Shelf>>(json).unwrap();
+        assert_eq!(strict, serde_json::from_str::<Shelf>(json).unwrap());
+        let Strict(strict) = serde_json::from_value::<Strict<Shelf>>(serde_json::from_str(json).unwrap()).unwrap();
+        assert_eq!(strict, serde_json::from_str::<Shelf>(json).unwrap());
+    }
+
+    #[test]
+    fn what_is_wrong_is_found_where_it_is() {
+        for (json, expected) in [
+            (r#"{"name":"A","nme":1}"#, "nme: unknown field at"),
+            (r#"{"name":"A","books":[{"title":"B"},{"title":"C","colour":{}}]}"#, "books[1].colour: unknown field at"),
+            (
+                r#"{"name":"A","books":[{"title":"B","bound":{"leather":{"color":"red","thick":true}}}]}"#,
+                "books[0].bound.leather.thick: unknown field at",
+            ),
+            (
+                r#"{"name":"A","books":[{"title":"B","bound":{"of":{"title":"C","x":1}}}]}"#,
+                "books[0].bound.of.x: unknown field at",
+            ),
+            (r#"{"name":3}"#, "name: invalid type: integer `3`, expected a string at"),
+            (r#"{}"#, "missing field `name` at"),
+            (r#"{"name":"A","books":[{}]}"#, "books[0]: missing field `title` at"),
+            (r#"{"name":"A","books":[{"title":"B","bound":"paper"}]}"#, "books[0].bound: unknown variant `paper`"),
+            (r#"{"name":"A","books":[{"title":"B","bound":{"two":[1]}}]}"#, "books[0].bound.two: invalid length 1"),
+            (r#"{"name":"A","books":[tru]}"#, "books[0]: expected ident at"),
+            (r#"[]"#, "invalid length 0"),
+        ] {
+            let said = wrong::<Shelf>(json);
+            assert!(said.starts_with(expected), "{json}: {said}");
+        }
+    }
+}
