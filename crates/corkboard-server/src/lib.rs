@@ -8,6 +8,7 @@ mod events;
 mod extract;
 mod failure;
 mod guard;
+mod idle;
 mod known;
 mod listen;
 mod metrics;
