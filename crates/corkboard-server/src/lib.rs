@@ -34,7 +34,7 @@ pub use metrics::Metrics;
 pub use rate::Rate;
 pub use settings::{Access, Settings};
 
-use events::HubPlace;
+use events::{HubPlace, Standings, Tails};
 use metrics::Meters;
 use rate::Buckets;
 use sign_in::Codes;
@@ -55,6 +55,8 @@ struct Inner {
     /// Told when streams are to end.
     ending: watch::Sender<bool>,
     hub: HubPlace,
+    tails: Tails,
+    standings: Standings,
     /// The streams of events that are open.
     streams: Arc<AtomicUsize>,
 }
@@ -64,8 +66,9 @@ impl Server {
     pub fn new(corkboard: Corkboard, settings: Settings) -> Self {
         let (requests, written) = (Buckets::new(settings.requests), Buckets::new(settings.written_bytes));
         let (codes, meters, ending) = (Codes::default(), Meters::default(), watch::Sender::new(false));
-        let (hub, streams) = Default::default();
-        let inner = Inner { corkboard, settings, codes, requests, written, meters, ending, hub, streams };
+        let (hub, tails, standings, streams) = Default::default();
+        let inner =
+            Inner { corkboard, settings, codes, requests, written, meters, ending, hub, tails, standings, streams };
         Self { inner: Arc::new(inner) }
     }
 
@@ -106,6 +109,14 @@ impl Server {
 
     fn hub(&self) -> &HubPlace {
         &self.inner.hub
+    }
+
+    fn tails(&self) -> &Tails {
+        &self.inner.tails
+    }
+
+    fn standings(&self) -> &Standings {
+        &self.inner.standings
     }
 
     fn corkboard(&self) -> &Corkboard {

@@ -183,14 +183,14 @@ struct Taker {
 }
 
 impl Taker {
-    /// Answers a connection's requests until it ends.
+    /// Answers a connection's requests until it ends. What only some connections need has a place of its own, so that the
+    /// others, of which there are many, do not keep one free for it.
     async fn take(&self, stream: TcpStream, router: Router, limit: Duration) -> Result<(), String> {
-        match &self.acceptor {
-            None => self.answer(stream, Protocol::Http1, router, limit).await,
-            Some(acceptor) => {
-                let (stream, protocol) = self.agree(acceptor, stream).await?;
-                self.answer(stream, protocol, router, limit).await
-            }
+        let Some(acceptor) = &self.acceptor else { return self.answer_http1(stream, router, limit).await };
+        let (stream, protocol) = Box::pin(self.agree(acceptor, stream)).await?;
+        match protocol {
+            Protocol::Http1 => Box::pin(self.answer_http1(stream, router, limit)).await,
+            Protocol::Http2 => Box::pin(self.answer_http2(stream, router, limit)).await,
         }
     }
 
@@ -211,47 +211,50 @@ impl Taker {
         Ok((stream, if is_http2 { Protocol::Http2 } else { Protocol::Http1 }))
     }
 
-    /// Answers what is asked on a connection until it ends, or until nothing was asked for so long.
-    async fn answer<S>(&self, stream: S, protocol: Protocol, router: Router, limit: Duration) -> Result<(), String>
+    /// Answers what is asked on a connection until it ends, or until nothing was asked for so long. To find out which HTTP it
+    /// speaks would mean to wait for the first bytes, however long that takes.
+    async fn answer_http1<S>(&self, stream: S, router: Router, limit: Duration) -> Result<(), String>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let stream = TokioIo::new(Patient::new(stream, self.server.settings().stalled_after));
-        let mut builder = Builder::new(TokioExecutor::new());
+        let mut builder = Builder::new(TokioExecutor::new()).http1_only();
         builder.http1().timer(TokioTimer::new()).header_read_timeout(limit);
-        builder.http2().timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
-        // To find out which it is would mean to wait for the first bytes, however long that takes.
-        match protocol {
-            Protocol::Http1 => {
-                let builder = builder.http1_only();
-                let mut connection = pin!(builder.serve_connection(stream, TowerToHyperService::new(router)));
-                tokio::select! {
-                    ended = connection.as_mut() => return ended.map_err(|error| error.to_string()),
-                    () = self.server.ended() => connection.as_mut().graceful_shutdown(),
-                }
-                connection.await.map_err(|error| error.to_string())
-            }
-            Protocol::Http2 => {
-                let (builder, requests) = (builder.http2_only(), Requests::default());
-                let service = TowerToHyperService::new(Counted::new(router, requests.clone()));
-                let mut connection = pin!(builder.serve_connection(stream, service));
-                let is_idle = tokio::select! {
-                    ended = connection.as_mut() => return ended.map_err(|error| error.to_string()),
-                    () = self.server.ended() => false,
-                    () = requests.idle_for(limit) => true,
-                };
-                // Whoever never asked is not waited for.
-                if requests.is_silent() {
-                    return Err("nothing was asked".into());
-                }
-                connection.as_mut().graceful_shutdown();
-                if !is_idle {
-                    return connection.await.map_err(|error| error.to_string());
-                }
-                let late = |_| "nothing was asked any more, and no end agreed on".to_owned();
-                tokio::time::timeout(limit, connection).await.map_err(late)?.map_err(|error| error.to_string())
-            }
+        let mut connection = pin!(builder.serve_connection(self.patient(stream), TowerToHyperService::new(router)));
+        tokio::select! {
+            ended = connection.as_mut() => return ended.map_err(|error| error.to_string()),
+            () = self.server.ended() => connection.as_mut().graceful_shutdown(),
         }
+        connection.await.map_err(|error| error.to_string())
+    }
+
+    /// The same.
+    async fn answer_http2<S>(&self, stream: S, router: Router, limit: Duration) -> Result<(), String>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (mut builder, requests) = (Builder::new(TokioExecutor::new()).http2_only(), Requests::default());
+        builder.http2().timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
+        let service = TowerToHyperService::new(Counted::new(router, requests.clone()));
+        let mut connection = pin!(builder.serve_connection(self.patient(stream), service));
+        let is_idle = tokio::select! {
+            ended = connection.as_mut() => return ended.map_err(|error| error.to_string()),
+            () = self.server.ended() => false,
+            () = requests.idle_for(limit) => true,
+        };
+        // Whoever never asked is not waited for.
+        if requests.is_silent() {
+            return Err("nothing was asked".into());
+        }
+        connection.as_mut().graceful_shutdown();
+        if !is_idle {
+            return connection.await.map_err(|error| error.to_string());
+        }
+        let late = |_| "nothing was asked any more, and no end agreed on".to_owned();
+        tokio::time::timeout(limit, connection).await.map_err(late)?.map_err(|error| error.to_string())
+    }
+
+    fn patient<S>(&self, stream: S) -> TokioIo<Patient<S>> {
+        TokioIo::new(Patient::new(stream, self.server.settings().stalled_after))
     }
 }
 
