@@ -10,6 +10,7 @@ mod exit;
 mod hint;
 mod input;
 mod knowledge;
+mod open_files;
 mod output;
 mod place;
 mod progress;

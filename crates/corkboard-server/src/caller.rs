@@ -105,6 +105,11 @@ impl Caller {
         self.corkboard.actor()
     }
 
+    /// The token that they came with, if it is one of the store's.
+    pub(crate) fn token(&self) -> Option<TokenId> {
+        self.token
+    }
+
     /// Whether the token that they came with can still be used. A store that cannot be asked tells nobody anything new, and so
     /// is no reason to send them away.
     pub(crate) async fn is_let_in(&self) -> bool {

@@ -10,6 +10,7 @@ mod examples;
 mod extract;
 mod failure;
 mod guard;
+mod idle;
 mod listen;
 mod metrics;
 mod observe;
@@ -35,7 +36,7 @@ pub use metrics::Metrics;
 pub use rate::Rate;
 pub use settings::{Access, Settings};
 
-use events::HubPlace;
+use events::{HubPlace, Standings, Tails};
 use metrics::Meters;
 use rate::Buckets;
 use sign_in::Codes;
@@ -56,6 +57,8 @@ struct Inner {
     /// Told when streams are to end.
     ending: watch::Sender<bool>,
     hub: HubPlace,
+    tails: Tails,
+    standings: Standings,
     /// The streams of events that are open.
     streams: Arc<AtomicUsize>,
 }
@@ -65,8 +68,9 @@ impl Server {
     pub fn new(corkboard: Corkboard, settings: Settings) -> Self {
         let (requests, written) = (Buckets::new(settings.requests), Buckets::new(settings.written_bytes));
         let (codes, meters, ending) = (Codes::default(), Meters::default(), watch::Sender::new(false));
-        let (hub, streams) = Default::default();
-        let inner = Inner { corkboard, settings, codes, requests, written, meters, ending, hub, streams };
+        let (hub, tails, standings, streams) = Default::default();
+        let inner =
+            Inner { corkboard, settings, codes, requests, written, meters, ending, hub, tails, standings, streams };
         Self { inner: Arc::new(inner) }
     }
 
@@ -107,6 +111,14 @@ impl Server {
 
     fn hub(&self) -> &HubPlace {
         &self.inner.hub
+    }
+
+    fn tails(&self) -> &Tails {
+        &self.inner.tails
+    }
+
+    fn standings(&self) -> &Standings {
+        &self.inner.standings
     }
 
     fn corkboard(&self) -> &Corkboard {

@@ -8,28 +8,40 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::HeaderValue;
+use axum::http::header::CONNECTION;
+use axum::response::{IntoResponse, Response};
 use axum::serve::Listener;
+use corkboard::ErrorKind;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::Server;
-use crate::metrics::Open;
+use crate::failure::Failure;
+use crate::idle::{Counted, Requests};
+use crate::metrics::{Open, refused_connection};
 use crate::patience::Patient;
 
 /// How long a client may take to agree on keys.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// How often a client that says nothing is asked whether it is still there, and how long it may take to say so (HTTP/2).
 const PING: Duration = Duration::from_secs(30);
+/// So many are told at a time that there is no room for them; whoever comes after them waits outside.
+const REFUSALS: usize = 64;
+/// How long that may take.
+const REFUSING: Duration = Duration::from_secs(5);
+/// When those for whom there is no room may come back, in seconds.
+const COME_BACK: u64 = 5;
 /// What HTTP/2 is called where keys are agreed on.
 const HTTP2: &[u8] = b"h2";
 
@@ -63,8 +75,10 @@ pub async fn serve(
 ) -> io::Result<()> {
     let (settings, metrics) = (server.settings().clone(), server.settings().metrics.clone());
     let acceptor = tls.map(|Tls(config)| TlsAcceptor::from(config));
-    let taker = Taker { server: server.clone(), service: TowerToHyperService::new(crate::router(server.clone())) };
-    let graceful = GracefulShutdown::new();
+    let taker = Taker { server: server.clone(), acceptor };
+    let most = settings.connections;
+    let (router, refusing) = (crate::router(server.clone()), Router::new().fallback(async move || no_room(most)));
+    let places = Places::new(most);
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     let mut upkeep = pin!(async {
@@ -74,35 +88,84 @@ pub async fn serve(
         }
     });
     loop {
-        let (stream, peer) = tokio::select! {
+        let next = async {
+            let place = places.next().await;
             // As axum's own listener does, this waits a moment when there are too many open files.
-            connection = Listener::accept(&mut listener) => connection,
+            (place, Listener::accept(&mut listener).await)
+        };
+        let (place, (stream, peer)) = tokio::select! {
+            next = next => next,
             Some(_) = connections.join_next() => continue,
             () = &mut upkeep => continue,
             () = &mut shutdown => break,
         };
-        let (taker, acceptor, watcher) = (taker.clone(), acceptor.clone(), graceful.watcher());
+        let (taker, limit, Place { is_own, permit }) = (taker.clone(), settings.header_timeout, places.settle(place));
+        let router = if is_own { router.clone() } else { refusing.clone() };
         connections.spawn(async move {
-            let _open = Open::connection();
+            let (_open, _permit) = (Open::connection(), permit);
             // What is small is sent at once. A socket that cannot do that is slower, and that is all.
             let _ = stream.set_nodelay(true);
-            match acceptor {
-                None => taker.answer(stream, Protocol::Http1, watcher).await,
-                Some(acceptor) => match taker.agree(acceptor, stream).await {
-                    Ok((stream, protocol)) => taker.answer(stream, protocol, watcher).await,
-                    Err(reason) => tracing::debug!(%peer, reason, "no keys could be agreed on"),
-                },
+            let taken = if is_own {
+                taker.take(stream, router, limit).await
+            } else {
+                refused_connection();
+                let refused = tokio::time::timeout(REFUSING, taker.take(stream, router, limit)).await;
+                refused.unwrap_or_else(|_| Err("there was no room for it, and it took long to hear of it".into()))
+            };
+            if let Err(reason) = taken {
+                tracing::debug!(%peer, reason, "a connection ended before its time");
             }
         });
     }
     drop(listener);
     server.end_streams();
-    if tokio::time::timeout(settings.drain_timeout, graceful.shutdown()).await.is_err() {
+    let all_end = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(settings.drain_timeout, all_end).await.is_err() {
         let cut = connections.len();
         tracing::warn!(cut, "some connections did not end in time, and are cut");
     }
     connections.shutdown().await;
     Ok(())
+}
+
+/// Room for so many connections, and for a few who are told that there is none.
+struct Places {
+    own: Arc<Semaphore>,
+    refusals: Arc<Semaphore>,
+}
+
+/// A place that is free again when this is dropped.
+struct Place {
+    is_own: bool,
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Places {
+    fn new(most: usize) -> Self {
+        let own = Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS));
+        Self { own: Arc::new(own), refusals: Arc::new(Semaphore::new(REFUSALS)) }
+    }
+
+    /// A place for whoever comes next, as soon as there is one.
+    async fn next(&self) -> Place {
+        // Neither is ever closed.
+        tokio::select! {
+            biased;
+            own = self.own.clone().acquire_owned() => Place { is_own: true, permit: own.ok() },
+            refusal = self.refusals.clone().acquire_owned() => Place { is_own: false, permit: refusal.ok() },
+        }
+    }
+
+    /// The place of whoever came: one of their own if there is one by now.
+    fn settle(&self, place: Place) -> Place {
+        if place.is_own {
+            return place;
+        }
+        match self.own.clone().try_acquire_owned() {
+            Ok(own) => Place { is_own: true, permit: Some(own) },
+            Err(_) => place,
+        }
+    }
 }
 
 /// Which HTTP a connection speaks.
@@ -116,14 +179,25 @@ enum Protocol {
 #[derive(Clone)]
 struct Taker {
     server: Server,
-    service: TowerToHyperService<Router>,
+    acceptor: Option<TlsAcceptor>,
 }
 
 impl Taker {
+    /// Answers a connection's requests until it ends. What only some connections need has a place of its own, so that the
+    /// others, of which there are many, do not keep one free for it.
+    async fn take(&self, stream: TcpStream, router: Router, limit: Duration) -> Result<(), String> {
+        let Some(acceptor) = &self.acceptor else { return self.answer_http1(stream, router, limit).await };
+        let (stream, protocol) = Box::pin(self.agree(acceptor, stream)).await?;
+        match protocol {
+            Protocol::Http1 => Box::pin(self.answer_http1(stream, router, limit)).await,
+            Protocol::Http2 => Box::pin(self.answer_http2(stream, router, limit)).await,
+        }
+    }
+
     /// Agrees on keys. Whoever is slow at that keeps nobody waiting, not even the end.
     async fn agree(
         &self,
-        acceptor: TlsAcceptor,
+        acceptor: &TlsAcceptor,
         stream: TcpStream,
     ) -> Result<(TlsStream<TcpStream>, Protocol), String> {
         let stream = tokio::select! {
@@ -137,24 +211,58 @@ impl Taker {
         Ok((stream, if is_http2 { Protocol::Http2 } else { Protocol::Http1 }))
     }
 
-    /// Answers a connection's requests until it ends.
-    async fn answer<S>(&self, stream: S, protocol: Protocol, watcher: Watcher)
+    /// Answers what is asked on a connection until it ends, or until nothing was asked for so long. To find out which HTTP it
+    /// speaks would mean to wait for the first bytes, however long that takes.
+    async fn answer_http1<S>(&self, stream: S, router: Router, limit: Duration) -> Result<(), String>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let settings = self.server.settings();
-        let mut builder = Builder::new(TokioExecutor::new());
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(settings.header_timeout);
-        builder.http2().timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
-        // To find out which it is would mean to wait for the first bytes, however long that takes.
-        let builder = match protocol {
-            Protocol::Http1 => builder.http1_only(),
-            Protocol::Http2 => builder.http2_only(),
-        };
-        let connection =
-            builder.serve_connection(TokioIo::new(Patient::new(stream, settings.stalled_after)), self.service.clone());
-        if let Err(error) = watcher.watch(connection).await {
-            tracing::debug!(error, "a connection ended before its time");
+        let mut builder = Builder::new(TokioExecutor::new()).http1_only();
+        builder.http1().timer(TokioTimer::new()).header_read_timeout(limit);
+        let mut connection = pin!(builder.serve_connection(self.patient(stream), TowerToHyperService::new(router)));
+        tokio::select! {
+            ended = connection.as_mut() => return ended.map_err(|error| error.to_string()),
+            () = self.server.ended() => connection.as_mut().graceful_shutdown(),
         }
+        connection.await.map_err(|error| error.to_string())
     }
+
+    /// The same.
+    async fn answer_http2<S>(&self, stream: S, router: Router, limit: Duration) -> Result<(), String>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (mut builder, requests) = (Builder::new(TokioExecutor::new()).http2_only(), Requests::default());
+        builder.http2().timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
+        let service = TowerToHyperService::new(Counted::new(router, requests.clone()));
+        let mut connection = pin!(builder.serve_connection(self.patient(stream), service));
+        let is_idle = tokio::select! {
+            ended = connection.as_mut() => return ended.map_err(|error| error.to_string()),
+            () = self.server.ended() => false,
+            () = requests.idle_for(limit) => true,
+        };
+        // Whoever never asked is not waited for.
+        if requests.is_silent() {
+            return Err("nothing was asked".into());
+        }
+        connection.as_mut().graceful_shutdown();
+        if !is_idle {
+            return connection.await.map_err(|error| error.to_string());
+        }
+        let late = |_| "nothing was asked any more, and no end agreed on".to_owned();
+        tokio::time::timeout(limit, connection).await.map_err(late)?.map_err(|error| error.to_string())
+    }
+
+    fn patient<S>(&self, stream: S) -> TokioIo<Patient<S>> {
+        TokioIo::new(Patient::new(stream, self.server.settings().stalled_after))
+    }
+}
+
+/// The answer to those for whom there is no room.
+fn no_room(most: usize) -> Response {
+    let detail = format!("{most} connections are open, and no more are taken: come back in {COME_BACK} s");
+    let refused = Failure::new("too_many_connections", ErrorKind::Unavailable, detail).retry_after(COME_BACK);
+    let mut response = refused.into_response();
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }

@@ -31,8 +31,10 @@ impl Metrics {
         metrics::describe_counter!("http.requests_total", "Requests that were answered, by route and status");
         metrics::describe_histogram!("http.request_seconds", "How long an answer took to begin");
         metrics::describe_gauge!("http.connections", "Connections that are open");
+        metrics::describe_counter!("http.connections_refused_total", "Connections for which there was no room");
         metrics::describe_gauge!("http.event_streams", "Streams of events that are open");
         gauge!("http.connections").set(0.0);
+        counter!("http.connections_refused_total").absolute(0);
         gauge!("http.event_streams").set(0.0);
         Ok(Self(handle))
     }
@@ -78,6 +80,11 @@ impl Meters {
         };
         self.0.write().entry(route.into()).or_default().entry(key).or_insert_with(|| Arc::new(meter)).clone()
     }
+}
+
+/// Counts a connection for which there was no room.
+pub(crate) fn refused_connection() {
+    counter!("http.connections_refused_total").increment(1);
 }
 
 /// Something that is open, and counted for as long.

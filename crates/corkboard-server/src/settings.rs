@@ -29,6 +29,8 @@ pub struct Settings {
     pub hosts: Vec<String>,
     /// The web pages that may call it, besides its own.
     pub origins: Vec<String>,
+    /// The most connections at a time. Whoever comes when there are as many is told to come back.
+    pub connections: usize,
     /// The most bytes of a request's body.
     pub body_bytes: usize,
     /// How long a request may take, waiting for a task aside.
@@ -64,6 +66,8 @@ impl Settings {
             access,
             hosts: Vec::new(),
             origins: Vec::new(),
+            // A connection is an open file, of which a process may seldom have less than 20,000.
+            connections: 16_384,
             // A command may have 4 MiB; JSON escapes take room too.
             body_bytes: 8 * 1024 * 1024,
             request_timeout: Duration::from_secs(60),

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use corkboard::boards::NewBoard;
 use corkboard::store::MemoryStore;
-use corkboard::testing::Harness;
-use corkboard::{Corkboard, Options, Retention, SnapshotPolicy};
+use corkboard::testing::{FaultPlan, FaultyStore, Harness};
+use corkboard::{Corkboard, Options, Retention, SnapshotPolicy, SpaceKind};
 use corkboard_server::Settings;
 use jiff::Timestamp;
 use serde_json::json;
@@ -423,7 +423,8 @@ async fn slow_and_vanished_readers_leave_nothing_behind() {
         connections.push(connect(&server, path).await);
     }
     eventually("all are open", || server.server.open_streams() == 200).await;
-    assert!(store.listeners() >= before.1 + 101, "{}", store.listeners());
+    // All who follow one space share one who listens, and so do all who follow all of them.
+    eventually("two listen for all of them", || store.listeners() == before.1 + 2).await;
     // Half of them go, the others stay and read nothing.
     let stalled = connections.split_off(100);
     drop(connections);
@@ -435,6 +436,92 @@ async fn slow_and_vanished_readers_leave_nothing_behind() {
     let mut events = server.admin().events("/v1/events", None).await;
     write(&server.corkboard, "ada", 1).await;
     assert_eq!(events.revisions(1).await, ada([MANY + 1]));
+    server.stop().await;
+}
+
+/// A store that counts what is read of it.
+fn counted() -> (Arc<FaultyStore>, Corkboard) {
+    let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::shared()), FaultPlan::none()));
+    (store.clone(), Corkboard::with_store(store, Options::default()))
+}
+
+#[tokio::test]
+async fn a_commit_is_read_once_however_many_follow() {
+    const FOLLOWING: usize = 200;
+    let (store, corkboard) = counted();
+    let server = Running::with(corkboard, settings()).await;
+    let (admin, space) = (server.admin(), server.corkboard.log(SpaceKind::Agent, "ada").unwrap().id().clone());
+    let mut streams = Vec::new();
+    for _ in 0..FOLLOWING {
+        streams.push(admin.events("/v1/agents/ada/events", None).await);
+    }
+    let mut read = Vec::new();
+    for rev in 1..=5 {
+        let before = store.reads(&space);
+        write(&server.corkboard, "ada", 1).await;
+        for stream in &mut streams {
+            assert_eq!(stream.revision().await.rev(), rev);
+        }
+        read.push(store.reads(&space) - before);
+    }
+    // The first commit may find some who have not joined the others yet.
+    assert!(read[1..].iter().all(|read| *read < 10), "{read:?}");
+    // Whoever comes later, or comes again, finds what they missed.
+    let mut late = admin.events("/v1/agents/ada/events", Some("2")).await;
+    assert_eq!(late.revisions(3).await, ada(3..=5));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_is_looked_at_once_however_many_streams_came_with_it() {
+    const FOLLOWING: usize = 100;
+    let (store, corkboard) = counted();
+    let server = Running::with(corkboard, Settings { heartbeat: Duration::from_millis(100), ..settings() }).await;
+    let created = server.corkboard.tokens().create(worker("ada", json!({ "agents": ["ada"] }))).await.unwrap();
+    let client = server.client(secrecy::ExposeSecret::expose_secret(&created.secret));
+    let mut streams = Vec::new();
+    for _ in 0..FOLLOWING {
+        streams.push(client.events("/v1/agents/ada/events", None).await);
+    }
+    let space = server.corkboard.log(SpaceKind::Tokens, "").unwrap().id().clone();
+    let (before, mut beats) = (store.reads(&space), 0);
+    for stream in &mut streams {
+        for _ in 0..10 {
+            assert_eq!(stream.any().await.unwrap().name, "");
+            beats += 1;
+        }
+    }
+    let read = store.reads(&space) - before;
+    assert!(read > 0 && read * 5 < beats, "{read} looks for {beats} beats");
+    server.corkboard.tokens().revoke(created.id).await.unwrap();
+    for mut stream in streams {
+        assert_eq!(stream.next().await.unwrap().data["code"], "unauthenticated");
+        assert_eq!(stream.any().await, None);
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_follows_a_space_hears_of_its_deletion_and_of_its_next_life() {
+    let server = Running::start().await;
+    let admin = server.admin();
+    let mut streams = Vec::new();
+    for _ in 0..10 {
+        streams.push(admin.events("/v1/agents/ada/events", None).await);
+    }
+    write(&server.corkboard, "ada", 2).await;
+    for stream in &mut streams {
+        assert_eq!(stream.revisions(2).await, ada(1..=2));
+    }
+    assert!(server.corkboard.delete_agent("ada").await.unwrap());
+    for stream in &mut streams {
+        let told = stream.next().await.unwrap();
+        assert_eq!((told.name.as_str(), &told.data["oldest"]), ("compacted", &json!(4)));
+    }
+    write(&server.corkboard, "ada", 1).await;
+    for stream in &mut streams {
+        assert_eq!(stream.revisions(1).await, ada([4]));
+    }
     server.stop().await;
 }
 
@@ -520,4 +607,54 @@ async fn two_servers_on_one_postgres_hear_each_other() {
 async fn two_servers_on_one_redis_hear_each_other() {
     let harness = Harness::redis("");
     written_on_one_heard_on_the_other(&harness.url()).await;
+}
+
+/// Does something while the clock stands still: whatever looks now and then does not look, so that only those who are woken hear
+/// of anything.
+async fn without_time<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::pause();
+    let began = std::time::Instant::now();
+    // A runtime that is never idle does not move a clock that is paused.
+    let busy = async {
+        while began.elapsed() < support::PATIENCE {
+            tokio::task::yield_now().await;
+        }
+    };
+    let done = tokio::select! {
+        done = what => done,
+        () = busy => panic!("nobody was woken"),
+    };
+    tokio::time::resume();
+    done
+}
+
+/// Whoever follows is woken by a commit, and does not wait for the next look.
+async fn woken_by_a_commit(store: &str) {
+    let server = Running::on(store).await;
+    let admin = server.admin();
+    write(&server.corkboard, "ada", 1).await;
+    let mut of_ada = admin.events("/v1/agents/ada/events", None).await;
+    let mut of_all = admin.events("/v1/events", None).await;
+    without_time(async {
+        for rev in 2..=20 {
+            write(&server.corkboard, "ada", 1).await;
+            assert_eq!(of_ada.revisions(1).await, ada([rev]));
+            assert_eq!(of_all.revisions(1).await, ada([rev]));
+        }
+        write(&server.corkboard, "new", 1).await;
+        assert_eq!(of_all.revisions(1).await, [("agent/new".to_owned(), 1)]);
+    })
+    .await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_commit_wakes_those_who_follow_in_memory() {
+    woken_by_a_commit("memory:").await;
+}
+
+#[tokio::test]
+async fn a_commit_wakes_those_who_follow_on_sqlite() {
+    let harness = Harness::sqlite("");
+    woken_by_a_commit(&harness.url()).await;
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use corkboard::Corkboard;
+use corkboard::store::StoreInfo;
 use corkboard_server::{Access, Metrics, Server, Settings, Tls};
 use secrecy::SecretString;
 use serde::Serialize;
@@ -15,6 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::args::Global;
 use crate::config::{Chosen, Flagged, Given};
 use crate::exit::{Failure, say};
+use crate::open_files;
 use crate::output::Output;
 
 /// Who waits longer than this for the store to open is told so.
@@ -24,7 +26,7 @@ const BY_SIGNAL: i32 = 128;
 
 /// Serve the store over HTTP
 ///
-/// Prints the address, and a link that opens the dashboard signed in; the link works once. Programs come with a token
+/// Prints the address and a link that opens the dashboard signed in, which works once; then where the store lies. Programs come with a token
 /// (`cork token create`) in the header `Authorization: Bearer …`. /docs shows all routes. Ctrl-C or SIGTERM ends it: what is
 /// under way is answered first; once more, and it ends at once. `cork config show` lists what else can be set.
 #[derive(Args)]
@@ -69,6 +71,7 @@ struct Started<'a> {
     url: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     sign_in: Option<&'a str>,
+    store: &'a str,
 }
 
 impl Serve {
@@ -104,15 +107,26 @@ impl Serve {
         let address = listener.local_addr().map_err(Failure::Output)?;
         let metrics = Metrics::install().map_err(|error| Failure::invalid("metrics", error))?;
         let corkboard = open(global, output).await?;
-        let settings = Settings { is_tls: tls.is_some(), metrics: Some(metrics), ..chosen.server_settings(access) };
+        let mut settings = Settings { is_tls: tls.is_some(), metrics: Some(metrics), ..chosen.server_settings(access) };
+        let room = open_files::raise();
+        if settings.connections > room {
+            if !output.is_json() {
+                say(&format!("the system allows open files for {room} connections, so that is the most"));
+            }
+            settings.connections = room;
+        }
         let server = Server::new(corkboard.clone(), settings);
         let url = url(chosen, address, tls.is_some());
         let sign_in = (!chosen.no_auth).then(|| format!("{url}{}", server.sign_in_path()));
-        let started = Started { url: &url, sign_in: sign_in.as_deref() };
-        let kind = corkboard.store_info().kind;
-        output.answer(&started, || match &sign_in {
-            Some(link) => format!("corkboard serves {kind} at {url} - open {link}"),
-            None => format!("corkboard serves {kind} at {url}, without authentication"),
+        let store = corkboard.store_info();
+        let (kind, lies) = (store.kind, location(&store));
+        let started = Started { url: &url, sign_in: sign_in.as_deref(), store: &lies };
+        output.answer(&started, || {
+            let served = match &sign_in {
+                Some(link) => format!("corkboard serves {kind} at {url} - open {link}"),
+                None => format!("corkboard serves {kind} at {url}, without authentication"),
+            };
+            format!("{served}\nthe store: {lies}\nCtrl-C ends it; what is under way is answered first")
         })?;
         let served = corkboard_server::serve(listener, tls, server, signals.ended(output)).await;
         // What is under way was answered; what was acknowledged is written.
@@ -131,6 +145,14 @@ async fn open(global: &Global, output: Output) -> Result<Corkboard, Failure> {
             Err(_) if output.is_json() => {}
             Err(_) => say("… still opening the store"),
         }
+    }
+}
+
+/// Where a store lies, for whoever looks for it: files from the root on.
+fn location(store: &StoreInfo) -> String {
+    match (store.kind, std::path::absolute(&store.location)) {
+        ("sqlite" | "file", Ok(path)) => path.display().to_string(),
+        _ => store.location.clone(),
     }
 }
 

@@ -65,6 +65,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     flagged("tls_cert", "--tls-cert", "a server's certificate, in PEM", Slot::Path(|chosen| &mut chosen.tls_cert)),
     flagged("tls_key", "--tls-key", "the certificate's key, in PEM", Slot::Path(|chosen| &mut chosen.tls_key)),
     setting("public_metrics", "/metrics needs no token", Slot::Switch(|chosen| &mut chosen.public_metrics)),
+    setting("connections", "the most connections at a time", Slot::Count(1, |chosen| &mut chosen.connections)),
     setting("body_bytes", "the most of a request's body", Slot::Size(1024, |chosen| &mut chosen.body_bytes)),
     setting("request_timeout", "how long a request may take", Slot::Time(MOMENT, |chosen| &mut chosen.request_timeout)),
     setting(

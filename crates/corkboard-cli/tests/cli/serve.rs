@@ -1,12 +1,13 @@
 //! `cork serve` as a process: how it starts, what it says, how it ends.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use crate::serving::{ADMIN, Answer, Serving, head};
-use crate::support::{Sandbox, eventually, run};
+use crate::support::{CORK, Sandbox, eventually, finish, run};
 
 const ENTRY: &str = "/v1/agents/ada/entries/color";
 const GREEN: &str = r#"{"value":"green"}"#;
@@ -25,6 +26,30 @@ fn the_start_is_one_line_and_sigterm_ends_it_well() {
     let ran = server.ended();
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
     assert_eq!(sandbox.ok(&["--agent", "ada", "memory", "get", "color"]), "green");
+}
+
+/// What scripts read is in the first line, whatever follows.
+#[test]
+fn people_are_told_where_the_store_lies_and_how_to_end_it() {
+    let sandbox = Sandbox::new();
+    for (arguments, first) in [
+        (&["serve", "--listen", "127.0.0.1:0"][..], " - open http://127.0.0.1:"),
+        (&["serve", "--listen", "127.0.0.1:0", "--no-auth"], ", without authentication"),
+    ] {
+        let mut child = sandbox.command(CORK);
+        let mut child = child.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::with_capacity(1, child.stdout.as_mut().unwrap()).lines();
+        let said: Vec<String> = (0..3).map(|_| lines.next().unwrap().unwrap()).collect();
+        assert!(said[0].starts_with("corkboard serves sqlite at http://127.0.0.1:"), "{said:?}");
+        assert!(said[0].contains(first), "{said:?}");
+        let store = said[1].strip_prefix("the store: ").unwrap_or_else(|| panic!("{said:?}"));
+        assert!(std::path::Path::new(store).is_absolute() && std::path::Path::new(store).exists(), "{said:?}");
+        assert!(said[2].starts_with("Ctrl-C ends it"), "{said:?}");
+        let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+        let ran = finish(child);
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+    }
 }
 
 /// A request whose body has not come yet, and the connection that it is on.
@@ -166,6 +191,21 @@ fn metrics_are_by_route_and_need_a_token() {
     let open = Serving::start(&sandbox, &["--setting", "public_metrics=true"]);
     assert_eq!(open.ask_as_is("GET", "/metrics", &[], "").status, 200);
     assert_eq!(open.ask_as_is("GET", ENTRY, &[], "").status, 401);
+}
+
+#[test]
+fn connections_beyond_the_most_are_refused_and_counted() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox, &["--setting", "connections=1"]);
+    let held = half_a_request(&server);
+    let refused = server.ask("GET", ENTRY, &[], "");
+    assert_eq!((refused.status, &refused.json()["code"]), (503, &Value::from("too_many_connections")), "{refused:?}");
+    assert_eq!((refused.header("retry-after"), refused.header("connection")), (Some("5"), Some("close")));
+    drop(held);
+    eventually("there is room again", || server.ask("GET", "/healthz", &[], "").status == 200);
+    let metrics = server.ask("GET", "/metrics", &[], "").text();
+    let counted = metrics.lines().find_map(|line| line.strip_prefix("http_connections_refused_total "));
+    assert!(counted.is_some_and(|count| count.parse::<u64>().unwrap() > 0), "{metrics}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::response::sse::Event;
+use axum::body::Bytes;
 use corkboard::{Error, RevisionDocument, SpaceId};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::hub::{Found, Hub, Told, What};
 use super::resume::{CatchUp, Caught};
-use super::{Source, Step, compacted, event};
+use super::{Source, Step, compacted, event, written};
 use crate::Server;
 use crate::caller::Caller;
 
@@ -143,15 +143,13 @@ impl AllSpaces {
     }
 
     /// What the caller is shown of it.
-    fn show(&self, told: &Told) -> Option<Event> {
+    fn show(&self, told: &Told) -> Option<Bytes> {
         if !self.caller.sees(told.kind, told.space.name()) {
             return None;
         }
         match &told.what {
             What::Revision { rev, .. } if self.told.get(&told.space).is_some_and(|told| told >= rev) => None,
-            What::Revision { json, .. } => {
-                Some(Event::default().event("revision").id(self.position().to_string()).data(json))
-            }
+            What::Revision { json, .. } => Some(written("revision", Some(&self.position()), json)),
             What::Compacted { oldest } => Some(compacted(&told.space, &self.position(), *oldest)),
         }
     }

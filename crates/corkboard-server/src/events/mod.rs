@@ -4,16 +4,19 @@ mod all;
 mod hub;
 mod one;
 mod resume;
+mod standing;
+mod tail;
 
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use axum::body::{Body, Bytes};
 use axum::http::HeaderName;
-use axum::response::sse::{Event, Sse};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use corkboard::{Error, Problem};
+use corkboard::{Error, ErrorKind, Problem};
 use metrics::gauge;
 use serde::Serialize;
 use serde_json::json;
@@ -26,9 +29,14 @@ use crate::caller::Caller;
 pub(crate) use all::{AllSpaces, Position};
 pub(crate) use hub::HubPlace;
 pub(crate) use one::OneSpace;
+pub(crate) use standing::{Standing, Standings};
+pub(crate) use tail::Tails;
 
 /// Proxies that collect an answer before they pass it on are asked not to.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// What shows that a stream is there.
+const BEAT: Bytes = Bytes::from_static(b": beat\n\n");
 
 /// Where events come from.
 pub(crate) trait Source: Send + 'static {
@@ -38,10 +46,10 @@ pub(crate) trait Source: Send + 'static {
 
 /// What comes next in a stream.
 pub(crate) enum Step {
-    /// An event.
-    Event(Event),
+    /// An event, as it is sent.
+    Event(Bytes),
     /// An event, and nothing after it.
-    Last(Event),
+    Last(Bytes),
 }
 
 impl Step {
@@ -52,56 +60,58 @@ impl Step {
 }
 
 /// An event with its name, the place to resume from, and what it says.
-fn event(name: &str, id: Option<&dyn std::fmt::Display>, data: &impl Serialize) -> Event {
+fn event(name: &str, id: Option<&dyn std::fmt::Display>, data: &impl Serialize) -> Bytes {
     // What cannot be written as JSON is not among what is sent.
     let data = serde_json::to_string(data).unwrap_or_else(|_| "{}".into());
-    let event = Event::default().event(name).data(data);
-    match id {
-        Some(id) => event.id(id.to_string()),
-        None => event,
-    }
+    written(name, id, &data)
+}
+
+/// An event as it is sent, with what it says as JSON.
+fn written(name: &str, id: Option<&dyn std::fmt::Display>, data: &str) -> Bytes {
+    let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
+    // An event ends with its line. Between the parts of a JSON document a space does as well; within them there is no line end.
+    let data = data.replace(['\n', '\r'], " ");
+    Bytes::from(format!("{id}event: {name}\ndata: {data}\n\n"))
 }
 
 /// The answer to whoever wants to follow a source.
-pub(crate) fn stream(server: &Server, caller: Caller, source: impl Source) -> Response {
+pub(crate) fn stream(server: &Server, caller: &Caller, source: impl Source) -> Response {
     let every = server.settings().heartbeat;
     let mut beats = interval_at(Instant::now() + every, every);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let stream = Stream { source, caller, beats, ending: server.ending(), is_over: false, _open: Open::new(server) };
-    let events = futures_util::stream::unfold(stream, |mut stream| async {
+    let (standing, is_over, _open) = (Standing::of(server, caller), false, Open::new(server));
+    let events = futures_util::stream::unfold(Stream { source, beats, standing, is_over, _open }, |mut stream| async {
         let event = stream.next().await?;
         Some((Ok::<_, Infallible>(event), stream))
     });
-    ([(BUFFERING, "no")], Sse::new(events)).into_response()
+    let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache"), (BUFFERING, "no")];
+    (headers, Body::from_stream(events)).into_response()
 }
 
 /// A stream that somebody reads. It is asked for the next event only when the last one is on its way, so whoever reads slowly
 /// holds nothing but what the source holds.
 struct Stream<S> {
     source: S,
-    caller: Caller,
     beats: Interval,
-    ending: watch::Receiver<bool>,
+    standing: watch::Receiver<Standing>,
     is_over: bool,
     _open: Open,
 }
 
 impl<S: Source> Stream<S> {
-    async fn next(&mut self) -> Option<Event> {
+    async fn next(&mut self) -> Option<Bytes> {
         if self.is_over {
             return None;
         }
         tokio::select! {
             biased;
-            () = ended(&mut self.ending) => None,
-            _ = self.beats.tick() => {
-                if self.caller.is_let_in().await {
-                    return Some(Event::default().comment("beat"));
-                }
+            standing = worse(&mut self.standing) => {
                 self.is_over = true;
-                let revoked = Problem::new("unauthenticated", corkboard::ErrorKind::Denied, "the token is revoked or expired");
-                Some(event("problem", None, &revoked.with_status(401)))
+                let detail = "the token is revoked or expired";
+                let revoked = || Problem::new("unauthenticated", ErrorKind::Denied, detail).with_status(401);
+                (standing == Standing::Revoked).then(|| event("problem", None, &revoked()))
             }
+            _ = self.beats.tick() => Some(BEAT),
             step = self.source.next() => match step? {
                 Step::Event(event) => Some(event),
                 Step::Last(event) => {
@@ -111,6 +121,11 @@ impl<S: Source> Stream<S> {
             }
         }
     }
+}
+
+/// Waits until those who follow do not stand well any more.
+async fn worse(standing: &mut watch::Receiver<Standing>) -> Standing {
+    standing.wait_for(|standing| *standing != Standing::Good).await.map_or(Standing::Ending, |standing| *standing)
 }
 
 /// Waits until streams are to end, or the server is gone.
@@ -137,6 +152,6 @@ impl Drop for Open {
 }
 
 /// That revisions are held no longer, and which is the oldest that is.
-fn compacted(space: &corkboard::SpaceId, id: &dyn std::fmt::Display, oldest: u64) -> Event {
+fn compacted(space: &corkboard::SpaceId, id: &dyn std::fmt::Display, oldest: u64) -> Bytes {
     event("compacted", Some(id), &json!({ "space": space.to_string(), "oldest": oldest }))
 }

@@ -1,36 +1,64 @@
 //! The events of one space.
 
-use corkboard::store::StoreError;
-use corkboard::{Error, Followed, LogWatch, RevisionDocument, SpaceLog};
-use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
 
+use corkboard::store::StoreError;
+use corkboard::{Error, Followed, LogWatch, RevisionDocument, SpaceKind, SpaceLog};
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::tail::{Found, Revision, Tail};
 use super::{Source, Step, compacted, event};
+use crate::Server;
 
 /// What happens in one space. The place to resume from is the revision.
 pub(crate) struct OneSpace {
+    server: Server,
+    kind: SpaceKind,
     log: SpaceLog,
-    /// None: to be begun anew, after that revision.
-    watch: Option<LogWatch>,
-    from_rev: Option<u64>,
+    /// The last revision that was told.
+    rev: u64,
+    /// What all who follow the space share.
+    tail: Option<(Arc<Tail>, watch::Receiver<u64>)>,
+    /// Reads what is not held there any more.
+    own: Option<LogWatch>,
+    /// Whether everything was told once.
+    is_live: bool,
     /// To be told before anything else.
     compacted: Option<u64>,
+    told_at: Instant,
 }
 
 impl OneSpace {
     /// From the last revision that was seen; 0 stands for the beginning, none for what comes from now on.
-    pub(crate) async fn begin(log: SpaceLog, from_rev: Option<u64>) -> Result<Self, Error> {
-        let mut one = Self { log, watch: None, from_rev, compacted: None };
-        one.watch().await?;
+    pub(crate) async fn begin(
+        server: &Server,
+        kind: SpaceKind,
+        log: SpaceLog,
+        from_rev: Option<u64>,
+    ) -> Result<Self, Error> {
+        let (server, told_at) = (server.clone(), Instant::now());
+        let (rev, tail, own, compacted) = (0, None, None, None);
+        let mut one = Self { server, kind, log, rev, tail, own, is_live: false, compacted, told_at };
+        // An impossible revision is refused now.
+        one.read_from(from_rev).await?;
         Ok(one)
     }
 
-    /// Watches, from the oldest revision that is held if those asked for are not.
-    async fn watch(&mut self) -> Result<(), Error> {
+    /// Reads for itself, from the oldest revision that is held if those asked for are not.
+    async fn read_from(&mut self, mut from_rev: Option<u64>) -> Result<(), Error> {
         loop {
-            match self.log.watch(self.from_rev).await {
-                Err(Error::Store(StoreError::Compacted { oldest })) => self.pass_over(oldest),
+            match self.log.watch(from_rev).await {
+                Err(Error::Store(StoreError::Compacted { oldest })) => {
+                    self.pass_over(oldest);
+                    from_rev = Some(self.rev);
+                }
                 watch => {
-                    self.watch = Some(watch?);
+                    let watch = watch?;
+                    self.rev = watch.rev();
+                    self.own = Some(watch);
                     return Ok(());
                 }
             }
@@ -38,39 +66,92 @@ impl OneSpace {
     }
 
     fn pass_over(&mut self, oldest: u64) {
-        self.watch = None;
-        self.from_rev = Some(oldest.saturating_sub(1));
+        self.own = None;
+        self.rev = oldest.saturating_sub(1);
         self.compacted = Some(oldest);
+    }
+
+    /// What it read for itself; none: there is something else to be told first.
+    async fn read(&mut self) -> Result<Option<Step>, Error> {
+        let Some(own) = &mut self.own else {
+            self.read_from(Some(self.rev)).await?;
+            return Ok(None);
+        };
+        match own.next().await {
+            Ok(Followed::Record(record)) => {
+                let rev = record.rev;
+                let revision = RevisionDocument::new(self.log.id(), record)?;
+                (self.rev, self.told_at) = (rev, Instant::now());
+                Ok(Some(Step::Event(event("revision", Some(&rev), &revision))))
+            }
+            Ok(Followed::Bookmark { .. }) => Ok(Some(self.bookmark())),
+            Err(Error::Store(StoreError::Compacted { oldest })) => {
+                self.pass_over(oldest);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn bookmark(&mut self) -> Step {
+        self.told_at = Instant::now();
+        Step::Event(event("bookmark", Some(&self.rev), &json!({ "rev": self.rev })))
+    }
+
+    fn bookmark_interval(&self) -> Duration {
+        self.server.corkboard().options().bookmark_interval
+    }
+
+    async fn step(&mut self) -> Result<Option<Step>, Error> {
+        if let Some(oldest) = self.compacted.take() {
+            return Ok(Some(Step::Event(compacted(self.log.id(), &oldest.saturating_sub(1), oldest))));
+        }
+        let bookmark_at = self.told_at + self.bookmark_interval();
+        let (tail, news) = match &mut self.tail {
+            Some(joined) => joined,
+            none => none.insert(Tail::join(&self.server, self.kind, self.log.id())?),
+        };
+        let newest = *news.borrow_and_update();
+        if self.is_live && newest.saturating_sub(self.rev) > self.server.corkboard().options().max_watch_lag {
+            return Err(Error::Lagged { resume_from: self.rev });
+        }
+        let found = tail.at(self.rev + 1);
+        match found {
+            Found::Revision(revision) => {
+                self.own = None;
+                (self.rev, self.told_at) = (self.rev + 1, Instant::now());
+                return Ok(Some(match revision {
+                    Revision::Event(event) => Step::Event(event),
+                    Revision::Problem(problem) => Step::Last(problem),
+                }));
+            }
+            Found::Before => return self.read().await,
+            Found::Broken => {
+                self.tail = None;
+                self.read_from(Some(self.rev)).await?;
+                return Ok(None);
+            }
+            Found::Closed => return Err(Error::Closed),
+            Found::NotBegun => {}
+            Found::NotYet => {
+                self.own = None;
+                self.is_live = true;
+            }
+        }
+        tokio::select! {
+            // The sender is in the tail, so that this does not fail.
+            _ = news.changed() => Ok(None),
+            () = tokio::time::sleep_until(bookmark_at) => Ok(Some(self.bookmark())),
+        }
     }
 }
 
 impl Source for OneSpace {
     async fn next(&mut self) -> Option<Step> {
         loop {
-            if let Some(oldest) = self.compacted.take() {
-                return Some(Step::Event(compacted(self.log.id(), &oldest.saturating_sub(1), oldest)));
-            }
-            let Some(watch) = &mut self.watch else {
-                if let Err(error) = self.watch().await {
-                    return Some(Step::problem(&error));
-                }
-                continue;
-            };
-            return match watch.next().await {
-                Ok(Followed::Record(record)) => {
-                    let rev = record.rev;
-                    match RevisionDocument::new(self.log.id(), record) {
-                        Ok(revision) => Some(Step::Event(event("revision", Some(&rev), &revision))),
-                        Err(error) => Some(Step::problem(&error)),
-                    }
-                }
-                Ok(Followed::Bookmark { rev }) => {
-                    Some(Step::Event(event("bookmark", Some(&rev), &json!({ "rev": rev }))))
-                }
-                Err(Error::Store(StoreError::Compacted { oldest })) => {
-                    self.pass_over(oldest);
-                    continue;
-                }
+            return match self.step().await {
+                Ok(Some(step)) => Some(step),
+                Ok(None) => continue,
                 Err(Error::Lagged { resume_from }) => {
                     let data = json!({ "resume_from": resume_from });
                     Some(Step::Last(event("lagged", Some(&resume_from), &data)))

@@ -175,7 +175,7 @@ async fn of_all(State(server): State<Server>, caller: Caller, headers: HeaderMap
     let wrong = |()| Failure::invalid("last_event_id", "Last-Event-ID is no id that a stream of all events gave");
     let from = text(&headers, LAST_EVENT_ID)?.map(str::parse::<Position>).transpose().map_err(wrong)?;
     let all = AllSpaces::begin(&server, caller.clone(), from).await?;
-    Ok(stream(&server, caller, all))
+    Ok(stream(&server, &caller, all))
 }
 
 async fn of_space(
@@ -191,7 +191,7 @@ async fn of_space(
     let last = text(headers, LAST_EVENT_ID)?.map(str::parse::<u64>).transpose().map_err(wrong)?;
     let from_rev = last.or(query.from_rev);
     if wants_stream(headers)? {
-        return Ok(stream(server, caller, OneSpace::begin(log, from_rev).await?));
+        return Ok(stream(server, &caller, OneSpace::begin(server, kind, log, from_rev).await?));
     }
     let cursor = Cursor { rev: from_rev.unwrap_or_default(), commit: None };
     let page = log.after(cursor, query.limit.clamp(1, MOST)).await?;

@@ -1,6 +1,6 @@
-//! A store that fails on purpose: errors, delays, answers that are lost.
+//! A store that fails on purpose: errors, delays, answers that are lost. It counts what is read, too.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,6 +80,8 @@ pub struct FaultyStore {
     /// How many more calls get through, if not all.
     calls_left: Mutex<Option<u64>>,
     hold: watch::Sender<Hold>,
+    /// How often each space was read.
+    reads: Mutex<HashMap<SpaceId, u64>>,
     /// Appends that are still to land.
     late: Arc<Mutex<Vec<tokio::task::JoinHandle<()>>>>,
 }
@@ -97,7 +99,16 @@ impl FaultyStore {
         let dice = Mutex::new(fastrand::Rng::with_seed(plan.seed));
         let (script, calls_left, late) = (Mutex::default(), Mutex::default(), Arc::default());
         let hold = watch::Sender::new(Hold::Off);
-        Self { inner, plan: Mutex::new(plan), dice, script, calls_left, hold, late }
+        Self { inner, plan: Mutex::new(plan), dice, script, calls_left, hold, reads: Mutex::default(), late }
+    }
+
+    /// How often a space's head, state or log was read.
+    pub fn reads(&self, space: &SpaceId) -> u64 {
+        self.reads.lock().get(space).copied().unwrap_or_default()
+    }
+
+    fn count_read(&self, space: &SpaceId) {
+        *self.reads.lock().entry(space.clone()).or_default() += 1;
     }
 
     /// Waits until everything has landed that is still on its way.
@@ -303,6 +314,7 @@ impl Store for FaultyStore {
 
     fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head> {
         Box::pin(async move {
+            self.count_read(space);
             self.pass().await?;
             self.inner.head(space).await
         })
@@ -310,6 +322,7 @@ impl Store for FaultyStore {
 
     fn load<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Loaded> {
         Box::pin(async move {
+            self.count_read(space);
             self.pass().await?;
             self.inner.load(space).await
         })
@@ -317,6 +330,7 @@ impl Store for FaultyStore {
 
     fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Page> {
         Box::pin(async move {
+            self.count_read(space);
             self.pass().await?;
             let page = self.inner.read_after(space, cursor, limit).await;
             // What was read may be old by the time it arrives.

@@ -1,0 +1,128 @@
+//! Connections on which nothing is asked are given up. HTTP/1.1 has a time limit for that in hyper; HTTP/2 has it here.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use http_body_util::BodyExt;
+use tokio::sync::watch;
+use tower::{Service, ServiceExt};
+
+/// What is asked on one connection.
+#[derive(Clone, Default)]
+pub(crate) struct Requests(Arc<watch::Sender<Asked>>);
+
+#[derive(Clone, Copy, Default)]
+struct Asked {
+    /// How many requests there were.
+    begun: u64,
+    /// How many of them are not answered to the end.
+    under_way: u64,
+}
+
+/// A request that is under way until this is dropped.
+struct UnderWay(Requests);
+
+impl Requests {
+    fn begin(&self) -> UnderWay {
+        self.0.send_modify(|asked| {
+            asked.begun += 1;
+            asked.under_way += 1;
+        });
+        UnderWay(self.clone())
+    }
+
+    /// Whether nothing was asked yet.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.0.borrow().begun == 0
+    }
+
+    /// Done when nothing was under way for so long.
+    pub(crate) async fn idle_for(&self, limit: Duration) {
+        let mut asked = self.0.subscribe();
+        loop {
+            // The sender is here, so that waiting does not fail.
+            let _ = asked.wait_for(|asked| asked.under_way == 0).await;
+            if tokio::time::timeout(limit, asked.changed()).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|asked| asked.under_way -= 1);
+    }
+}
+
+/// A service whose requests are counted until their answers are sent.
+#[derive(Clone)]
+pub(crate) struct Counted<S> {
+    service: S,
+    requests: Requests,
+}
+
+impl<S> Counted<S> {
+    pub(crate) fn new(service: S, requests: Requests) -> Self {
+        Self { service, requests }
+    }
+}
+
+impl<S, R> Service<R> for Counted<S>
+where
+    S: Service<R, Response = Response, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+    R: Send + 'static,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.service.poll_ready(context)
+    }
+
+    fn call(&mut self, request: R) -> Self::Future {
+        let (service, under_way) = (self.service.clone(), self.requests.begin());
+        Box::pin(async move {
+            let response = service.oneshot(request).await?;
+            Ok(response.map(|body| {
+                Body::new(body.map_frame(move |frame| {
+                    let _until_the_end = &under_way;
+                    frame
+                }))
+            }))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_is_idle_only_while_nothing_is_under_way() {
+        let (requests, limit) = (Requests::default(), Duration::from_secs(30));
+        assert!(requests.is_silent());
+        requests.idle_for(limit).await;
+        let (first, second) = (requests.begin(), requests.begin());
+        assert!(!requests.is_silent());
+        drop(first);
+        let waits =
+            |requests: Requests, wait| async move { tokio::time::timeout(wait, requests.idle_for(limit)).await };
+        waits(requests.clone(), Duration::from_secs(3600)).await.unwrap_err();
+        drop(second);
+        // One that comes and goes meanwhile begins the time anew.
+        let idle = tokio::spawn(waits(requests.clone(), Duration::from_secs(45)));
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        drop(requests.begin());
+        idle.await.unwrap().unwrap_err();
+        waits(requests, Duration::from_secs(31)).await.unwrap();
+    }
+}
