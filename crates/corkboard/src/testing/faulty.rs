@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
@@ -79,6 +80,8 @@ pub struct FaultyStore {
     script: Mutex<VecDeque<Fault>>,
     /// How many more calls get through, if not all.
     calls_left: Mutex<Option<u64>>,
+    /// How often a head was asked for.
+    heads: AtomicU64,
     hold: watch::Sender<Hold>,
     /// Appends that are still to land.
     late: Arc<Mutex<Vec<tokio::task::JoinHandle<()>>>>,
@@ -97,7 +100,7 @@ impl FaultyStore {
         let dice = Mutex::new(fastrand::Rng::with_seed(plan.seed));
         let (script, calls_left, late) = (Mutex::default(), Mutex::default(), Arc::default());
         let hold = watch::Sender::new(Hold::Off);
-        Self { inner, plan: Mutex::new(plan), dice, script, calls_left, hold, late }
+        Self { inner, plan: Mutex::new(plan), dice, script, calls_left, heads: AtomicU64::new(0), hold, late }
     }
 
     /// Waits until everything has landed that is still on its way.
@@ -132,6 +135,11 @@ impl FaultyStore {
     /// Lets go what is held, and holds nothing more.
     pub fn let_go(&self) {
         self.hold.send_replace(Hold::Off);
+    }
+
+    /// How often a space's head was asked for.
+    pub fn heads_asked(&self) -> u64 {
+        self.heads.load(Ordering::Relaxed)
     }
 
     /// Leaves the next appends to the plan again.
@@ -303,6 +311,7 @@ impl Store for FaultyStore {
 
     fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head> {
         Box::pin(async move {
+            self.heads.fetch_add(1, Ordering::Relaxed);
             self.pass().await?;
             self.inner.head(space).await
         })
