@@ -18,7 +18,7 @@ use crate::extract::text;
 use crate::failure::Failure;
 use crate::settings::Access;
 use crate::sign_in::session;
-use crate::{Server, Settings};
+use crate::{Server, Settings, cross_origin};
 
 /// Names whom the caller acts for: an actor as JSON.
 const ACTOR: HeaderName = HeaderName::from_static("cork-actor");
@@ -31,6 +31,9 @@ const METRICS: &str = "/metrics";
 pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> Response {
     if let Err(failure) = check_name(request.uri(), request.headers(), server.settings()) {
         return failure.into_response();
+    }
+    if cross_origin::is_preflight(request.method(), request.headers()) {
+        return cross_origin::preflight();
     }
     let path = request.uri().path();
     let is_public = PUBLIC.contains(&path) || path == METRICS && server.settings().are_metrics_public;

@@ -3,6 +3,7 @@
 mod answer;
 mod caller;
 mod condition;
+mod cross_origin;
 mod cursor;
 mod described;
 mod events;

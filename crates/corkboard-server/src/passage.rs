@@ -6,12 +6,14 @@ use axum::response::Response;
 use tracing::Instrument;
 
 use crate::observe::Observed;
-use crate::{Server, guard, time_limit};
+use crate::{Server, cross_origin, guard, time_limit};
 
 /// Lets a request through, or answers it.
 pub(crate) async fn pass(State(server): State<Server>, request: Request, next: Next) -> Response {
     let observed = Observed::new(&request);
+    let page = cross_origin::page(&request, server.settings());
     let answered = time_limit::limit(&server, request, |request| guard::guard(&server, request, next));
-    let response = answered.instrument(observed.span()).await;
+    let mut response = answered.instrument(observed.span()).await;
+    cross_origin::show(&mut response, page, server.settings());
     observed.answered(&server, response)
 }

@@ -10,10 +10,13 @@
 mod support;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use corkboard::store::MemoryStore;
-use corkboard::{ActorKind, Corkboard, Options, Role, TokenRequest};
+use corkboard::testing::{FaultPlan, FaultyStore};
+use corkboard::{ActorKind, Corkboard, Options, Role, SpaceId, TokenRequest};
 use corkboard_server::{Access, Rate, Settings};
+use futures_util::StreamExt;
 use reqwest::header::{COOKIE, HOST, ORIGIN};
 use reqwest::{Method, RequestBuilder, StatusCode};
 use secrecy::ExposeSecret;
@@ -31,6 +34,11 @@ fn token(principal: &str, kind: ActorKind, role: Role, grants: Value) -> TokenRe
 /// A request without a token.
 fn stranger(running: &Running, method: Method, path: &str) -> RequestBuilder {
     http().request(method, format!("{}{path}", running.url)).timeout(PATIENCE)
+}
+
+/// A client that goes nowhere by itself.
+fn no_redirect() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap()
 }
 
 /// A write in another's name.
@@ -125,8 +133,7 @@ async fn only_pages_of_this_server_and_those_that_are_named_may_call_it() {
 #[tokio::test]
 async fn a_link_signs_in_once_and_its_cookie_writes_only_from_a_page_of_ours() {
     let running = Running::start().await;
-    let no_redirect =
-        reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let no_redirect = no_redirect();
     let link = format!("{}{}", running.url, running.server.sign_in_path());
     let signed_in = no_redirect.get(&link).send().await.unwrap();
     assert_eq!((signed_in.status(), &signed_in.headers()["location"]), (StatusCode::SEE_OTHER, &"/".parse().unwrap()));
@@ -205,6 +212,58 @@ async fn a_revocation_is_seen_by_another_server_on_the_same_store() {
     });
     seen.await.unwrap();
     one.client(&secret).get("/v1/me").await.problem(401, "unauthenticated");
+    drop((one, other));
+}
+
+#[tokio::test]
+async fn a_token_made_elsewhere_is_good_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("sqlite:{}", folder.path().join("cork.db").display());
+    let (one, other) = (Running::on(&store).await, Running::on(&store).await);
+    // What the other knows of the tokens is a moment old.
+    assert_eq!(other.client(&secret_of(&other, worker("bob", json!({}))).await).get("/v1/me").await.status, 200);
+    for round in 0..5 {
+        let secret = secret_of(&one, worker(&format!("ada-{round}"), json!({"agents": ["ada"]}))).await;
+        let client = other.client(&secret);
+        let asked = futures_util::future::join_all((0..20).map(|_| client.get("/v1/me"))).await;
+        assert!(asked.iter().all(|answer| answer.status == 200), "{round}: {asked:?}");
+    }
+    // A browser that the one signed in, and that a balancer leads to the other.
+    let link = format!("{}{}", one.url, one.server.sign_in_path());
+    let signed_in = answer(no_redirect().get(link).header(HOST, "localhost")).await;
+    let cookie = signed_in.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    let asked = stranger(&other, Method::GET, "/v1/me").header(COOKIE, cookie).header(HOST, "localhost");
+    assert_eq!(answer(asked).await.status, 200);
+    one.stop().await;
+    other.stop().await;
+}
+
+#[tokio::test]
+async fn guessing_costs_the_store_a_few_reads_a_second_and_keeps_nobody_out() {
+    let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::shared()), FaultPlan::none()));
+    let open = || Corkboard::with_store(store.clone(), Options::default());
+    let (one, other) = (Running::with(open(), settings()).await, Running::with(open(), settings()).await);
+    let (began, heads) = (Instant::now(), store.reads(&SpaceId::tokens()));
+    let guesses = (0..1000).map(|number| {
+        let guesser = other.client(&format!("cork_{number:0>52}"));
+        async move { guesser.get("/v1/me").await.status }
+    });
+    let guessing = futures_util::stream::iter(guesses).buffer_unordered(100).collect::<Vec<_>>();
+    let made_meanwhile = async {
+        let secret = secret_of(&one, worker("ada", json!({"agents": ["ada"]}))).await;
+        other.client(&secret).get("/v1/me").await.status
+    };
+    let (guessed, status) = futures_util::future::join(guessing, made_meanwhile).await;
+    assert!(guessed.iter().all(|status| *status == StatusCode::UNAUTHORIZED));
+    assert_eq!(status, StatusCode::OK);
+    let (asked, seconds) = (store.reads(&SpaceId::tokens()) - heads, began.elapsed().as_secs_f64());
+    assert!((asked as f64) < 10.0 + 20.0 * seconds, "{asked} reads in {seconds} s");
+    // What can be nobody's token is not looked for.
+    let heads = store.reads(&SpaceId::tokens());
+    for wrong in ["x", "cork_", "cork_short"] {
+        other.client(wrong).get("/v1/me").await.problem(401, "unauthenticated");
+    }
+    assert_eq!(store.reads(&SpaceId::tokens()), heads);
     drop((one, other));
 }
 

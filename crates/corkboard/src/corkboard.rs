@@ -21,7 +21,7 @@ use crate::knowledge::{Core, CoreObserver};
 use crate::log::{self, Logged};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent, Meters};
 use crate::options::{Consistency, Options, SavePolicy};
-use crate::reach::TokensObserver;
+use crate::reach::{Looks, TokensObserver};
 use crate::store::{self, ListedSpace, Store, StoreInfo};
 use crate::{Error, Result};
 
@@ -47,6 +47,7 @@ struct Inner {
     boards: Arc<Engine<BoardState>>,
     cores: Arc<Engine<CoreState>>,
     tokens: Arc<Engine<TokensState>>,
+    token_looks: Arc<Looks>,
     budget: Arc<Budget>,
     runtimes: Mutex<HashMap<AgentId, Weak<AgentRuntime>>>,
     conversations: Arc<Conversations>,
@@ -162,6 +163,7 @@ impl Corkboard {
             boards,
             cores,
             tokens,
+            token_looks: Arc::default(),
             budget,
             runtimes: Mutex::default(),
             conversations: Arc::default(),
@@ -243,8 +245,8 @@ impl Corkboard {
     }
 
     /// What the tokens' handle is made of.
-    pub(crate) fn tokens_engine(&self) -> (Arc<Engine<TokensState>>, Arc<dyn Any + Send + Sync>) {
-        (self.inner.tokens.clone(), self.inner.clone())
+    pub(crate) fn tokens_engine(&self) -> (Arc<Engine<TokensState>>, Arc<Looks>, Arc<dyn Any + Send + Sync>) {
+        (self.inner.tokens.clone(), self.inner.token_looks.clone(), self.inner.clone())
     }
 
     /// The log of a space.

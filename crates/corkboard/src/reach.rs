@@ -2,22 +2,28 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use corkboard_core::tokens::{
     Grants, NewToken, Token, TokenHash, TokenId, TokensCommand, TokensEvent, TokensReply, TokensState,
 };
-use corkboard_core::{Actor, ActorKind, Commit, Request, Role, SpaceId, Usage};
+use corkboard_core::{Actor, ActorKind, Commit, Request, Revisioned, Role, SpaceId, Usage};
 use data_encoding::BASE32_NOPAD;
 use jiff::Timestamp;
 use metrics::counter;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
+use tokio::time::Instant;
 
 use crate::engine::{Asked, Engine, Observer, Slot};
 use crate::{Corkboard, Error, Result, ids};
 
 /// What every secret begins with, so that it is known for what it is wherever it turns up.
 const PREFIX: &str = "cork_";
+/// How many random bytes a secret has.
+const SECRET_BYTES: usize = 32;
+/// How far apart the looks at the store for secrets that are not known here are, at least: so guessing costs it little.
+const LOOKS_APART: Duration = Duration::from_millis(200);
 
 /// The tokens of a store.
 #[derive(Clone)]
@@ -25,6 +31,7 @@ pub struct Tokens {
     actor: Actor,
     engine: Arc<Engine<TokensState>>,
     slot: Arc<Slot<TokensState>>,
+    looks: Arc<Looks>,
     /// What ticks and flushes goes on for as long as there are handles.
     _corkboard: Arc<dyn Any + Send + Sync>,
 }
@@ -90,9 +97,9 @@ pub struct CreatedToken {
 impl Corkboard {
     /// The tokens by which this store is reached from outside.
     pub fn tokens(&self) -> Tokens {
-        let (engine, corkboard) = self.tokens_engine();
+        let (engine, looks, corkboard) = self.tokens_engine();
         let slot = engine.slot(&SpaceId::tokens());
-        Tokens { actor: self.actor().clone(), engine, slot, _corkboard: corkboard }
+        Tokens { actor: self.actor().clone(), engine, slot, looks, _corkboard: corkboard }
     }
 }
 
@@ -104,7 +111,8 @@ impl Tokens {
 
     /// Makes a token. Its secret is random, and in the answer alone.
     pub async fn create(&self, request: TokenRequest) -> Result<CreatedToken> {
-        let bytes = ids::unguessable::<32>().map_err(|error| crate::SnapshotError::NoRandomness(error.to_string()))?;
+        let bytes = ids::unguessable::<SECRET_BYTES>()
+            .map_err(|error| crate::SnapshotError::NoRandomness(error.to_string()))?;
         let secret = SecretString::from(format!("{PREFIX}{}", BASE32_NOPAD.encode(&bytes).to_ascii_lowercase()));
         let id = self.create_with(request, &secret).await?;
         Ok(CreatedToken { id, secret })
@@ -142,16 +150,59 @@ impl Tokens {
         Ok(current.state.tokens(self.engine.now(&current)).any(|usable| usable.id == token))
     }
 
-    /// The token with that secret, if there is one that can be used.
+    /// The token with that secret, if there is one that can be used. One that was made elsewhere a moment ago is found, too:
+    /// before a secret is unknown, the store is asked.
     pub async fn find(&self, secret: &str) -> Result<Option<Arc<Token>>> {
-        let current = self.engine.current(&self.slot).await?;
-        Ok(current.state.find(&hash(secret), self.engine.now(&current)).cloned())
+        if !is_like_ours(secret) {
+            return Ok(None);
+        }
+        let (asked_at, hash) = (Instant::now(), hash(secret));
+        if let Some(known) = self.find_in_memory(&hash) {
+            return Ok(known);
+        }
+        let current = self.look(asked_at).await?;
+        Ok(current.state.find(&hash, self.engine.now(&current)).cloned())
+    }
+
+    /// What can be said without asking the store: nothing of a secret that somebody else may just have made.
+    fn find_in_memory(&self, hash: &TokenHash) -> Option<Option<Arc<Token>>> {
+        let held = self.engine.current_in_memory(&self.slot)?;
+        let current = held.as_ref()?;
+        let found = current.state.find(hash, self.engine.now(current)).cloned();
+        (found.is_some() || self.engine.is_sole()).then_some(found)
+    }
+
+    /// The tokens as they are in the store, now or at any time since that moment.
+    async fn look(&self, since: Instant) -> Result<Arc<Revisioned<TokensState>>> {
+        let mut last = self.looks.last.lock().await;
+        match *last {
+            Some(began) if began >= since => {
+                drop(last);
+                return self.engine.current(&self.slot).await;
+            }
+            Some(began) => tokio::time::sleep_until(began + LOOKS_APART).await,
+            None => {}
+        }
+        *last = Some(Instant::now());
+        self.engine.as_stored(&self.slot).await
     }
 
     async fn ask(&self, command: TokensCommand) -> Result<TokensReply> {
         let asked = Asked::Request(Request::new(command));
         Ok(self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), asked).await?.reply)
     }
+}
+
+/// Looks at the store for secrets that are not known here.
+#[derive(Debug, Default)]
+pub(crate) struct Looks {
+    /// When the last one began. Held until it is done: all who wait meanwhile share the next.
+    last: tokio::sync::Mutex<Option<Instant>>,
+}
+
+/// Whether a secret could be one of ours. Nobody needs to look for any other.
+fn is_like_ours(secret: &str) -> bool {
+    secret.strip_prefix(PREFIX).is_some_and(|random| random.len() == BASE32_NOPAD.encode_len(SECRET_BYTES))
 }
 
 /// Secrets are long and random, so one round is enough. The lookup compares hashes: how long it takes tells nothing about

@@ -109,12 +109,24 @@ impl<S: Space> Engine<S> {
 
     /// The space's current state. On a store that others write to too, its head is asked for first.
     pub(crate) async fn current(self: &Arc<Self>, slot: &Arc<Slot<S>>) -> Result<Arc<Revisioned<S>>> {
+        if let Some(held) = slot.state.load_full()
+            && !self.is_closed()
+            && self.is_good_enough(slot)
+        {
+            self.touch(slot);
+            return Ok(held);
+        }
+        self.as_stored(slot).await
+    }
+
+    /// The same by the store's word, however lately it was asked.
+    pub(crate) async fn as_stored(self: &Arc<Self>, slot: &Arc<Slot<S>>) -> Result<Arc<Revisioned<S>>> {
         if self.is_closed() {
             return Err(Error::Closed);
         }
         self.touch(slot);
         if let Some(held) = slot.state.load_full() {
-            if self.is_good_enough(slot) {
+            if self.is_sole() {
                 return Ok(held);
             }
             let asked_at = self.clock();
@@ -155,12 +167,17 @@ impl<S: Space> Engine<S> {
 
     /// Whether the state in memory is current, or as nearly so as the options ask for.
     fn is_good_enough(&self, slot: &Slot<S>) -> bool {
-        if self.ownership == Ownership::Sole {
+        if self.is_sole() {
             return true;
         }
         let Consistency::Cached(age) = self.options.consistency else { return false };
         let current_at = slot.current_at.load(Ordering::Relaxed);
         current_at > 0 && self.clock().saturating_sub(current_at) <= age.as_millis() as u64
+    }
+
+    /// Whether nobody else writes to the store.
+    pub(crate) fn is_sole(&self) -> bool {
+        self.ownership == Ownership::Sole
     }
 
     /// Milliseconds since the engine began, and never 0.
