@@ -14,6 +14,9 @@ use crate::input::name_argument;
 /// The file of the default store, in the user's data folder.
 const DEFAULT_FILE: &str = "corkboard/corkboard.db";
 
+/// What names a server.
+pub(crate) const SERVER_URL: &str = "--url and CORK_URL take, for example, http://127.0.0.1:7117";
+
 /// Working memory for LLM agents and for the people who work with them.
 ///
 /// Every agent remembers entries (a JSON value under a key) and notes (lines of free text). Scopes below them fall back
@@ -167,6 +170,10 @@ impl Global {
             2 => Some("debug".into()),
             _ => Some("trace".into()),
         };
+        if self.url.as_ref().is_some_and(|url| url.trim().is_empty()) {
+            let failure = Failure::invalid("config", "--url is given, and names no server");
+            return Err(failure.hint(format!("{SERVER_URL}; without --url, the store is meant")));
+        }
         let own = [
             given("store", "--store", &self.store),
             given("url", "--url", &self.url),
@@ -191,6 +198,14 @@ impl Global {
         match self.config.chosen.store.clone() {
             None => default_store(),
             Some(url) => Ok(url),
+        }
+    }
+
+    /// Refused if the command line names a server: this command is for stores.
+    pub(crate) fn expect_no_server(&self, message: &str) -> Result<(), Failure> {
+        match self.config.is_flagged("url") {
+            true => Err(Failure::invalid("needs_store", message).hint("name the store by --store, and no --url")),
+            false => Ok(()),
         }
     }
 

@@ -25,6 +25,8 @@ pub(crate) enum Failure {
     Output(std::io::Error),
     /// `doctor` found something, and said what.
     Unhealthy,
+    /// `doctor` was stopped by this, and said so.
+    Told(Error),
     /// Ctrl-C.
     Interrupted { then: &'static str },
 }
@@ -41,6 +43,10 @@ impl Failure {
         Self::Own { code: "not_found", kind: ErrorKind::Gone, message: message.into(), hint: None }
     }
 
+    pub(crate) fn unavailable(code: &'static str, message: impl Into<String>) -> Self {
+        Self::Own { code, kind: ErrorKind::Unavailable, message: message.into(), hint: None }
+    }
+
     /// The same with a word on what to do.
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         match self {
@@ -51,7 +57,7 @@ impl Failure {
 
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Library(error) => error.kind(),
+            Self::Library(error) | Self::Told(error) => error.kind(),
             Self::Own { kind, .. } => *kind,
             Self::Output(_) | Self::Unhealthy => ErrorKind::Damaged,
             Self::Interrupted { .. } => ErrorKind::Unavailable,
@@ -77,7 +83,13 @@ pub(crate) fn report(json: bool, result: Result<(), Failure>) -> ExitCode {
     let mut exit_code = kind.exit_code();
     let problem = match &failure {
         Failure::Unhealthy => return ExitCode::from(exit_code),
-        Failure::Library(error) => of_library(error),
+        Failure::Told(error) if !json => {
+            if let Some(hint) = hint(error) {
+                say(&format!("hint: {}", plain(&hint)));
+            }
+            return ExitCode::from(exit_code);
+        }
+        Failure::Library(error) | Failure::Told(error) => of_library(error),
         Failure::Own { code, message, hint, .. } => {
             Problem { code, message: message.clone(), hint: hint.clone(), details: Map::new() }
         }

@@ -217,10 +217,25 @@ pub(crate) enum Room {
     Rest,
 }
 
+/// A table that is cut for a terminal alone: whatever else reads it gets all of it.
+pub(crate) fn table_for_all<const N: usize>(
+    header: [(&str, Room); N],
+    rows: impl Iterator<Item = [String; N]>,
+) -> String {
+    match told_width() {
+        Some(width) => arranged(header, rows, width),
+        None => arranged(header.map(|(title, _)| (title, Room::Whole)), rows, u16::MAX),
+    }
+}
+
 /// A table as wide as the terminal at most: what is too long is cut off.
 pub(crate) fn table<const N: usize>(header: [(&str, Room); N], rows: impl Iterator<Item = [String; N]>) -> String {
+    arranged(header, rows, width())
+}
+
+fn arranged<const N: usize>(header: [(&str, Room); N], rows: impl Iterator<Item = [String; N]>, width: u16) -> String {
     let mut table = Table::new();
-    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(width());
+    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     // Cut where the space ends, not between words; no cell holds this character.
     table.set_delimiter('\u{0}').set_truncation_indicator("…").set_header(header.map(|(title, _)| title));
     for cells in rows {
@@ -282,9 +297,14 @@ pub(crate) fn now() -> Timestamp {
 }
 
 fn width() -> u16 {
+    told_width().unwrap_or(WIDTH)
+}
+
+/// The width of the terminal, or the one that the environment tells.
+fn told_width() -> Option<u16> {
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
     let terminal = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0);
-    terminal.or_else(columns).unwrap_or(WIDTH).max(60)
+    terminal.or_else(columns).map(|width: u16| width.max(60))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! `cork serve`: the store over HTTP.
 
+use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,9 +27,10 @@ const BY_SIGNAL: i32 = 128;
 
 /// Serve the store over HTTP
 ///
-/// Prints the address and a link that opens the dashboard signed in, which works once; then where the store lies. Programs come with a token
-/// (`cork token create`) in the header `Authorization: Bearer …`. /docs shows all routes. Ctrl-C or SIGTERM ends it: what is
-/// under way is answered first; once more, and it ends at once. `cork config show` lists what else can be set.
+/// Prints the address, and a link that signs a browser in and opens the API's reference (/docs); the link works once. Then it
+/// says where the store lies. Programs come with a token (`cork token create`) in the header `Authorization: Bearer …`.
+/// Ctrl-C or SIGTERM ends it: what is under way is answered first; once more, and it ends at once. `cork config show` lists
+/// what else can be set.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -62,7 +64,7 @@ pub(crate) struct Serve {
     tls_key: Option<PathBuf>,
 
     /// In which form to log to stderr: text or json [env: CORK_LOG_FORMAT] [default: text]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"], hide_possible_values = true)]
     log_format: Option<String>,
 }
 
@@ -97,12 +99,13 @@ impl Serve {
     pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
         let chosen = &global.config.chosen;
         let output = Output::new(global.json);
+        global.expect_no_server("a server serves a store, and --url names another server")?;
         let address = address(&chosen.listen)?;
         let access = access(chosen, address)?;
         let tls = tls(chosen)?;
         // Whoever asks it to end as soon as it is there is heard.
         let signals = Signals::new()?;
-        let not_listening = |error| Failure::invalid("listen", format!("{address}: {error}"));
+        let not_listening = |error| not_listening(address, &error);
         let listener = TcpListener::bind(address).await.map_err(not_listening)?;
         let address = listener.local_addr().map_err(Failure::Output)?;
         let metrics = Metrics::install().map_err(|error| Failure::invalid("metrics", error))?;
@@ -186,9 +189,33 @@ fn url(chosen: &Chosen, address: SocketAddr, is_tls: bool) -> String {
 }
 
 fn address(text: &str) -> Result<SocketAddr, Failure> {
-    let found = text.to_socket_addrs().ok().and_then(|mut found| found.next());
-    let wrong = || Failure::invalid("listen", format!("{text:?} is no address: 127.0.0.1:7117 is one"));
-    found.ok_or_else(wrong)
+    let unresolved = |why: &str| {
+        let message = format!("{text:?} cannot be resolved: {why}");
+        Failure::invalid("listen", message)
+            .hint("name an address of this machine: 127.0.0.1:7117, or 0.0.0.0:7117 for all")
+    };
+    match text.to_socket_addrs() {
+        Ok(mut found) => found.next().ok_or_else(|| unresolved("the name has no address")),
+        // Without a name and a port, nobody was asked.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            Err(Failure::invalid("listen", format!("{text:?} is no address: 127.0.0.1:7117 is one")))
+        }
+        Err(error) => Err(unresolved(&error.to_string())),
+    }
+}
+
+fn not_listening(address: SocketAddr, error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            Failure::unavailable("listen", format!("{address} is in use: somebody listens there already"))
+                .hint("is another server running there? --listen 127.0.0.1:0 picks a free port")
+        }
+        io::ErrorKind::AddrNotAvailable => Failure::invalid("listen", format!("{address}: {error}"))
+            .hint("it is not an address of this machine; 0.0.0.0 stands for all that are"),
+        io::ErrorKind::PermissionDenied => Failure::invalid("listen", format!("{address}: {error}"))
+            .hint("ports below 1024 are not for everybody; --listen takes any other"),
+        _ => Failure::invalid("listen", format!("{address}: {error}")),
+    }
 }
 
 /// What asks the process to end.

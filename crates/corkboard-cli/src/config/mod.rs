@@ -1,5 +1,6 @@
 //! What holds for a command: flags before the environment, the environment before the file, the file before the defaults.
 
+mod alike;
 mod chosen;
 mod file;
 mod setting;
@@ -84,6 +85,7 @@ impl Config {
             }
             config.file = Some(path);
         }
+        expect_known_variables()?;
         for setting in SETTINGS {
             let variable = setting.variable();
             if let Some(text) = variable_of(&variable)? {
@@ -100,6 +102,11 @@ impl Config {
     pub(crate) fn origin(&self, setting: &Setting) -> &Origin {
         let said = self.origins.iter().rev().find(|(key, _)| *key == setting.key);
         said.map_or(&Origin::Default, |(_, origin)| origin)
+    }
+
+    /// Whether the command line says something about a setting.
+    pub(crate) fn is_flagged(&self, key: &str) -> bool {
+        self.origins.iter().any(|(said, origin)| *said == key && matches!(origin, Origin::Flag { .. }))
     }
 
     /// The server to talk to, unless a store was named nearer to the command: a flag counts more than a file.
@@ -129,9 +136,68 @@ fn unknown(key: &str, origin: &Origin) -> Failure {
     if key == "token" {
         return failure.hint("a token is not kept in a file of settings: it comes from CORK_TOKEN");
     }
-    let is_limit = key.starts_with(setting::LIMITS);
-    let alike = SETTINGS.iter().map(|setting| setting.key).filter(|key| key.starts_with(setting::LIMITS) == is_limit);
-    failure.hint(format!("there are: {}", alike.collect::<Vec<_>>().join(", ")))
+    let meant = alike::alike(key, SETTINGS.iter().map(|setting| setting.key));
+    failure.hint(did_you_mean(&meant).unwrap_or_else(|| format!("{ALL_SETTINGS} shows those there are")))
+}
+
+/// Where to look for the names.
+const ALL_SETTINGS: &str = "`cork config show`, without it,";
+
+fn did_you_mean(names: &[&str]) -> Option<String> {
+    match names.split_last()? {
+        (last, []) => Some(format!("did you mean {last}?")),
+        (last, others) => Some(format!("did you mean {} or {last}?", others.join(", "))),
+    }
+}
+
+/// What all variables of ours begin with.
+const VARIABLES: &str = "CORK_";
+/// Variables that no setting has.
+const OTHER_VARIABLES: [&str; 9] = [
+    FILE_VARIABLE,
+    "CORK_TOKEN",
+    "CORK_CONVERSATION",
+    "CORK_SNAPSHOT_PASSPHRASE",
+    "CORK_MODEL",
+    "CORK_MODEL_URL",
+    "CORK_MODEL_KEY_ENV",
+    "CORK_MODEL_PLAIN_HTTP",
+    "CORK_MODEL_TIMEOUT",
+];
+/// How variables begin that are not for `cork`, but for what tests and measures it.
+const OF_TESTS: [&str; 5] = ["CORK_TEST_", "CORK_SOAK_", "CORK_BENCH_", "CORK_CORE_ENTRIES", "CORK_WRITE_FIXTURES"];
+
+/// A variable with a slip in its name would be passed over, and what it says with it.
+fn expect_known_variables() -> Result<(), Failure> {
+    let of_settings: Vec<String> = SETTINGS.iter().map(Setting::variable).collect();
+    let known = || of_settings.iter().map(String::as_str).chain(OTHER_VARIABLES);
+    // By their names, so that the same one is named every time.
+    let given: std::collections::BTreeMap<_, _> = std::env::vars_os().collect();
+    for (name, value) in given {
+        let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+        let Some(rest) = name.strip_prefix(VARIABLES).filter(|_| !value.is_empty()) else { continue };
+        let is_for_others =
+            OF_TESTS.iter().any(|beginning| name.starts_with(beginning)) || is_of_cluster(&name, &value);
+        if is_for_others || known().any(|known| known == name) {
+            continue;
+        }
+        let names = known().filter_map(|name| name.strip_prefix(VARIABLES));
+        let meant: Vec<String> =
+            alike::alike(rest, names).into_iter().map(|name| format!("{VARIABLES}{name}")).collect();
+        let meant: Vec<&str> = meant.iter().map(String::as_str).collect();
+        let hint = did_you_mean(&meant);
+        let failure = Failure::invalid("config", format!("the environment has {name}, and there is no such setting"));
+        return Err(failure.hint(hint.unwrap_or_else(|| format!("{ALL_SETTINGS} shows those there are"))));
+    }
+    Ok(())
+}
+
+/// Whether a cluster put it there because one of its services is called `cork` or `cork-…`: Kubernetes tells every process
+/// so where its neighbours are.
+fn is_of_cluster(name: &str, value: &str) -> bool {
+    let is_address = value.starts_with("tcp://") || value.starts_with("udp://");
+    ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT_"].iter().any(|part| name.contains(part))
+        || (name.ends_with("_PORT") && is_address)
 }
 
 /// The file that is read: the one that is named, which must be there, or the user's, if there is one.

@@ -8,9 +8,6 @@ use tracing_subscriber::EnvFilter;
 use super::LogFormat;
 use super::slot::{Slot, duration, in_time};
 
-/// The part of a file that holds the limits.
-pub(super) const LIMITS: &str = "limits.";
-
 /// Something that can be set.
 pub(crate) struct Setting {
     /// Its name in a file.

@@ -50,6 +50,8 @@ impl Slot {
     pub(crate) fn set(&self, chosen: &mut Chosen, given: &Given) -> bool {
         match (self, given) {
             (Self::Text(slot), Given::Text(text)) if !text.trim().is_empty() => put(slot(chosen), text.clone()),
+            // Whoever says nothing would be led to another store than the one meant.
+            (Self::Url(_), Given::Text(text)) if text.trim().is_empty() => false,
             (Self::OptionalText(slot) | Self::Url(slot), Given::Text(text)) => put(slot(chosen), Some(text.clone())),
             (Self::Path(slot), Given::Text(text)) => put(slot(chosen), Some(PathBuf::from(text))),
             (Self::List(slot), Given::List(list)) => put(slot(chosen), list.clone()),

@@ -92,9 +92,16 @@ fn the_users_file_is_found_and_every_command_honours_it() {
 fn what_is_wrong_is_named_with_its_place_and_what_is_allowed() {
     let sandbox = Sandbox::new();
     for (text, place, allowed) in [
-        ("store = \"memory:\"\nlissten = \"x\"", "c.toml:2: there is no setting \"lissten\"", "listen, "),
+        ("store = \"memory:\"\nlissten = \"x\"", "c.toml:2: there is no setting \"lissten\"", "did you mean listen?"),
+        ("note_bytes = 7", "c.toml:1: there is no setting \"note_bytes\"", "did you mean limits.note_bytes?"),
+        (
+            "zebra = 7",
+            "c.toml:1: there is no setting \"zebra\"",
+            "`cork config show`, without it, shows those there are",
+        ),
+        ("url = \"\"", "c.toml:1: url cannot be that", "a URL"),
         ("[limits]\nentries = 1", "c.toml:2: there is no setting \"limits.entries\"", "limits.entries_per_agent"),
-        ("[serve]\nlisten = \"x\"", "c.toml:2: there is no setting \"serve.listen\"", "listen"),
+        ("[serve]\nlisten = \"x\"", "c.toml:2: there is no setting \"serve.listen\"", "did you mean listen?"),
         ("idle_after = 3", "c.toml:1: idle_after cannot be 3", "30s"),
         ("idle_after = \"soon\"", "c.toml:1: idle_after cannot be \"soon\"", "7d"),
         ("tick_interval = \"0s\"", "tick_interval cannot be \"0s\"", "from 1ms"),
@@ -121,8 +128,91 @@ fn what_is_wrong_is_named_with_its_place_and_what_is_allowed() {
     }
     let ran = with(&sandbox, &[("CORK_BODY_BYTES", "many")], &["config", "show"]);
     assert!(ran.code == 2 && ran.stderr.contains("CORK_BODY_BYTES: body_bytes cannot be \"many\""), "{ran:?}");
+    let ran = with(&sandbox, &[], &["--setting", "host=a", "config", "show"]);
+    assert!(ran.code == 2 && ran.stderr.contains("hint: did you mean hosts?"), "{ran:?}");
     let ran = with(&sandbox, &[], &["--setting", "nothing=1", "config", "show"]);
     assert!(ran.code == 2 && ran.stderr.contains("--setting: there is no setting \"nothing\""), "{ran:?}");
+}
+
+/// A variable with a slip in its name would be passed over in silence.
+#[test]
+fn variables_that_nobody_knows_are_refused() {
+    let sandbox = Sandbox::new();
+    for (variable, hint) in [
+        ("CORK_HOST", "did you mean CORK_HOSTS?"),
+        ("CORK_ORIGIN", "did you mean CORK_ORIGINS?"),
+        ("CORK_TLS_CRT", "did you mean CORK_TLS_CERT?"),
+        ("CORK_LISTN", "did you mean CORK_LISTEN?"),
+        ("CORK_TOKN", "did you mean CORK_TOKEN?"),
+        ("CORK_TLS", "did you mean CORK_TLS_CERT or CORK_TLS_KEY?"),
+        ("CORK_LIMITS_FOO", "`cork config show`, without it, shows those there are"),
+        ("CORK_PORT", "hint: "),
+    ] {
+        for arguments in [&["config", "show", "--changed"][..], &["memory", "list"], &["serve"]] {
+            let ran = with(&sandbox, &[(variable, "s3cret")], arguments);
+            assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{variable}: {ran:?}");
+            let named = format!("error: the environment has {variable}, and there is no such setting\n");
+            assert!(ran.stderr.starts_with(&named) && ran.stderr.contains(hint), "{ran:?}");
+            assert!(!ran.stderr.contains("s3cret"), "{ran:?}");
+        }
+        assert_eq!(with(&sandbox, &[(variable, "")], &["config", "show"]).code, 0, "set to nothing is not set");
+    }
+    let for_others = [
+        ("CORK_TEST_REMOTE", "1"),
+        ("CORK_TEST_SEED", "1"),
+        ("CORK_SOAK_ROUNDS", "1"),
+        ("CORK_BENCH_URL", "1"),
+        ("CORK_CORE_ENTRIES", "1"),
+        ("CORK_WRITE_FIXTURES", "1"),
+        ("CORK_CONVERSATION", "c-1"),
+        ("CORK_MODEL_TIMEOUT", "30"),
+        ("CORK_SNAPSHOT_PASSPHRASE", "s3cret"),
+        ("CORK_SERVICE_HOST", "10.0.0.1"),
+        ("CORK_PORT", "tcp://10.0.0.1:7117"),
+        ("CORK_PORT_7117_TCP_ADDR", "10.0.0.1"),
+        ("CORKSCREW", "1"),
+    ];
+    let ran = with(&sandbox, &for_others, &["config", "show", "--changed"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+}
+
+/// Every variable that the documentation, the tests or the tools of this repository speak of is known.
+#[test]
+fn the_variables_of_the_documentation_are_known() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut texts = vec![root.join("README.md"), root.join("Makefile"), root.join("deploy/Containerfile")];
+    texts.extend(std::fs::read_dir(root.join("docs")).unwrap().map(|file| file.unwrap().path()));
+    let sandbox = Sandbox::new();
+    let mut found = std::collections::BTreeSet::new();
+    for text in texts {
+        let text = std::fs::read_to_string(text).unwrap();
+        let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        // An ending underscore stands for whatever follows.
+        let names = words.filter(|word| word.starts_with("CORK_") && !word.ends_with('_'));
+        found.extend(names.map(ToOwned::to_owned));
+    }
+    assert!(found.len() > 60, "{found:?}");
+    for name in found {
+        let ran = with(&sandbox, &[(&name, "\u{1}")], &["config", "show"]);
+        assert!(!ran.stderr.contains("there is no such setting"), "{name}: {ran:?}");
+    }
+}
+
+/// `--url "$UNSET"` must not lead to a store that nobody named.
+#[test]
+fn a_server_that_is_named_by_nothing_is_refused() {
+    let sandbox = Sandbox::new();
+    for empty in ["", " "] {
+        let ran = with(&sandbox, &[], &["--url", empty, "memory", "list"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
+        assert!(ran.stderr.contains("names no server") && ran.stderr.contains("http://127.0.0.1:7117"), "{ran:?}");
+    }
+    let ran = with(&sandbox, &[], &["--setting", "url=", "memory", "list"]);
+    assert!(ran.code == 2 && ran.stderr.contains("url cannot be that"), "{ran:?}");
+    assert_eq!(with(&sandbox, &[("CORK_URL", "")], &["memory", "list"]).code, 0, "set to nothing is not set");
+    let ran = with(&sandbox, &[], &["--url", "http://127.0.0.1:9", "serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
+    assert!(ran.stderr.contains("serves a store") && ran.stderr.contains("--store"), "{ran:?}");
 }
 
 /// Whoever names a store on the command line means it, whatever server a file speaks of.

@@ -260,8 +260,14 @@ fn what_cannot_be_served_is_refused() {
     assert_eq!(sandbox.fails(&["serve", "--listen", "nowhere"], 2, "is no address")["code"], "listen");
     assert_eq!(sandbox.fails(&["serve", "--tls-cert", "cert.pem"], 2, "has no key")["code"], "tls");
     let server = Serving::start(&sandbox, &[]);
-    assert_eq!(sandbox.fails(&["serve", "--listen", server.address()], 2, server.address())["code"], "listen");
-    assert_eq!(sandbox.fails(&["serve", "--log-format", "xml"], 2, "log_format")["code"], "config");
+    let error = sandbox.fails(&["serve", "--listen", server.address()], 7, server.address());
+    assert_eq!((&error["code"], &error["retryable"]), (&Value::from("listen"), &Value::from(true)));
+    assert!(error["hint"].as_str().unwrap().contains("--listen 127.0.0.1:0"), "{error}");
+    let error = sandbox.fails(&["serve", "--listen", "nosuchhost.invalid:1"], 2, "cannot be resolved");
+    assert_eq!(error["code"], "listen");
+    let error = sandbox.fails(&["serve", "--listen", "192.0.2.1:0"], 2, "192.0.2.1:0: ");
+    assert!(error["hint"].as_str().unwrap().contains("address of this machine"), "{error}");
+    assert_eq!(sandbox.fails(&["serve", "--log-format", "xml"], 2, "text, json")["code"], "usage");
 }
 
 #[test]
@@ -280,7 +286,18 @@ fn completions_know_every_command() {
             assert!(script.contains(command), "{command} for {shell}");
         }
     }
-    let mut bash = sandbox.command("bash");
-    bash.args(["-c", "source /dev/stdin; COMP_WORDS=(cork serve --li); COMP_CWORD=2; _cork cork --li serve; echo \"${COMPREPLY[@]}\""]);
-    assert_eq!(run(bash, sandbox.ok(&["completions", "bash"]).as_bytes()).stdout, "--listen\n");
+    let script = sandbox.ok(&["completions", "bash"]);
+    for (words, word, before, completed) in [
+        ("cork serve --li", "--li", "serve", "--listen\n"),
+        ("cork serve --log-format ''", "", "--log-format", "text json\n"),
+        ("cork tools list --format ''", "", "--format", "openai anthropic mcp\n"),
+    ] {
+        let mut bash = sandbox.command("bash");
+        let completion = format!(
+            "source /dev/stdin; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             _cork cork '{word}' '{before}'; echo \"${{COMPREPLY[@]}}\""
+        );
+        bash.args(["-c", &completion]);
+        assert_eq!(run(bash, script.as_bytes()).stdout, completed, "{words}");
+    }
 }

@@ -28,6 +28,11 @@ fn a_token_is_made_listed_and_revoked_and_its_secret_is_nowhere() {
     assert_eq!((&listed[1]["kind"], &listed[1]["expires_at"]), (&json!("service"), &json!(null)));
     let text = sandbox.ok(&["token", "list"]);
     assert!(text.contains("K-1") && text.contains("worker (agent)") && text.contains("never"), "{text}");
+    // Nothing is cut for a pipe, however long it is.
+    assert!(text.contains("the build machine") && text.contains(" by tester") && !text.contains('…'), "{text}");
+    let mut narrow = sandbox.command(CORK);
+    narrow.env("COLUMNS", "60").args(["token", "list"]);
+    assert!(run(narrow, b"").stdout.contains('…'), "where there is a width, it is kept");
 
     assert_eq!(sandbox.ok(&["token", "revoke", "K-1", "K-2"]), "K-1, K-2 can no longer be used");
     assert_eq!(sandbox.json(&["token", "list"]), json!([]));

@@ -66,7 +66,7 @@ impl Doctor {
             Err(Failure::Library(error)) if error.kind() != ErrorKind::Invalid => {
                 report.add("open", Err(error.to_string()))?;
                 report.finish(None)?;
-                return Err(Failure::Library(error));
+                return Err(Failure::Told(error));
             }
             Err(failure) => return Err(failure),
         };

@@ -82,7 +82,7 @@ fn given_up_unless_ok<T>(report: &mut Report, check: &'static str, found: Result
         Err(error) => {
             report.add(check, Err(error.to_string()))?;
             report.finish(None)?;
-            Err(error.into())
+            Err(Failure::Told(error))
         }
     }
 }

@@ -5,7 +5,7 @@ use corkboard::{Role, TokenDocument};
 
 use super::opens;
 use crate::exit::Failure;
-use crate::output::{Room, age, now, one_line, table, time};
+use crate::output::{Room, age, now, one_line, table_for_all, time};
 use crate::session::Session;
 
 /// List the tokens that can be used
@@ -49,7 +49,7 @@ fn listing(tokens: &[TokenDocument]) -> String {
         ("OPENS", Room::Rest),
         ("EXPIRES", Room::Whole),
         ("LABEL", Room::Percent(15)),
-        ("MADE", Room::Percent(15)),
+        ("MADE", Room::Percent(30)),
     ];
-    table(header, rows)
+    table_for_all(header, rows)
 }

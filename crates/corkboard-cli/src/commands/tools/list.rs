@@ -1,6 +1,7 @@
 //! `cork tools list`.
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use corkboard::tools::{ToolFormat, ToolRegistry, ToolSet};
 
 use super::set_argument;
@@ -20,8 +21,13 @@ pub(crate) struct List {
     sets: Vec<ToolSet>,
 
     /// The definitions as JSON: openai, anthropic or mcp
-    #[arg(long, value_name = "FORMAT", value_parser = |argument: &str| argument.parse::<ToolFormat>())]
+    #[arg(long, value_name = "FORMAT", value_parser = format_argument(), hide_possible_values = true)]
     format: Option<ToolFormat>,
+}
+
+/// A format by its name. Shells complete these.
+fn format_argument() -> impl TypedValueParser<Value = ToolFormat> {
+    PossibleValuesParser::new(["openai", "anthropic", "mcp"]).try_map(|name| name.parse::<ToolFormat>())
 }
 
 impl List {
