@@ -114,7 +114,7 @@ async fn get_choice(
     tag = "tasks",
     params(BoardPath, Writes),
     request_body(content = NewChoice, example = json!({"question": "Where do sessions live?", "options": [
-        {"name": "cookie", "tasks": ["T-4"]}, {"name": "token", "tasks": ["T-5"]}]})),
+        {"name": "cookie", "tasks": ["T-2"]}, {"name": "token", "tasks": ["T-3"]}]})),
     responses((status = 201, body = WithRev<ChoiceAddedBody>), Problems)
 )]
 async fn add_choice(

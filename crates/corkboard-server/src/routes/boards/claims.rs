@@ -32,7 +32,7 @@ pub(super) fn routes() -> Routes {
 /// Which task is wanted, for how long.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schema(example = json!({"wait_s": 60, "lease_s": 900}))]
+#[schema(example = json!({"lease_s": 900}))]
 struct ClaimBody {
     /// For whom: for the caller, unless an admin or a service names another.
     agent: Option<String>,

@@ -65,7 +65,7 @@ struct CreatedBody {
 /// A board to be made from another.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schema(example = json!({"at": 9, "name": "Add login, second try"}))]
+#[schema(example = json!({"at": 1, "name": "Add login, second try"}))]
 struct ForkBody {
     /// From what the board was at this revision; otherwise from what it is.
     at: Option<u64>,

@@ -107,7 +107,7 @@ impl<'de> Deserialize<'de> for AddTasksBody {
 
 /// What was added.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!({"id": "T-1", "tasks": ["T-1"], "choices": [], "rev": 2}))]
+#[schema(example = json!({"tasks": ["T-1", "T-2", "T-3"], "choices": [], "rev": 2}))]
 struct TasksAddedBody {
     /// The task, if one was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -183,8 +183,10 @@ async fn list_tasks(
     path = "/v1/boards/{board}/tasks",
     tag = "tasks",
     params(BoardPath, Writes),
-    request_body(content = AddTasksBody, example = json!({"title": "Write the routes", "depends_on": ["T-1"],
-        "needs_review": true, "description": "login, logout, who am I"})),
+    request_body(content = AddTasksBody, example = json!({"tasks": [
+        {"key": "schema", "title": "Design the schema"},
+        {"key": "cookie", "title": "Sessions in a cookie", "depends_on": ["schema"]},
+        {"key": "token", "title": "Sessions by tokens", "depends_on": ["schema"], "needs_review": true}]})),
     responses((status = 201, body = WithRev<TasksAddedBody>), Problems)
 )]
 async fn add_tasks(
