@@ -57,27 +57,6 @@ impl<T> Answer<T> {
     }
 }
 
-/// An answer whose body says its revision itself.
-pub(crate) struct Told<T> {
-    body: T,
-    rev: u64,
-}
-
-impl<T> Told<T> {
-    /// What was said at that revision.
-    pub(crate) fn new(body: T, rev: u64) -> Self {
-        Self { body, rev }
-    }
-}
-
-impl<T: Serialize> IntoResponse for Told<T> {
-    fn into_response(self) -> Response {
-        let mut response = Json(self.body).into_response();
-        response.headers_mut().insert(REV, HeaderValue::from(self.rev));
-        response
-    }
-}
-
 /// The body with its revision: what an [`Answer`] is, and how it is described.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct WithRev<T> {

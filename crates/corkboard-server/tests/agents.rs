@@ -14,13 +14,9 @@ use data_encoding::BASE64;
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
-use support::{Answer, Client, Running, answer, worker};
+use support::{Answer, Client, Running, answer, rev, with, worker};
 
 const NIL: &str = "00000000-0000-0000-0000-000000000000";
-
-fn rev(answer: &Value) -> u64 {
-    answer["rev"].as_u64().expect("every answer carries rev")
-}
 
 async fn text(client: &Client, path: &str, text: &str) -> Answer {
     answer(client.request(Method::POST, path).header(CONTENT_TYPE, "text/plain").body(text.to_owned())).await
@@ -29,11 +25,6 @@ async fn text(client: &Client, path: &str, text: &str) -> Answer {
 /// A request without a body.
 async fn bare(client: &Client, path: &str) -> Answer {
     answer(client.request(Method::POST, path)).await
-}
-
-async fn with(client: &Client, method: Method, path: &str, header: (&str, &str), body: &Value) -> Answer {
-    let request = client.request(method, path).header(header.0, header.1);
-    answer(request.header(CONTENT_TYPE, "application/json").body(body.to_string())).await
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ mod support;
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH};
 use serde_json::{Value, json};
-use support::{Answer, Client, Running, answer};
+use support::{Client, Running, answer, rev, with};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -25,15 +25,6 @@ async fn places(client: &Client) -> [String; 3] {
         format!("/v1/agents/ada/scopes/{scope}"),
         "/v1/agents/ada/conversations/c%2F1".to_owned(),
     ]
-}
-
-fn rev(answer: &Value) -> u64 {
-    answer["rev"].as_u64().expect("every answer carries rev")
-}
-
-async fn with(client: &Client, method: Method, path: &str, header: (&str, &str), body: &Value) -> Answer {
-    let request = client.request(method, path).header(header.0, header.1);
-    answer(request.header(CONTENT_TYPE, "application/json").body(body.to_string())).await
 }
 
 #[tokio::test]

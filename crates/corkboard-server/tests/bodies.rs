@@ -2,6 +2,7 @@
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
     clippy::unwrap_used,
     reason = "what does not hold in a test ends the test"
 )]

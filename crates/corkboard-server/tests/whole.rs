@@ -2,6 +2,7 @@
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
     clippy::unwrap_used,
     reason = "what does not hold in a test ends the test"
 )]
@@ -12,7 +13,7 @@ use corkboard::{Corkboard, Error, Options, Refusal, ServerAddress};
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
-use support::{ADMIN, Answer, Client, Running, answer};
+use support::{ADMIN, Answer, Client, Running, answer, with};
 
 const BOOK: &str = "KEY_LEARNINGS:\n  ADD:\n    - because it bit us: tabs count as two\n";
 
@@ -22,8 +23,7 @@ async fn update(client: &Client, text: &str) -> u64 {
 }
 
 async fn named(client: &Client, path: &str, name: &str, body: &Value) -> Answer {
-    let request = client.request(Method::POST, path).header("idempotency-key", name);
-    answer(request.header(CONTENT_TYPE, "application/json").body(body.to_string())).await
+    with(client, Method::POST, path, ("idempotency-key", name), body).await
 }
 
 async fn rev_now(client: &Client) -> u64 {

@@ -1,11 +1,12 @@
 //! Agents: who they are, and what is done to a memory as a whole.
 
+use axum::Json;
 use corkboard::notebook::ItemId;
 use corkboard::{AgentId, AgentSummary, ClearOptions, Forgotten, MemoryStats, NoteId, SpaceKind};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::answer::{Answer, Told, WithRev};
+use crate::answer::{Answer, Whole, WithRev};
 use crate::caller::Caller;
 use crate::condition::{RevCondition, SpaceConditions};
 use crate::cursor::{Cursor, MOST, page, size};
@@ -103,7 +104,7 @@ struct ForgetBody {
     params(AgentsQuery),
     responses((status = 200, description = "A page", body = AgentsBody), Problems)
 )]
-async fn list_agents(caller: Caller, Query(query): Query<AgentsQuery>) -> Result<axum::Json<AgentsBody>, Failure> {
+async fn list_agents(caller: Caller, Query(query): Query<AgentsQuery>) -> Result<Json<AgentsBody>, Failure> {
     let corkboard = caller.corkboard();
     let after = query.cursor.map(|cursor| cursor.name()).transpose()?;
     let mut after = after.map(|name| AgentId::new(&name, &corkboard.options().limits)).transpose()?;
@@ -119,7 +120,7 @@ async fn list_agents(caller: Caller, Query(query): Query<AgentsQuery>) -> Result
         }
     }
     let (agents, next) = page(seen.into_iter(), query.limit, |agent: &AgentSummary| agent.agent.to_string());
-    Ok(axum::Json(AgentsBody { agents, next }))
+    Ok(Json(AgentsBody { agents, next }))
 }
 
 /// Delete an agent's memory.
@@ -157,10 +158,10 @@ async fn delete_agent(
     params(("agent" = String, Path, description = "Whose memory")),
     responses((status = 200, description = "The counts", body = MemoryStats), Problems)
 )]
-async fn stats(caller: Caller, Path(agent): Path<String>) -> Result<Told<MemoryStats>, Failure> {
+async fn stats(caller: Caller, Path(agent): Path<String>) -> Result<Whole<Json<MemoryStats>>, Failure> {
     let stats = caller.agent(&agent)?.stats().await?;
     let rev = stats.rev;
-    Ok(Told::new(stats, rev))
+    Ok(Answer::new(Json(stats), rev).whole())
 }
 
 /// Clear an agent's memory.

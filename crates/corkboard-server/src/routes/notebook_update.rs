@@ -1,12 +1,13 @@
 //! An agent's notebooks, as they are changed.
 
+use axum::Json;
 use corkboard::notebook::{ItemId, NotebookDiff};
 use corkboard::{Applied, Forgotten};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::notebook::main_notebook;
-use crate::answer::{Answer, Told, WithRev};
+use crate::answer::{Answer, Whole, WithRev};
 use crate::caller::Caller;
 use crate::condition::{RevCondition, SpaceConditions};
 use crate::described::{Routes, routes};
@@ -97,13 +98,13 @@ async fn update(
     Query(UpdateQuery { name, ignore_unknown }): Query<UpdateQuery>,
     conditions: Conditions,
     Text(text): Text,
-) -> Result<Told<Applied>, Failure> {
+) -> Result<Whole<Json<Applied>>, Failure> {
     let notebook = caller.agent(&agent)?.notebook(&name)?;
     let apply = notebook.apply(&text);
     let apply = if ignore_unknown { apply.ignore_unknown() } else { apply };
     let applied = under!(version conditions, apply).await?;
     let rev = applied.rev;
-    Ok(Told::new(applied, rev))
+    Ok(Answer::new(Json(applied), rev).whole())
 }
 
 /// Show again what a notebook showed at a revision.

@@ -1,12 +1,13 @@
 //! What an agent's memory has to say: what fits a query, a prompt made of it, and what was done to it.
 
+use axum::Json;
 use corkboard::{Composition, ContextRequest, DayActivity, SearchHit};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::answer::{Answer, Told, WithRev};
+use crate::answer::{Answer, Whole, WithRev};
 use crate::caller::Caller;
 use crate::condition::Unconditional;
 use crate::described::{Routes, routes};
@@ -122,14 +123,14 @@ async fn context(
     Query(ContextQuery { preview }): Query<ContextQuery>,
     _: Unconditional,
     OptionalBody(request): OptionalBody<ContextRequest>,
-) -> Result<Told<Composition>, Failure> {
+) -> Result<Whole<Json<Composition>>, Failure> {
     let window = caller.agent(&agent)?.context_window();
     let composition = match preview {
         true => window.preview(request).await?,
         false => window.compose(request).await?,
     };
     let rev = composition.rev;
-    Ok(Told::new(composition, rev))
+    Ok(Answer::new(Json(composition), rev).whole())
 }
 
 /// Show what was done to a memory on a day.

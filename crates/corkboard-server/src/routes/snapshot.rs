@@ -1,5 +1,6 @@
 //! A whole memory as a value that is kept elsewhere, and back.
 
+use axum::Json;
 use axum::body::Bytes;
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
@@ -10,7 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use crate::answer::{Answer, Told, WithRev};
+use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::{SpaceConditions, Unconditional};
 use crate::described::{Routes, routes};
@@ -122,7 +123,7 @@ async fn snapshot(
     let rev = snapshot.rev;
     match form {
         Form::Json if is_sealed => Err(Failure::invalid("snapshot_form", "what is sealed is bytes: ask for no json")),
-        Form::Json => Ok(Told::new(snapshot, rev).into_response()),
+        Form::Json => Ok(Answer::new(Json(snapshot), rev).whole().into_response()),
         Form::Bytes => {
             let bytes = working(move || snapshot.to_bytes(&seal)).await?;
             let mut response = bytes.into_response();

@@ -26,7 +26,7 @@ use corkboard::tokens::Grants;
 use corkboard::{ActorKind, Role, TokenRequest};
 use reqwest::Method;
 use serde_json::{Value, json};
-use support::{Answer, Client, Running, answer};
+use support::{Answer, Client, Running, answer, rev, with as with_header};
 
 /// Somebody with a token for everything.
 async fn somebody(server: &Running, principal: &str, role: Role) -> Client {
@@ -63,19 +63,9 @@ fn text(value: &Value) -> String {
     value.as_str().expect("a text").to_owned()
 }
 
-fn rev(value: &Value) -> u64 {
-    value["rev"].as_u64().expect("a revision")
-}
-
 /// A post without a body.
 async fn post_nothing(client: &Client, path: &str) -> Answer {
     answer(client.request(Method::POST, path)).await
-}
-
-/// A request with one header more.
-async fn with_header(client: &Client, method: Method, path: &str, header: (&str, &str), body: &Value) -> Answer {
-    let request = client.request(method, path).header(header.0, header.1).header("content-type", "application/json");
-    answer(request.body(body.to_string())).await
 }
 
 fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {

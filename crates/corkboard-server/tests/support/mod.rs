@@ -195,3 +195,14 @@ pub async fn answer(request: RequestBuilder) -> Answer {
     let body = serde_json::from_str(&text).unwrap_or(if text.is_empty() { Value::Null } else { Value::String(text) });
     Answer { status, headers, body }
 }
+
+/// The revision that an answer speaks of.
+pub fn rev(answer: &Value) -> u64 {
+    answer["rev"].as_u64().expect("every answer carries rev")
+}
+
+/// Sends JSON with one header more.
+pub async fn with(client: &Client, method: Method, path: &str, header: (&str, &str), body: &Value) -> Answer {
+    let request = client.request(method, path).header(header.0, header.1);
+    answer(request.header(CONTENT_TYPE, "application/json").body(body.to_string())).await
+}
