@@ -21,7 +21,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -75,7 +75,8 @@ pub async fn serve(
 ) -> io::Result<()> {
     let (settings, metrics) = (server.settings().clone(), server.settings().metrics.clone());
     let acceptor = tls.map(|Tls(config)| TlsAcceptor::from(config));
-    let taker = Taker { server: server.clone(), acceptor };
+    let close = watch::Sender::new(false);
+    let taker = Taker { server: server.clone(), acceptor, close: close.subscribe() };
     let most = settings.connections;
     let (router, refusing) = (crate::router(server.clone()), Router::new().fallback(async move || no_room(most)));
     let places = Places::new(most);
@@ -119,6 +120,7 @@ pub async fn serve(
     }
     drop(listener);
     server.end_streams();
+    close.send_replace(true);
     let all_end = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(settings.drain_timeout, all_end).await.is_err() {
         let cut = connections.len();
@@ -180,6 +182,8 @@ enum Protocol {
 struct Taker {
     server: Server,
     acceptor: Option<TlsAcceptor>,
+    /// Told when connections are to end once what is under way is answered.
+    close: watch::Receiver<bool>,
 }
 
 impl Taker {
@@ -222,7 +226,7 @@ impl Taker {
         let mut connection = pin!(builder.serve_connection(self.patient(stream), TowerToHyperService::new(router)));
         tokio::select! {
             ended = connection.as_mut() => return ended.map_err(|error| error.to_string()),
-            () = self.server.ended() => connection.as_mut().graceful_shutdown(),
+            () = self.closing() => connection.as_mut().graceful_shutdown(),
         }
         connection.await.map_err(|error| error.to_string())
     }
@@ -238,7 +242,7 @@ impl Taker {
         let mut connection = pin!(builder.serve_connection(self.patient(stream), service));
         let is_idle = tokio::select! {
             ended = connection.as_mut() => return ended.map_err(|error| error.to_string()),
-            () = self.server.ended() => false,
+            () = self.closing() => false,
             () = requests.idle_for(limit) => true,
         };
         // Whoever never asked is not waited for.
@@ -251,6 +255,12 @@ impl Taker {
         }
         let late = |_| "nothing was asked any more, and no end agreed on".to_owned();
         tokio::time::timeout(limit, connection).await.map_err(late)?.map_err(|error| error.to_string())
+    }
+
+    /// Done when connections are to end.
+    async fn closing(&self) {
+        // Whoever closes lives as long as the connections.
+        let _ = self.close.clone().wait_for(|is_closing| *is_closing).await;
     }
 
     fn patient<S>(&self, stream: S) -> TokioIo<Patient<S>> {

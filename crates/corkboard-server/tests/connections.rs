@@ -172,8 +172,8 @@ async fn whoever_follows_events_over_http2_is_not_taken_for_silent() {
         assert!(count > 0, "the stream ended: {}", String::from_utf8_lossy(&said));
         said.extend_from_slice(&buffer[..count]);
     }
+    drop(following);
     server.stop().await;
-    end(&mut following).await;
 }
 
 #[tokio::test]
