@@ -34,7 +34,7 @@ use tokio::sync::watch;
 pub use listen::{Tls, serve};
 pub use metrics::Metrics;
 pub use rate::Rate;
-pub use settings::{Access, Settings};
+pub use settings::{Access, Settings, WrongSetting};
 
 use events::HubPlace;
 use metrics::Meters;
