@@ -29,11 +29,15 @@ pub(crate) enum NewBoardId {
     Beginning(String),
 }
 
+/// Whoever comes without a token of the store's, and may do everything.
+pub(crate) fn admin() -> Actor {
+    Actor::new("admin", ActorKind::Human, Role::Admin)
+}
+
 impl Caller {
     /// Whoever may do everything.
     pub(crate) fn admin(server: &Server) -> Self {
-        let actor = Actor::new("admin", ActorKind::Human, Role::Admin);
-        Self { corkboard: server.corkboard().acting_as(actor), grants: Grants::everything(), token: None }
+        Self { corkboard: server.corkboard().acting_as(admin()), grants: Grants::everything(), token: None }
     }
 
     /// Whoever came with a token.
@@ -103,6 +107,11 @@ impl Caller {
     /// In whose name things happen.
     pub(crate) fn actor(&self) -> &Actor {
         self.corkboard.actor()
+    }
+
+    /// Whether they came with a token of the store's.
+    pub(crate) fn has_token(&self) -> bool {
+        self.token.is_some()
     }
 
     /// Whether the token that they came with can still be used. A store that cannot be asked tells nobody anything new, and so

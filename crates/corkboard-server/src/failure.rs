@@ -45,6 +45,15 @@ impl Failure {
         Self::denied("unauthenticated", detail).status(StatusCode::UNAUTHORIZED)
     }
 
+    pub(crate) fn is_unauthenticated(&self) -> bool {
+        self.problem.status == StatusCode::UNAUTHORIZED.as_u16()
+    }
+
+    /// What went wrong, in a sentence.
+    pub(crate) fn detail(&self) -> &str {
+        &self.problem.detail
+    }
+
     pub(crate) fn status(self, status: StatusCode) -> Self {
         let problem = Box::new(self.problem.with_status(status.as_u16()));
         Self { problem, ..self }

@@ -22,6 +22,7 @@ mod rate;
 mod routes;
 mod settings;
 mod sign_in;
+mod sign_in_page;
 mod time_limit;
 
 use std::sync::Arc;
@@ -73,7 +74,7 @@ impl Server {
 
     /// The path of a link that signs a browser in, once.
     pub fn sign_in_path(&self) -> String {
-        format!("/sign-in?code={}", self.codes().issue())
+        self.codes().issue(caller::admin(), None)
     }
 
     /// Ends what would go on for ever. [`serve`] does it when it is asked to end.
