@@ -16,6 +16,7 @@ use secrecy::ExposeSecret;
 use crate::caller::Caller;
 use crate::extract::text;
 use crate::failure::Failure;
+use crate::observe::Principal;
 use crate::settings::Access;
 use crate::sign_in::session;
 use crate::sign_in_page::page_or_problem;
@@ -40,22 +41,29 @@ pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> 
     }
     let path = request.uri().path();
     let is_public = PUBLIC.contains(&path) || path == METRICS && server.settings().are_metrics_public;
-    if !is_public {
-        let announced = request.body().size_hint().exact();
-        let own = match authenticate(server, request.method(), request.uri(), request.headers()).await {
-            Ok(own) => own,
-            Err(failure) => return page_or_problem(request.method(), request.headers(), failure),
-        };
-        let principal: Arc<str> = own.actor().principal.as_str().into();
-        match admit(server, own, request.headers(), announced.unwrap_or_default()) {
-            Ok(caller) => request.extensions_mut().insert(caller),
-            Err(failure) => return failure.into_response(),
-        };
-        if announced.is_none() {
-            request = request.map(|body| counted(body, server.clone(), principal));
-        }
+    if is_public {
+        return next.run(request).await;
     }
-    next.run(request).await
+    let announced = request.body().size_hint().exact();
+    let own = match authenticate(server, request.method(), request.uri(), request.headers()).await {
+        Ok(own) => own,
+        Err(failure) => return page_or_problem(request.method(), request.headers(), failure),
+    };
+    let principal: Arc<str> = own.actor().principal.as_str().into();
+    let mut response = match admit(server, own, request.headers(), announced.unwrap_or_default()) {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            if announced.is_none() {
+                request = request.map(|body| counted(body, server.clone(), principal.clone()));
+            }
+            next.run(request).await
+        }
+        Err(failure) => failure.into_response(),
+    };
+    if response.status().is_client_error() || response.status().is_server_error() {
+        response.extensions_mut().insert(Principal(principal));
+    }
+    response
 }
 
 /// A body whose length nobody said: what comes of it is paid for as it comes, and whoever has nothing left waits before they

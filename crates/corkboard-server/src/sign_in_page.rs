@@ -26,7 +26,9 @@ pub(crate) fn page_or_problem(method: &Method, headers: &HeaderMap, failure: Fai
         // A form says from which page it comes only if the page may be told at all.
         (REFERRER_POLICY, "same-origin"),
     ];
-    (StatusCode::UNAUTHORIZED, headers, page(failure.detail())).into_response()
+    let mut response = (StatusCode::UNAUTHORIZED, headers, page(failure.detail())).into_response();
+    response.extensions_mut().insert(failure.code());
+    response
 }
 
 /// Whether HTML is asked for by name, and nothing of ours more so.

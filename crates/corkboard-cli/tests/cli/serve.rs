@@ -196,6 +196,8 @@ fn the_log_names_requests_and_holds_no_secret() {
     assert_eq!(server.ask_as_is("GET", ENTRY, &[&format!("Authorization: Bearer {secret}")], "").status, 200);
     assert_eq!(server.ask_as_is("GET", ENTRY, &[&format!("Cookie: cork_session={secret}")], "").status, 200);
     assert_eq!(server.ask_as_is("GET", ENTRY, &["Authorization: Bearer a-wrong-secret"], "").status, 401);
+    let others = "/v1/agents/bob/entries/color";
+    assert_eq!(server.ask_as_is("GET", others, &[&format!("Authorization: Bearer {secret}")], "").status, 403);
     server.signal("TERM");
     let log = server.ended().stderr;
     for secret in [ADMIN, &code, &secret, "a-wrong-secret"] {
@@ -208,7 +210,11 @@ fn the_log_names_requests_and_holds_no_secret() {
     assert!(named.iter().any(|line| line["fields"]["message"] == "answered" && line["level"] == "DEBUG"), "{log}");
     assert!(named.len() > 1, "what the library says of it, too: {log}");
     let refused: Vec<&Value> = lines.iter().filter(|line| line["fields"]["message"] == "refused").collect();
-    assert_eq!(refused.len(), 2, "{log}");
+    assert_eq!(refused.len(), 3, "{log}");
+    let why: Vec<_> = refused.iter().map(|line| (&line["fields"]["code"], &line["fields"]["principal"])).collect();
+    let (nobody, unauthenticated) = (&Value::Null, &Value::from("unauthenticated"));
+    let of_ada = (&Value::from("not_granted"), &Value::from("ada"));
+    assert_eq!(why, [(unauthenticated, nobody), (unauthenticated, nobody), of_ada], "{log}");
     assert!(refused.iter().all(|line| line["level"] == "INFO" && line["span"]["id"].is_string()), "{refused:?}");
 }
 
