@@ -29,11 +29,15 @@ pub(crate) enum NewBoardId {
     Beginning(String),
 }
 
+/// Whoever comes without a token of the store's, and may do everything.
+pub(crate) fn admin() -> Actor {
+    Actor::new("admin", ActorKind::Human, Role::Admin)
+}
+
 impl Caller {
     /// Whoever may do everything.
     pub(crate) fn admin(server: &Server) -> Self {
-        let actor = Actor::new("admin", ActorKind::Human, Role::Admin);
-        Self { corkboard: server.corkboard().acting_as(actor), grants: Grants::everything(), token: None }
+        Self { corkboard: server.corkboard().acting_as(admin()), grants: Grants::everything(), token: None }
     }
 
     /// Whoever came with a token.

@@ -13,6 +13,10 @@ pub(crate) const BODY_JSON: &str = "body_json";
 /// The code of a body that is larger than the settings allow.
 pub(crate) const BODY_TOO_LARGE: &str = "body_too_large";
 
+/// The code of a problem, with the answer that tells it: the log tells it, too.
+#[derive(Debug, Clone)]
+pub(crate) struct ProblemCode(pub(crate) String);
+
 /// Why a request was not answered as its caller hoped.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -47,6 +51,19 @@ impl Failure {
         Self::denied("unauthenticated", detail).status(StatusCode::UNAUTHORIZED)
     }
 
+    pub(crate) fn is_unauthenticated(&self) -> bool {
+        self.problem.status == StatusCode::UNAUTHORIZED.as_u16()
+    }
+
+    pub(crate) fn code(&self) -> ProblemCode {
+        ProblemCode(self.problem.code.clone())
+    }
+
+    /// What went wrong, in a sentence.
+    pub(crate) fn detail(&self) -> &str {
+        &self.problem.detail
+    }
+
     pub(crate) fn status(self, status: StatusCode) -> Self {
         let problem = Box::new(self.problem.with_status(status.as_u16()));
         Self { problem, ..self }
@@ -69,7 +86,9 @@ impl Failure {
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let code = self.code();
         let mut response = (status, Json(self.problem)).into_response();
+        response.extensions_mut().insert(code);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if status == StatusCode::UNAUTHORIZED {

@@ -16,14 +16,18 @@ use secrecy::ExposeSecret;
 use crate::caller::Caller;
 use crate::extract::text;
 use crate::failure::Failure;
+use crate::observe::Principal;
 use crate::settings::Access;
 use crate::sign_in::session;
+use crate::sign_in_page::page_or_problem;
 use crate::{Server, Settings, cross_origin};
 
 /// Names whom the caller acts for: an actor as JSON.
 const ACTOR: HeaderName = HeaderName::from_static("cork-actor");
-/// What needs no token: whether the server is up, and to sign in.
-const PUBLIC: [&str; 3] = ["/healthz", "/readyz", "/sign-in"];
+/// What needs no token: whether the server is up, to sign in, and what browsers ask for by themselves.
+const PUBLIC: [&str; 4] = ["/healthz", "/readyz", "/sign-in", "/favicon.ico"];
+/// What programs are told that come without a token.
+pub(crate) const NO_TOKEN: &str = "send a token: Authorization: Bearer …";
 /// Needs a token unless the settings say otherwise.
 const METRICS: &str = "/metrics";
 
@@ -37,22 +41,29 @@ pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> 
     }
     let path = request.uri().path();
     let is_public = PUBLIC.contains(&path) || path == METRICS && server.settings().are_metrics_public;
-    if !is_public {
-        let announced = request.body().size_hint().exact();
-        let own = match authenticate(server, request.method(), request.headers()).await {
-            Ok(own) => own,
-            Err(failure) => return failure.into_response(),
-        };
-        let principal: Arc<str> = own.actor().principal.as_str().into();
-        match admit(server, own, request.headers(), announced.unwrap_or_default()) {
-            Ok(caller) => request.extensions_mut().insert(caller),
-            Err(failure) => return failure.into_response(),
-        };
-        if announced.is_none() {
-            request = request.map(|body| counted(body, server.clone(), principal));
-        }
+    if is_public {
+        return next.run(request).await;
     }
-    next.run(request).await
+    let announced = request.body().size_hint().exact();
+    let own = match authenticate(server, request.method(), request.uri(), request.headers()).await {
+        Ok(own) => own,
+        Err(failure) => return page_or_problem(request.method(), request.headers(), failure),
+    };
+    let principal: Arc<str> = own.actor().principal.as_str().into();
+    let mut response = match admit(server, own, request.headers(), announced.unwrap_or_default()) {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            if announced.is_none() {
+                request = request.map(|body| counted(body, server.clone(), principal.clone()));
+            }
+            next.run(request).await
+        }
+        Err(failure) => failure.into_response(),
+    };
+    if response.status().is_client_error() || response.status().is_server_error() {
+        response.extensions_mut().insert(Principal(principal));
+    }
+    response
 }
 
 /// A body whose length nobody said: what comes of it is paid for as it comes, and whoever has nothing left waits before they
@@ -87,10 +98,8 @@ fn admit(server: &Server, own: Caller, headers: &HeaderMap, bytes: u64) -> Resul
 /// A web page elsewhere must not speak to a server on its reader's machine: neither under a name of its own that leads
 /// there, nor by a request that the browser sends along.
 fn check_name(uri: &Uri, headers: &HeaderMap, settings: &Settings) -> Result<(), Failure> {
-    let host = match text(headers, HOST.as_str())? {
-        Some(host) => Some(host),
-        None => uri.authority().map(|authority| authority.as_str()),
-    };
+    text(headers, HOST.as_str())?;
+    let host = host_of(uri, headers);
     let name = host.map(without_port).unwrap_or_default();
     let is_known = |name: &str| is_loopback(name) || settings.hosts.iter().any(|host| host.eq_ignore_ascii_case(name));
     if !is_known(name) {
@@ -98,11 +107,23 @@ fn check_name(uri: &Uri, headers: &HeaderMap, settings: &Settings) -> Result<(),
         return Err(Failure::denied("host", detail));
     }
     let Some(origin) = text(headers, ORIGIN.as_str())? else { return Ok(()) };
-    let of_own = origin.split_once("://").is_some_and(|(_, authority)| Some(authority) == host);
-    if of_own || settings.origins.iter().any(|known| known == origin) {
+    if is_of_own_page(uri, headers) || settings.origins.iter().any(|known| known == origin) {
         return Ok(());
     }
     Err(Failure::denied("origin", format!("pages of {origin:?} may not call this server")))
+}
+
+/// By which name, and which port, the server was called.
+pub(crate) fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
+    let said = headers.get(HOST).and_then(|host| host.to_str().ok());
+    said.or_else(|| uri.authority().map(|authority| authority.as_str()))
+}
+
+/// Whether a page of this server sent it.
+pub(crate) fn is_of_own_page(uri: &Uri, headers: &HeaderMap) -> bool {
+    let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
+    let authority = origin.and_then(|origin| origin.split_once("://")).map(|(_, authority)| authority);
+    authority.is_some() && authority == host_of(uri, headers)
 }
 
 /// The name in an authority: `[::1]:7117` is `[::1]`.
@@ -118,18 +139,19 @@ fn is_loopback(name: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || address.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-async fn authenticate(server: &Server, method: &Method, headers: &HeaderMap) -> Result<Caller, Failure> {
-    let Access::Tokens { admin } = &server.settings().access else { return Ok(Caller::admin(server)) };
-    let secret = match text(headers, AUTHORIZATION.as_str())? {
+async fn authenticate(server: &Server, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Caller, Failure> {
+    if matches!(server.settings().access, Access::Open) {
+        return Ok(Caller::admin(server));
+    }
+    let caller = match text(headers, AUTHORIZATION.as_str())? {
         Some(header) => {
             let bearer = header.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-            bearer
-                .map(|(_, secret)| secret.trim())
-                .ok_or_else(|| Failure::unauthenticated("Authorization takes: Bearer …"))?
+            let no_bearer = || Failure::unauthenticated("Authorization takes: Bearer …");
+            whose(server, bearer.ok_or_else(no_bearer)?.1.trim()).await?
         }
         None => {
-            let cookie = session(headers)?;
-            let cookie = cookie.ok_or_else(|| Failure::unauthenticated("send a token: Authorization: Bearer …"))?;
+            let cookie = session(server, uri, headers);
+            let cookie = cookie.ok_or_else(|| Failure::unauthenticated(NO_TOKEN))?;
             // Browsers send cookies along whoever asks them to: what writes must come from a page of ours, and says so.
             if !method.is_safe() && !headers.contains_key(ORIGIN) {
                 return Err(Failure::denied(
@@ -137,16 +159,20 @@ async fn authenticate(server: &Server, method: &Method, headers: &HeaderMap) -> 
                     "what a browser sends with a cookie must name its page (Origin)",
                 ));
             }
-            cookie
+            whose(server, &cookie).await?
         }
     };
+    caller.ok_or_else(|| Failure::unauthenticated("this token is unknown, revoked or expired"))
+}
+
+/// Whoever comes with that secret.
+pub(crate) async fn whose(server: &Server, secret: &str) -> Result<Option<Caller>, Failure> {
+    let Access::Tokens { admin } = &server.settings().access else { return Ok(Some(Caller::admin(server))) };
     if admin.as_ref().is_some_and(|admin| is_same(secret, admin.expose_secret())) {
-        return Ok(Caller::admin(server));
+        return Ok(Some(Caller::admin(server)));
     }
-    match server.corkboard().tokens().find(secret).await? {
-        Some(token) => Ok(Caller::with_token(server, &token)),
-        None => Err(Failure::unauthenticated("this token is unknown, revoked or expired")),
-    }
+    let token = server.corkboard().tokens().find(secret).await?;
+    Ok(token.map(|token| Caller::with_token(server, &token)))
 }
 
 /// Whether two secrets are the same, in a time that does not tell where they differ.

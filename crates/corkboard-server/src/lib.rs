@@ -23,6 +23,7 @@ mod rate;
 mod routes;
 mod settings;
 mod sign_in;
+mod sign_in_page;
 mod time_limit;
 
 use std::sync::Arc;
@@ -35,7 +36,7 @@ use tokio::sync::watch;
 pub use listen::{Tls, serve};
 pub use metrics::Metrics;
 pub use rate::Rate;
-pub use settings::{Access, Settings};
+pub use settings::{Access, Settings, WrongSetting};
 
 use events::{HubPlace, Standings, Tails};
 use metrics::Meters;
@@ -77,7 +78,7 @@ impl Server {
 
     /// The path of a link that signs a browser in, once.
     pub fn sign_in_path(&self) -> String {
-        format!("/sign-in?code={}", self.codes().issue())
+        self.codes().issue(caller::admin(), None)
     }
 
     /// Ends what would go on for ever. [`serve`] does it when it is asked to end.

@@ -1,5 +1,6 @@
 //! What a request was, how it ended and how long it took: in the log and in the metrics.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
@@ -8,6 +9,7 @@ use axum::response::Response;
 use tracing::Span;
 
 use crate::Server;
+use crate::failure::ProblemCode;
 
 /// The header that names a request in the log, in what comes and in what is answered.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -17,6 +19,10 @@ const LONGEST_ID: usize = 128;
 /// Methods that are counted under their own names. There are as many others as a caller cares to make up.
 static METHODS: [Method; 7] =
     [Method::GET, Method::PUT, Method::POST, Method::DELETE, Method::PATCH, Method::HEAD, Method::OPTIONS];
+
+/// Who was refused, if anybody could be seen behind the request.
+#[derive(Debug, Clone)]
+pub(crate) struct Principal(pub(crate) Arc<str>);
 
 /// A request that is under way.
 pub(crate) struct Observed {
@@ -59,9 +65,11 @@ impl Observed {
         meter.seconds.record(took.as_secs_f64());
         let took_ms = took.as_secs_f64() * 1000.0;
         let _entered = self.span.enter();
+        let code = response.extensions().get::<ProblemCode>().map(|ProblemCode(code)| code.as_str());
+        let principal = response.extensions().get::<Principal>().map(|Principal(principal)| &**principal);
         match status {
-            500.. => tracing::error!(method, route, status, took_ms, "failed"),
-            400.. => tracing::info!(method, route, status, took_ms, "refused"),
+            500.. => tracing::error!(method, route, status, took_ms, code, principal, "failed"),
+            400.. => tracing::info!(method, route, status, took_ms, code, principal, "refused"),
             _ => tracing::debug!(method, route, status, took_ms, "answered"),
         }
         response

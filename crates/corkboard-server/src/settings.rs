@@ -1,5 +1,7 @@
 //! What a server is told when it starts.
 
+use std::fmt;
+use std::net::Ipv6Addr;
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -18,6 +20,23 @@ pub enum Access {
     /// Everybody, as an admin. For servers that only this machine can reach.
     Open,
 }
+
+/// A setting by which nothing could ever work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrongSetting {
+    /// Its name.
+    pub setting: &'static str,
+    /// What is wrong, and what is taken.
+    pub message: String,
+}
+
+impl fmt::Display for WrongSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.setting, self.message)
+    }
+}
+
+impl std::error::Error for WrongSetting {}
 
 /// Settings of a server.
 #[derive(Debug, Clone)]
@@ -84,5 +103,120 @@ impl Settings {
             metrics: None,
             are_metrics_public: false,
         }
+    }
+
+    /// The same with hosts and origins as browsers write them. What no browser would ever write is refused.
+    pub fn checked(self) -> Result<Self, WrongSetting> {
+        let all = |setting, texts: &[String], read: fn(&str) -> Result<String, String>| {
+            let read: Result<Vec<_>, _> = texts.iter().map(|text| read(text)).collect();
+            read.map_err(|message| WrongSetting { setting, message })
+        };
+        let hosts = all("hosts", &self.hosts, host)?;
+        let origins = all("origins", &self.origins, origin)?;
+        Ok(Self { hosts, origins, ..self })
+    }
+}
+
+/// A name or an address, as it stands in the header `Host`, its port aside.
+fn host(text: &str) -> Result<String, String> {
+    let name = text.trim().to_ascii_lowercase();
+    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(&name);
+    if let Ok(address) = bare.parse::<Ipv6Addr>() {
+        return Ok(format!("[{address}]"));
+    }
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let is_label = |label: &str| !label.is_empty() && label.bytes().all(is_plain);
+    if name.split('.').all(is_label) {
+        return Ok(name);
+    }
+    let taken =
+        "a name or an address alone, without scheme, port or path: memory.example.org, 192.0.2.7, [2001:db8::7]";
+    Err(format!("{text:?} is not what a server is called by: it takes {taken}"))
+}
+
+/// A page's scheme, name and port, as they stand in the header `Origin`.
+fn origin(text: &str) -> Result<String, String> {
+    let taken = "scheme, name and, if it is not the usual one, port: https://app.example.org, http://localhost:3000";
+    let wrong = || format!("{text:?} is not where a web page comes from: it takes {taken}");
+    let (scheme, rest) = text.trim().split_once("://").ok_or_else(wrong)?;
+    let scheme = scheme.to_ascii_lowercase();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    if !scheme.starts_with(|first: char| first.is_ascii_alphabetic()) || !scheme.bytes().all(is_plain) {
+        return Err(wrong());
+    }
+    let authority = rest.strip_suffix('/').unwrap_or(rest);
+    let (name, port) = match authority.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            (name, Some(port.parse::<u16>().map_err(|_| wrong())?))
+        }
+        _ => (authority, None),
+    };
+    let name = host(name).map_err(|_| wrong())?;
+    let usual = match scheme.as_str() {
+        "http" => Some(80),
+        "https" => Some(443),
+        _ => None,
+    };
+    Ok(match port.filter(|port| Some(*port) != usual) {
+        Some(port) => format!("{scheme}://{name}:{port}"),
+        None => format!("{scheme}://{name}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_as_browsers_write_them_or_refused() {
+        let taken = [
+            ("Memory.Example.ORG", "memory.example.org"),
+            ("memory", "memory"),
+            ("192.0.2.7", "192.0.2.7"),
+            ("2001:DB8:0::7", "[2001:db8::7]"),
+            ("[2001:db8::7]", "[2001:db8::7]"),
+        ];
+        for (text, written) in taken {
+            assert_eq!(host(text).as_deref(), Ok(written), "{text}");
+        }
+        for wrong in
+            ["", "http://foo", "foo:7117", "*", "*.example.org", "foo/", "foo.", "a b", "bücher.example", "[foo]"]
+        {
+            assert!(host(wrong).is_err_and(|message| message.contains(&format!("{wrong:?}"))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn origins_are_as_browsers_write_them_or_refused() {
+        let taken = [
+            ("https://two.example/", "https://two.example"),
+            ("HTTPS://THREE.example", "https://three.example"),
+            ("https://x:443", "https://x"),
+            ("http://x:80/", "http://x"),
+            ("http://x:443", "http://x:443"),
+            ("http://localhost:3000", "http://localhost:3000"),
+            ("http://[::1]:3000", "http://[::1]:3000"),
+            ("chrome-extension://abcdef", "chrome-extension://abcdef"),
+        ];
+        for (text, written) in taken {
+            assert_eq!(origin(text).as_deref(), Ok(written), "{text}");
+        }
+        let wrong = [
+            "",
+            "evil",
+            "*",
+            "null",
+            "https://",
+            "https://x/path",
+            "https://x?q",
+            "https://a@b",
+            "https://*.x",
+            "://x",
+        ];
+        for wrong in wrong.into_iter().chain(["https://x:", "https://x:99999", "1://x"]) {
+            assert!(origin(wrong).is_err_and(|message| message.contains(&format!("{wrong:?}"))), "{wrong}");
+        }
+        let settings = Settings { origins: vec!["evil".into()], ..Settings::new(Access::Open) };
+        assert_eq!(settings.checked().map_err(|wrong| wrong.setting).err(), Some("origins"));
     }
 }

@@ -1,57 +1,80 @@
-//! A person signs in with the link that the server prints: its code works once, and becomes a cookie.
+//! A person signs in: with a link, whose code works once, or with a token. Either becomes a cookie.
 
-use std::collections::HashSet;
-use std::time::Duration;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::header::{COOKIE, LOCATION, SET_COOKIE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use corkboard::tokens::Grants;
-use corkboard::{ActorKind, Role, TokenRequest};
+use corkboard::{Actor, Role, TokenRequest};
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use secrecy::ExposeSecret;
-use serde::Deserialize;
-use utoipa::IntoParams;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use crate::Server;
+use crate::caller::Caller;
 use crate::described::{Routes, routes};
-use crate::extract::{Query, text};
+use crate::extract::{Query, Raw};
 use crate::failure::Failure;
+use crate::guard::{host_of, is_of_own_page, whose};
 use crate::openapi::Problems;
+use crate::sign_in_page::page_or_problem;
 
-/// The cookie that holds a browser's token.
+/// The cookie that holds a browser's token; the port follows.
 const SESSION: &str = "cork_session";
 /// How long a browser stays signed in.
 const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
+/// For how long a link that was asked for can be used. The one that is printed at the start can be until it was.
+const LINK_LASTS: Duration = Duration::from_secs(60 * 60);
 
-/// Codes that were printed and not yet used.
+/// Codes of links that were not used yet.
 #[derive(Default)]
-pub(crate) struct Codes(Mutex<HashSet<String>>);
+pub(crate) struct Codes(Mutex<HashMap<String, Invitation>>);
+
+/// Whom a link signs in.
+struct Invitation {
+    actor: Actor,
+    until: Option<Instant>,
+}
+
+impl Invitation {
+    fn is_good(&self) -> bool {
+        self.until.is_none_or(|until| Instant::now() < until)
+    }
+}
 
 impl Codes {
-    /// A code that works once.
-    pub(crate) fn issue(&self) -> String {
+    /// The path of a link that works once, for as long as is said.
+    pub(crate) fn issue(&self, actor: Actor, lasts: Option<Duration>) -> String {
         let code = uuid::Uuid::new_v4().simple().to_string();
-        self.0.lock().insert(code.clone());
-        code
+        let path = format!("/sign-in?code={code}");
+        let until = lasts.and_then(|lasts| Instant::now().checked_add(lasts));
+        let mut codes = self.0.lock();
+        codes.retain(|_, invitation| invitation.is_good());
+        codes.insert(code, Invitation { actor, until });
+        path
     }
 
-    fn redeem(&self, code: &str) -> bool {
-        self.0.lock().remove(code)
+    fn redeem(&self, code: &str) -> Option<Actor> {
+        self.0.lock().remove(code).filter(Invitation::is_good).map(|invitation| invitation.actor)
     }
 }
 
 pub(crate) fn routes() -> Routes {
-    Routes::new().routes(routes!(sign_in))
+    Routes::new().routes(routes!(sign_in, sign_in_with_token)).routes(routes!(create_link))
 }
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct SignIn {
-    /// The code of the link that the server printed.
-    code: String,
+    /// The code of a link: of the one that the server printed, or of one that an admin asked for. A browser without one is
+    /// shown where to get it.
+    code: Option<String>,
 }
 
 /// Sign a browser in.
@@ -63,32 +86,148 @@ struct SignIn {
     params(SignIn),
     responses((status = 303, description = "Signed in: go to the dashboard"), Problems)
 )]
-async fn sign_in(State(server): State<Server>, Query(query): Query<SignIn>) -> Result<Response, Failure> {
-    if !server.codes().redeem(&query.code) {
-        return Err(Failure::unauthenticated("this link was used already, or is of an earlier start of the server"));
+async fn sign_in(
+    State(server): State<Server>,
+    uri: Uri,
+    headers: HeaderMap,
+    Query(query): Query<SignIn>,
+) -> Result<Response, Failure> {
+    if let Some(actor) = query.code.as_deref().and_then(|code| server.codes().redeem(code)) {
+        let secret = begin(&server, actor).await?;
+        return Ok(signed_in(&server, &uri, &headers, &secret));
     }
-    let expires_at = Timestamp::now().checked_add(LASTS).ok();
+    if let Some(secret) = session(&server, &uri, &headers)
+        && whose(&server, &secret).await?.is_some()
+    {
+        return Ok(to_dashboard());
+    }
+    let why = match query.code {
+        Some(_) => "this link was used already, is too old, or is of an earlier start of the server",
+        None => "a link that signs in has a code",
+    };
+    Ok(page_or_problem(&Method::GET, &headers, Failure::unauthenticated(why)))
+}
+
+/// What the sign-in page sends.
+#[derive(Deserialize, ToSchema)]
+struct TokenForm {
+    /// The token to sign in with.
+    token: String,
+}
+
+/// Sign a browser in with a token.
+///
+/// Taken from the server's own page alone. The cookie is good for as long as the token is, and 12 hours at most.
+#[utoipa::path(
+    post,
+    path = "/sign-in",
+    tag = "access",
+    security(()),
+    request_body(
+        content = TokenForm,
+        content_type = "application/x-www-form-urlencoded",
+        example = json!({"token": "cork_…"})
+    ),
+    responses((status = 303, description = "Signed in: go to the dashboard"), Problems)
+)]
+async fn sign_in_with_token(
+    State(server): State<Server>,
+    uri: Uri,
+    headers: HeaderMap,
+    Raw(body): Raw,
+) -> Result<Response, Failure> {
+    // Otherwise a page elsewhere could sign its reader in as somebody else, and see what they write then.
+    if !is_of_own_page(&uri, &headers) {
+        return Err(Failure::denied("origin", "a form is taken from this server's own page alone (Origin)"));
+    }
+    let no_form = || Failure::invalid("body", "the body is a form with one field: token=…");
+    let form = std::str::from_utf8(&body).map_err(|_| no_form())?;
+    // A form is written as a query is.
+    let form: Uri = format!("/?{form}").parse().map_err(|_| no_form())?;
+    let axum::extract::Query(form) = axum::extract::Query::<TokenForm>::try_from_uri(&form).map_err(|_| no_form())?;
+    let secret = SecretString::from(form.token.trim());
+    match whose(&server, secret.expose_secret()).await? {
+        // The cookie is the token itself, so that it is revoked with it.
+        Some(caller) if caller.token().is_some() => Ok(signed_in(&server, &uri, &headers, &secret)),
+        Some(caller) => Ok(signed_in(&server, &uri, &headers, &begin(&server, caller.actor().clone()).await?)),
+        None => {
+            let failure = Failure::unauthenticated("this token is unknown, revoked or expired");
+            // Whoever sends a form looks at a page.
+            Ok(page_or_problem(&Method::GET, &headers, failure))
+        }
+    }
+}
+
+/// A link that signs a browser in.
+#[derive(Serialize, ToSchema)]
+struct LinkBody {
+    /// Where it leads on this server. It works once, for an hour.
+    path: String,
+}
+
+/// Make a link that signs a browser in.
+///
+/// As the admin who asks for it. It works once, within an hour, at this server. For admins.
+#[utoipa::path(
+    post,
+    path = "/v1/sign-in-links",
+    operation_id = "create_sign_in_link",
+    tag = "access",
+    responses((status = 201, body = LinkBody), Problems)
+)]
+async fn create_link(State(server): State<Server>, caller: Caller) -> Result<(StatusCode, Json<LinkBody>), Failure> {
+    let actor = caller.actor();
+    if actor.role != Role::Admin {
+        let detail = format!("{} is {}, and links to sign in are for admins", actor.principal, actor.role);
+        return Err(Failure::denied("role_denied", detail));
+    }
+    let path = server.codes().issue(actor.clone(), Some(LINK_LASTS));
+    Ok((StatusCode::CREATED, Json(LinkBody { path })))
+}
+
+/// A token for a browser of somebody who may do everything.
+async fn begin(server: &Server, actor: Actor) -> Result<SecretString, Failure> {
     let request = TokenRequest {
-        principal: "admin".into(),
-        kind: ActorKind::Human,
+        principal: actor.principal,
+        kind: actor.kind,
         role: Role::Admin,
         grants: Grants::everything(),
-        expires_at,
+        expires_at: Timestamp::now().checked_add(LASTS).ok(),
         label: "a browser".into(),
     };
-    let token = server.corkboard().tokens().create(request).await?;
-    let seconds = LASTS.as_secs();
+    Ok(server.corkboard().tokens().create(request).await?.secret)
+}
+
+fn signed_in(server: &Server, uri: &Uri, headers: &HeaderMap, secret: &SecretString) -> Response {
+    let (name, secret, seconds) = (cookie_name(server, uri, headers), secret.expose_secret(), LASTS.as_secs());
     let secure = if server.settings().is_tls { "; Secure" } else { "" };
-    let secret = token.secret.expose_secret();
-    let cookie = format!("{SESSION}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}");
-    let cookie = HeaderValue::from_str(&cookie).map_err(|_| Failure::unauthenticated("no cookie could be made"))?;
-    let headers = [(SET_COOKIE, cookie), (LOCATION, HeaderValue::from_static("/"))];
-    Ok((StatusCode::SEE_OTHER, headers).into_response())
+    let cookie = format!("{name}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}");
+    match HeaderValue::from_str(&cookie) {
+        Ok(cookie) => ([(SET_COOKIE, cookie)], to_dashboard()).into_response(),
+        Err(_) => Failure::broken("no cookie could be made").into_response(),
+    }
+}
+
+fn to_dashboard() -> Response {
+    (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response()
 }
 
 /// The token in a browser's cookie.
-pub(crate) fn session(headers: &HeaderMap) -> Result<Option<&str>, Failure> {
-    let Some(cookies) = text(headers, COOKIE.as_str())? else { return Ok(None) };
-    let pairs = cookies.split(';').filter_map(|cookie| cookie.trim().split_once('='));
-    Ok(pairs.into_iter().find(|(name, _)| *name == SESSION).map(|(_, secret)| secret))
+pub(crate) fn session(server: &Server, uri: &Uri, headers: &HeaderMap) -> Option<String> {
+    let name = cookie_name(server, uri, headers);
+    // A browser may send one header for each (HTTP/2).
+    let cookies = headers.get_all(COOKIE).into_iter().filter_map(|cookies| cookies.to_str().ok());
+    let mut pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+    pairs.find(|(found, _)| *found == name).map(|(_, secret)| secret.to_owned())
+}
+
+/// Browsers keep cookies by name of the host, whatever its port: servers on several ports would sign each other out. An
+/// encrypted server's cookie is set by nobody else (`__Host-`).
+fn cookie_name(server: &Server, uri: &Uri, headers: &HeaderMap) -> String {
+    let prefix = if server.settings().is_tls { "__Host-" } else { "" };
+    let port = host_of(uri, headers).and_then(|host| host.rsplit_once(':')).map(|(_, port)| port);
+    match port.filter(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())) {
+        Some(port) => format!("{prefix}{SESSION}_{port}"),
+        None => format!("{prefix}{SESSION}"),
+    }
 }

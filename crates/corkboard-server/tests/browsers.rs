@@ -9,14 +9,17 @@
 
 mod support;
 
-use corkboard::Options;
+use corkboard::{ActorKind, Options, Role, TokenRequest};
 use corkboard_server::Settings;
-use reqwest::header::ORIGIN;
+use reqwest::header::{ACCEPT, COOKIE, HOST, ORIGIN};
 use reqwest::{Method, RequestBuilder, StatusCode};
-use serde_json::Value;
-use support::{Answer, PATIENCE, Running, answer, in_memory, settings};
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+use support::{ADMIN, Answer, PATIENCE, Running, answer, in_memory, settings, worker};
 
 const APP: &str = "https://app.example.org";
+/// What a browser accepts where a person goes to.
+const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 /// Somebody without a token, who goes nowhere by themselves.
 fn stranger(running: &Running, method: Method, path: &str) -> RequestBuilder {
@@ -30,6 +33,18 @@ fn header<'a>(answer: &'a Answer, name: &str) -> &'a str {
 
 fn varies(answer: &Answer) -> bool {
     answer.headers.get_all("vary").iter().any(|value| value.to_str().unwrap().to_ascii_lowercase().contains("origin"))
+}
+
+/// The cookie that an answer sets, as it is sent back.
+fn cookie(answer: &Answer) -> String {
+    header(answer, "set-cookie").split(';').next().unwrap().to_owned()
+}
+
+/// Sends the sign-in page's form.
+async fn sign_in(running: &Running, token: &str) -> Answer {
+    let form = format!("token={token}");
+    let request = stranger(running, Method::POST, "/sign-in").header(ORIGIN, &running.url).header(ACCEPT, BROWSER);
+    answer(request.header("content-type", "application/x-www-form-urlencoded").body(form)).await
 }
 
 #[tokio::test]
@@ -78,4 +93,134 @@ async fn a_page_that_is_named_may_ask_send_and_read() {
         }
     }
     running.stop().await;
+}
+
+#[tokio::test]
+async fn who_is_not_signed_in_is_told_how_to_in_a_form_that_fits_them() {
+    let running = Running::start().await;
+    for path in ["/", "/docs/", "/v1/me", "/sign-in", "/sign-in?code=guessed"] {
+        let page = answer(stranger(&running, Method::GET, path).header(ACCEPT, BROWSER)).await;
+        assert_eq!(
+            (page.status, header(&page, "content-type")),
+            (StatusCode::UNAUTHORIZED, "text/html; charset=utf-8")
+        );
+        let html = page.body.as_str().unwrap();
+        assert!(html.contains(r#"<form method="post" action="/sign-in">"#) && html.contains("cork serve"), "{html}");
+        // Nothing of it comes from elsewhere, or runs.
+        assert!(!html.contains("src=") && !html.contains("<script") && !html.contains("http"), "{html}");
+        assert!(header(&page, "content-security-policy").contains("default-src 'none'"), "{page:?}");
+        let problem = answer(stranger(&running, Method::GET, path).header(ACCEPT, "application/json")).await;
+        problem.problem(401, "unauthenticated");
+    }
+    // What is sent is answered as programs expect.
+    answer(stranger(&running, Method::PUT, "/v1/me").header(ACCEPT, BROWSER)).await.problem(401, "unauthenticated");
+    let icon = answer(stranger(&running, Method::GET, "/favicon.ico")).await;
+    assert_eq!(icon.status, StatusCode::NO_CONTENT);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_signs_its_holder_in_from_the_servers_own_page_alone() {
+    let running = Running::start().await;
+    let request = worker("ada", json!({"agents": ["ada"]}));
+    let ada = running.corkboard.tokens().create(request).await.unwrap();
+    let secret = ada.secret.expose_secret();
+    let signed_in = sign_in(&running, secret).await;
+    assert_eq!((signed_in.status, header(&signed_in, "location")), (StatusCode::SEE_OTHER, "/"));
+    for word in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age="] {
+        assert!(header(&signed_in, "set-cookie").contains(word), "{word}");
+    }
+    let me = |cookie: &str| answer(stranger(&running, Method::GET, "/v1/me").header(COOKIE, cookie.to_owned()));
+    let session = cookie(&signed_in);
+    assert_eq!(me(&session).await.ok()["principal"], "ada");
+    // The session ends with the token.
+    running.corkboard.tokens().revoke(ada.id).await.unwrap();
+    me(&session).await.problem(401, "unauthenticated");
+
+    let admin = sign_in(&running, ADMIN).await;
+    assert!(!header(&admin, "set-cookie").contains(ADMIN), "{admin:?}");
+    assert_eq!(me(&cookie(&admin)).await.ok()["role"], "admin");
+
+    for wrong in ["", "x", secret] {
+        let refused = sign_in(&running, wrong).await;
+        assert_eq!((refused.status, refused.headers.get("set-cookie")), (StatusCode::UNAUTHORIZED, None), "{wrong}");
+        assert!(refused.body.as_str().unwrap().contains("<form"), "{wrong}");
+    }
+    let post = || stranger(&running, Method::POST, "/sign-in").body(format!("token={ADMIN}"));
+    answer(post()).await.problem(403, "origin");
+    for origin in ["https://evil.example.org", "null"] {
+        answer(post().header(ORIGIN, origin)).await.problem(403, "origin");
+    }
+    for body in ["", "secret=x", "token", "a b\n"] {
+        let request = stranger(&running, Method::POST, "/sign-in").header(ORIGIN, &running.url);
+        let refused = answer(request.body(body)).await;
+        assert!([400, 401].contains(&refused.status.as_u16()), "{body:?}: {refused:?}");
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_page_that_may_call_may_not_sign_its_reader_in() {
+    let known = Settings { origins: vec![APP.into()], ..settings() };
+    let running = Running::with(in_memory(Options::default()), known).await;
+    let post = stranger(&running, Method::POST, "/sign-in").header(ORIGIN, APP).body(format!("token={ADMIN}"));
+    answer(post).await.problem(403, "origin");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_used_link_leads_those_who_are_signed_in_to_the_dashboard_and_admins_get_new_ones() {
+    let running = Running::start().await;
+    let link = running.server.sign_in_path();
+    let signed_in = answer(stranger(&running, Method::GET, &link)).await;
+    let session = cookie(&signed_in);
+    let again = answer(stranger(&running, Method::GET, &link).header(COOKIE, &session)).await;
+    assert_eq!((again.status, header(&again, "location")), (StatusCode::SEE_OTHER, "/"));
+    answer(stranger(&running, Method::GET, &link)).await.problem(401, "unauthenticated");
+
+    let root = TokenRequest { kind: ActorKind::Human, role: Role::Admin, ..worker("root", json!({})) };
+    let root = running.client_with(root).await;
+    let made = root.post("/v1/sign-in-links", &Value::Null).await;
+    assert_eq!(made.status, StatusCode::CREATED);
+    let path = made.body["path"].as_str().unwrap().to_owned();
+    let signed_in = answer(stranger(&running, Method::GET, &path)).await;
+    assert_eq!(signed_in.status, StatusCode::SEE_OTHER);
+    let me = answer(stranger(&running, Method::GET, "/v1/me").header(COOKIE, cookie(&signed_in))).await.ok();
+    assert_eq!((&me["principal"], &me["role"]), (&json!("root"), &json!("admin")));
+    answer(stranger(&running, Method::GET, &path)).await.problem(401, "unauthenticated");
+
+    let hugo = TokenRequest { kind: ActorKind::Human, role: Role::Human, ..worker("hugo", json!({"agents": ["*"]})) };
+    running.client_with(hugo).await.post("/v1/sign-in-links", &Value::Null).await.problem(403, "role_denied");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn servers_on_one_machine_do_not_sign_each_other_out() {
+    let (one, other) = (Running::start().await, Running::start().await);
+    let mut jar = Vec::new();
+    for running in [&one, &other] {
+        let signed_in = answer(stranger(running, Method::GET, &running.server.sign_in_path())).await;
+        let (name, secret) = cookie(&signed_in).split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+        // As browsers do, by name alone.
+        jar.retain(|(known, _)| *known != name);
+        jar.push((name, secret));
+    }
+    let cookies = jar.iter().map(|(name, secret)| format!("{name}={secret}")).collect::<Vec<_>>().join("; ");
+    for running in [&one, &other] {
+        let me = answer(stranger(running, Method::GET, "/v1/me").header(COOKIE, &cookies)).await;
+        assert_eq!(me.status, 200, "{cookies}");
+    }
+    // An encrypted server's is nobody else's.
+    let encrypted = Running::with(in_memory(Options::default()), Settings { is_tls: true, ..settings() }).await;
+    let link = stranger(&encrypted, Method::GET, &encrypted.server.sign_in_path()).header(HOST, "localhost");
+    let signed_in = answer(link).await;
+    let set = header(&signed_in, "set-cookie");
+    assert!(set.starts_with("__Host-cork_session=") && set.ends_with("; Secure"), "{set}");
+    // Each in a header of its own, as HTTP/2 has them.
+    let me = stranger(&encrypted, Method::GET, "/v1/me").header(HOST, "localhost");
+    let me = answer(me.header(COOKIE, "other=1").header(COOKIE, cookie(&signed_in))).await;
+    assert_eq!(me.status, 200);
+    one.stop().await;
+    other.stop().await;
+    encrypted.stop().await;
 }

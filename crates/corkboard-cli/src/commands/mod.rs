@@ -138,7 +138,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Context(context) => context.run(&session).await,
         Command::Stats(stats) => stats.run(&session).await,
         Command::Gc(gc) => gc.run(&session).await,
-        Command::Token(token) => token.run(&session).await,
+        Command::Token(token) => token.run(&session, &global).await,
         Command::Snapshot(snapshot) => snapshot.run(&session).await,
         Command::Serve(_)
         | Command::Export(_)

@@ -1,7 +1,7 @@
 //! `cork serve`: the store over HTTP.
 
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use clap::Args;
 use corkboard::Corkboard;
 use corkboard::store::StoreInfo;
 use corkboard_server::{Access, Metrics, Server, Settings, Tls};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -22,6 +22,8 @@ use crate::output::Output;
 
 /// Who waits longer than this for the store to open is told so.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// An admin's token with fewer characters is warned of.
+const SHORTEST_ADMIN: usize = 16;
 /// What shells make of a program that a signal ended: this and the signal's number.
 const BY_SIGNAL: i32 = 128;
 
@@ -103,6 +105,8 @@ impl Serve {
         let address = address(&chosen.listen)?;
         let access = access(chosen, address)?;
         let tls = tls(chosen)?;
+        let settings = Settings { is_tls: tls.is_some(), ..chosen.server_settings(access) };
+        let mut settings = settings.checked().map_err(|wrong| Failure::invalid(wrong.setting, wrong.message))?;
         // Whoever asks it to end as soon as it is there is heard.
         let signals = Signals::new()?;
         let not_listening = |error| not_listening(address, &error);
@@ -110,7 +114,9 @@ impl Serve {
         let address = listener.local_addr().map_err(Failure::Output)?;
         let metrics = Metrics::install().map_err(|error| Failure::invalid("metrics", error))?;
         let corkboard = open(global, output).await?;
-        let mut settings = Settings { is_tls: tls.is_some(), metrics: Some(metrics), ..chosen.server_settings(access) };
+        for warning in warnings(&settings, address) {
+            say(&warning);
+        }
         let room = open_files::raise();
         if settings.connections > room {
             if !output.is_json() {
@@ -118,8 +124,13 @@ impl Serve {
             }
             settings.connections = room;
         }
+        let url = url(&settings, address);
+        settings.metrics = Some(metrics);
+        if !address.ip().is_unspecified() {
+            // No page can make a name of its own lead to an address that is called by itself.
+            settings.hosts.push(literal(address.ip()));
+        }
         let server = Server::new(corkboard.clone(), settings);
-        let url = url(chosen, address, tls.is_some());
         let sign_in = (!chosen.no_auth).then(|| format!("{url}{}", server.sign_in_path()));
         let store = corkboard.store_info();
         let (kind, lies) = (store.kind, location(&store));
@@ -179,12 +190,49 @@ fn tls(chosen: &Chosen) -> Result<Option<Tls>, Failure> {
     }
 }
 
-/// Where it can be reached. A server that listens everywhere goes by its name.
-fn url(chosen: &Chosen, address: SocketAddr, is_tls: bool) -> String {
-    let scheme = if is_tls { "https" } else { "http" };
-    match chosen.hosts.first().filter(|_| address.ip().is_unspecified()) {
-        Some(host) => format!("{scheme}://{host}:{}", address.port()),
-        None => format!("{scheme}://{address}"),
+/// What whoever starts it may not have meant.
+fn warnings(settings: &Settings, address: SocketAddr) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if !settings.is_tls && !address.ip().is_loopback() {
+        warnings.push(format!(
+            "warning: {address} is served without TLS: whoever is on the way reads every token and all that is said. Give \
+             --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that has a certificate"
+        ));
+    }
+    if let Access::Tokens { admin: Some(admin) } = &settings.access {
+        let length = admin.expose_secret().chars().count();
+        if length < SHORTEST_ADMIN {
+            warnings.push(format!(
+                "warning: the token in CORK_TOKEN may do everything and has {length} characters: so few can be guessed. \
+                 Take {SHORTEST_ADMIN} or more at random"
+            ));
+        }
+    }
+    warnings
+}
+
+/// Where it can be reached: by its first name, which is what a certificate covers, or by its address. Without a certificate
+/// a name is of no use to a server that listens on this machine alone.
+fn url(settings: &Settings, address: SocketAddr) -> String {
+    let (scheme, usual) = if settings.is_tls { ("https", 443) } else { ("http", 80) };
+    let named = settings.hosts.first().filter(|_| settings.is_tls || !address.ip().is_loopback());
+    let host = match (named, address.ip()) {
+        (Some(host), _) => host.clone(),
+        (None, IpAddr::V4(ip)) if ip.is_unspecified() => "127.0.0.1".into(),
+        (None, IpAddr::V6(ip)) if ip.is_unspecified() => "[::1]".into(),
+        (None, ip) => literal(ip),
+    };
+    match address.port() {
+        port if port == usual => format!("{scheme}://{host}"),
+        port => format!("{scheme}://{host}:{port}"),
+    }
+}
+
+/// An address as a host in a URL.
+fn literal(ip: IpAddr) -> String {
+    match ip {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
     }
 }
 

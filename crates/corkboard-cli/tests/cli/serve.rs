@@ -236,6 +236,8 @@ fn the_log_names_requests_and_holds_no_secret() {
     assert_eq!(server.ask_as_is("GET", ENTRY, &[&format!("Authorization: Bearer {secret}")], "").status, 200);
     assert_eq!(server.ask_as_is("GET", ENTRY, &[&format!("Cookie: cork_session={secret}")], "").status, 200);
     assert_eq!(server.ask_as_is("GET", ENTRY, &["Authorization: Bearer a-wrong-secret"], "").status, 401);
+    let others = "/v1/agents/bob/entries/color";
+    assert_eq!(server.ask_as_is("GET", others, &[&format!("Authorization: Bearer {secret}")], "").status, 403);
     server.signal("TERM");
     let log = server.ended().stderr;
     for secret in [ADMIN, &code, &secret, "a-wrong-secret"] {
@@ -248,7 +250,11 @@ fn the_log_names_requests_and_holds_no_secret() {
     assert!(named.iter().any(|line| line["fields"]["message"] == "answered" && line["level"] == "DEBUG"), "{log}");
     assert!(named.len() > 1, "what the library says of it, too: {log}");
     let refused: Vec<&Value> = lines.iter().filter(|line| line["fields"]["message"] == "refused").collect();
-    assert_eq!(refused.len(), 2, "{log}");
+    assert_eq!(refused.len(), 3, "{log}");
+    let why: Vec<_> = refused.iter().map(|line| (&line["fields"]["code"], &line["fields"]["principal"])).collect();
+    let (nobody, unauthenticated) = (&Value::Null, &Value::from("unauthenticated"));
+    let of_ada = (&Value::from("not_granted"), &Value::from("ada"));
+    assert_eq!(why, [(unauthenticated, nobody), (unauthenticated, nobody), of_ada], "{log}");
     assert!(refused.iter().all(|line| line["level"] == "INFO" && line["span"]["id"].is_string()), "{refused:?}");
 }
 
@@ -300,4 +306,60 @@ fn completions_know_every_command() {
         bash.args(["-c", &completion]);
         assert_eq!(run(bash, script.as_bytes()).stdout, completed, "{words}");
     }
+}
+
+/// Starts one, which says an address and a link, and ends it.
+fn started(sandbox: &Sandbox, arguments: &[&str], token: &str) -> (String, String, String) {
+    let server = Serving::with(sandbox, arguments, &[("CORK_TOKEN", token)]);
+    let (url, link) = (server.url.clone(), server.sign_in.clone().unwrap());
+    server.signal("TERM");
+    let ran = server.ended();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    (url, link, ran.stderr)
+}
+
+#[test]
+fn the_link_that_is_printed_is_one_that_the_server_takes() {
+    let sandbox = Sandbox::new();
+    let everywhere = Serving::start(&sandbox, &["--listen", "0.0.0.0:0"]);
+    let link = everywhere.sign_in.clone().unwrap();
+    assert!(link.starts_with("http://127.0.0.1:"), "{link}");
+    let path = link.strip_prefix(&everywhere.url).unwrap();
+    let mut stream = everywhere.connect();
+    stream.write_all(head("GET", path, &[], 0).replace("localhost", everywhere.address()).as_bytes()).unwrap();
+    assert_eq!(Answer::read(&mut stream).status, 303);
+    drop(everywhere);
+    let (_, link, _) = started(&sandbox, &["--listen", "0.0.0.0:0", "--host", "Memory.Example.org"], ADMIN);
+    assert!(link.starts_with("http://memory.example.org:"), "{link}");
+    // By plain HTTP on this machine, a name leads elsewhere.
+    let (_, link, _) = started(&sandbox, &["--host", "memory.example.org"], ADMIN);
+    assert!(link.starts_with("http://127.0.0.1:"), "{link}");
+}
+
+#[test]
+fn hosts_and_origins_that_could_never_match_are_refused_at_the_start() {
+    let sandbox = Sandbox::new();
+    for host in ["http://foo", "foo:7117", "*", "foo/"] {
+        let failed =
+            sandbox.fails(&["serve", "--listen", "127.0.0.1:0", "--host", host], 2, "without scheme, port or path");
+        assert_eq!(failed["code"], "hosts", "{host}");
+    }
+    for origin in ["evil", "https://x/path", "*", "null"] {
+        let failed =
+            sandbox.fails(&["serve", "--listen", "127.0.0.1:0", "--origin", origin], 2, "https://app.example.org");
+        assert_eq!(failed["code"], "origins", "{origin}");
+    }
+    let server = Serving::start(&sandbox, &["--origin", "https://TWO.example:443/"]);
+    let asked = server.ask("GET", "/v1/me", &["Origin: https://two.example"], "");
+    assert_eq!((asked.status, asked.header("access-control-allow-origin")), (200, Some("https://two.example")));
+}
+
+#[test]
+fn what_is_readable_on_the_way_or_easily_guessed_is_warned_of() {
+    let sandbox = Sandbox::new();
+    let (.., said) = started(&sandbox, &["--listen", "0.0.0.0:0"], "short");
+    assert!(said.contains("warning: 0.0.0.0:") && said.contains("without TLS"), "{said}");
+    assert!(said.contains("warning: the token in CORK_TOKEN") && said.contains("5 characters"), "{said}");
+    let (.., said) = started(&sandbox, &[], ADMIN);
+    assert_eq!(said, "");
 }

@@ -27,7 +27,9 @@ impl Serving {
 
     pub(crate) fn with(sandbox: &Sandbox, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = sandbox.command(CORK);
-        command.args(["--json", "serve", "--listen", "127.0.0.1:0"]).args(arguments).env("CORK_TOKEN", ADMIN);
+        let elsewhere = arguments.contains(&"--listen");
+        let listen: &[&str] = if elsewhere { &[] } else { &["--listen", "127.0.0.1:0"] };
+        command.args(["--json", "serve"]).args(listen).args(arguments).env("CORK_TOKEN", ADMIN);
         command.envs(variables.iter().copied());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();

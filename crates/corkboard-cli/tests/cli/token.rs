@@ -82,3 +82,21 @@ fn through_a_server_it_is_the_same_and_what_is_revoked_is_refused() {
     assert_eq!(refused.code, 6, "{refused:?}");
     assert!(!refused.stderr.contains(secret) && !sandbox.files_contain(secret), "{refused:?}");
 }
+
+#[test]
+fn an_admin_gets_a_new_link_that_signs_in() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox, &[]);
+    let cork = |secret: &str, arguments: &[&str]| {
+        let mut command = sandbox.command(CORK);
+        command.env("CORK_URL", &server.url).env("CORK_TOKEN", secret).args(arguments);
+        run(command, b"")
+    };
+    let made = cork(ADMIN, &["token", "link"]);
+    let path = made.stdout.trim_end().strip_prefix(&server.url).unwrap_or_else(|| panic!("{made:?}")).to_owned();
+    assert_eq!(server.ask_as_is("GET", &path, &[], "").status, 303);
+    assert_eq!(server.ask_as_is("GET", &path, &[], "").status, 401, "it works once");
+    let ada = cork(ADMIN, &["token", "create", "--for", "ada", "--agents", "ada"]);
+    assert_eq!(cork(ada.stdout.trim_end(), &["token", "link"]).code, 6);
+    assert_eq!(sandbox.fails(&["token", "link"], 2, "none is named")["code"], "url");
+}

@@ -25,6 +25,7 @@ use std::sync::LazyLock;
 
 use axum::Router;
 use axum::body::Bytes;
+use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Redirect};
@@ -103,10 +104,12 @@ pub(crate) fn all(server: Server) -> Router {
         .merge(SwaggerUi::new("/docs").config(reference))
         // Until there is more to see, whoever signs in is shown the routes.
         .route("/", get(|| async { Redirect::to("/docs/") }))
+        // Browsers ask for it by themselves.
+        .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
         .fallback(|| async { Failure::not_found("there is no such route: /docs shows all") })
         .method_not_allowed_fallback(|| async {
             Failure::invalid("method", "this route has no such method: /docs shows all")
-                .status(axum::http::StatusCode::METHOD_NOT_ALLOWED)
+                .status(StatusCode::METHOD_NOT_ALLOWED)
         })
         // Together, as every layer that is added by itself makes a copy of the route, and of all layers within, per request.
         .layer((compression, from_fn_with_state(server.clone(), passage::pass)))

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Corkboard, Options, Result};
 
-use link::Link;
+use link::{Again, Link};
 use store::ServerStore;
 
 /// Where a server is, and how it is asked.
@@ -73,6 +73,17 @@ impl ServerAddress {
     pub async fn readiness(&self) -> Result<()> {
         let _: serde_json::Value = Link::new(self.clone())?.get("/readyz", &[]).await?;
         Ok(())
+    }
+
+    /// A new link that signs a browser in as the token's holder, once, within an hour. For admins.
+    pub async fn sign_in_link(&self) -> Result<String> {
+        #[derive(Deserialize)]
+        struct Made {
+            path: String,
+        }
+        let link = Link::new(self.clone())?;
+        let Made { path } = link.post("/v1/sign-in-links", None, Vec::new(), Again::No).await?;
+        Ok(format!("{}{path}", self.url.trim_end_matches('/')))
     }
 
     /// Whom the server takes the token for.

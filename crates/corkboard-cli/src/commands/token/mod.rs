@@ -1,12 +1,14 @@
 //! `cork token`: who may reach the store through a server, and what is open to them.
 
 mod create;
+mod link;
 mod list;
 mod revoke;
 
 use clap::Subcommand;
 use corkboard::tokens::Grants;
 
+use crate::args::Global;
 use crate::exit::Failure;
 use crate::session::Session;
 
@@ -19,19 +21,22 @@ use crate::session::Session;
 Examples:
   cork token create --for ada --with-role worker --agents ada --boards 'team-*' --expires 30d
   cork token list
-  cork token revoke K-1")]
+  cork token revoke K-1
+  cork token link --url http://127.0.0.1:7117")]
 pub(crate) enum TokenCommand {
     Create(create::Create),
     List(list::List),
     Revoke(revoke::Revoke),
+    Link(link::Link),
 }
 
 impl TokenCommand {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session, global: &Global) -> Result<(), Failure> {
         match self {
             Self::Create(create) => create.run(session).await,
             Self::List(list) => list.run(session).await,
             Self::Revoke(revoke) => revoke.run(session).await,
+            Self::Link(link) => link.run(global).await,
         }
     }
 }
