@@ -13,10 +13,11 @@ use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::trouble::trouble;
 use super::{Identity, ServerAddress};
 use crate::engine::Elsewhere;
 use crate::net::{chain, is_loopback, tls};
-use crate::store::{ServerUrl, StoreError};
+use crate::store::{ServerTrouble, ServerUrl, StoreError};
 use crate::{AnswerDocument, Error, Forgotten, Problem, Result};
 
 /// The header that names whom somebody acts for, as JSON.
@@ -46,6 +47,9 @@ const ATTEMPTS: u32 = 4;
 /// How long the first pause between two attempts is.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// What is said of a URL that is something else.
+const SCHEMES: &str = "a server is http://… or https://…";
+
 /// The way to one server.
 pub(super) struct Link {
     http: reqwest::Client,
@@ -66,10 +70,14 @@ pub(super) enum Again {
 impl Link {
     pub(super) fn new(address: ServerAddress) -> Result<Self> {
         let ServerAddress { url, token, timeout, allow_plain_http } = address;
-        let wrong = |reason: &str| StoreError::Url { url: ServerUrl::new(&url).to_string(), reason: reason.into() };
+        let wrong =
+            |reason: &str| StoreError::ServerUrl { url: ServerUrl::new(&url).to_string(), reason: reason.into() };
+        if !url.contains("://") {
+            return Err(wrong(SCHEMES).into());
+        }
         let parsed = Url::parse(&url).map_err(|error| wrong(&error.to_string()))?;
         if !matches!(parsed.scheme(), "http" | "https") || parsed.cannot_be_a_base() {
-            return Err(wrong("a server is http://… or https://…").into());
+            return Err(wrong(SCHEMES).into());
         }
         let is_here = is_loopback(&parsed);
         if token.is_some() && parsed.scheme() == "http" && !is_here && !allow_plain_http {
@@ -108,7 +116,12 @@ impl Link {
     }
 
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str, query: &[(&str, String)]) -> Result<T> {
-        self.send(Again::Yes, || self.request(Method::GET, path, query, None)).await
+        let read = self.send(Again::Yes, || self.request(Method::GET, path, query, None)).await;
+        read.map_err(|error| match error {
+            // Whoever reads changes nothing, and loses nothing but the answer.
+            Error::Store(StoreError::OutcomeUnknown(what)) => self.no_answer(ServerTrouble::Away(what)),
+            other => other,
+        })
     }
 
     pub(super) async fn post<T: DeserializeOwned>(
@@ -162,7 +175,7 @@ impl Link {
             tokio::time::sleep(pause).await;
             pause *= 2;
         }
-        Err(StoreError::Unavailable(self.location()).into())
+        Err(self.no_answer(ServerTrouble::Away("it was asked in vain".into())))
     }
 
     async fn attempt<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T> {
@@ -180,20 +193,26 @@ impl Link {
     }
 
     fn senseless(&self, what: &str) -> Error {
-        StoreError::Unavailable(format!("{} gave {what}", self.location())).into()
+        self.no_answer(ServerTrouble::Away(format!("it gave {what}")))
+    }
+
+    fn no_answer(&self, trouble: ServerTrouble) -> Error {
+        StoreError::NoServer { server: self.location(), trouble }.into()
     }
 
     fn unanswered(&self, error: reqwest::Error) -> Error {
         let is_connect = error.is_connect();
-        let what = format!("{}: {}", self.location(), chain(&error.without_url()));
-        // What was not sent did not happen.
-        if is_connect { StoreError::Unavailable(what) } else { StoreError::OutcomeUnknown(what) }.into()
+        match trouble(&error.without_url()) {
+            // What was not sent did not happen.
+            ServerTrouble::Away(what) if !is_connect => StoreError::OutcomeUnknown(what).into(),
+            trouble => self.no_answer(trouble),
+        }
     }
 }
 
 /// Whether the same may succeed soon.
 fn is_passing(error: &Error) -> bool {
-    matches!(error, Error::Store(StoreError::Unavailable(_) | StoreError::Busy { .. } | StoreError::OutcomeUnknown(_)))
+    matches!(error, Error::Store(error) if error.is_retryable() || matches!(error, StoreError::OutcomeUnknown(_)))
 }
 
 /// The path of a space.
@@ -219,7 +238,11 @@ fn meant(problem: Problem) -> Error {
         "compacted" => StoreError::Compacted { oldest: number("oldest") }.into(),
         "diverged" => StoreError::Diverged.into(),
         "future_revision" => StoreError::Future { asked: number("asked"), head: number("head") }.into(),
-        "busy" | "locked" | "unavailable" | "closed" => StoreError::Unavailable(problem.detail).into(),
+        "busy" | "locked" | "unavailable" | "closed" => {
+            // Said once is enough.
+            let detail = problem.detail.strip_prefix("the store is not available: ").unwrap_or(&problem.detail);
+            StoreError::Unavailable(detail.into()).into()
+        }
         "outcome_unknown" => StoreError::OutcomeUnknown(problem.detail).into(),
         _ => Error::Server { problem: Box::new(problem) },
     }
