@@ -63,6 +63,8 @@ pub(super) struct Link {
 /// Whether a request may be sent again when nobody knows what became of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Again {
+    /// It changes nothing, so that nothing but the answer can be lost.
+    Reading,
     Yes,
     No,
 }
@@ -116,12 +118,7 @@ impl Link {
     }
 
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str, query: &[(&str, String)]) -> Result<T> {
-        let read = self.send(Again::Yes, || self.request(Method::GET, path, query, None)).await;
-        read.map_err(|error| match error {
-            // Whoever reads changes nothing, and loses nothing but the answer.
-            Error::Store(StoreError::OutcomeUnknown(what)) => self.no_answer(ServerTrouble::Away(what)),
-            other => other,
-        })
+        self.send(Again::Reading, || self.request(Method::GET, path, query, None)).await
     }
 
     pub(super) async fn post<T: DeserializeOwned>(
@@ -163,11 +160,11 @@ impl Link {
     async fn send<T: DeserializeOwned>(&self, again: Again, request: impl Fn() -> RequestBuilder) -> Result<T> {
         let mut pause = PAUSE;
         for attempt in 1.. {
-            let error = match self.attempt(request()).await {
+            let error = match self.attempt(again, request()).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            let is_safe = again == Again::Yes || !matches!(error, Error::Store(StoreError::OutcomeUnknown(_)));
+            let is_safe = again != Again::No || !matches!(error, Error::Store(StoreError::OutcomeUnknown(_)));
             if attempt >= ATTEMPTS || !is_safe || !is_passing(&error) {
                 return Err(error);
             }
@@ -178,16 +175,21 @@ impl Link {
         Err(self.no_answer(ServerTrouble::Away("it was asked in vain".into())))
     }
 
-    async fn attempt<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T> {
-        let response = request.send().await.map_err(|error| self.unanswered(error))?;
+    async fn attempt<T: DeserializeOwned>(&self, again: Again, request: RequestBuilder) -> Result<T> {
+        let response = request.send().await.map_err(|error| self.unanswered(again, error))?;
         let status = response.status();
-        let body = response.bytes().await.map_err(|error| self.unanswered(error))?;
+        let body = response.bytes().await.map_err(|error| self.unanswered(again, error))?;
         if status.is_success() {
             let senseless = |error| self.senseless(&format!("an answer that cannot be read: {error}"));
             return serde_json::from_slice(&body).map_err(senseless);
         }
         match serde_json::from_slice::<Problem>(&body) {
-            Ok(problem) => Err(meant(problem)),
+            Ok(problem) => Err(match meant(problem) {
+                Error::Store(StoreError::OutcomeUnknown(what)) if again == Again::Reading => {
+                    self.no_answer(ServerTrouble::Away(what))
+                }
+                error => error,
+            }),
             Err(_) => Err(self.senseless(&format!("status {status}, and no word of Corkboard's"))),
         }
     }
@@ -200,12 +202,12 @@ impl Link {
         StoreError::NoServer { server: self.location(), trouble }.into()
     }
 
-    fn unanswered(&self, error: reqwest::Error) -> Error {
-        let is_connect = error.is_connect();
+    fn unanswered(&self, again: Again, error: reqwest::Error) -> Error {
+        // What was not sent did not happen.
+        let did_nothing = again == Again::Reading || error.is_connect();
         match trouble(&error.without_url()) {
-            // What was not sent did not happen.
-            ServerTrouble::Away(what) if !is_connect => StoreError::OutcomeUnknown(what).into(),
-            trouble => self.no_answer(trouble),
+            trouble if did_nothing => self.no_answer(trouble),
+            trouble => StoreError::OutcomeUnknown(format!("{}: {trouble}", self.location())).into(),
         }
     }
 }
