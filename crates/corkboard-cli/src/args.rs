@@ -47,7 +47,7 @@ Exit codes:
   4  conflict: someone else changed it first; the error shows what is there
   5  a limit is reached
   6  not allowed
-  7  the store is away, busy or locked; trying again may help
+  7  the store or the server is away, busy or locked; trying again may help
   8  the outcome is unknown: look before you try again";
 
 #[derive(Args)]

@@ -1,10 +1,11 @@
 //! What to do about an error.
 
 use corkboard::boards::{BoardAction, TaskStatus};
-use corkboard::store::StoreError;
+use corkboard::store::{ServerTrouble, StoreError};
 use corkboard::transfer::TransferError;
 use corkboard::{Error, LimitName, Problem, Refusal, Role, Sealing, SnapshotError};
 
+use crate::args::SERVER_URL;
 use crate::output::time;
 
 /// What to do about an error, where that is not plain from what it says.
@@ -271,18 +272,38 @@ fn server_hint(problem: &Problem) -> Option<String> {
     })
 }
 
+fn server_trouble(trouble: &ServerTrouble) -> &'static str {
+    match trouble {
+        ServerTrouble::Away(_) => "nothing was written; is `cork serve` running there? --url names another server",
+        ServerTrouble::Certificate(_) => {
+            "SSL_CERT_FILE names a file of certificates to trust; docs/http.md has how to make one that works"
+        }
+        ServerTrouble::NotEncrypted => "try http:// in place of https://",
+        ServerTrouble::NotHttp => "a server that encrypts is asked by https://",
+    }
+}
+
 fn store_hint(error: &StoreError) -> Option<String> {
     Some(match error {
         // What is wrong with a server is in the error.
         StoreError::Url { url, .. } if url.starts_with("redis") || url.starts_with("postgres") => return None,
+        // The URL is right; what is there is not.
+        StoreError::Url { reason, .. } if reason.starts_with("cannot create") || reason.starts_with("cannot write") => {
+            "check the path: you need to be allowed to write the file and into its folder".into()
+        }
         StoreError::Url { url, .. } => match url.contains(':') || url.is_empty() {
             true => "--store or CORK_STORE takes, for example, sqlite:corkboard.db".into(),
             false => format!("did you mean --store sqlite:{url}?"),
         },
+        StoreError::ServerUrl { url, .. } => match url.contains(':') || url.is_empty() {
+            true => SERVER_URL.into(),
+            false => format!("{SERVER_URL}; did you mean --store?"),
+        },
+        StoreError::NoServer { trouble, .. } => server_trouble(trouble).into(),
         StoreError::Locked { .. } => "it keeps the store to itself until it ends; wait, or use another --store".into(),
         StoreError::Busy { .. } => "nothing was written; try again".into(),
         StoreError::Unavailable(_) => {
-            "nothing was written; check the path and its permissions, or the server, and try again".into()
+            "nothing was written; check the path and its permissions, or the database, and try again".into()
         }
         StoreError::OutcomeUnknown(_) => {
             "look before you try again; with --idempotency-key, trying again is always safe".into()

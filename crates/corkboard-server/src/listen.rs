@@ -17,7 +17,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -49,17 +49,33 @@ const HTTP2: &[u8] = b"h2";
 pub struct Tls(Arc<ServerConfig>);
 
 impl Tls {
-    /// Reads them.
+    /// Reads them. What is wrong is said of the file in which it is.
     pub fn from_files(certificates: &Path, key: &Path) -> Result<Self, String> {
-        let unreadable = |path: &Path, error| format!("{}: {error}", path.display());
+        let (certificate_file, key_file) = (certificates.display(), key.display());
         let chain = CertificateDer::pem_file_iter(certificates).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let chain = chain.map_err(|error| unreadable(certificates, error))?;
-        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, error))?;
+        let chain = match chain {
+            Ok(chain) if chain.is_empty() => {
+                let holds_key = PrivateKeyDer::from_pem_file(certificates).is_ok();
+                let what =
+                    if holds_key { "there is a key in it, and no certificate" } else { "no certificate is in it" };
+                return Err(format!("{certificate_file}: {what}"));
+            }
+            chain => chain.map_err(|error| format!("{certificate_file}: {error}"))?,
+        };
+        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| match error {
+            pem::Error::NoItemsFound => format!("{key_file}: no key is in it that is not encrypted"),
+            other => format!("{key_file}: {other}"),
+        })?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .and_then(|config| config.with_no_client_auth().with_single_cert(chain, key));
-        let mut config = config.map_err(|error| error.to_string())?;
+        let mut config = config.map_err(|error| match error {
+            rustls::Error::InconsistentKeys(_) => {
+                format!("{key_file}: this is not the key of the certificate in {certificate_file}")
+            }
+            other => format!("{certificate_file}, {key_file}: {other}"),
+        })?;
         config.alpn_protocols = vec![HTTP2.to_vec(), b"http/1.1".to_vec()];
         Ok(Self(Arc::new(config)))
     }
@@ -75,6 +91,8 @@ pub async fn serve(
 ) -> io::Result<()> {
     let (settings, metrics) = (server.settings().clone(), server.settings().metrics.clone());
     let acceptor = tls.map(|Tls(config)| TlsAcceptor::from(config));
+    let (store, version) = (server.inner.corkboard.store_info().kind, env!("CARGO_PKG_VERSION"));
+    tracing::info!(address = %listener.local_addr()?, store, version, tls = acceptor.is_some(), "serving");
     let close = watch::Sender::new(false);
     let taker = Taker { server: server.clone(), acceptor, close: close.subscribe() };
     let most = settings.connections;
@@ -121,12 +139,15 @@ pub async fn serve(
     drop(listener);
     server.end_streams();
     close.send_replace(true);
+    let open = still_open(&mut connections);
     let all_end = async { while connections.join_next().await.is_some() {} };
+    let mut cut = 0;
     if tokio::time::timeout(settings.drain_timeout, all_end).await.is_err() {
-        let cut = connections.len();
+        cut = still_open(&mut connections);
         tracing::warn!(cut, "some connections did not end in time, and are cut");
     }
     connections.shutdown().await;
+    tracing::info!(drained = open.saturating_sub(cut), cut, "ended");
     Ok(())
 }
 
@@ -168,6 +189,12 @@ impl Places {
             Err(_) => place,
         }
     }
+}
+
+/// How many have not ended. Those that have are counted until somebody looks.
+fn still_open(connections: &mut JoinSet<()>) -> usize {
+    while connections.try_join_next().is_some() {}
+    connections.len()
 }
 
 /// Which HTTP a connection speaks.

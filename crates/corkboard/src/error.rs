@@ -441,7 +441,7 @@ impl StoreError {
             Self::Answered(problem) => (problem.lasting_code(), problem.kind),
             Self::Busy { .. } => ("busy", Unavailable),
             Self::Locked { .. } => ("locked", Unavailable),
-            Self::Unavailable(_) => ("unavailable", Unavailable),
+            Self::Unavailable(_) | Self::NoServer { .. } => ("unavailable", Unavailable),
             Self::OutcomeUnknown(_) => ("outcome_unknown", Unknown),
             Self::Failed(_) => ("store_failed", Damaged),
             Self::Corrupt(_) => ("corrupt", Damaged),
@@ -450,6 +450,7 @@ impl StoreError {
             Self::Diverged => ("diverged", Gone),
             Self::Future { .. } => ("future_revision", Invalid),
             Self::Url { .. } => ("store_url", Invalid),
+            Self::ServerUrl { .. } => ("server_url", Invalid),
             Self::Closed => ("closed", Unavailable),
         }
     }

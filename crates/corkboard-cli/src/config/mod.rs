@@ -171,6 +171,8 @@ const OF_TESTS: [&str; 5] = ["CORK_TEST_", "CORK_SOAK_", "CORK_BENCH_", "CORK_CO
 fn expect_known_variables() -> Result<(), Failure> {
     let of_settings: Vec<String> = SETTINGS.iter().map(Setting::variable).collect();
     let known = || of_settings.iter().map(String::as_str).chain(OTHER_VARIABLES);
+    // Where a model's key is, people say by a name of their own.
+    let key = variable_of("CORK_MODEL_KEY_ENV")?;
     // By their names, so that the same one is named every time.
     let given: std::collections::BTreeMap<_, _> = std::env::vars_os().collect();
     for (name, value) in given {
@@ -178,7 +180,7 @@ fn expect_known_variables() -> Result<(), Failure> {
         let Some(rest) = name.strip_prefix(VARIABLES).filter(|_| !value.is_empty()) else { continue };
         let is_for_others =
             OF_TESTS.iter().any(|beginning| name.starts_with(beginning)) || is_of_cluster(&name, &value);
-        if is_for_others || known().any(|known| known == name) {
+        if is_for_others || known().chain(key.as_deref()).any(|known| known == name) {
             continue;
         }
         let names = known().filter_map(|name| name.strip_prefix(VARIABLES));

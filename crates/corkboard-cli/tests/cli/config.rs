@@ -166,6 +166,8 @@ fn variables_that_nobody_knows_are_refused() {
         ("CORK_WRITE_FIXTURES", "1"),
         ("CORK_CONVERSATION", "c-1"),
         ("CORK_MODEL_TIMEOUT", "30"),
+        ("CORK_MODEL_KEY_ENV", "CORK_KEY_OF_OURS"),
+        ("CORK_KEY_OF_OURS", "s3cret"),
         ("CORK_SNAPSHOT_PASSPHRASE", "s3cret"),
         ("CORK_SERVICE_HOST", "10.0.0.1"),
         ("CORK_PORT", "tcp://10.0.0.1:7117"),
@@ -193,7 +195,7 @@ fn the_variables_of_the_documentation_are_known() {
     }
     assert!(found.len() > 60, "{found:?}");
     for name in found {
-        let ran = with(&sandbox, &[(&name, "\u{1}")], &["config", "show"]);
+        let ran = with(&sandbox, &[(&name, "tcp://\u{1}")], &["config", "show"]);
         assert!(!ran.stderr.contains("there is no such setting"), "{name}: {ran:?}");
     }
 }

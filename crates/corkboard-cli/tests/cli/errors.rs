@@ -92,6 +92,37 @@ fn a_wrong_store_is_2() {
     std::fs::write(sandbox.path().join("file"), "").unwrap();
     let error = sandbox.fails(&["--store", "sqlite:file/cork.db", "stats"], 2, "cannot create file");
     assert_eq!((&error["kind"], &error["retryable"]), (&json!("invalid"), &json!(false)));
+    assert!(error["hint"].as_str().unwrap().contains("allowed to write"), "the URL is right: {error}");
+}
+
+#[test]
+fn a_wrong_server_is_2_and_one_that_is_away_7() {
+    let sandbox = Sandbox::local();
+    for (url, said) in [
+        ("127.0.0.1:7117", "a server is http://… or https://…"),
+        ("sqlite:corkboard.db", "a server is http://… or https://…"),
+        ("corkboard", "did you mean --store?"),
+        ("http://", "empty host"),
+    ] {
+        let error = sandbox.fails(&["--url", url, "stats"], 2, said);
+        assert_eq!((&error["code"], &error["kind"]), (&json!("server_url"), &json!("invalid")));
+        let hint = error["hint"].as_str().unwrap();
+        assert!(hint.starts_with("--url and CORK_URL take, for example, http://127.0.0.1:7117"), "{hint}");
+    }
+    let away = "the server at http://127.0.0.1:1 is not available: ";
+    let error = sandbox.fails(&["--url", "http://127.0.0.1:1", "stats"], 7, away);
+    assert_eq!((&error["code"], &error["retryable"]), (&json!("unavailable"), &json!(true)));
+    assert!(error["hint"].as_str().unwrap().contains("`cork serve`"), "{error}");
+}
+
+/// Whoever set several of them wants to know which one is meant.
+#[cfg(feature = "redis")]
+#[test]
+fn a_redis_that_is_away_is_named() {
+    let sandbox = Sandbox::local();
+    let error =
+        sandbox.fails(&["--store", "redis://ada:s3cret@127.0.0.1:1/2", "stats"], 7, "redis://ada@127.0.0.1:1/2");
+    assert!(!error.to_string().contains("s3cret"), "{error}");
 }
 
 #[test]

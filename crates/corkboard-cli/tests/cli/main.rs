@@ -17,6 +17,7 @@ mod config;
 mod context;
 mod core;
 mod doctor;
+mod encrypted;
 mod errors;
 mod example_flow;
 mod file;

@@ -259,6 +259,72 @@ fn the_log_names_requests_and_holds_no_secret() {
 }
 
 #[test]
+fn a_page_of_cores_is_as_long_as_the_documentation_says() {
+    let sandbox = Sandbox::local();
+    let server = Serving::start(&sandbox, &[]);
+    for number in 0..101 {
+        let added = server.ask("POST", &format!("/v1/cores/core-{number:03}/entries"), &[], r#"{"content":"x"}"#);
+        assert_eq!(added.status, 201, "{added:?}");
+    }
+    let page = |query: &str| server.ask("GET", &format!("/v1/cores{query}"), &[], "").json();
+    let first = page("");
+    assert_eq!((first["cores"].as_array().unwrap().len(), &first["next"]), (100, &Value::from("core-099")));
+    assert_eq!(page("?cursor=core-099")["cores"].as_array().unwrap().len(), 1);
+    assert_eq!(page("?limit=1000")["cores"].as_array().unwrap().len(), 101);
+}
+
+/// What the container file has run in the container, run here.
+#[test]
+fn the_containers_check_asks_the_server() {
+    let sandbox = Sandbox::local();
+    let server = Serving::start(&sandbox, &[]);
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let file = std::fs::read_to_string(root.join("deploy/Containerfile")).unwrap();
+    let check = file.split("HEALTHCHECK").nth(2).or(file.split("HEALTHCHECK").nth(1)).unwrap();
+    let check = check.split("CMD ").nth(1).unwrap().lines().next().unwrap();
+    assert!(check.contains("${HEALTH_URL:-http://127.0.0.1:7117}"), "{check}");
+    let ask = |url: &str| {
+        let mut shell = sandbox.command("sh");
+        let script = check.replacen("cork ", "\"$CORK\" ", 1);
+        shell.env("HEALTH_URL", url).env("CORK_LISTEN", "0.0.0.0:7117").args(["-c", &script]);
+        run(shell, b"")
+    };
+    let ran = ask(&server.url);
+    assert!(ran.code == 0 && ran.stdout.contains("it is ready"), "{ran:?}");
+    let ran = ask("http://127.0.0.1:1");
+    assert!(ran.code != 0, "{ran:?}");
+    let ignored = std::fs::read_to_string(root.join(".dockerignore")).unwrap();
+    for pattern in ["target", ".git", "**/*.db", "**/*.db-*"] {
+        assert!(ignored.lines().any(|line| line == pattern), "{pattern} in {ignored}");
+    }
+}
+
+#[test]
+fn the_log_tells_the_start_and_the_end() {
+    let sandbox = Sandbox::local();
+    let server = Serving::start(&sandbox, &["-v", "--log-format", "json"]);
+    let address = server.address().to_owned();
+    let mut stream = half_a_request(&server);
+    server.signal("TERM");
+    takes_nobody_any_more(&server);
+    stream.write_all(GREEN.as_bytes()).unwrap();
+    assert_eq!(Answer::read(&mut stream).status, 201);
+    let log = server.ended().stderr;
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told = |message: &str| {
+        let mut fields = lines.iter().map(|line| &line["fields"]).filter(|fields| fields["message"] == message);
+        let found = fields.next().unwrap_or_else(|| panic!("{message} in {log}"));
+        assert!(fields.next().is_none(), "{message} is said once: {log}");
+        found
+    };
+    let (start, end) = (told("serving"), told("ended"));
+    assert_eq!((&start["address"], &start["store"]), (&Value::from(address), &Value::from("sqlite")));
+    assert_eq!((&start["version"], &start["tls"]), (&Value::from(env!("CARGO_PKG_VERSION")), &Value::from(false)));
+    // Whoever looked whether it still listens may be among them.
+    assert!(end["drained"].as_u64().unwrap() >= 1 && end["cut"] == 0, "{end}");
+}
+
+#[test]
 fn what_cannot_be_served_is_refused() {
     let sandbox = Sandbox::new();
     let error = sandbox.fails(&["serve", "--no-auth", "--listen", "0.0.0.0:0"], 2, "everybody who reaches");

@@ -15,6 +15,8 @@ use crate::openapi::Problems;
 
 /// The most cores of one answer.
 const MOST: usize = 1000;
+/// How many there are in one if nobody says.
+const USUAL: usize = 100;
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -41,13 +43,13 @@ struct ListQuery {
     /// Only those after this name: `next` of the page before.
     cursor: Option<String>,
     /// How many at most.
-    #[serde(default = "most")]
-    #[param(minimum = 1, maximum = 1000, default = 1000)]
+    #[serde(default = "usual")]
+    #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: usize,
 }
 
-fn most() -> usize {
-    MOST
+fn usual() -> usize {
+    USUAL
 }
 
 /// Memory cores.

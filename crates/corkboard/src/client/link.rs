@@ -13,10 +13,11 @@ use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::trouble::trouble;
 use super::{Identity, ServerAddress};
 use crate::engine::Elsewhere;
 use crate::net::{chain, is_loopback, tls};
-use crate::store::{ServerUrl, StoreError};
+use crate::store::{ServerTrouble, ServerUrl, StoreError};
 use crate::{AnswerDocument, Error, Forgotten, Problem, Result};
 
 /// The header that names whom somebody acts for, as JSON.
@@ -46,6 +47,9 @@ const ATTEMPTS: u32 = 4;
 /// How long the first pause between two attempts is.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// What is said of a URL that is something else.
+const SCHEMES: &str = "a server is http://… or https://…";
+
 /// The way to one server.
 pub(super) struct Link {
     http: reqwest::Client,
@@ -59,6 +63,8 @@ pub(super) struct Link {
 /// Whether a request may be sent again when nobody knows what became of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Again {
+    /// It changes nothing, so that nothing but the answer can be lost.
+    Reading,
     Yes,
     No,
 }
@@ -66,10 +72,14 @@ pub(super) enum Again {
 impl Link {
     pub(super) fn new(address: ServerAddress) -> Result<Self> {
         let ServerAddress { url, token, timeout, allow_plain_http } = address;
-        let wrong = |reason: &str| StoreError::Url { url: ServerUrl::new(&url).to_string(), reason: reason.into() };
+        let wrong =
+            |reason: &str| StoreError::ServerUrl { url: ServerUrl::new(&url).to_string(), reason: reason.into() };
+        if !url.contains("://") {
+            return Err(wrong(SCHEMES).into());
+        }
         let parsed = Url::parse(&url).map_err(|error| wrong(&error.to_string()))?;
         if !matches!(parsed.scheme(), "http" | "https") || parsed.cannot_be_a_base() {
-            return Err(wrong("a server is http://… or https://…").into());
+            return Err(wrong(SCHEMES).into());
         }
         let is_here = is_loopback(&parsed);
         if token.is_some() && parsed.scheme() == "http" && !is_here && !allow_plain_http {
@@ -108,7 +118,7 @@ impl Link {
     }
 
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str, query: &[(&str, String)]) -> Result<T> {
-        self.send(Again::Yes, || self.request(Method::GET, path, query, None)).await
+        self.send(Again::Reading, || self.request(Method::GET, path, query, None)).await
     }
 
     pub(super) async fn post<T: DeserializeOwned>(
@@ -150,11 +160,11 @@ impl Link {
     async fn send<T: DeserializeOwned>(&self, again: Again, request: impl Fn() -> RequestBuilder) -> Result<T> {
         let mut pause = PAUSE;
         for attempt in 1.. {
-            let error = match self.attempt(request()).await {
+            let error = match self.attempt(again, request()).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            let is_safe = again == Again::Yes || !matches!(error, Error::Store(StoreError::OutcomeUnknown(_)));
+            let is_safe = again != Again::No || !matches!(error, Error::Store(StoreError::OutcomeUnknown(_)));
             if attempt >= ATTEMPTS || !is_safe || !is_passing(&error) {
                 return Err(error);
             }
@@ -162,38 +172,49 @@ impl Link {
             tokio::time::sleep(pause).await;
             pause *= 2;
         }
-        Err(StoreError::Unavailable(self.location()).into())
+        Err(self.no_answer(ServerTrouble::Away("it was asked in vain".into())))
     }
 
-    async fn attempt<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T> {
-        let response = request.send().await.map_err(|error| self.unanswered(error))?;
+    async fn attempt<T: DeserializeOwned>(&self, again: Again, request: RequestBuilder) -> Result<T> {
+        let response = request.send().await.map_err(|error| self.unanswered(again, error))?;
         let status = response.status();
-        let body = response.bytes().await.map_err(|error| self.unanswered(error))?;
+        let body = response.bytes().await.map_err(|error| self.unanswered(again, error))?;
         if status.is_success() {
             let senseless = |error| self.senseless(&format!("an answer that cannot be read: {error}"));
             return serde_json::from_slice(&body).map_err(senseless);
         }
         match serde_json::from_slice::<Problem>(&body) {
-            Ok(problem) => Err(meant(problem)),
+            Ok(problem) => Err(match meant(problem) {
+                Error::Store(StoreError::OutcomeUnknown(what)) if again == Again::Reading => {
+                    self.no_answer(ServerTrouble::Away(what))
+                }
+                error => error,
+            }),
             Err(_) => Err(self.senseless(&format!("status {status}, and no word of Corkboard's"))),
         }
     }
 
     fn senseless(&self, what: &str) -> Error {
-        StoreError::Unavailable(format!("{} gave {what}", self.location())).into()
+        self.no_answer(ServerTrouble::Away(format!("it gave {what}")))
     }
 
-    fn unanswered(&self, error: reqwest::Error) -> Error {
-        let is_connect = error.is_connect();
-        let what = format!("{}: {}", self.location(), chain(&error.without_url()));
+    fn no_answer(&self, trouble: ServerTrouble) -> Error {
+        StoreError::NoServer { server: self.location(), trouble }.into()
+    }
+
+    fn unanswered(&self, again: Again, error: reqwest::Error) -> Error {
         // What was not sent did not happen.
-        if is_connect { StoreError::Unavailable(what) } else { StoreError::OutcomeUnknown(what) }.into()
+        let did_nothing = again == Again::Reading || error.is_connect();
+        match trouble(&error.without_url()) {
+            trouble if did_nothing => self.no_answer(trouble),
+            trouble => StoreError::OutcomeUnknown(format!("{}: {trouble}", self.location())).into(),
+        }
     }
 }
 
 /// Whether the same may succeed soon.
 fn is_passing(error: &Error) -> bool {
-    matches!(error, Error::Store(StoreError::Unavailable(_) | StoreError::Busy { .. } | StoreError::OutcomeUnknown(_)))
+    matches!(error, Error::Store(error) if error.is_retryable() || matches!(error, StoreError::OutcomeUnknown(_)))
 }
 
 /// The path of a space.
@@ -219,7 +240,11 @@ fn meant(problem: Problem) -> Error {
         "compacted" => StoreError::Compacted { oldest: number("oldest") }.into(),
         "diverged" => StoreError::Diverged.into(),
         "future_revision" => StoreError::Future { asked: number("asked"), head: number("head") }.into(),
-        "busy" | "locked" | "unavailable" | "closed" => StoreError::Unavailable(problem.detail).into(),
+        "busy" | "locked" | "unavailable" | "closed" => {
+            // Said once is enough.
+            let detail = problem.detail.strip_prefix("the store is not available: ").unwrap_or(&problem.detail);
+            StoreError::Unavailable(detail.into()).into()
+        }
         "outcome_unknown" => StoreError::OutcomeUnknown(problem.detail).into(),
         _ => Error::Server { problem: Box::new(problem) },
     }

@@ -2,6 +2,7 @@
 
 mod link;
 mod store;
+mod trouble;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

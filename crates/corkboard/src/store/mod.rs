@@ -377,6 +377,14 @@ pub enum StoreError {
     /// It cannot be reached or written right now. Nothing was written.
     #[error("the store is not available: {0}")]
     Unavailable(String),
+    /// The server that keeps it cannot be asked. Nothing was written.
+    #[error("the server at {server} is not available: {trouble}")]
+    NoServer {
+        /// Where it should be.
+        server: String,
+        /// What came in between.
+        trouble: ServerTrouble,
+    },
     /// The answer was lost: the write may or may not have happened.
     #[error("the outcome is unknown: {0}")]
     OutcomeUnknown(String),
@@ -419,6 +427,14 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A URL that names no server, or one that the token must not go to.
+    #[error("{url:?} is no server to talk to: {reason}")]
+    ServerUrl {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A server that keeps it said no: to the token, to what it opens, to how often is asked.
     #[error("{}", .0.detail)]
     Answered(Box<crate::Problem>),
@@ -427,10 +443,28 @@ pub enum StoreError {
     Closed,
 }
 
+/// Why a server cannot be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ServerTrouble {
+    /// It is not there, or does not answer: that may pass.
+    #[error("{0}")]
+    Away(String),
+    /// Its certificate does not prove who it is.
+    #[error("{0}")]
+    Certificate(String),
+    /// It was asked by https, and does not encrypt.
+    #[error("it does not speak TLS")]
+    NotEncrypted,
+    /// It was asked by http, and what it answers is something else.
+    #[error("what answers there does not speak HTTP")]
+    NotHttp,
+}
+
 impl StoreError {
     /// Whether the same call may succeed later.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Busy { .. } | Self::Unavailable(_))
+        let away = matches!(self, Self::NoServer { trouble: ServerTrouble::Away(_), .. });
+        away || matches!(self, Self::Busy { .. } | Self::Unavailable(_))
     }
 }
 

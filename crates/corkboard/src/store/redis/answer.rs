@@ -47,8 +47,8 @@ fn refused(error: &ServerError) -> StoreError {
     }
 }
 
-/// No connection could be made.
-pub(super) fn cannot_connect(error: &RedisError) -> Failure {
+/// No connection could be made to the server there.
+pub(super) fn cannot_connect(error: &RedisError, location: &str) -> Failure {
     match error.code().unwrap_or_default() {
         "NOAUTH" => return Failure::Denied("Redis wants a password, and the URL has none".into()),
         "WRONGPASS" => return Failure::Denied("Redis does not accept the user or the password".into()),
@@ -61,7 +61,7 @@ pub(super) fn cannot_connect(error: &RedisError) -> Failure {
     if text.contains("switch database") || text.contains("certificate") {
         return Failure::Denied(text);
     }
-    Failure::NotSent(format!("cannot connect to Redis: {text}"))
+    Failure::NotSent(format!("cannot connect to {location}: {text}"))
 }
 
 /// An answer that makes no sense.

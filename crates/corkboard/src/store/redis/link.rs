@@ -262,7 +262,7 @@ pub(super) async fn connect(
             Ok::<(), std::convert::Infallible>(())
         });
     let connection = address.client.get_multiplexed_async_connection_with_config(&config).await;
-    let mut connection = connection.map_err(|error| cannot_connect(&error))?;
+    let mut connection = connection.map_err(|error| cannot_connect(&error, &address.location))?;
     // A server that has just started takes connections before it takes commands.
     let answer: RedisResult<Value> = connection.send_packed_command(&redis::cmd("PING")).await;
     match answer {
@@ -270,7 +270,7 @@ pub(super) async fn connect(
             Err(Failure::NotSent("Redis is still reading its data after a start".into()))
         }
         Ok(_) => Ok(Live { connection, ended }),
-        Err(error) => Err(cannot_connect(&error)),
+        Err(error) => Err(cannot_connect(&error, &address.location)),
     }
 }
 

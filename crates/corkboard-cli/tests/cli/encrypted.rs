@@ -1,0 +1,120 @@
+//! Servers that encrypt: what is said when they cannot be talked to, and the certificate of the documentation.
+
+use std::path::Path;
+
+use crate::serving::{ADMIN, Serving};
+use crate::support::{CORK, Ran, Sandbox, run};
+
+/// Asks a server, and trusts the certificates of one file.
+fn through(sandbox: &Sandbox, url: &str, trusted: &str, arguments: &[&str]) -> Ran {
+    let mut command = sandbox.command(CORK);
+    command.env_remove("CORK_STORE").env("CORK_URL", url).env("CORK_TOKEN", ADMIN).env("SSL_CERT_FILE", trusted);
+    command.args(arguments);
+    run(command, b"")
+}
+
+/// Makes a certificate and its key by the documentation's own line, but for what is replaced in it.
+fn certificate(sandbox: &Sandbox, name: &str, replaced: &[(&str, &str)]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/http.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let from = text.find("openssl req -x509 -newkey").expect("docs/http.md has the line");
+    let (cert, key) = (format!("{name}.pem"), format!("{name}-key.pem"));
+    let mut line = text[from..].split("\ncork").next().unwrap().to_owned();
+    for (old, new) in [("cert.pem", cert.as_str()), ("key.pem", &key)].iter().chain(replaced) {
+        assert!(line.contains(old), "{old} in {line}");
+        line = line.replace(old, new);
+    }
+    let mut openssl = sandbox.command("bash");
+    openssl.args(["-c", &line]);
+    let ran = run(openssl, b"");
+    assert_eq!(ran.code, 0, "{line}: {ran:?}");
+}
+
+fn serving(sandbox: &Sandbox, name: &str) -> Serving {
+    let (cert, key) = (format!("{name}.pem"), format!("{name}-key.pem"));
+    Serving::start(sandbox, &["--tls-cert", &cert, "--tls-key", &key])
+}
+
+#[test]
+fn the_documentations_certificate_is_trusted_and_others_are_told_of() {
+    let sandbox = Sandbox::local();
+    certificate(&sandbox, "good", &[]);
+    certificate(&sandbox, "signing", &[("CA:FALSE", "CA:TRUE")]);
+    certificate(&sandbox, "elsewhere", &[("DNS:localhost,IP:127.0.0.1", "DNS:memory.example.org")]);
+    let good = serving(&sandbox, "good");
+    assert!(good.url.starts_with("https://127.0.0.1:"), "{}", good.url);
+    for arguments in [&["memory", "set", "a", "1"][..], &["memory", "get", "a"], &["doctor"], &["doctor", "--quick"]] {
+        let ran = through(&sandbox, &good.url, "good.pem", arguments);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{arguments:?} {ran:?}");
+    }
+    let others = [
+        (&good, "elsewhere.pem", "nobody whom this machine trusts has signed its certificate"),
+        (&serving(&sandbox, "signing"), "signing.pem", "one for signing others (CA:TRUE)"),
+        (&serving(&sandbox, "elsewhere"), "elsewhere.pem", "its certificate is for other names (subjectAltName)"),
+    ];
+    for (server, trusted, why) in others {
+        let ran = through(&sandbox, &server.url, trusted, &["memory", "list"]);
+        assert_eq!(ran.code, 7, "{ran:?}");
+        assert!(ran.stderr.contains(&format!("error: the server at {} is not available: ", server.url)), "{ran:?}");
+        assert!(ran.stderr.contains(why) && ran.stderr.contains("hint: SSL_CERT_FILE names"), "{why}: {ran:?}");
+    }
+}
+
+/// Nobody is told that the outcome is unknown who has only read.
+#[test]
+fn the_wrong_scheme_is_told_of() {
+    let sandbox = Sandbox::local();
+    certificate(&sandbox, "good", &[]);
+    let (encrypted, plain) = (serving(&sandbox, "good"), Serving::start(&sandbox, &[]));
+    let http = encrypted.url.replace("https://", "http://");
+    let https = plain.url.replace("http://", "https://");
+    for (url, why, hint) in [
+        (&http, "what answers there does not speak HTTP", "by https://"),
+        (&https, "it does not speak TLS", "try http://"),
+    ] {
+        for arguments in [&["memory", "list"][..], &["memory", "set", "a", "1"], &["doctor"], &["doctor", "--quick"]] {
+            let ran = through(&sandbox, url, "good.pem", arguments);
+            assert_eq!(ran.code, 7, "{arguments:?} {ran:?}");
+            assert!((ran.stdout + &ran.stderr).contains(why) && ran.stderr.contains(hint), "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_hangs_up_leaves_no_reader_in_doubt() {
+    let sandbox = Sandbox::local();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    // Takes everybody's request, and says nothing to it.
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let _ = std::io::Read::read(&mut stream.unwrap(), &mut [0; 1024]);
+        }
+    });
+    for arguments in [&["memory", "list"][..], &["doctor"], &["doctor", "--quick"]] {
+        let ran = through(&sandbox, &url, "", arguments);
+        assert_eq!(ran.code, 7, "{arguments:?} {ran:?}");
+        let said = ran.stdout + &ran.stderr;
+        assert!(said.contains("is not available") && !said.contains("unknown"), "{arguments:?} {said}");
+        assert!(said.contains("hint: nothing was written; is `cork serve` running there?"), "{said}");
+    }
+}
+
+#[test]
+fn files_that_do_not_fit_are_named() {
+    let sandbox = Sandbox::local();
+    certificate(&sandbox, "one", &[]);
+    certificate(&sandbox, "two", &[]);
+    std::fs::write(sandbox.path().join("empty.pem"), "").unwrap();
+    for (cert, key, said) in [
+        ("one-key.pem", "one.pem", "one-key.pem: there is a key in it, and no certificate"),
+        ("one.pem", "one.pem", "one.pem: no key is in it"),
+        ("one.pem", "two-key.pem", "two-key.pem: this is not the key of the certificate in one.pem"),
+        ("empty.pem", "one-key.pem", "empty.pem: no certificate is in it"),
+        ("missing.pem", "one-key.pem", "missing.pem: "),
+    ] {
+        let arguments = ["serve", "--listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key];
+        let error = sandbox.fails(&arguments, 2, said);
+        assert_eq!(error["code"], "tls");
+    }
+}

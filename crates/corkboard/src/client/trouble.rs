@@ -1,0 +1,60 @@
+//! Why a server could not be asked, in words that help.
+
+use std::error::Error;
+use std::io;
+
+use rustls::CertificateError;
+
+use crate::net::chain;
+use crate::store::ServerTrouble;
+
+/// What hyper says of an answer that begins with something else than HTTP, such as the alert of a server that encrypts.
+const NOT_HTTP: &str = "invalid HTTP version parsed";
+
+/// What is to be said of a request that had no answer.
+pub(super) fn trouble(error: &(dyn Error + 'static)) -> ServerTrouble {
+    match tls_error(error) {
+        Some(rustls::Error::InvalidCertificate(reason)) => ServerTrouble::Certificate(certificate(reason)),
+        Some(rustls::Error::InvalidMessage(_)) => ServerTrouble::NotEncrypted,
+        _ => {
+            let text = chain(error);
+            if text.contains(NOT_HTTP) { ServerTrouble::NotHttp } else { ServerTrouble::Away(text) }
+        }
+    }
+}
+
+fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        // What an I/O error was made of is not what it calls its source.
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        next = match inner {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    None
+}
+
+fn certificate(error: &CertificateError) -> String {
+    match error {
+        // Whoever trusts another certificate of the same name has the wrong signature.
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "nobody whom this machine trusts has signed its certificate".into()
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "its certificate is for other names (subjectAltName)".into()
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "its certificate has expired".into(),
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "its certificate is not valid yet".into()
+        }
+        other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            "its certificate is one for signing others (CA:TRUE), and none for a server".into()
+        }
+        other => format!("its certificate is not accepted: {other}"),
+    }
+}
