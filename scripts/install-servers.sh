@@ -1,9 +1,10 @@
 #!/bin/sh
-# Installs the servers that the tests start for themselves, if they are missing. Nothing is started or enabled here.
+# Installs the programs that the tests start for themselves, if they are missing. Nothing is started or enabled here.
 set -eu
 
 missing=
 have() { command -v "$1" >/dev/null 2>&1; }
+have openssl || missing="$missing openssl"
 have redis-server || missing="$missing redis-server"
 have pgbouncer || have /usr/sbin/pgbouncer || missing="$missing pgbouncer"
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || have postgres || missing="$missing postgresql"

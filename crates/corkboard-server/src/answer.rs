@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use axum::Json;
 use axum::http::header::{CONTENT_TYPE, ETAG};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
