@@ -160,6 +160,7 @@ async fn sign_in_with_token(
 
 /// A link that signs a browser in.
 #[derive(Serialize, ToSchema)]
+#[schema(example = json!({"path": "/sign-in?code=4ZJ3NQ7M2W6K5XRT"}))]
 struct LinkBody {
     /// Where it leads on this server. It works once, for an hour.
     path: String,
