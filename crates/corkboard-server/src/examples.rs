@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::{OpenApi, RefOr};
+
+use crate::openapi::operations;
 
 const EXAMPLES: &str = include_str!("examples.json");
 
@@ -12,7 +13,7 @@ const EXAMPLES: &str = include_str!("examples.json");
 pub(crate) fn give(description: &mut OpenApi) {
     // What cannot be read gives none, and the test that looks for them says so.
     let examples: BTreeMap<String, Value> = serde_json::from_str(EXAMPLES).unwrap_or_default();
-    for operation in description.paths.paths.values_mut().flat_map(operations) {
+    for operation in operations(description) {
         for response in operation.responses.responses.values_mut() {
             let RefOr::T(response) = response else { continue };
             let Some(RefOr::T(content)) = response.content.get_mut("application/json") else { continue };
@@ -23,9 +24,4 @@ pub(crate) fn give(description: &mut OpenApi) {
             }
         }
     }
-}
-
-fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    let PathItem { get, put, post, patch, delete, .. } = item;
-    [get, put, post, patch, delete].into_iter().flatten()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, Modify, OpenApi};
@@ -53,12 +54,16 @@ impl Modify for Bearer {
     }
 }
 
+/// What the routes do.
+pub(crate) fn operations(openapi: &mut utoipa::openapi::OpenApi) -> impl Iterator<Item = &mut Operation> {
+    openapi.paths.paths.values_mut().flat_map(|PathItem { get, put, post, patch, delete, .. }| {
+        [get, put, post, patch, delete].into_iter().flatten()
+    })
+}
+
 /// Says of every answer what it is, which the standard asks for and not every route does.
 pub(crate) fn complete(openapi: &mut utoipa::openapi::OpenApi) {
-    let operations = openapi.paths.paths.values_mut().flat_map(|path| {
-        [&mut path.get, &mut path.put, &mut path.post, &mut path.delete, &mut path.patch].into_iter().flatten()
-    });
-    for (status, response) in operations.flat_map(|operation| &mut operation.responses.responses) {
+    for (status, response) in operations(openapi).flat_map(|operation| &mut operation.responses.responses) {
         if let RefOr::T(response) = response
             && response.description.is_empty()
         {
