@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: run tour test check nextest schemathesis servers doc-test bench soak deny help
+.PHONY: run tour test check nextest remote schemathesis servers doc-test bench soak deny help
 
 help:
 	@echo "make run     build cork and serve a SQLite store (STORE, by default corkboard.db here); Ctrl-C ends it"
@@ -22,7 +22,7 @@ run:
 tour:
 	$(CARGO) run --quiet --package corkboard --example tour
 
-test: nextest schemathesis check doc-test
+test: nextest remote schemathesis check doc-test
 
 check:
 	$(CARGO) fmt --all --check
@@ -33,6 +33,10 @@ check:
 nextest: servers
 	@$(CARGO) nextest --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-nextest
 	$(WITH_SERVERS) $(CARGO) nextest run --workspace --all-features
+
+# The command line's tests again, with every command asked of a server (`.config/nextest.toml` says which).
+remote:
+	CORK_TEST_REMOTE=1 $(CARGO) nextest run --profile remote --workspace --all-features --test cli
 
 # A PostgreSQL and a Redis of the tests' own, on free ports, for as long as the command runs.
 WITH_SERVERS = $(CARGO) build --workspace --all-features --bin test-servers && $${CARGO_TARGET_DIR:-target}/debug/test-servers

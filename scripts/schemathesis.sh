@@ -30,10 +30,11 @@ until [ -s "$folder/started.json" ]; do
 done
 url=$("$python" -c 'import json, sys; print(json.load(sys.stdin)["url"])' <"$folder/started.json")
 
-# A stream of events does not end by itself: crates/corkboard-server/tests/events.rs reads those.
+# One worker: Python 3.11 now and then fails when two of its threads parse Python at the same time, as Hypothesis has them do.
+# A stream of events does not end by itself: crates/corkboard-server/tests/http/events.rs reads those.
 status=0
 SCHEMATHESIS_HOOKS=schemathesis_hooks PYTHONPATH=$(dirname "$0") "$target/schemathesis/bin/st" run "$url/openapi.json" \
-    --header "Authorization: Bearer the-admins-secret" --max-time "$seconds" --request-timeout 30 --workers 2 \
+    --header "Authorization: Bearer the-admins-secret" --max-time "$seconds" --request-timeout 30 --workers 1 \
     --checks not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance \
     --exclude-path-regex "/events$" --suppress-health-check all --warnings off --no-color "$@" || status=$?
 # It must be there still, and well.

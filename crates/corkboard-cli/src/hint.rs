@@ -8,13 +8,19 @@ use corkboard::{Error, LimitName, Problem, Refusal, Role, Sealing, SnapshotError
 use crate::args::SERVER_URL;
 use crate::output::time;
 
+const NEWER: &str = "a newer cork can read it";
+const DAMAGED: &str = "`cork doctor` looks for damage";
+
+/// How PostgreSQL's word that there is no such database ends.
+const NO_DATABASE: &str = "(3D000)";
+
 /// What to do about an error, where that is not plain from what it says.
 pub(crate) fn hint(error: &Error) -> Option<String> {
     Some(match error {
         Error::Refused(refusal) => return refusal_hint(refusal),
         Error::ScopeDisposed { .. } => "`cork scope list` shows the scopes there are".into(),
-        Error::NewerFormat { .. } => "a newer cork can read it".into(),
-        Error::Damaged { .. } => "`cork doctor` looks for damage".into(),
+        Error::NewerFormat { .. } => NEWER.into(),
+        Error::Damaged { .. } => DAMAGED.into(),
         Error::TaskPattern { pattern, .. } => {
             format!("`cork core show {} {}` shows it; docs/cores.md has the form", pattern.core, pattern.entry)
         }
@@ -35,7 +41,7 @@ fn transfer_hint(error: &TransferError) -> Option<String> {
         TransferError::NoSuchSpace { .. } => {
             "`cork stats --all`, `cork board list` and `cork core list` show what there is".into()
         }
-        TransferError::NewerVersion { .. } => "a newer cork can read it".into(),
+        TransferError::NewerVersion { .. } => NEWER.into(),
         TransferError::NotAnExport(_) => "`cork export` and `cork snapshot store` write such files".into(),
         TransferError::Spool(_) => "TMPDIR names the folder for temporary files".into(),
         _ => return None,
@@ -247,7 +253,7 @@ fn task_hint(refusal: &Refusal) -> Option<String> {
 
 fn snapshot_hint(error: &SnapshotError) -> Option<String> {
     Some(match error {
-        SnapshotError::Newer { .. } => "a newer cork can read it".into(),
+        SnapshotError::Newer { .. } => NEWER.into(),
         SnapshotError::Damaged(_) => "nothing was changed; another copy of it may be whole".into(),
         SnapshotError::NeedsKey { sealed_with: Sealing::Passphrase(_) } => {
             "give it by --passphrase-file, or in CORK_SNAPSHOT_PASSPHRASE".into()
@@ -267,6 +273,8 @@ fn server_hint(problem: &Problem) -> Option<String> {
         "unauthenticated" => "give a token in CORK_TOKEN; `cork token create`, where the store is, makes one".into(),
         "not_granted" => "`cork token create` makes a token that opens more".into(),
         "too_many_requests" => "nothing was written; try again in a while".into(),
+        "damaged" => DAMAGED.into(),
+        "newer_format" => NEWER.into(),
         "host" => "start the server with --host and that name".into(),
         _ => return None,
     })
@@ -285,6 +293,9 @@ fn server_trouble(trouble: &ServerTrouble) -> &'static str {
 
 fn store_hint(error: &StoreError) -> Option<String> {
     Some(match error {
+        StoreError::Url { reason, .. } if reason.ends_with(NO_DATABASE) => {
+            "make the database first, for example with `createdb`; its tables need not be there".into()
+        }
         // What is wrong with a server is in the error.
         StoreError::Url { url, .. } if url.starts_with("redis") || url.starts_with("postgres") => return None,
         // The URL is right; what is there is not.
@@ -310,7 +321,7 @@ fn store_hint(error: &StoreError) -> Option<String> {
         }
         StoreError::Failed(_) => "check the disk, then try again; `cork doctor` looks for damage".into(),
         StoreError::Corrupt(_) => "check the disk; a backup of the file may help".into(),
-        StoreError::NewerFormat { .. } => "a newer cork can read it".into(),
+        StoreError::NewerFormat { .. } => NEWER.into(),
         StoreError::Compacted { oldest } => format!("start with --from {}", oldest.saturating_sub(1)),
         StoreError::Future { head, .. } => format!("start with --from {head}"),
         StoreError::Diverged => "start again with --from 0".into(),

@@ -22,6 +22,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+#[cfg(not(target_env = "msvc"))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     match args::Cli::try_parse() {
         Ok(cli) => exit::report(cli.global.json, commands::run(cli)),

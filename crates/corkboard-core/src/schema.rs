@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
-use utoipa::openapi::{RefOr, Schema};
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, SchemaType, Type};
+use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 /// A text of a certain form.
@@ -46,6 +46,28 @@ text! {
     crate::notebook::LearningId, "NotebookLearningId", "The number of a key learning", "^[Kk][Ll]-[0-9]{1,18}$", "KL-1";
     crate::notebook::SnippetId, "SnippetId", "The number of a snippet", "^[Vv][Cc]-[0-9]{1,18}$", "VC-1";
     crate::notebook::ItemId, "NotebookItemId", "A learning or a snippet of a notebook", "^([Kk][Ll]|[Vv][Cc])-[0-9]{1,18}$", "KL-1";
+}
+
+/// Written as the list that it is, which a derived schema does not know.
+impl PartialSchema for crate::notebook::NotebookDiff {
+    fn schema() -> RefOr<Schema> {
+        let changes = ArrayBuilder::new().items(Ref::from_schema_name(crate::notebook::Change::name())).description(
+            Some("The changes from one revision to another: progress first, then learnings, then snippets"),
+        );
+        RefOr::T(Schema::Array(changes.build()))
+    }
+}
+
+impl ToSchema for crate::notebook::NotebookDiff {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("NotebookDiff")
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        use crate::notebook::Change;
+        schemas.push((Change::name().into(), Change::schema()));
+        Change::schemas(schemas);
+    }
 }
 
 impl PartialSchema for crate::Content {

@@ -1,5 +1,7 @@
 //! Who asks. Handlers reach the library through this alone, so this is where it is decided what they may touch.
 
+use std::sync::{Arc, LazyLock};
+
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use corkboard::cores::Trust;
@@ -16,7 +18,7 @@ use crate::failure::Failure;
 pub(crate) struct Caller {
     /// Acts in the caller's name, or in the name of whom the caller acts for, and opens what is granted.
     corkboard: Corkboard,
-    grants: Grants,
+    grants: Arc<Grants>,
     /// The token that they came with, if it is one of the store's.
     token: Option<TokenId>,
 }
@@ -34,10 +36,15 @@ pub(crate) fn admin() -> Actor {
     Actor::new("admin", ActorKind::Human, Role::Admin)
 }
 
+fn everything() -> Arc<Grants> {
+    static EVERYTHING: LazyLock<Arc<Grants>> = LazyLock::new(|| Arc::new(Grants::everything()));
+    EVERYTHING.clone()
+}
+
 impl Caller {
     /// Whoever may do everything.
     pub(crate) fn admin(server: &Server) -> Self {
-        Self { corkboard: server.corkboard().acting_as(admin()), grants: Grants::everything(), token: None }
+        Self { corkboard: server.corkboard().acting_as(admin()), grants: everything(), token: None }
     }
 
     /// Whoever came with a token.
@@ -47,8 +54,11 @@ impl Caller {
         let corkboard = server.corkboard().acting_as(actor);
         match role {
             // What is not granted is denied, but to admins.
-            Role::Admin => Self { corkboard, grants: Grants::everything(), token: Some(*id) },
-            _ => Self { corkboard: corkboard.limited_to(grants.clone()), grants: grants.clone(), token: Some(*id) },
+            Role::Admin => Self { corkboard, grants: everything(), token: Some(*id) },
+            _ => {
+                let grants = Arc::new(grants.clone());
+                Self { corkboard: corkboard.limited_to(grants.clone()), grants, token: Some(*id) }
+            }
         }
     }
 
@@ -126,7 +136,7 @@ impl Caller {
     /// Whom they are taken for, and what they may touch.
     pub(crate) fn identity(&self) -> Identity {
         let Actor { principal, kind, role, .. } = self.actor().clone();
-        Identity { principal, kind, role, grants: self.grants.clone() }
+        Identity { principal, kind, role, grants: Grants::clone(&self.grants) }
     }
 
     /// An agent's memory.
@@ -139,11 +149,10 @@ impl Caller {
         Ok(self.corkboard.board(board)?)
     }
 
-    /// The id of a board to be made: as it is asked for, or how it begins. The token must open it, and so must every id that
-    /// the beginning leads to: without one asked for, it is the first beginning that the token opens (`team-*`).
+    /// The id of a board to be made: as it is asked for, or how it begins, so that the token opens it: without one asked for, it
+    /// is the first beginning that the token opens (`team-*`).
     pub(crate) fn new_board_id(&self, asked: Option<String>) -> Result<NewBoardId, Failure> {
         if let Some(id) = asked {
-            self.expect(SpaceKind::Board, &id)?;
             return Ok(NewBoardId::Asked(id));
         }
         if self.sees(SpaceKind::Board, "") {
@@ -160,12 +169,6 @@ impl Caller {
             named => format!("name the id of the new board: the token of {who} opens {}", named.join(", ")),
         };
         Err(Failure::denied("not_granted", detail))
-    }
-
-    /// Memory cores that a board is to draw on, or that something of it goes into: whoever names one must have it opened, as
-    /// all who read the board are shown what it knows.
-    pub(crate) fn expect_cores<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
-        names.into_iter().try_for_each(|name| self.expect(SpaceKind::Core, name))
     }
 
     /// The whole store, for what reaches into all of it in the role that the caller has.
@@ -220,14 +223,6 @@ impl Caller {
         }
     }
 
-    fn expect(&self, kind: SpaceKind, name: &str) -> Result<(), Failure> {
-        if self.sees(kind, name) {
-            return Ok(());
-        }
-        let (who, what) = (&self.actor().principal, kind.as_str());
-        Err(Failure::denied("not_granted", format!("the token of {who} does not open the {what} {name:?}")))
-    }
-
     fn expect_admin(&self, what: &str) -> Result<(), Failure> {
         let Actor { principal, role, .. } = self.actor();
         if *role == Role::Admin {
@@ -243,6 +238,6 @@ impl FromRequestParts<Server> for Caller {
     async fn from_request_parts(parts: &mut Parts, _server: &Server) -> Result<Self, Failure> {
         // The guard put it there. A route that it does not guard has no caller.
         let unguarded = || Failure::unauthenticated("nobody is known to ask");
-        parts.extensions.get::<Self>().cloned().ok_or_else(unguarded)
+        parts.extensions.remove::<Self>().ok_or_else(unguarded)
     }
 }

@@ -171,7 +171,7 @@ pub(crate) async fn whose(server: &Server, secret: &str) -> Result<Option<Caller
     if admin.as_ref().is_some_and(|admin| is_same(secret, admin.expose_secret())) {
         return Ok(Some(Caller::admin(server)));
     }
-    let token = server.corkboard().tokens().find(secret).await?;
+    let token = server.tokens().find(secret).await?;
     Ok(token.map(|token| Caller::with_token(server, &token)))
 }
 

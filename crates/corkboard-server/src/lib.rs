@@ -2,6 +2,7 @@
 
 mod answer;
 mod caller;
+mod compress;
 mod condition;
 mod cross_origin;
 mod cursor;
@@ -30,7 +31,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
-use corkboard::Corkboard;
+use corkboard::{Corkboard, Tokens};
 use tokio::sync::watch;
 
 pub use listen::{Tls, serve};
@@ -51,6 +52,8 @@ pub struct Server {
 
 struct Inner {
     corkboard: Corkboard,
+    /// By which callers are known.
+    tokens: Tokens,
     settings: Settings,
     codes: Codes,
     requests: Buckets,
@@ -71,8 +74,21 @@ impl Server {
         let (requests, written) = (Buckets::new(settings.requests), Buckets::new(settings.written_bytes));
         let (codes, meters, ending) = (Codes::default(), Meters::default(), watch::Sender::new(false));
         let (hub, tails, standings, streams) = Default::default();
-        let inner =
-            Inner { corkboard, settings, codes, requests, written, meters, ending, hub, tails, standings, streams };
+        let tokens = corkboard.tokens();
+        let inner = Inner {
+            corkboard,
+            tokens,
+            settings,
+            codes,
+            requests,
+            written,
+            meters,
+            ending,
+            hub,
+            tails,
+            standings,
+            streams,
+        };
         Self { inner: Arc::new(inner) }
     }
 
@@ -125,6 +141,10 @@ impl Server {
 
     fn corkboard(&self) -> &Corkboard {
         &self.inner.corkboard
+    }
+
+    fn tokens(&self) -> &Tokens {
+        &self.inner.tokens
     }
 
     fn codes(&self) -> &Codes {

@@ -43,8 +43,8 @@ impl Observed {
         let route = request.extensions().get::<MatchedPath>().cloned();
         let id = request_id(request);
         // Of the highest level, so that whatever is logged has it. The rest is told with the outcome: a field of a span is
-        // written for every request, whether anything is logged or not.
-        let span = tracing::error_span!("request", id);
+        // written for every request, whether anything is logged or not. It is plain, and need not be escaped.
+        let span = tracing::error_span!("request", %id);
         Self { began, id, method, route, span }
     }
 

@@ -19,7 +19,7 @@ use utoipa::{IntoResponses, Modify, OpenApi};
         license(name = "MIT OR Apache-2.0"),
     ),
     components(schemas(corkboard::Problem)),
-    modifiers(&Bearer),
+    modifiers(&Shared),
     tags(
         (name = "agents", description = "Whose memory there is, and what can be done to all of it"),
         (name = "entries", description = "What an agent keeps under a key"),
@@ -44,11 +44,17 @@ use utoipa::{IntoResponses, Modify, OpenApi};
 )]
 pub(crate) struct Head;
 
-struct Bearer;
+/// What the routes refer to.
+struct Shared;
 
-impl Modify for Bearer {
+impl Modify for Shared {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
         let components = openapi.components.get_or_insert_default();
+        for (status, words) in PROBLEMS {
+            let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
+            let problem = ResponseBuilder::new().description(words).content("application/problem+json", content);
+            components.responses.insert(problem_name(status), problem.build().into());
+        }
         let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
         components.security_schemes.insert("token".into(), scheme.into());
     }
@@ -72,31 +78,32 @@ pub(crate) fn complete(openapi: &mut utoipa::openapi::OpenApi) {
     }
 }
 
+/// What goes wrong, by status.
+const PROBLEMS: [(&str, &str); 12] = [
+    ("400", "The request makes no sense"),
+    ("401", "No token, or one that is not valid"),
+    ("403", "Not allowed"),
+    ("404", "There is no such thing, or no more"),
+    ("409", "Someone else was first, or it does not fit what is there"),
+    ("413", "The body is too large"),
+    ("415", "The body is not JSON"),
+    ("422", "A limit is reached"),
+    ("429", "Too many requests"),
+    ("500", "Something is broken"),
+    ("503", "Trying again later may help"),
+    ("504", "It may or may not have happened"),
+];
+
+fn problem_name(status: &str) -> String {
+    format!("Problem{status}")
+}
+
 /// What every guarded route may answer instead.
 pub(crate) struct Problems;
 
 impl IntoResponses for Problems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let problem = |words: &str| {
-            let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
-            RefOr::T(ResponseBuilder::new().description(words).content("application/problem+json", content).build())
-        };
-        [
-            ("400", "The request makes no sense"),
-            ("401", "No token, or one that is not valid"),
-            ("403", "Not allowed"),
-            ("404", "There is no such thing, or no more"),
-            ("409", "Someone else was first, or it does not fit what is there"),
-            ("413", "The body is too large"),
-            ("415", "The body is not JSON"),
-            ("422", "A limit is reached"),
-            ("429", "Too many requests"),
-            ("500", "Something is broken"),
-            ("503", "Trying again later may help"),
-            ("504", "It may or may not have happened"),
-        ]
-        .into_iter()
-        .map(|(status, words)| (status.to_owned(), problem(words)))
-        .collect()
+        let named = |status: &str| RefOr::Ref(Ref::from_response_name(problem_name(status)));
+        PROBLEMS.into_iter().map(|(status, _)| (status.to_owned(), named(status))).collect()
     }
 }

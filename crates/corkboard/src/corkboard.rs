@@ -14,14 +14,13 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
+use crate::access::{Granted, Looks, TokensObserver};
 use crate::board::{Board, BoardObserver};
 use crate::engine::{Asked, Budget, Elsewhere, Engine, joined};
-use crate::granted::Granted;
 use crate::knowledge::{Core, CoreObserver};
 use crate::log::{self, Logged};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent, Meters};
 use crate::options::{Consistency, Options, SavePolicy};
-use crate::reach::{Looks, TokensObserver};
 use crate::store::{self, ListedSpace, Store, StoreInfo};
 use crate::{Error, Result};
 
@@ -271,21 +270,20 @@ impl Corkboard {
         let id = AgentId::new(agent_id, &self.inner.options.limits)?;
         self.granted.check(&self.actor, SpaceKind::Agent, id.as_str())?;
         let mut runtimes = self.inner.runtimes.lock();
-        match runtimes.get(&id).and_then(Weak::upgrade) {
-            Some(runtime) => Ok(runtime),
-            None => {
-                if runtimes.len().is_power_of_two() {
-                    runtimes.retain(|_, runtime| runtime.strong_count() > 0);
-                }
-                let Inner { agents, boards, cores, conversations, events, meters, .. } = &*self.inner;
-                let engines = (agents.clone(), boards.clone(), cores.clone());
-                let told = (events.clone(), meters.clone());
-                let runtime = AgentRuntime::new(id.clone(), engines, conversations.clone(), told, self.inner.clone());
-                let runtime = Arc::new(runtime);
-                runtimes.insert(id, Arc::downgrade(&runtime));
-                Ok(runtime)
-            }
+        let known = runtimes.get(&id);
+        if let Some(runtime) = known.and_then(Weak::upgrade) {
+            return Ok(runtime);
         }
+        if known.is_none() && runtimes.len().is_power_of_two() {
+            runtimes.retain(|_, runtime| runtime.strong_count() > 0);
+        }
+        let Inner { agents, boards, cores, conversations, events, meters, .. } = &*self.inner;
+        let engines = (agents.clone(), boards.clone(), cores.clone());
+        let told = (events.clone(), meters.clone());
+        let runtime = AgentRuntime::new(id.clone(), engines, conversations.clone(), told, self.inner.clone());
+        let runtime = Arc::new(runtime);
+        runtimes.insert(id, Arc::downgrade(&runtime));
+        Ok(runtime)
     }
 
     /// The agents in this store, in the order of their ids, after the given one.

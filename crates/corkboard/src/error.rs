@@ -319,6 +319,15 @@ impl Error {
         self.kind() == ErrorKind::Unavailable
     }
 
+    /// Whether one space cannot be read, here or where a server keeps it, and others perhaps can.
+    pub fn is_unreadable_space(&self) -> bool {
+        match self {
+            Self::Damaged { .. } | Self::NewerFormat { .. } => true,
+            Self::Server { problem } => matches!(problem.code.as_str(), "damaged" | "newer_format"),
+            _ => false,
+        }
+    }
+
     /// The one table: error, code, kind.
     fn classify(&self) -> (&'static str, ErrorKind) {
         use ErrorKind::*;

@@ -150,7 +150,7 @@ impl Corkboard {
                 // Somebody else was faster, or thought better of it meanwhile.
                 Err(Error::Refused(Refusal::NoBoard | Refusal::BoardKept { .. })) => {}
                 // One that cannot be read does not keep the others.
-                Err(Error::Damaged { .. } | Error::NewerFormat { .. }) => done.unreadable.push(board.board.clone()),
+                Err(error) if error.is_unreadable_space() => done.unreadable.push(board.board.clone()),
                 Err(error) => return Err(error),
             }
         }

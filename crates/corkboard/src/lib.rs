@@ -34,6 +34,7 @@ pub mod testing;
 pub mod tools;
 pub mod transfer;
 
+mod access;
 mod board;
 #[cfg(feature = "client")]
 mod client;
@@ -42,7 +43,6 @@ mod corkboard;
 mod engine;
 mod error;
 mod garbage;
-mod granted;
 mod ids;
 mod knowledge;
 mod log;
@@ -51,11 +51,11 @@ mod memory;
 mod net;
 mod options;
 mod problem;
-mod reach;
 mod search;
 mod snapshot;
 mod strict;
 
+pub use access::{CreatedToken, TokenDocument, TokenRequest, Tokens};
 pub use board::{
     AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardProgress, BoardRolledBack,
     BoardSearch, BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard,
@@ -82,8 +82,8 @@ pub use corkboard_core::notebook;
 pub use corkboard_core::tokens;
 pub use corkboard_core::{
     Access, Actor, ActorKind, AgentId, BoardId, Commit, CommitId, Content, ConversationId, CoreId, Entry, EntryData,
-    EntryId, EntryMetadata, FORMAT_VERSION, FormatError, Head, Key, LimitName, Limits, MemoryKind, Note, NoteId,
-    NotebookName, Refusal, Role, ScopeId, ScopeName, SpaceId, SpaceKind,
+    EntryId, EntryMetadata, FORMAT_VERSION, FormatError, Head, Key, LimitName, LimitWarning, Limits, MemoryKind, Note,
+    NoteId, NotebookName, Refusal, Role, ScopeId, ScopeName, SpaceId, SpaceKind,
 };
 pub use engine::{Followed, Watch, Watched};
 pub use error::{Error, ErrorKind};
@@ -103,7 +103,6 @@ pub use memory::{
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 pub use problem::{EntryDocument, MetadataDocument, Problem};
-pub use reach::{CreatedToken, TokenDocument, TokenRequest, Tokens};
 pub use snapshot::{
     Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,
     SnapshotKey,

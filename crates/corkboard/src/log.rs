@@ -9,8 +9,8 @@ use corkboard_core::board::{BoardAction, BoardCommand, BoardState};
 use corkboard_core::knowledge::{CoreAction, CoreState};
 use corkboard_core::tokens::TokensState;
 use corkboard_core::{
-    Actor, AgentId, BoardId, CommitId, CoreId, FORMAT_VERSION, Head, IdempotencyKey, Refusal, Request, Role, Space,
-    SpaceId, SpaceKind, Usage,
+    Actor, AgentId, BoardId, CommitId, CoreId, FORMAT_VERSION, Head, IdempotencyKey, LimitWarning, Refusal, Request,
+    Role, Space, SpaceId, SpaceKind, Usage,
 };
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
@@ -18,10 +18,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::engine::{Asked, Engine, Followed, Following, Slot, joined};
-use crate::granted::Granted;
+use crate::engine::{Answer, Asked, Engine, Followed, Following, Slot, joined};
 use crate::store::{Cursor, ListedSpace, Page, Record};
-use crate::{Corkboard, Error, Result, Strict};
+use crate::{Board, Corkboard, Error, Result, Strict};
 
 /// A command as text, with its conditions.
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,6 +49,12 @@ pub struct AnswerDocument {
     pub reply: Box<RawValue>,
     /// The revision that the answer speaks of.
     pub rev: u64,
+    /// That revision's id, if it was made for this command; none where there was nothing to be done, or it was done before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<CommitId>,
+    /// The limits that are nearly reached by it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<LimitWarning>,
 }
 
 /// A space's state at one revision, as text.
@@ -249,7 +254,8 @@ fn raw(bytes: Vec<u8>) -> Option<Box<RawValue>> {
 pub struct SpaceLog {
     id: SpaceId,
     actor: Actor,
-    granted: Granted,
+    /// The same as a board, if it is one.
+    board: Option<Board>,
     log: Box<dyn Logged>,
     /// What ticks and flushes goes on for as long as there are handles.
     _corkboard: Arc<dyn Any + Send + Sync>,
@@ -270,8 +276,8 @@ impl Corkboard {
         };
         self.granted().check(self.actor(), kind, id.name())?;
         let (log, corkboard) = self.logged(&id, kind);
-        let (actor, granted) = (self.actor().clone(), self.granted().clone());
-        Ok(SpaceLog { id, actor, granted, log, _corkboard: corkboard })
+        let (actor, board) = (self.actor().clone(), id.as_board().map(|board| self.board_of(board)));
+        Ok(SpaceLog { id, actor, board, log, _corkboard: corkboard })
     }
 
     /// The spaces of a kind, in the order of their names, after the given one.
@@ -323,9 +329,9 @@ impl SpaceLog {
 
     /// Has a command decided: a [`CommandDocument`] as JSON.
     pub async fn command(&self, json: &[u8]) -> Result<AnswerDocument> {
-        if self.id.kind() == Some(SpaceKind::Board) {
+        if let Some(board) = self.board.as_ref().filter(|board| board.is_limited()) {
             let asked: CommandDocument<BoardCommand> = read_command(json)?;
-            self.granted.check_cores_of(&self.actor, &asked.command)?;
+            board.check_granted(&asked.command).await?;
         }
         self.log.command(&self.actor, json).await
     }
@@ -449,8 +455,9 @@ impl<S: Space> Logged for InEngine<S> {
             };
             let asked = Asked::Request(Request { command, if_rev, idempotency });
             let answer = self.engine.ask(&self.slot, actor.clone(), Usage::default(), asked).await?;
-            let reply = serde_json::value::to_raw_value(&answer.reply).map_err(no_command)?;
-            Ok(AnswerDocument { reply, rev: answer.rev })
+            let Answer { reply, rev, commit, warnings } = answer;
+            let reply = serde_json::value::to_raw_value(&reply).map_err(no_command)?;
+            Ok(AnswerDocument { reply, rev, commit, warnings })
         })
     }
 

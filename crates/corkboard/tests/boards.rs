@@ -22,6 +22,8 @@ mod creation;
 mod document;
 #[path = "boards/drawing.rs"]
 mod drawing;
+#[path = "boards/granted.rs"]
+mod granted;
 #[path = "boards/history.rs"]
 mod history;
 #[path = "boards/holding.rs"]

@@ -25,6 +25,23 @@ async fn a_current_read_sees_what_another_process_was_acknowledged_for() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn all_who_read_at_the_same_time_see_what_another_process_was_acknowledged_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}/a.db", folder.path().display());
+    let (reader, other) = (Corkboard::open(&url).await.unwrap(), Corkboard::open(&url).await.unwrap());
+    for index in 0..200 {
+        other.agent("a").unwrap().working().set("key", &index).await.unwrap();
+        let readers = (0..8).map(|_| {
+            let memory = reader.agent("a").unwrap().working();
+            tokio::spawn(async move { memory.get::<i32>("key").await.unwrap() })
+        });
+        for read in futures_util::future::join_all(readers).await {
+            assert_eq!(read.unwrap(), Some(index));
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_cached_read_may_be_old_and_says_how_old() {
     let (writer, reader) = boards(Duration::from_secs(3600));

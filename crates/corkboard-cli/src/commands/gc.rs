@@ -69,7 +69,7 @@ async fn purge(session: &Session, garbage: &Garbage, purged: &mut Vec<String>) -
             // Somebody else was faster, or thought better of it meanwhile.
             Err(Error::Refused(Refusal::NoBoard | Refusal::BoardKept { .. })) => {}
             // One that cannot be read does not keep the others.
-            Err(error @ (Error::Damaged { .. } | Error::NewerFormat { .. })) => done = done.and(Err(error.into())),
+            Err(error) if error.is_unreadable_space() => done = done.and(Err(error.into())),
             Err(error) => return Err(error.into()),
         }
     }

@@ -275,7 +275,7 @@ fn a_board_is_deleted_when_that_is_meant() {
 
 #[test]
 fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
-    let sandbox = Sandbox::new();
+    let mut sandbox = Sandbox::new();
     sandbox.ok(&["core", "add", "rules", "Every route of the API has a test"]);
     let pattern = "Adding a route\n1. Design it ~30m\n2. Write it [review] — with its errors\n3. Describe it (after 1)";
     sandbox.ok(&["core", "add", "rules", pattern, "--tag", "task-pattern"]);
@@ -301,13 +301,13 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
     let none = sandbox.json(&["board", "create", "Sing", "--core", "rules", "--pattern", "best"]);
     assert_eq!((&none["pattern"], &none["tasks"]), (&json!(null), &json!([])));
 
-    let fails = |pattern: &str, code, said| {
-        sandbox.fails(&["board", "create", "x", "--core", "rules", "--pattern", pattern], code, said)
-    };
     sandbox.ok(&["core", "add", "rules", "1. a\n2. b (after 1)", "--tag", "task-pattern"]);
     // As an older program may have left it.
     let sql = "UPDATE log SET body = CAST(replace(CAST(body AS TEXT), 'b (after 1)', 'b (after 7)') AS BLOB)";
-    rusqlite::Connection::open(sandbox.database()).unwrap().execute(sql, []).unwrap();
+    sandbox.tamper(sql);
+    let fails = |pattern: &str, code, said| {
+        sandbox.fails(&["board", "create", "x", "--core", "rules", "--pattern", pattern], code, said)
+    };
     let wrong = fails("rules:E-3", 2, "rules:E-3 is no task pattern: line 2: 2 can only wait for those before it");
     let hint = "`cork core show rules E-3` shows it; docs/cores.md has the form";
     assert_eq!((&wrong["code"], &wrong["hint"]), (&json!("task_pattern"), &json!(hint)));

@@ -1,4 +1,4 @@
-//! Settings: who says what, and who is heard.
+//! Settings: who says what, and who is heard. A sandbox's server would be a setting by itself.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn shown(document: &Value, key: &str) -> (Value, Value) {
 
 #[test]
 fn flags_before_the_environment_before_the_file_before_the_defaults() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     write(
         &sandbox,
         "c.toml",
@@ -69,7 +69,7 @@ fn flags_before_the_environment_before_the_file_before_the_defaults() {
 
 #[test]
 fn the_users_file_is_found_and_every_command_honours_it() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let settings = "store = \"sqlite:of-the-file.db\"\nagent = \"ada\"\n[limits]\nentries_per_agent = 1\n";
     write(&sandbox, ".config/corkboard/config.toml", settings);
     let ran = with(&sandbox, &[], &["memory", "set", "a", "1"]);
@@ -90,7 +90,7 @@ fn the_users_file_is_found_and_every_command_honours_it() {
 
 #[test]
 fn what_is_wrong_is_named_with_its_place_and_what_is_allowed() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     for (text, place, allowed) in [
         ("store = \"memory:\"\nlissten = \"x\"", "c.toml:2: there is no setting \"lissten\"", "did you mean listen?"),
         ("note_bytes = 7", "c.toml:1: there is no setting \"note_bytes\"", "did you mean limits.note_bytes?"),
@@ -137,7 +137,7 @@ fn what_is_wrong_is_named_with_its_place_and_what_is_allowed() {
 /// A variable with a slip in its name would be passed over in silence.
 #[test]
 fn variables_that_nobody_knows_are_refused() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     for (variable, hint) in [
         ("CORK_HOST", "did you mean CORK_HOSTS?"),
         ("CORK_ORIGIN", "did you mean CORK_ORIGINS?"),
@@ -184,7 +184,7 @@ fn the_variables_of_the_documentation_are_known() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut texts = vec![root.join("README.md"), root.join("Makefile"), root.join("deploy/Containerfile")];
     texts.extend(std::fs::read_dir(root.join("docs")).unwrap().map(|file| file.unwrap().path()));
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let mut found = std::collections::BTreeSet::new();
     for text in texts {
         let text = std::fs::read_to_string(text).unwrap();
@@ -203,7 +203,7 @@ fn the_variables_of_the_documentation_are_known() {
 /// `--url "$UNSET"` must not lead to a store that nobody named.
 #[test]
 fn a_server_that_is_named_by_nothing_is_refused() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     for empty in ["", " "] {
         let ran = with(&sandbox, &[], &["--url", empty, "memory", "list"]);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
@@ -220,7 +220,7 @@ fn a_server_that_is_named_by_nothing_is_refused() {
 /// Whoever names a store on the command line means it, whatever server a file speaks of.
 #[test]
 fn a_store_that_is_named_nearer_counts_more_than_a_server() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     write(&sandbox, "c.toml", "url = \"http://127.0.0.1:1\"\n");
     let file = ["--config", "c.toml"];
     let ran = with(&sandbox, &[], &[&file[..], &["memory", "list"]].concat());
@@ -234,7 +234,7 @@ fn a_store_that_is_named_nearer_counts_more_than_a_server() {
 
 #[test]
 fn secrets_are_not_shown() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let variables = [
         ("CORK_TOKEN", "s3cret"),
         ("CORK_STORE", "postgres://ada:s3cret@host/db?password=s3cret"),
@@ -258,7 +258,7 @@ fn row(setting: &Value) -> String {
 
 #[test]
 fn the_documentation_has_every_setting_as_it_is() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let document = sandbox.json(&["config", "show"]);
     let settings = document["settings"].as_array().unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");

@@ -222,7 +222,7 @@ fn who_vouched_is_shown_until_it_no_longer_holds() {
 
 #[test]
 fn a_task_pattern_is_held_to_its_form_and_one_that_cannot_be_read_is_passed_over() {
-    let sandbox = Sandbox::new();
+    let mut sandbox = Sandbox::new();
     let broken = ["core", "add", "ways", "Release it\n1. Build\n3. Tell", "--tag", "task-pattern"];
     let error = sandbox.fails(&broken, 2, "line 3: it is number 2, not 3");
     assert_eq!(error["code"], "task_pattern");
@@ -235,7 +235,7 @@ fn a_task_pattern_is_held_to_its_form_and_one_that_cannot_be_read_is_passed_over
     sandbox.fails(&["core", "edit", "ways", "E-1", "--content", "no steps"], 2, "that is no task pattern");
     // As an older program may have left it.
     let sql = "UPDATE log SET body = CAST(replace(CAST(body AS TEXT), '2. Tell', '3. Tell') AS BLOB)";
-    rusqlite::Connection::open(sandbox.database()).unwrap().execute(sql, []).unwrap();
+    sandbox.tamper(sql);
     let create = ["board", "create", "Release the app", "--core", "ways", "--pattern", "best"];
     let made = sandbox.cork(&create);
     let warned = "warning: passed over: ways:E-1 is no task pattern: line 3: it is number 2, not 3\n";

@@ -7,7 +7,8 @@ use crate::support::{CORK, Ran, Sandbox, run};
 
 #[test]
 fn good_health() {
-    let sandbox = Sandbox::new();
+    // A server is asked other things: see below.
+    let sandbox = Sandbox::local();
     sandbox.ok(&["memory", "set", "a", "1"]);
     sandbox.ok(&["board", "create", "Plan"]);
     let text = sandbox.ok(&["doctor"]);
@@ -49,13 +50,11 @@ fn warnings_are_shown() {
 
 #[test]
 fn a_damaged_board_is_named() {
-    let sandbox = Sandbox::new();
+    let mut sandbox = Sandbox::new();
     sandbox.ok(&["board", "create", "Whole"]);
     sandbox.ok(&["board", "create", "Broken", "--id", "broken"]);
-    let database = rusqlite::Connection::open(sandbox.database()).unwrap();
     let damage = "UPDATE log SET body = x'7b' WHERE space = (SELECT id FROM spaces WHERE name = 'board/broken')";
-    assert_eq!(database.execute(damage, []).unwrap(), 1);
-    drop(database);
+    assert_eq!(sandbox.tamper(damage), 1);
     let ran = sandbox.cork(&["doctor"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""), "{ran:?}");
     assert!(ran.stdout.contains("✗ board broken cannot be loaded: space board/broken is damaged: "), "{ran:?}");
@@ -64,14 +63,12 @@ fn a_damaged_board_is_named() {
 
 #[test]
 fn a_damaged_agent_is_named_and_the_others_load() {
-    let sandbox = Sandbox::new();
+    let mut sandbox = Sandbox::new();
     for agent in ["ada", "bob", "eve"] {
         sandbox.ok(&["--agent", agent, "memory", "set", "a", "1"]);
     }
-    let database = rusqlite::Connection::open(sandbox.database()).unwrap();
     let damage = "UPDATE log SET body = x'7b' WHERE space = (SELECT id FROM spaces WHERE name = 'agent/bob')";
-    assert_eq!(database.execute(damage, []).unwrap(), 1);
-    drop(database);
+    assert_eq!(sandbox.tamper(damage), 1);
     let ran = sandbox.cork(&["doctor"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""), "{ran:?}");
     assert!(ran.stdout.contains("✗ agent bob cannot be loaded: space agent/bob is damaged: "), "{ran:?}");
@@ -81,19 +78,22 @@ fn a_damaged_agent_is_named_and_the_others_load() {
     let failed: Vec<_> = report["checks"].as_array().unwrap().iter().filter(|check| check["ok"] == false).collect();
     assert_eq!((&report["ok"], failed.len(), &failed[0]["check"]), (&json!(false), 1, &json!("agents")));
     assert_eq!(sandbox.ok(&["--agent", "ada", "memory", "get", "a"]), "1");
-    let error = sandbox.fails(&["--agent", "bob", "memory", "get", "a"], 1, "is damaged");
+    let error = sandbox.fails(&["--agent", "bob", "memory", "get", "a"], 1, "hint: `cork doctor` looks for damage");
+    assert!(error["message"].as_str().unwrap().starts_with("space agent/bob is damaged: "), "{error}");
     assert_eq!((&error["code"], &error["kind"]), (&json!("damaged"), &json!("damaged")));
 }
 
 #[test]
 fn a_gap_in_a_log_is_found() {
-    let sandbox = Sandbox::new();
+    let mut sandbox = Sandbox::new();
     for value in ["1", "2", "3"] {
         sandbox.ok(&["memory", "set", "a", value]);
     }
-    let database = rusqlite::Connection::open(sandbox.database()).unwrap();
-    database.execute("DELETE FROM log WHERE rev = 2", []).unwrap();
-    drop(database);
+    assert_eq!(
+        sandbox
+            .tamper("DELETE FROM log WHERE rev = 2 AND space = (SELECT id FROM spaces WHERE name = 'agent/default')"),
+        1
+    );
     let ran = sandbox.cork(&["doctor"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stdout.contains("✗ the store is damaged: space agent/default"), "{ran:?}");
@@ -101,7 +101,8 @@ fn a_gap_in_a_log_is_found() {
 
 #[test]
 fn a_store_that_does_not_open() {
-    let sandbox = Sandbox::new();
+    // No server starts on it.
+    let sandbox = Sandbox::local();
     std::fs::write(sandbox.database(), [b"SQLite format 3\0".as_slice(), &[b'x'; 4080]].concat()).unwrap();
     let ran = sandbox.cork(&["doctor"]);
     assert_eq!(ran.code, 1, "{ran:?}");
@@ -115,7 +116,8 @@ fn a_store_that_does_not_open() {
 
 #[test]
 fn a_server_in_good_health() {
-    let sandbox = Sandbox::new();
+    // It has a server of its own.
+    let sandbox = Sandbox::local();
     sandbox.ok(&["memory", "set", "a", "1"]);
     let server = Serving::start(&sandbox, &[]);
     let ran = through(&sandbox, &server.url, ADMIN, &["doctor"]);
@@ -145,7 +147,8 @@ fn a_server_in_good_health() {
 /// Nobody is told that a server is ill because their token does not open everything.
 #[test]
 fn a_server_through_a_token_that_opens_little() {
-    let sandbox = Sandbox::new();
+    // It has a server of its own.
+    let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &[]);
     let request =
         r#"{"principal":"ada","kind":"agent","role":"worker","grants":{"agents":["ada"],"boards":["team-*"]}}"#;
@@ -165,7 +168,8 @@ fn a_server_through_a_token_that_opens_little() {
 
 #[test]
 fn a_server_that_does_not_answer_or_not_to_us() {
-    let sandbox = Sandbox::new();
+    // It has a server of its own.
+    let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &[]);
     let ran = through(&sandbox, &server.url, "wrong", &["doctor"]);
     assert_eq!(ran.code, 6, "{ran:?}");

@@ -60,6 +60,42 @@ fn the_documentations_certificate_is_trusted_and_others_are_told_of() {
     }
 }
 
+/// As a browser does that finds the server by its name: from the link that is printed to the page, and on with the cookie.
+#[test]
+fn the_link_of_a_server_with_a_name_signs_in_whoever_trusts_its_certificate() {
+    let sandbox = Sandbox::local();
+    certificate(&sandbox, "named", &[("DNS:localhost,IP:127.0.0.1", "DNS:memory.example.org")]);
+    let (cert, key) = (["--tls-cert", "named.pem"], ["--tls-key", "named-key.pem"]);
+    let server = Serving::start(&sandbox, &[&cert[..], &key, &["--host", "memory.example.org"]].concat());
+    let link = server.sign_in.clone().unwrap();
+    assert!(link.starts_with("https://memory.example.org:"), "{link}");
+    let found = format!("{}:127.0.0.1", server.address());
+    let curl = |arguments: &[&str]| {
+        let mut curl = sandbox.command("curl");
+        curl.args(["--silent", "--show-error", "--noproxy", "*", "--cacert", "named.pem", "--resolve", &found]);
+        curl.args(["--cookie-jar", "cookies", "--cookie", "cookies", "--write-out", "\n%{http_code} %{url_effective}"]);
+        curl.args(arguments);
+        run(curl, b"")
+    };
+    let url = &server.url;
+    let stranger = curl(&[&format!("{url}/v1/me")]);
+    assert!(stranger.stdout.contains("\n401 "), "{stranger:?}");
+    let page = curl(&["--location", &link]);
+    assert!(page.stdout.ends_with(&format!("\n200 {url}/docs/")), "{page:?}");
+    let me = curl(&[&format!("{url}/v1/me")]);
+    assert!(me.stdout.starts_with("{\"principal\":\"admin\"") && me.stdout.contains("\n200 "), "{me:?}");
+    let kept = std::fs::read_to_string(sandbox.path().join("cookies")).unwrap();
+    assert!(kept.contains("#HttpOnly_memory.example.org") && kept.contains("\t__Host-"), "{kept}");
+    // Whoever does not trust the certificate is not signed in, and the link is good once.
+    let mut untrusting = sandbox.command("curl");
+    untrusting.args(["--silent", "--noproxy", "*", "--resolve", &found, url]);
+    let untrusting = run(untrusting, b"");
+    assert_eq!((untrusting.code, untrusting.stdout.as_str()), (60, ""), "{untrusting:?}");
+    std::fs::remove_file(sandbox.path().join("cookies")).unwrap();
+    let again = curl(&[&link]);
+    assert!(again.stdout.contains("\n401 "), "{again:?}");
+}
+
 /// Nobody is told that the outcome is unknown who has only read.
 #[test]
 fn the_wrong_scheme_is_told_of() {

@@ -10,7 +10,8 @@ use crate::support::{CORK, Sandbox, finish, run};
 
 #[test]
 fn usage_errors_are_2() {
-    let sandbox = Sandbox::new();
+    // A server has the store open already.
+    let sandbox = Sandbox::local();
     for (arguments, said) in [
         (&["memory", "set", "key"][..], "<VALUE>"),
         (&["memory", "frobnicate"][..], "unrecognized subcommand 'frobnicate'"),
@@ -127,7 +128,8 @@ fn a_redis_that_is_away_is_named() {
 
 #[test]
 fn a_locked_store_is_7() {
-    let sandbox = Sandbox::new();
+    // Whoever asks a server opens no store.
+    let sandbox = Sandbox::local();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let options = Options { save: SavePolicy::Interval(Duration::from_secs(3600)), ..Options::default() };
     let url = format!("sqlite:{}", sandbox.database().display());
@@ -142,7 +144,8 @@ fn a_locked_store_is_7() {
 
 #[test]
 fn the_default_store_is_in_the_data_folder() {
-    let sandbox = Sandbox::new();
+    // Whoever asks a server names no store.
+    let sandbox = Sandbox::local();
     let run_with = |variables: &[(&str, Option<&str>)]| {
         let mut command = sandbox.command(CORK);
         command.args(["memory", "set", "a", "1"]).env_remove("CORK_STORE");
@@ -167,7 +170,8 @@ fn the_default_store_is_in_the_data_folder() {
 
 #[test]
 fn the_author_is_the_user() {
-    let sandbox = Sandbox::new();
+    // Through a server, the author is whom the token names.
+    let sandbox = Sandbox::local();
     for (user, author) in [(Some("ada"), "ada"), (Some(" "), "local"), (None, "local")] {
         let mut command = sandbox.command(CORK);
         command.args(["memory", "set", "a", "1"]).env_remove("USER");
@@ -177,6 +181,11 @@ fn the_author_is_the_user() {
         assert_eq!(run(command, b"").code, 0);
         assert_eq!(sandbox.json(&["memory", "get", "a"])["metadata"]["author"], author);
     }
+    let sandbox = Sandbox::remote();
+    let mut command = sandbox.command(CORK);
+    command.args(["memory", "set", "a", "1"]).env("USER", "ada");
+    assert_eq!(run(command, b"").code, 0);
+    assert_eq!(sandbox.json(&["memory", "get", "a"])["metadata"]["author"], "tester");
 }
 
 #[test]
@@ -193,8 +202,8 @@ fn a_reader_who_leaves_is_no_error() {
         &["completions", "bash"][..],
         &["--help"][..],
     ] {
-        let mut command = sandbox.command(CORK);
-        let piped = command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut command = sandbox.cork_command(arguments);
+        let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().unwrap();
         drop(child.stdout.take());
         let ran = finish(child);
@@ -208,8 +217,8 @@ fn a_full_disk_under_stdout_is_an_error() {
     sandbox.ok(&["memory", "set", "a", "1"]);
     for arguments in [&["memory", "get", "a"][..], &["export"]] {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-        let mut command = sandbox.command(CORK);
-        let child = command.args(arguments).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+        let mut command = sandbox.cork_command(arguments);
+        let child = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
         let ran = finish(child);
         assert_eq!(ran.code, 1, "{ran:?}");
         assert!(ran.stderr.contains("the answer could not be written"), "{ran:?}");
@@ -221,6 +230,9 @@ fn logs_go_to_stderr_when_asked_for() {
     let sandbox = Sandbox::new();
     let ran = sandbox.cork(&["-v", "memory", "set", "a", "1"]);
     assert_eq!(ran.stdout, "version 1\n");
+    // Who writes through a server has nothing to load; who reads does.
+    let ran = sandbox.cork(&["-v", "memory", "get", "a"]);
+    assert_eq!(ran.stdout, "1\n");
     assert!(ran.stderr.contains("Working memory initialized for agent default"), "{ran:?}");
     let ran = sandbox.cork(&["-vv", "memory", "set", "a", "1", "--json"]);
     assert!(ran.stderr.contains("Working memory updated for key a"), "{ran:?}");

@@ -1,4 +1,4 @@
-//! `--store file:PATH`, as people use it.
+//! `--store file:PATH`, as people use it: a store that is named on the command line is opened.
 
 use std::process::Stdio;
 
@@ -8,7 +8,7 @@ use crate::support::{CORK, Sandbox, eventually};
 
 #[test]
 fn a_store_of_files_from_end_to_end() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let store = |arguments: &[&str]| sandbox.ok(&[&["--store", "file:memory"], arguments].concat());
     store(&["memory", "set", "user_name", "Grace"]);
     store(&["memory", "append", "log", "started", "--line"]);
@@ -37,7 +37,7 @@ fn a_store_of_files_from_end_to_end() {
 
 #[test]
 fn a_second_process_is_told_who_holds_it_and_damage_where_it_is() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let store = ["--store", "file:memory"];
     sandbox.ok(&[&store[..], &["memory", "set", "a", "1"]].concat());
     let mut command = sandbox.command(CORK);

@@ -1,4 +1,4 @@
-//! Help and completions.
+//! Help and completions. They need neither a store nor a server.
 
 use crate::support::{Sandbox, run};
 
@@ -24,7 +24,7 @@ fn help(sandbox: &Sandbox, command: &[String], flag: &str) -> String {
 
 #[test]
 fn every_command_has_help_with_an_example() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let commands = every_command(&sandbox);
     assert!(commands.len() >= 25, "{commands:?}");
     for command in commands {
@@ -38,7 +38,7 @@ fn every_command_has_help_with_an_example() {
 
 #[test]
 fn help_tells_the_exit_codes() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let text = sandbox.ok(&["--help"]);
     let codes = text.split("Exit codes:\n").nth(1).unwrap();
     for code in 0..=8 {
@@ -48,7 +48,7 @@ fn help_tells_the_exit_codes() {
 
 #[test]
 fn completions_are_scripts() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let script = sandbox.ok(&["completions", "bash"]);
     let mut bash = sandbox.command("bash");
     bash.arg("-n");
@@ -67,6 +67,6 @@ fn completions_are_scripts() {
 
 #[test]
 fn the_version_is_told() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     assert_eq!(sandbox.ok(&["--version"]), format!("cork {}", env!("CARGO_PKG_VERSION")));
 }

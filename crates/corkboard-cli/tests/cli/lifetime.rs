@@ -173,15 +173,13 @@ fn only_what_can_go_goes() {
 
 #[test]
 fn a_board_that_cannot_be_read_does_not_keep_the_others() {
-    let sandbox = Sandbox::new();
+    let mut sandbox = Sandbox::new();
     for id in ["a", "b", "c"] {
         ended(&sandbox, id);
         sandbox.ok(&["board", "discard", id]);
     }
-    let database = rusqlite::Connection::open(sandbox.database()).unwrap();
     let damage = "UPDATE log SET body = x'7b' WHERE space = (SELECT id FROM spaces WHERE name = 'board/b')";
-    assert_eq!(database.execute(damage, []).unwrap(), 3);
-    drop(database);
+    assert_eq!(sandbox.tamper(damage), 3);
     let ran = sandbox.cork(&["gc", "--yes"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stdout.starts_with("purged a\npurged c\n2 boards purged;"), "{ran:?}");

@@ -13,6 +13,7 @@ mod board_tools;
 mod board_watch;
 mod board_workers;
 mod both_ways;
+mod client;
 mod config;
 mod context;
 mod core;

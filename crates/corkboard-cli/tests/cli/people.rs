@@ -73,7 +73,7 @@ fn an_agents_context_is_read_by_the_agent_unless_another_is_named() {
     let proofs = revisions.filter(|revision| revision["events"][0].get("nudge_delivered").is_some());
     let readers: Vec<Value> = proofs.map(|revision| revision["actor"].clone()).collect();
     let expected = [("ada", "agent", "admin"), ("ada", "agent", "worker"), ("grace", "human", "admin")];
-    let expected = expected.map(|(name, kind, role)| json!({"principal": name, "kind": kind, "role": role}));
+    let expected = expected.map(|(name, kind, role)| desk.sandbox.named(name, kind, role));
     assert_eq!(readers, expected, "{log}");
 }
 

@@ -1,4 +1,4 @@
-//! `cork serve` as a process: how it starts, what it says, how it ends.
+//! `cork serve` as a process: how it starts, what it says, how it ends. Every test has servers of its own.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -18,7 +18,7 @@ fn token() -> String {
 
 #[test]
 fn the_start_is_one_line_and_sigterm_ends_it_well() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &[]);
     assert!(server.sign_in.as_deref().is_some_and(|link| link.starts_with(&server.url)), "{:?}", server.sign_in);
     assert_eq!(server.ask("PUT", ENTRY, &[], GREEN).status, 201);
@@ -31,7 +31,7 @@ fn the_start_is_one_line_and_sigterm_ends_it_well() {
 /// What scripts read is in the first line, whatever follows.
 #[test]
 fn people_are_told_where_the_store_lies_and_how_to_end_it() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     for (arguments, first) in [
         (&["serve", "--listen", "127.0.0.1:0"][..], " - open http://127.0.0.1:"),
         (&["serve", "--listen", "127.0.0.1:0", "--no-auth"], ", without authentication"),
@@ -71,7 +71,7 @@ fn takes_nobody_any_more(server: &Serving) {
 
 #[test]
 fn what_is_under_way_is_answered_before_the_end() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &[]);
     let mut stream = half_a_request(&server);
     server.signal("TERM");
@@ -85,7 +85,7 @@ fn what_is_under_way_is_answered_before_the_end() {
 
 #[test]
 fn a_second_signal_ends_it_at_once() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &["--setting", "drain_timeout=1d", "--setting", "request_timeout=1d"]);
     let _stream = half_a_request(&server);
     server.signal("INT");
@@ -96,7 +96,7 @@ fn a_second_signal_ends_it_at_once() {
 
 #[test]
 fn nobody_keeps_it_from_ending_for_long() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &["--setting", "drain_timeout=50ms"]);
     let mut stream = half_a_request(&server);
     server.signal("TERM");
@@ -108,7 +108,7 @@ fn nobody_keeps_it_from_ending_for_long() {
 
 #[test]
 fn slow_clients_are_not_waited_for() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &["--setting", "header_timeout=100ms", "--setting", "request_timeout=100ms"]);
     for sent in ["", "GET /healthz HT", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n"] {
         let mut stream = server.connect();
@@ -128,7 +128,7 @@ fn slow_clients_are_not_waited_for() {
 
 #[test]
 fn bodies_are_limited_whether_their_length_is_told_or_not() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &["--setting", "body_bytes=1KiB"]);
     let large = format!(r#"{{"value":"{}"}}"#, "x".repeat(2000));
     let told = server.ask("PUT", ENTRY, &["Expect: 100-continue"], "");
@@ -147,7 +147,7 @@ fn bodies_are_limited_whether_their_length_is_told_or_not() {
 
 #[test]
 fn what_is_large_is_compressed_for_those_who_ask() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &[]);
     server.ask("PUT", ENTRY, &[], GREEN);
     let gzip = ["Accept-Encoding: gzip"];
@@ -162,7 +162,7 @@ fn what_is_large_is_compressed_for_those_who_ask() {
 
 #[test]
 fn metrics_are_by_route_and_need_a_token() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &[]);
     server.ask("PUT", ENTRY, &[], GREEN);
     server.ask("GET", ENTRY, &[], "");
@@ -195,7 +195,7 @@ fn metrics_are_by_route_and_need_a_token() {
 
 #[test]
 fn connections_beyond_the_most_are_refused_and_counted() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &["--setting", "connections=1"]);
     let held = half_a_request(&server);
     let refused = server.ask("GET", ENTRY, &[], "");
@@ -212,7 +212,7 @@ fn connections_beyond_the_most_are_refused_and_counted() {
 
 #[test]
 fn the_log_names_requests_and_holds_no_secret() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &["-vvv", "--log-format", "json"]);
     let id = "X-Request-Id: of-this-very-request";
     let put = server.ask("PUT", ENTRY, &[id], GREEN);
@@ -328,7 +328,7 @@ fn the_log_tells_the_start_and_the_end() {
 
 #[test]
 fn what_cannot_be_served_is_refused() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let error = sandbox.fails(&["serve", "--no-auth", "--listen", "0.0.0.0:0"], 2, "everybody who reaches");
     assert_eq!(error["code"], "no_auth");
     assert_eq!(sandbox.fails(&["serve", "--listen", "nowhere"], 2, "is no address")["code"], "listen");
@@ -346,7 +346,7 @@ fn what_cannot_be_served_is_refused() {
 
 #[test]
 fn completions_know_every_command() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let help = sandbox.ok(&["-h"]);
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let commands: Vec<&str> =
@@ -388,7 +388,7 @@ fn started(sandbox: &Sandbox, arguments: &[&str], token: &str) -> (String, Strin
 
 #[test]
 fn the_link_that_is_printed_is_one_that_the_server_takes() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let everywhere = Serving::start(&sandbox, &["--listen", "0.0.0.0:0"]);
     let link = everywhere.sign_in.clone().unwrap();
     assert!(link.starts_with("http://127.0.0.1:"), "{link}");
@@ -406,7 +406,7 @@ fn the_link_that_is_printed_is_one_that_the_server_takes() {
 
 #[test]
 fn hosts_and_origins_that_could_never_match_are_refused_at_the_start() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     for host in ["http://foo", "foo:7117", "*", "foo/"] {
         let failed =
             sandbox.fails(&["serve", "--listen", "127.0.0.1:0", "--host", host], 2, "without scheme, port or path");
@@ -424,7 +424,7 @@ fn hosts_and_origins_that_could_never_match_are_refused_at_the_start() {
 
 #[test]
 fn what_is_readable_on_the_way_or_easily_guessed_is_warned_of() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     let (.., said) = started(&sandbox, &["--listen", "0.0.0.0:0"], "short");
     assert!(said.contains("warning: 0.0.0.0:") && said.contains("without TLS"), "{said}");
     assert!(said.contains("warning: the token in CORK_TOKEN") && said.contains("5 characters"), "{said}");

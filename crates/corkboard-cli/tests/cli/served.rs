@@ -47,6 +47,12 @@ impl Served {
         self
     }
 
+    /// The same, to come with this.
+    pub(crate) fn with_secret(mut self, secret: String) -> Self {
+        self.secret = secret;
+        self
+    }
+
     /// A new token for a person: its number and its secret.
     pub(crate) fn token(&self, principal: &str, role: Role) -> (corkboard::tokens::TokenId, String) {
         let (principal, label) = (principal.to_owned(), String::new());

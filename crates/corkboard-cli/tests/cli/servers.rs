@@ -35,6 +35,17 @@ fn two_server_processes_on_one_redis_are_one() {
     two_servers_are_one(&Harness::redis(""));
 }
 
+#[test]
+fn a_database_that_is_not_there_is_to_be_made_first() {
+    let url = Harness::postgres("").url();
+    let (server, database) = url.split_once('?').unwrap_or((&url, "")).0.rsplit_once('/').unwrap();
+    let url = format!("{server}/not_{database}");
+    let error =
+        Sandbox::local().fails(&["--store", &url, "serve", "--listen", "127.0.0.1:0"], 2, "hint: make the database");
+    assert_eq!(error["code"], "store_url");
+    assert!(error["message"].as_str().unwrap().contains(&format!("\"not_{database}\" does not exist")), "{error}");
+}
+
 fn two_servers_are_one(harness: &Harness) {
     let [mut first, second] = [(); 2].map(|()| Served::start(&harness.url(), "127.0.0.1:0"));
     let (token, secret) = first.token("ada", Role::Admin);

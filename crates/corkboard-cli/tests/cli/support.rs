@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::served::Served;
@@ -14,6 +14,9 @@ pub(crate) const CORK: &str = env!("CARGO_BIN_EXE_cork");
 
 /// Longer than anything here takes. Who waits for it has failed.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Who runs every command.
+const USER: &str = "tester";
 
 pub(crate) struct Sandbox {
     pub(crate) folder: TempDir,
@@ -48,7 +51,7 @@ impl Sandbox {
     /// Commands ask a server, which has the store open. They come with the token of an admin who is called as the user is.
     pub(crate) fn remote() -> Self {
         let sandbox = Self::local();
-        let served = Served::start(&sandbox.store(), "127.0.0.1:0").with_token_of("tester");
+        let served = Served::start(&sandbox.store(), "127.0.0.1:0").with_token_of(USER);
         Self { served: Some(served), ..sandbox }
     }
 
@@ -71,7 +74,7 @@ impl Sandbox {
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.path()).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
-        command.env("HOME", self.path()).env("USER", "tester");
+        command.env("HOME", self.path()).env("USER", USER);
         command.env("CORK_STORE", self.store()).env("CORK", CORK);
         if let Some(served) = &self.served {
             command.env("CORK_URL", &served.url).env("CORK_TOKEN", &served.secret);
@@ -84,18 +87,40 @@ impl Sandbox {
     }
 
     pub(crate) fn cork_with_stdin(&self, arguments: &[&str], stdin: &[u8]) -> Ran {
+        run(self.cork_command(arguments), stdin)
+    }
+
+    /// The same, to be run otherwise.
+    pub(crate) fn cork_command(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(CORK);
         let is_of_store = |argument: &&str| *argument == "--store" || OF_STORES.contains(argument);
         if arguments.iter().any(is_of_store) {
             command.env_remove("CORK_URL");
         }
         command.args(arguments);
-        run(command, stdin)
+        command
     }
 
     /// The URL of its store.
     pub(crate) fn store(&self) -> String {
         format!("sqlite:{}", self.database().display())
+    }
+
+    /// Changes the database behind everybody's back, while nobody has it open. Returns how many rows that were.
+    pub(crate) fn tamper(&mut self, sql: &str) -> usize {
+        let secret = self.served.take().map(|served| served.secret.clone());
+        let rows = rusqlite::Connection::open(self.database()).unwrap().execute(sql, []).unwrap();
+        self.served = secret.map(|secret| Served::start(&self.store(), "127.0.0.1:0").with_secret(secret));
+        rows
+    }
+
+    /// An actor as the log has it whom a command named by `--as`: whoever spoke for them to a server is there, too.
+    pub(crate) fn named(&self, principal: &str, kind: &str, role: &str) -> Value {
+        let mut actor = json!({ "principal": principal, "kind": kind, "role": role });
+        if self.served.is_some() {
+            actor["via"] = json!(USER);
+        }
+        actor
     }
 
     /// What a command that must succeed prints, without its last newline.

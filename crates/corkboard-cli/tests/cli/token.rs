@@ -3,11 +3,40 @@
 use serde_json::{Value, json};
 
 use crate::serving::{ADMIN, Serving};
-use crate::support::{CORK, Sandbox, run};
+use crate::support::{CORK, Ran, Sandbox, run};
+
+/// A store, and a server of it that whoever has its admin's secret may do everything at.
+struct Served {
+    sandbox: Sandbox,
+    server: Serving,
+}
+
+impl Served {
+    fn new() -> Self {
+        let sandbox = Sandbox::local();
+        let server = Serving::start(&sandbox, &[]);
+        Self { sandbox, server }
+    }
+
+    /// Runs a command through the server, with that secret.
+    fn cork(&self, secret: &str, arguments: &[&str]) -> Ran {
+        let mut command = self.sandbox.command(CORK);
+        command.env("CORK_URL", &self.server.url).env("CORK_TOKEN", secret).args(arguments);
+        run(command, b"")
+    }
+
+    /// The secret of a new token, which opens ada's memory.
+    fn token_of_ada(&self) -> String {
+        let made = self.cork(ADMIN, &["token", "create", "--for", "ada", "--agents", "ada"]);
+        assert_eq!((made.code, made.stderr.as_str()), (0, ""), "{made:?}");
+        made.stdout.trim_end().to_owned()
+    }
+}
 
 #[test]
 fn a_token_is_made_listed_and_revoked_and_its_secret_is_nowhere() {
-    let sandbox = Sandbox::new();
+    // A sandbox that goes through a server has a token already.
+    let sandbox = Sandbox::local();
     assert_eq!(sandbox.ok(&["token", "list"]), "there are no tokens; `cork token create --for NAME` makes one");
     let full = ["token", "create", "--for", "ada", "--agents", "ada,b*", "--boards", "team-*", "--cores", "rules"];
     let secret = sandbox.ok(&[&full[..], &["--expires", "30d", "--label", "the build machine"]].concat());
@@ -60,16 +89,9 @@ fn a_role_says_what_its_holder_usually_is_and_ones_own_is_not_the_tokens() {
 
 #[test]
 fn through_a_server_it_is_the_same_and_what_is_revoked_is_refused() {
-    let sandbox = Sandbox::new();
-    let server = Serving::start(&sandbox, &[]);
-    let cork = |secret: &str, arguments: &[&str]| {
-        let mut command = sandbox.command(CORK);
-        command.env("CORK_URL", &server.url).env("CORK_TOKEN", secret).args(arguments);
-        run(command, b"")
-    };
-    let made = cork(ADMIN, &["token", "create", "--for", "ada", "--agents", "ada"]);
-    assert_eq!((made.code, made.stderr.as_str()), (0, ""), "{made:?}");
-    let secret = made.stdout.trim_end();
+    let served = Served::new();
+    let cork = |secret: &str, arguments: &[&str]| served.cork(secret, arguments);
+    let secret = &served.token_of_ada();
     assert_eq!(cork(secret, &["--agent", "ada", "memory", "set", "k", "v"]).code, 0);
     assert_eq!(cork(secret, &["--agent", "bob", "memory", "list"]).code, 6);
     assert_eq!(cork(secret, &["token", "list"]).code, 6);
@@ -80,23 +102,16 @@ fn through_a_server_it_is_the_same_and_what_is_revoked_is_refused() {
     assert_eq!(cork(ADMIN, &["token", "revoke", ada["id"].as_str().unwrap()]).code, 0);
     let refused = cork(secret, &["--agent", "ada", "memory", "get", "k"]);
     assert_eq!(refused.code, 6, "{refused:?}");
-    assert!(!refused.stderr.contains(secret) && !sandbox.files_contain(secret), "{refused:?}");
+    assert!(!refused.stderr.contains(secret) && !served.sandbox.files_contain(secret), "{refused:?}");
 }
 
 #[test]
 fn an_admin_gets_a_new_link_that_signs_in() {
-    let sandbox = Sandbox::new();
-    let server = Serving::start(&sandbox, &[]);
-    let cork = |secret: &str, arguments: &[&str]| {
-        let mut command = sandbox.command(CORK);
-        command.env("CORK_URL", &server.url).env("CORK_TOKEN", secret).args(arguments);
-        run(command, b"")
-    };
-    let made = cork(ADMIN, &["token", "link"]);
-    let path = made.stdout.trim_end().strip_prefix(&server.url).unwrap_or_else(|| panic!("{made:?}")).to_owned();
-    assert_eq!(server.ask_as_is("GET", &path, &[], "").status, 303);
-    assert_eq!(server.ask_as_is("GET", &path, &[], "").status, 401, "it works once");
-    let ada = cork(ADMIN, &["token", "create", "--for", "ada", "--agents", "ada"]);
-    assert_eq!(cork(ada.stdout.trim_end(), &["token", "link"]).code, 6);
-    assert_eq!(sandbox.fails(&["token", "link"], 2, "none is named")["code"], "url");
+    let served = Served::new();
+    let made = served.cork(ADMIN, &["token", "link"]);
+    let path = made.stdout.trim_end().strip_prefix(&served.server.url).unwrap_or_else(|| panic!("{made:?}"));
+    assert_eq!(served.server.ask_as_is("GET", path, &[], "").status, 303);
+    assert_eq!(served.server.ask_as_is("GET", path, &[], "").status, 401, "it works once");
+    assert_eq!(served.cork(&served.token_of_ada(), &["token", "link"]).code, 6);
+    assert_eq!(served.sandbox.fails(&["token", "link"], 2, "none is named")["code"], "url");
 }

@@ -1,4 +1,4 @@
-//! `cork export`, `cork import`, `cork migrate`, `cork snapshot store`.
+//! `cork export`, `cork import`, `cork migrate`, `cork snapshot store`: whole logs are moved where the store is.
 
 use std::io::Write;
 use std::path::Path;
@@ -53,7 +53,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 fn an_export_pipes_into_an_import() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     for agent in ["ada", "grace"] {
         sandbox.ok(&["--agent", agent, "memory", "set", "name", agent, "--tag", "t"]);
         sandbox.ok(&["--agent", agent, "memory", "note", "add", "noted"]);
@@ -77,7 +77,7 @@ fn an_export_pipes_into_an_import() {
 
 #[test]
 fn one_agent_or_all_to_a_file() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     for agent in ["ada", "grace"] {
         sandbox.ok(&["--agent", agent, "memory", "set", "a", "1"]);
     }
@@ -105,7 +105,7 @@ fn one_agent_or_all_to_a_file() {
 
 #[test]
 fn what_is_imported_again_changes_nothing_or_is_continued() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     sandbox.ok(&["memory", "set", "a", "1"]);
     sandbox.ok(&["export", "-o", "old.jsonl"]);
     sandbox.ok(&["memory", "set", "a", "2"]);
@@ -144,7 +144,7 @@ fn what_is_imported_again_changes_nothing_or_is_continued() {
 
 #[test]
 fn a_damaged_export_is_imported_as_far_as_it_is_right() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     for agent in ["ada", "eve", "grace"] {
         sandbox.ok(&["--agent", agent, "memory", "set", "a", "precious"]);
     }
@@ -181,7 +181,7 @@ fn a_damaged_export_is_imported_as_far_as_it_is_right() {
 
 #[test]
 fn a_store_is_migrated_and_compared() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     fill(&sandbox, 3, 5, 10);
     let text = sandbox.ok(&["migrate", "sqlite:cork.db", "sqlite:copy.db"]);
     assert!(text.starts_with("copied 15 revisions, ") && text.ends_with("; compared 3 spaces, 15 revisions"), "{text}");
@@ -220,7 +220,7 @@ fn a_store_is_migrated_and_compared() {
 
 #[test]
 fn a_target_with_another_history_is_left_alone() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     fill(&sandbox, 2, 2, 10);
     sandbox.ok(&["migrate", "sqlite:cork.db", "sqlite:copy.db"]);
     sandbox.ok(&["--store", "sqlite:copy.db", "--agent", "agent-000", "memory", "set", "a", "here"]);
@@ -237,7 +237,7 @@ fn a_target_with_another_history_is_left_alone() {
 
 #[test]
 fn what_cannot_be_migrated() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     sandbox.ok(&["memory", "set", "a", "1"]);
     for (from, to, code, said) in [
         ("sqlite:none.db", "sqlite:copy.db", 3, "there is no store at none.db"),
@@ -256,7 +256,7 @@ fn what_cannot_be_migrated() {
 
 #[test]
 fn a_store_is_saved_while_others_write() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     fill(&sandbox, 20, 10, 100);
     let script = "for number in {1..1000}; do \"$CORK\" --agent agent-007 memory set a $number || exit 1; done";
     let mut writer = sandbox.command("bash").args(["-c", script]).stdout(Stdio::null()).spawn().unwrap();
@@ -296,7 +296,7 @@ fn killed_again_and_again(seed: u64, sandbox: &Sandbox, arguments: &[&str]) -> V
 
 #[test]
 fn a_migration_killed_again_and_again_goes_on() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     fill(&sandbox, 40, 40, 5_000);
     let seed = fastrand::u64(..);
     println!("seed {seed}");
@@ -308,7 +308,7 @@ fn a_migration_killed_again_and_again_goes_on() {
 
 #[test]
 fn an_import_killed_again_and_again_goes_on() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     fill(&sandbox, 40, 40, 5_000);
     sandbox.ok(&["snapshot", "store", "all.jsonl"]);
     let seed = fastrand::u64(..);
@@ -325,7 +325,7 @@ fn interrupt(child: &Child) {
 
 #[test]
 fn ctrl_c_leaves_what_can_be_continued() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     fill(&sandbox, 2, 2, 10);
     let export = sandbox.ok(&["export", "--all"]);
     let (half, _) = export.split_at(export.find("{\"space\":{\"id\":\"agent/agent-001\"").unwrap());
@@ -350,7 +350,7 @@ fn ctrl_c_leaves_what_can_be_continued() {
 
 #[test]
 fn ctrl_c_leaves_no_half_of_a_file() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     fill(&sandbox, 20, 100, 10_000);
     let child =
         sandbox.command(CORK).args(["export", "--all", "-o", "all.jsonl"]).stderr(Stdio::piped()).spawn().unwrap();
@@ -400,7 +400,7 @@ sys.exit(code)
 
 #[test]
 fn progress_is_shown_on_a_terminal() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::local();
     fill(&sandbox, 50, 4, 10);
     sandbox.ok(&["snapshot", "store", "all.jsonl"]);
     let slowly = |arguments: &[&str]| {

@@ -316,32 +316,6 @@ pub enum BoardCommand {
     Tick,
 }
 
-impl BoardCommand {
-    /// The memory cores that it names: whose texts the board is to show, or into which something of it is to go.
-    pub fn cores(&self) -> Vec<&str> {
-        fn drawn<'c>(refs: impl IntoIterator<Item = &'c CoreRef>) -> impl Iterator<Item = &'c str> {
-            refs.into_iter().map(|entry| entry.core.as_str())
-        }
-        match self {
-            Self::Create(board) | Self::CreateWithTasks { board, .. } => {
-                let named = board.memory_core_refs.iter().map(String::as_str);
-                named.chain(drawn(&board.drawn)).chain(drawn(&board.pattern)).collect()
-            }
-            Self::Edit { edit, .. } => {
-                let named = edit.memory_core_refs.iter().flatten().map(String::as_str);
-                named.chain(drawn(edit.drawn.iter().flatten())).collect()
-            }
-            Self::Fork { image, .. } => {
-                let named = image.info.iter().flat_map(|info| &info.memory_core_refs).map(String::as_str);
-                named.chain(image.info.iter().flat_map(|info| drawn(&info.drawn))).collect()
-            }
-            Self::PromoteLearning { core, .. } => core.iter().map(String::as_str).collect(),
-            Self::AsOrchestrator { command, .. } | Self::UnderClaim { command, .. } => command.cores(),
-            _ => Vec::new(),
-        }
-    }
-}
-
 /// What becomes of unfinished tasks when a board is completed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

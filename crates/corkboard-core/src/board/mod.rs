@@ -23,6 +23,7 @@ mod new_task;
 mod nudge;
 mod pattern;
 mod pause;
+mod reached;
 mod record;
 mod rule;
 mod size;

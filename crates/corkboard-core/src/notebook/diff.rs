@@ -12,7 +12,6 @@ use super::{Archived, ItemId, Learning, Notebook, Numbered, Snippet};
 
 /// The changes from one revision to another. As text, a line for each.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct NotebookDiff {
     /// The changes: progress first, then learnings, then snippets.

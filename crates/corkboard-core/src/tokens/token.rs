@@ -29,9 +29,10 @@ pub struct TokenHash(Arc<str>);
 impl TokenHash {
     /// The hash with these bytes.
     pub fn new(bytes: [u8; 32]) -> Self {
-        let mut digits = String::with_capacity(64);
-        for byte in bytes {
-            digits.push_str(&format!("{byte:02x}"));
+        // Every request that comes with a token has its secret hashed, and `format!` would take longer than the hash.
+        let mut digits = String::with_capacity(2 * bytes.len());
+        for digit in bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]) {
+            digits.extend(char::from_digit(digit.into(), 16));
         }
         Self(Arc::from(digits))
     }

@@ -14,6 +14,7 @@ mod notebook_update;
 mod notes;
 mod operations;
 mod recall;
+mod reference;
 mod scope_entries;
 mod scopes;
 mod snapshot;
@@ -30,19 +31,14 @@ use axum::http::header::CONTENT_TYPE;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
-use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use utoipa::OpenApi;
 use utoipa::openapi;
-use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::described::Routes;
 use crate::failure::Failure;
 use crate::openapi::{Head, complete};
 use crate::{Server, examples, passage, sign_in};
 
-/// What is smaller is sent as it is: to compress it costs more than it saves.
-const COMPRESSED_FROM: u64 = 1024;
 /// Where the description is.
 const DESCRIPTION: &str = "/openapi.json";
 
@@ -89,19 +85,10 @@ async fn description_as_json() -> Result<impl IntoResponse, Failure> {
 }
 
 pub(crate) fn all(server: Server) -> Router {
-    let compression =
-        // What is told as it happens must not wait until there is enough to compress.
-        CompressionLayer::new().compress_when(SizeAbove::new(COMPRESSED_FROM).and(NotForContentType::SSE));
-    let reference = Config::new([DESCRIPTION])
-        .use_base_layout()
-        .doc_expansion("none")
-        .default_models_expand_depth(-1)
-        .filter(true)
-        .try_it_out_enabled(true);
     described()
         .router()
         .route(DESCRIPTION, get(description_as_json))
-        .merge(SwaggerUi::new("/docs").config(reference))
+        .merge(reference::routes())
         // Until there is more to see, whoever signs in is shown the routes.
         .route("/", get(|| async { Redirect::to("/docs/") }))
         // Browsers ask for it by themselves.
@@ -111,7 +98,7 @@ pub(crate) fn all(server: Server) -> Router {
             Failure::invalid("method", "this route has no such method: /docs shows all")
                 .status(StatusCode::METHOD_NOT_ALLOWED)
         })
-        // Together, as every layer that is added by itself makes a copy of the route, and of all layers within, per request.
-        .layer((compression, from_fn_with_state(server.clone(), passage::pass)))
+        // One layer, as each makes a copy of the route, and of all layers within, per request.
+        .layer(from_fn_with_state(server.clone(), passage::pass))
         .with_state(server)
 }

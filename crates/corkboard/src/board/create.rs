@@ -123,6 +123,11 @@ impl CreateBoard {
         let id = id.unwrap_or_else(|| new_id(&id_prefix, &board.name, &actor, idempotency_key.as_deref()));
         let made = Board { idempotency_key, ..corkboard.board(&id)?.acting_as(actor) };
         let asked = BoardCommand::Create(board.clone());
+        // Before anything is read there: what is wrong with it is nobody's business to whom it is not open.
+        made.check_granted(&asked).await?;
+        if let Some(TaskPattern::Entry(entry)) = &pattern {
+            made.granted.check(&made.actor, SpaceKind::Core, entry.core.as_str())?;
+        }
         // What is found in the cores is no part of what is asked: the same again may find something else.
         let name = match &pattern {
             Some(pattern) => made.name_of(&(&asked, pattern))?,
@@ -138,7 +143,6 @@ impl CreateBoard {
             };
             (command, passed_over)
         };
-        made.granted.check_cores_of(&made.actor, &command)?;
         let answer = made.send(command, name).await?;
         made.saw(answer.rev);
         let tasks = match answer.reply {

@@ -33,8 +33,8 @@ use corkboard_core::knowledge::CoreState;
 use corkboard_core::{Actor, BoardId, CoreId, IdempotencyKey, Request, SpaceId, Usage};
 use serde::Serialize;
 
+use crate::access::Granted;
 use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch};
-use crate::granted::Granted;
 use crate::knowledge::Core;
 use crate::options::Options;
 use crate::{Error, Result};
@@ -189,10 +189,20 @@ impl Board {
     pub(crate) async fn ask(&self, command: BoardCommand) -> Result<Answer<BoardReply>> {
         // What is asked is the same under another epoch: whoever comes back after a crash has a new one.
         let name = self.name_of(&command)?;
-        self.granted.check_cores_of(&self.actor, &command)?;
+        self.check_granted(&command).await?;
         let answer = self.send(command, name).await?;
         self.saw(answer.rev);
         Ok(answer)
+    }
+
+    /// Refuses a command that reaches into memory cores that are not open to this handle.
+    pub(crate) async fn check_granted(&self, command: &BoardCommand) -> Result<()> {
+        self.granted.check_command(&self.actor, command, (&self.engine, &self.slot)).await
+    }
+
+    /// Whether there is anything that is not open to this handle.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.granted.is_limited()
     }
 
     /// Sends a command under the name of a request.

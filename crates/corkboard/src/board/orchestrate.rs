@@ -17,13 +17,13 @@ impl Board {
     /// even those that it has, the best of what they know about its name and goal is drawn anew, in the same revision.
     pub async fn edit(&self, edit: BoardEdit, if_version: Option<u64>) -> Result<u64> {
         let asked = BoardCommand::Edit { edit: edit.clone(), if_version };
+        self.check_granted(&asked).await?;
         // What is found in the cores is no part of what is asked: the same again may find something else.
         let name = self.name_of(&asked)?;
         let command = match edit.memory_core_refs.is_some() && edit.drawn.is_none() {
             true => BoardCommand::Edit { edit: self.drawn_anew(edit).await?, if_version },
             false => asked,
         };
-        self.granted.check_cores_of(&self.actor, &command)?;
         let rev = self.send(command, name).await?.rev;
         self.saw(rev);
         Ok(rev)

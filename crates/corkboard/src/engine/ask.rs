@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use corkboard_core::{Actor, CommitId, Request, Space, Usage};
+use corkboard_core::{Actor, CommitId, LimitWarning, Request, Space, Usage};
 use jiff::Timestamp;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 use uuid::Uuid;
@@ -72,6 +72,17 @@ pub(crate) struct Answer<R> {
     pub(crate) reply: R,
     /// The revision that the answer speaks of.
     pub(crate) rev: u64,
+    /// That revision's id, if it was made for this.
+    pub(crate) commit: Option<CommitId>,
+    /// The limits that are nearly reached by it.
+    pub(crate) warnings: Vec<LimitWarning>,
+}
+
+impl<R> Answer<R> {
+    /// One for which no log has anything new.
+    pub(crate) fn unlogged(reply: R, rev: u64) -> Self {
+        Self { reply, rev, commit: None, warnings: Vec::new() }
+    }
 }
 
 /// A command that was sent: its answer, when awaited.

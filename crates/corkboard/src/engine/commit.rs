@@ -210,7 +210,7 @@ impl<S: Space> Engine<S> {
             let mut proposal = batch.remove(found);
             self.observer.committed(&slot.id, &[commit], &caught_up.state.state, &caught_up.state.state);
             if let Some(reply) = proposal.drafted.take() {
-                proposal.answer(Ok(Answer { reply, rev: *rev }));
+                proposal.answer(Ok(Answer { reply, rev: *rev, commit: Some(*id), warnings: Vec::new() }));
             }
         }
         Ok(())

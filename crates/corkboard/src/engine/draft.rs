@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use corkboard_core::{Commit, CommitId, Context, FormatError, Head, Outcome, Revisioned, Space, SpaceId, Unperformed};
+use corkboard_core::{
+    Commit, CommitId, Context, FormatError, Head, LimitWarning, Outcome, Revisioned, Space, SpaceId, Unperformed,
+};
 
 use super::ask::{Answer, Proposal};
 use super::commit::again;
@@ -108,7 +110,7 @@ impl<S: Space> Engine<S> {
         context.space = Some(&slot.id);
         // In place: only what the batch's first change touches is copied.
         let (commit, reply, warnings) = match state.perform(&request, &context, proposal.commit) {
-            Ok(Outcome::Unchanged { reply, rev }) => return Ok(Decided::Answered(Answer { reply, rev })),
+            Ok(Outcome::Unchanged { reply, rev }) => return Ok(Decided::Answered(Answer::unlogged(reply, rev))),
             Ok(Outcome::Commit { commit, reply, warnings }) => (commit, reply, warnings),
             Err(Unperformed::Refused(refusal)) => return Err(refusal.into()),
             Err(Unperformed::Spoilt(refusal)) => {
@@ -133,11 +135,9 @@ impl<S: Space> Engine<S> {
         draft.events += commit.events.len() as u64;
         draft.records.push(Record { rev, commit: proposal.commit, at: commit.at, body });
         draft.commits.push((proposal.commit, commit));
-        for warning in warnings {
-            tracing::warn!(limit = ?warning.limit, used = warning.used, allowed = warning.allowed, "limit nearly reached");
-        }
+        warn(&warnings);
         proposal.drafted = Some(reply.clone());
-        Ok(Decided::Answered(Answer { reply, rev }))
+        Ok(Decided::Answered(Answer { reply, rev, commit: Some(proposal.commit), warnings }))
     }
 
     /// The state before a command that was refused half-way. What came before it is applied again, none of it twice.
@@ -152,5 +152,12 @@ impl<S: Space> Engine<S> {
         }
         draft.sound = (Arc::new(state.clone()), draft.commits.len());
         state
+    }
+}
+
+/// Says which limits are nearly reached.
+pub(super) fn warn(warnings: &[LimitWarning]) {
+    for LimitWarning { limit, used, allowed } in warnings {
+        tracing::warn!(?limit, used, allowed, "limit nearly reached");
     }
 }

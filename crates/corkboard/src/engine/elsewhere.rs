@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use corkboard_core::agent::Forget;
-use corkboard_core::{Actor, AgentId, Refusal, Request, Space, SpaceId};
+use corkboard_core::{Actor, AgentId, CommitId, Refusal, Request, Space, SpaceId};
 use futures_util::future::BoxFuture;
 
 use super::ask::{Answer, Asked};
+use super::draft::warn;
 use super::{Engine, Slot};
 use crate::log::{AnswerDocument, CommandDocument};
-use crate::store::StoreError;
+use crate::store::{Cursor, StoreError};
 use crate::{Error, Forgotten, Result};
 
 /// How often a command is made anew because somebody else was first.
@@ -74,12 +75,31 @@ impl<S: Space> Engine<S> {
                 // What the command was made from was overtaken.
                 (Err(Error::Refused(Refusal::RevConflict { .. })), Some(_)) if if_rev.is_none() => {}
                 (answer, _) => {
-                    let AnswerDocument { reply, rev } = answer?;
+                    let AnswerDocument { reply, rev, commit, warnings } = answer?;
                     let reply = serde_json::from_str(reply.get()).map_err(senseless)?;
-                    return Ok(Answer { reply, rev });
+                    warn(&warnings);
+                    if let Some(commit) = commit
+                        && self.observer.is_heard()
+                        && let Err(error) = self.tell_of(slot, rev, commit).await
+                    {
+                        tracing::debug!(space = %slot.id, rev, %error, "what was done could not be read");
+                    }
+                    return Ok(Answer { reply, rev, commit, warnings });
                 }
             }
         }
         Err(StoreError::Unavailable("others were first, again and again".into()).into())
+    }
+
+    /// Tells the observer of a revision that was made elsewhere for this process.
+    async fn tell_of(self: &Arc<Self>, slot: &Arc<Slot<S>>, rev: u64, commit: CommitId) -> Result<()> {
+        let current = self.current(slot).await?;
+        let before = Cursor { rev: rev.saturating_sub(1), commit: None };
+        let page = self.store.read_after(&slot.id, before, 1).await?;
+        // Whoever deleted it meanwhile took it out of the log.
+        let Some(record) = page.records.iter().find(|record| record.commit == commit) else { return Ok(()) };
+        let commit = self.decode(&slot.id, record)?;
+        self.observer.committed(&slot.id, &[&commit], &current.state, &current.state);
+        Ok(())
     }
 }

@@ -50,6 +50,10 @@ pub(crate) trait Observer<S: Space>: Send + Sync + 'static {
     fn loaded(&self, space: &SpaceId);
     /// This process committed revisions, perhaps among others, which led from one state to the other.
     fn committed(&self, space: &SpaceId, commits: &[&Commit<S::Event, S::Reply>], before: &S, after: &S);
+    /// Whether anybody would hear of a commit. What a server commits for this process has to be read for it.
+    fn is_heard(&self) -> bool {
+        tracing::enabled!(tracing::Level::DEBUG)
+    }
     /// The states in memory use this much more or less.
     fn resident(&self, before: Usage, after: Usage);
 }
@@ -101,10 +105,15 @@ impl<S: Space> Engine<S> {
     /// The place of a space in this process. Nothing is loaded yet.
     pub(crate) fn slot(&self, space: &SpaceId) -> Arc<Slot<S>> {
         let mut slots = self.slots.lock();
+        if let Some(slot) = slots.get(space) {
+            return slot.clone();
+        }
         if slots.len().is_power_of_two() {
             slots.retain(|_, slot| slot.is_in_use());
         }
-        slots.entry(space.clone()).or_insert_with(|| Arc::new(Slot::new(space.clone()))).clone()
+        let slot = Arc::new(Slot::new(space.clone()));
+        slots.insert(space.clone(), slot.clone());
+        slot
     }
 
     /// The space's current state. On a store that others write to too, its head is asked for first.
@@ -207,6 +216,7 @@ impl<S: Space> Engine<S> {
     async fn load(&self, slot: &Slot<S>) -> Result<Arc<Revisioned<S>>> {
         // Between two reads someone may delete or trim: then the second read finds no continuation, and both are repeated.
         for _ in 0..16 {
+            let asked_at = self.clock();
             let loaded = self.store.load(&slot.id).await?;
             let (state, from_snapshot) = match &loaded.snapshot {
                 Some(snapshot) => {
@@ -214,7 +224,12 @@ impl<S: Space> Engine<S> {
                 }
                 None => (Revisioned { head: loaded.born, ..Revisioned::default() }, false),
             };
-            match self.replay(slot, &state, Collect::Nothing).await {
+            // Of a space that a server hands over, and of one that is empty, this is all there is.
+            let replayed = match state.head == loaded.head {
+                true => Ok(Replayed { state: Arc::new(state), events: 0, bytes: 0, commits: Vec::new(), asked_at }),
+                false => self.replay(slot, &state, Collect::Nothing).await,
+            };
+            match replayed {
                 Ok(replayed) => {
                     slot.log.reset(replayed.events, replayed.bytes);
                     tracing::debug!(space = %slot.id, rev = replayed.state.head.rev, from_snapshot, "space loaded");

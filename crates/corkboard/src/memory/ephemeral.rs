@@ -96,7 +96,7 @@ impl Ephemeral {
         let mut context = Context::new(now, actor, limits, *first_id);
         context.outside = *outside;
         let (commit, reply) = match working.decide(&request, &context)? {
-            Outcome::Unchanged { reply, rev } => return Ok(Answer { reply, rev }),
+            Outcome::Unchanged { reply, rev } => return Ok(Answer::unlogged(reply, rev)),
             Outcome::Commit { commit, reply, .. } => (commit, reply),
         };
         if self.published.load().is_some() {
@@ -108,6 +108,6 @@ impl Ephemeral {
         let _ = working.apply(&commit, CommitId::NONE, limits);
         observer::resident(before, working.state.usage());
         observer::tell(events, agent, &commit, [&working.state, names.as_ref().unwrap_or(&working.state)]);
-        Ok(Answer { reply, rev: working.head.rev })
+        Ok(Answer::unlogged(reply, working.head.rev))
     }
 }

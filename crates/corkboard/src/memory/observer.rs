@@ -35,6 +35,10 @@ impl Observer<AgentState> for AgentObserver {
         }
     }
 
+    fn is_heard(&self) -> bool {
+        self.events.receiver_count() > 0 || tracing::enabled!(tracing::Level::DEBUG)
+    }
+
     fn resident(&self, before: Usage, after: Usage) {
         resident(before, after);
     }

@@ -294,7 +294,7 @@ impl Scope {
             Durability::Durable => self.place.ask(dispose).await,
         };
         let disposed = match answer {
-            Ok(Answer { reply: AgentReply::Cleared { entries }, rev }) => Some((rev, entries)),
+            Ok(Answer { reply: AgentReply::Cleared { entries }, rev, .. }) => Some((rev, entries)),
             Ok(answer) => return Err(unexpected(answer.reply)),
             Err(Error::ScopeDisposed { .. } | Error::Refused(Refusal::ScopeGone { .. })) => None,
             Err(error) => return Err(error),

@@ -117,10 +117,6 @@ async fn create_board(
     Body(body): Body<BoardBody>,
 ) -> Result<Answer<CreatedBody>, Failure> {
     let BoardBody { id, name, goal, constraints, memory_core_refs, on_failure, pattern } = body;
-    caller.expect_cores(memory_core_refs.iter().map(String::as_str))?;
-    if let Some(TaskPattern::Entry(entry)) = &pattern {
-        caller.expect_cores([entry.core.as_str()])?;
-    }
     let goal = goal.unwrap_or_else(|| name.clone());
     let new = NewBoard { name, goal, constraints, memory_core_refs, on_failure, ..NewBoard::default() };
     let mut create = caller.corkboard().create_board(new);

@@ -1,9 +1,9 @@
 //! What a board taught goes into memory cores, and comes out of them again.
 
 use axum::Json;
-use corkboard::boards::{LearningCandidate, LearningChanges, LearningId, LearningState, WhichLearnings};
+use corkboard::boards::{LearningCandidate, LearningChanges, LearningId, WhichLearnings};
 use corkboard::cores::Trust;
-use corkboard::{Board, CoresRolledBack, MemoryKind, PromotedLearning};
+use corkboard::{CoresRolledBack, MemoryKind, PromotedLearning};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -167,10 +167,6 @@ async fn promote_learning(
 ) -> Result<Answer<PromotedLearning>, Failure> {
     let board = writing.board(&caller, &path.board)?;
     let PromoteBody { core, content, kind, importance, tags, trust } = body;
-    match &core {
-        Some(core) => caller.expect_cores([core.as_str()])?,
-        None => caller.expect_cores(suggested_core(&board, &path.learning).await?.as_deref())?,
-    }
     let changes = LearningChanges { content, kind, importance, tags, trust };
     let mut promote = board.promote_learning(path.learning).changes(changes);
     if let Some(core) = core {
@@ -178,12 +174,6 @@ async fn promote_learning(
     }
     let promoted = promote.await?;
     Ok(Answer::new(promoted, board.last_rev()))
-}
-
-/// The core that a learning would go to.
-async fn suggested_core(board: &Board, learning: &LearningId) -> Result<Option<String>, Failure> {
-    let learnings = board.learnings().await?;
-    Ok(learnings.into_iter().find(|found| found.id == *learning).and_then(|found| found.suggested_core))
 }
 
 /// Say that a learning is not wanted: it is not promoted any more.
@@ -230,26 +220,8 @@ async fn roll_back_learnings(
         _ => return Err(Failure::invalid("which", "name `learnings`, or say \"all\": true")),
     };
     let board = writing.board(&caller, &path.board)?;
-    let cores = cores_of(&board, &which).await?;
-    caller.expect_cores(cores.iter().map(String::as_str))?;
     let rolled_back = board.roll_back_learnings(which, reason).await?;
     Ok(Answer::new(RolledBackBody { rolled_back }, board.last_rev()))
-}
-
-/// The cores that learnings are in, or on their way to.
-async fn cores_of(board: &Board, which: &WhichLearnings) -> Result<Vec<String>, Failure> {
-    let is_meant = |learning: &LearningId| match which {
-        WhichLearnings::All => true,
-        WhichLearnings::These(these) => these.contains(learning),
-    };
-    let verdicts = board.view().await?;
-    let found = verdicts.state().learning_verdicts().filter(|verdict| is_meant(&verdict.learning));
-    let cores = found.filter_map(|verdict| match &verdict.state {
-        LearningState::Promoted { core, .. } => Some(core.to_string()),
-        LearningState::Begun(promotion) => Some(promotion.core.to_string()),
-        _ => None,
-    });
-    Ok(cores.collect())
 }
 
 /// Take out of every memory core what somebody said, promoted or edited, or what was learned on a board.

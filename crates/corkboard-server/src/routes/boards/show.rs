@@ -164,7 +164,6 @@ async fn edit_board(
     Body(body): Body<BoardEditBody>,
 ) -> Result<Answer<BoardEditedBody>, Failure> {
     let BoardEditBody { name, goal, constraints, memory_core_refs, on_failure } = body;
-    caller.expect_cores(memory_core_refs.iter().flatten().map(String::as_str))?;
     let (board, if_version) = writing.versioned(&caller, &path.board)?;
     let edit = BoardEdit { name, goal, constraints, memory_core_refs, on_failure, drawn: None };
     let version = board.edit(edit, if_version).await?;

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
 use jiff::Timestamp;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use rusqlite::Connection;
 use tokio::sync::{broadcast, watch};
 
@@ -34,7 +34,9 @@ const POLL: Duration = Duration::from_millis(25);
 const LOOK: Duration = Duration::from_secs(5);
 /// Read connections kept for the next caller.
 const IDLE_READERS: usize = 4;
-/// Heads remembered between two commits.
+/// So many look for heads at the same time.
+const MOST_HEADS: usize = 4;
+/// Heads remembered between two commits, by each of them.
 const KNOWN_HEADS: usize = 10_000;
 
 /// Keeps logs in one SQLite file.
@@ -48,7 +50,8 @@ pub struct SqliteStore {
 struct Inner {
     path: PathBuf,
     ownership: Ownership,
-    heads: Mutex<Option<Heads>>,
+    /// Several, so that those who read at the same time on several cores do not wait for each other. None once it is closed.
+    heads: Vec<Mutex<Option<Heads>>>,
     readers: Mutex<Vec<Connection>>,
     wakes: Arc<Wakes>,
     polling: AtomicBool,
@@ -109,13 +112,13 @@ impl SqliteStore {
         })?;
         let wakes = Arc::new(Wakes::default());
         let writer = Writer::start(connection, wakes.clone(), runtime.clone(), busy_timeout)?;
-        let connection = schema::connect(&path)?;
-        let data_version = schema::retry(busy_timeout, || reader::data_version(&connection))?;
-        let heads = Heads { connection, data_version, known: HashMap::new() };
+        let readers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_HEADS));
+        let heads = (0..readers).map(|_| Heads::connect(&path, busy_timeout).map(|heads| Mutex::new(Some(heads))));
+        let heads = heads.collect::<Result<Vec<_>, _>>()?;
         let inner = Inner {
             path,
             ownership,
-            heads: Mutex::new(Some(heads)),
+            heads,
             readers: Mutex::default(),
             wakes,
             polling: AtomicBool::new(false),
@@ -177,9 +180,23 @@ fn own(path: &Path, ownership: Ownership) -> Result<File, StoreError> {
     Ok(file)
 }
 
+impl Heads {
+    fn connect(path: &Path, busy_timeout: Duration) -> Result<Self, StoreError> {
+        let connection = schema::connect(path)?;
+        let data_version = schema::retry(busy_timeout, || reader::data_version(&connection))?;
+        Ok(Self { connection, data_version, known: HashMap::new() })
+    }
+}
+
 impl Inner {
+    /// Those that nobody looks at just now, or else the first.
+    fn heads(&self) -> Result<MutexGuard<'_, Option<Heads>>, StoreError> {
+        let idle = self.heads.iter().find_map(|heads| heads.try_lock());
+        idle.or_else(|| self.heads.first().map(|heads| heads.lock())).ok_or(StoreError::Closed)
+    }
+
     fn head(&self, space: &SpaceId) -> Result<Head, StoreError> {
-        let mut heads = self.heads.lock();
+        let mut heads = self.heads()?;
         let heads = heads.as_mut().ok_or(StoreError::Closed)?;
         // A reader waits only while the file is being recovered after a crash.
         let data_version = schema::retry(self.busy_timeout, || reader::data_version(&heads.connection))?;
@@ -197,7 +214,8 @@ impl Inner {
     }
 
     fn data_version(&self) -> Result<i64, StoreError> {
-        let heads = self.heads.lock();
+        // Always of the same one: another connection counts from elsewhere.
+        let heads = self.heads.first().ok_or(StoreError::Closed)?.lock();
         reader::data_version(&heads.as_ref().ok_or(StoreError::Closed)?.connection)
     }
 
@@ -207,7 +225,7 @@ impl Inner {
         mut query: impl FnMut(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let result = tokio::task::spawn_blocking(move || {
-            if self.heads.lock().is_none() {
+            if self.heads()?.is_none() {
                 return Err(StoreError::Closed);
             }
             let idle = self.readers.lock().pop();
@@ -388,7 +406,7 @@ impl Store for SqliteStore {
     fn close(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
             self.writer.close().await;
-            self.inner.heads.lock().take();
+            self.inner.heads.iter().for_each(|heads| drop(heads.lock().take()));
             self.inner.readers.lock().clear();
             self.owner.lock().take();
             Ok(())

@@ -1,0 +1,51 @@
+//! The library through a server: a program hears of what it wrote as it does on a store, once, and of nobody else's.
+
+use corkboard::{Corkboard, MemoryEvent, Options};
+
+use crate::served::{Served, block_on};
+use crate::support::Sandbox;
+
+/// What is heard of some writes, the second of two that are one included.
+async fn heard(board: &Corkboard) -> Vec<(&'static str, String, Option<String>)> {
+    let mut events = board.subscribe();
+    let memory = board.agent("ada").unwrap().working();
+    memory.set("color", &"green").await.unwrap();
+    memory.set("color", &"red").await.unwrap();
+    for _ in 0..2 {
+        memory.set("once", &1).idempotency_key("k").await.unwrap();
+    }
+    memory.remove("color").await.unwrap();
+    memory.remove("color").await.unwrap();
+    let scope = memory.create_durable_scope("task").await.unwrap();
+    scope.set("branch", &"main").await.unwrap();
+    let mut heard = Vec::new();
+    while let Ok(event) = events.try_recv() {
+        heard.push(match event {
+            MemoryEvent::Set { key, scope_name, is_update, .. } => {
+                (if is_update { "updated" } else { "set" }, key.to_string(), scope_name.map(|name| name.to_string()))
+            }
+            MemoryEvent::Removed { key, .. } => ("removed", key.to_string(), None),
+            MemoryEvent::ScopeCreated { scope_name, .. } => ("scope", scope_name.to_string(), None),
+            other => panic!("{other:?}"),
+        });
+    }
+    heard
+}
+
+#[test]
+fn whoever_writes_through_a_server_hears_of_it() {
+    let sandbox = Sandbox::local();
+    let served = Served::start(&sandbox.store(), "127.0.0.1:0");
+    block_on(async {
+        let board = served.connect(&served.secret).await;
+        let other = served.connect(&served.secret).await;
+        let mut others = other.subscribe();
+        let there = heard(&board).await;
+        assert!(others.try_recv().is_err(), "what another program does is to be watched");
+        let here = heard(&Corkboard::open_with("memory:", Options::default()).await.unwrap()).await;
+        assert_eq!(there, here);
+        assert_eq!(here.len(), 6, "{here:?}");
+        board.close().await.unwrap();
+        other.close().await.unwrap();
+    });
+}

@@ -1,0 +1,64 @@
+//! Which memory cores a command reaches into.
+
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::{BoardCommand, BoardState, CoreRef, LearningState, WhichLearnings};
+
+impl BoardCommand {
+    /// Whether it reaches into memory cores that it does not name: which, only the board knows.
+    pub fn finds_cores(&self) -> bool {
+        match self {
+            Self::PromoteLearning { core, .. } => core.is_none(),
+            Self::RollBackLearnings { .. } => true,
+            Self::AsOrchestrator { command, .. } | Self::UnderClaim { command, .. } => command.finds_cores(),
+            _ => false,
+        }
+    }
+
+    /// The memory cores that it reaches into: whose texts the board is to show, into which something of it is to go, or out of
+    /// which it is to come. Unless it finds some, that is the same for every board.
+    pub fn cores(&self, board: &BoardState) -> Vec<String> {
+        fn drawn<'c>(refs: impl IntoIterator<Item = &'c CoreRef>) -> impl Iterator<Item = String> {
+            refs.into_iter().map(|entry| entry.core.as_str().to_owned())
+        }
+        match self {
+            Self::Create(board) | Self::CreateWithTasks { board, .. } => {
+                let named = board.memory_core_refs.iter().cloned();
+                named.chain(drawn(&board.drawn)).chain(drawn(&board.pattern)).collect()
+            }
+            Self::Edit { edit, .. } => {
+                let named = edit.memory_core_refs.iter().flatten().cloned();
+                named.chain(drawn(edit.drawn.iter().flatten())).collect()
+            }
+            Self::Fork { image, .. } => {
+                let named = image.info.iter().flat_map(|info| &info.memory_core_refs).cloned();
+                named.chain(image.info.iter().flat_map(|info| drawn(&info.drawn))).collect()
+            }
+            Self::PromoteLearning { core: Some(core), .. } => [core.clone()].into(),
+            Self::PromoteLearning { learning, core: None, .. } => {
+                board.learning_candidate(learning).and_then(|candidate| candidate.suggested_core).into_iter().collect()
+            }
+            Self::RollBackLearnings { which, .. } => board.cores_with(which),
+            Self::AsOrchestrator { command, .. } | Self::UnderClaim { command, .. } => command.cores(board),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl BoardState {
+    /// The cores that learnings are in, or on their way to.
+    fn cores_with(&self, which: &WhichLearnings) -> Vec<String> {
+        let verdicts = self.learning_verdicts().filter(|verdict| match which {
+            WhichLearnings::All => true,
+            WhichLearnings::These(these) => these.contains(&verdict.learning),
+        });
+        let cores = verdicts.filter_map(|verdict| match &verdict.state {
+            LearningState::Promoted { core, .. } => Some(core.to_string()),
+            LearningState::Begun(promotion) => Some(promotion.core.to_string()),
+            _ => None,
+        });
+        cores.collect()
+    }
+}

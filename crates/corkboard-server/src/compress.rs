@@ -1,0 +1,33 @@
+//! Answers made smaller for those who ask for it. Most programs do not, and then nothing is looked at.
+
+use std::convert::Infallible;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::HeaderValue;
+use axum::http::header::ACCEPT_ENCODING;
+use axum::response::Response;
+use tower::{ServiceExt, service_fn};
+use tower_http::compression::Compression;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
+
+/// What is smaller is sent as it is: to compress it costs more than it saves.
+const COMPRESSED_FROM: u64 = 1024;
+
+/// How the caller of a request takes the answer, if anything is said about it.
+pub(crate) fn accepted(request: &Request) -> Option<HeaderValue> {
+    request.headers().get(ACCEPT_ENCODING).cloned()
+}
+
+/// The answer as the caller takes it.
+pub(crate) async fn compress(response: Response, accepted: Option<HeaderValue>) -> Response {
+    let Some(accepted) = accepted else { return response };
+    let mut request = Request::new(Body::empty());
+    request.headers_mut().insert(ACCEPT_ENCODING, accepted);
+    let mut answer = Some(response);
+    let answered = service_fn(move |_| std::future::ready(Ok::<_, Infallible>(answer.take().unwrap_or_default())));
+    // What is told as it happens must not wait until there is enough to compress.
+    let worthwhile = SizeAbove::new(COMPRESSED_FROM).and(NotForContentType::SSE);
+    let Ok(response) = Compression::new(answered).compress_when(worthwhile).oneshot(request).await;
+    response.map(Body::new)
+}

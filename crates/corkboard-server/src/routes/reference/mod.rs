@@ -1,0 +1,35 @@
+//! The page that shows every route and tries it. All that it needs is in the program.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{Html, IntoResponse, Redirect};
+use axum::routing::get;
+use utoipa_swagger_ui::Config;
+
+use crate::Server;
+use crate::failure::Failure;
+
+const PAGE: &str = include_str!("page.html");
+const SCRIPT: &str = include_str!("page.js");
+
+pub(super) fn routes() -> Router<Server> {
+    Router::new()
+        .route("/docs", get(|| async { Redirect::to("/docs/") }))
+        .route("/docs/", get(|| async { Html(PAGE) }))
+        .route("/docs/page.js", get(|| async { ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT) }))
+        .route("/docs/{*file}", get(file))
+}
+
+/// What Swagger UI is made of, but for its own page.
+async fn file(Path(name): Path<String>) -> Result<impl IntoResponse, Failure> {
+    let no_file = || Failure::not_found("there is no such file: /docs/ shows all routes");
+    if !["swagger-ui.css", "index.css", "swagger-ui-bundle.js"].contains(&name.as_str()) {
+        return Err(no_file());
+    }
+    let found = utoipa_swagger_ui::serve(&name, Arc::new(Config::default()));
+    let file = found.map_err(|error| Failure::broken(error.to_string()))?.ok_or_else(no_file)?;
+    Ok(([(CONTENT_TYPE, file.content_type)], file.bytes))
+}

@@ -1,0 +1,388 @@
+//! Who is let in, as whom, and how far, through a real socket.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use corkboard::store::MemoryStore;
+use corkboard::testing::{FaultPlan, FaultyStore};
+use corkboard::{ActorKind, Corkboard, Options, Role, SpaceId, TokenRequest};
+use corkboard_server::{Access, Rate, Settings};
+use futures_util::StreamExt;
+use reqwest::header::{COOKIE, HOST, ORIGIN};
+use reqwest::{Method, RequestBuilder, StatusCode};
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::{ADMIN, Answer, PATIENCE, Running, answer, in_memory, settings, worker};
+
+const ENTRY: &str = "/v1/agents/ada/entries/k";
+
+fn token(principal: &str, kind: ActorKind, role: Role, grants: Value) -> TokenRequest {
+    TokenRequest { kind, role, ..worker(principal, grants) }
+}
+
+/// A client that goes nowhere by itself.
+fn no_redirect() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap()
+}
+
+/// A write in another's name.
+async fn write_as(running: &Running, secret: &str, actor: &Value) -> Answer {
+    let request = running.client(secret).request(Method::PUT, ENTRY).header("cork-actor", actor.to_string());
+    answer(request.header("content-type", "application/json").body(r#"{"value": 1}"#)).await
+}
+
+async fn secret_of(running: &Running, request: TokenRequest) -> String {
+    running.corkboard.tokens().create(request).await.unwrap().secret.expose_secret().to_owned()
+}
+
+/// Sends a body without saying how long it is. Returns the first line of the answer.
+async fn put_in_chunks(running: &Running, secret: &str, body: &Value) -> String {
+    let address = running.url.trim_start_matches("http://");
+    let mut connection = TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "PUT {ENTRY} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {secret}\r\nContent-Type: application/json\r\n\
+         Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    );
+    let body = body.to_string();
+    let request = format!("{head}{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+    connection.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).await.unwrap();
+    answer.lines().next().unwrap_or_default().to_owned()
+}
+
+/// What is described is in `roles`.
+#[tokio::test]
+async fn without_a_token_what_is_not_described_is_closed_too() {
+    let running = Running::start().await;
+    for path in ["/", "/docs/", "/openapi.json", "/metrics", "/v1/nowhere", "/healthz/..%2fv1/tokens", "//healthz"] {
+        let answer = answer(running.stranger(Method::GET, path)).await;
+        assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{path}");
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn only_the_names_of_this_server_reach_it() {
+    let known = Settings { hosts: vec!["memory.example.org".into()], ..settings() };
+    let running = Running::with(in_memory(Options::default()), known).await;
+    let admin = running.admin();
+    let called = |host: &str| answer(admin.request(Method::GET, "/v1/me").header(HOST, host));
+    for host in ["localhost:7117", "127.0.0.1", "[::1]:80", "Memory.Example.org:7117"] {
+        assert_eq!(called(host).await.status, 200, "{host}");
+    }
+    for host in ["evil.example.org", "localhost.evil.org", "127.0.0.1.evil.org:7117", "memory.example.org.evil.org"] {
+        called(host).await.problem(403, "host");
+    }
+    // A name that leads here is refused before anything is looked at, the public routes included.
+    let rebound = running.stranger(Method::GET, "/healthz").header(HOST, "rebind.evil.org");
+    answer(rebound).await.problem(403, "host");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn only_pages_of_this_server_and_those_that_are_named_may_call_it() {
+    let known = Settings { origins: vec!["https://app.example.org".into()], ..settings() };
+    let running = Running::with(in_memory(Options::default()), known).await;
+    let admin = running.admin();
+    let from = |origin: &str| answer(admin.request(Method::GET, "/v1/me").header(ORIGIN, origin));
+    let own = running.url.clone();
+    for origin in [own.as_str(), "https://app.example.org"] {
+        assert_eq!(from(origin).await.status, 200, "{origin}");
+    }
+    for origin in ["null", "https://evil.example.org", "http://localhost:1", "https://app.example.org.evil.org", ""] {
+        from(origin).await.problem(403, "origin");
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_link_signs_in_once_and_its_cookie_writes_only_from_a_page_of_ours() {
+    let running = Running::start().await;
+    let no_redirect = no_redirect();
+    let link = format!("{}{}", running.url, running.server.sign_in_path());
+    let signed_in = no_redirect.get(&link).send().await.unwrap();
+    assert_eq!((signed_in.status(), &signed_in.headers()["location"]), (StatusCode::SEE_OTHER, &"/".parse().unwrap()));
+    let cookie = signed_in.headers()["set-cookie"].to_str().unwrap().to_owned();
+    for word in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age="] {
+        assert!(cookie.contains(word), "{word}: {cookie}");
+    }
+    let again = answer(no_redirect.get(&link)).await;
+    again.problem(401, "unauthenticated");
+    answer(running.stranger(Method::GET, "/sign-in?code=guessed")).await.problem(401, "unauthenticated");
+
+    let session = cookie.split(';').next().unwrap().to_owned();
+    let with_cookie = |method: Method| running.stranger(method, ENTRY).header(COOKIE, &session);
+    let write =
+        |request: RequestBuilder| answer(request.header("content-type", "application/json").body(r#"{"value": 1}"#));
+    write(with_cookie(Method::PUT)).await.problem(403, "origin");
+    write(with_cookie(Method::PUT).header(ORIGIN, "https://evil.example.org")).await.problem(403, "origin");
+    write(with_cookie(Method::PUT).header(ORIGIN, "null")).await.problem(403, "origin");
+    answer(with_cookie(Method::DELETE)).await.problem(403, "origin");
+    assert_eq!(write(with_cookie(Method::PUT).header(ORIGIN, &running.url)).await.status, 201);
+    assert_eq!(answer(with_cookie(Method::GET)).await.status, 200);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_that_is_wrong_expired_or_revoked_opens_nothing_and_is_not_repeated() {
+    let running = Running::start().await;
+    let grants = json!({"agents": ["ada"]});
+    let soon = running.corkboard.time() + std::time::Duration::from_millis(300);
+    let short = TokenRequest { expires_at: Some(soon), ..worker("ada", grants.clone()) };
+    let short = running.client_with(short).await;
+    let secret = secret_of(&running, worker("ada", grants)).await;
+    let ada = running.client(&secret);
+    assert_eq!(ada.get("/v1/agents/ada/entries/k").await.status, 404);
+    for wrong in ["", "x", "cork_", &secret[..secret.len() - 1], &secret.to_uppercase(), &format!("{secret}x")] {
+        let refused = running.client(wrong).get("/v1/me").await;
+        assert_eq!(refused.status, 401, "{wrong}");
+        assert!(wrong.is_empty() || !refused.body.to_string().contains(&format!("{wrong}\"")), "{}", refused.body);
+    }
+    for header in [format!("Basic {secret}"), secret.clone(), format!("Bearer{secret}")] {
+        let request = running.stranger(Method::GET, "/v1/me").header("authorization", header);
+        let refused = answer(request).await;
+        refused.problem(401, "unauthenticated");
+        assert!(!refused.body.to_string().contains(&secret), "{}", refused.body);
+    }
+    let id = running.admin().get("/v1/tokens").await.ok()["tokens"].as_array().unwrap().last().unwrap()["id"].clone();
+    let path = format!("/v1/tokens/{}", id.as_str().unwrap());
+    assert_eq!(running.admin().delete(&path).await.ok()["revoked"], id);
+    ada.get("/v1/me").await.problem(401, "unauthenticated");
+    running.admin().delete(&path).await.problem(404, "no_token");
+    // The other expires by itself: it is asked for until it is refused.
+    let expired = tokio::time::timeout(PATIENCE, async {
+        while short.get("/v1/me").await.status != 401 {
+            tokio::task::yield_now().await;
+        }
+    });
+    expired.await.unwrap();
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_revocation_is_seen_by_another_server_on_the_same_store() {
+    let store = Arc::new(MemoryStore::shared());
+    let open = || Corkboard::with_store(store.clone(), Options::default());
+    let (one, other) = (Running::with(open(), settings()).await, Running::with(open(), settings()).await);
+    let secret = secret_of(&one, worker("ada", json!({"agents": ["ada"]}))).await;
+    assert_eq!(one.client(&secret).get("/v1/me").await.status, 200);
+    let seen = tokio::time::timeout(PATIENCE, async {
+        while other.client(&secret).get("/v1/me").await.status != 200 {
+            tokio::task::yield_now().await;
+        }
+        one.admin().delete("/v1/tokens/K-1").await.ok();
+        while other.client(&secret).get("/v1/me").await.status != 401 {
+            tokio::task::yield_now().await;
+        }
+    });
+    seen.await.unwrap();
+    one.client(&secret).get("/v1/me").await.problem(401, "unauthenticated");
+    drop((one, other));
+}
+
+#[tokio::test]
+async fn a_token_made_elsewhere_is_good_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("sqlite:{}", folder.path().join("cork.db").display());
+    let (one, other) = (Running::on(&store).await, Running::on(&store).await);
+    // What the other knows of the tokens is a moment old.
+    assert_eq!(other.client(&secret_of(&other, worker("bob", json!({}))).await).get("/v1/me").await.status, 200);
+    for round in 0..5 {
+        let secret = secret_of(&one, worker(&format!("ada-{round}"), json!({"agents": ["ada"]}))).await;
+        let client = other.client(&secret);
+        let asked = futures_util::future::join_all((0..20).map(|_| client.get("/v1/me"))).await;
+        assert!(asked.iter().all(|answer| answer.status == 200), "{round}: {asked:?}");
+    }
+    // A browser that the one signed in, and that a balancer leads to the other.
+    let link = format!("{}{}", one.url, one.server.sign_in_path());
+    let signed_in = answer(no_redirect().get(link).header(HOST, "localhost")).await;
+    let cookie = signed_in.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    let asked = other.stranger(Method::GET, "/v1/me").header(COOKIE, cookie).header(HOST, "localhost");
+    assert_eq!(answer(asked).await.status, 200);
+    one.stop().await;
+    other.stop().await;
+}
+
+#[tokio::test]
+async fn guessing_costs_the_store_a_few_reads_a_second_and_keeps_nobody_out() {
+    let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::shared()), FaultPlan::none()));
+    let open = || Corkboard::with_store(store.clone(), Options::default());
+    let (one, other) = (Running::with(open(), settings()).await, Running::with(open(), settings()).await);
+    let (began, heads) = (Instant::now(), store.reads(&SpaceId::tokens()));
+    let guesses = (0..1000).map(|number| {
+        let guesser = other.client(&format!("cork_{number:0>52}"));
+        async move { guesser.get("/v1/me").await.status }
+    });
+    let guessing = futures_util::stream::iter(guesses).buffer_unordered(100).collect::<Vec<_>>();
+    let made_meanwhile = async {
+        let secret = secret_of(&one, worker("ada", json!({"agents": ["ada"]}))).await;
+        other.client(&secret).get("/v1/me").await.status
+    };
+    let (guessed, status) = futures_util::future::join(guessing, made_meanwhile).await;
+    assert!(guessed.iter().all(|status| *status == StatusCode::UNAUTHORIZED));
+    assert_eq!(status, StatusCode::OK);
+    let (asked, seconds) = (store.reads(&SpaceId::tokens()) - heads, began.elapsed().as_secs_f64());
+    assert!((asked as f64) < 10.0 + 20.0 * seconds, "{asked} reads in {seconds} s");
+    // What can be nobody's token is not looked for.
+    let heads = store.reads(&SpaceId::tokens());
+    for wrong in ["x", "cork_", "cork_short"] {
+        other.client(wrong).get("/v1/me").await.problem(401, "unauthenticated");
+    }
+    assert_eq!(store.reads(&SpaceId::tokens()), heads);
+    drop((one, other));
+}
+
+#[tokio::test]
+async fn the_store_keeps_a_hash_and_no_secret() {
+    let folder = tempfile::tempdir().unwrap();
+    let running = Running::on(&format!("sqlite:{}", folder.path().join("cork.db").display())).await;
+    let body = json!({"principal": "the-principal-itself", "kind": "agent", "role": "worker"});
+    let created = running.admin().post("/v1/tokens", &body).await;
+    assert_eq!(created.status, 201);
+    let secret = created.body["secret"].as_str().unwrap().to_owned();
+    running.client(&secret).get("/v1/me").await.ok();
+    let listed = running.admin().get("/v1/tokens").await.ok();
+    assert!(!listed.to_string().contains(&secret) && !listed.to_string().contains("hash"), "{listed}");
+    running.stop().await;
+    let mut found = false;
+    for file in std::fs::read_dir(folder.path()).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        let contains = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+        assert!(!contains(&secret) && !contains(secret.trim_start_matches("cork_")) && !contains(ADMIN));
+        found |= contains("the-principal-itself");
+    }
+    assert!(found, "the token is in the files that were read");
+}
+
+#[tokio::test]
+async fn tokens_are_for_admins_and_listed_in_pages() {
+    let running = Running::start().await;
+    let admin = running.admin();
+    for name in ["a", "b", "c"] {
+        let body = json!({"principal": name, "kind": "agent", "role": "worker", "grants": {"agents": [name]}});
+        admin.post("/v1/tokens", &body).await.ok();
+    }
+    let page = admin.get("/v1/tokens?limit=2").await.ok();
+    assert_eq!((&page["tokens"][1]["principal"], &page["next"], &page["rev"]), (&json!("b"), &json!("K-2"), &json!(3)));
+    let page = admin.get("/v1/tokens?limit=2&cursor=K-2").await.ok();
+    assert_eq!((&page["tokens"][0]["principal"], &page["next"]), (&json!("c"), &Value::Null));
+    let wrong = json!({"principal": "", "kind": "agent", "role": "worker"});
+    admin.post("/v1/tokens", &wrong).await.problem(400, "blank");
+    let past = json!({"principal": "a", "kind": "agent", "role": "worker", "expires_at": "2001-01-01T00:00:00Z"});
+    admin.post("/v1/tokens", &past).await.problem(400, "expiry");
+    admin
+        .post("/v1/tokens", &json!({"principal": "a", "kind": "agent", "role": "king"}))
+        .await
+        .problem(400, "body_json");
+    admin.delete("/v1/tokens/T-1").await.problem(400, "path");
+
+    let human = token("hugo", ActorKind::Human, Role::Human, json!({"agents": ["*"], "boards": ["*"], "cores": ["*"]}));
+    let hugo = running.client_with(human).await;
+    hugo.get("/v1/tokens").await.problem(403, "role_denied");
+    hugo.post("/v1/tokens", &json!({"principal": "a", "kind": "human", "role": "admin"}))
+        .await
+        .problem(403, "role_denied");
+    hugo.delete("/v1/tokens/K-1").await.problem(403, "role_denied");
+    for path in ["state", "log", "head"] {
+        hugo.get(&format!("/v1/spaces/tokens/tokens/{path}")).await.problem(403, "role_denied");
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn nobody_acts_for_others_but_admins_and_services_and_nobody_gains_by_it() {
+    let running = Running::start().await;
+    let grants = json!({"agents": ["ada", "bob"]});
+    let gateway = secret_of(&running, token("gateway", ActorKind::Service, Role::Worker, grants.clone())).await;
+    let agent = secret_of(&running, token("eve", ActorKind::Agent, Role::Worker, grants.clone())).await;
+    let human = secret_of(&running, token("hugo", ActorKind::Human, Role::Human, grants)).await;
+    let robot = secret_of(&running, token("robot", ActorKind::Agent, Role::Admin, json!({}))).await;
+    let actor = |name: &str, kind: &str, role: &str| json!({"principal": name, "kind": kind, "role": role});
+
+    let bob = actor("bob", "agent", "worker");
+    write_as(&running, &gateway, &bob).await.ok();
+    // What the header says of `via` counts for nothing.
+    let lying = json!({"principal": "bob", "kind": "agent", "role": "worker", "via": "hugo"});
+    write_as(&running, &gateway, &lying).await.ok();
+    write_as(&running, ADMIN, &actor("hugo", "human", "human")).await.ok();
+    let log = running.admin().get("/v1/spaces/agent/ada/log").await.ok();
+    let actors: Vec<_> = log["records"].as_array().unwrap().iter().map(|record| &record["body"]["actor"]).collect();
+    let via_gateway = json!({"principal": "bob", "kind": "agent", "role": "worker", "via": "gateway"});
+    let via_admin = json!({"principal": "hugo", "kind": "human", "role": "human", "via": "admin"});
+    assert_eq!(actors, [&via_gateway, &via_gateway, &via_admin]);
+
+    let refused = [
+        (&agent, bob.clone()),
+        (&human, bob.clone()),
+        // Another role, more or less.
+        (&gateway, actor("bob", "agent", "orchestrator")),
+        (&gateway, actor("bob", "agent", "admin")),
+        (&gateway, actor("gateway", "service", "human")),
+        // A person, who would vouch.
+        (&gateway, actor("bob", "human", "worker")),
+        (&robot, actor("hugo", "human", "admin")),
+        // Somebody whom the token does not open.
+        (&gateway, actor("mallory", "agent", "worker")),
+    ];
+    for (secret, other) in &refused {
+        write_as(&running, secret, other).await.problem(403, "not_granted");
+    }
+    write_as(&running, &gateway, &actor("bob", "agent", "observer")).await.problem(403, "role_denied");
+    write_as(&running, ADMIN, &json!("bob")).await.problem(400, "actor");
+    write_as(&running, ADMIN, &actor(" ", "agent", "worker")).await.problem(400, "blank");
+    // Whoever names himself is himself.
+    write_as(&running, &agent, &actor("eve", "agent", "worker")).await.ok();
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_asks_too_often_or_sends_too_much_waits_and_nobody_else_does() {
+    let small = Settings {
+        requests: Rate { burst: 5.0, per_second: 0.01 },
+        written_bytes: Rate { burst: 1000.0, per_second: 0.1 },
+        ..settings()
+    };
+    let running = Running::with(in_memory(Options::default()), small).await;
+    let grants = json!({"agents": ["ada"]});
+    let often = running.client_with(worker("often", grants.clone())).await;
+    for _ in 0..5 {
+        often.get("/v1/me").await.ok();
+    }
+    let refused = often.get("/v1/me").await;
+    refused.problem(429, "too_many_requests");
+    let seconds: u64 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
+    assert!((1..=100).contains(&seconds), "{seconds}");
+    // Another name for the same token's holder is no other holder.
+    let named = often
+        .request(Method::GET, "/v1/me")
+        .header("cork-actor", r#"{"principal":"x","kind":"agent","role":"worker"}"#);
+    answer(named).await.problem(429, "too_many_requests");
+
+    let much = running.client_with(worker("much", grants.clone())).await;
+    let kilobyte = json!({"value": "x".repeat(1000)});
+    much.put(ENTRY, &kilobyte).await.ok();
+    much.put(ENTRY, &kilobyte).await.problem(429, "too_many_requests");
+    // A body whose length nobody says is counted as it comes.
+    let streaming = secret_of(&running, worker("streaming", grants.clone())).await;
+    assert_eq!(put_in_chunks(&running, &streaming, &kilobyte).await, "HTTP/1.1 200 OK");
+    assert_eq!(put_in_chunks(&running, &streaming, &kilobyte).await, "HTTP/1.1 429 Too Many Requests");
+
+    let bob = running.client_with(worker("bob", grants)).await;
+    bob.put(ENTRY, &json!({"value": 1})).await.ok();
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn without_authentication_everybody_is_the_admin_but_no_page_of_others() {
+    let running = Running::with(in_memory(Options::default()), Settings::new(Access::Open)).await;
+    let me = answer(running.stranger(Method::GET, "/v1/me")).await.ok();
+    assert_eq!((&me["principal"], &me["role"]), (&json!("admin"), &json!("admin")));
+    let page = running.stranger(Method::DELETE, ENTRY).header(ORIGIN, "https://evil.example.org");
+    answer(page).await.problem(403, "origin");
+    answer(running.stranger(Method::GET, "/v1/me").header(HOST, "evil.example.org")).await.problem(403, "host");
+    running.stop().await;
+}

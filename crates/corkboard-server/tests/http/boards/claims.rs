@@ -1,0 +1,106 @@
+//! Tasks are claimed, at once or later, for oneself or for another.
+
+use corkboard::tokens::Grants;
+use corkboard::{ActorKind, Role};
+use reqwest::Method;
+use serde_json::json;
+
+use super::{add_task, make_board, rev, somebody, with_grants, with_header};
+use crate::support::Running;
+
+#[tokio::test]
+async fn a_claim_is_held_by_its_epoch() {
+    let server = Running::start().await;
+    let boss = somebody(&server, "boss", Role::Orchestrator).await;
+    let ada = somebody(&server, "ada", Role::Worker).await;
+    make_board(&boss, "b").await;
+    assert_eq!(ada.post_nothing("/v1/boards/b/tasks/claim").await.ok(), json!({"task": null, "rev": 1}));
+    add_task(&boss, "b", json!({"title": "one"})).await;
+    let first = ada.post_nothing("/v1/boards/b/tasks/claim").await.ok();
+    assert_eq!((&first["task"], &first["attempt"], rev(&first)), (&json!("T-1"), &json!(1), 3));
+    let held = ada.post("/v1/boards/b/tasks/T-1/heartbeat", &json!({"epoch": first["epoch"]})).await.ok();
+    assert_eq!(held["deadline"], first["deadline"]);
+    somebody(&server, "lin", Role::Worker)
+        .await
+        .post("/v1/boards/b/tasks/claim", &json!({"task": "T-1"}))
+        .await
+        .problem(409, "task_held");
+
+    ada.post("/v1/boards/b/tasks/T-1/status", &json!({"status": "blocked", "reason": "no access"})).await.ok();
+    ada.post("/v1/boards/b/tasks/T-1/status", &json!({"status": "completed"})).await.problem(409, "task_move");
+    ada.post("/v1/boards/b/tasks/T-1/status", &json!({"status": "lost"})).await.problem(400, "body_json");
+    ada.post("/v1/boards/b/tasks/T-1/release", &json!({"epoch": first["epoch"]})).await.ok();
+    let second = ada.post("/v1/boards/b/tasks/claim", &json!({"task": "T-1", "lease_s": 60})).await.ok();
+    let complete = async |epoch: &serde_json::Value| {
+        let body = json!({"summary": "done", "epoch": epoch, "trust": "outside"});
+        ada.post("/v1/boards/b/tasks/T-1/complete", &body).await
+    };
+    complete(&first["epoch"]).await.problem(409, "fenced");
+    // The epoch guards everything else that is done under the claim, too.
+    let found = json!({"content": "there is no index"});
+    let claim = format!("T-1@{}", first["epoch"]);
+    let late = with_header(&ada, Method::POST, "/v1/boards/b/discoveries", ("cork-claim", &claim), &found).await;
+    late.problem(409, "fenced");
+    let claim = format!("T-1@{}", second["epoch"]);
+    let held = with_header(&ada, Method::POST, "/v1/boards/b/discoveries", ("cork-claim", &claim), &found).await;
+    assert_eq!(held.status.as_u16(), 201, "{}", held.body);
+    with_header(&ada, Method::POST, "/v1/boards/b/discoveries", ("cork-claim", "T-1"), &found)
+        .await
+        .problem(400, "claim");
+    assert_eq!(complete(&second["epoch"]).await.ok()["status"], "completed");
+    assert_eq!(boss.get("/v1/boards/b/tasks/T-1").await.ok()["result"]["trust"], "outside");
+    ada.post("/v1/boards/b/tasks/claim", &json!({"wait_s": -1})).await.problem(400, "wait_s");
+    ada.post("/v1/boards/b/tasks/claim", &json!({"lease_s": 0})).await.problem(400, "lease_length");
+    ada.post("/v1/boards/b/tasks/claim", &json!({"task": "T-9"})).await.problem(404, "not_on_board");
+    ada.post("/v1/boards/b/tasks/T-1/heartbeat", &json!({"epoch": 1})).await.problem(409, "fenced");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_waits_gets_what_becomes_ready() {
+    let server = Running::start().await;
+    let boss = somebody(&server, "boss", Role::Orchestrator).await;
+    let ada = somebody(&server, "ada", Role::Worker).await;
+    make_board(&boss, "b").await;
+    let (waiting, body) = (ada.clone(), json!({"wait_s": 50}));
+    let waiting = tokio::spawn(async move { waiting.post("/v1/boards/b/tasks/claim", &body).await });
+    add_task(&boss, "b", json!({"title": "one"})).await;
+    assert_eq!(waiting.await.expect("the worker").ok()["task"], "T-1");
+    let nothing = ada.post("/v1/boards/b/tasks/claim", &json!({"wait_s": 0.01})).await.ok();
+    assert!(nothing["task"].is_null());
+    // The same request again is the same claim.
+    add_task(&boss, "b", json!({"title": "two"})).await;
+    add_task(&boss, "b", json!({"title": "three"})).await;
+    let claim = async || {
+        with_header(&ada, Method::POST, "/v1/boards/b/tasks/claim", ("idempotency-key", "next"), &json!({"wait_s": 5}))
+            .await
+    };
+    assert_eq!(claim().await.ok(), claim().await.ok());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn only_admins_and_services_claim_for_another() {
+    let server = Running::start().await;
+    let boss = somebody(&server, "boss", Role::Orchestrator).await;
+    make_board(&boss, "b").await;
+    for title in ["one", "two", "three"] {
+        add_task(&boss, "b", json!({"title": title})).await;
+    }
+    let for_ada = json!({"agent": "ada"});
+    let lin = somebody(&server, "lin", Role::Worker).await;
+    lin.post("/v1/boards/b/tasks/claim", &for_ada).await.problem(403, "not_granted");
+    boss.post("/v1/boards/b/tasks/claim", &for_ada).await.problem(403, "not_granted");
+    let ada = somebody(&server, "ada", Role::Worker).await;
+    let service = with_grants(&server, "runner", ActorKind::Service, Role::Worker, Grants::everything()).await;
+    for (client, task) in [(&ada, "T-1"), (&service, "T-2"), (&server.admin(), "T-3")] {
+        assert_eq!(client.post("/v1/boards/b/tasks/claim", &for_ada).await.ok()["task"], task);
+        assert_eq!(boss.get(&format!("/v1/boards/b/tasks/{task}")).await.ok()["claim"]["holder"], "ada");
+    }
+    service.post("/v1/boards/b/tasks/claim", &json!({"agent": "a\nb"})).await.problem(400, "control_character");
+    // Nobody makes more of a grant by acting for another.
+    let narrow = super::grants(json!({"boards": ["other"]}));
+    let narrow = with_grants(&server, "narrow", ActorKind::Service, Role::Worker, narrow).await;
+    narrow.post("/v1/boards/b/tasks/claim", &for_ada).await.problem(403, "not_granted");
+    server.stop().await;
+}

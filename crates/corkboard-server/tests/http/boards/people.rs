@@ -1,0 +1,90 @@
+//! Nudges and approvals.
+
+use corkboard::Role;
+use serde_json::json;
+
+use super::{add_task, make_board, somebody};
+use crate::support::Running;
+
+#[tokio::test]
+async fn a_nudge_is_delivered_to_whom_it_is_for() {
+    let server = Running::start().await;
+    let grace = somebody(&server, "grace", Role::Human).await;
+    let ada = somebody(&server, "ada", Role::Worker).await;
+    let lin = somebody(&server, "lin", Role::Worker).await;
+    make_board(&grace, "b").await;
+    let said = grace.post("/v1/boards/b/nudges", &json!({"to": {"agent": "ada"}, "message": "Use staging"})).await;
+    assert_eq!((said.status.as_u16(), &said.body), (201, &json!({"id": "N-1", "rev": 2})));
+    grace.post("/v1/boards/b/nudges", &json!({"to": "all", "message": "Hurry", "priority": "urgent"})).await.ok();
+    grace.post("/v1/boards/b/nudges", &json!({"to": {"agent": ""}, "message": "x"})).await.problem(400, "blank");
+    grace.post("/v1/boards/b/nudges", &json!({"to": "somebody", "message": "x"})).await.problem(400, "body_json");
+    let message = async |client: &crate::support::Client, agent: &str| {
+        let told = client.get(&format!("/v1/boards/b/nudges?for={agent}")).await.ok();
+        told["nudges"]
+            .as_array()
+            .expect("nudges")
+            .iter()
+            .map(|nudge| super::text(&nudge["message"]))
+            .collect::<Vec<_>>()
+    };
+    // Who looks at the list has not been told.
+    assert_eq!(lin.get("/v1/boards/b/nudges").await.ok()["nudges"][1].get("delivered"), None);
+    assert_eq!(message(&ada, "ada").await, ["Hurry", "Use staging"]);
+    assert_eq!(message(&lin, "lin").await, ["Hurry"]);
+    lin.get("/v1/boards/b/nudges?for=ada").await.problem(403, "not_granted");
+    let proof = grace.get("/v1/boards/b/nudges").await.ok();
+    assert_eq!(proof["nudges"][0]["delivered"][0]["agent"], "ada");
+    assert_eq!(proof["nudges"][1]["delivered"].as_array().map(Vec::len), Some(2));
+    assert_eq!(ada.post_nothing("/v1/boards/b/nudges/N-1/ack").await.ok()["acknowledged"], json!(["N-1"]));
+    assert_eq!(ada.post_nothing("/v1/boards/b/nudges/N-1/ack").await.ok()["acknowledged"], json!([]));
+    lin.post_nothing("/v1/boards/b/nudges/N-1/ack").await.problem(403, "not_for_you");
+    lin.post_nothing("/v1/boards/b/nudges/N-9/ack").await.problem(404, "not_on_board");
+    assert_eq!(message(&ada, "ada").await, ["Hurry"]);
+    assert_eq!(message(&server.admin(), "ada").await, ["Hurry"]);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_context_delivers_and_a_preview_does_not() {
+    let server = Running::start().await;
+    let grace = somebody(&server, "grace", Role::Human).await;
+    let ada = somebody(&server, "ada", Role::Worker).await;
+    make_board(&grace, "b").await;
+    add_task(&grace, "b", json!({"title": "Design the schema"})).await;
+    grace.post("/v1/boards/b/nudges", &json!({"to": {"agent": "ada"}, "message": "Use staging"})).await.ok();
+    let delivered = async || grace.get("/v1/boards/b/nudges").await.ok()["nudges"][0].get("delivered").is_some();
+    let preview = ada.get("/v1/boards/b/tasks/T-1/context?preview=true").await.ok();
+    assert!(super::text(&preview["text"]).contains("Use staging") && !delivered().await);
+    let read = ada.get("/v1/boards/b/tasks/T-1/context?budget=2000").await;
+    assert_eq!(super::header(&read, "cork-rev"), Some("3"));
+    let read = read.ok();
+    assert!(super::text(&read["text"]).contains("Design the schema") && delivered().await);
+    assert_eq!((&read["budget"], &read["rev"]), (&json!(2000), &json!(3)));
+    ada.get("/v1/boards/b/tasks/T-1/context?budget=1").await.problem(400, "context_budget");
+    ada.get("/v1/boards/b/tasks/T-9/context").await.problem(404, "not_on_board");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_decision_waits_for_a_person() {
+    let server = Running::start().await;
+    let grace = somebody(&server, "grace", Role::Human).await;
+    let ada = somebody(&server, "ada", Role::Worker).await;
+    make_board(&grace, "b").await;
+    add_task(&grace, "b", json!({"title": "Drop it"})).await;
+    let risky =
+        json!({"question": "Drop the old table?", "choice": "yes", "affects_tasks": ["T-1"], "needs_approval": true});
+    ada.post("/v1/boards/b/decisions", &risky).await.ok();
+    ada.post("/v1/boards/b/tasks/claim", &json!({"task": "T-1"})).await.problem(409, "not_ready");
+    ada.post_nothing("/v1/boards/b/decisions/D-1/approve").await.problem(403, "role_denied");
+    let approved =
+        grace.post("/v1/boards/b/decisions/D-1/approve", &json!({"comment": "there is a backup"})).await.ok();
+    assert_eq!(approved, json!({"id": "AP-1", "rev": 4}));
+    ada.post("/v1/boards/b/tasks/claim", &json!({"task": "T-1"})).await.ok();
+    assert_eq!(grace.post_nothing("/v1/boards/b/decisions/D-1/reject").await.ok()["id"], "AP-2");
+    grace.post_nothing("/v1/boards/b/decisions/D-9/reject").await.problem(404, "not_on_board");
+    let signed = grace.get("/v1/boards/b/approvals").await.ok();
+    assert_eq!(signed["approvals"].as_array().map(Vec::len), Some(2));
+    assert_eq!(grace.get("/v1/boards/b/decisions").await.ok()["decisions"][0]["verdict"], "rejected");
+    server.stop().await;
+}

@@ -1,0 +1,70 @@
+//! Decisions, discoveries and artifacts.
+
+use corkboard::Role;
+use serde_json::{Value, json};
+
+use super::{make_board, rev, somebody};
+use crate::support::Running;
+
+#[tokio::test]
+async fn what_comes_up_is_recorded_in_the_tokens_name() {
+    let server = Running::start().await;
+    let boss = somebody(&server, "boss", Role::Orchestrator).await;
+    let ada = somebody(&server, "ada", Role::Worker).await;
+    make_board(&boss, "b").await;
+    let decided = ada.post("/v1/boards/b/decisions", &json!({"question": "Which hash?", "choice": "argon2id"})).await;
+    assert_eq!((decided.status.as_u16(), &decided.body), (201, &json!({"id": "D-1", "rev": 2})));
+    // Nobody says who they are but by their token.
+    let posed = json!({"question": "q", "choice": "c", "made_by": "grace"});
+    ada.post("/v1/boards/b/decisions", &posed).await.problem(400, "body_json");
+    let lin = somebody(&server, "lin", Role::Worker).await;
+    let better = json!({"question": "Which hash?", "choice": "scrypt", "rationale": "no new dependency"});
+    lin.post("/v1/boards/b/decisions/D-1/supersede", &better).await.problem(403, "not_author");
+    let superseded = ada.post("/v1/boards/b/decisions/D-1/supersede", &better).await;
+    assert_eq!((superseded.status.as_u16(), &superseded.body["id"]), (201, &json!("D-2")));
+    ada.post("/v1/boards/b/decisions/D-1/supersede", &better).await.problem(409, "superseded");
+    ada.post("/v1/boards/b/decisions/D-9/supersede", &better).await.problem(404, "not_on_board");
+    let listed = boss.get("/v1/boards/b/decisions").await.ok();
+    let decision = |place: usize| listed["decisions"][place].clone();
+    assert_eq!((&decision(0)["made_by"], &decision(0)["superseded_by"]), (&json!("ada"), &json!("D-2")));
+    assert_eq!((&decision(1)["choice"], rev(&listed)), (&json!("scrypt"), 3));
+    assert_eq!(boss.get("/v1/boards/b/decisions?at=1").await.ok()["decisions"], json!([]));
+
+    let found = json!({"content": "users has no column for tokens", "type": "constraint", "trust": "outside"});
+    let found = ada.post("/v1/boards/b/discoveries", &found).await;
+    assert_eq!((found.status.as_u16(), &found.body["id"]), (201, &json!("F-1")));
+    ada.post("/v1/boards/b/discoveries", &json!({"content": " "})).await.problem(400, "blank");
+    ada.post("/v1/boards/b/discoveries", &json!({"content": "x", "type": "rumour"})).await.problem(400, "body_json");
+    ada.post("/v1/boards/b/discoveries", &json!({"content": "x", "affects_tasks": ["T-9"]}))
+        .await
+        .problem(404, "not_on_board");
+    let listed = boss.get("/v1/boards/b/discoveries").await.ok();
+    let first = &listed["discoveries"][0];
+    assert_eq!(
+        (&first["discovered_by"], &first["trust"], &first["type"]),
+        (&json!("ada"), &json!("outside"), &json!("constraint"))
+    );
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn artifacts_have_versions_and_true_checksums() {
+    let server = Running::start().await;
+    let boss = somebody(&server, "boss", Role::Orchestrator).await;
+    make_board(&boss, "b").await;
+    let record = async |artifact: Value| boss.post("/v1/boards/b/artifacts", &artifact).await;
+    let inline = json!({"path": "schema.sql", "type": "code", "content": "create table users (id integer);\n"});
+    let first = record(inline).await;
+    assert_eq!((first.status.as_u16(), &first.body), (201, &json!({"id": "A-1", "version": 1, "rev": 2})));
+    assert_eq!(record(json!({"path": "schema.sql", "description": "by reference"})).await.ok()["version"], 2);
+    record(json!({"path": "schema.sql", "content": "x", "size": 99})).await.problem(400, "artifact_differs");
+    record(json!({"path": "schema.sql", "checksum": "no"})).await.problem(400, "checksum");
+    record(json!({"path": "big", "content": "x".repeat(70_000)})).await.problem(422, "limit");
+    let listed = boss.get("/v1/boards/b/artifacts").await.ok();
+    assert_eq!((&listed["artifacts"][0]["size"], &listed["artifacts"][1]["version"]), (&json!(33), &json!(2)));
+    // The server looks at no file of its own.
+    let passwords = record(json!({"path": "/etc/passwd"})).await.ok();
+    let listed = boss.get("/v1/boards/b/artifacts").await.ok();
+    assert_eq!((&passwords["id"], &listed["artifacts"][2]["size"]), (&json!("A-3"), &Value::Null));
+    server.stop().await;
+}

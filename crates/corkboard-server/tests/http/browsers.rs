@@ -1,0 +1,246 @@
+//! What browsers need: pages elsewhere that may call, and people who sign in, through a real socket.
+
+use corkboard::{ActorKind, Options, Role, TokenRequest};
+use corkboard_server::Settings;
+use reqwest::header::{ACCEPT, COOKIE, HOST, ORIGIN};
+use reqwest::{Method, RequestBuilder, StatusCode};
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+
+use crate::support::{ADMIN, Answer, PATIENCE, Running, answer, in_memory, settings, worker};
+
+const APP: &str = "https://app.example.org";
+/// What a browser accepts where a person goes to.
+const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+/// Somebody without a token, who goes nowhere by themselves.
+fn stranger(running: &Running, method: Method, path: &str) -> RequestBuilder {
+    let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    http.request(method, format!("{}{path}", running.url)).timeout(PATIENCE)
+}
+
+fn header<'a>(answer: &'a Answer, name: &str) -> &'a str {
+    answer.headers.get(name).map_or("", |value| value.to_str().unwrap())
+}
+
+fn varies(answer: &Answer) -> bool {
+    answer.headers.get_all("vary").iter().any(|value| value.to_str().unwrap().to_ascii_lowercase().contains("origin"))
+}
+
+/// The cookie that an answer sets, as it is sent back.
+fn cookie(answer: &Answer) -> String {
+    header(answer, "set-cookie").split(';').next().unwrap().to_owned()
+}
+
+/// Sends the sign-in page's form.
+async fn sign_in(running: &Running, token: &str) -> Answer {
+    let form = format!("token={token}");
+    let request = stranger(running, Method::POST, "/sign-in").header(ORIGIN, &running.url).header(ACCEPT, BROWSER);
+    answer(request.header("content-type", "application/x-www-form-urlencoded").body(form)).await
+}
+
+#[tokio::test]
+async fn a_page_that_is_named_may_ask_send_and_read() {
+    let known = Settings { origins: vec![APP.into()], ..settings() };
+    let running = Running::with(in_memory(Options::default()), known).await;
+    let asks = |origin: &'static str| {
+        let request = stranger(&running, Method::OPTIONS, "/v1/agents/ada/entries/k").header(ORIGIN, origin);
+        let request = request.header("access-control-request-method", "PUT");
+        answer(request.header("access-control-request-headers", "authorization,content-type,if-match"))
+    };
+    let asked = asks(APP).await;
+    assert_eq!((asked.status, &asked.body), (StatusCode::NO_CONTENT, &Value::Null));
+    assert_eq!(header(&asked, "access-control-allow-origin"), APP);
+    assert!(varies(&asked) && header(&asked, "access-control-max-age").parse::<u32>().is_ok(), "{asked:?}");
+    let has = |list: &str, name: &str| list.split(',').any(|listed| listed.trim().eq_ignore_ascii_case(name));
+    for method in ["GET", "PUT", "POST", "PATCH", "DELETE"] {
+        assert!(has(header(&asked, "access-control-allow-methods"), method), "{method}");
+    }
+    let headers = ["Authorization", "Content-Type", "If-Match", "If-None-Match", "Idempotency-Key", "Last-Event-ID"];
+    for name in headers.into_iter().chain(["Cork-Actor", "Cork-Claim", "Cork-Orchestrator"]) {
+        assert!(has(header(&asked, "access-control-allow-headers"), name), "{name}");
+    }
+    // Others are refused, and no browser shows them why.
+    for origin in ["https://evil.example.org", "null", "https://app.example.org.evil.org"] {
+        let refused = asks(origin).await;
+        refused.problem(403, "origin");
+        assert_eq!(header(&refused, "access-control-allow-origin"), "");
+    }
+    // What is asked without asking beforehand needs a token, as ever.
+    answer(stranger(&running, Method::OPTIONS, "/v1/me")).await.problem(401, "unauthenticated");
+
+    let admin = running.admin();
+    let write = admin.request(Method::PUT, "/v1/agents/ada/entries/k").header(ORIGIN, APP);
+    let written = answer(write.header("content-type", "application/json").body(r#"{"value": 1}"#)).await;
+    let missing = answer(admin.request(Method::GET, "/v1/agents/ada/entries/none").header(ORIGIN, APP)).await;
+    let nowhere = answer(admin.request(Method::GET, "/v1/nowhere").header(ORIGIN, APP)).await;
+    let unknown = answer(stranger(&running, Method::GET, "/v1/me").header(ORIGIN, APP)).await;
+    let statuses = [&written, &missing, &nowhere, &unknown].map(|answer| answer.status.as_u16());
+    assert_eq!(statuses, [201, 404, 404, 401]);
+    for answer in [written, missing, nowhere, unknown] {
+        assert_eq!(header(&answer, "access-control-allow-origin"), APP);
+        assert!(varies(&answer) && answer.headers.get("access-control-allow-credentials").is_none(), "{answer:?}");
+        for name in ["ETag", "Cork-Rev", "X-Request-Id", "Retry-After", "Location"] {
+            assert!(has(header(&answer, "access-control-expose-headers"), name), "{name}");
+        }
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn who_is_not_signed_in_is_told_how_to_in_a_form_that_fits_them() {
+    let running = Running::start().await;
+    for path in ["/", "/docs/", "/v1/me", "/sign-in", "/sign-in?code=guessed"] {
+        let page = answer(stranger(&running, Method::GET, path).header(ACCEPT, BROWSER)).await;
+        assert_eq!(
+            (page.status, header(&page, "content-type")),
+            (StatusCode::UNAUTHORIZED, "text/html; charset=utf-8")
+        );
+        let html = page.body.as_str().unwrap();
+        assert!(html.contains(r#"<form method="post" action="/sign-in">"#) && html.contains("cork serve"), "{html}");
+        // Nothing of it comes from elsewhere, or runs.
+        assert!(!html.contains("src=") && !html.contains("<script") && !html.contains("http"), "{html}");
+        assert!(header(&page, "content-security-policy").contains("default-src 'none'"), "{page:?}");
+        let problem = answer(stranger(&running, Method::GET, path).header(ACCEPT, "application/json")).await;
+        problem.problem(401, "unauthenticated");
+    }
+    // What is sent is answered as programs expect.
+    answer(stranger(&running, Method::PUT, "/v1/me").header(ACCEPT, BROWSER)).await.problem(401, "unauthenticated");
+    let icon = answer(stranger(&running, Method::GET, "/favicon.ico")).await;
+    assert_eq!(icon.status, StatusCode::NO_CONTENT);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_signs_its_holder_in_from_the_servers_own_page_alone() {
+    let running = Running::start().await;
+    let request = worker("ada", json!({"agents": ["ada"]}));
+    let ada = running.corkboard.tokens().create(request).await.unwrap();
+    let secret = ada.secret.expose_secret();
+    let signed_in = sign_in(&running, secret).await;
+    assert_eq!((signed_in.status, header(&signed_in, "location")), (StatusCode::SEE_OTHER, "/"));
+    for word in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age="] {
+        assert!(header(&signed_in, "set-cookie").contains(word), "{word}");
+    }
+    let me = |cookie: &str| answer(stranger(&running, Method::GET, "/v1/me").header(COOKIE, cookie.to_owned()));
+    let session = cookie(&signed_in);
+    assert_eq!(me(&session).await.ok()["principal"], "ada");
+    // The session ends with the token.
+    running.corkboard.tokens().revoke(ada.id).await.unwrap();
+    me(&session).await.problem(401, "unauthenticated");
+
+    let admin = sign_in(&running, ADMIN).await;
+    assert!(!header(&admin, "set-cookie").contains(ADMIN), "{admin:?}");
+    assert_eq!(me(&cookie(&admin)).await.ok()["role"], "admin");
+
+    for wrong in ["", "x", secret] {
+        let refused = sign_in(&running, wrong).await;
+        assert_eq!((refused.status, refused.headers.get("set-cookie")), (StatusCode::UNAUTHORIZED, None), "{wrong}");
+        assert!(refused.body.as_str().unwrap().contains("<form"), "{wrong}");
+    }
+    let post = || stranger(&running, Method::POST, "/sign-in").body(format!("token={ADMIN}"));
+    answer(post()).await.problem(403, "origin");
+    for origin in ["https://evil.example.org", "null"] {
+        answer(post().header(ORIGIN, origin)).await.problem(403, "origin");
+    }
+    for body in ["", "secret=x", "token", "a b\n"] {
+        let request = stranger(&running, Method::POST, "/sign-in").header(ORIGIN, &running.url);
+        let refused = answer(request.body(body)).await;
+        assert!([400, 401].contains(&refused.status.as_u16()), "{body:?}: {refused:?}");
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_page_that_may_call_may_not_sign_its_reader_in() {
+    let known = Settings { origins: vec![APP.into()], ..settings() };
+    let running = Running::with(in_memory(Options::default()), known).await;
+    let post = stranger(&running, Method::POST, "/sign-in").header(ORIGIN, APP).body(format!("token={ADMIN}"));
+    answer(post).await.problem(403, "origin");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_used_link_leads_those_who_are_signed_in_to_the_dashboard_and_admins_get_new_ones() {
+    let running = Running::start().await;
+    let link = running.server.sign_in_path();
+    let signed_in = answer(stranger(&running, Method::GET, &link)).await;
+    let session = cookie(&signed_in);
+    let again = answer(stranger(&running, Method::GET, &link).header(COOKIE, &session)).await;
+    assert_eq!((again.status, header(&again, "location")), (StatusCode::SEE_OTHER, "/"));
+    answer(stranger(&running, Method::GET, &link)).await.problem(401, "unauthenticated");
+
+    let root = TokenRequest { kind: ActorKind::Human, role: Role::Admin, ..worker("root", json!({})) };
+    let root = running.client_with(root).await;
+    let made = root.post("/v1/sign-in-links", &Value::Null).await;
+    assert_eq!(made.status, StatusCode::CREATED);
+    let path = made.body["path"].as_str().unwrap().to_owned();
+    let signed_in = answer(stranger(&running, Method::GET, &path)).await;
+    assert_eq!(signed_in.status, StatusCode::SEE_OTHER);
+    let me = answer(stranger(&running, Method::GET, "/v1/me").header(COOKIE, cookie(&signed_in))).await.ok();
+    assert_eq!((&me["principal"], &me["role"]), (&json!("root"), &json!("admin")));
+    answer(stranger(&running, Method::GET, &path)).await.problem(401, "unauthenticated");
+
+    let hugo = TokenRequest { kind: ActorKind::Human, role: Role::Human, ..worker("hugo", json!({"agents": ["*"]})) };
+    running.client_with(hugo).await.post("/v1/sign-in-links", &Value::Null).await.problem(403, "role_denied");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn servers_on_one_machine_do_not_sign_each_other_out() {
+    let (one, other) = (Running::start().await, Running::start().await);
+    let mut jar = Vec::new();
+    for running in [&one, &other] {
+        let signed_in = answer(stranger(running, Method::GET, &running.server.sign_in_path())).await;
+        let (name, secret) = cookie(&signed_in).split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+        // As browsers do, by name alone.
+        jar.retain(|(known, _)| *known != name);
+        jar.push((name, secret));
+    }
+    let cookies = jar.iter().map(|(name, secret)| format!("{name}={secret}")).collect::<Vec<_>>().join("; ");
+    for running in [&one, &other] {
+        let me = answer(stranger(running, Method::GET, "/v1/me").header(COOKIE, &cookies)).await;
+        assert_eq!(me.status, 200, "{cookies}");
+    }
+    // An encrypted server's is nobody else's.
+    let encrypted = Running::with(in_memory(Options::default()), Settings { is_tls: true, ..settings() }).await;
+    let link = stranger(&encrypted, Method::GET, &encrypted.server.sign_in_path()).header(HOST, "localhost");
+    let signed_in = answer(link).await;
+    let set = header(&signed_in, "set-cookie");
+    assert!(set.starts_with("__Host-cork_session=") && set.ends_with("; Secure"), "{set}");
+    // Each in a header of its own, as HTTP/2 has them.
+    let me = stranger(&encrypted, Method::GET, "/v1/me").header(HOST, "localhost");
+    let me = answer(me.header(COOKIE, "other=1").header(COOKIE, cookie(&signed_in))).await;
+    assert_eq!(me.status, 200);
+    one.stop().await;
+    other.stop().await;
+    encrypted.stop().await;
+}
+
+#[tokio::test]
+async fn the_reference_is_a_page_that_needs_nothing_from_elsewhere() {
+    let running = Running::start().await;
+    let admin = running.admin();
+    let page = admin.get("/docs/").await.ok();
+    let page = page.as_str().unwrap();
+    assert!(page.contains("<title>Corkboard API</title>"), "{page}");
+    let named = |attribute: &str| -> Vec<String> {
+        page.split(attribute).skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+    };
+    let files = [named("href=\""), named("src=\"")].concat();
+    assert_eq!(files, ["./swagger-ui.css", "./index.css", "./swagger-ui-bundle.js", "./page.js"]);
+    for file in files {
+        let answered = admin.get(&format!("/docs/{file}")).await;
+        let kind = header(&answered, "content-type").to_owned();
+        assert!(answered.status.is_success(), "{file}: {}", answered.status);
+        assert!(
+            kind.starts_with(if file.ends_with(".css") { "text/css" } else { "text/javascript" }),
+            "{file}: {kind}"
+        );
+    }
+    assert_eq!(admin.get("/docs").await.ok(), page);
+    for file in ["index.html", "swagger-initializer.js", "nowhere.js"] {
+        admin.get(&format!("/docs/{file}")).await.problem(404, "not_found");
+    }
+    running.stop().await;
+}

@@ -1,0 +1,190 @@
+//! How many connections there may be, and how long they may say nothing, through real sockets.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use corkboard::Options;
+use corkboard_server::{Server, Settings, Tls};
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::support::{ADMIN, PATIENCE, Running, in_memory, settings};
+
+/// Waits for the end of a connection, however it comes. Returns what was said before.
+async fn end<C: AsyncReadExt + Unpin>(connection: &mut C) -> Vec<u8> {
+    let mut said = Vec::new();
+    // Cut or closed: both are the end.
+    let _ = tokio::time::timeout(PATIENCE, connection.read_to_end(&mut said)).await.expect("it ends");
+    said
+}
+
+#[tokio::test]
+async fn whoever_finds_no_room_is_told_so_and_keeps_nobody_waiting() {
+    let server = Running::with(in_memory(Options::default()), Settings { connections: 2, ..settings() }).await;
+    let admin = server.admin();
+    let mut one = admin.events("/v1/agents/ada/events", None).await;
+    let two = admin.events("/v1/agents/ada/events", None).await;
+    for _ in 0..3 {
+        let refused = admin.get("/v1/me").await;
+        refused.problem(503, "too_many_connections");
+        let header = |name: &str| refused.headers.get(name).map(|value| value.to_str().unwrap().to_owned());
+        assert_eq!((header("retry-after").as_deref(), header("connection").as_deref()), (Some("5"), Some("close")));
+    }
+    // Those who are there are served.
+    server.corkboard.agent("ada").unwrap().working().set("key", &1).await.unwrap();
+    assert_eq!(one.revision().await.rev(), 1);
+    drop(two);
+    let room = tokio::time::timeout(PATIENCE, async {
+        while !admin.get("/v1/me").await.status.is_success() {
+            tokio::task::yield_now().await;
+        }
+    });
+    room.await.expect("room for the next, once somebody has gone");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn those_who_are_refused_and_do_not_listen_leave_room_for_those_who_do() {
+    let (header_timeout, connections) = (Duration::from_millis(100), 1);
+    let server =
+        Running::with(in_memory(Options::default()), Settings { header_timeout, connections, ..settings() }).await;
+    let admin = server.admin();
+    let mut stream = admin.events("/v1/agents/ada/events", None).await;
+    // More than are refused at a time, and none of them says a word.
+    let mut silent = Vec::new();
+    for _ in 0..200 {
+        silent.push(TcpStream::connect(server.url.strip_prefix("http://").unwrap()).await.unwrap());
+    }
+    admin.get("/v1/me").await.problem(503, "too_many_connections");
+    server.corkboard.agent("ada").unwrap().working().set("key", &1).await.unwrap();
+    assert_eq!(stream.revision().await.rev(), 1);
+    for mut silent in silent {
+        end(&mut silent).await;
+    }
+    server.stop().await;
+}
+
+/// A server that encrypts, and clients that trust it.
+struct Encrypted {
+    address: std::net::SocketAddr,
+    config: ClientConfig,
+    end: oneshot::Sender<()>,
+    serving: tokio::task::JoinHandle<std::io::Result<()>>,
+}
+
+impl Encrypted {
+    async fn start(settings: Settings) -> Self {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (certificate, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+        std::fs::write(&certificate, made.cert.pem()).unwrap();
+        std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        let tls = Tls::from_files(&certificate, &key).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from(made.cert.der().to_vec())).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let mut config = config.with_root_certificates(roots).with_no_client_auth();
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (end, ended) = oneshot::channel::<()>();
+        let server = Server::new(in_memory(Options::default()), settings);
+        let serving = tokio::spawn(corkboard_server::serve(listener, Some(tls), server, async {
+            let _ = ended.await;
+        }));
+        Self { address, config, end, serving }
+    }
+
+    /// Agrees on keys and on HTTP/2.
+    async fn connect(&self) -> TlsStream<TcpStream> {
+        let stream = TcpStream::connect(self.address).await.unwrap();
+        let connector = TlsConnector::from(Arc::new(self.config.clone()));
+        let stream = connector.connect(ServerName::try_from("localhost").unwrap(), stream).await.unwrap();
+        assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+        stream
+    }
+
+    async fn stop(self) {
+        drop(self.end);
+        tokio::time::timeout(PATIENCE, self.serving).await.expect("it ends").unwrap().unwrap();
+    }
+}
+
+/// What an HTTP/2 client says first: that it is one, and that it has no wishes.
+fn greeting() -> Vec<u8> {
+    [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &frame(4, 0, 0, &[])].concat()
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+/// The head of a request for a path, with the fields of HPACK's table where it has them.
+fn head(stream: u32, path: &str) -> Vec<u8> {
+    let token = format!("Bearer {ADMIN}");
+    let mut fields = vec![0x82, 0x87];
+    let texts = [(&[0x04][..], path), (&[0x01], "localhost"), (&[0x0f, 8], &token), (&[0x0f, 4], "text/event-stream")];
+    for (name, value) in texts {
+        fields.extend_from_slice(name);
+        fields.push(u8::try_from(value.len()).unwrap());
+        fields.extend_from_slice(value.as_bytes());
+    }
+    // The end of the head, and of the request.
+    frame(1, 0x4 | 0x1, stream, &fields)
+}
+
+#[tokio::test]
+async fn whoever_agrees_on_keys_and_then_says_nothing_is_given_up() {
+    let server = Encrypted::start(Settings { header_timeout: Duration::from_millis(200), ..settings() }).await;
+    let mut silent = server.connect().await;
+    end(&mut silent).await;
+    let mut greeted = server.connect().await;
+    greeted.write_all(&greeting()).await.unwrap();
+    end(&mut greeted).await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_follows_events_over_http2_is_not_taken_for_silent() {
+    let (header_timeout, heartbeat) = (Duration::from_millis(100), Duration::from_millis(20));
+    let server = Encrypted::start(Settings { header_timeout, heartbeat, ..settings() }).await;
+    let mut following = server.connect().await;
+    following.write_all(&[greeting(), head(1, "/v1/agents/ada/events")].concat()).await.unwrap();
+    // So many beats take several times as long as one may be silent.
+    let (mut said, mut buffer) = (Vec::new(), [0; 4096]);
+    while said.windows(6).filter(|window| window == b": beat").count() < 30 {
+        let count = tokio::time::timeout(PATIENCE, following.read(&mut buffer)).await.expect("beats").unwrap();
+        assert!(count > 0, "the stream ended: {}", String::from_utf8_lossy(&said));
+        said.extend_from_slice(&buffer[..count]);
+    }
+    drop(following);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_silent_connection_does_not_keep_a_server_from_ending() {
+    let server = Encrypted::start(settings()).await;
+    let mut silent = server.connect().await;
+    server.stop().await;
+    end(&mut silent).await;
+}
+
+#[tokio::test]
+async fn there_is_no_room_over_http2_either() {
+    let server = Encrypted::start(Settings { connections: 1, ..settings() }).await;
+    let mut first = server.connect().await;
+    first.write_all(&[greeting(), head(1, "/v1/agents/ada/events")].concat()).await.unwrap();
+    let mut second = server.connect().await;
+    second.write_all(&[greeting(), head(1, "/v1/me")].concat()).await.unwrap();
+    let said = end(&mut second).await;
+    assert!(String::from_utf8_lossy(&said).contains("too_many_connections"), "{}", String::from_utf8_lossy(&said));
+    drop(first);
+    server.stop().await;
+}

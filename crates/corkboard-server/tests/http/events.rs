@@ -1,0 +1,652 @@
+//! Streams of events, through a real socket.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use corkboard::boards::NewBoard;
+use corkboard::store::MemoryStore;
+use corkboard::testing::{FaultPlan, FaultyStore, Harness};
+use corkboard::{Corkboard, Options, Retention, SnapshotPolicy, SpaceKind};
+use corkboard_server::Settings;
+use jiff::Timestamp;
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::{ADMIN, PATIENCE, Running, answer, in_memory, settings, worker};
+
+/// More than the buffers between a server and a client that does not read hold, in values of this size.
+const LARGE: usize = 64 * 1024;
+const MANY: u64 = 400;
+
+/// Sets an entry of an agent so many times, beside the server.
+async fn write(corkboard: &Corkboard, agent: &str, times: u64) {
+    let memory = corkboard.agent(agent).unwrap().working();
+    for index in 0..times {
+        memory.set("key", &index).await.unwrap();
+    }
+}
+
+async fn make_board(corkboard: &Corkboard, id: &str) {
+    let new = NewBoard { name: "A board".into(), goal: "Something is done".into(), ..NewBoard::default() };
+    corkboard.create_board(new).id(id).await.unwrap();
+}
+
+async fn write_much(corkboard: &Corkboard, agent: &str) {
+    let (memory, large) = (corkboard.agent(agent).unwrap().working(), "x".repeat(LARGE));
+    for _ in 0..MANY {
+        memory.set("key", &large).await.unwrap();
+    }
+}
+
+fn ada(revs: impl IntoIterator<Item = u64>) -> Vec<(String, u64)> {
+    revs.into_iter().map(|rev| ("agent/ada".to_owned(), rev)).collect()
+}
+
+async fn eventually(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..6000 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("in vain was waited for: {what}");
+}
+
+#[tokio::test]
+async fn a_stream_goes_on_where_it_was_left_without_loss_or_repeat() {
+    let server = Running::start().await;
+    let admin = server.admin();
+    admin.put("/v1/agents/ada/entries/color", &json!({ "value": "green" })).await.ok();
+    let mut events = admin.events("/v1/agents/ada/events?from_rev=0", None).await;
+    let first = events.next().await.unwrap();
+    assert_eq!((first.name.as_str(), first.id.as_deref()), ("revision", Some("1")));
+    assert_eq!(first.data["space"], "agent/ada");
+    assert_eq!(first.data["actor"], json!({ "principal": "admin", "kind": "human", "role": "admin" }));
+    assert_eq!(first.data["events"].as_array().unwrap().len(), 1);
+    assert!(first.data["commit"].is_string() && first.data["at"].as_str().unwrap().parse::<Timestamp>().is_ok());
+    write(&server.corkboard, "ada", 4).await;
+    assert_eq!(events.revisions(2).await, ada(2..=3));
+    drop(events);
+    write(&server.corkboard, "ada", 2).await;
+    let mut resumed = admin.events("/v1/agents/ada/events?from_rev=0", Some("3")).await;
+    assert_eq!(resumed.revisions(4).await, ada(4..=7));
+    write(&server.corkboard, "ada", 1).await;
+    assert_eq!(resumed.revisions(1).await, ada([8]));
+    let mut live = admin.events("/v1/agents/ada/events", None).await;
+    write(&server.corkboard, "ada", 1).await;
+    assert_eq!(live.revisions(1).await, ada([9]));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn boards_cores_and_spaces_that_are_not_there_yet_have_streams() {
+    let server = Running::start().await;
+    let admin = server.admin();
+    let mut board = admin.events("/v1/boards/login/events", None).await;
+    let mut core = admin.events("/v1/cores/house/events?from_rev=0", None).await;
+    make_board(&server.corkboard, "login").await;
+    let created = board.revision().await;
+    assert_eq!((created.rev(), &created.data["space"]), (1, &json!("board/login")));
+    server.corkboard.core("house").unwrap().add("Deploy on Tuesdays").await.unwrap();
+    assert_eq!(core.revision().await.data["space"], "core/house");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn without_a_wish_for_a_stream_there_are_pages() {
+    let server = Running::start().await;
+    let admin = server.admin();
+    write(&server.corkboard, "ada", 5).await;
+    let (mut seen, mut from) = (Vec::new(), 0);
+    loop {
+        let page = admin.get(&format!("/v1/agents/ada/events?from_rev={from}&limit=2")).await.ok();
+        assert_eq!(page["rev"], 5);
+        seen.extend(page["events"].as_array().unwrap().iter().map(|event| event["rev"].as_u64().unwrap()));
+        match page["next"].as_u64() {
+            Some(next) => from = next,
+            None => break,
+        }
+    }
+    assert_eq!(seen, [1, 2, 3, 4, 5]);
+    assert_eq!(admin.get("/v1/agents/nobody/events").await.ok(), json!({ "events": [], "next": null, "rev": 0 }));
+    admin.get("/v1/agents/ada/events?from_rev=6").await.problem(400, "future_revision");
+    admin.get("/v1/agents/ada/events?from_rev=x").await.problem(400, "query");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn nonsense_is_refused_before_a_stream_begins() {
+    let server = Running::start().await;
+    let admin = server.admin();
+    for (path, id) in [("/v1/agents/ada/events", "x"), ("/v1/agents/ada/events", "-1"), ("/v1/events", "7")] {
+        let request = admin.request(reqwest::Method::GET, path).header("accept", "text/event-stream");
+        answer(request.header("last-event-id", id)).await.problem(400, "last_event_id");
+    }
+    let request = admin.request(reqwest::Method::GET, "/v1/agents/ada/events?from_rev=3");
+    answer(request.header("accept", "text/event-stream")).await.problem(400, "future_revision");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_hears_of_its_spaces_alone_new_ones_too() {
+    let server = Running::start().await;
+    let client = server.client_with(worker("ada", json!({ "agents": ["ada"], "boards": ["team-*"] }))).await;
+    client.get("/v1/agents/bob/events").await.problem(403, "not_granted");
+    client.get("/v1/boards/other/events").await.problem(403, "not_granted");
+    server.client("wrong").get("/v1/events").await.problem(401, "unauthenticated");
+    let (mut own, mut all) = (client.events("/v1/events", None).await, server.admin().events("/v1/events", None).await);
+    write(&server.corkboard, "bob", 2).await;
+    write(&server.corkboard, "ada", 1).await;
+    make_board(&server.corkboard, "other").await;
+    make_board(&server.corkboard, "team-one").await;
+    server.corkboard.core("house").unwrap().add("Deploy on Tuesdays").await.unwrap();
+    write(&server.corkboard, "ada", 1).await;
+    let spaces = [("agent/ada", 1), ("board/team-one", 1), ("agent/ada", 2)];
+    assert_eq!(own.revisions(3).await, spaces.map(|(space, rev)| (space.to_owned(), rev)));
+    // Tokens are nobody's to hear of.
+    server.client_with(worker("eve", json!({}))).await;
+    write(&server.corkboard, "eve", 1).await;
+    let spaces: Vec<_> = all.revisions(8).await.into_iter().map(|(space, _)| space).collect();
+    let expected = ["agent/bob", "agent/bob", "agent/ada", "board/other", "board/team-one", "core/house", "agent/ada"];
+    assert_eq!(spaces[..7], expected);
+    assert_eq!(spaces[7], "agent/eve");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_asks_for_what_is_held_no_longer_is_told_and_goes_on_with_what_is() {
+    let snapshots = SnapshotPolicy { events: 1, bytes: 1 };
+    let options = Options { snapshots, retention: Some(Retention::Revisions(3)), ..Options::default() };
+    let server = Running::with(in_memory(options), settings()).await;
+    let admin = server.admin();
+    write(&server.corkboard, "ada", 1).await;
+    // It follows while the oldest revisions go.
+    let mut all = admin.events("/v1/events", None).await;
+    let mut written = 1;
+    let gone = loop {
+        write(&server.corkboard, "ada", 10).await;
+        written += 10;
+        let page = admin.get("/v1/agents/ada/events?from_rev=1").await;
+        if !page.status.is_success() {
+            break page;
+        }
+        assert!(written < 10_000, "nothing goes");
+    };
+    // The first that it is told may be that something is gone already.
+    let first = all.next().await.unwrap();
+    assert!(["revision", "compacted"].contains(&first.name.as_str()), "{first:?}");
+    gone.problem(404, "compacted");
+    assert!(gone.body["oldest"].as_u64().unwrap() > 2);
+    let mut from_first = admin.events("/v1/agents/ada/events?from_rev=1", None).await;
+    let told = from_first.next().await.unwrap();
+    assert_eq!(told.name, "compacted");
+    let oldest = told.data["oldest"].as_u64().unwrap();
+    assert_eq!(told.id, Some((oldest - 1).to_string()));
+    assert!(oldest > 2, "{oldest}");
+    let mut last = oldest - 1;
+    while last < written {
+        let event = from_first.next().await.unwrap();
+        match event.name.as_str() {
+            // They may go on going.
+            "compacted" => last = event.data["oldest"].as_u64().unwrap() - 1,
+            _ => {
+                assert_eq!(event.rev(), last + 1);
+                last += 1;
+            }
+        }
+    }
+    // A deleted space reads the same way, and goes on counting.
+    assert!(server.corkboard.delete_agent("ada").await.unwrap());
+    write(&server.corkboard, "ada", 1).await;
+    loop {
+        let event = from_first.next().await.unwrap();
+        if event.name == "revision" {
+            assert_eq!(event.rev(), written + 2);
+            break;
+        }
+        assert_eq!((event.name.as_str(), &event.data["space"]), ("compacted", &json!("agent/ada")));
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_live_reader_that_is_too_slow_is_told_where_to_resume() {
+    let options = Options { max_watch_lag: 10, bookmark_interval: Duration::from_millis(20), ..Options::default() };
+    let server = Running::with(in_memory(options), settings()).await;
+    let admin = server.admin();
+    let mut events = admin.events("/v1/agents/ada/events", None).await;
+    let bookmark = events.next().await.unwrap();
+    assert_eq!((bookmark.name.as_str(), bookmark.id.as_deref()), ("bookmark", Some("0")));
+    write_much(&server.corkboard, "ada").await;
+    let (mut last, mut id) = (0, None);
+    while let Some(event) = events.next().await {
+        match event.name.as_str() {
+            "bookmark" => {}
+            "lagged" => {
+                assert_eq!(event.data, json!({ "resume_from": last }));
+                id = event.id;
+            }
+            _ => {
+                assert_eq!(event.rev(), last + 1);
+                last += 1;
+            }
+        }
+    }
+    assert!(last < MANY, "it was never too slow");
+    let mut resumed = admin.events("/v1/agents/ada/events", Some(&id.expect("it was told"))).await;
+    assert_eq!(resumed.revisions((MANY - last) as usize).await, ada(last + 1..=MANY));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_reader_of_all_spaces_that_is_too_slow_resumes_without_loss() {
+    let server = Running::with(in_memory(Options::default()), Settings { events_held: 8, ..settings() }).await;
+    let admin = server.admin();
+    let mut events = admin.events("/v1/events", None).await;
+    write_much(&server.corkboard, "ada").await;
+    let (mut last, mut id) = (0, None);
+    while let Some(event) = events.next().await {
+        match event.name.as_str() {
+            "lagged" => {
+                assert_eq!(event.data["resume_from"].as_str(), event.id.as_deref());
+                id = event.id;
+            }
+            "bookmark" => {}
+            _ => {
+                assert_eq!(event.rev(), last + 1);
+                last += 1;
+            }
+        }
+    }
+    assert!(last < MANY, "it was never too slow");
+    let mut resumed = admin.events("/v1/events", Some(&id.expect("it was told"))).await;
+    let mut next = resumed.revision().await.rev();
+    assert!(next <= last + 1, "{next} after {last}");
+    while next < MANY {
+        let rev = resumed.revision().await.rev();
+        assert_eq!(rev, next + 1);
+        next = rev;
+    }
+    write(&server.corkboard, "ada", 1).await;
+    assert_eq!(resumed.revisions(1).await, ada([MANY + 1]));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn all_events_go_on_where_they_were_left_exactly_at_the_same_server() {
+    let server = Running::start().await;
+    let admin = server.admin();
+    write(&server.corkboard, "ada", 3).await;
+    let mut events = admin.events("/v1/events", None).await;
+    write(&server.corkboard, "ada", 2).await;
+    assert_eq!(events.revision().await.rev(), 4);
+    let id = events.revision().await.id.unwrap();
+    drop(events);
+    write(&server.corkboard, "ada", 2).await;
+    write(&server.corkboard, "bob", 1).await;
+    let mut resumed = admin.events("/v1/events", Some(&id)).await;
+    let expected = [ada(6..=7), vec![("agent/bob".to_owned(), 1)]].concat();
+    assert_eq!(resumed.revisions(3).await, expected);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn all_events_go_on_at_another_server_with_nothing_missing() {
+    let store = Arc::new(MemoryStore::shared());
+    let open = || Corkboard::with_store(store.clone(), Options::default());
+    let (one, two) = (Running::with(open(), settings()).await, Running::with(open(), settings()).await);
+    let grants = json!({ "agents": ["ada", "bob", "new"] });
+    let secret = one.corkboard.tokens().create(worker("ada", grants)).await.unwrap().secret;
+    let secret = secrecy::ExposeSecret::expose_secret(&secret).to_owned();
+    write(&one.corkboard, "eve", 5).await;
+    let mut events = one.client(&secret).events("/v1/events", None).await;
+    write(&one.corkboard, "ada", 2).await;
+    let id = events.revision().await.id.unwrap();
+    events.revision().await;
+    one.stop().await;
+    assert_eq!(events.next().await, None, "streams end with their server");
+    write(&two.corkboard, "ada", 2).await;
+    write(&two.corkboard, "bob", 3).await;
+    write(&two.corkboard, "eve", 1).await;
+    let mut resumed = two.client(&secret).events("/v1/events", Some(&id)).await;
+    let mut seen = std::collections::BTreeMap::<String, Vec<u64>>::new();
+    loop {
+        let event = resumed.next().await.unwrap();
+        if event.name == "bookmark" {
+            assert_ne!(event.id.as_deref(), Some(&*id), "what was missed is told, so this is another place");
+            break;
+        }
+        assert_eq!(event.id.as_deref(), Some(&*id), "until then, whoever is cut off again resumes from where they did");
+        seen.entry(event.data["space"].as_str().unwrap().into()).or_default().push(event.rev());
+    }
+    let expected = [("agent/ada".to_owned(), vec![1, 2, 3, 4]), ("agent/bob".to_owned(), vec![1, 2, 3])];
+    assert_eq!(seen, expected.into());
+    write(&two.corkboard, "new", 1).await;
+    write(&two.corkboard, "ada", 1).await;
+    assert_eq!(resumed.revisions(2).await, [("agent/new".to_owned(), 1), ("agent/ada".to_owned(), 5)]);
+    two.stop().await;
+}
+
+#[tokio::test]
+async fn an_idle_stream_beats_until_its_token_is_revoked_or_expires() {
+    let beating = Settings { heartbeat: Duration::from_millis(20), ..settings() };
+    let server = Running::with(in_memory(Options::default()), beating).await;
+    let request = || worker("ada", json!({ "agents": ["ada"] }));
+    let created = server.corkboard.tokens().create(request()).await.unwrap();
+    let client = server.client(secrecy::ExposeSecret::expose_secret(&created.secret));
+    let (mut one, mut all) =
+        (client.events("/v1/agents/ada/events", None).await, client.events("/v1/events", None).await);
+    for stream in [&mut one, &mut all] {
+        for _ in 0..3 {
+            assert_eq!(stream.any().await.unwrap().name, "", "a comment");
+        }
+    }
+    server.corkboard.tokens().revoke(created.id).await.unwrap();
+    let expires_at = Some(Timestamp::now() + Duration::from_millis(1500));
+    let brief = server.client_with(corkboard::TokenRequest { expires_at, ..request() }).await;
+    let expiring = brief.events("/v1/agents/ada/events", None).await;
+    for mut stream in [one, all, expiring] {
+        let last = stream.next().await.unwrap();
+        assert_eq!(
+            (last.name.as_str(), &last.data["code"], &last.data["status"]),
+            ("problem", &json!("unauthenticated"), &json!(401))
+        );
+        assert_eq!(stream.any().await, None);
+    }
+    let mut admin = server.admin().events("/v1/events", None).await;
+    for _ in 0..3 {
+        assert_eq!(admin.any().await.unwrap().name, "");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_to_end_does_not_wait_for_streams() {
+    let (stalled_after, drain_timeout) = (Duration::from_secs(3600), Duration::from_secs(1));
+    let patient = Settings { stalled_after, drain_timeout, ..settings() };
+    let server = Running::with(in_memory(Options::default()), patient).await;
+    let admin = server.admin();
+    // One takes nothing, although there is more than fits in between.
+    let _stalled = connect(&server, "/v1/agents/ada/events").await;
+    write_much(&server.corkboard, "ada").await;
+    let mut streams = vec![admin.events("/v1/events", None).await];
+    for _ in 0..3 {
+        streams.push(admin.events("/v1/agents/ada/events", None).await);
+    }
+    eventually("all are open", || server.server.open_streams() == 5).await;
+    server.stop().await;
+    for mut stream in streams {
+        assert_eq!(stream.next().await, None);
+    }
+}
+
+/// Opens a stream on a bare connection, and reads the beginning of the answer.
+async fn connect(server: &Running, path: &str) -> TcpStream {
+    let mut connection = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).await.unwrap();
+    let secret = ADMIN;
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secret}\r\nAccept: text/event-stream\r\n\r\n"
+    );
+    connection.write_all(request.as_bytes()).await.unwrap();
+    let mut status = [0; 15];
+    connection.read_exact(&mut status).await.unwrap();
+    assert_eq!(&status, b"HTTP/1.1 200 OK");
+    connection
+}
+
+#[tokio::test]
+async fn slow_and_vanished_readers_leave_nothing_behind() {
+    let store = Arc::new(MemoryStore::shared());
+    let corkboard = Corkboard::with_store(store.clone(), Options { max_watch_lag: 10, ..Options::default() });
+    let settings = Settings {
+        heartbeat: Duration::from_millis(200),
+        events_held: 16,
+        events_linger: Duration::from_millis(50),
+        stalled_after: Duration::from_secs(2),
+        ..settings()
+    };
+    let server = Running::with(corkboard, settings).await;
+    let before = (server.server.open_streams(), store.listeners());
+    assert_eq!(before.0, 0);
+    let mut connections = Vec::new();
+    for index in 0..200 {
+        let path = if index % 2 == 0 { "/v1/events" } else { "/v1/agents/ada/events" };
+        connections.push(connect(&server, path).await);
+    }
+    eventually("all are open", || server.server.open_streams() == 200).await;
+    // All who follow one space share one who listens, and so do all who follow all of them.
+    eventually("two listen for all of them", || store.listeners() == before.1 + 2).await;
+    // Half of them go, the others stay and read nothing.
+    let stalled = connections.split_off(100);
+    drop(connections);
+    write_much(&server.corkboard, "ada").await;
+    eventually("the stalled are cut off", || server.server.open_streams() == 0).await;
+    eventually("nobody listens", || store.listeners() == before.1).await;
+    drop(stalled);
+    // It serves on.
+    let mut events = server.admin().events("/v1/events", None).await;
+    write(&server.corkboard, "ada", 1).await;
+    assert_eq!(events.revisions(1).await, ada([MANY + 1]));
+    server.stop().await;
+}
+
+/// A store that counts what is read of it.
+fn counted() -> (Arc<FaultyStore>, Corkboard) {
+    let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::shared()), FaultPlan::none()));
+    (store.clone(), Corkboard::with_store(store, Options::default()))
+}
+
+#[tokio::test]
+async fn a_commit_is_read_once_however_many_follow() {
+    const FOLLOWING: usize = 200;
+    let (store, corkboard) = counted();
+    let server = Running::with(corkboard, settings()).await;
+    let (admin, space) = (server.admin(), server.corkboard.log(SpaceKind::Agent, "ada").unwrap().id().clone());
+    let mut streams = Vec::new();
+    for _ in 0..FOLLOWING {
+        streams.push(admin.events("/v1/agents/ada/events", None).await);
+    }
+    let mut read = Vec::new();
+    for rev in 1..=5 {
+        let before = store.reads(&space);
+        write(&server.corkboard, "ada", 1).await;
+        for stream in &mut streams {
+            assert_eq!(stream.revision().await.rev(), rev);
+        }
+        read.push(store.reads(&space) - before);
+    }
+    // The first commit may find some who have not joined the others yet.
+    assert!(read[1..].iter().all(|read| *read < 10), "{read:?}");
+    // Whoever comes later, or comes again, finds what they missed.
+    let mut late = admin.events("/v1/agents/ada/events", Some("2")).await;
+    assert_eq!(late.revisions(3).await, ada(3..=5));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_is_looked_at_once_however_many_streams_came_with_it() {
+    const FOLLOWING: usize = 100;
+    let (store, corkboard) = counted();
+    let server = Running::with(corkboard, Settings { heartbeat: Duration::from_millis(100), ..settings() }).await;
+    let created = server.corkboard.tokens().create(worker("ada", json!({ "agents": ["ada"] }))).await.unwrap();
+    let client = server.client(secrecy::ExposeSecret::expose_secret(&created.secret));
+    let mut streams = Vec::new();
+    for _ in 0..FOLLOWING {
+        streams.push(client.events("/v1/agents/ada/events", None).await);
+    }
+    let space = server.corkboard.log(SpaceKind::Tokens, "").unwrap().id().clone();
+    let (before, mut beats) = (store.reads(&space), 0);
+    for stream in &mut streams {
+        for _ in 0..10 {
+            assert_eq!(stream.any().await.unwrap().name, "");
+            beats += 1;
+        }
+    }
+    let read = store.reads(&space) - before;
+    assert!(read > 0 && read * 5 < beats, "{read} looks for {beats} beats");
+    server.corkboard.tokens().revoke(created.id).await.unwrap();
+    for mut stream in streams {
+        assert_eq!(stream.next().await.unwrap().data["code"], "unauthenticated");
+        assert_eq!(stream.any().await, None);
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_follows_a_space_hears_of_its_deletion_and_of_its_next_life() {
+    let server = Running::start().await;
+    let admin = server.admin();
+    let mut streams = Vec::new();
+    for _ in 0..10 {
+        streams.push(admin.events("/v1/agents/ada/events", None).await);
+    }
+    write(&server.corkboard, "ada", 2).await;
+    for stream in &mut streams {
+        assert_eq!(stream.revisions(2).await, ada(1..=2));
+    }
+    assert!(server.corkboard.delete_agent("ada").await.unwrap());
+    for stream in &mut streams {
+        let told = stream.next().await.unwrap();
+        assert_eq!((told.name.as_str(), &told.data["oldest"]), ("compacted", &json!(4)));
+    }
+    write(&server.corkboard, "ada", 1).await;
+    for stream in &mut streams {
+        assert_eq!(stream.revisions(1).await, ada([4]));
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_hears_which_spaces_move_too() {
+    let server = Running::start().await;
+    let secret = server.corkboard.tokens().create(worker("ada", json!({ "agents": ["ada"] }))).await.unwrap().secret;
+    let address = corkboard::ServerAddress::new(&server.url).token(secret);
+    let client = Corkboard::connect(address, Options::default()).await.unwrap();
+    let mut moved = client.changes();
+    write(&server.corkboard, "bob", 1).await;
+    write(&server.corkboard, "ada", 3).await;
+    let told = tokio::time::timeout(PATIENCE, async {
+        loop {
+            let (space, rev) = moved.recv().await.unwrap();
+            assert_eq!(space.to_string(), "agent/ada", "the token opens nothing else");
+            if rev == 3 {
+                break;
+            }
+        }
+    });
+    told.await.unwrap();
+    server.stop().await;
+}
+
+#[test]
+fn the_description_tells_of_streams_and_pages() {
+    let description = serde_json::to_value(corkboard_server::description()).unwrap();
+    for path in ["/v1/agents/{agent}/events", "/v1/boards/{board}/events", "/v1/cores/{core}/events"] {
+        let get = &description["paths"][path]["get"];
+        let content = &get["responses"]["200"]["content"];
+        assert_eq!(content["application/json"]["schema"]["$ref"], "#/components/schemas/EventsBody", "{path}");
+        assert_eq!(content["text/event-stream"]["schema"]["type"], "string", "{path}");
+        let names: Vec<_> = get["parameters"].as_array().unwrap().iter().map(|given| &given["name"]).collect();
+        assert!(names.contains(&&json!("from_rev")) && names.contains(&&json!("Last-Event-ID")), "{names:?}");
+    }
+    let all = &description["paths"]["/v1/events"]["get"]["responses"]["200"]["content"];
+    assert_eq!(all["text/event-stream"]["schema"]["type"], "string");
+    let schemas = &description["components"]["schemas"];
+    for name in ["EventsBody", "RevisionDocument", "SpaceEvent", "AgentEvent", "BoardEvent", "CoreEvent", "Actor"] {
+        assert!(schemas[name].is_object(), "{name}");
+    }
+}
+
+/// Two servers on one store behave as one.
+async fn written_on_one_heard_on_the_other(store: &str) {
+    let (one, two) = (Running::on(store).await, Running::on(store).await);
+    let (writer, reader) = (one.admin(), two.admin());
+    writer.put("/v1/agents/ada/entries/before", &json!({ "value": 0 })).await.ok();
+    let mut of_ada = reader.events("/v1/agents/ada/events?from_rev=0", None).await;
+    let mut of_all = reader.events("/v1/events", None).await;
+    assert_eq!(of_ada.revisions(1).await, ada([1]));
+    for index in 0..20 {
+        writer.put("/v1/agents/ada/entries/key", &json!({ "value": index })).await.ok();
+    }
+    assert_eq!(of_ada.revisions(20).await, ada(2..=21));
+    assert_eq!(of_all.revisions(20).await, ada(2..=21));
+    writer.put("/v1/agents/new/entries/key", &json!({ "value": 1 })).await.ok();
+    let event = of_all.revision().await;
+    assert_eq!(event.data["space"], "agent/new");
+    // The one ends, the other goes on.
+    one.stop().await;
+    reader.put("/v1/agents/ada/entries/key", &json!({ "value": 1 })).await.ok();
+    assert_eq!(of_all.revisions(1).await, ada([22]));
+    let mut resumed = reader.events("/v1/events", event.id.as_deref()).await;
+    assert_eq!(resumed.revisions(1).await, ada([22]));
+    two.stop().await;
+}
+
+#[tokio::test]
+async fn two_servers_on_one_sqlite_file_hear_each_other() {
+    let harness = Harness::sqlite("");
+    written_on_one_heard_on_the_other(&harness.url()).await;
+}
+
+#[tokio::test]
+async fn two_servers_on_one_postgres_hear_each_other() {
+    let harness = Harness::postgres("");
+    written_on_one_heard_on_the_other(&harness.url()).await;
+}
+
+#[tokio::test]
+async fn two_servers_on_one_redis_hear_each_other() {
+    let harness = Harness::redis("");
+    written_on_one_heard_on_the_other(&harness.url()).await;
+}
+
+/// Does something while the clock stands still: whatever looks now and then does not look, so that only those who are woken hear
+/// of anything.
+async fn without_time<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::pause();
+    let began = std::time::Instant::now();
+    // A runtime that is never idle does not move a clock that is paused.
+    let busy = async {
+        while began.elapsed() < PATIENCE {
+            tokio::task::yield_now().await;
+        }
+    };
+    let done = tokio::select! {
+        done = what => done,
+        () = busy => panic!("nobody was woken"),
+    };
+    tokio::time::resume();
+    done
+}
+
+/// Whoever follows is woken by a commit, and does not wait for the next look.
+async fn woken_by_a_commit(store: &str) {
+    let server = Running::on(store).await;
+    let admin = server.admin();
+    write(&server.corkboard, "ada", 1).await;
+    let mut of_ada = admin.events("/v1/agents/ada/events", None).await;
+    let mut of_all = admin.events("/v1/events", None).await;
+    without_time(async {
+        for rev in 2..=20 {
+            write(&server.corkboard, "ada", 1).await;
+            assert_eq!(of_ada.revisions(1).await, ada([rev]));
+            assert_eq!(of_all.revisions(1).await, ada([rev]));
+        }
+        write(&server.corkboard, "new", 1).await;
+        assert_eq!(of_all.revisions(1).await, [("agent/new".to_owned(), 1)]);
+    })
+    .await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_commit_wakes_those_who_follow_in_memory() {
+    woken_by_a_commit("memory:").await;
+}
+
+#[tokio::test]
+async fn a_commit_wakes_those_who_follow_on_sqlite() {
+    let harness = Harness::sqlite("");
+    woken_by_a_commit(&harness.url()).await;
+}

@@ -1,0 +1,170 @@
+//! Every role on every operation of the description: who may not is refused as the core's tables say, and nothing is written.
+
+mod agents;
+mod boards;
+mod cores;
+mod expected;
+mod fixture;
+mod operation;
+mod others;
+mod spaces;
+
+use std::sync::LazyLock;
+
+use corkboard::tokens::{Grant, Grants};
+use corkboard::{Actor, ActorKind, Options, Role, TokenRequest};
+use corkboard_server::{Metrics, Rate, Settings};
+
+use crate::support::{Client, Running, in_memory, settings};
+use expected::Reach;
+use fixture::{AGENT, BOARD, CORE, Fixture};
+use operation::{Case, cases};
+
+/// Somebody who calls.
+struct Caller {
+    actor: Actor,
+    client: Client,
+}
+
+/// What somebody calls.
+enum For {
+    /// What asks for one space, which their token opens.
+    Most,
+    /// What is done in the core of an agent, as that agent.
+    OwnCore,
+    /// What asks for everything, which their token opens.
+    Everything,
+}
+
+/// There is one counter in a process.
+static METRICS: LazyLock<Metrics> = LazyLock::new(|| Metrics::install().unwrap());
+
+/// A server that counts what it does, and that one may ask as often as one likes.
+async fn start() -> Running {
+    let often = Rate { burst: 1e9, per_second: 1e9 };
+    let metrics = Some(METRICS.clone());
+    Running::with(in_memory(Options::default()), Settings { requests: often, metrics, ..settings() }).await
+}
+
+async fn caller(server: &Running, principal: &str, role: Role, grants: Grants) -> Caller {
+    let is_person = [Role::Human, Role::Admin].contains(&role);
+    let kind = if is_person { ActorKind::Human } else { ActorKind::Agent };
+    let (label, actor) = (String::new(), Actor::new(principal, kind, role));
+    let request = TokenRequest { principal: principal.to_owned(), kind, role, grants, expires_at: None, label };
+    Caller { actor, client: server.client_with(request).await }
+}
+
+fn grants(agent: &str, board: &str, core: &str) -> Grants {
+    let only = |name: &str| vec![Grant::new(name)];
+    Grants { agents: only(agent), boards: only(board), cores: only(core) }
+}
+
+#[tokio::test]
+async fn without_a_token_nothing_is_open_but_what_says_so() {
+    let server = start().await;
+    let fixture = Fixture::new(&server.corkboard).await;
+    for case in cases(&server).await {
+        let answered = case.send(None, &fixture).await;
+        match case.expected.reach {
+            Reach::Public => {
+                assert_eq!(case.operation["security"], serde_json::json!([{}]), "{case}");
+                assert_ne!(answered.body["detail"], "send a token: Authorization: Bearer …", "{case}");
+            }
+            _ => {
+                answered.problem(401, "unauthenticated");
+                assert_eq!(answered.headers["www-authenticate"], "Bearer realm=\"corkboard\"", "{case}");
+            }
+        }
+        let (before, now) = fixture.contents().await;
+        assert_eq!(*before, now, "{case}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_that_opens_something_else_is_refused_in_every_role_but_an_admins() {
+    let server = start().await;
+    let fixture = Fixture::new(&server.corkboard).await;
+    let mut strangers = Vec::new();
+    for role in Role::ALL.into_iter().filter(|role| *role != Role::Admin) {
+        let elsewhere = grants("elsewhere", "elsewhere", "elsewhere");
+        strangers.push(caller(&server, &format!("a-{role}"), role, elsewhere).await);
+    }
+    let fixture = fixture.renewed().await;
+    for case in cases(&server).await {
+        for Caller { actor, client } in &strangers {
+            let answered = case.send(Some((client, actor)), &fixture).await;
+            let who = format!("{}: {case}: {} {}", actor.role, answered.status, answered.body);
+            match case.expected.reach {
+                Reach::Public => {}
+                Reach::AnyToken => assert!(answered.status.is_success(), "{who}"),
+                Reach::Listed if case.expected.allows(actor) => {
+                    assert!(answered.status.is_success(), "{who}");
+                    let listed = answered.body.to_string();
+                    assert!(![AGENT, BOARD, CORE].iter().any(|name| listed.contains(&format!("\"{name}"))), "{who}");
+                }
+                Reach::Named | Reach::Everything => assert_eq!(answered.denial(), Some("not_granted"), "{who}"),
+                Reach::Listed | Reach::Admins => assert_eq!(answered.denial(), Some("role_denied"), "{who}"),
+            }
+            let (before, now) = fixture.contents().await;
+            assert_eq!(*before, now, "{who}");
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_that_opens_it_may_do_what_the_tables_say() {
+    let server = start().await;
+    let mut callers = Vec::new();
+    for role in Role::ALL {
+        // A board that is made begins as one that is granted.
+        let opened = || grants(AGENT, &format!("{BOARD}*"), CORE);
+        callers.push((caller(&server, &format!("a-{role}"), role, opened()).await, For::Most));
+        callers.push((caller(&server, AGENT, role, opened()).await, For::OwnCore));
+        callers.push((caller(&server, &format!("b-{role}"), role, Grants::everything()).await, For::Everything));
+    }
+    let (mut fixture, mut wrong) = (Fixture::new(&server.corkboard).await, Vec::new());
+    for case in cases(&server).await {
+        for (caller, calls) in &callers {
+            let is_theirs = match calls {
+                For::Most => case.expected.reach != Reach::Everything,
+                For::OwnCore => case.expected.is_in_own_core(),
+                For::Everything => case.expected.reach == Reach::Everything,
+            };
+            if !is_theirs {
+                continue;
+            }
+            wrong.extend(check(&case, caller, &fixture).await);
+            fixture = fixture.renewed().await;
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    server.stop().await;
+}
+
+/// Holds an answer against the tables. Returns what is wrong with it, if anything is.
+async fn check(case: &Case<'_>, Caller { actor, client }: &Caller, fixture: &Fixture) -> Option<String> {
+    let answered = case.send(Some((client, actor)), fixture).await;
+    let denial = match answered.body["code"].as_str() {
+        // Whoever may supersede nothing but their own is told whose it is, and so is who may not take another's task.
+        Some("not_author") if case.expected.operation.ends_with("/supersede") => Some("role_denied"),
+        Some("fenced") if case.expected.operation.ends_with("/{task}/release") => Some("role_denied"),
+        // A nudge is acknowledged by those whom it is for.
+        Some("not_for_you") => None,
+        _ => answered.denial(),
+    };
+    let (before, now) = fixture.contents().await;
+    let wrong = match (case.expected.allows(actor), denial) {
+        _ if case.expected.reach == Reach::Public => None,
+        (false, Some("role_denied")) if *before == now => None,
+        (false, Some("role_denied")) => Some("was refused, and something was written"),
+        (false, _) => Some("may not"),
+        (true, Some(_)) => Some("may"),
+        (true, None) if answered.status.is_success() => None,
+        (true, None) if case.expected.is_on_board() && answered.status.is_client_error() => None,
+        (true, None) => Some("may, and something else was wrong"),
+    }?;
+    let Actor { principal, role, .. } = actor;
+    Some(format!("{principal} ({role}) {wrong}: {case}: {} {}", answered.status, answered.body))
+}

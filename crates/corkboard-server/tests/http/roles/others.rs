@@ -1,0 +1,49 @@
+//! What the routes about no single space ask for.
+
+use corkboard::boards::BoardAction;
+use serde_json::{Value, json};
+
+use super::expected::{Asks, Expected, admins, any_token, public, reads};
+use super::fixture::{AGENT, BOARD};
+
+pub(crate) fn expected() -> Vec<Expected> {
+    let mut all = vec![
+        public("GET /healthz"),
+        public("GET /readyz"),
+        public("GET /sign-in"),
+        public("POST /sign-in"),
+        any_token("GET /metrics"),
+        any_token("GET /v1/me"),
+        any_token("GET /v1/events"),
+        admins("GET /v1/store/check"),
+        admins("POST /v1/store/scrub"),
+        admins("POST /v1/sign-in-links"),
+        admins("GET /v1/tokens"),
+        admins("POST /v1/tokens"),
+        admins("DELETE /v1/tokens/{token}"),
+        any_token("GET /v1/tools"),
+    ];
+    all.extend(tools());
+    all
+}
+
+/// Tools of every set: on a board they act in the set's role at most, which changes nothing about who may call them.
+fn tools() -> [Expected; 9] {
+    let board = Asks::OnBoard;
+    [
+        tool("search_memory", json!({"query": "plan"})),
+        tool("write_memory", json!({"key": "plan", "content": "ship on Friday"})).asking(Asks::ToWrite),
+        tool("memory_write", json!({"action": "set", "key": "plan", "value": "ship"})).asking(Asks::ToWrite),
+        tool("board_status", json!({})),
+        tool("check_nudges", json!({})).asking(board(BoardAction::HearNudges)),
+        tool("claim_task", json!({})).asking(board(BoardAction::Work)),
+        tool("record_discovery", json!({"content": "users has no tokens"})).asking(board(BoardAction::Record)),
+        tool("add_tasks", json!({"tasks": [{"title": "Design the schema"}]})).asking(board(BoardAction::AddTasks)),
+        tool("extract_learnings", json!({})).asking(board(BoardAction::Extract)),
+    ]
+}
+
+fn tool(name: &'static str, input: Value) -> Expected {
+    let context = json!({"agent": AGENT, "board": BOARD, "conversation": "c-1"});
+    reads("POST /v1/tools/{name}").naming("{name}", name).sending(json!({"input": input, "context": context}))
+}

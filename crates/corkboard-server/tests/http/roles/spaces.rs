@@ -1,0 +1,90 @@
+//! What the routes of whole spaces ask for: the same as what they stand for.
+
+use corkboard::boards::{BoardAction, BoardCommand, BoardEdit, NewNudge, NudgePriority, NudgeTarget, Unfinished};
+use corkboard::cores::{CoreAction, CoreCommand, NewCoreEntry, Withdrawal};
+use corkboard::tokens::TokensCommand;
+use serde::Serialize;
+use serde_json::json;
+
+use super::expected::{Asks, Expected, Reach, lists, reads};
+use super::fixture::{AGENT, BOARD, CORE, OWN_CORE};
+
+const COMMANDS: &str = "POST /v1/spaces/{kind}/{name}/commands";
+const DELETE: &str = "DELETE /v1/spaces/{kind}/{name}";
+
+pub(crate) fn expected() -> Vec<Expected> {
+    let mut all = Vec::new();
+    for kind in ["agent", "board", "core", "tokens"] {
+        all.push(lists("GET /v1/spaces/{kind}").naming("{kind}", kind));
+    }
+    for (kind, name, after) in [
+        ("agent", AGENT, "?after={agent rev}"),
+        ("board", BOARD, "?after={board rev}"),
+        ("core", CORE, "?after={core rev}"),
+        ("core", OWN_CORE, "?after={own core rev}"),
+        ("tokens", "tokens", ""),
+    ] {
+        all.push(of("GET /v1/spaces/{kind}/{name}/head", kind, name));
+        all.push(of("GET /v1/spaces/{kind}/{name}/state", kind, name));
+        all.push(of("GET /v1/spaces/{kind}/{name}/log", kind, name).query(after));
+    }
+    for command in ["clear_all", "tick"] {
+        all.push(commanding("agent", AGENT, &command, Asks::ToWrite));
+    }
+    for command in boards() {
+        let action = command.action().expect("one that the table names");
+        all.push(commanding("board", BOARD, &command, Asks::OnBoard(action)));
+    }
+    for command in cores() {
+        all.push(commanding("core", CORE, &command, Asks::InCore(command.action())));
+        all.push(commanding("core", OWN_CORE, &command, Asks::InOwnCore(command.action())));
+    }
+    all.push(of(COMMANDS, "tokens", "tokens").sending(json!({"command": {"revoke": {"token": "{token}"}}})));
+    all.push(of(COMMANDS, "tokens", "tokens").sending(json!({"command": TokensCommand::Tick})));
+    let delete = [
+        (of(DELETE, "agent", AGENT).query("?{agent head}"), Asks::ToWrite),
+        (of(DELETE, "board", BOARD).query("?{board head}"), Asks::OnBoard(BoardAction::Delete)),
+        (of(DELETE, "core", CORE).query("?{core head}"), Asks::InCore(CoreAction::Delete)),
+        (of(DELETE, "core", OWN_CORE).query("?{own core head}"), Asks::InOwnCore(CoreAction::Delete)),
+    ];
+    all.extend(delete.map(|(delete, asks)| delete.asking(asks)));
+    let forget = json!({"forget": {"entry": {"key": "password", "ids": []}}});
+    all.push(reads("POST /v1/spaces/agent/{agent}/forget").sending(forget).asking(Asks::ToWrite));
+    all
+}
+
+fn of(operation: &'static str, kind: &'static str, name: &'static str) -> Expected {
+    let reach = if kind == "tokens" { Reach::Admins } else { Reach::Named };
+    Expected { reach, ..reads(operation).naming("{kind}", kind).naming("{name}", name) }
+}
+
+fn commanding(kind: &'static str, name: &'static str, command: &impl Serialize, asks: Asks) -> Expected {
+    of(COMMANDS, kind, name).sending(json!({"command": command})).asking(asks)
+}
+
+/// One for most rows of the table.
+fn boards() -> Vec<BoardCommand> {
+    let (to, message, priority) = (NudgeTarget::All, "Faster".to_owned(), NudgePriority::Normal);
+    vec![
+        BoardCommand::Edit { edit: BoardEdit::default(), if_version: None },
+        BoardCommand::RetryFailed,
+        BoardCommand::AcquireOrchestrator { lease_ms: 1000 },
+        BoardCommand::Complete { comment: None, unfinished: Unfinished::Cancel },
+        BoardCommand::Discard { reason: None },
+        BoardCommand::Purge,
+        BoardCommand::Pause { comment: None },
+        BoardCommand::InjectNudge(NewNudge { to, message, priority, expires_at: None }),
+        BoardCommand::ExtractLearnings,
+        BoardCommand::Tick,
+    ]
+}
+
+fn cores() -> Vec<CoreCommand> {
+    let of = Withdrawal::Author { name: "mallory".into() };
+    vec![
+        CoreCommand::Add { entries: vec![NewCoreEntry::new("Ship small")] },
+        CoreCommand::Withdraw { of },
+        CoreCommand::Clear,
+        CoreCommand::Tick,
+    ]
+}

@@ -1,0 +1,118 @@
+//! Tools through a real socket: their definitions, calls that are right, calls that are wrong, and in whose name they happen.
+
+use corkboard::{ActorKind, Role, TokenRequest};
+use serde_json::{Value, json};
+
+use crate::support::{Client, Running, worker};
+
+fn service(principal: &str, role: Role, grants: Value) -> TokenRequest {
+    TokenRequest { kind: ActorKind::Service, role, ..worker(principal, grants) }
+}
+
+/// The actors of a space's log, in order.
+async fn actors(admin: &Client, space: &str) -> Vec<Value> {
+    let log = admin.get(&format!("/v1/spaces/{space}/log")).await.ok();
+    log["records"].as_array().unwrap().iter().map(|record| record["body"]["actor"].clone()).collect()
+}
+
+#[tokio::test]
+async fn definitions_come_in_every_form_and_by_sets() {
+    let running = Running::start().await;
+    let admin = running.admin();
+    let names = |tools: &Value, pointer: &str| -> Vec<String> {
+        let tools = tools["tools"].as_array().unwrap();
+        tools.iter().map(|tool| tool.pointer(pointer).unwrap().as_str().unwrap().to_owned()).collect()
+    };
+    let usual = names(&admin.get("/v1/tools").await.ok(), "/function/name");
+    let six = ["memory_read", "memory_write", "search_memory", "write_memory", "write_session_handoff", "scratch_note"];
+    assert_eq!(usual, six);
+    let notebook = admin.get("/v1/tools?format=mcp&set=notebook").await.ok();
+    assert_eq!(names(&notebook, "/name"), ["read_notebook", "update_notebook"]);
+    assert!(notebook["tools"][0]["inputSchema"].is_object(), "{notebook}");
+    let anthropic = admin.get("/v1/tools?format=anthropic&set=anthropic,worker").await.ok();
+    assert_eq!(anthropic["tools"][0], json!({"type": "memory_20250818", "name": "memory"}));
+    assert_eq!(admin.get("/v1/tools?set=all").await.ok()["tools"].as_array().unwrap().len(), 25);
+    admin.get("/v1/tools?set=magic").await.problem(400, "tool_set");
+    admin.get("/v1/tools?format=xml").await.problem(400, "query");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_model_calls_and_a_wrong_call_answers_with_one_that_is_right() {
+    let running = Running::start().await;
+    let ada = running.client_with(worker("ada", json!({"agents": ["ada"]}))).await;
+    let call = json!({"input": {"key": "plan", "content": "ship on Friday"}, "context": {"agent": "ada"}});
+    ada.post("/v1/tools/write_memory", &call).await.ok();
+    let found = ada.post("/v1/tools/search_memory", &json!({"input": {"query": "when do we ship?"}})).await.ok();
+    assert!(found["text"].as_str().unwrap().contains("ship on Friday"), "{found}");
+
+    let note = json!({"input": {"action": "set", "key": "n", "value": "1"}, "context": {"conversation": "c-1"}});
+    ada.post("/v1/tools/memory_write", &note).await.ok();
+    let read = json!({"input": {"key": "n"}, "context": {"conversation": "c-1"}});
+    assert_eq!(ada.post("/v1/tools/memory_read", &read).await.ok()["text"], "1");
+
+    let wrong = ada.post("/v1/tools/write_memory", &json!({"input": {"content": "no key"}})).await;
+    wrong.problem(400, "invalid_input");
+    assert_eq!(wrong.body["tool"], "write_memory");
+    let example = json!({"input": wrong.body["example"]});
+    ada.post("/v1/tools/write_memory", &example).await.ok();
+    ada.post("/v1/tools/memory_read", &json!({"input": {}})).await.problem(400, "missing_context");
+    let unknown = ada.post("/v1/tools/launch", &json!({})).await;
+    unknown.problem(404, "unknown_tool");
+    assert!(unknown.body["known"].as_array().unwrap().contains(&json!("claim_task")));
+    ada.post("/v1/tools/write_memory", &json!({"inputs": {}})).await.problem(400, "body_json");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_tool_reaches_what_the_token_opens_however_it_is_named() {
+    let running = Running::start().await;
+    let admin = running.admin();
+    for board in ["ours", "theirs"] {
+        let new = json!({"command": {"create": {"name": board, "goal": "g"}}});
+        admin.post(&format!("/v1/spaces/board/{board}/commands"), &new).await.ok();
+    }
+    admin.post("/v1/cores/secret/entries", &json!({"content": "the code is 42"})).await.ok();
+    let grants = json!({"agents": ["ada"], "boards": ["ours", "mine-*"]});
+    let ada = running.client_with(TokenRequest { role: Role::Orchestrator, ..worker("ada", grants) }).await;
+    let call = |tool: &str, input: Value, context: Value| {
+        let (ada, path) = (ada.clone(), format!("/v1/tools/{tool}"));
+        async move { ada.post(&path, &json!({"input": input, "context": context})).await }
+    };
+    call("board_status", json!({}), json!({"board": "ours"})).await.ok();
+    call("board_status", json!({}), json!({"board": "theirs"})).await.problem(403, "not_granted");
+    call("search_memory", json!({"query": "x"}), json!({"board": "theirs"})).await.problem(403, "not_granted");
+    call("search_memory", json!({"query": "x"}), json!({"agent": "bob"})).await.problem(403, "not_granted");
+    // A board shows what its cores say: who makes one may not name a core that the token does not open.
+    let leak = json!({"command": {"create": {"name": "m", "goal": "code", "memory_core_refs": ["secret"]}}});
+    ada.post("/v1/spaces/board/mine-1/commands", &leak).await.problem(403, "not_granted");
+    let plain = json!({"command": {"create": {"name": "m", "goal": "code"}}});
+    ada.post("/v1/spaces/board/mine-1/commands", &plain).await.ok();
+    let edit = json!({"command": {"edit": {"edit": {"memory_core_refs": ["secret"]}, "if_version": null}}});
+    ada.post("/v1/spaces/board/mine-1/commands", &edit).await.problem(403, "not_granted");
+    let wrapped = json!({"command": {"as_orchestrator": {"epoch": 1, "command": edit["command"]}}});
+    ada.post("/v1/spaces/board/mine-1/commands", &wrapped).await.problem(403, "not_granted");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn the_log_keeps_who_acted_and_by_whose_token() {
+    let running = Running::start().await;
+    let admin = running.admin();
+    let call = |agent: &str| json!({"input": {"key": "k", "content": "v"}, "context": {"agent": agent}});
+    admin.post("/v1/tools/write_memory", &call("ada")).await.ok();
+    let gateway = running.client_with(service("gateway", Role::Worker, json!({"agents": ["ada"]}))).await;
+    gateway.post("/v1/tools/write_memory", &call("ada")).await.ok();
+    let ada = running.client_with(worker("ada", json!({"agents": ["ada"]}))).await;
+    ada.post("/v1/tools/write_memory", &call("ada")).await.ok();
+    let bob = running.client_with(worker("bob", json!({"agents": ["ada"]}))).await;
+    bob.post("/v1/tools/write_memory", &call("ada")).await.ok();
+    let expected = [
+        json!({"principal": "ada", "kind": "agent", "role": "admin", "via": "admin"}),
+        json!({"principal": "ada", "kind": "agent", "role": "worker", "via": "gateway"}),
+        json!({"principal": "ada", "kind": "agent", "role": "worker"}),
+        json!({"principal": "bob", "kind": "agent", "role": "worker"}),
+    ];
+    assert_eq!(actors(&admin, "agent/ada").await, expected);
+    running.stop().await;
+}

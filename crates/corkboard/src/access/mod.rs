@@ -1,0 +1,10 @@
+//! Who reaches a Corkboard from outside: `tokens.rs` whom a secret stands for, `granted.rs` what is open to them. What they
+//! may do with what is open is said by their role, in the core's tables.
+
+mod granted;
+mod tokens;
+
+pub(crate) use granted::Granted;
+pub(crate) use tokens::{Looks, TokensObserver};
+
+pub use tokens::{CreatedToken, TokenDocument, TokenRequest, Tokens};

@@ -1,0 +1,121 @@
+//! A handle that opens some things and no others: what a board does in memory cores is for those to whom these are open.
+
+use corkboard::boards::{BoardCommand, LearningId, LearningState, NewBoard, NewDiscovery, WhichLearnings};
+use corkboard::cores::NewCoreEntry;
+use corkboard::tokens::{Grant, Grants};
+use corkboard::tools::{ToolContext, ToolRegistry, ToolSet};
+use corkboard::{
+    Actor, ActorKind, Board, CommandDocument, Corkboard, Error, Head, Result, Role, SpaceKind, TaskPattern,
+};
+use serde_json::json;
+
+use super::new_board;
+
+/// Someone to whom all boards are open, and one core.
+fn limited(corkboard: &Corkboard, core: &str) -> Corkboard {
+    let grants = |name: &str| vec![Grant::new(name)];
+    let grants = Grants { agents: grants("boss"), boards: grants("*"), cores: grants(core) };
+    corkboard.acting_as(Actor::new("boss", ActorKind::Human, Role::Orchestrator)).limited_to(grants)
+}
+
+fn is_not_granted<T: std::fmt::Debug>(answered: Result<T>, core: &str) {
+    match answered {
+        Err(Error::NotGranted { principal, kind: "core", name }) => assert_eq!((&*principal, &*name), ("boss", core)),
+        other => panic!("{core} is not granted: {other:?}"),
+    }
+}
+
+async fn heads(corkboard: &Corkboard) -> Vec<(String, Head)> {
+    let mut heads = Vec::new();
+    for kind in [SpaceKind::Board, SpaceKind::Core] {
+        let listed = corkboard.logs(kind, None, 100).await.unwrap();
+        heads.extend(listed.into_iter().map(|listed| (listed.space.to_string(), listed.head)));
+    }
+    heads
+}
+
+/// A board with an insight, F-1, that is to go into the core `secrets`.
+async fn taught(corkboard: &Corkboard) -> Board {
+    let board = corkboard.create_board(new_board("login")).id("login").await.unwrap();
+    let (content, core) = ("users has no column".into(), Some("secrets".into()));
+    board.record_discovery(NewDiscovery { content, promote_to_core: core, ..NewDiscovery::default() }).await.unwrap();
+    board
+}
+
+fn first() -> LearningId {
+    "F-1".parse().unwrap()
+}
+
+/// Has a command decided as text, as clients send it.
+async fn command(corkboard: &Corkboard, command: BoardCommand) -> Result<()> {
+    let document = CommandDocument { command, if_rev: None, idempotency_key: None, idempotency_body: None };
+    let json = serde_json::to_vec(&document).unwrap();
+    corkboard.log(SpaceKind::Board, "login").unwrap().command(&json).await.map(|_| ())
+}
+
+#[tokio::test]
+async fn a_pattern_is_read_by_those_to_whom_its_core_is_open() {
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let core = corkboard.core("secrets").unwrap();
+    // It is no pattern: who may not read it is not told that.
+    core.add(NewCoreEntry::new("The safe is behind the picture")).await.unwrap();
+    let before = heads(&corkboard).await;
+    let pattern: TaskPattern = "secrets:E-1".parse().unwrap();
+    let make = |core: &str| limited(&corkboard, core).create_board(new_board("x")).tasks_from_pattern(pattern.clone());
+    is_not_granted(make("rules").await, "secrets");
+    let refs = NewBoard { memory_core_refs: vec!["secrets".into()], ..new_board("x") };
+    let drawing = |core: &str| limited(&corkboard, core).create_board(refs.clone());
+    is_not_granted(drawing("rules").tasks_from_pattern(TaskPattern::Best).await, "secrets");
+    is_not_granted(drawing("rules").await, "secrets");
+    assert_eq!(heads(&corkboard).await, before);
+    assert_eq!(make("secrets").await.unwrap_err().code(), "task_pattern");
+    drawing("secrets").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_learning_goes_into_cores_that_are_open_whether_they_are_named_or_suggested() {
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    taught(&corkboard).await;
+    let before = heads(&corkboard).await;
+    let boss = limited(&corkboard, "rules");
+    let promote = |corkboard: &Corkboard| corkboard.board("login").unwrap().promote_learning(first());
+    is_not_granted(promote(&boss).await, "secrets");
+    is_not_granted(promote(&boss).core("secrets").await, "secrets");
+    let suggested = BoardCommand::PromoteLearning { learning: first(), core: None, changes: Box::default() };
+    is_not_granted(command(&boss, suggested.clone()).await, "secrets");
+    let held = BoardCommand::AsOrchestrator { epoch: 1, command: Box::new(suggested) };
+    is_not_granted(command(&boss, held).await, "secrets");
+    let tools = ToolRegistry::with_sets(&boss, &ToolSet::ALL);
+    let context = ToolContext { actor: Some(boss.actor().clone()), ..ToolContext::agent("boss").on_board("login") };
+    let called = tools.call("promote_learning", json!({"learning": "F-1", "verdict": "promote"}), &context).await;
+    let refused = called.unwrap_err().to_string();
+    assert!(refused.contains("does not open the core \"secrets\""), "{refused}");
+    assert_eq!(heads(&corkboard).await, before);
+
+    assert_eq!(promote(&boss).core("rules").await.unwrap().core.as_str(), "rules");
+    corkboard.board("login").unwrap().roll_back_learnings(WhichLearnings::All, None).await.unwrap();
+    assert_eq!(promote(&limited(&corkboard, "secrets")).await.unwrap().core.as_str(), "secrets");
+}
+
+#[tokio::test]
+async fn learnings_are_rolled_back_by_those_to_whom_their_cores_are_open() {
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let board = taught(&corkboard).await;
+    board.promote_learning(first()).await.unwrap();
+    let before = heads(&corkboard).await;
+    let boss = limited(&corkboard, "rules");
+    for which in [WhichLearnings::All, WhichLearnings::These(vec![first()])] {
+        let refused = boss.board("login").unwrap().roll_back_learnings(which.clone(), None).await;
+        is_not_granted(refused, "secrets");
+        is_not_granted(command(&boss, BoardCommand::RollBackLearnings { which, reason: None }).await, "secrets");
+    }
+    assert_eq!(heads(&corkboard).await, before);
+    let state = board.learnings().await.unwrap().remove(0).state;
+    assert!(matches!(state, LearningState::Promoted { .. }), "{state:?}");
+
+    // Others of the board are no matter.
+    let others = WhichLearnings::These(Vec::new());
+    assert_eq!(boss.board("login").unwrap().roll_back_learnings(others, None).await.unwrap(), []);
+    let insider = limited(&corkboard, "secrets").board("login").unwrap();
+    assert_eq!(insider.roll_back_learnings(WhichLearnings::All, None).await.unwrap(), [first()]);
+}
