@@ -229,6 +229,21 @@ fn a_terminal_shows_the_board_live_and_is_restored() {
 }
 
 #[test]
+fn keys_are_heard_while_the_terminal_changes_its_size() {
+    let desk = Desk::new("Plan");
+    let mut steps = vec![json!(["expect", "Last events"])];
+    for round in 0..25 {
+        steps.push(json!(["size", 60, 20 + round % 2]));
+        steps.push(json!(["send", "\t"]));
+        steps.push(json!(["expect", "By state"]));
+        steps.push(json!(["send", "\t\t"]));
+        steps.push(json!(["expect", "Tasks"]));
+    }
+    steps.extend([json!(["size", 70, 20]), json!(["send", "q"])]);
+    assert_restored(&on_a_terminal(&desk, (60, 22), &json!(steps)));
+}
+
+#[test]
 fn the_smallest_terminal_is_large_enough() {
     let desk = Desk::new("Plan");
     desk.ok(&["task", "add", "Write the schema"]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use tokio::sync::mpsc::{Receiver, channel};
 
 /// How soon the reader of keys notices that nobody listens any more.
