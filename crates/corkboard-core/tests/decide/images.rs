@@ -1,0 +1,126 @@
+//! Images of a memory, and what is restored from them.
+
+use corkboard_core::agent::{AgentCommand, AgentImage, AgentReply, AgentState};
+use corkboard_core::{LimitName, Limits, NoteId, Refusal, Space, Usage};
+
+use super::{ROOT, expiring, if_version, refused_within, restore, tagged};
+use crate::support::{Memory, at, json, note, set, set_with};
+
+#[test]
+fn what_is_restored_is_new_at_that_revision_and_note_numbers_go_on() {
+    let mut memory = Memory::new(Limits::default());
+    let scope = memory.create_scope("s", ROOT);
+    memory.tell(set_with(scope, "a", "1", expiring(3_600)));
+    memory.tell(note(ROOT, "first"));
+    let then = memory.state().clone();
+    memory.tell(set(ROOT, "b", "1"));
+    memory.tell(note(ROOT, "second"));
+    memory.tell(AgentCommand::DisposeScope { scope });
+
+    assert_eq!(memory.tell(restore(&then)), AgentReply::Done);
+    assert_eq!(memory.rev(), 7);
+    let restored = memory.entry(scope, "a").unwrap();
+    assert_eq!(restored.version, 7);
+    assert_eq!(restored.data, then.scope(scope).unwrap().entries["a"].data);
+    assert_eq!((memory.entry(ROOT, "b"), memory.notes(ROOT)), (None, vec!["first"]));
+    assert_eq!(memory.state().next_due(), then.next_due());
+    assert_eq!(memory.tell(note(ROOT, "third")), AgentReply::NoteAdded { id: NoteId(3) });
+
+    let stale = if_version(set(scope, "a", "2"), 2);
+    assert!(matches!(memory.send(stale), Err(Refusal::Conflict { expected: 2, .. })));
+}
+
+#[test]
+fn an_image_lists_parents_first_and_can_be_restored() {
+    let mut memory = Memory::new(Limits::default());
+    let mut parent = ROOT;
+    for _ in 0..20 {
+        memory.create_scope("leaf", parent);
+        parent = memory.create_scope("branch", parent);
+    }
+    let image = AgentImage::from(memory.state().clone());
+    for (place, scope) in image.scopes.iter().enumerate().skip(1) {
+        assert!(image.scopes[..place].iter().any(|earlier| earlier.id == scope.parent));
+    }
+    let state = memory.state().clone();
+    memory.tell(AgentCommand::ClearAll);
+    memory.tell(restore(&state));
+    let content = |state: &AgentState| AgentImage { activity: None, ..AgentImage::from(state.clone()) };
+    assert_eq!(content(memory.state()), content(&state));
+    // What was done stays done: 40 scopes created, as many disposed, and this.
+    let days: Vec<_> = memory.state().activity().unwrap().days().map(|(_, writes)| writes).collect();
+    assert_eq!(days, [81]);
+}
+
+#[test]
+fn an_image_from_outside_is_held_to_the_rules() {
+    let mut memory = Memory::new(Limits::default());
+    let scope = memory.create_scope("long name", ROOT);
+    let inner = memory.create_scope("s", scope);
+    memory.tell(set_with(inner, "long key", "\"long\"", tagged(&["one", "three"])));
+    memory.tell(note(inner, "long note"));
+    let image = AgentImage::from(memory.state().clone());
+
+    let refuses = |limits: Limits, image: &AgentImage| {
+        let command = AgentCommand::Restore { image: Box::new(image.clone()) };
+        refused_within(limits, Usage::default(), &[], command)
+    };
+    let defaults = Limits::default;
+    let limit = |limit, used, allowed| Refusal::Limit { limit, used, allowed };
+    let cases = [
+        (Limits { scope_name_bytes: 8, ..defaults() }, limit(LimitName::ScopeNameBytes, 9, 8)),
+        (Limits { key_bytes: 7, ..defaults() }, limit(LimitName::KeyBytes, 8, 7)),
+        (Limits { entry_bytes: 13, ..defaults() }, limit(LimitName::EntryBytes, 14, 13)),
+        (Limits { tags_per_entry: 1, ..defaults() }, limit(LimitName::TagsPerEntry, 2, 1)),
+        (Limits { tag_bytes: 4, ..defaults() }, limit(LimitName::TagBytes, 5, 4)),
+        (Limits { note_bytes: 8, ..defaults() }, limit(LimitName::NoteBytes, 9, 8)),
+        (Limits { scopes_per_agent: 1, ..defaults() }, limit(LimitName::ScopesPerAgent, 2, 1)),
+        (Limits { entries_per_agent: 0, ..defaults() }, limit(LimitName::EntriesPerAgent, 1, 0)),
+        (Limits { notes_per_agent: 0, ..defaults() }, limit(LimitName::NotesPerAgent, 1, 0)),
+        (Limits { state_bytes: 30, ..defaults() }, limit(LimitName::StateBytes, 31, 30)),
+    ];
+    for (limits, refusal) in cases {
+        assert_eq!(refuses(limits, &image), refusal);
+    }
+
+    let mut important = image.clone();
+    important.scopes[2].entries[0].entry.importance = 2.0;
+    assert_eq!(refuses(defaults(), &important), Refusal::Importance { importance: 2.0 });
+    let mut blank = image.clone();
+    blank.scopes[2].notes[0].text = " ".into();
+    assert_eq!(refuses(defaults(), &blank), Refusal::Blank { what: "note".into() });
+    let mut orphaned = image.clone();
+    orphaned.scopes.remove(1);
+    assert_eq!(refuses(defaults(), &orphaned), Refusal::ScopeGone { scope });
+    let mut own_parent = image;
+    own_parent.scopes[1].parent = scope;
+    assert_eq!(refuses(defaults(), &own_parent), Refusal::ScopeGone { scope });
+}
+
+#[test]
+fn an_image_that_lists_things_twice_gives_a_sound_state() {
+    let mut memory = Memory::new(Limits::default());
+    let scope = memory.create_scope("s", ROOT);
+    let inner = memory.create_scope("t", scope);
+    memory.tell(set_with(scope, "a", "1", expiring(9)));
+    memory.tell(set(ROOT, "b", "2"));
+    memory.tell(note(scope, "note"));
+    let mut image = AgentImage::from(memory.state().clone());
+    let mut again = image.scopes.clone();
+    for (scope, parent) in again.iter_mut().zip([inner, inner, ROOT]) {
+        scope.parent = parent;
+        scope.entries.iter_mut().for_each(|entry| entry.entry.value = json("12345"));
+    }
+    image.scopes.append(&mut again);
+
+    memory.tell(AgentCommand::Restore { image: Box::new(image) });
+    let state = memory.state();
+    let parents: Vec<_> = [ROOT, scope, inner].iter().map(|id| state.scope(*id).unwrap().parent).collect();
+    assert_eq!(parents, [ROOT, ROOT, scope]);
+    assert_eq!((memory.value(scope, "a"), memory.value(ROOT, "b")), (Some("12345"), Some("12345")));
+    assert_eq!(state.usage(), Usage { entries: 2, scopes: 2, bytes: 6 + 6 + 4 });
+    assert_eq!(state.note_count(), 1);
+    memory.now = at(1_009);
+    memory.tell(AgentCommand::Tick);
+    assert_eq!(memory.state().next_due(), None);
+}

@@ -1,0 +1,186 @@
+//! What is too much, and who is warned before.
+
+use corkboard_core::agent::{AgentCommand, AgentReply, Separator};
+use corkboard_core::{
+    AgentId, EntryMetadata, IdempotencyKey, Key, LimitName, LimitWarning, Limits, Refusal, ScopeName, Space, Usage,
+};
+
+use super::{ROOT, absorb, append, refused_within, restore, tagged, warnings};
+use crate::support::{Memory, create_scope, note, set, set_with};
+
+#[test]
+fn every_limit_is_refused_by_name_with_what_was_used_and_allowed() {
+    let defaults = Limits::default;
+    let check = |limits: Limits, before: &[AgentCommand], command: AgentCommand, limit, used, allowed| {
+        let refusal = refused_within(limits, Usage::default(), before, command);
+        assert_eq!(refusal, Refusal::Limit { limit, used, allowed });
+    };
+    let two_notes = [note(ROOT, "1"), note(ROOT, "2")];
+    check(Limits { entry_bytes: 8, ..defaults() }, &[], set(ROOT, "a", "123456789"), LimitName::EntryBytes, 9, 8);
+    check(Limits { type_name_bytes: 1, ..defaults() }, &[], set(ROOT, "a", "1"), LimitName::TypeNameBytes, 4, 1);
+    check(Limits { command_bytes: 8, ..defaults() }, &[], set(ROOT, "a", "123456789"), LimitName::CommandBytes, 9, 8);
+    check(
+        Limits { tags_per_entry: 1, ..defaults() },
+        &[],
+        set_with(ROOT, "a", "1", tagged(&["x", "y"])),
+        LimitName::TagsPerEntry,
+        2,
+        1,
+    );
+    check(
+        Limits { tag_bytes: 3, ..defaults() },
+        &[],
+        set_with(ROOT, "a", "1", tagged(&["long"])),
+        LimitName::TagBytes,
+        4,
+        3,
+    );
+    check(Limits { note_bytes: 4, ..defaults() }, &[], note(ROOT, "12345"), LimitName::NoteBytes, 5, 4);
+    check(Limits { notes_per_agent: 2, ..defaults() }, &two_notes, note(ROOT, "3"), LimitName::NotesPerAgent, 3, 2);
+    check(
+        Limits { entries_per_agent: 1, ..defaults() },
+        &[set(ROOT, "a", "1")],
+        set(ROOT, "b", "1"),
+        LimitName::EntriesPerAgent,
+        2,
+        1,
+    );
+    check(
+        Limits { scopes_per_agent: 1, ..defaults() },
+        &[create_scope("s", ROOT)],
+        create_scope("t", ROOT),
+        LimitName::ScopesPerAgent,
+        2,
+        1,
+    );
+    check(
+        Limits { state_bytes: 5, ..defaults() },
+        &[note(ROOT, "123")],
+        set(ROOT, "a", "12"),
+        LimitName::StateBytes,
+        6,
+        5,
+    );
+    check(
+        Limits { state_bytes: 5, ..defaults() },
+        &[set(ROOT, "a", "12")],
+        note(ROOT, "123"),
+        LimitName::StateBytes,
+        6,
+        5,
+    );
+
+    let long = "x".repeat(600);
+    let limit = |limit, allowed| Err(Refusal::Limit { limit, used: 600, allowed });
+    assert_eq!(AgentId::check(&long, &defaults()), limit(LimitName::AgentIdBytes, 256));
+    assert_eq!(Key::check(&long, &defaults()), limit(LimitName::KeyBytes, 512));
+    assert_eq!(ScopeName::check(&long, &defaults()), limit(LimitName::ScopeNameBytes, 512));
+    let named = IdempotencyKey::new(&long, &AgentCommand::Tick, &defaults()).map(|_| ());
+    assert_eq!(named, limit(LimitName::IdempotencyKeyBytes, 256));
+}
+
+#[test]
+fn what_is_kept_outside_counts_too() {
+    let outside = Usage { entries: 2, scopes: 1, bytes: 0 };
+    let limits = Limits { entries_per_agent: 3, scopes_per_agent: 2, ..Limits::default() };
+    let too_many = |limit, used, allowed| Refusal::Limit { limit, used, allowed };
+    let refused = |before: &[AgentCommand], command| refused_within(limits.clone(), outside, before, command);
+
+    let full = [set(ROOT, "a", "1"), create_scope("s", ROOT)];
+    assert_eq!(refused(&full, set(ROOT, "b", "1")), too_many(LimitName::EntriesPerAgent, 4, 3));
+    assert_eq!(refused(&full, create_scope("t", ROOT)), too_many(LimitName::ScopesPerAgent, 3, 2));
+    assert_eq!(refused(&full, absorb(&[("b", "1")], &[])), too_many(LimitName::EntriesPerAgent, 4, 3));
+
+    let mut elsewhere = Memory::new(Limits::default());
+    for name in ["a", "b", "c"] {
+        elsewhere.tell(set(ROOT, name, "1"));
+    }
+    let mut memory = Memory::new(limits.clone());
+    memory.outside = outside;
+    assert_eq!(memory.tell(restore(elsewhere.state())), AgentReply::Done, "what is outside is replaced too");
+    elsewhere.tell(set(ROOT, "d", "1"));
+    assert_eq!(refused(&[], restore(elsewhere.state())), too_many(LimitName::EntriesPerAgent, 4, 3));
+}
+
+#[test]
+fn what_shrinks_is_welcome_over_a_lowered_limit() {
+    let mut memory = Memory::new(Limits::default());
+    memory.tell(set(ROOT, "a", "123456"));
+    memory.tell(set(ROOT, "b", "1"));
+    memory.limits = Limits { entries_per_agent: 1, state_bytes: 4, ..Limits::default() };
+    assert_eq!(memory.tell(set(ROOT, "a", "12345")), AgentReply::Written { updated: true });
+    assert_eq!(memory.tell(set(ROOT, "a", "54321")), AgentReply::Written { updated: true });
+    let refusal = Refusal::Limit { limit: LimitName::StateBytes, used: 9, allowed: 4 };
+    assert_eq!(memory.send(set(ROOT, "a", "123456")), Err(refusal));
+}
+
+#[test]
+fn the_bytes_of_an_entry_are_its_value_tags_and_custom_data() {
+    let custom = |json: &str| EntryMetadata { custom: Some(serde_json::from_str(json).unwrap()), ..Default::default() };
+    let cases = [
+        (set(ROOT, "key", "\"text\""), 3 + 6),
+        (set(ROOT, "key", "\"\\u0041\""), 3 + 8),
+        (set_with(ROOT, "key", "1", tagged(&["one", "two!"])), 3 + 1 + 7),
+        (set_with(ROOT, "key", "1", custom("{}")), 3 + 1),
+        (set_with(ROOT, "key", "1", custom(r#"{"name": "Ann"}"#)), 3 + 1 + 4 + 5),
+        (set_with(ROOT, "key", "1", custom(r#"{"n": 123456, "b": true}"#)), 3 + 1 + 9 + 5),
+        (note(ROOT, "ключ"), 8),
+    ];
+    for (command, bytes) in cases {
+        let mut memory = Memory::new(Limits::default());
+        memory.tell(command);
+        assert_eq!(memory.state().usage().bytes, bytes);
+    }
+}
+
+#[test]
+fn a_caller_is_warned_once_when_a_change_reaches_eighty_percent() {
+    let limits = Limits { entries_per_agent: 5, notes_per_agent: 5, scopes_per_agent: 5, ..Limits::default() };
+    let cases = [
+        (LimitName::EntriesPerAgent, ["a", "b", "c", "d", "e"].map(|name| set(ROOT, name, "1"))),
+        (LimitName::NotesPerAgent, ["a", "b", "c", "d", "e"].map(|text| note(ROOT, text))),
+        (LimitName::ScopesPerAgent, ["a", "b", "c", "d", "e"].map(|name| create_scope(name, ROOT))),
+    ];
+    for (limit, commands) in cases {
+        let mut memory = Memory::new(limits.clone());
+        let warned = commands.map(|command| warnings(&memory.send(command).unwrap()));
+        let nearly = vec![LimitWarning { limit, used: 4, allowed: 5 }];
+        assert_eq!(warned, [vec![], vec![], vec![], nearly, vec![]]);
+    }
+}
+
+#[test]
+fn every_command_that_adds_bytes_warns_of_them() {
+    let limits = Limits { state_bytes: 10, ..Limits::default() };
+    let mut elsewhere = Memory::new(Limits::default());
+    elsewhere.tell(set(ROOT, "b", "1234567"));
+    let commands = [
+        set(ROOT, "b", "123"),
+        append("a", "1234", Separator::None),
+        note(ROOT, "1234"),
+        absorb(&[("b", "1")], &["12"]),
+        restore(elsewhere.state()),
+    ];
+    for command in commands {
+        let mut memory = Memory::new(limits.clone());
+        memory.tell(set(ROOT, "a", "\"1\""));
+        let outcome = memory.send(command).unwrap();
+        let warning = LimitWarning { limit: LimitName::StateBytes, used: 8, allowed: 10 };
+        assert_eq!(warnings(&outcome), [warning], "{outcome:?}");
+    }
+}
+
+#[test]
+fn bulk_commands_warn_of_every_limit_they_come_close_to() {
+    let limits = Limits { entries_per_agent: 2, notes_per_agent: 2, scopes_per_agent: 2, ..Limits::default() };
+    let nearly = |limit| LimitWarning { limit, used: 2, allowed: 2 };
+    let mut memory = Memory::new(limits.clone());
+    let outcome = memory.send(absorb(&[("a", "1"), ("b", "2")], &["x", "y"])).unwrap();
+    assert_eq!(warnings(&outcome), [nearly(LimitName::EntriesPerAgent), nearly(LimitName::NotesPerAgent)]);
+
+    memory.create_scope("s", ROOT);
+    memory.create_scope("t", ROOT);
+    let outcome = Memory::new(limits).send(restore(memory.state())).unwrap();
+    let all = [LimitName::EntriesPerAgent, LimitName::NotesPerAgent, LimitName::ScopesPerAgent].map(nearly);
+    assert_eq!(warnings(&outcome), all);
+}

@@ -1,0 +1,76 @@
+//! What is due, and for how long a name is taken.
+
+use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply};
+use corkboard_core::{Limits, Outcome, Space};
+use jiff::Timestamp;
+
+use super::{NOWHERE, ROOT, expiring, if_version, named};
+use crate::support::{Memory, at, events, key, note, reply, set, set_with};
+
+#[test]
+fn what_is_due_expires_in_the_revision_of_the_next_command() {
+    let mut memory = Memory::new(Limits { entries_per_agent: 2, ..Limits::default() });
+    let scope = memory.create_scope("s", ROOT);
+    memory.tell(set_with(ROOT, "late", "1", expiring(60)));
+    memory.tell(set_with(scope, "soon", "1", expiring(20)));
+    assert_eq!(memory.state().next_due(), Some(at(1_020)));
+
+    memory.now = at(1_060);
+    // The room of what expires is free for the command.
+    let outcome = memory.send(if_version(set(ROOT, "late", "2"), 0)).unwrap();
+    let expired = |scope, name| AgentEvent::EntryExpired { scope, key: key(name) };
+    assert_eq!(events(&outcome)[..2], [expired(scope, "soon"), expired(ROOT, "late")]);
+    assert!(matches!(&events(&outcome)[2..], [AgentEvent::EntrySet { updated: false, .. }]));
+    assert_eq!(reply(&outcome), AgentReply::Written { updated: false });
+    assert_eq!(memory.rev(), 4);
+    assert_eq!(memory.state().next_due(), None);
+    assert_eq!((memory.entry(scope, "soon"), memory.value(ROOT, "late")), (None, Some("2")));
+}
+
+#[test]
+fn a_refused_command_expires_nothing_and_a_tick_only_what_is_due() {
+    let mut memory = Memory::new(Limits::default());
+    memory.tell(set_with(ROOT, "a", "1", expiring(20)));
+    assert_eq!(memory.send(AgentCommand::Tick), Ok(Outcome::Unchanged { reply: AgentReply::Done, rev: 1 }));
+
+    memory.now = at(1_020);
+    memory.send(note(NOWHERE, "x")).unwrap_err();
+    assert_eq!(memory.entry(ROOT, "a").map(|entry| entry.is_expired(memory.now)), Some(true));
+    assert_eq!(memory.state().scope(ROOT).unwrap().get("a", memory.now), None);
+
+    let outcome = memory.send(AgentCommand::Tick).unwrap();
+    assert_eq!(events(&outcome), [AgentEvent::EntryExpired { scope: ROOT, key: key("a") }]);
+    assert_eq!((memory.rev(), memory.entry(ROOT, "a")), (2, None));
+}
+
+#[test]
+fn what_changes_nothing_leaves_no_revision_unless_it_has_a_name() {
+    let mut memory = Memory::new(Limits::default());
+    let nothing = || AgentCommand::Remove { scope: ROOT, key: key("a"), if_version: Some(0) };
+    let removed = AgentReply::Removed { existed: false };
+    assert_eq!(memory.send(nothing()), Ok(Outcome::Unchanged { reply: removed, rev: 0 }));
+
+    let outcome = memory.request(&named("k", nothing())).unwrap();
+    assert!(matches!(outcome, Outcome::Commit { .. }));
+    assert_eq!((events(&outcome), memory.rev()), (&[][..], 1));
+    memory.tell(set(ROOT, "a", "1"));
+    assert_eq!(memory.request(&named("k", nothing())), Ok(Outcome::Unchanged { reply: removed, rev: 1 }));
+    assert_eq!(memory.value(ROOT, "a"), Some("1"));
+}
+
+#[test]
+fn a_name_is_free_again_after_its_hours_and_kept_for_as_many_as_can_be_written() {
+    let mut memory = Memory::new(Limits { idempotency_hours: 1, ..Limits::default() });
+    memory.request(&named("k", set(ROOT, "a", "1"))).unwrap();
+    memory.now = at(1_000 + 3_599);
+    memory.request(&named("k", set(ROOT, "a", "2"))).unwrap_err();
+    memory.now = at(1_000 + 3_600);
+    memory.request(&named("k", set(ROOT, "a", "2"))).unwrap();
+
+    for hours in [i64::MAX as u64, u64::MAX] {
+        memory.limits.idempotency_hours = hours;
+        memory.now = Timestamp::MAX;
+        let again = memory.request(&named("k", set(ROOT, "a", "2")));
+        assert_eq!(again, Ok(Outcome::Unchanged { reply: AgentReply::Written { updated: true }, rev: 2 }));
+    }
+}
