@@ -191,6 +191,7 @@ impl EntryMetadata {
         for (what, name) in [("author", &self.author), ("session", &self.session)] {
             name.as_deref().map_or(Ok(()), |name| check_principal(what, name, limits))?;
         }
+        self.custom.as_ref().map_or(Ok(()), check_custom)?;
         self.expiry(now).map(|_| ())
     }
 
@@ -283,6 +284,23 @@ impl EntryData {
         let custom =
             self.custom.as_deref().map_or(0, |map| map.iter().map(|(key, value)| key.len() + json_bytes(value)).sum());
         (self.value.as_json().len() + tags + custom) as u64
+    }
+}
+
+/// What is too deep could be written down, and not be read again.
+pub(crate) fn check_custom(custom: &Map<String, Value>) -> Result<(), Refusal> {
+    let deepest = custom.values().map(|value| levels(value, Limits::CUSTOM_DEPTH)).max().unwrap_or(0);
+    Limits::check(LimitName::CustomDepth, deepest + 1, Limits::CUSTOM_DEPTH)
+}
+
+/// How many lists and objects lie in each other, as far as `most`: beyond that nothing is looked at.
+fn levels(value: &Value, most: u64) -> u64 {
+    let inside = |deepest: Option<u64>| 1 + deepest.unwrap_or(0);
+    match value {
+        _ if most == 0 => 0,
+        Value::Array(items) => inside(items.iter().map(|item| levels(item, most - 1)).max()),
+        Value::Object(map) => inside(map.values().map(|item| levels(item, most - 1)).max()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
 }
 

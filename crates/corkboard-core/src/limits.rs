@@ -97,6 +97,10 @@ impl Limits {
     /// The share of a limit at which a caller is warned.
     pub const WARN_PERCENT: u64 = 80;
 
+    /// How deep lists and objects may lie in each other in what a caller keeps with an entry. No setting: JSON is read to 128
+    /// levels, and what lies around an entry in a log, a snapshot or an answer takes some of them.
+    pub const CUSTOM_DEPTH: u64 = 64;
+
     /// Refuses when `used` is over `allowed`.
     pub fn check(limit: LimitName, used: u64, allowed: u64) -> Result<(), Refusal> {
         if used > allowed { Err(Refusal::Limit { limit, used, allowed }) } else { Ok(()) }
@@ -177,6 +181,8 @@ pub enum LimitName {
     EntryBytes,
     /// [`Limits::type_name_bytes`]
     TypeNameBytes,
+    /// [`Limits::CUSTOM_DEPTH`]
+    CustomDepth,
     /// [`Limits::tags_per_entry`]
     TagsPerEntry,
     /// [`Limits::tag_bytes`]
@@ -253,6 +259,7 @@ impl fmt::Display for LimitName {
             Self::ConversationsPerAgent => "conversations per agent",
             Self::EntryBytes => "entry bytes",
             Self::TypeNameBytes => "type name bytes",
+            Self::CustomDepth => "levels of custom data",
             Self::TagsPerEntry => "tags per entry",
             Self::TagBytes => "tag bytes",
             Self::NoteBytes => "note bytes",

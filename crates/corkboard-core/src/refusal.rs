@@ -514,6 +514,12 @@ pub enum Refusal {
         /// Which.
         token: TokenId,
     },
+    /// A memory to be restored that no sequence of commands leads to.
+    #[error("that is no agent's memory: {reason}")]
+    MemoryContradicts {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A core to be restored that no sequence of commands leads to.
     #[error("that is no memory core: {reason}")]
     CoreContradicts {

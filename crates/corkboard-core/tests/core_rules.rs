@@ -317,6 +317,35 @@ fn numbers_and_versions_never_repeat() {
 }
 
 #[test]
+fn an_image_brings_no_more_trust_than_whoever_brings_it_can_give() {
+    let replace = |image: &CoreImage| CoreCommand::Replace { image: Box::new(image.clone()) };
+    let (ann, bob) = (human("ann"), agent("bob"));
+    let mut shelf = Shelf::of_agent("bob");
+    shelf.add(&ann, "one");
+    let outside = NewCoreEntry { trust: Some(Trust::Outside), ..NewCoreEntry::new("two") };
+    shelf.add(&bob, outside);
+    shelf.tell(edit(2, CoreEdit { trust: Some(Trust::Own), ..CoreEdit::default() }, None));
+    let image = CoreImage::of(shelf.state(), shelf.now);
+    let trust = |shelf: &Shelf| [1, 2].map(|id| shelf.entry(CoreEntryId(id)).trust());
+    let vouched = |shelf: &Shelf| shelf.entry(CoreEntryId(2)).vouched.is_some();
+
+    shelf.ask(&bob, replace(&image)).unwrap();
+    assert_eq!((trust(&shelf), vouched(&shelf)), ([Trust::Own; 2], true), "as it stands");
+    shelf.tell(CoreCommand::Clear);
+    shelf.ask(&bob, replace(&image)).unwrap();
+    assert_eq!((trust(&shelf), vouched(&shelf)), ([Trust::Agent; 2], false), "nothing stands");
+    shelf.ask(&ann, replace(&image)).unwrap();
+    assert_eq!((trust(&shelf), vouched(&shelf)), ([Trust::Own; 2], true), "a person vouches");
+
+    // Nor does what came from outside get any better.
+    shelf.tell(CoreCommand::Clear);
+    let outside = NewCoreEntry { trust: Some(Trust::Outside), ..NewCoreEntry::new("two") };
+    shelf.add(&bob, outside);
+    shelf.ask(&bob, replace(&image)).unwrap();
+    assert_eq!((trust(&shelf), vouched(&shelf)), ([Trust::Agent, Trust::Outside], false));
+}
+
+#[test]
 fn entries_expire_forgotten_or_not() {
     let mut shelf = Shelf::new();
     let soon = |content: &str| NewCoreEntry { expires_at: Some(at(1_010)), ..content.into() };

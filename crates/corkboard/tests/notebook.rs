@@ -160,7 +160,7 @@ async fn a_snapshot_of_the_agent_has_the_notebooks() {
         let twice = wrong.memory.notebooks[&name].learnings[0].clone();
         wrong.memory.notebooks.get_mut(&name).unwrap().learnings.insert(0, twice);
         let rev = agent.rev().await.unwrap();
-        assert!(matches!(agent.restore(wrong).await, Err(Error::NotASnapshot(_))));
+        assert!(matches!(agent.restore(wrong).await, Err(Error::Refused(Refusal::MemoryContradicts { .. }))));
         assert_eq!(agent.rev().await.unwrap(), rev);
         agent.clear(Default::default()).await.unwrap();
         assert_eq!(agent.notebooks().await.unwrap(), []);

@@ -334,7 +334,7 @@ async fn a_snapshot_that_contradicts_itself_is_refused() {
         for (what, edit) in cases {
             let hostile = edited(&snapshot, edit);
             let error = fails_without_a_trace(&board, &agent, agent.restore(hostile)).await;
-            assert!(matches!(&error, Error::NotASnapshot(_)), "{what}: {error:?}");
+            assert!(matches!(&error, Error::Refused(Refusal::MemoryContradicts { .. })), "{what}: {error:?}");
         }
         agent.restore(edited(&snapshot, |_| ())).await.unwrap();
         agent.working().add_note("and it goes on").await.unwrap();

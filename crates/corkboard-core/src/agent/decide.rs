@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 
 use super::entries::{append, batch, remove, set};
 use super::notebooks;
-use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, Kept};
+use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, EntryImage, Kept};
+use crate::entry::check_custom;
 use crate::id::{check_principal, check_tag};
 use crate::knowledge::Trust;
 use crate::space::Decision;
@@ -46,7 +47,8 @@ pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Conte
         AgentCommand::MergeScope { scope, overwrite } => merge(state, context, *scope, *overwrite),
         AgentCommand::Absorb { scope, entries, notes, overwrite } => {
             let entries = entries.iter().map(|(key, entry)| (key, entry));
-            absorb(state, context, *scope, entries, notes.iter(), *overwrite)
+            let most = Trust::most_of(context.actor.kind);
+            absorb(state, context, *scope, (entries, notes.iter()), most, *overwrite)
         }
         AgentCommand::MarkMerged { scope, notes } => {
             // Of two merges, the later mark may arrive first: the mark only moves on.
@@ -87,7 +89,7 @@ fn add_note(state: &AgentState, context: &Context<'_>, scope: ScopeId, text: &st
     let trust = Trust::granted(trust, context.actor)?;
     let entries = context.outside.entries + state.entries;
     let warnings = check_totals(state, context, entries, state.notes + 1, state.bytes + text.len() as u64)?;
-    let id = NoteId(state.last_note.0 + 1);
+    let id = NoteId(state.last_note.0.saturating_add(1));
     let author = Arc::from(context.actor.principal.as_str());
     let note = Note { id, text: Arc::from(text), author, timestamp: context.now, trust };
     Ok(Decision {
@@ -111,7 +113,8 @@ fn merge(state: &AgentState, context: &Context<'_>, scope: ScopeId, overwrite: b
     let entries = source.entries.iter().map(|(key, entry)| (key, &entry.data));
     let mut notes = source.notes.values().filter(|note| note.id > source.notes_merged).peekable();
     let has_notes = notes.peek().is_some();
-    let mut decision = absorb(state, context, source.parent, entries, notes, overwrite)?;
+    // What stands in the memory is trusted as it is, whoever merges it.
+    let mut decision = absorb(state, context, source.parent, (entries, notes), Trust::Own, overwrite)?;
     if has_notes {
         let last = source.notes.get_max().map_or(source.notes_merged, |(id, _)| *id);
         decision.events.push(AgentEvent::ScopeMerged { scope, notes: last });
@@ -123,8 +126,8 @@ fn absorb<'a>(
     state: &AgentState,
     context: &Context<'_>,
     scope: ScopeId,
-    entries: impl Iterator<Item = (&'a Key, &'a EntryData)>,
-    notes: impl Iterator<Item = &'a Note>,
+    (entries, notes): (impl Iterator<Item = (&'a Key, &'a EntryData)>, impl Iterator<Item = &'a Note>),
+    most: Trust,
     overwrite: bool,
 ) -> Decided {
     let target = expect_scope(state, scope)?;
@@ -141,15 +144,16 @@ fn absorb<'a>(
         bytes += data.bytes() + old.map_or(key.as_str().len() as u64, |_| 0);
         bytes -= old.map_or(0, |old| old.bytes());
         let id = old.map_or_else(|| EntryId(context.next_id()), |old| old.id);
-        let entry = Box::new(EntryData { id, ..data.clone() });
+        let entry = Box::new(EntryData { id, trust: at_most(data.trust, most), ..data.clone() });
         events.push(AgentEvent::EntrySet { scope, key: key.clone(), updated: old.is_some(), entry });
     }
     let merged = events.len() as u64;
     let mut id = state.last_note;
     for note in notes {
-        id = NoteId(id.0 + 1);
+        id = NoteId(id.0.saturating_add(1));
         bytes += note.text.len() as u64;
-        events.push(AgentEvent::NoteAdded { scope, note: Note { id, ..note.clone() } });
+        events
+            .push(AgentEvent::NoteAdded { scope, note: Note { id, trust: at_most(note.trust, most), ..note.clone() } });
     }
     let note_count = state.notes + (id.0 - state.last_note.0);
     let warnings = check_totals(state, context, used, note_count, bytes)?;
@@ -188,9 +192,12 @@ fn dispose_all(state: &AgentState, scopes: impl Iterator<Item = ScopeId>) -> Vec
 
 fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Decided {
     let limits = context.limits;
+    // A snapshot comes from outside: it is held to the rules that its content was once held to.
+    if let Some(reason) = image.contradiction() {
+        return Err(Refusal::MemoryContradicts { reason });
+    }
     let mut known = BTreeSet::from([ScopeId::ROOT]);
     for scope in &image.scopes {
-        // A snapshot comes from outside: it is held to the rules that its content was once held to.
         crate::ScopeName::check(scope.name.as_str(), limits)?;
         if !known.contains(&scope.parent) {
             return Err(Refusal::ScopeGone { scope: scope.parent });
@@ -202,6 +209,7 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
         scope.notes.iter().try_for_each(|note| check_whole_note(note, limits))?;
     }
     notebooks::check_image(image, limits)?;
+    let image = no_more_trusted(state, context, AgentImage { activity: None, ..image.clone() });
     let mut restored = AgentState::from(image.clone());
     restored.keep_ids_of(state.notebooks.clone(), context.stamp());
     let notebooks = notebooks::check_count(state, &restored, limits)?;
@@ -212,8 +220,35 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
     let scopes_before = context.outside.scopes + state.usage().scopes;
     warnings.extend(Limits::warn(LimitName::ScopesPerAgent, scopes_before, scopes, limits.scopes_per_agent));
     warnings.extend(notebooks);
-    let event = AgentEvent::Restored { image: Box::new(AgentImage { activity: None, ..image.clone() }) };
+    let event = AgentEvent::Restored { image: Box::new(image) };
     Ok(Decision { events: alloc::vec![event], reply: AgentReply::Done, warnings })
+}
+
+/// What was said of a text's trust, as far as that goes.
+fn at_most(said: Option<Trust>, most: Trust) -> Option<Trust> {
+    if said.unwrap_or_default() > most { Some(most) } else { said }
+}
+
+/// The image, with no more trust than whoever restores it can give. What stands in the memory as the image says it is trusted
+/// as it stands there: to restore a text makes it neither better nor worse.
+fn no_more_trusted(state: &AgentState, context: &Context<'_>, mut image: AgentImage) -> AgentImage {
+    let most = Trust::most_of(context.actor.kind);
+    // A person vouches for what they restore.
+    if most == Trust::Own {
+        return image;
+    }
+    for scope in &mut image.scopes {
+        let stands = state.scope(scope.id);
+        for EntryImage { key, entry, .. } in &mut scope.entries {
+            let same = stands.and_then(|scope| scope.entries.get(key)).filter(|stands| stands.value == entry.value);
+            entry.trust = at_most(entry.trust, same.map_or(most, |same| same.trust()));
+        }
+        for note in &mut scope.notes {
+            let same = stands.and_then(|scope| scope.notes.get(&note.id)).filter(|stands| stands.text == note.text);
+            note.trust = at_most(note.trust, same.map_or(most, |same| same.trust()));
+        }
+    }
+    image
 }
 
 pub(super) fn expect_scope(state: &AgentState, scope: ScopeId) -> Result<&ScopeState, Refusal> {
@@ -249,6 +284,7 @@ pub(super) fn check_totals(
 /// An entry that was not made here is held to the rules that it was once made by.
 pub(super) fn check_entry(key: &Key, entry: &EntryData, limits: &Limits) -> Result<(), Refusal> {
     Key::check(key.as_str(), limits)?;
+    entry.custom.as_deref().map_or(Ok(()), check_custom)?;
     Limits::check(LimitName::EntryBytes, entry.bytes(), limits.entry_bytes)?;
     if !(0.0..=1.0).contains(&entry.importance) {
         return Err(Refusal::Importance { importance: entry.importance });

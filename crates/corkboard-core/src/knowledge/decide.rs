@@ -298,8 +298,26 @@ impl Draft<'_> {
                 Limits::check(LimitName::CoreTextBytes, reason as u64, limits.core_text_bytes)?;
             }
         }
-        self.push(CoreEvent::Replaced { image: Box::new(image.clone()) });
+        let image = self.no_more_trusted(image.clone());
+        self.push(CoreEvent::Replaced { image: Box::new(image) });
         Ok(CoreReply::Done)
+    }
+
+    /// The image, with no more trust than whoever brings it can give. What the core says already is trusted as it is there, and
+    /// nobody is made to vouch who did not.
+    fn no_more_trusted(&self, mut image: CoreImage) -> CoreImage {
+        let most = Trust::most_of(self.context.actor.kind);
+        // A person vouches for what they bring.
+        if most == Trust::Own {
+            return image;
+        }
+        for entry in &mut image.entries {
+            let stands = self.state.saying(&entry.content).and_then(|id| self.state.entries.get(&id));
+            let most = stands.map_or(most, |stands| stands.trust());
+            entry.provenance.iter_mut().for_each(|origin| origin.trust = origin.trust.min(most));
+            entry.vouched = entry.vouched.take().filter(|by| stands.is_some_and(|it| it.vouched.as_ref() == Some(by)));
+        }
+        image
     }
 }
 

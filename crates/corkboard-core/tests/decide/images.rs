@@ -1,10 +1,11 @@
 //! Images of a memory, and what is restored from them.
 
 use corkboard_core::agent::{AgentCommand, AgentImage, AgentReply, AgentState};
-use corkboard_core::{LimitName, Limits, NoteId, Refusal, Space, Usage};
+use corkboard_core::knowledge::Trust;
+use corkboard_core::{ActorKind, EntryMetadata, LimitName, Limits, NoteId, Refusal, Space, Usage};
 
 use super::{ROOT, expiring, if_version, refused_within, restore, tagged};
-use crate::support::{Memory, at, json, note, set, set_with};
+use crate::support::{Memory, at, json, key, note, set, set_with};
 
 #[test]
 fn what_is_restored_is_new_at_that_revision_and_note_numbers_go_on() {
@@ -98,7 +99,7 @@ fn an_image_from_outside_is_held_to_the_rules() {
 }
 
 #[test]
-fn an_image_that_lists_things_twice_gives_a_sound_state() {
+fn an_image_that_lists_things_twice_is_refused_and_in_a_log_it_gives_a_sound_state() {
     let mut memory = Memory::new(Limits::default());
     let scope = memory.create_scope("s", ROOT);
     let inner = memory.create_scope("t", scope);
@@ -113,14 +114,82 @@ fn an_image_that_lists_things_twice_gives_a_sound_state() {
     }
     image.scopes.append(&mut again);
 
-    memory.tell(AgentCommand::Restore { image: Box::new(image) });
-    let state = memory.state();
+    let command = AgentCommand::Restore { image: Box::new(image.clone()) };
+    let reason = format!("scope {ROOT} is listed twice");
+    assert_eq!(memory.send(command), Err(Refusal::MemoryContradicts { reason }));
+    // Before that was refused, it may have been written.
+    let state = &mut AgentState::from(image);
     let parents: Vec<_> = [ROOT, scope, inner].iter().map(|id| state.scope(*id).unwrap().parent).collect();
     assert_eq!(parents, [ROOT, ROOT, scope]);
-    assert_eq!((memory.value(scope, "a"), memory.value(ROOT, "b")), (Some("12345"), Some("12345")));
+    let value = |scope, name| state.scope(scope).unwrap().entries[&key(name)].value.as_json();
+    assert_eq!((value(scope, "a"), value(ROOT, "b")), ("12345", "12345"));
     assert_eq!(state.usage(), Usage { entries: 2, scopes: 2, bytes: 6 + 6 + 4 });
     assert_eq!(state.note_count(), 1);
-    memory.now = at(1_009);
-    memory.tell(AgentCommand::Tick);
-    assert_eq!(memory.state().next_due(), None);
+    assert_eq!(state.next_due(), Some(at(1_009)));
+}
+
+/// The trust of the entry `name` and of the only note, after somebody of that kind restored the image.
+fn restored_by(kind: ActorKind, memory: &mut Memory, image: &AgentImage, name: &str) -> (Trust, Trust) {
+    memory.actor.kind = kind;
+    memory.tell(AgentCommand::Restore { image: Box::new(image.clone()) });
+    let root = memory.state().scope(ROOT).unwrap();
+    (root.entries[&key(name)].trust(), root.notes.values().next().unwrap().trust())
+}
+
+#[test]
+fn an_image_brings_no_more_trust_than_whoever_restores_it_can_give() {
+    let said = |trust| EntryMetadata { trust: Some(trust), ..EntryMetadata::default() };
+    let mut memory = Memory::new(Limits::default());
+    memory.actor.kind = ActorKind::Human;
+    memory.tell(set_with(ROOT, "a", "\"text\"", said(Trust::Own)));
+    memory.tell(AgentCommand::AddNote { scope: ROOT, text: "note".into(), trust: Some(Trust::Own) });
+    let own = AgentImage::from(memory.state().clone());
+
+    assert_eq!(restored_by(ActorKind::Agent, &mut memory, &own, "a"), (Trust::Own, Trust::Own), "as it stands");
+    memory.tell(AgentCommand::ClearAll);
+    assert_eq!(restored_by(ActorKind::Agent, &mut memory, &own, "a"), (Trust::Agent, Trust::Agent), "nothing stands");
+    assert_eq!(restored_by(ActorKind::Agent, &mut memory, &own, "a"), (Trust::Agent, Trust::Agent), "it stands lower");
+    assert_eq!(restored_by(ActorKind::Human, &mut memory, &own, "a"), (Trust::Own, Trust::Own), "a person vouches");
+    let mut changed = own.clone();
+    changed.scopes[0].entries[0].entry.value = json("\"other text\"");
+    changed.scopes[0].notes[0].text = "other note".into();
+    assert_eq!(
+        restored_by(ActorKind::Service, &mut memory, &changed, "a"),
+        (Trust::Agent, Trust::Agent),
+        "other words"
+    );
+
+    // Nor is what came from outside any better for being restored.
+    memory.tell(AgentCommand::ClearAll);
+    memory.tell(set_with(ROOT, "a", "\"text\"", said(Trust::Outside)));
+    memory.tell(AgentCommand::AddNote { scope: ROOT, text: "note".into(), trust: Some(Trust::Outside) });
+    let mut better = AgentImage::from(memory.state().clone());
+    better.scopes[0].entries[0].entry.trust = None;
+    better.scopes[0].notes[0].trust = None;
+    assert_eq!(restored_by(ActorKind::Agent, &mut memory, &better, "a"), (Trust::Outside, Trust::Outside));
+    assert_eq!(restored_by(ActorKind::Human, &mut memory, &better, "a"), (Trust::Agent, Trust::Agent));
+}
+
+#[test]
+fn what_is_absorbed_is_trusted_no_further_than_whoever_sends_it() {
+    let mut elsewhere = Memory::new(Limits::default());
+    elsewhere.actor.kind = ActorKind::Human;
+    let own = EntryMetadata { trust: Some(Trust::Own), ..EntryMetadata::default() };
+    elsewhere.tell(set_with(ROOT, "a", "1", own));
+    elsewhere.tell(AgentCommand::AddNote { scope: ROOT, text: "note".into(), trust: Some(Trust::Own) });
+    let root = elsewhere.state().scope(ROOT).unwrap();
+    let absorb = AgentCommand::Absorb {
+        scope: ROOT,
+        entries: vec![(key("a"), root.entries[&key("a")].data.clone())],
+        notes: root.notes.values().cloned().collect(),
+        overwrite: true,
+    };
+    for (kind, trust) in [(ActorKind::Agent, Trust::Agent), (ActorKind::Human, Trust::Own)] {
+        let mut memory = Memory::new(Limits::default());
+        memory.actor.kind = kind;
+        memory.tell(absorb.clone());
+        let root = memory.state().scope(ROOT).unwrap();
+        assert_eq!(root.entries[&key("a")].trust(), trust);
+        assert_eq!(root.notes.values().next().unwrap().trust(), trust);
+    }
 }

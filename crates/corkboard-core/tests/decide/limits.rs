@@ -1,12 +1,14 @@
 //! What is too much, and who is warned before.
 
-use corkboard_core::agent::{AgentCommand, AgentReply, Separator};
+use corkboard_core::agent::{AgentCommand, AgentImage, AgentReply, Separator};
 use corkboard_core::{
-    AgentId, EntryMetadata, IdempotencyKey, Key, LimitName, LimitWarning, Limits, Refusal, ScopeName, Space, Usage,
+    AgentId, EntryMetadata, IdempotencyKey, Key, LimitName, LimitWarning, Limits, Refusal, Request, Revisioned,
+    ScopeName, Space, Usage,
 };
+use serde_json::{Map, Value, json};
 
 use super::{ROOT, absorb, append, refused_within, restore, tagged, warnings};
-use crate::support::{Memory, create_scope, note, set, set_with};
+use crate::support::{AgentCommit, Memory, create_scope, note, set, set_with};
 
 #[test]
 fn every_limit_is_refused_by_name_with_what_was_used_and_allowed() {
@@ -77,6 +79,35 @@ fn every_limit_is_refused_by_name_with_what_was_used_and_allowed() {
     assert_eq!(ScopeName::check(&long, &defaults()), limit(LimitName::ScopeNameBytes, 512));
     let named = IdempotencyKey::new(&long, &AgentCommand::Tick, &defaults()).map(|_| ());
     assert_eq!(named, limit(LimitName::IdempotencyKeyBytes, 256));
+}
+
+/// Custom data in which so many lists and objects lie in each other, itself included.
+fn nested(levels: u64) -> EntryMetadata {
+    let wrap = |inner: Value, level| if level % 2 == 0 { json!([inner, null]) } else { json!({ "a": 1, "b": inner }) };
+    let custom = Map::from_iter([("deep".into(), (1..levels).fold(json!("end"), wrap))]);
+    EntryMetadata { custom: Some(custom), ..EntryMetadata::default() }
+}
+
+#[test]
+fn custom_data_is_no_deeper_than_can_be_read_again() {
+    let deepest = Limits::CUSTOM_DEPTH;
+    let mut memory = Memory::new(Limits::default());
+    memory.tell(set_with(ROOT, "a", "1", nested(deepest)));
+    let too_deep = Refusal::Limit { limit: LimitName::CustomDepth, used: deepest + 1, allowed: deepest };
+    for levels in [deepest + 1, deepest + 2, 120, 1000] {
+        let command = set_with(ROOT, "b", "1", nested(levels));
+        assert_eq!(memory.decide(&Request::new(command)), Err(too_deep.clone()), "{levels}");
+    }
+
+    // As part of whatever is written: of a revision that restores it, and of a state.
+    let image = AgentImage::from(memory.state().clone());
+    memory.tell(AgentCommand::Restore { image: Box::new(image.clone()) });
+    assert!(memory.log.iter().all(|body| AgentCommit::decode(body).is_ok()));
+    assert_eq!(Revisioned::decode(&memory.live.encode().unwrap()).unwrap(), memory.live);
+
+    let mut deeper = image;
+    deeper.scopes[0].entries[0].entry.custom = nested(deepest + 1).custom.map(Into::into);
+    assert_eq!(memory.send(AgentCommand::Restore { image: Box::new(deeper) }), Err(too_deep));
 }
 
 #[test]

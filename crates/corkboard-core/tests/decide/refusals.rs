@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, EntryChange, Kept, MemorySnapshot, Separator};
+use corkboard_core::agent::{
+    AgentCommand, AgentImage, AgentReply, AgentState, EntryChange, Kept, MemorySnapshot, Separator,
+};
 use corkboard_core::notebook::{Block, ItemId, LearningId, NewLearning, SnippetId, UnknownIds};
 use corkboard_core::{AgentId, EntryMetadata, Key, LimitName, Limits, NoteId, Refusal, Request, Role, ScopeName};
 
@@ -155,12 +157,19 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
             },
             Refusal::NotebookContradicts { notebook: notebook_name("main"), reason: "KL-1 is listed twice".into() },
         ),
+        (
+            || {
+                let image = AgentImage { last_note: NoteId(u64::MAX), ..AgentImage::from(AgentState::default()) };
+                refused(&[], AgentCommand::Restore { image: Box::new(image) })
+            },
+            Refusal::MemoryContradicts { reason: "note 18446744073709551615 is no number that was ever given".into() },
+        ),
     ];
     for (act, expected) in &cases {
         assert_eq!(act(), *expected);
     }
     let reached: BTreeSet<_> = cases.iter().map(|(_, refusal)| refusal_name(refusal)).collect();
-    assert_eq!(reached.len(), 18, "a refusal is missing: {reached:?}");
+    assert_eq!(reached.len(), 19, "a refusal is missing: {reached:?}");
     let messages: Vec<_> = cases.iter().map(|(_, refusal)| refusal.to_string()).collect();
     insta::assert_snapshot!(messages.join("\n"), @r#"
     key must not be blank
@@ -188,6 +197,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
     notebook main is at version 1, not 0
     learning "two\nlines" cannot be kept: written in the notebook's language it would be read as something else
     notebook main cannot be restored: KL-1 is listed twice
+    that is no agent's memory: note 18446744073709551615 is no number that was ever given
     "#);
 }
 
@@ -212,6 +222,7 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         Refusal::NotebookConflict { .. } => "notebook conflict",
         Refusal::Unreadable { .. } => "unreadable",
         Refusal::NotebookContradicts { .. } => "notebook contradicts",
+        Refusal::MemoryContradicts { .. } => "memory contradicts",
         Refusal::NoBoard
         | Refusal::BoardExists
         | Refusal::BoardEnded { .. }

@@ -50,6 +50,8 @@ impl AgentMemory {
     /// returned; ephemeral scopes are disposed. If the snapshot holds long-term memory, that is replaced after it, in a
     /// revision of its own: the two are not atomic. When the second fails, the first has happened, and restoring again
     /// does both. A snapshot without long-term memory leaves it as it is. `if_rev` is the revision of working memory.
+    ///
+    /// An agent or a service brings no more trust by it than it can give, but for what stands in the memory in the same words.
     pub fn restore(&self, snapshot: MemorySnapshot) -> Write<'_, u64> {
         Write::new(move |conditions| async move {
             let rev = self.restore_if(snapshot, conditions).await?;
@@ -63,9 +65,6 @@ impl AgentMemory {
         }
         let long_term = snapshot.long_term.take();
         let image = Box::new(snapshot.memory_of(self.agent_id())?);
-        if let Some(contradiction) = image.contradiction() {
-            return Err(Error::NotASnapshot(contradiction));
-        }
         let long_term = self.long_term_to_restore(long_term)?;
         // Refused before anything is replaced, unless there is nothing to replace.
         if let Some((core, image)) = &long_term
