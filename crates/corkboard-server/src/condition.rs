@@ -12,6 +12,9 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use crate::extract::{Conditions, text};
 use crate::failure::Failure;
 
+/// The parameter that names the revision that a space must be at.
+pub(crate) const IF_REV: &str = "if_rev";
+
 impl Conditions {
     /// The version and the revision, for what is the same when it is done twice and so takes no `Idempotency-Key`.
     pub(crate) fn without_key(self) -> Result<(Option<u64>, Option<u64>), Failure> {
@@ -105,16 +108,15 @@ impl<S: Send + Sync> FromRequestParts<S> for Unconditional {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
-        let SpaceConditions { if_rev, idempotency_key } = SpaceConditions::from_request_parts(parts, state).await?;
-        match (if_rev, idempotency_key) {
-            (None, None) => Ok(Self),
-            (Some(_), _) => Err(not_taken("if_rev")),
-            (None, Some(_)) => Err(not_taken("Idempotency-Key")),
+        // A revision is refused where no parameter of that name is described.
+        match SpaceConditions::from_request_parts(parts, state).await?.idempotency_key {
+            None => Ok(Self),
+            Some(_) => Err(not_taken("Idempotency-Key")),
         }
     }
 }
 
-fn not_taken(what: &str) -> Failure {
+pub(crate) fn not_taken(what: &str) -> Failure {
     Failure::invalid("condition", format!("this route takes no {what}: nothing was done"))
 }
 
@@ -172,7 +174,7 @@ fn idempotency_key() -> Parameter {
 fn if_rev() -> Parameter {
     let number = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0));
     ParameterBuilder::new()
-        .name("if_rev")
+        .name(IF_REV)
         .parameter_in(ParameterIn::Query)
         .required(Required::False)
         .description(Some("The revision that the memory must be at"))

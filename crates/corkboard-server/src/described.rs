@@ -2,8 +2,9 @@
 //! servers run without ever being asked for it.
 
 use axum::Router;
-use axum::routing::MethodRouter;
+use axum::routing::{MethodFilter, MethodRouter};
 use utoipa::openapi::OpenApi;
+use utoipa::openapi::path::Operation;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::Server;
@@ -13,6 +14,7 @@ use crate::Server;
 pub(crate) struct Routes {
     router: Router<Server>,
     descriptions: Vec<Describe>,
+    operations: Vec<(String, Operations)>,
 }
 
 /// The handlers of one path.
@@ -20,10 +22,14 @@ pub(crate) struct Path {
     pub(crate) path: String,
     pub(crate) methods: MethodRouter<Server>,
     pub(crate) describe: Describe,
+    pub(crate) operations: Operations,
 }
 
 /// Adds the description of one path.
 type Describe = fn(OpenApiRouter<Server>) -> OpenApiRouter<Server>;
+
+/// What the methods of one path are, without the schemas that they refer to, which are most of a description.
+type Operations = fn() -> Vec<(MethodFilter, Operation)>;
 
 impl Routes {
     /// None.
@@ -33,9 +39,10 @@ impl Routes {
 
     /// With one path more: what `routes!` makes of its handlers.
     pub(crate) fn routes(mut self, path: Path) -> Self {
-        let Path { path, methods, describe } = path;
+        let Path { path, methods, describe, operations } = path;
         self.router = self.router.route(&path, methods);
         self.descriptions.push(describe);
+        self.operations.push((path, operations));
         self
     }
 
@@ -43,7 +50,13 @@ impl Routes {
     pub(crate) fn merge(mut self, other: Self) -> Self {
         self.router = self.router.merge(other.router);
         self.descriptions.extend(other.descriptions);
+        self.operations.extend(other.operations);
         self
+    }
+
+    /// What the methods of each path are.
+    pub(crate) fn operations(self) -> impl Iterator<Item = (String, Vec<(MethodFilter, Operation)>)> {
+        self.operations.into_iter().map(|(path, operations)| (path, operations()))
     }
 
     /// What answers.
@@ -77,6 +90,18 @@ macro_rules! routes {
             path,
             methods,
             describe: |all| all.routes(utoipa_axum::routes!($first $(, $handler)*)),
+            operations: || {
+                let mut all = Vec::new();
+                utoipa_axum::paste! {
+                    for method in [<__path_ $first>]::methods() {
+                        all.push((method.to_method_filter(), [<__path_ $first>]::operation()));
+                    }
+                    $(for method in [<__path_ $handler>]::methods() {
+                        all.push((method.to_method_filter(), [<__path_ $handler>]::operation()));
+                    })*
+                }
+                all
+            },
         }
     }};
 }

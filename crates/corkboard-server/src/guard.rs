@@ -20,7 +20,7 @@ use crate::observe::Principal;
 use crate::settings::Access;
 use crate::sign_in::session;
 use crate::sign_in_page::page_or_problem;
-use crate::{Server, Settings, cross_origin};
+use crate::{Server, Settings, cross_origin, parameters};
 
 /// Names whom the caller acts for: an actor as JSON.
 const ACTOR: HeaderName = HeaderName::from_static("cork-actor");
@@ -42,6 +42,7 @@ pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> 
     let path = request.uri().path();
     let is_public = PUBLIC.contains(&path) || path == METRICS && server.settings().are_metrics_public;
     if is_public {
+        // Nor is its query looked at: links and health checks are written by others, who may add to them.
         return next.run(request).await;
     }
     let announced = request.body().size_hint().exact();
@@ -50,7 +51,8 @@ pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> 
         Err(failure) => return page_or_problem(request.method(), request.headers(), failure),
     };
     let principal: Arc<str> = own.actor().principal.as_str().into();
-    let mut response = match admit(server, own, request.headers(), announced.unwrap_or_default()) {
+    let admitted = admit(server, own, request.headers(), announced.unwrap_or_default());
+    let mut response = match admitted.and_then(|caller| parameters::check(&request).map(|()| caller)) {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             if announced.is_none() {

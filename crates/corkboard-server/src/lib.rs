@@ -17,6 +17,7 @@ mod listen;
 mod metrics;
 mod observe;
 mod openapi;
+mod parameters;
 mod passage;
 mod patience;
 mod place;

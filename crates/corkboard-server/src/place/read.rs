@@ -16,7 +16,6 @@ use crate::failure::Failure;
 /// Which entries are listed.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct EntriesQuery {
     /// Only those whose keys begin so.
     prefix: Option<String>,
@@ -36,7 +35,6 @@ pub(crate) struct EntriesQuery {
 /// Which notes are listed.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct NotesQuery {
     /// Where to go on: `next` of the page before.
     #[param(value_type = Option<String>)]

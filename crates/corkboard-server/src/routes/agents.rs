@@ -27,7 +27,6 @@ pub(super) fn routes() -> Routes {
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 struct AgentsQuery {
     /// Where to go on: `next` of the page before.
     #[param(value_type = Option<String>)]

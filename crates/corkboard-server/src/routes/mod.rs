@@ -30,9 +30,10 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Redirect};
-use axum::routing::get;
+use axum::routing::{MethodFilter, get};
 use utoipa::OpenApi;
 use utoipa::openapi;
+use utoipa::openapi::path::Operation;
 
 use crate::described::Routes;
 use crate::failure::Failure;
@@ -65,6 +66,11 @@ fn described() -> Routes {
         .merge(tokens::routes())
         .merge(tools::routes())
         .merge(sign_in::routes())
+}
+
+/// What the methods of each described path are.
+pub(crate) fn operations() -> impl Iterator<Item = (String, Vec<(MethodFilter, Operation)>)> {
+    described().operations()
 }
 
 /// The description of all of them.

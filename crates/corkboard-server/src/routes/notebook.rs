@@ -34,7 +34,6 @@ pub(super) fn main_notebook() -> String {
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 struct NotebookQuery {
     /// Which notebook; `main` if it is not said.
     #[serde(default = "main_notebook")]
@@ -62,7 +61,6 @@ enum Format {
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 struct PromptQuery {
     /// Which notebook; `main` if it is not said.
     #[serde(default = "main_notebook")]
@@ -78,7 +76,6 @@ struct PromptQuery {
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 struct HistoryQuery {
     /// Which notebook; `main` if it is not said.
     #[serde(default = "main_notebook")]
@@ -88,7 +85,6 @@ struct HistoryQuery {
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 struct DiffQuery {
     /// Which notebook; `main` if it is not said.
     #[serde(default = "main_notebook")]

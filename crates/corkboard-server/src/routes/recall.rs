@@ -25,7 +25,6 @@ pub(super) fn routes() -> Routes {
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 struct SearchQuery {
     /// Words to look for.
     #[param(example = "When do we deploy?")]
@@ -37,7 +36,6 @@ struct SearchQuery {
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 struct ContextQuery {
     /// Look at what would be in it: nobody has read it then, and nothing is written to the board.
     #[serde(default)]
@@ -46,7 +44,6 @@ struct ContextQuery {
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 struct ActivityQuery {
     /// The day, by UTC; today if it is not said.
     #[param(value_type = Option<String>, format = Date, example = "2026-05-01")]

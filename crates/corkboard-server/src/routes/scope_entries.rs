@@ -49,7 +49,6 @@ struct EntriesPath {
 /// How far a read goes.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
 struct ReachQuery {
     /// Only the scope's own entries.
     #[serde(default)]

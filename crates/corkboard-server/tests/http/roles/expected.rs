@@ -15,7 +15,7 @@ pub(crate) struct Expected {
     /// What the path names and the fixture does not: `{kind}` and the like, with what stands there.
     pub(crate) named: Vec<(&'static str, &'static str)>,
     /// What follows the path.
-    pub(crate) query: &'static str,
+    pub(crate) query: String,
     /// What is sent; none: the example of the description.
     pub(crate) sends: Sends,
     /// What the token must open.
@@ -81,7 +81,7 @@ impl Asks {
 
 impl Expected {
     fn new(operation: &'static str, reach: Reach) -> Self {
-        let (named, query, sends, asks) = (Vec::new(), "", Sends::Example, Vec::new());
+        let (named, query, sends, asks) = (Vec::new(), String::new(), Sends::Example, Vec::new());
         Self { operation, named, query, sends, reach, asks }
     }
 
@@ -117,7 +117,7 @@ impl Expected {
     }
 
     pub(crate) fn query(self, query: &'static str) -> Self {
-        Self { query, ..self }
+        Self { query: query.into(), ..self }
     }
 
     pub(crate) fn sending(self, body: Value) -> Self {

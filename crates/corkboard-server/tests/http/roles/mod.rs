@@ -81,6 +81,31 @@ async fn without_a_token_nothing_is_open_but_what_says_so() {
     server.stop().await;
 }
 
+/// The description says what is taken. Who mistypes a parameter is told so, and nothing is written.
+#[tokio::test]
+async fn a_parameter_that_is_not_described_is_refused() {
+    let server = start().await;
+    let Caller { actor, client } = caller(&server, "an-admin", Role::Admin, Grants::default()).await;
+    let fixture = Fixture::new(&server.corkboard).await;
+    for case in cases(&server).await {
+        let mistyped = case.with_parameter("lim%69tt=3").send(Some((&client, &actor)), &fixture).await;
+        if case.expected.reach == Reach::Public {
+            assert_ne!(mistyped.body["code"], "query", "{case}");
+            continue;
+        }
+        assert_eq!(mistyped.body["code"], "query", "{case}: {} {}", mistyped.status, mistyped.body);
+        mistyped.problem(400, "query");
+        assert!(mistyped.body["detail"].as_str().unwrap().contains("`limitt`"), "{case}: {}", mistyped.body);
+        if !case.takes("if_rev") {
+            let conditional = case.with_parameter("if_rev=1").send(Some((&client, &actor)), &fixture).await;
+            assert_eq!(conditional.body["code"], "condition", "{case}: {}", conditional.body);
+        }
+        let (before, now) = fixture.contents().await;
+        assert_eq!(*before, now, "{case}");
+    }
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn a_token_that_opens_something_else_is_refused_in_every_role_but_an_admins() {
     let server = start().await;

@@ -14,6 +14,7 @@ use super::{agents, boards, cores, others, spaces};
 use crate::support::{Answer, Client, Running};
 
 /// One way to call an operation.
+#[derive(Clone)]
 pub(crate) struct Case<'s> {
     pub(crate) expected: Expected,
     /// As it is described.
@@ -73,6 +74,20 @@ fn of_schema<'a>(description: &'a Value, schema: &'a Value) -> Option<&'a Value>
 }
 
 impl Case<'_> {
+    /// Whether a parameter of that name is described.
+    pub(crate) fn takes(&self, name: &str) -> bool {
+        let parameters = self.operation["parameters"].as_array().into_iter().flatten();
+        parameters.into_iter().any(|parameter| parameter["name"] == name)
+    }
+
+    /// The same with one parameter more.
+    pub(crate) fn with_parameter(&self, parameter: &str) -> Self {
+        let mut case = self.clone();
+        let mark = if case.expected.query.is_empty() { '?' } else { '&' };
+        case.expected.query += &format!("{mark}{parameter}");
+        case
+    }
+
     /// Sends it, with a token or without.
     pub(crate) async fn send(&self, caller: Option<(&Client, &Actor)>, fixture: &Fixture) -> Answer {
         let (method, path) = self.expected.route();
