@@ -241,11 +241,7 @@ async fn log(
     responses((status = 200, body = AnswerDocument), Problems)
 )]
 async fn command(caller: Caller, Path(path): Path<SpacePath>, Raw(body): Raw) -> Result<Json<AnswerDocument>, Failure> {
-    // Who may change the tokens is the core's to say, as for all else; but to whom they are not open, that is said.
-    let log = match caller.corkboard().log(path.kind, &path.name) {
-        Ok(log) => log,
-        Err(_) => caller.log(path.kind, &path.name)?,
-    };
+    let log = caller.log_for_commands(path.kind, &path.name)?;
     log.command(&body).await.map(Json).map_err(with_refusal)
 }
 
