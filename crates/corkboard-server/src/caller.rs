@@ -7,7 +7,8 @@ use axum::http::request::Parts;
 use corkboard::cores::Trust;
 use corkboard::tokens::{Grant, Grants, Token, TokenId};
 use corkboard::{
-    Actor, ActorKind, AgentId, AgentMemory, Board, Core, CoreId, Corkboard, Identity, Role, SpaceKind, SpaceLog, Tokens,
+    Actor, ActorKind, AgentId, AgentMemory, Board, Core, CoreId, Corkboard, Identity, Role, SpaceId, SpaceKind,
+    SpaceLog, Tokens,
 };
 
 use crate::Server;
@@ -201,13 +202,22 @@ impl Caller {
         if kind == SpaceKind::Tokens {
             self.expect_admin("tokens are")?;
         }
-        Ok(self.corkboard.log(kind, name)?)
+        self.open_log(kind, name)
     }
 
     /// A whole space, to have a command decided there. Who may change the tokens is the core's to say, as for all else; but to
     /// whom they are not open, that is said.
     pub(crate) fn log_for_commands(&self, kind: SpaceKind, name: &str) -> Result<SpaceLog, Failure> {
-        self.corkboard.log(kind, name).or_else(|_| self.log(kind, name))
+        self.open_log(kind, name).or_else(|_| self.log(kind, name))
+    }
+
+    fn open_log(&self, kind: SpaceKind, name: &str) -> Result<SpaceLog, Failure> {
+        // To the library the tokens are always the same ones, however they are called.
+        let tokens = SpaceId::tokens();
+        if kind == SpaceKind::Tokens && name != tokens.name() {
+            return Err(Failure::not_found(format!("there is no space tokens/{name}: there is {tokens} alone")));
+        }
+        Ok(self.corkboard.log(kind, name)?)
     }
 
     /// The whole store, for what only admins may do.

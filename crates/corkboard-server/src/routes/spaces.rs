@@ -40,8 +40,8 @@ pub(super) struct SpacePath {
     /// What it holds: `agent`, `board`, `core` or `tokens`.
     #[param(inline)]
     kind: SpaceKind,
-    /// Its name. An agent's own core is `agent:` and its name. A `;` at the end is not part of the name: it
-    /// follows `.` and `..`, which no path can hold by themselves, and names that end with one.
+    /// Its name. An agent's own core is `agent:` and its name; the tokens are `all`. A `;` at the end is not part of the
+    /// name: it follows `.` and `..`, which no path can hold by themselves, and names that end with one.
     #[serde(deserialize_with = "name")]
     name: String,
 }

@@ -288,8 +288,28 @@ async fn tokens_are_for_admins_and_listed_in_pages() {
         .problem(403, "role_denied");
     hugo.delete("/v1/tokens/K-1").await.problem(403, "role_denied");
     for path in ["state", "log", "head"] {
-        hugo.get(&format!("/v1/spaces/tokens/tokens/{path}")).await.problem(403, "role_denied");
+        hugo.get(&format!("/v1/spaces/tokens/all/{path}")).await.problem(403, "role_denied");
     }
+    running.stop().await;
+}
+
+/// There is one space of tokens in a store, and it has a name.
+#[tokio::test]
+async fn the_space_of_tokens_answers_to_its_name_alone() {
+    let running = Running::start().await;
+    let admin = running.admin();
+    running.client_with(token("hugo", ActorKind::Human, Role::Human, json!({}))).await;
+    assert_eq!(admin.get("/v1/spaces/tokens").await.ok()["spaces"][0]["name"], "all");
+    let head = admin.get("/v1/spaces/tokens/all/head").await.ok()["head"].clone();
+    assert_eq!(head["rev"], 1);
+    for path in ["state", "log", "head"] {
+        admin.get(&format!("/v1/spaces/tokens/tokens/{path}")).await.problem(404, "not_found");
+    }
+    let tick = json!({"command": "tick"});
+    admin.post("/v1/spaces/tokens/tokens/commands", &tick).await.problem(404, "not_found");
+    let gone = format!("at=1&commit={}", head["commit"].as_str().unwrap());
+    admin.delete(&format!("/v1/spaces/tokens/tokens?{gone}")).await.problem(404, "not_found");
+    admin.post("/v1/spaces/tokens/all/commands", &tick).await.ok();
     running.stop().await;
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         ("board", BOARD, "?after={board rev}"),
         ("core", CORE, "?after={core rev}"),
         ("core", OWN_CORE, "?after={own core rev}"),
-        ("tokens", "tokens", ""),
+        ("tokens", "all", ""),
     ] {
         all.push(of("GET /v1/spaces/{kind}/{name}/head", kind, name));
         all.push(of("GET /v1/spaces/{kind}/{name}/state", kind, name));
@@ -39,8 +39,8 @@ pub(crate) fn expected() -> Vec<Expected> {
         all.push(commanding("core", CORE, &command, Asks::InCore(command.action())));
         all.push(commanding("core", OWN_CORE, &command, Asks::InOwnCore(command.action())));
     }
-    all.push(of(COMMANDS, "tokens", "tokens").sending(json!({"command": {"revoke": {"token": "{token}"}}})));
-    all.push(of(COMMANDS, "tokens", "tokens").sending(json!({"command": TokensCommand::Tick})));
+    all.push(of(COMMANDS, "tokens", "all").sending(json!({"command": {"revoke": {"token": "{token}"}}})));
+    all.push(of(COMMANDS, "tokens", "all").sending(json!({"command": TokensCommand::Tick})));
     let delete = [
         (of(DELETE, "agent", AGENT).query("?{agent head}"), Asks::ToWrite),
         (of(DELETE, "board", BOARD).query("?{board head}"), Asks::OnBoard(BoardAction::Delete)),
