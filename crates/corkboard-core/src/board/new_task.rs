@@ -16,6 +16,8 @@ pub struct NewTask {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// What is to be done, in a line.
+    // One without is read, and refused.
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub title: String,
     /// What is to be done, in full.
     #[serde(skip_serializing_if = "String::is_empty")]

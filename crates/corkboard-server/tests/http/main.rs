@@ -18,6 +18,7 @@ mod connections;
 mod cores;
 mod description;
 mod events;
+mod examples;
 mod hostile;
 mod operations;
 mod roles;

@@ -74,10 +74,10 @@ struct TasksBody<'a> {
     {"name": "token", "tasks": ["tokens"]}]}]}))]
 struct TaskBatch {
     /// The tasks. They name one another by `key`.
-    #[serde(default, skip_serializing)]
+    #[serde(default)]
     tasks: Vec<NewTask>,
     /// The choices. They name tasks by `key` or id.
-    #[serde(default, skip_serializing)]
+    #[serde(default)]
     choices: Vec<NewChoice>,
 }
 
