@@ -4,13 +4,16 @@ use corkboard::boards::BoardAction::*;
 use serde_json::json;
 
 use super::expected::{Asks, Expected, everywhere, lists, on_board, reads};
+use super::fixture::CORE;
 
 pub(crate) fn expected() -> Vec<Expected> {
     vec![
         lists("GET /v1/boards"),
-        on_board("POST /v1/boards", Create),
+        on_board("POST /v1/boards", Create).reaching_core(),
+        on_board("POST /v1/boards", Create).sending(json!({"name": "Login", "pattern": "{core}:E-4"})).reaching_core(),
         reads("GET /v1/boards/{board}"),
         on_board("PATCH /v1/boards/{board}", Edit),
+        on_board("PATCH /v1/boards/{board}", Edit).sending(json!({"memory_core_refs": [CORE]})).reaching_core(),
         on_board("DELETE /v1/boards/{board}", Delete),
         reads("GET /v1/boards/{board}/status"),
         reads("GET /v1/boards/{board}/graph"),
@@ -18,7 +21,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         reads("GET /v1/boards/{board}/search").query("?q=login"),
         reads("GET /v1/boards/{board}/contributions"),
         reads("GET /v1/boards/{board}/events").query("?from_rev={board rev}"),
-        on_board("POST /v1/boards/{board}/fork", Create).sending_nothing(),
+        on_board("POST /v1/boards/{board}/fork", Create).sending_nothing().reaching_core(),
         on_board("POST /v1/boards/{board}/pause", Pause),
         on_board("POST /v1/boards/{board}/resume", Pause),
         on_board("POST /v1/boards/{board}/retry_failed", Retry),
@@ -76,9 +79,15 @@ pub(crate) fn expected() -> Vec<Expected> {
         on_board("POST /v1/boards/{board}/orchestrator/release", Orchestrate),
         reads("GET /v1/boards/{board}/learnings"),
         on_board("POST /v1/boards/{board}/learnings/extract", Extract),
-        on_board("POST /v1/boards/{board}/learnings/{learning}/promote", Promote),
+        on_board("POST /v1/boards/{board}/learnings/{learning}/promote", Promote).reaching_core(),
+        // Where it is suggested.
+        on_board("POST /v1/boards/{board}/learnings/{learning}/promote", Promote)
+            .naming("{learning}", "F-1")
+            .sending_nothing()
+            .reaching_core(),
         on_board("POST /v1/boards/{board}/learnings/{learning}/refuse", Promote),
         on_board("POST /v1/boards/{board}/learnings/rollback", Promote),
+        on_board("POST /v1/boards/{board}/learnings/rollback", Promote).sending(json!({"all": true})).reaching_core(),
         everywhere("POST /v1/learnings/rollback", Promote),
     ]
 }

@@ -22,6 +22,8 @@ pub(crate) struct Expected {
     pub(crate) reach: Reach,
     /// What the role must allow, all of it.
     pub(crate) asks: Vec<Asks>,
+    /// Whether it reaches from a board into the shared core: that must be granted, too.
+    pub(crate) reaches_core: bool,
 }
 
 /// What is sent.
@@ -82,7 +84,7 @@ impl Asks {
 impl Expected {
     fn new(operation: &'static str, reach: Reach) -> Self {
         let (named, query, sends, asks) = (Vec::new(), String::new(), Sends::Example, Vec::new());
-        Self { operation, named, query, sends, reach, asks }
+        Self { operation, named, query, sends, reach, asks, reaches_core: false }
     }
 
     /// Its method and its path.
@@ -109,6 +111,10 @@ impl Expected {
     pub(crate) fn asking(mut self, asks: Asks) -> Self {
         self.asks.push(asks);
         self
+    }
+
+    pub(crate) fn reaching_core(self) -> Self {
+        Self { reaches_core: true, ..self }
     }
 
     pub(crate) fn naming(mut self, name: &'static str, value: &'static str) -> Self {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use corkboard::boards::{
-    NewArtifact, NewBoard, NewBranch, NewChoice, NewDecision, NewDiscovery, NewNudge, NewTask, NudgePriority,
-    NudgeTarget,
+    LearningId, NewArtifact, NewBoard, NewBranch, NewChoice, NewDecision, NewDiscovery, NewNudge, NewTask,
+    NudgePriority, NudgeTarget,
 };
 use corkboard::cores::{CoreEntryId, NewCoreEntry, Trust};
 use corkboard::tokens::Grants;
@@ -34,6 +34,14 @@ pub(crate) struct Contents {
     heads: Vec<(&'static str, String, Head)>,
     /// Conversations are in no log.
     conversation: scratchpad::WorkingMemory,
+}
+
+impl Contents {
+    /// Where the shared core is, if it is there.
+    pub(crate) fn core(&self) -> Option<Head> {
+        let core = self.heads.iter().find(|(kind, name, _)| (*kind, name.as_str()) == ("core", CORE));
+        core.map(|(.., head)| *head)
+    }
 }
 
 impl Fixture {
@@ -163,9 +171,11 @@ async fn learn(corkboard: &Corkboard, name: &str) {
     core.forget(second, None).await.unwrap();
 }
 
-/// A board. Somebody holds T-1 and made D-1, who is none of those who call.
+/// A board that draws on the shared core; F-1 is to go there, and F-2 did. Somebody holds T-1 and made D-1, who is none of
+/// those who call.
 async fn plan(corkboard: &Corkboard) {
-    let new = NewBoard { name: "Add login".into(), goal: "Users sign in".into(), ..NewBoard::default() };
+    let (name, goal, cores) = ("Add login".into(), "Users sign in".into(), vec![CORE.to_owned()]);
+    let new = NewBoard { name, goal, memory_core_refs: cores, ..NewBoard::default() };
     let board = corkboard.create_board(new).id(BOARD).await.unwrap();
     let waits = NewTask { depends_on: vec!["T-1".into()], ..NewTask::new("waits") };
     for task in [NewTask::new("held"), waits, NewTask::new("cookie"), NewTask::new("token")] {
@@ -175,8 +185,13 @@ async fn plan(corkboard: &Corkboard) {
     holder.claim_task(None, LEASE).await.unwrap();
     let decision = NewDecision { question: "Which hash?".into(), choice: "argon2id".into(), ..NewDecision::default() };
     holder.record_decision(decision).await.unwrap();
-    let found = NewDiscovery { content: "users has no tokens".into(), ..NewDiscovery::default() };
-    holder.record_discovery(found).await.unwrap();
+    for found in ["users has no tokens", "sessions has no users"] {
+        let (content, core) = (found.into(), Some(CORE.to_owned()));
+        let found = NewDiscovery { content, promote_to_core: core, ..NewDiscovery::default() };
+        holder.record_discovery(found).await.unwrap();
+    }
+    let second: LearningId = "F-2".parse().unwrap();
+    board.promote_learning(second).await.unwrap();
     let made = NewArtifact { path: "schema.sql".into(), ..NewArtifact::default() };
     holder.record_artifact(made).await.unwrap();
     let branch = |name: &str, task: &str| NewBranch { name: name.into(), tasks: vec![task.into()] };

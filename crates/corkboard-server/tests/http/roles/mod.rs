@@ -138,6 +138,32 @@ async fn a_token_that_opens_something_else_is_refused_in_every_role_but_an_admin
     server.stop().await;
 }
 
+/// A board is no way around the grants: what reaches from it into a core is for those to whom the core is open, too.
+#[tokio::test]
+async fn a_token_that_opens_a_board_and_not_its_core_does_nothing_in_the_core() {
+    let server = start().await;
+    let mut callers = Vec::new();
+    for role in Role::ALL.into_iter().filter(|role| *role != Role::Admin) {
+        let opened = grants(AGENT, &format!("{BOARD}*"), "elsewhere");
+        callers.push(caller(&server, &format!("a-{role}"), role, opened).await);
+    }
+    let mut fixture = Fixture::new(&server.corkboard).await;
+    for case in cases(&server).await.into_iter().filter(|case| case.expected.is_on_board()) {
+        for Caller { actor, client } in &callers {
+            let answered = case.send(Some((client, actor)), &fixture).await;
+            let who = format!("{}: {case}: {} {}", actor.role, answered.status, answered.body);
+            let (before, now) = fixture.contents().await;
+            assert_eq!(before.core(), now.core(), "{who}");
+            if case.expected.reaches_core {
+                assert_eq!(answered.denial(), Some("not_granted"), "{who}");
+                assert_eq!(*before, now, "{who}");
+            }
+            fixture = fixture.renewed().await;
+        }
+    }
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn a_token_that_opens_it_may_do_what_the_tables_say() {
     let server = start().await;

@@ -4,7 +4,7 @@ use corkboard::boards::BoardAction;
 use serde_json::{Value, json};
 
 use super::expected::{Asks, Expected, admins, any_token, public, reads};
-use super::fixture::{AGENT, BOARD};
+use super::fixture::{AGENT, BOARD, CORE};
 
 pub(crate) fn expected() -> Vec<Expected> {
     let mut all = vec![
@@ -28,7 +28,7 @@ pub(crate) fn expected() -> Vec<Expected> {
 }
 
 /// Tools of every set: on a board they act in the set's role at most, which changes nothing about who may call them.
-fn tools() -> [Expected; 9] {
+fn tools() -> [Expected; 11] {
     let board = Asks::OnBoard;
     [
         tool("search_memory", json!({"query": "plan"})),
@@ -39,7 +39,13 @@ fn tools() -> [Expected; 9] {
         tool("claim_task", json!({})).asking(board(BoardAction::Work)),
         tool("record_discovery", json!({"content": "users has no tokens"})).asking(board(BoardAction::Record)),
         tool("add_tasks", json!({"tasks": [{"title": "Design the schema"}]})).asking(board(BoardAction::AddTasks)),
+        tool("create_board", json!({"name": "Login", "goal": "Users sign in", "memory_cores": [CORE]}))
+            .asking(board(BoardAction::Create))
+            .reaching_core(),
         tool("extract_learnings", json!({})).asking(board(BoardAction::Extract)),
+        tool("promote_learning", json!({"learning": "F-1", "verdict": "promote"}))
+            .asking(board(BoardAction::Promote))
+            .reaching_core(),
     ]
 }
 

@@ -1,6 +1,8 @@
 //! What the routes of whole spaces ask for: the same as what they stand for.
 
-use corkboard::boards::{BoardAction, BoardCommand, BoardEdit, NewNudge, NudgePriority, NudgeTarget, Unfinished};
+use corkboard::boards::{
+    BoardAction, BoardCommand, BoardEdit, NewNudge, NudgePriority, NudgeTarget, Unfinished, WhichLearnings,
+};
 use corkboard::cores::{CoreAction, CoreCommand, NewCoreEntry, Withdrawal};
 use corkboard::tokens::TokensCommand;
 use serde::Serialize;
@@ -34,6 +36,10 @@ pub(crate) fn expected() -> Vec<Expected> {
     for command in boards() {
         let action = command.action().expect("one that the table names");
         all.push(commanding("board", BOARD, &command, Asks::OnBoard(action)));
+    }
+    for command in reaching_core() {
+        let action = command.action().expect("one that the table names");
+        all.push(commanding("board", BOARD, &command, Asks::OnBoard(action)).reaching_core());
     }
     for command in cores() {
         all.push(commanding("core", CORE, &command, Asks::InCore(command.action())));
@@ -76,6 +82,22 @@ fn boards() -> Vec<BoardCommand> {
         BoardCommand::InjectNudge(NewNudge { to, message, priority, expires_at: None }),
         BoardCommand::ExtractLearnings,
         BoardCommand::Tick,
+    ]
+}
+
+/// Those that reach into the shared core.
+fn reaching_core() -> Vec<BoardCommand> {
+    let learning = |id: &str| id.parse().expect("a learning");
+    let promote = |id: &str, core: Option<&str>| {
+        let core = core.map(str::to_owned);
+        BoardCommand::PromoteLearning { learning: learning(id), core, changes: Box::default() }
+    };
+    let edit = BoardEdit { memory_core_refs: Some(vec![CORE.into()]), ..BoardEdit::default() };
+    vec![
+        BoardCommand::Edit { edit, if_version: None },
+        promote("D-1", Some(CORE)),
+        promote("F-1", None),
+        BoardCommand::RollBackLearnings { which: WhichLearnings::All, reason: None },
     ]
 }
 
