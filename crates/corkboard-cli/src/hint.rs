@@ -317,7 +317,8 @@ fn store_hint(error: &StoreError) -> Option<String> {
             "nothing was written; check the path and its permissions, or the database, and try again".into()
         }
         StoreError::OutcomeUnknown(_) => {
-            "look before you try again; with --idempotency-key, trying again is always safe".into()
+            "it may have been written: look before you try again; with --idempotency-key, trying again is always safe"
+                .into()
         }
         StoreError::Failed(_) => "check the disk, then try again; `cork doctor` looks for damage".into(),
         StoreError::Corrupt(_) => "check the disk; a backup of the file may help".into(),

@@ -8,6 +8,7 @@
     reason = "in a test, helpers included, a panic is the way to fail"
 )]
 
+mod balancer;
 mod board;
 mod board_tools;
 mod board_watch;

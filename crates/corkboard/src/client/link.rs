@@ -158,63 +158,121 @@ impl Link {
     }
 
     async fn send<T: DeserializeOwned>(&self, again: Again, request: impl Fn() -> RequestBuilder) -> Result<T> {
-        let mut pause = PAUSE;
-        for attempt in 1.. {
-            let error = match self.attempt(again, request()).await {
+        let (mut attempt, mut pause, mut is_in_doubt) = (1, PAUSE, false);
+        loop {
+            let miss = match self.attempt(request()).await {
                 Ok(answer) => return Ok(answer),
-                Err(error) => error,
+                Err(miss) => miss,
             };
-            let is_safe = again != Again::No || !matches!(error, Error::Store(StoreError::OutcomeUnknown(_)));
-            if attempt >= ATTEMPTS || !is_safe || !is_passing(&error) {
-                return Err(error);
+            // Later attempts do not undo what an earlier one may have done.
+            is_in_doubt |= again != Again::Reading && miss.leaves_doubt();
+            match fate(again, &miss, is_in_doubt, attempt) {
+                Fate::Retry => tracing::debug!(attempt, ?miss, "the server is asked again"),
+                Fate::NotDone => return Err(self.not_done(miss)),
+                Fate::Unknown => return Err(self.unknown(miss)),
             }
-            tracing::debug!(attempt, %error, "the server is asked again");
             tokio::time::sleep(pause).await;
             pause *= 2;
+            attempt += 1;
         }
-        Err(self.no_answer(ServerTrouble::Away("it was asked in vain".into())))
     }
 
-    async fn attempt<T: DeserializeOwned>(&self, again: Again, request: RequestBuilder) -> Result<T> {
-        let response = request.send().await.map_err(|error| self.unanswered(again, error))?;
+    async fn attempt<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Miss> {
+        let response = request.send().await.map_err(unanswered)?;
         let status = response.status();
-        let body = response.bytes().await.map_err(|error| self.unanswered(again, error))?;
+        let body = response.bytes().await.map_err(unanswered)?;
         if status.is_success() {
-            let senseless = |error| self.senseless(&format!("an answer that cannot be read: {error}"));
+            let senseless = |error| senseless(&format!("an answer that cannot be read: {error}"));
             return serde_json::from_slice(&body).map_err(senseless);
         }
         match serde_json::from_slice::<Problem>(&body) {
-            Ok(problem) => Err(match meant(problem) {
-                Error::Store(StoreError::OutcomeUnknown(what)) if again == Again::Reading => {
-                    self.no_answer(ServerTrouble::Away(what))
-                }
-                error => error,
-            }),
-            Err(_) => Err(self.senseless(&format!("status {status}, and no word of Corkboard's"))),
+            Ok(problem) => Err(Miss::Told(meant(problem))),
+            Err(_) => Err(senseless(&format!("status {status}, and no word of Corkboard's"))),
         }
     }
 
-    fn senseless(&self, what: &str) -> Error {
-        self.no_answer(ServerTrouble::Away(format!("it gave {what}")))
+    /// What is said of a request that did not happen.
+    fn not_done(&self, miss: Miss) -> Error {
+        match miss {
+            Miss::NotSent(trouble) | Miss::Lost(trouble) => self.no_answer(trouble),
+            Miss::Told(Error::Store(StoreError::OutcomeUnknown(what))) => self.no_answer(ServerTrouble::Away(what)),
+            Miss::Told(error) => error,
+        }
     }
 
     fn no_answer(&self, trouble: ServerTrouble) -> Error {
         StoreError::NoServer { server: self.location(), trouble }.into()
     }
 
-    fn unanswered(&self, again: Again, error: reqwest::Error) -> Error {
-        // What was not sent did not happen.
-        let did_nothing = again == Again::Reading || error.is_connect();
-        match trouble(&error.without_url()) {
-            trouble if did_nothing => self.no_answer(trouble),
-            trouble => StoreError::OutcomeUnknown(format!("{}: {trouble}", self.location())).into(),
+    /// What is said of a request that may have happened.
+    fn unknown(&self, miss: Miss) -> Error {
+        let why = match miss {
+            Miss::Told(Error::Store(StoreError::OutcomeUnknown(what) | StoreError::Unavailable(what))) => what,
+            Miss::Told(error) => error.to_string(),
+            Miss::NotSent(trouble) | Miss::Lost(trouble) => format!("{}: {trouble}", self.location()),
+        };
+        StoreError::OutcomeUnknown(why).into()
+    }
+}
+
+/// What came in place of an answer.
+#[derive(Debug)]
+enum Miss {
+    /// The request did not leave.
+    NotSent(ServerTrouble),
+    /// It left, and what came back, if anything did, is no word of Corkboard's: a balancer's page, half an answer.
+    Lost(ServerTrouble),
+    /// The server said why there is none.
+    Told(Error),
+}
+
+impl Miss {
+    /// Whether what was asked for may have happened all the same.
+    fn leaves_doubt(&self) -> bool {
+        matches!(self, Self::Lost(_) | Self::Told(Error::Store(StoreError::OutcomeUnknown(_))))
+    }
+
+    /// Whether the same may succeed soon.
+    fn is_passing(&self) -> bool {
+        match self {
+            Self::NotSent(trouble) | Self::Lost(trouble) => matches!(trouble, ServerTrouble::Away(_)),
+            Self::Told(Error::Store(error)) => error.is_retryable() || self.leaves_doubt(),
+            Self::Told(_) => false,
         }
     }
 }
 
-/// Whether the same may succeed soon.
-fn is_passing(error: &Error) -> bool {
-    matches!(error, Error::Store(error) if error.is_retryable() || matches!(error, StoreError::OutcomeUnknown(_)))
+/// What becomes of a request that was not answered.
+#[derive(Debug, PartialEq, Eq)]
+enum Fate {
+    Retry,
+    /// It did not happen, and is given up.
+    NotDone,
+    /// It may have happened, and is given up.
+    Unknown,
+}
+
+/// The one place that decides whether something is sent again, and what may be said of it if it is not.
+fn fate(again: Again, miss: &Miss, is_in_doubt: bool, attempt: u32) -> Fate {
+    // Whoever knows what became of it has said so: a refusal is the answer.
+    let is_known = matches!(miss, Miss::Told(_)) && !miss.is_passing();
+    match again {
+        _ if is_known => Fate::NotDone,
+        Again::No if is_in_doubt => Fate::Unknown,
+        _ if miss.is_passing() && attempt < ATTEMPTS => Fate::Retry,
+        _ if is_in_doubt => Fate::Unknown,
+        _ => Fate::NotDone,
+    }
+}
+
+fn unanswered(error: reqwest::Error) -> Miss {
+    let is_sent = !error.is_connect() && !error.is_builder();
+    let trouble = trouble(&error.without_url());
+    if is_sent { Miss::Lost(trouble) } else { Miss::NotSent(trouble) }
+}
+
+fn senseless(what: &str) -> Miss {
+    Miss::Lost(ServerTrouble::Away(format!("it gave {what}")))
 }
 
 /// The path of a space.
@@ -279,5 +337,37 @@ impl Elsewhere for Link {
             let again = if if_rev.is_some() { Again::No } else { Again::Yes };
             self.post(&path, Some(&actor), body, again).await
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_have_happened_is_sent_again_only_if_that_does_no_harm() {
+        let away = || ServerTrouble::Away("…".into());
+        let told = |error: StoreError| Miss::Told(error.into());
+        let (not_sent, lost) = (Miss::NotSent(away()), Miss::Lost(away()));
+        let (busy, unknown) = (told(StoreError::Unavailable("…".into())), told(StoreError::OutcomeUnknown("…".into())));
+        let refused = Miss::Told(Error::Refused(Refusal::NoBoard));
+        let untrusted = Miss::NotSent(ServerTrouble::Certificate("…".into()));
+        use Fate::*;
+        // The first attempt of each, then the last one after one of which nobody knows what became of it.
+        for (miss, reading, named, unnamed, at_last) in [
+            (not_sent, Retry, Retry, Retry, Unknown),
+            (lost, Retry, Retry, Unknown, Unknown),
+            (busy, Retry, Retry, Retry, Unknown),
+            (unknown, Retry, Retry, Unknown, Unknown),
+            (untrusted, NotDone, NotDone, NotDone, Unknown),
+            (refused, NotDone, NotDone, NotDone, NotDone),
+        ] {
+            let doubt = miss.leaves_doubt();
+            let first = [(Again::Reading, false), (Again::Yes, doubt), (Again::No, doubt)];
+            let first = first.map(|(again, is_in_doubt)| fate(again, &miss, is_in_doubt, 1));
+            assert_eq!(first, [reading, named, unnamed], "{miss:?}");
+            assert_eq!(fate(Again::Yes, &miss, true, ATTEMPTS), at_last, "{miss:?}");
+            assert_eq!(fate(Again::Reading, &miss, false, ATTEMPTS), NotDone, "{miss:?}");
+        }
     }
 }

@@ -1,0 +1,134 @@
+//! Something stands between `cork` and its server, passes on what it gets, and answers in words of its own. Every command here
+//! goes through it to a server that the test itself has started.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::served::Served;
+use crate::support::{CORK, Ran, Sandbox, run};
+
+/// What such things say when they have waited long enough.
+const GATEWAY_TIMEOUT: &str = "HTTP/1.1 504 Gateway Timeout\r\ncontent-type: text/html\r\ncontent-length: 24\r\n\
+                               connection: close\r\n\r\n<h1>Gateway Timeout</h1>";
+/// An answer of which half is missing.
+const HALF_AN_ANSWER: &str =
+    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\nconnection: close\r\n\r\n{\"reply\":";
+
+/// What becomes of a request that writes, once the server has answered it.
+#[derive(Clone, Copy)]
+enum Way {
+    Through,
+    Instead(&'static str),
+    /// The same, and nobody is answered any more.
+    InsteadAndGone(&'static str),
+}
+
+struct Balancer {
+    url: String,
+    /// How many requests that write it has passed on.
+    passed: Arc<AtomicUsize>,
+}
+
+impl Balancer {
+    /// Stands before a server. The first request that writes goes that way, all others go through.
+    fn start(served: &Served, first: Way) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (passed, address) = (Arc::new(AtomicUsize::new(0)), served.address().to_owned());
+        let counter = passed.clone();
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                let mut client = client.unwrap();
+                let Some((writes, request)) = read_request(&client) else { continue };
+                let mut server = TcpStream::connect(&address).unwrap();
+                server.write_all(&request).unwrap();
+                let mut answer = Vec::new();
+                server.read_to_end(&mut answer).unwrap();
+                let way = if writes && counter.fetch_add(1, Ordering::SeqCst) == 0 { first } else { Way::Through };
+                let said = match way {
+                    Way::Through => &answer,
+                    Way::Instead(said) | Way::InsteadAndGone(said) => said.as_bytes(),
+                };
+                if let Way::InsteadAndGone(_) = way {
+                    drop(listener);
+                    client.write_all(said).unwrap();
+                    return;
+                }
+                client.write_all(said).unwrap();
+            }
+        });
+        Self { url, passed }
+    }
+
+    fn cork(&self, sandbox: &Sandbox, served: &Served, arguments: &[&str]) -> Ran {
+        let mut command = sandbox.command(CORK);
+        command.env("CORK_URL", &self.url).env("CORK_TOKEN", &served.secret).args(arguments);
+        run(command, b"")
+    }
+}
+
+/// Whether a request writes, and its bytes, of a connection that ends with it.
+fn read_request(client: &TcpStream) -> Option<(bool, Vec<u8>)> {
+    let mut reader = BufReader::new(client);
+    let (mut head, mut length) = (String::new(), 0);
+    while reader.read_line(&mut head).unwrap() > 2 {
+        let line = head.lines().last().unwrap_or_default().to_ascii_lowercase();
+        length = line.strip_prefix("content-length: ").map_or(length, |length| length.parse().unwrap());
+    }
+    let (first, rest) = head.split_once("\r\n")?;
+    let mut request = format!("{first}\r\nconnection: close\r\n{rest}").into_bytes();
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    request.extend(body);
+    Some((first.starts_with("POST"), request))
+}
+
+const APPEND: [&str; 5] = ["memory", "append", "log", "once", "--line"];
+
+/// What is in the log, asked of the server itself.
+fn log(sandbox: &Sandbox, served: &Served) -> String {
+    let mut command = sandbox.command(CORK);
+    command.env("CORK_URL", &served.url).env("CORK_TOKEN", &served.secret).args(["memory", "get", "log"]);
+    run(command, b"").stdout
+}
+
+#[test]
+fn a_write_whose_answer_makes_no_sense_is_not_sent_again_and_may_have_happened() {
+    for said in [GATEWAY_TIMEOUT, HALF_AN_ANSWER] {
+        let sandbox = Sandbox::local();
+        let served = Served::start(&sandbox.store(), "127.0.0.1:0");
+        let balancer = Balancer::start(&served, Way::Instead(said));
+        let ran = balancer.cork(&sandbox, &served, &APPEND);
+        assert_eq!(balancer.passed.load(Ordering::SeqCst), 1, "{ran:?}");
+        assert_eq!(log(&sandbox, &served), "once\n");
+        assert_eq!(ran.code, 8, "{ran:?}");
+        assert!(ran.stderr.contains("hint: it may have been written: look before you try again"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_write_with_a_name_is_sent_until_its_answer_makes_sense_and_happens_once() {
+    for said in [GATEWAY_TIMEOUT, HALF_AN_ANSWER] {
+        let sandbox = Sandbox::local();
+        let served = Served::start(&sandbox.store(), "127.0.0.1:0");
+        let balancer = Balancer::start(&served, Way::Instead(said));
+        let ran = balancer.cork(&sandbox, &served, &[&APPEND[..], &["--idempotency-key", "k"]].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(balancer.passed.load(Ordering::SeqCst), 2);
+        assert_eq!(log(&sandbox, &served), "once\n");
+    }
+}
+
+/// The last attempt did not get there; the first one did.
+#[test]
+fn what_may_have_happened_is_not_denied_because_a_later_attempt_failed() {
+    let sandbox = Sandbox::local();
+    let served = Served::start(&sandbox.store(), "127.0.0.1:0");
+    let balancer = Balancer::start(&served, Way::InsteadAndGone(GATEWAY_TIMEOUT));
+    let ran = balancer.cork(&sandbox, &served, &[&APPEND[..], &["--idempotency-key", "k"]].concat());
+    assert_eq!(log(&sandbox, &served), "once\n");
+    assert_eq!(ran.code, 8, "{ran:?}");
+    assert!(!ran.stderr.contains("nothing was written"), "{ran:?}");
+}
