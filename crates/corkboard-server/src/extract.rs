@@ -18,10 +18,22 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+        let JsonBytes(bytes) = JsonBytes::from_request(request, state).await?;
+        Ok(Self(from_json(&bytes)?))
+    }
+}
+
+/// A JSON body as it was sent, for those who read it themselves.
+pub(crate) struct JsonBytes(pub(crate) Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for JsonBytes {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
         let is_json = is_json(request.headers())?;
         let Raw(bytes) = Raw::from_request(request, state).await?;
         match is_json {
-            true => Ok(Self(from_json(&bytes)?)),
+            true => Ok(Self(bytes)),
             false => Err(no_json()),
         }
     }

@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::caller::Caller;
 use crate::described::{Routes, routes};
-use crate::extract::{Body, Path, Query, Raw};
+use crate::extract::{Body, JsonBytes, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
@@ -240,7 +240,11 @@ async fn log(
     request_body(content = Object, example = json!({"command": "clear_all"})),
     responses((status = 200, body = AnswerDocument), Problems)
 )]
-async fn command(caller: Caller, Path(path): Path<SpacePath>, Raw(body): Raw) -> Result<Json<AnswerDocument>, Failure> {
+async fn command(
+    caller: Caller,
+    Path(path): Path<SpacePath>,
+    JsonBytes(body): JsonBytes,
+) -> Result<Json<AnswerDocument>, Failure> {
     let log = caller.log_for_commands(path.kind, &path.name)?;
     log.command(&body).await.map(Json).map_err(with_refusal)
 }

@@ -160,6 +160,42 @@ async fn a_page_that_may_call_may_not_sign_its_reader_in() {
     running.stop().await;
 }
 
+/// A page on another port of the same machine is of the same site, so that the browser sends the cookie along; and what it
+/// sends as a plain text, or without a body, it sends without asking beforehand.
+#[tokio::test]
+async fn a_page_that_may_call_does_not_write_with_its_readers_cookie() {
+    let elsewhere = "http://localhost:5173";
+    let known = Settings { origins: vec![elsewhere.into()], ..settings() };
+    let running = Running::with(in_memory(Options::default()), known).await;
+    let session = cookie(&answer(stranger(&running, Method::GET, &running.server.sign_in_path())).await);
+    let admin = running.admin();
+    admin.post("/v1/boards", &json!({"id": "b", "name": "b", "goal": "g"})).await.ok();
+    let everything = json!({"agents": ["*"], "boards": ["*"], "cores": ["*"]});
+    let token = json!({"hash": "00", "principal": "evil", "kind": "human", "role": "admin", "grants": everything,
+        "label": "", "expires_at": null});
+    let create = json!({"command": {"create": token}}).to_string();
+    let commands = "/v1/spaces/tokens/tokens/commands";
+    let known_tokens = admin.get("/v1/tokens").await.ok();
+    let send = |page: &str, content_type: &str, path: &str, body: &str| {
+        let request = stranger(&running, Method::POST, path).header(COOKIE, &session).header(ORIGIN, page);
+        answer(request.header("content-type", content_type).body(body.to_owned()))
+    };
+    for (path, body) in [(commands, create.as_str()), ("/v1/sign-in-links", ""), ("/v1/boards/b/pause", "")] {
+        for content_type in ["text/plain", "application/json"] {
+            send(elsewhere, content_type, path, body).await.problem(403, "origin");
+        }
+    }
+    assert_eq!(admin.get("/v1/tokens").await.ok(), known_tokens);
+    // With a token of its own it may, and so may the server's own page with the cookie.
+    let named = admin.request(Method::POST, "/v1/boards/b/pause").header(ORIGIN, elsewhere);
+    assert_eq!(answer(named).await.status, 200);
+    assert_eq!(send(&running.url, "text/plain", "/v1/boards/b/resume", "").await.status, 200);
+    // Commands are JSON, and say so.
+    send(&running.url, "text/plain", commands, &create).await.problem(415, "content_type");
+    answer(admin.request(Method::POST, commands).body(create.clone())).await.problem(415, "content_type");
+    running.stop().await;
+}
+
 #[tokio::test]
 async fn a_used_link_leads_those_who_are_signed_in_to_the_dashboard_and_admins_get_new_ones() {
     let running = Running::start().await;
