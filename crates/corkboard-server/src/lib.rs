@@ -93,9 +93,9 @@ impl Server {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The path of a link that signs a browser in, once.
+    /// The path of a link that signs a browser in, once, within an hour.
     pub fn sign_in_path(&self) -> String {
-        self.codes().issue(caller::admin(), None)
+        self.codes().issue(caller::admin())
     }
 
     /// Ends what would go on for ever. [`serve`] does it when it is asked to end.

@@ -1,7 +1,7 @@
 //! A person signs in: with a link, whose code works once, or with a token. Either becomes a cookie.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::Server;
@@ -29,7 +30,7 @@ use crate::sign_in_page::page_or_problem;
 const SESSION: &str = "cork_session";
 /// How long a browser stays signed in.
 const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
-/// For how long a link that was asked for can be used. The one that is printed at the start can be until it was.
+/// For how long a link can be used: it may stand in a log that others read later.
 const LINK_LASTS: Duration = Duration::from_secs(60 * 60);
 
 /// Codes of links that were not used yet.
@@ -39,21 +40,21 @@ pub(crate) struct Codes(Mutex<HashMap<String, Invitation>>);
 /// Whom a link signs in.
 struct Invitation {
     actor: Actor,
-    until: Option<Instant>,
+    until: Instant,
 }
 
 impl Invitation {
     fn is_good(&self) -> bool {
-        self.until.is_none_or(|until| Instant::now() < until)
+        Instant::now() < self.until
     }
 }
 
 impl Codes {
-    /// The path of a link that works once, for as long as is said.
-    pub(crate) fn issue(&self, actor: Actor, lasts: Option<Duration>) -> String {
+    /// The path of a link that works once, for a while.
+    pub(crate) fn issue(&self, actor: Actor) -> String {
         let code = uuid::Uuid::new_v4().simple().to_string();
         let path = format!("/sign-in?code={code}");
-        let until = lasts.and_then(|lasts| Instant::now().checked_add(lasts));
+        let until = Instant::now() + LINK_LASTS;
         let mut codes = self.0.lock();
         codes.retain(|_, invitation| invitation.is_good());
         codes.insert(code, Invitation { actor, until });
@@ -102,7 +103,10 @@ async fn sign_in(
         return Ok(to_dashboard());
     }
     let why = match query.code {
-        Some(_) => "this link was used already, is too old, or is of an earlier start of the server",
+        Some(_) => {
+            "this link was used already, is older than an hour, or is of an earlier start of the server; `cork token link` \
+             makes another, and so does a new start"
+        }
         None => "a link that signs in has a code",
     };
     Ok(page_or_problem(&Method::GET, &headers, Failure::unauthenticated(why)))
@@ -182,7 +186,7 @@ async fn create_link(State(server): State<Server>, caller: Caller) -> Result<(St
         let detail = format!("{} is {}, and links to sign in are for admins", actor.principal, actor.role);
         return Err(Failure::denied("role_denied", detail));
     }
-    let path = server.codes().issue(actor.clone(), Some(LINK_LASTS));
+    let path = server.codes().issue(actor.clone());
     Ok((StatusCode::CREATED, Json(LinkBody { path })))
 }
 
@@ -230,5 +234,28 @@ fn cookie_name(server: &Server, uri: &Uri, headers: &HeaderMap) -> String {
     match port.filter(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())) {
         Some(port) => format!("{prefix}{SESSION}_{port}"),
         None => format!("{prefix}{SESSION}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use corkboard::Corkboard;
+
+    use super::*;
+    use crate::{Access, Settings};
+
+    /// The link that is printed at the start is one like any other.
+    #[tokio::test(start_paused = true)]
+    async fn a_link_works_once_and_for_an_hour() {
+        let corkboard = Corkboard::open("memory:").await.unwrap();
+        let server = Server::new(corkboard.clone(), Settings::new(Access::Tokens { admin: None }));
+        let redeem = |path: &str| server.codes().redeem(path.strip_prefix("/sign-in?code=").unwrap());
+        let (one, other) = (server.sign_in_path(), server.sign_in_path());
+        tokio::time::advance(LINK_LASTS - Duration::from_secs(1)).await;
+        assert_eq!(redeem(&one).map(|actor| actor.role), Some(Role::Admin));
+        assert_eq!(redeem(&one), None, "it was used");
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(redeem(&other), None, "it is too old");
+        corkboard.close().await.unwrap();
     }
 }

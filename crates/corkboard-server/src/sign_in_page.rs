@@ -77,8 +77,9 @@ input {{ width: 100%; box-sizing: border-box; margin-bottom: .75rem; }}
 <body>
 <main>
 <h1>You are not signed in</h1>
-{why}<p>Open the link that <code>cork serve</code> printed when it started; it works once. An admin gets another by
-<code>cork token link</code>. Or sign in with a token, as <code>cork token create</code> prints it:</p>
+{why}<p>Open the link that <code>cork serve</code> printed when it started; it works once, within an hour. An admin gets
+another by <code>cork token link</code>, and a new start prints one. Or sign in with a token, as
+<code>cork token create</code> prints it:</p>
 <form method="post" action="/sign-in">
 <label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="off" required autofocus>

@@ -1,6 +1,6 @@
 //! `cork serve`: the store over HTTP.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,8 +29,9 @@ const BY_SIGNAL: i32 = 128;
 
 /// Serve the store over HTTP
 ///
-/// Prints the address, and a link that signs a browser in and opens the API's reference (/docs); the link works once. Then it
-/// says where the store lies. Programs come with a token (`cork token create`) in the header `Authorization: Bearer …`.
+/// Prints the address, and a link that signs a browser in and opens the API's reference (/docs); the link works once, within an
+/// hour. With an admin's token in CORK_TOKEN, and where no terminal shows it, it prints how to get a link instead: logs are
+/// kept. Then it says where the store lies. Programs come with a token (`cork token create`) in the header `Authorization: Bearer …`.
 /// Ctrl-C or SIGTERM ends it: what is under way is answered first; once more, and it ends at once. `cork config show` lists
 /// what else can be set.
 #[derive(Args)]
@@ -130,22 +131,45 @@ impl Serve {
             // No page can make a name of its own lead to an address that is called by itself.
             settings.hosts.push(literal(address.ip()));
         }
+        let way_in = WayIn::of(&settings.access);
         let server = Server::new(corkboard.clone(), settings);
-        let sign_in = (!chosen.no_auth).then(|| format!("{url}{}", server.sign_in_path()));
+        let sign_in = (way_in == WayIn::Link).then(|| format!("{url}{}", server.sign_in_path()));
         let store = corkboard.store_info();
         let (kind, lies) = (store.kind, location(&store));
         let started = Started { url: &url, sign_in: sign_in.as_deref(), store: &lies };
         output.answer(&started, || {
-            let served = match &sign_in {
-                Some(link) => format!("corkboard serves {kind} at {url} - open {link}"),
-                None => format!("corkboard serves {kind} at {url}, without authentication"),
+            let how = match (way_in, &sign_in) {
+                (WayIn::Open, _) => ", without authentication".into(),
+                (_, Some(link)) => format!(" - open {link}"),
+                (_, None) => format!("\nto sign a browser in: `cork token link --url {url}`, with CORK_TOKEN"),
             };
-            format!("{served}\nthe store: {lies}\nCtrl-C ends it; what is under way is answered first")
+            format!("corkboard serves {kind} at {url}{how}\nthe store: {lies}\nCtrl-C ends it; what is under way is answered first")
         })?;
         let served = corkboard_server::serve(listener, tls, server, signals.ended(output)).await;
         // What is under way was answered; what was acknowledged is written.
         corkboard.close().await?;
         served.map_err(Failure::Output)
+    }
+}
+
+/// How a person with a browser gets in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WayIn {
+    Open,
+    /// By the link that is printed.
+    Link,
+    /// By a link that whoever has the admin's token asks for.
+    Token,
+}
+
+impl WayIn {
+    fn of(access: &Access) -> Self {
+        match access {
+            Access::Open => Self::Open,
+            // What is not for a terminal is kept somewhere, and read by others than whoever started this.
+            Access::Tokens { admin: Some(_) } if !io::stdout().is_terminal() => Self::Token,
+            Access::Tokens { .. } => Self::Link,
+        }
     }
 }
 

@@ -66,7 +66,9 @@ fn the_link_of_a_server_with_a_name_signs_in_whoever_trusts_its_certificate() {
     let sandbox = Sandbox::local();
     certificate(&sandbox, "named", &[("DNS:localhost,IP:127.0.0.1", "DNS:memory.example.org")]);
     let (cert, key) = (["--tls-cert", "named.pem"], ["--tls-key", "named-key.pem"]);
-    let server = Serving::start(&sandbox, &[&cert[..], &key, &["--host", "memory.example.org"]].concat());
+    let arguments = [&cert[..], &key, &["--host", "memory.example.org"]].concat();
+    // Without an admin's token, a link is printed.
+    let server = Serving::with(&sandbox, &arguments, &[("CORK_TOKEN", "")]);
     let link = server.sign_in.clone().unwrap();
     assert!(link.starts_with("https://memory.example.org:"), "{link}");
     let found = format!("{}:127.0.0.1", server.address());

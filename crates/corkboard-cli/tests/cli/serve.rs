@@ -20,7 +20,6 @@ fn token() -> String {
 fn the_start_is_one_line_and_sigterm_ends_it_well() {
     let sandbox = Sandbox::local();
     let server = Serving::start(&sandbox, &[]);
-    assert!(server.sign_in.as_deref().is_some_and(|link| link.starts_with(&server.url)), "{:?}", server.sign_in);
     assert_eq!(server.ask("PUT", ENTRY, &[], GREEN).status, 201);
     server.signal("TERM");
     let ran = server.ended();
@@ -49,6 +48,46 @@ fn people_are_told_where_the_store_lies_and_how_to_end_it() {
         assert!(killed.success());
         let ran = finish(child);
         assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+    }
+}
+
+/// Where the log goes it is kept, and read by more people than may do everything; whoever has the token gets a link anyway.
+#[test]
+fn with_an_admins_token_and_no_terminal_the_link_is_not_printed_but_how_to_get_one_is() {
+    let sandbox = Sandbox::local();
+    let server = Serving::start(&sandbox, &[]);
+    assert_eq!(server.sign_in, None);
+    drop(server);
+    let mut child = sandbox.command(CORK);
+    let child = child.args(["serve", "--listen", "127.0.0.1:0"]).env("CORK_TOKEN", ADMIN);
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::with_capacity(1, child.stdout.as_mut().unwrap()).lines();
+    let said: Vec<String> = (0..4).map(|_| lines.next().unwrap().unwrap()).collect();
+    let url = said[0].strip_prefix("corkboard serves sqlite at ").unwrap_or_else(|| panic!("{said:?}"));
+    let hint = said[1].strip_prefix("to sign a browser in: `").and_then(|hint| hint.strip_suffix("`, with CORK_TOKEN"));
+    let hint = hint.unwrap_or_else(|| panic!("{said:?}"));
+    assert_eq!(hint, format!("cork token link --url {url}"));
+    // It is a command that does what it says.
+    let mut link = sandbox.command(CORK);
+    link.args(hint.split(' ').skip(1)).env("CORK_TOKEN", ADMIN);
+    let link = run(link, b"");
+    assert!(link.stdout.starts_with(&format!("{url}/sign-in?code=")), "{link:?}");
+    child.kill().unwrap();
+    let ran = finish(child);
+    assert!(!format!("{said:?}{ran:?}").contains("code="), "{said:?} {ran:?}");
+}
+
+/// Whoever looks at a terminal started it, and `make run` ends in one.
+#[test]
+fn on_a_terminal_the_link_is_printed() {
+    let sandbox = Sandbox::local();
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/terminal.py");
+    for token in [ADMIN, ""] {
+        let steps = serde_json::json!([["expect", "Ctrl-C ends it"], ["signal", 15]]).to_string();
+        let mut command = sandbox.command("python3");
+        command.args([program, "200", "30", &steps, CORK, "serve", "--listen", "127.0.0.1:0"]).env("CORK_TOKEN", token);
+        let ran = run(command, b"");
+        assert!(ran.stdout.contains(" - open http://127.0.0.1:") && ran.stdout.contains("/sign-in?code="), "{ran:?}");
     }
 }
 
@@ -217,8 +256,8 @@ fn the_log_names_requests_and_holds_no_secret() {
     let id = "X-Request-Id: of-this-very-request";
     let put = server.ask("PUT", ENTRY, &[id], GREEN);
     assert_eq!(put.header("x-request-id"), Some("of-this-very-request"));
-    let link = server.sign_in.clone().unwrap();
-    let path = link.strip_prefix(&server.url).unwrap();
+    let link = server.ask("POST", "/v1/sign-in-links", &[], "").json();
+    let path = link["path"].as_str().unwrap();
     let code = path.split('=').nth(1).unwrap().to_owned();
     let signed_in = server.ask_as_is("GET", path, &[], "");
     assert_eq!(signed_in.status, 303, "{signed_in:?}");
@@ -376,20 +415,23 @@ fn completions_know_every_command() {
     }
 }
 
-/// Starts one, which says an address and a link, and ends it.
-fn started(sandbox: &Sandbox, arguments: &[&str], token: &str) -> (String, String, String) {
+/// No token of an admin: the link is the way in.
+const BY_LINK: [(&str, &str); 1] = [("CORK_TOKEN", "")];
+
+/// Starts one and ends it: the link that it printed, if it did, and what it said besides.
+fn started(sandbox: &Sandbox, arguments: &[&str], token: &str) -> (Option<String>, String) {
     let server = Serving::with(sandbox, arguments, &[("CORK_TOKEN", token)]);
-    let (url, link) = (server.url.clone(), server.sign_in.clone().unwrap());
+    let link = server.sign_in.clone();
     server.signal("TERM");
     let ran = server.ended();
     assert_eq!(ran.code, 0, "{ran:?}");
-    (url, link, ran.stderr)
+    (link, ran.stderr)
 }
 
 #[test]
 fn the_link_that_is_printed_is_one_that_the_server_takes() {
     let sandbox = Sandbox::local();
-    let everywhere = Serving::start(&sandbox, &["--listen", "0.0.0.0:0"]);
+    let everywhere = Serving::with(&sandbox, &["--listen", "0.0.0.0:0"], &BY_LINK);
     let link = everywhere.sign_in.clone().unwrap();
     assert!(link.starts_with("http://127.0.0.1:"), "{link}");
     let path = link.strip_prefix(&everywhere.url).unwrap();
@@ -397,11 +439,11 @@ fn the_link_that_is_printed_is_one_that_the_server_takes() {
     stream.write_all(head("GET", path, &[], 0).replace("localhost", everywhere.address()).as_bytes()).unwrap();
     assert_eq!(Answer::read(&mut stream).status, 303);
     drop(everywhere);
-    let (_, link, _) = started(&sandbox, &["--listen", "0.0.0.0:0", "--host", "Memory.Example.org"], ADMIN);
-    assert!(link.starts_with("http://memory.example.org:"), "{link}");
+    let (link, _) = started(&sandbox, &["--listen", "0.0.0.0:0", "--host", "Memory.Example.org"], "");
+    assert!(link.as_deref().is_some_and(|link| link.starts_with("http://memory.example.org:")), "{link:?}");
     // By plain HTTP on this machine, a name leads elsewhere.
-    let (_, link, _) = started(&sandbox, &["--host", "memory.example.org"], ADMIN);
-    assert!(link.starts_with("http://127.0.0.1:"), "{link}");
+    let (link, _) = started(&sandbox, &["--host", "memory.example.org"], "");
+    assert!(link.as_deref().is_some_and(|link| link.starts_with("http://127.0.0.1:")), "{link:?}");
 }
 
 #[test]
@@ -425,9 +467,9 @@ fn hosts_and_origins_that_could_never_match_are_refused_at_the_start() {
 #[test]
 fn what_is_readable_on_the_way_or_easily_guessed_is_warned_of() {
     let sandbox = Sandbox::local();
-    let (.., said) = started(&sandbox, &["--listen", "0.0.0.0:0"], "short");
+    let (_, said) = started(&sandbox, &["--listen", "0.0.0.0:0"], "short");
     assert!(said.contains("warning: 0.0.0.0:") && said.contains("without TLS"), "{said}");
     assert!(said.contains("warning: the token in CORK_TOKEN") && said.contains("5 characters"), "{said}");
-    let (.., said) = started(&sandbox, &[], ADMIN);
+    let (_, said) = started(&sandbox, &[], ADMIN);
     assert_eq!(said, "");
 }
