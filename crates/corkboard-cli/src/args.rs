@@ -41,7 +41,7 @@ Examples:
 
 Exit codes:
   0  done
-  1  something is broken: damaged or too new data, a failed disk, a bug
+  1  something is broken: damaged or too new data, a failed disk, a copy on stdout that is not complete, a bug
   2  the command makes no sense, or a value is invalid
   3  what was asked for is not there, or no more
   4  conflict: someone else changed it first; the error shows what is there

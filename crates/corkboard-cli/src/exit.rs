@@ -23,6 +23,8 @@ pub(crate) enum Failure {
     Own { code: &'static str, kind: ErrorKind, message: String, hint: Option<String> },
     /// The answer could not be written.
     Output(std::io::Error),
+    /// A copy of what is remembered could not be written to stdout as a whole.
+    Copy(std::io::Error),
     /// `doctor` found something, and said what.
     Unhealthy,
     /// `doctor` was stopped by this, and said so.
@@ -59,7 +61,7 @@ impl Failure {
         match self {
             Self::Library(error) | Self::Told(error) => error.kind(),
             Self::Own { kind, .. } => *kind,
-            Self::Output(_) | Self::Unhealthy => ErrorKind::Damaged,
+            Self::Output(_) | Self::Copy(_) | Self::Unhealthy => ErrorKind::Damaged,
             Self::Interrupted { .. } => ErrorKind::Unavailable,
         }
     }
@@ -75,7 +77,7 @@ impl From<Error> for Failure {
 pub(crate) fn report(json: bool, result: Result<(), Failure>) -> ExitCode {
     let failure = match result {
         Ok(()) => return ExitCode::SUCCESS,
-        // Whoever read the answer has read enough.
+        // Whoever read the answer has read enough. Half a copy is never enough.
         Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
         Err(failure) => failure,
     };
@@ -97,6 +99,12 @@ pub(crate) fn report(json: bool, result: Result<(), Failure>) -> ExitCode {
             code: "output",
             message: format!("the answer could not be written: {error}"),
             hint: None,
+            details: Map::new(),
+        },
+        Failure::Copy(error) => Problem {
+            code: "output",
+            message: format!("the copy on stdout is not complete: {error}"),
+            hint: Some("do not keep it: what it went to ended too early, or is full".into()),
             details: Map::new(),
         },
         Failure::Interrupted { then } => {

@@ -58,9 +58,18 @@ impl Output {
 
     /// A text made elsewhere, as it is.
     pub(crate) fn raw(self, bytes: &[u8]) -> Result<(), Failure> {
-        let mut stdout = std::io::stdout().lock();
-        stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(Failure::Output)
+        write(bytes).map_err(Failure::Output)
     }
+
+    /// A copy of what is remembered, which is of use only as a whole.
+    pub(crate) fn copy(self, bytes: &[u8]) -> Result<(), Failure> {
+        write(bytes).map_err(Failure::Copy)
+    }
+}
+
+fn write(bytes: &[u8]) -> std::io::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(bytes).and_then(|()| stdout.flush())
 }
 
 /// A text as it is, any other value as compact JSON.

@@ -55,7 +55,7 @@ impl Export {
         let Some(path) = self.output.filter(|path| !is_dash(path)) else {
             let written = write(session, spaces, tokio::io::stdout()).await;
             return written.map(|_| ()).map_err(|error| match error {
-                TransferError::Write(error) => Failure::Output(error),
+                TransferError::Write(error) => Failure::Copy(error),
                 other => Failure::Library(other.into()),
             });
         };

@@ -4,9 +4,9 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use corkboard::{Corkboard, Options, SavePolicy};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::{CORK, Sandbox, finish, run};
+use crate::support::{CORK, Ran, Sandbox, finish, run};
 
 #[test]
 fn usage_errors_are_2() {
@@ -196,18 +196,42 @@ fn a_reader_who_leaves_is_no_error() {
         &["memory", "get", "a"][..],
         &["memory", "list", "--json"][..],
         &["memory", "watch", "--from", "0"][..],
-        &["snapshot", "save", "-"][..],
-        &["export"][..],
         &["doctor"][..],
         &["completions", "bash"][..],
         &["--help"][..],
     ] {
-        let mut command = sandbox.cork_command(arguments);
-        let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = piped.spawn().unwrap();
-        drop(child.stdout.take());
-        let ran = finish(child);
+        let ran = read_by_nobody(&sandbox, arguments);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{arguments:?}");
+    }
+}
+
+/// Runs a command whose reader has left.
+fn read_by_nobody(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
+    let mut command = sandbox.cork_command(arguments);
+    let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    drop(child.stdout.take());
+    finish(child)
+}
+
+/// `cork export | ssh elsewhere …`: half a backup is none, and a script has to hear of it.
+#[test]
+fn a_reader_who_leaves_a_copy_before_its_end_is_an_error() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "a", &"x".repeat(100_000)]);
+    for arguments in [
+        &["export"][..],
+        &["export", "--all", "-o", "-"][..],
+        &["snapshot", "save", "-"][..],
+        &["snapshot", "save", "-", "--format", "bytes"][..],
+    ] {
+        let ran = read_by_nobody(&sandbox, arguments);
+        assert_eq!(ran.code, 1, "{arguments:?} {ran:?}");
+        assert!(ran.stderr.starts_with("error: the copy on stdout is not complete: "), "{arguments:?} {ran:?}");
+        let ran = read_by_nobody(&sandbox, &[arguments, &["--json"]].concat());
+        assert_eq!(ran.code, 1, "{arguments:?} {ran:?}");
+        let problem: Value = serde_json::from_str(&ran.stderr).unwrap();
+        assert_eq!(problem["error"]["code"], "output");
     }
 }
 
@@ -215,13 +239,16 @@ fn a_reader_who_leaves_is_no_error() {
 fn a_full_disk_under_stdout_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["memory", "set", "a", "1"]);
-    for arguments in [&["memory", "get", "a"][..], &["export"]] {
+    let (answer, copy) = ("the answer could not be written", "the copy on stdout is not complete");
+    for (arguments, said) in
+        [(&["memory", "get", "a"][..], answer), (&["export"], copy), (&["snapshot", "save", "-"], copy)]
+    {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let mut command = sandbox.cork_command(arguments);
         let child = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
         let ran = finish(child);
         assert_eq!(ran.code, 1, "{ran:?}");
-        assert!(ran.stderr.contains("the answer could not be written"), "{ran:?}");
+        assert!(ran.stderr.contains(said), "{ran:?}");
     }
 }
 

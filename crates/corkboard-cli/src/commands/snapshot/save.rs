@@ -86,7 +86,7 @@ impl Save {
             Format::Bytes => snapshot.to_bytes(&seal)?,
         };
         if to_stdout {
-            return session.output.raw(&bytes);
+            return session.output.copy(&bytes);
         }
         WholeFile::create(&self.file, existing)?.write(&bytes)?;
         let (entries, rev) = (snapshot.entry_count(), snapshot.rev);
