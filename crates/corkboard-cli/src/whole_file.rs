@@ -1,10 +1,16 @@
-//! A file that is complete and on disk, or not there.
+//! A file that is complete and on disk, or not there. It holds what somebody remembers, and is for its owner alone.
 
-use std::fs::File;
-use std::io::Write;
+use std::fs::{File, Permissions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::exit::Failure;
+
+/// Who may read a new file.
+const OWNER_ALONE: u32 = 0o600;
+/// What of a mode says who may do what.
+const PERMISSIONS: u32 = 0o777;
 
 /// What to do with a file that is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,16 +28,21 @@ impl Existing {
     /// Refuses a file that is there already, if it is to be kept.
     pub(crate) fn check(self, path: &Path) -> Result<(), Failure> {
         if self == Self::Kept && path.symlink_metadata().is_ok() {
-            return Err(Failure::invalid("file_exists", format!("{} exists already", path.display()))
-                .hint("another name, or --force to replace it"));
+            return Err(exists(path));
         }
         Ok(())
     }
 }
 
+fn exists(path: &Path) -> Failure {
+    Failure::invalid("file_exists", format!("{} exists already", path.display()))
+        .hint("another name, or --force to replace it")
+}
+
 /// A file under a temporary name. It gets its own when it is finished; given up, it goes.
 pub(crate) struct WholeFile {
     path: PathBuf,
+    existing: Existing,
     temporary: PathBuf,
     file: File,
     finished: bool,
@@ -44,9 +55,9 @@ impl WholeFile {
         name.push(format!(".{}.tmp", std::process::id()));
         let temporary = path.with_file_name(name);
         let mut options = File::options();
-        let file = options.read(true).write(true).create_new(true).open(&temporary);
+        let file = options.read(true).write(true).create_new(true).mode(OWNER_ALONE).open(&temporary);
         let file = file.map_err(|error| file_failure(path, &error))?;
-        Ok(Self { path: path.to_owned(), temporary, file, finished: false })
+        Ok(Self { path: path.to_owned(), existing, temporary, file, finished: false })
     }
 
     /// The file, to write to.
@@ -67,12 +78,39 @@ impl WholeFile {
 
     /// Makes it durable, then visible.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
-        let synced = self.file.sync_all().and_then(|()| std::fs::rename(&self.temporary, &self.path));
-        synced.map_err(|error| self.failure(&error))?;
+        self.file.sync_all().map_err(|error| self.failure(&error))?;
+        match self.existing {
+            Existing::Kept => self.appear()?,
+            Existing::Replaced => self.replace().map_err(|error| self.failure(&error))?,
+        }
         self.finished = true;
         // The name must be on disk too.
         let named = File::open(folder_of(&self.path)).and_then(|folder| folder.sync_all());
         named.map_err(|error| self.failure(&error))
+    }
+
+    /// Gets its name, unless another file got it meanwhile.
+    fn appear(&self) -> Result<(), Failure> {
+        match std::fs::hard_link(&self.temporary, &self.path) {
+            Ok(()) => std::fs::remove_file(&self.temporary).map_err(|error| self.failure(&error)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(exists(&self.path)),
+            // Not every file system lets a file have two names, and without that a moment stays between looking and naming.
+            Err(_) => {
+                self.existing.check(&self.path)?;
+                std::fs::rename(&self.temporary, &self.path).map_err(|error| self.failure(&error))
+            }
+        }
+    }
+
+    /// Takes the place of what has the name, and is as open as that was: its owner has chosen.
+    fn replace(&self) -> std::io::Result<()> {
+        if let Ok(replaced) = self.path.symlink_metadata()
+            && replaced.is_file()
+        {
+            let mode = replaced.permissions().mode() & PERMISSIONS;
+            self.file.set_permissions(Permissions::from_mode(mode))?;
+        }
+        std::fs::rename(&self.temporary, &self.path)
     }
 
     /// What is wrong with the file, under the name that it was to have.
@@ -96,4 +134,24 @@ fn folder_of(file: &Path) -> &Path {
 
 pub(crate) fn file_failure(file: &Path, error: &std::io::Error) -> Failure {
     Failure::invalid("file", format!("{}: {error}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_got_the_name_meanwhile_is_not_replaced_unasked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("backup");
+        for (existing, left) in [(Existing::Kept, "theirs"), (Existing::Replaced, "ours")] {
+            let _ = std::fs::remove_file(&path);
+            let file = WholeFile::create(&path, existing).unwrap();
+            std::fs::write(&path, "theirs").unwrap();
+            let written = file.write(b"ours");
+            assert_eq!(written.is_err(), existing == Existing::Kept, "{written:?}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), left);
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left over");
+        }
+    }
 }

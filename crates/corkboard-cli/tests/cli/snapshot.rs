@@ -1,5 +1,9 @@
 //! `cork snapshot`.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
 use serde_json::json;
 
 use crate::support::Sandbox;
@@ -45,6 +49,35 @@ fn a_file_is_not_overwritten_unasked() {
     );
     sandbox.ok(&["snapshot", "restore", "file", "--yes"]);
     sandbox.fails(&["snapshot", "save", "no/such/folder"], 2, "no/such/folder: ");
+}
+
+/// What is in such a file is all that an agent knows.
+#[test]
+fn a_file_is_its_owners_alone_and_one_that_is_replaced_stays_as_open_as_it_was() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    let saving = [
+        ("save.json", &["snapshot", "save", "save.json"][..]),
+        ("save.cork", &["snapshot", "save", "save.cork", "--format", "bytes"]),
+        ("export.jsonl", &["export", "--all", "-o", "export.jsonl"]),
+    ];
+    let mode = |file: &Path| std::fs::symlink_metadata(file).unwrap().permissions().mode() & 0o777;
+    for (file, arguments) in saving {
+        let file = sandbox.path().join(file);
+        let again = [arguments, &["--force"]].concat();
+        sandbox.ok(arguments);
+        assert_eq!(mode(&file), 0o600, "{arguments:?}");
+        for chosen in [0o400, 0o640, 0o600] {
+            std::fs::set_permissions(&file, Permissions::from_mode(chosen)).unwrap();
+            sandbox.ok(&again);
+            assert_eq!(mode(&file), chosen, "{again:?}");
+        }
+        // A name for another file is no file: what takes its place is new.
+        std::fs::rename(&file, sandbox.path().join("moved")).unwrap();
+        std::os::unix::fs::symlink("moved", &file).unwrap();
+        sandbox.ok(&again);
+        assert_eq!(mode(&file), 0o600, "{again:?}");
+    }
 }
 
 #[test]
