@@ -2,7 +2,7 @@
 
 use corkboard::boards::{NewBoard, NewTask};
 use corkboard::cores::CoreEntryId;
-use corkboard::{Corkboard, EntryMetadata, Error, Options, Refusal, ServerAddress};
+use corkboard::{Actor, ActorKind, Corkboard, EntryMetadata, Error, Options, Refusal, Role, ServerAddress};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
@@ -106,6 +106,22 @@ async fn a_client_is_refused_as_the_library_is() {
     let stranger = ServerAddress::new(&*server.url).token("nobody".to_owned());
     let refused = Corkboard::connect(stranger, Options::default()).await.unwrap_err();
     assert_eq!((refused.code(), refused.kind()), ("unauthenticated", corkboard::ErrorKind::Denied));
+    server.stop().await;
+}
+
+/// A header does not hold every character that a name may have, and who acts for another must not do so in their own name.
+#[tokio::test]
+async fn whoever_acts_for_another_does_so_by_any_name() {
+    let server = Running::start().await;
+    let client = connect(&server).await;
+    let memory = server.corkboard.agent("ada").unwrap().working();
+    for name in NAMES.into_iter().chain(["a\u{7f}b", "\u{7f}", "a\tb\n", "\u{0}\u{85}"]) {
+        let named = client.acting_as(Actor::new(name, ActorKind::Agent, Role::Worker));
+        named.agent("ada").unwrap().working().set("k", name).await.unwrap();
+        let entry = memory.get_entry("k").await.unwrap().unwrap();
+        assert_eq!(&*entry.data.author, name);
+    }
+    client.close().await.unwrap();
     server.stop().await;
 }
 

@@ -118,7 +118,7 @@ impl Link {
     }
 
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str, query: &[(&str, String)]) -> Result<T> {
-        self.send(Again::Reading, || self.request(Method::GET, path, query, None)).await
+        self.send(Again::Reading, || self.request(Method::GET, path, query)).await
     }
 
     pub(super) async fn post<T: DeserializeOwned>(
@@ -128,17 +128,20 @@ impl Link {
         body: Vec<u8>,
         again: Again,
     ) -> Result<T> {
-        let json = HeaderValue::from_static("application/json");
-        let request =
-            || self.request(Method::POST, path, &[], actor).header(CONTENT_TYPE, json.clone()).body(body.clone());
+        let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+        // What a Corkboard does of itself, it does in its own name: here, that is the token's.
+        if let Some(another) = actor.filter(|actor| self.own.get() != Some(actor) && **actor != Actor::system()) {
+            headers.insert(ACTOR, named(another)?);
+        }
+        let request = || self.request(Method::POST, path, &[]).headers(headers.clone()).body(body.clone());
         self.send(again, request).await
     }
 
     pub(super) async fn delete<T: DeserializeOwned>(&self, path: &str, query: &[(&str, String)]) -> Result<T> {
-        self.send(Again::No, || self.request(Method::DELETE, path, query, None)).await
+        self.send(Again::No, || self.request(Method::DELETE, path, query)).await
     }
 
-    fn request(&self, method: Method, path: &str, query: &[(&str, String)], actor: Option<&Actor>) -> RequestBuilder {
+    fn request(&self, method: Method, path: &str, query: &[(&str, String)]) -> RequestBuilder {
         let mut url = self.url.clone();
         url.set_path(&format!("{}{path}", self.url.path().trim_end_matches('/')));
         if !query.is_empty() {
@@ -147,12 +150,6 @@ impl Link {
         let mut headers = HeaderMap::new();
         if let Some(token) = &self.token {
             headers.insert(AUTHORIZATION, token.clone());
-        }
-        // What a Corkboard does of itself, it does in its own name: here, that is the token's.
-        let another = actor.filter(|actor| self.own.get() != Some(actor) && **actor != Actor::system());
-        let named = another.and_then(|actor| serde_json::to_vec(actor).ok());
-        if let Some(named) = named.and_then(|json| HeaderValue::from_bytes(&json).ok()) {
-            headers.insert(ACTOR, named);
         }
         self.http.request(method, url).headers(headers).timeout(self.timeout)
     }
@@ -273,6 +270,15 @@ fn unanswered(error: reqwest::Error) -> Miss {
 
 fn senseless(what: &str) -> Miss {
     Miss::Lost(ServerTrouble::Away(format!("it gave {what}")))
+}
+
+/// An actor as a header. Left out, what is done would be done in the token's name: so it is an error if it cannot be written.
+fn named(actor: &Actor) -> Result<HeaderValue> {
+    let cannot = |why: String| Error::Command { message: format!("nobody can act for {:?}: {why}", actor.principal) };
+    let json = serde_json::to_string(actor).map_err(|error| cannot(error.to_string()))?;
+    // The one character that JSON leaves as it is and that a header may not have.
+    let json = json.replace('\u{7f}', "\\u007f");
+    HeaderValue::from_bytes(json.as_bytes()).map_err(|error| cannot(error.to_string()))
 }
 
 /// The path of a space.
