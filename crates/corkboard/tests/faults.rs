@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use corkboard::store::{MemoryStore, Store, StoreError};
 use corkboard::testing::{Fault, FaultPlan, FaultyStore, Harness};
-use corkboard::{Corkboard, Error, Options};
+use corkboard::{Corkboard, Error, Options, Watched};
 
 const WORKER: &str = env!("CARGO_BIN_EXE_conformance-worker");
 
@@ -144,4 +144,62 @@ async fn what_lands_late_is_what_its_caller_was_told() {
         faulty.clear_script();
         assert_eq!(memory.get::<u64>(&key).await.unwrap(), Some(told), "round {round}");
     }
+}
+
+/// Whoever writes, and a watcher whose store fails when it is told to.
+fn beside_a_faulty_store(options: Options) -> (Corkboard, Arc<FaultyStore>, Corkboard) {
+    let store = Arc::new(MemoryStore::shared());
+    let faulty = Arc::new(FaultyStore::new(store.clone(), FaultPlan::none()));
+    let watching = Corkboard::with_store(faulty.clone(), options);
+    (Corkboard::with_store(store, Options::default()), faulty, watching)
+}
+
+#[tokio::test]
+async fn a_watcher_whose_read_fails_when_it_is_woken_reads_again_before_it_says_anything() {
+    let options = Options { bookmark_interval: Duration::from_millis(1), ..Options::default() };
+    let (writing, faulty, watching) = beside_a_faulty_store(options);
+    let memory = writing.agent("a").unwrap().working();
+    let mut watch = watching.agent("a").unwrap().watch(0).await.unwrap();
+    assert_eq!(watch.next().await.unwrap(), Watched::Bookmark { rev: 0 });
+    for rev in 1..=3 {
+        faulty.refuse_reads(4);
+        memory.add_note("news").await.unwrap();
+        // A bookmark would say that there is none.
+        let told = watch.next().await.unwrap();
+        assert!(matches!(told, Watched::Revision { rev: found, .. } if found == rev), "{rev}: {told:?}");
+        assert_eq!(faulty.reads_to_refuse(), 0);
+        assert_eq!(watch.next().await.unwrap(), Watched::Bookmark { rev });
+    }
+}
+
+#[tokio::test]
+async fn a_watcher_whose_read_fails_wakes_by_itself() {
+    // Nothing else happens that could wake it.
+    let options = Options { bookmark_interval: Duration::from_secs(3600), ..Options::default() };
+    let (writing, faulty, watching) = beside_a_faulty_store(options);
+    let memory = writing.agent("a").unwrap().working();
+    let mut watch = watching.agent("a").unwrap().watch(0).await.unwrap();
+    faulty.refuse_reads(2);
+    memory.add_note("news").await.unwrap();
+    let told = tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("it sleeps on").unwrap();
+    assert!(matches!(told, Watched::Revision { rev: 1, .. }), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_failed_read_of_history_makes_nobody_live() {
+    let options = Options { max_watch_lag: 5, bookmark_interval: Duration::from_millis(1), ..Options::default() };
+    let (writing, faulty, watching) = beside_a_faulty_store(options);
+    let memory = writing.agent("a").unwrap().working();
+    for _ in 0..20 {
+        memory.add_note("history").await.unwrap();
+    }
+    // Its first read, and some more.
+    faulty.refuse_reads(4);
+    let mut watch = watching.agent("a").unwrap().watch(0).await.unwrap();
+    memory.add_note("news").await.unwrap();
+    for rev in 1..=21 {
+        let told = watch.next().await.unwrap();
+        assert!(matches!(told, Watched::Revision { rev: found, .. } if found == rev), "{rev}: {told:?}");
+    }
+    assert_eq!(faulty.reads_to_refuse(), 0);
 }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use corkboard_core::Space;
 use futures_util::future::BoxFuture;
@@ -11,6 +12,10 @@ use tokio::time::Instant;
 use super::{Engine, PAGE, Slot};
 use crate::store::{Cursor, Record};
 use crate::{Error, Result};
+
+/// How long is waited before a log that could not be read is read again, at first and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What whoever follows a log is told.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +37,8 @@ pub(crate) struct Follow<S: Space> {
     changes: watch::Receiver<u64>,
     page: VecDeque<Record>,
     live: bool,
+    /// How long it waits if the store fails now.
+    pause: Duration,
     /// When it last had something to tell.
     told_at: Instant,
 }
@@ -47,8 +54,8 @@ impl<S: Space> Engine<S> {
             Some(rev) => Cursor { rev, commit: None },
             None => self.store.head(&slot.id).await?.into(),
         };
-        let (engine, page) = (self.clone(), VecDeque::new());
-        let mut follow = Follow { engine, slot, cursor, changes, page, live: false, told_at: Instant::now() };
+        let (engine, page, pause, told_at) = (self.clone(), VecDeque::new(), FIRST_PAUSE, Instant::now());
+        let mut follow = Follow { engine, slot, cursor, changes, page, live: false, pause, told_at };
         // An impossible cursor is refused now, not at the first revision.
         follow.read_page().await?;
         Ok(follow)
@@ -73,7 +80,15 @@ impl<S: Space> Follow<S> {
             if self.live && newest.saturating_sub(self.cursor.rev) > self.engine.options.max_watch_lag {
                 return Err(Error::Lagged { resume_from: self.cursor.rev });
             }
-            self.read_page().await?;
+            if self.read_page().await? == Read::Away {
+                // The wake-up is used up, and what it was for may be there: until that is known, there is nothing to be told.
+                let pause = self.pause;
+                self.pause = (pause * 2).min(LONGEST_PAUSE);
+                tokio::select! {
+                    () = tokio::time::sleep(pause) => continue,
+                    () = closing => return Err(Error::Closed),
+                }
+            }
             if !self.page.is_empty() {
                 continue;
             }
@@ -102,17 +117,27 @@ impl<S: Space> Follow<S> {
         &self.slot
     }
 
-    async fn read_page(&mut self) -> Result<()> {
+    async fn read_page(&mut self) -> Result<Read> {
         let page = match self.engine.store.read_after(&self.slot.id, self.cursor, PAGE).await {
             Err(error) if error.is_retryable() => {
                 tracing::debug!(space = %self.slot.id, %error, "the store is away or busy; the watcher waits");
-                return Ok(());
+                return Ok(Read::Away);
             }
             other => other?,
         };
         self.page = page.records.into();
-        Ok(())
+        self.pause = FIRST_PAUSE;
+        Ok(Read::Page)
     }
+}
+
+/// What became of a look at the log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Read {
+    /// What there is, perhaps nothing.
+    Page,
+    /// The store is away or busy.
+    Away,
 }
 
 /// A follower of a log, whatever its space holds.

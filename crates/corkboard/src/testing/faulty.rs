@@ -77,6 +77,8 @@ pub struct FaultyStore {
     dice: Mutex<fastrand::Rng>,
     /// What the next appends and imports meet, before the dice decide again.
     script: Mutex<VecDeque<Fault>>,
+    /// So many reads of logs fail from now on.
+    refused_reads: Mutex<u64>,
     /// How many more calls get through, if not all.
     calls_left: Mutex<Option<u64>>,
     hold: watch::Sender<Hold>,
@@ -98,8 +100,9 @@ impl FaultyStore {
     pub fn new(inner: Arc<dyn Store>, plan: FaultPlan) -> Self {
         let dice = Mutex::new(fastrand::Rng::with_seed(plan.seed));
         let (script, calls_left, late) = (Mutex::default(), Mutex::default(), Arc::default());
-        let hold = watch::Sender::new(Hold::Off);
-        Self { inner, plan: Mutex::new(plan), dice, script, calls_left, hold, reads: Mutex::default(), late }
+        let (hold, refused_reads) = (watch::Sender::new(Hold::Off), Mutex::default());
+        let (plan, reads) = (Mutex::new(plan), Mutex::default());
+        Self { inner, plan, dice, script, refused_reads, calls_left, hold, reads, late }
     }
 
     /// How often a space's head, state or log was read.
@@ -122,6 +125,25 @@ impl FaultyStore {
     /// What the next appends and imports meet, one after the other.
     pub fn next_appends(&self, faults: impl IntoIterator<Item = Fault>) {
         self.script.lock().extend(faults);
+    }
+
+    /// The next so many reads of logs fail, as if the store were away for a moment.
+    pub fn refuse_reads(&self, count: u64) {
+        *self.refused_reads.lock() = count;
+    }
+
+    /// How many reads of logs are still to fail.
+    pub fn reads_to_refuse(&self) -> u64 {
+        *self.refused_reads.lock()
+    }
+
+    fn refuse_read(&self) -> Result<(), StoreError> {
+        let mut left = self.refused_reads.lock();
+        if *left == 0 {
+            return Ok(());
+        }
+        *left -= 1;
+        Err(StoreError::Unavailable("injected: the log cannot be read".into()))
     }
 
     /// Lets so many calls through; then every call fails, as if the process had ended there.
@@ -332,6 +354,7 @@ impl Store for FaultyStore {
         Box::pin(async move {
             self.count_read(space);
             self.pass().await?;
+            self.refuse_read()?;
             let page = self.inner.read_after(space, cursor, limit).await;
             // What was read may be old by the time it arrives.
             self.dawdle().await;
