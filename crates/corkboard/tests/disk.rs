@@ -28,6 +28,13 @@ int fsync(int file) { (void) file; return fail(); }
 int fdatasync(int file) { (void) file; return fail(); }
 "#;
 
+/// Fails every fsync.
+const NO_FSYNC: &str = r#"
+#include <errno.h>
+int fsync(int file) { (void) file; errno = EIO; return -1; }
+int fdatasync(int file) { (void) file; errno = EIO; return -1; }
+"#;
+
 /// Lets 100 KiB be written to files; then half of a write lands, and the disk is full.
 const FULL_DISK: &str = r#"
 #define _GNU_SOURCE
@@ -53,6 +60,22 @@ async fn a_failed_fsync_ends_the_store_and_loses_nothing_acknowledged() {
         let output = worker(folder.path(), store, FAILING_FSYNC);
         check(folder.path(), store, &output).await;
     }
+}
+
+/// What is in a log may be in the disk's cache alone, left there by a process that was killed.
+#[tokio::test]
+async fn what_cannot_be_fsynced_is_not_read_from_a_store_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = Command::new(WORKER).args([&url(folder.path(), "file"), "note", "a", "note", "3"]).status().unwrap();
+    assert!(written.success());
+    let output = worker(folder.path(), "file", NO_FSYNC);
+    let text = String::from_utf8_lossy(&output.stdout);
+    // The second attempt does not ask the disk again: it might say that all is well.
+    let errors: Vec<&str> = text.lines().collect();
+    assert_eq!(errors.len(), 2, "{text}");
+    assert!(errors.iter().all(|error| error.starts_with("error: the store has ended: fsync of ")), "{text}");
+    let board = Corkboard::open(&url(folder.path(), "file")).await.unwrap();
+    assert_eq!(board.agent("a").unwrap().working().notes().await.unwrap().len(), 3);
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
 //! `file:` in a process that ends at every step it takes, with the power or without: every change happened whole or not at
-//! all, and what was acknowledged did.
+//! all, and what was acknowledged did. What the next process has seen stays, even if the power goes then.
 
 #![allow(
     clippy::unwrap_used,
@@ -133,6 +133,32 @@ async fn the_changes_of_one_process() {
     store.close().await.unwrap();
 }
 
+/// A space that only the next process writes to.
+fn of_the_next() -> SpaceId {
+    SpaceId::of(SpaceKind::Board, "c")
+}
+
+/// What the process does that comes after: it reads, and writes something of its own.
+#[tokio::test]
+async fn the_next_process() {
+    let own = tempfile::tempdir().unwrap();
+    let folder = std::env::var_os("CRASH_FOLDER").map_or(own.path().to_owned(), PathBuf::from);
+    let store = open(&folder).await;
+    let saw = describe(&store).await;
+    let append = Append { space: of_the_next(), ..append("a", 0, &["one"]) };
+    assert_eq!(store.append(append).await, Ok(Appended::Committed));
+    println!("\nsaw\n{saw}end");
+    store.close().await.unwrap();
+}
+
+/// A test of this program in a process of its own.
+fn process(test: &str, library: &Path, place: &Path, step: u32) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]);
+    command.env("LD_PRELOAD", library).env("CRASH_FOLDER", place).env("CRASH_AT", step.to_string());
+    command
+}
+
 #[tokio::test]
 async fn a_process_that_ends_at_any_step_leaves_all_or_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -146,7 +172,7 @@ async fn a_process_that_ends_at_any_step_leaves_all_or_nothing() {
     while change(&store, states.len() - 1).await {
         states.push(describe(&store).await);
     }
-    for power in ["stays", "goes"] {
+    for power in ["stays", "goes", "goes later"] {
         let mut step = 0;
         let mut seen = vec![0; states.len()];
         loop {
@@ -155,18 +181,32 @@ async fn a_process_that_ends_at_any_step_leaves_all_or_nothing() {
             let saved = folder.path().join(format!("{power}-{step}-saved"));
             std::fs::create_dir_all(&place).unwrap();
             std::fs::create_dir_all(&saved).unwrap();
-            let mut command = Command::new(std::env::current_exe().unwrap());
-            command.args(["--exact", "the_changes_of_one_process", "--nocapture"]);
-            command.env("LD_PRELOAD", &library).env("CRASH_FOLDER", &place).env("CRASH_AT", step.to_string());
-            if power == "goes" {
-                command.env("CRASH_SAVE", &saved);
+            let left = saved.join("left");
+            let mut command = process("the_changes_of_one_process", &library, &place, step);
+            match power {
+                "goes" => drop(command.env("CRASH_SAVE", &saved)),
+                "goes later" => drop(command.env("CRASH_SAVE", &saved).env("CRASH_LEFT", &left)),
+                _ => {}
             }
             let output = command.output().unwrap();
             let said = String::from_utf8(output.stdout).unwrap();
             let done = said.lines().filter(|line| line.starts_with("done ")).count();
             let what = format!("power {power}, step {step}, after {done} changes");
+            let mut seen_next = None;
+            if power == "goes later" && !output.status.success() {
+                let mut command = process("the_next_process", &library, &place, 0);
+                let next = command.env("CRASH_SAVE", &saved).env("CRASH_LEFT", &left).output().unwrap();
+                let text = String::from_utf8(next.stdout).unwrap();
+                let saw = text.split_once("\nsaw\n").and_then(|(_, saw)| saw.split_once("end\n"));
+                let Some((saw, _)) = saw else { panic!("{what}: the next process saw nothing: {text}") };
+                seen_next = Some(saw.to_owned());
+            }
             let store = open(&place).await;
             let state = describe(&store).await;
+            if let Some(seen) = seen_next {
+                assert_eq!(state, seen, "{what}: the next process saw something else");
+                assert_eq!(store.head(&of_the_next()).await, Ok(head(1)), "{what}: the next process wrote");
+            }
             // The change that it was in the middle of may have happened.
             let found = (done..states.len().min(done + 2)).find(|number| states[*number] == state);
             let Some(found) = found else { panic!("{what}: neither before nor after it\n{state}") };

@@ -5,6 +5,9 @@
  * With CRASH_SAVE, a folder on the same disk, the power goes too: everything is undone that was not fsynced, be it bytes
  * of a file (by an fsync of the file) or names in a folder (by an fsync of the folder). That is the most that a disk may
  * forget. Nothing is really fsynced, which makes it quick.
+ *
+ * With CRASH_LEFT, a file, the power stays when the process ends, and goes when the next one does: what was not fsynced is
+ * written there, and a process with a CRASH_AT of 0, which gets to its end, takes it for its own before it begins.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -59,7 +62,30 @@ static void save_name(char *saved) {
     snprintf(saved, LONGEST, "%s/%d", getenv("CRASH_SAVE"), saves++);
 }
 
+static void leave_changes(const char *path) {
+    FILE *left = fopen(path, "w");
+    fwrite(&saves, sizeof saves, 1, left);
+    for (int i = 0; i < count; i++)
+        if (changes[i].kind != NOTHING) fwrite(&changes[i], sizeof changes[i], 1, left);
+    if (fclose(left)) perror("fclose");
+}
+
+static int goes_to_its_end(void) {
+    return getenv("CRASH_AT") && !atoi(getenv("CRASH_AT"));
+}
+
+__attribute__((constructor)) static void take_changes(void) {
+    FILE *left = goes_to_its_end() ? fopen(getenv("CRASH_LEFT"), "r") : NULL;
+    if (!left) return;
+    if (fread(&saves, sizeof saves, 1, left) == 1) count = fread(changes, sizeof changes[0], MOST, left);
+    fclose(left);
+}
+
 static void end(void) {
+    if (getenv("CRASH_LEFT") && !goes_to_its_end()) {
+        leave_changes(getenv("CRASH_LEFT"));
+        _exit(77);
+    }
     for (int i = 0; getenv("CRASH_SAVE") && i < count; i++)
         if (changes[i].kind == WRITTEN && truncate(changes[i].path, changes[i].length)) perror("truncate");
     while (getenv("CRASH_SAVE") && count-- > 0) {
@@ -71,6 +97,10 @@ static void end(void) {
         if (change->saved[0]) REAL(rename)(change->saved, change->path);
     }
     _exit(77);
+}
+
+__attribute__((destructor)) static void end_at_the_end(void) {
+    if (goes_to_its_end()) end();
 }
 
 static int is_last_step(void) {

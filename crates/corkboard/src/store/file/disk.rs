@@ -103,20 +103,21 @@ impl Root {
         }
     }
 
-    /// The marker comes last: it makes the folder a store.
+    /// The marker comes last: it makes the folder a store, and whoever finds it does not look any further. So where the
+    /// folder is must be durable by then.
     fn found(&self, parents: usize) -> Result<(), StoreError> {
         let mut readme = self.temporary_file()?;
         readme.write(README_TEXT.as_bytes())?;
         readme.sync()?;
         readme.rename(&self.path.join(README))?;
+        self.path.ancestors().skip(1).take(parents).try_for_each(sync_folder)?;
         let marker = serde_json::to_string(&Marker { store: "corkboard", format: FORMAT });
         let mut file = self.temporary_file()?;
         file.write(marker.map_err(|error| StoreError::Unavailable(error.to_string()))?.as_bytes())?;
         file.write(b"\n")?;
         file.sync()?;
         file.rename(&self.path.join(MARKER))?;
-        sync_folder(&self.path)?;
-        self.path.ancestors().skip(1).take(parents).try_for_each(sync_folder)
+        sync_folder(&self.path)
     }
 
     /// A file beside all spaces. It is gone when it is dropped, unless it was given a place.
@@ -128,14 +129,9 @@ impl Root {
         Ok(TemporaryFile { path, file: std::io::BufWriter::new(file) })
     }
 
-    /// Makes a space's folder. That it is there is durable only after [`Self::sync_parents`].
+    /// Makes a space's folder. That it is there is durable only after [`sync_parents`].
     pub(super) fn create_folder(&self, folder: &Path) -> Result<(), StoreError> {
         std::fs::create_dir_all(folder).map_err(|error| cannot_create(folder, &error))
-    }
-
-    /// After a space's folder was made. Another space may have made the folder of the kind a moment ago.
-    pub(super) fn sync_parents(&self, folder: &Path) -> Result<(), StoreError> {
-        folder.ancestors().skip(1).take(2).try_for_each(sync_folder)
     }
 }
 
@@ -272,6 +268,19 @@ pub(super) fn end_line(path: &Path) -> Result<(), StoreError> {
 pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(|error| failed("fsync", folder, &error))
+}
+
+/// After a space's folder was made. Another space may have made the folder of the kind a moment ago.
+pub(super) fn sync_parents(folder: &Path) -> Result<(), StoreError> {
+    folder.ancestors().skip(1).take(2).try_for_each(sync_folder)
+}
+
+/// Makes durable what another process left of a space. It may have been killed before it could wait for the disk, and
+/// whoever uses what it wrote would vouch for it. The bytes come before the names by which they are found.
+pub(super) fn adopt(log: &File, folder: &Path) -> Result<(), StoreError> {
+    log.sync_data().map_err(|error| failed("fsync", &folder.join(LOG), &error))?;
+    sync_folder(folder)?;
+    sync_parents(folder)
 }
 
 /// Gives a file another name.

@@ -19,7 +19,6 @@ use std::sync::Arc;
 use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
 use futures_util::future::join_all;
 use jiff::Timestamp;
-use parking_lot::Mutex;
 use tokio::sync::{broadcast, watch};
 
 use super::{
@@ -54,7 +53,7 @@ impl FileStore {
     fn open_blocking(path: PathBuf, ownership: Ownership) -> Result<Self, StoreError> {
         let (root, lock) = Root::open(path)?;
         let catalogue = Catalogue::read(root.path())?;
-        let workplace = Arc::new(Workplace { root, catalogue, lock: Mutex::new(Some(lock)) });
+        let workplace = Arc::new(Workplace::new(root, catalogue, lock));
         let wakes = Arc::new(Wakes::default());
         let writer = Writer::start(workplace.clone(), wakes.clone())?;
         Ok(Self { ownership, workplace, writer, wakes })
@@ -68,7 +67,7 @@ impl FileStore {
     /// Why the store cannot be used, if it cannot.
     fn ended(&self) -> Option<StoreError> {
         let is_closed = self.workplace.lock.lock().is_none();
-        self.writer.failure().or(is_closed.then_some(StoreError::Closed))
+        self.workplace.failure().or(is_closed.then_some(StoreError::Closed))
     }
 
     fn now<'a, T: Send + 'a>(&self, look: impl FnOnce(&Catalogue) -> T) -> StoreFuture<'a, T> {
@@ -88,7 +87,9 @@ impl FileStore {
             if let Some(error) = self.ended() {
                 return Err(error);
             }
-            let result = tokio::task::spawn_blocking(move || read(&workplace));
+            // Even a caller who has gone by then may have met the store's end.
+            let result =
+                tokio::task::spawn_blocking(move || read(&workplace).inspect_err(|error| workplace.met(error)));
             result.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
         })
     }

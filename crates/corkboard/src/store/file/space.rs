@@ -155,10 +155,15 @@ fn needs_snapshot(index: &Index) -> bool {
     index.header.trimmed.is_some()
 }
 
-/// Reads a space's log, and looks at its snapshot. What a crash interrupted is finished or undone: see `swap.rs`.
+/// Reads a space's log, once it is durable, and looks at its snapshot. What a crash interrupted is finished or undone: see
+/// `swap.rs`.
 pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<Opened, StoreError> {
     let path = folder.join(LOG);
-    let scanned = File::open(&path).and_then(|file| {
+    let log = File::open(&path);
+    if let Ok(log) = &log {
+        disk::adopt(log, folder)?;
+    }
+    let scanned = log.and_then(|file| {
         let length = file.metadata()?.len();
         scan(file, length, space.as_str(), 1)
     });

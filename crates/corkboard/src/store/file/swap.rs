@@ -17,7 +17,7 @@ use std::fs::File;
 
 use corkboard_core::Head;
 
-use super::disk::{self, LOG, NEXT_SNAPSHOT, Root, SNAPSHOT, TemporaryFile, sync_folder};
+use super::disk::{self, LOG, NEXT_SNAPSHOT, Root, SNAPSHOT, TemporaryFile, sync_folder, sync_parents};
 use super::line::{Ending, Header, Position, write_record};
 use super::log::{Index, Records, cannot_read, scan};
 use super::snapshot;
@@ -137,7 +137,7 @@ pub(super) fn swap(
         *index = new;
         sync_folder(files.folder()).map_err(in_doubt)?;
         if is_new {
-            root.sync_parents(files.folder()).map_err(in_doubt)?;
+            sync_parents(files.folder()).map_err(in_doubt)?;
         }
         let mut changed = false;
         if let Some(next) = &next {

@@ -8,7 +8,7 @@ use corkboard_core::{CommitId, Head, SpaceId};
 use parking_lot::Mutex;
 
 use super::catalogue::Catalogue;
-use super::disk::{self, AppendError, LOG, Root, SNAPSHOT, TORN, sync_folder};
+use super::disk::{self, AppendError, LOG, Root, SNAPSHOT, TORN, sync_folder, sync_parents};
 use super::line::{Ending, Header, Position, Sum, Trimmed, write_record};
 use super::log::{Records, cannot_read};
 use super::snapshot;
@@ -74,9 +74,29 @@ pub(super) struct Workplace {
     pub(super) catalogue: Catalogue,
     /// Keeps other processes out until it is dropped, which is after the last write.
     pub(super) lock: Mutex<Option<File>>,
+    /// Why the store has ended, if it has.
+    failure: Mutex<Option<StoreError>>,
 }
 
 impl Workplace {
+    pub(super) fn new(root: Root, catalogue: Catalogue, lock: File) -> Self {
+        Self { root, catalogue, lock: Mutex::new(Some(lock)), failure: Mutex::new(None) }
+    }
+
+    /// Why the store has ended, if it has.
+    pub(super) fn failure(&self) -> Option<StoreError> {
+        self.failure.lock().clone()
+    }
+
+    /// Ends the store if that is what was met, reading or writing: a disk that is asked again may say that all is well.
+    pub(super) fn met(&self, error: &StoreError) {
+        let mut failure = self.failure.lock();
+        if matches!(error, StoreError::Failed(_)) && failure.is_none() {
+            tracing::error!(%error, "the file store has ended");
+            *failure = Some(error.clone());
+        }
+    }
+
     /// The files of a space, for someone who writes.
     pub(super) fn files(&self, space: &SpaceId) -> Arc<SpaceFiles> {
         self.catalogue.find_or_add(self.root.path(), space)
@@ -142,7 +162,7 @@ impl Workplace {
         })?;
         if header.is_some() {
             sync_folder(files.folder()).map_err(in_doubt)?;
-            self.root.sync_parents(files.folder()).map_err(in_doubt)?;
+            sync_parents(files.folder()).map_err(in_doubt)?;
         }
         let published: Result<()> = files.change(|index| {
             index.head = head;

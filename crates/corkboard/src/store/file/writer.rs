@@ -33,8 +33,6 @@ pub(super) struct Writer {
 struct Shared {
     workplace: Arc<Workplace>,
     wakes: Arc<Wakes>,
-    /// Why the store has ended, if it has.
-    failure: Mutex<Option<StoreError>>,
     writes: AtomicU64,
 }
 
@@ -47,7 +45,7 @@ struct Job {
 impl Writer {
     pub(super) fn start(workplace: Arc<Workplace>, wakes: Arc<Wakes>) -> Result<Self> {
         let (sender, receiver) = channel();
-        let shared = Arc::new(Shared { workplace, wakes, failure: Mutex::new(None), writes: AtomicU64::new(0) });
+        let shared = Arc::new(Shared { workplace, wakes, writes: AtomicU64::new(0) });
         let thread_shared = shared.clone();
         let thread = std::thread::Builder::new()
             .name("corkboard-file".into())
@@ -92,11 +90,6 @@ impl Writer {
         self.shared.writes.load(Ordering::Relaxed)
     }
 
-    /// Why the store has ended, if it has.
-    pub(super) fn failure(&self) -> Option<StoreError> {
-        self.shared.failure.lock().clone()
-    }
-
     /// Waits for the thread to write what it was given, and to end.
     pub(super) async fn close(&self) {
         drop(self.jobs.lock().take());
@@ -114,7 +107,7 @@ impl Writer {
     }
 
     async fn submit(&self, task: Task) -> Result<Done> {
-        if let Some(failure) = self.failure() {
+        if let Some(failure) = self.shared.workplace.failure() {
             return Err(failure);
         }
         let (done, answer) = oneshot::channel();
@@ -177,8 +170,7 @@ impl Shared {
             if jobs.iter().all(is_append) {
                 jobs.extend(std::iter::from_fn(|| group.next_if(is_append)));
             }
-            let failed = self.failure.lock().clone();
-            let written = match failed {
+            let written = match self.workplace.failure() {
                 Some(error) => Err(error.into()),
                 None => self.perform(&jobs),
             };
@@ -216,13 +208,7 @@ impl Shared {
                 }
             }
             Err(Failure { error, in_doubt }) => {
-                if matches!(error, StoreError::Failed(_)) {
-                    let mut failure = self.failure.lock();
-                    if failure.is_none() {
-                        tracing::error!(%error, "the file store has ended");
-                        *failure = Some(error.clone());
-                    }
-                }
+                self.workplace.met(&error);
                 let answer = if in_doubt { StoreError::OutcomeUnknown(error.to_string()) } else { error };
                 for job in jobs {
                     let _ = job.done.send(Err(answer.clone()));
