@@ -15,7 +15,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::engine::{Asked, Engine, Observer, Slot};
+use crate::engine::{Asked, Engine, Observer, Slot, again, joined};
 use crate::{Corkboard, Error, Result, ids};
 
 /// What every secret begins with, so that it is known for what it is wherever it turns up.
@@ -174,17 +174,23 @@ impl Tokens {
 
     /// The tokens as they are in the store, now or at any time since that moment.
     async fn look(&self, since: Instant) -> Result<Arc<Revisioned<TokensState>>> {
-        let mut last = self.looks.last.lock().await;
-        match *last {
-            Some(began) if began >= since => {
-                drop(last);
-                return self.engine.current(&self.slot).await;
+        let (engine, slot, looks) = (self.engine.clone(), self.slot.clone(), self.looks.clone());
+        // A task of its own: others rely on a look that one caller begins, and he may stop waiting.
+        joined(self.engine.spawn(async move {
+            let mut last = looks.last.lock().await;
+            if let Some(Look { began, seen }) = &*last {
+                if *began >= since {
+                    return seen.as_ref().map(Arc::clone).map_err(again);
+                }
+                tokio::time::sleep_until(*began + LOOKS_APART).await;
             }
-            Some(began) => tokio::time::sleep_until(began + LOOKS_APART).await,
-            None => {}
-        }
-        *last = Some(Instant::now());
-        self.engine.as_stored(&self.slot).await
+            let began = Instant::now();
+            let seen = engine.as_stored(&slot).await;
+            let answer = seen.as_ref().map(Arc::clone).map_err(again);
+            *last = Some(Look { began, seen });
+            answer
+        }))
+        .await
     }
 
     async fn ask(&self, command: TokensCommand) -> Result<TokensReply> {
@@ -194,10 +200,18 @@ impl Tokens {
 }
 
 /// Looks at the store for secrets that are not known here.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Looks {
-    /// When the last one began. Held until it is done: all who wait meanwhile share the next.
-    last: tokio::sync::Mutex<Option<Instant>>,
+    /// Held until a look is done: all who wait meanwhile share the next.
+    last: tokio::sync::Mutex<Option<Look>>,
+}
+
+/// A look at the store.
+struct Look {
+    /// By this the next one is kept away, whatever came of it.
+    began: Instant,
+    /// What there was, or why nobody knows.
+    seen: Result<Arc<Revisioned<TokensState>>>,
 }
 
 /// Whether a secret could be one of ours. Nobody needs to look for any other.

@@ -229,10 +229,11 @@ fn answer<S: Space>(batch: &mut Vec<Box<Proposal<S>>>, decided: Vec<Decided<S::R
 }
 
 /// The same error for one more caller.
-pub(super) fn again(error: &Error) -> Error {
+pub(crate) fn again(error: &Error) -> Error {
     match error {
         Error::Store(error) => Error::Store(error.clone()),
         Error::NewerFormat { space, found } => Error::NewerFormat { space: space.clone(), found: *found },
+        Error::Damaged { space, message } => Error::Damaged { space: space.clone(), message: message.clone() },
         Error::Closed => Error::Closed,
         other => Error::Damaged { space: String::new(), message: other.to_string() },
     }

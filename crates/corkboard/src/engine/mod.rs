@@ -33,6 +33,7 @@ use crate::store::{Appended, Cursor, Ownership, Record, Snapshot, Store, StoreEr
 use crate::{Error, Result, ids};
 
 pub(crate) use ask::{Answer, Asked, Waiting};
+pub(crate) use commit::again;
 pub(crate) use elsewhere::Elsewhere;
 pub(crate) use evict::Budget;
 pub use follow::Followed;
