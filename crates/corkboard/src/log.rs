@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 
 use crate::engine::{Answer, Asked, Engine, Followed, Following, Slot, joined};
 use crate::store::{Cursor, ListedSpace, Page, Record};
-use crate::{Board, Corkboard, Error, Result, Strict};
+use crate::{AgentMemory, Board, Corkboard, Error, Result, Strict};
 
 /// A command as text, with its conditions.
 #[derive(Debug, Serialize, Deserialize)]
@@ -256,6 +256,8 @@ pub struct SpaceLog {
     actor: Actor,
     /// The same as a board, if it is one.
     board: Option<Board>,
+    /// The same as an agent's memory, if it is one.
+    agent: Option<AgentMemory>,
     log: Box<dyn Logged>,
     /// What ticks and flushes goes on for as long as there are handles.
     _corkboard: Arc<dyn Any + Send + Sync>,
@@ -277,7 +279,8 @@ impl Corkboard {
         self.granted().check(self.actor(), kind, id.name())?;
         let (log, corkboard) = self.logged(&id, kind);
         let (actor, board) = (self.actor().clone(), id.as_board().map(|board| self.board_of(board)));
-        Ok(SpaceLog { id, actor, board, log, _corkboard: corkboard })
+        let agent = (kind == SpaceKind::Agent).then(|| self.agent(name)).transpose()?;
+        Ok(SpaceLog { id, actor, board, agent, log, _corkboard: corkboard })
     }
 
     /// The spaces of a kind, in the order of their names, after the given one.
@@ -333,7 +336,9 @@ impl SpaceLog {
             let asked: CommandDocument<BoardCommand> = read_command(json)?;
             board.check_granted(&asked.command).await?;
         }
-        self.log.command(&self.actor, json).await
+        // An agent's ephemeral scopes are in no log, and count.
+        let outside = self.agent.as_ref().map(AgentMemory::ephemeral_usage).unwrap_or_default();
+        self.log.command(&self.actor, outside, json).await
     }
 
     /// Deletes the space as it is at that head. Returns whether it was there, and there still.
@@ -385,7 +390,8 @@ pub(crate) trait Logged: Send + Sync {
     fn head(&self) -> BoxFuture<'_, Result<Head>>;
     fn state(&self) -> BoxFuture<'_, Result<StateDocument>>;
     fn after(&self, cursor: Cursor, limit: usize) -> BoxFuture<'_, Result<Page>>;
-    fn command<'a>(&'a self, actor: &'a Actor, json: &'a [u8]) -> BoxFuture<'a, Result<AnswerDocument>>;
+    fn command<'a>(&'a self, actor: &'a Actor, outside: Usage, json: &'a [u8])
+    -> BoxFuture<'a, Result<AnswerDocument>>;
     fn delete(&self, at: Head) -> BoxFuture<'_, Result<bool>>;
     fn changes(&self) -> tokio::sync::watch::Receiver<u64>;
     fn time(&self) -> Timestamp;
@@ -438,7 +444,12 @@ impl<S: Space> Logged for InEngine<S> {
         })
     }
 
-    fn command<'a>(&'a self, actor: &'a Actor, json: &'a [u8]) -> BoxFuture<'a, Result<AnswerDocument>> {
+    fn command<'a>(
+        &'a self,
+        actor: &'a Actor,
+        outside: Usage,
+        json: &'a [u8],
+    ) -> BoxFuture<'a, Result<AnswerDocument>> {
         Box::pin(async move {
             let limits = &self.engine.options.limits;
             let CommandDocument { command, if_rev, idempotency_key, idempotency_body } = read_command(json)?;
@@ -454,7 +465,7 @@ impl<S: Space> Logged for InEngine<S> {
                 (idempotency, None) => idempotency,
             };
             let asked = Asked::Request(Request { command, if_rev, idempotency });
-            let answer = self.engine.ask(&self.slot, actor.clone(), Usage::default(), asked).await?;
+            let answer = self.engine.ask(&self.slot, actor.clone(), outside, asked).await?;
             let Answer { reply, rev, commit, warnings } = answer;
             let reply = serde_json::value::to_raw_value(&reply).map_err(no_command)?;
             Ok(AnswerDocument { reply, rev, commit, warnings })

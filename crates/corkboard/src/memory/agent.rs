@@ -263,6 +263,11 @@ impl AgentMemory {
         Ok(Board::new(id, self.actor.clone(), boards.clone(), cores.clone(), corkboard.clone(), granted))
     }
 
+    /// What this process keeps of the memory beside its log.
+    pub(crate) fn ephemeral_usage(&self) -> Usage {
+        self.runtime.ephemeral.usage()
+    }
+
     /// What a handle to a part of the memory needs.
     pub(super) fn parts(&self) -> (Arc<AgentRuntime>, Actor) {
         (self.runtime.clone(), self.actor.clone())

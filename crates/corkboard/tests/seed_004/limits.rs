@@ -1,9 +1,10 @@
 //! §8.3: nothing grows without a limit.
 
 use corkboard::{
-    AgentMemory, EntryMetadata, Error, LimitName, Limits, MemoryEvent, MemorySnapshot, Options, Refusal, ScopeId,
-    ScopeName,
+    AgentMemory, CommandDocument, EntryMetadata, Error, LimitName, Limits, MemoryEvent, MemorySnapshot, Options,
+    Refusal, ScopeId, ScopeName, Separator, SpaceKind,
 };
+use corkboard_core::agent::{AgentCommand, Kept};
 use serde_json::json;
 
 use super::{key, replaced};
@@ -50,6 +51,43 @@ async fn limit_the_10001st_entry_is_refused() {
         assert!(memory.remove("key-00000").await.unwrap());
         memory.set("one more", &0).await.unwrap();
         assert_eq!(agent.stats().await.unwrap().total_entries_working, 10_000);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn limit_commands_as_text_count_ephemeral_scopes_too() {
+    on_every_store(async |home: Home| {
+        let limits = Limits { entries_per_agent: 3, scopes_per_agent: 2, ..Limits::default() };
+        let board = home.open_with(Options { limits, ..home.options() }).await;
+        let agent = board.agent("A").unwrap();
+        let scope = agent.working().create_scope("e").await.unwrap();
+        for key in ["one", "two"] {
+            scope.set(key, &0).await.unwrap();
+        }
+        let command = async |command: AgentCommand| {
+            let document = CommandDocument { command, if_rev: None, idempotency_key: None, idempotency_body: None };
+            let json = serde_json::to_vec(&document).unwrap();
+            board.log(SpaceKind::Agent, "A").unwrap().command(&json).await
+        };
+        let append = |name: &str| {
+            let (key, text, separator) = (key(name), "text".into(), Separator::default());
+            AgentCommand::Append { scope: ScopeId::ROOT, key, text, separator, if_version: None }
+        };
+        let create = |name: &str| {
+            let name = ScopeName::new(name, &Limits::default()).unwrap();
+            AgentCommand::CreateScope { name, parent: ScopeId::ROOT, parent_kept: Kept::Here }
+        };
+        command(append("three")).await.unwrap();
+        let full = limit(LimitName::EntriesPerAgent, 4, 3);
+        assert_eq!(refused(&board, &agent, command(append("four"))).await, full);
+        command(create("d")).await.unwrap();
+        let full = limit(LimitName::ScopesPerAgent, 3, 2);
+        assert_eq!(refused(&board, &agent, command(create("x"))).await, full);
+        // What goes makes room.
+        scope.dispose().await.unwrap();
+        command(append("four")).await.unwrap();
+        command(create("x")).await.unwrap();
     })
     .await;
 }
