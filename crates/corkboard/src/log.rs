@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use corkboard_core::agent::AgentState;
 use corkboard_core::board::{BoardAction, BoardCommand, BoardState};
-use corkboard_core::knowledge::{CoreAction, CoreState};
+use corkboard_core::knowledge::{CoreAction, CoreCommand, CoreState};
 use corkboard_core::tokens::TokensState;
 use corkboard_core::{
     Actor, AgentId, BoardId, CommitId, CoreId, FORMAT_VERSION, Head, IdempotencyKey, LimitWarning, Refusal, Request,
@@ -258,6 +258,8 @@ pub struct SpaceLog {
     board: Option<Board>,
     /// The same as an agent's memory, if it is one.
     agent: Option<AgentMemory>,
+    /// Where the boards are that promote into it, if it is a memory core.
+    promoting: Option<(Corkboard, CoreId)>,
     log: Box<dyn Logged>,
     /// What ticks and flushes goes on for as long as there are handles.
     _corkboard: Arc<dyn Any + Send + Sync>,
@@ -280,7 +282,8 @@ impl Corkboard {
         let (log, corkboard) = self.logged(&id, kind);
         let (actor, board) = (self.actor().clone(), id.as_board().map(|board| self.board_of(board)));
         let agent = (kind == SpaceKind::Agent).then(|| self.agent(name)).transpose()?;
-        Ok(SpaceLog { id, actor, board, agent, log, _corkboard: corkboard })
+        let promoting = id.as_core().map(|core| (self.clone(), core));
+        Ok(SpaceLog { id, actor, board, agent, promoting, log, _corkboard: corkboard })
     }
 
     /// The spaces of a kind, in the order of their names, after the given one.
@@ -335,6 +338,10 @@ impl SpaceLog {
         if let Some(board) = self.board.as_ref().filter(|board| board.is_limited()) {
             let asked: CommandDocument<BoardCommand> = read_command(json)?;
             board.check_granted(&asked.command).await?;
+        }
+        if let Some((corkboard, core)) = &self.promoting {
+            let asked: CommandDocument<CoreCommand> = read_command(json)?;
+            corkboard.check_promoted(core, &asked.command).await?;
         }
         // An agent's ephemeral scopes are in no log, and count.
         let outside = self.agent.as_ref().map(AgentMemory::ephemeral_usage).unwrap_or_default();

@@ -1,7 +1,9 @@
-//! Who reaches a Corkboard from outside: `tokens.rs` whom a secret stands for, `granted.rs` what is open to them. What they
-//! may do with what is open is said by their role, in the core's tables.
+//! Who reaches a Corkboard from outside: `tokens.rs` whom a secret stands for, `granted.rs` what is open to them,
+//! `promoted.rs` what they cannot say for a board. What they may do with what is open is said by their role, in the core's
+//! tables.
 
 mod granted;
+mod promoted;
 mod tokens;
 
 pub(crate) use granted::Granted;

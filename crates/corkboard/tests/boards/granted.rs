@@ -54,6 +54,36 @@ async fn command(corkboard: &Corkboard, command: BoardCommand) -> Result<()> {
 }
 
 #[tokio::test]
+async fn nobody_brings_another_text_in_the_name_of_a_promotion() {
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let board = taught(&corkboard).await;
+    let (id, begun_rev) = (board.id().clone(), board.view().await.unwrap().rev() + 1);
+    let planted = NewCoreEntry {
+        board: Some(id),
+        item: Some("F-1".into()),
+        board_rev: Some(begun_rev),
+        ..NewCoreEntry::new("users has every column")
+    };
+    let add = async |entry: &NewCoreEntry| {
+        let json = serde_json::to_vec(&json!({ "command": { "add": { "entries": [entry] } } })).unwrap();
+        corkboard.log(SpaceKind::Core, "secrets").unwrap().command(&json).await
+    };
+    assert_eq!(add(&planted).await.unwrap_err().code(), "command");
+    let of_no_board = NewCoreEntry { board: None, ..planted.clone() };
+    assert_eq!(add(&of_no_board).await.unwrap_err().code(), "command");
+
+    board.promote_learning(first()).await.unwrap();
+    let core = corkboard.core("secrets").unwrap();
+    let said = core.entries().await.unwrap().entries;
+    assert!(said.iter().map(|entry| &*entry.content).eq(["users has no column"]), "{said:?}");
+    assert_eq!(said[0].provenance[0].board_rev, Some(begun_rev));
+    // What came in so comes in once, and by hand nothing is a promotion.
+    add(&planted).await.unwrap();
+    add(&NewCoreEntry { board_rev: None, ..planted }).await.unwrap();
+    assert_eq!(core.entries().await.unwrap().entries.len(), 2);
+}
+
+#[tokio::test]
 async fn a_pattern_is_read_by_those_to_whom_its_core_is_open() {
     let corkboard = Corkboard::open("memory:").await.unwrap();
     let core = corkboard.core("secrets").unwrap();

@@ -1,0 +1,45 @@
+//! What only a promotion brings into a memory core.
+
+use corkboard_core::board::LearningState;
+use corkboard_core::knowledge::{CoreCommand, NewCoreEntry};
+use corkboard_core::{BoardId, CoreId};
+
+use crate::{Corkboard, Error, Result};
+
+impl Corkboard {
+    /// Refuses an entry that says which promotion brings it, unless its board has begun that one, with that text, for this
+    /// core. A core takes what a promotion brings once: another text in its place would keep it out.
+    pub(crate) async fn check_promoted(&self, core: &CoreId, command: &CoreCommand) -> Result<()> {
+        let CoreCommand::Add { entries } = command else { return Ok(()) };
+        for new in entries {
+            let Some(board_rev) = new.board_rev else { continue };
+            let is_begun = match &new.board {
+                Some(board) => self.has_begun(board, board_rev, core, new).await?,
+                None => false,
+            };
+            // One that comes late, after another brought the same, brings nothing.
+            if !is_begun && !self.has_come(core, new).await? {
+                let message =
+                    format!("board_rev: no board has begun to promote that into {core} at revision {board_rev}");
+                return Err(Error::Command { message });
+            }
+        }
+        Ok(())
+    }
+
+    async fn has_begun(&self, board: &BoardId, board_rev: u64, core: &CoreId, new: &NewCoreEntry) -> Result<bool> {
+        let entry = NewCoreEntry { board: None, board_rev: None, ..new.clone() };
+        let open = self.board_of(board.clone()).view().await?.state().open_learnings();
+        Ok(open.iter().any(|verdict| match &verdict.state {
+            LearningState::Begun(begun) => (begun.begun_rev, &begun.core, &begun.entry) == (board_rev, core, &entry),
+            _ => false,
+        }))
+    }
+
+    async fn has_come(&self, core: &CoreId, new: &NewCoreEntry) -> Result<bool> {
+        let current = self.core_of(core.clone()).current().await?.0;
+        let mut origins = current.state.entries().values().flat_map(|entry| &entry.provenance);
+        let mark = (&new.board, new.item.as_deref(), new.board_rev);
+        Ok(origins.any(|origin| (&origin.board, origin.item.as_deref(), origin.board_rev) == mark))
+    }
+}
