@@ -57,7 +57,7 @@ fn no_json() -> Failure {
     Failure::invalid("content_type", detail).status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
 }
 
-/// A JSON body of which everything may be left out, and so all of it.
+/// A JSON body of which everything may be left out, and so all of it. What is there is an object, and not null.
 pub(crate) struct OptionalBody<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for OptionalBody<T> {
@@ -68,7 +68,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for OptionalB
         let Raw(bytes) = Raw::from_request(request, state).await?;
         match is_json {
             _ if bytes.is_empty() => Ok(Self(T::default())),
-            true => Ok(Self(from_json::<Option<T>>(&bytes)?.unwrap_or_default())),
+            true => Ok(Self(from_json(&bytes)?)),
             false => Err(no_json()),
         }
     }

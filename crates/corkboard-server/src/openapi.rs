@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::schema::{SchemaType, Type};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::openapi::{ContentBuilder, OneOf, Ref, RefOr, Response, ResponseBuilder, Schema};
 use utoipa::{IntoResponses, Modify, OpenApi};
 
 /// The head of the description.
@@ -76,6 +77,28 @@ pub(crate) fn complete(openapi: &mut utoipa::openapi::OpenApi) {
             response.description = if status == "201" { "It was made" } else { "What was asked for" }.into();
         }
     }
+}
+
+/// Says of bodies that may be left out what they are if they are there: never null.
+pub(crate) fn without_null(openapi: &mut utoipa::openapi::OpenApi) {
+    let bodies = operations(openapi).filter_map(|operation| match &mut operation.request_body {
+        Some(RefOr::T(body)) => Some(body),
+        _ => None,
+    });
+    for content in bodies.flat_map(|body| body.content.values_mut()) {
+        if let RefOr::T(content) = content
+            && let Some(RefOr::T(Schema::OneOf(OneOf { items, .. }))) = &mut content.schema
+        {
+            items.retain(|item| !is_null(item));
+            if let [only] = items.as_slice() {
+                content.schema = Some(only.clone());
+            }
+        }
+    }
+}
+
+fn is_null(schema: &RefOr<Schema>) -> bool {
+    matches!(schema, RefOr::T(Schema::Object(object)) if object.schema_type == SchemaType::Type(Type::Null))
 }
 
 /// What goes wrong, by status.

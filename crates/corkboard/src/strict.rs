@@ -1,15 +1,18 @@
 //! JSON from outside, in which nothing may be unknown, at any depth. A field that is misspelt would otherwise be passed over,
 //! for the types are those of the log, too, and there they pass over what a newer version wrote: so they cannot refuse it
-//! themselves (`deny_unknown_fields`), and whoever reads from outside must.
+//! themselves (`deny_unknown_fields`), and whoever reads from outside must. Nor is an array an object here: serde would take
+//! its items for the fields in their order, and an empty one for an object in which everything was left out.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
+};
 
-/// A value that is read so that a field that nobody knows is an error, and that every error says where it is:
-/// `tasks[0].title: invalid type: …`.
+/// A value that is read so that a field that nobody knows is an error, and an array where an object belongs, and that every
+/// error says where it is: `tasks[0].title: invalid type: …`.
 ///
 /// What serde reads twice is beyond it, as it is for `deny_unknown_fields`: the insides of flattened fields, and of enums whose
 /// variants are told by a tag inside.
@@ -18,6 +21,8 @@ use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, Seq
 /// # use corkboard::{Strict, boards::NewTask};
 /// let read = serde_json::from_str::<Strict<NewTask>>(r#"{"title": "Ship it", "prio": 1}"#);
 /// assert!(read.unwrap_err().to_string().starts_with("prio: unknown field"));
+/// let read = serde_json::from_str::<Strict<NewTask>>(r#"[null, "Ship it"]"#);
+/// assert!(read.unwrap_err().to_string().starts_with("invalid type: array, expected a JSON object"));
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Strict<T>(pub T);
@@ -143,7 +148,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Watched<'_, D> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_struct(name, fields, Watched { inner: visitor, trail: self.trail })
+        self.inner.deserialize_struct(name, fields, Fields { inner: visitor, trail: self.trail })
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -233,6 +238,29 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Watched<'_, S> {
     }
 }
 
+/// Whoever takes an object, and nothing else.
+struct Fields<'t, V> {
+    inner: V,
+    trail: &'t Trail,
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<'_, V> {
+    type Value = V::Value;
+
+    /// Not the name of a type, which says nothing to whoever sent it.
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON object")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, _items: A) -> Result<V::Value, A::Error> {
+        Err(A::Error::invalid_type(Unexpected::Other("array"), &self))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
+        self.inner.visit_map(Named { inner: fields, trail: self.trail, name: String::new() })
+    }
+}
+
 /// A list, with the place in it.
 struct Items<'t, I> {
     inner: I,
@@ -314,7 +342,7 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Named<'_, A> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        let content = self.inner.struct_variant(fields, Watched { inner: visitor, trail: self.trail });
+        let content = self.inner.struct_variant(fields, Fields { inner: visitor, trail: self.trail });
         content.map_err(self.trail.went_wrong(Step::Name(self.name)))
     }
 }
@@ -388,7 +416,14 @@ mod tests {
             (r#"{"name":"A","books":[{"title":"B","bound":"paper"}]}"#, "books[0].bound: unknown variant `paper`"),
             (r#"{"name":"A","books":[{"title":"B","bound":{"two":[1]}}]}"#, "books[0].bound.two: invalid length 1"),
             (r#"{"name":"A","books":[tru]}"#, "books[0]: expected ident at"),
-            (r#"[]"#, "invalid length 0"),
+            (r#"[]"#, "invalid type: array, expected a JSON object at"),
+            (r#"["A",[],{},null]"#, "invalid type: array, expected a JSON object at"),
+            (r#"null"#, "invalid type: null, expected a JSON object at"),
+            (r#"{"name":"A","books":[["B",null]]}"#, "books[0]: invalid type: array, expected a JSON object at"),
+            (
+                r#"{"name":"A","books":[{"title":"B","bound":{"leather":["red"]}}]}"#,
+                "books[0].bound.leather: invalid type: array, expected a JSON object at",
+            ),
         ] {
             let said = wrong::<Shelf>(json);
             assert!(said.starts_with(expected), "{json}: {said}");

@@ -37,7 +37,7 @@ use utoipa::openapi::path::Operation;
 
 use crate::described::Routes;
 use crate::failure::Failure;
-use crate::openapi::{Head, complete};
+use crate::openapi::{Head, complete, without_null};
 use crate::{Server, examples, passage, sign_in};
 
 /// Where the description is.
@@ -77,6 +77,7 @@ pub(crate) fn operations() -> impl Iterator<Item = (String, Vec<(MethodFilter, O
 pub(crate) fn description() -> openapi::OpenApi {
     let mut description = described().description(Head::openapi());
     complete(&mut description);
+    without_null(&mut description);
     examples::give(&mut description);
     description
 }

@@ -5,7 +5,7 @@ use axum::body::Bytes;
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use corkboard::{Error, Limits, MemorySnapshot, Passphrase, Seal, SnapshotBytes, SnapshotError, SnapshotKey};
+use corkboard::{Error, Limits, MemorySnapshot, Passphrase, Seal, SnapshotBytes, SnapshotError, SnapshotKey, Strict};
 use data_encoding::BASE64;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -168,7 +168,7 @@ async fn restore(
 
 /// A snapshot from a request's body.
 fn read(body: &Bytes, limits: &Limits) -> Result<MemorySnapshot, Failure> {
-    if let Ok(SealedBody { sealed, passphrase, key }) = serde_json::from_slice::<SealedBody>(body) {
+    if let Ok(Strict(SealedBody { sealed, passphrase, key })) = serde_json::from_slice(body) {
         let wrong = |_| Failure::invalid("base64", "`sealed` is no base64");
         let bytes = BASE64.decode(sealed.as_bytes()).map_err(wrong)?;
         return MemorySnapshot::from_bytes(&bytes, &seal(passphrase, key)?, limits).map_err(sent);

@@ -23,11 +23,20 @@ const ROOT: &str = "00000000-0000-0000-0000-000000000000";
 /// A body that is refused for what it says, and how the problem begins.
 type Wrong = (Method, &'static str, &'static str, &'static str);
 
-const WRONG: [Wrong; 16] = [
+const WRONG: [Wrong; 20] = [
     (Method::PUT, "/v1/agents/ada/entries/key", "{\"value\": tru", "value: EOF while parsing"),
     (Method::PUT, "/v1/agents/ada/entries/key", "", "EOF while parsing"),
     (Method::PUT, "/v1/agents/ada/entries/key", "{}", "missing field `value`"),
-    (Method::PUT, "/v1/agents/ada/entries/key", "\"text\"", "invalid type: string \"text\""),
+    (Method::PUT, "/v1/agents/ada/entries/key", "\"text\"", "invalid type: string \"text\", expected a JSON object at"),
+    (Method::PUT, "/v1/agents/ada/entries/key", r#"["v"]"#, "invalid type: array, expected a JSON object at"),
+    (
+        Method::PUT,
+        "/v1/agents/ada/entries/key",
+        r#"{"value": 1, "metadata": []}"#,
+        "metadata: invalid type: array, expected a JSON object at",
+    ),
+    (Method::POST, "/v1/agents/ada/clear", "[]", "invalid type: array, expected a JSON object at"),
+    (Method::POST, "/v1/agents/ada/clear", "null", "invalid type: null, expected a JSON object at"),
     (
         Method::PUT,
         "/v1/agents/ada/entries/key",
@@ -131,6 +140,17 @@ async fn commands_say_nothing_that_is_unknown() {
         ("board/b", json!({"command": create}), "command.create_with_tasks.board.colour: unknown field"),
         ("core/house", json!({"command": entry}), "command.add.entries[0]: unknown field `colour`"),
         ("agent/ada", json!({"command": {"dance": {}}}), "command: unknown variant `dance`"),
+        ("agent/ada", json!(["clear_all"]), "invalid type: array, expected a JSON object"),
+        (
+            "agent/ada",
+            json!({"command": {"clear": [ROOT]}}),
+            "command.clear: invalid type: array, expected a JSON object",
+        ),
+        (
+            "board/b",
+            json!({"command": {"create": ["n", "g"]}}),
+            "command.create: invalid type: array, expected a JSON object",
+        ),
         ("agent/ada", json!({"command": {"clear": {"scope": "all"}}}), "command.clear.scope: UUID parsing failed"),
     ] {
         let wrong = admin.post(&format!("/v1/spaces/{space}/commands"), &document).await;

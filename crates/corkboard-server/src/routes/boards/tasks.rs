@@ -6,7 +6,7 @@ use corkboard::boards::{ChoiceId, NewChoice, NewTask, Task, TaskEdit, TaskId, Ta
 use corkboard::{Composition, Strict, TaskDocument};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{BoardPath, DoneBody, IfMatch, TaskPath, Writes, Writing, view};
@@ -93,13 +93,12 @@ enum AddTasksBody {
 
 impl<'de> Deserialize<'de> for AddTasksBody {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let object = Map::<String, Value>::deserialize(deserializer)?;
+        let body = Value::deserialize(deserializer)?;
         // Which is meant shows at once: so the error is about what was meant.
-        let is_batch = object.contains_key("tasks") || object.contains_key("choices");
-        let object = Value::Object(object);
+        let is_batch = body.get("tasks").or(body.get("choices")).is_some();
         let read = match is_batch {
-            true => serde_json::from_value(object).map(|Strict(batch)| Self::Batch(batch)),
-            false => serde_json::from_value(object).map(|Strict(task)| Self::One(task)),
+            true => serde_json::from_value(body).map(|Strict(batch)| Self::Batch(batch)),
+            false => serde_json::from_value(body).map(|Strict(task)| Self::One(task)),
         };
         read.map_err(D::Error::custom)
     }

@@ -194,6 +194,45 @@ async fn a_token_that_opens_it_may_do_what_the_tables_say() {
     server.stop().await;
 }
 
+/// An array would otherwise be read as an object's fields in their order, and null as an object without any.
+#[tokio::test]
+async fn where_an_object_belongs_nothing_else_is_taken() {
+    let server = start().await;
+    let fixture = Fixture::new(&server.corkboard).await;
+    let (admin, actor) = (server.admin(), Actor::new("admin", ActorKind::Human, Role::Admin));
+    let description = admin.get("/openapi.json").await.ok();
+    let takes_json = |case: &Case<'_>| case.operation["requestBody"]["content"].get("application/json").is_some();
+    let mut wrong = Vec::new();
+    let mut checked = 0;
+    for case in cases(&server).await.into_iter().filter(takes_json) {
+        if !case.takes_object(&description) {
+            wrong.push(format!("{case}: described as {}", case.operation["requestBody"]["content"]));
+        }
+        for json in ["[]", "null", "\"v\"", "[\"v\"]", "[\"v\",null]", "[null,null,null]", "[[],[],[],[]]"] {
+            let case = case.saying(json);
+            let answered = case.send(Some((&admin, &actor)), &fixture).await;
+            let code = answered.body["code"].as_str().unwrap_or_default();
+            let detail = answered.body["detail"].as_str().unwrap_or_default();
+            let is_told = match code {
+                "body_json" | "command" => detail.contains("expected a JSON object"),
+                // Bytes are good there, too.
+                code => code == "not_a_snapshot",
+            };
+            if answered.status != 400 || !is_told || detail.contains("struct") {
+                wrong.push(format!("{case}: {} {}", answered.status, answered.body));
+            }
+            let (before, now) = fixture.contents().await;
+            if *before != now {
+                wrong.push(format!("{case}: something was written"));
+            }
+            checked += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(checked > 300, "only {checked} were checked");
+    server.stop().await;
+}
+
 /// Holds an answer against the tables. Returns what is wrong with it, if anything is.
 async fn check(case: &Case<'_>, Caller { actor, client }: &Caller, fixture: &Fixture) -> Option<String> {
     let answered = case.send(Some((client, actor)), fixture).await;

@@ -73,6 +73,17 @@ fn of_schema<'a>(description: &'a Value, schema: &'a Value) -> Option<&'a Value>
     schema.get("example").or_else(|| parts.into_iter().find_map(|part| of_schema(description, part)))
 }
 
+/// Whether nothing but an object fits a schema.
+fn is_object(description: &Value, schema: &Value) -> bool {
+    if let Some(path) = schema["$ref"].as_str() {
+        let named = path.strip_prefix('#').and_then(|path| description.pointer(path));
+        return is_object(description, named.unwrap_or_else(|| panic!("{path} is not there")));
+    }
+    let every =
+        |parts: &Value| parts.as_array().is_some_and(|parts| parts.iter().all(|part| is_object(description, part)));
+    schema["type"] == "object" || schema["allOf"].is_array() || every(&schema["oneOf"])
+}
+
 impl Case<'_> {
     /// Whether a parameter of that name is described.
     pub(crate) fn takes(&self, name: &str) -> bool {
@@ -86,6 +97,18 @@ impl Case<'_> {
         let mark = if case.expected.query.is_empty() { '?' } else { '&' };
         case.expected.query += &format!("{mark}{parameter}");
         case
+    }
+
+    /// Whether it takes a JSON object.
+    pub(crate) fn takes_object(&self, description: &Value) -> bool {
+        let content = self.operation["requestBody"]["content"].get("application/json");
+        content.is_some_and(|content| is_object(description, &content["schema"]))
+    }
+
+    /// The same with other JSON in its place.
+    pub(crate) fn saying(&self, json: &str) -> Self {
+        let (expected, operation) = (self.expected.clone(), self.operation.clone());
+        Self { expected, operation, body: Some(("application/json".into(), json.into())), server: self.server }
     }
 
     /// Sends it, with a token or without.
