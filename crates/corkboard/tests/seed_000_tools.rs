@@ -10,7 +10,7 @@
 mod common;
 
 use corkboard::scratchpad::WorkingMemory;
-use corkboard::tools::{ToolContext, ToolError, ToolFormat, ToolOutput, ToolRegistry};
+use corkboard::tools::{ToolContext, ToolError, ToolFormat, ToolOutput, ToolRegistry, ToolSet};
 use corkboard::{ContextRequest, Corkboard, ErrorKind};
 use serde_json::{Value, json};
 
@@ -199,7 +199,7 @@ async fn an_invalid_action_is_invalid_input() {
         assert!(matches!(error, ToolError::InvalidInput { tool: "memory_write", .. }), "{error:?}");
         assert_eq!(
             error.to_string(),
-            "invalid input: unknown variant `foo`, expected one of `set`, `note`, `delete`, `clear`. Example of a \
+            "invalid input: action: unknown variant `foo`, expected one of `set`, `note`, `delete`, `clear`. Example of a \
              correct call: memory_write {\"action\":\"set\",\"key\":\"user_name\",\"value\":\"Ada\"}"
         );
     })
@@ -220,8 +220,8 @@ async fn set_without_a_key_is_invalid_input() {
             (json!({"action": "set", "key": "k", "value": 5}), "expected a string"),
             (json!({"action": "set", "key": "k", "value": "v", "scope": "x"}), "unknown field `scope`"),
             (json!({"action": "note", "value": " "}), "blank"),
-            (json!(["set"]), "invalid length"),
-            (json!("set"), "expected struct"),
+            (json!(["set"]), "expected a JSON object, found an array"),
+            (json!("set"), "expected a JSON object, found a string"),
         ];
         for (input, expected) in cases {
             let error = caller.refused(input.clone()).await;
@@ -233,6 +233,33 @@ async fn set_without_a_key_is_invalid_input() {
         }
     })
     .await;
+}
+
+/// An array would otherwise be read as the properties in their order.
+#[tokio::test]
+async fn whatever_is_no_object_is_invalid_input_for_every_tool() {
+    let board = Home::memory().open().await;
+    let tools = ToolRegistry::with_sets(&board, &ToolSet::ALL);
+    let context = ToolContext::agent("A").in_conversation("c").on_board("b").for_task("T-1");
+    let mut checked = 0;
+    for tool in tools.tool_definitions(ToolFormat::Mcp) {
+        let name = tool["name"].as_str().unwrap();
+        let others = [json!([]), json!(["k", "c", null, null]), json!([["k"], []]), json!("k"), json!(3), json!(true)];
+        for input in others {
+            let error = tools.call(name, input.clone(), &context).await.unwrap_err();
+            let ToolError::InvalidInput { message, .. } = &error else { panic!("{name} {input}: {error:?}") };
+            assert!(message.starts_with("expected a JSON object, found "), "{name} {input}: {message}");
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 25 * 6);
+    assert!(board.agents(None, 10).await.unwrap().is_empty());
+
+    // The same for an object within the input.
+    let tasks = json!({"tasks": [["a", "Write it"]]});
+    let error = tools.call("add_tasks", tasks, &context).await.unwrap_err();
+    let ToolError::InvalidInput { message, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(message, "tasks[0]: invalid type: array, expected a JSON object");
 }
 
 #[tokio::test]

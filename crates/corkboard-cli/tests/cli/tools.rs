@@ -49,6 +49,7 @@ fn a_tool_is_called_by_hand() {
 
     let cases = [
         (vec!["write_memory", "{}"], 2, "missing field `key`"),
+        (vec!["write_memory", r#"["k", "c", null, null]"#], 2, "expected a JSON object, found an array"),
         (vec!["write_memory", "{"], 2, "not JSON"),
         (vec!["memory_read"], 2, "--conversation"),
         (vec!["dream"], 3, "there is no tool"),

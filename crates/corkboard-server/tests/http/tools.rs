@@ -56,6 +56,11 @@ async fn a_model_calls_and_a_wrong_call_answers_with_one_that_is_right() {
     assert_eq!(wrong.body["tool"], "write_memory");
     let example = json!({"input": wrong.body["example"]});
     ada.post("/v1/tools/write_memory", &example).await.ok();
+    let array = ada.post("/v1/tools/write_memory", &json!({"input": ["k", "c", null, null]})).await;
+    array.problem(400, "invalid_input");
+    let said = array.body["detail"].as_str().unwrap();
+    assert!(said.starts_with("invalid input: expected a JSON object, found an array"), "{said}");
+    ada.get("/v1/agents/ada/entries/k").await.problem(404, "not_found");
     ada.post("/v1/tools/memory_read", &json!({"input": {}})).await.problem(400, "missing_context");
     let unknown = ada.post("/v1/tools/launch", &json!({})).await;
     unknown.problem(404, "unknown_tool");

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::advice::advised;
 use super::{Tool, ToolContext, ToolError, ToolFuture, ToolOutput};
-use crate::ErrorKind;
+use crate::{ErrorKind, Strict};
 
 /// What a model is told about a tool.
 #[derive(Debug, Clone, PartialEq)]
@@ -174,13 +174,12 @@ impl<T: TypedTool> Tool for T {
         Box::pin(async move {
             // Some clients send nothing, or null, where no property is needed; strict ones send null for what they leave out.
             let input = match input {
-                Value::Null => Value::Object(Map::new()),
-                Value::Object(properties) => {
-                    Value::Object(properties.into_iter().filter(|(_, value)| !value.is_null()).collect())
-                }
-                other => other,
+                Value::Null => Map::new(),
+                Value::Object(properties) => properties.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+                other => return Err(T::invalid(format!("expected a JSON object, found {}", kind_of(&other)))),
             };
-            let input = serde_json::from_value(input).map_err(|error| T::invalid(error.to_string()))?;
+            let read = serde_json::from_value(Value::Object(input));
+            let Strict(input) = read.map_err(|error| T::invalid(error.to_string()))?;
             match self.run(input, context).await {
                 // A key or a text that the memory refuses is an input that could be put right.
                 Err(ToolError::Memory(error)) if error.kind() == ErrorKind::Invalid => {
@@ -190,6 +189,18 @@ impl<T: TypedTool> Tool for T {
                 answer => answer,
             }
         })
+    }
+}
+
+/// What a value is, in JSON's words.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
     }
 }
 
