@@ -9,7 +9,7 @@ use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use corkboard::ErrorKind;
+use corkboard::{ErrorKind, Strict};
 use http_body_util::BodyExt;
 use secrecy::ExposeSecret;
 
@@ -92,7 +92,8 @@ fn admit(server: &Server, own: Caller, headers: &HeaderMap, bytes: u64) -> Resul
         None => Ok(own),
         Some(named) => {
             let wrong = |error| Failure::invalid("actor", format!("the header cork-actor names nobody: {error}"));
-            own.acting_for(serde_json::from_slice(named.as_bytes()).map_err(wrong)?)
+            let Strict(actor) = serde_json::from_slice(named.as_bytes()).map_err(wrong)?;
+            own.acting_for(actor)
         }
     }
 }

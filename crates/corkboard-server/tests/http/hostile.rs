@@ -175,6 +175,11 @@ async fn paths_and_headers_that_are_none_are_refused() {
             Problem(400, "query"),
         ),
         ("no UTF-8 in a query", request("GET /v1/spaces/agent?after=%FF", b"", b""), Refused(&[200, 400])),
+        (
+            "a cork-actor that is no object",
+            request("GET /v1/me", b"Cork-Actor: [\"x\",\"agent\",\"worker\"]\r\n", b""),
+            Problem(400, "actor"),
+        ),
         ("a cork-actor that is no JSON", request("GET /v1/me", b"Cork-Actor: nobody\r\n", b""), Problem(400, "actor")),
         (
             "a cork-actor that is no text",

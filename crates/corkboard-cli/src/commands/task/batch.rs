@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use corkboard::boards::{NewChoice, NewTask};
-use corkboard::{LimitName, Limits, Refusal};
+use corkboard::{LimitName, Limits, Refusal, Strict};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -113,7 +113,8 @@ fn typed<T: DeserializeOwned>(object: Map<String, Value>, what: &str, fields: &[
     if let Some(name) = object.keys().find(|name| !fields.contains(&name.as_str())) {
         return Err(format!("a {what} has no {name:?}, only {}", fields.join(", ")));
     }
-    serde_json::from_value(Value::Object(object)).map_err(|error| format!("not a {what}: {error}"))
+    let read = serde_json::from_value(Value::Object(object));
+    read.map(|Strict(item)| item).map_err(|error| format!("not a {what}: {error}"))
 }
 
 #[cfg(test)]
@@ -151,6 +152,11 @@ mod tests {
             ("{\"tasks\": 3}", "no list"),
             ("{\"tasks\": [], \"nudges\": []}", "no \"nudges\""),
             ("{\"question\": \"Q\", \"options\": [], \"by\": 1}", "a choice has no \"by\""),
+            ("[[null, \"A\"]]", "they are objects"),
+            (
+                "{\"question\": \"Q\", \"options\": [[\"x\", [\"T-1\"]]]}",
+                "not a choice: options[0]: invalid type: array, expected a JSON object",
+            ),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(said), "{text}: {error}");

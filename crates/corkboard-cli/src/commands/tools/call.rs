@@ -1,8 +1,8 @@
 //! `cork tools call`: one call, or many in one process.
 
 use clap::Args;
-use corkboard::ErrorKind;
 use corkboard::tools::{ToolContext, ToolError, ToolOutput, ToolRegistry, ToolSet};
+use corkboard::{ErrorKind, Strict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -148,9 +148,9 @@ async fn answer_line(
     context: &ToolContext,
     line: &[u8],
 ) -> Result<Option<ErrorKind>, Failure> {
-    let parsed = serde_json::from_slice::<Line>(line);
+    let parsed = serde_json::from_slice::<Strict<Line>>(line);
     let (id, name, result) = match parsed {
-        Ok(Line { id, name, input, context: own }) => {
+        Ok(Strict(Line { id, name, input, context: own })) => {
             let context = own.over(context);
             let result = tools.call(&name, input, &context).await;
             (id, Some(name), result.map_err(|error| (error.code(), error.kind(), text_of(&error))))
