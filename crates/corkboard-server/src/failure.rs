@@ -5,6 +5,7 @@ use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use corkboard::store::StoreError;
 use corkboard::tools::ToolError;
 use corkboard::{Error, ErrorKind, Problem};
 
@@ -104,16 +105,38 @@ impl IntoResponse for Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        if matches!(error.kind(), ErrorKind::Damaged | ErrorKind::Unknown) {
-            tracing::error!(%error, "a request failed");
-        }
-        Self { problem: Box::new(Problem::from(&error)), retry_after: None }
+        Self { problem: Box::new(discreet(Problem::from(&error), &error)), retry_after: None }
     }
 }
 
 impl From<ToolError> for Failure {
     fn from(error: ToolError) -> Self {
-        Self { problem: Box::new(Problem::from(&error)), retry_after: None }
+        let problem = Problem::from(&error);
+        let problem = match &error {
+            ToolError::Memory(error) | ToolError::Advised { error, .. } => discreet(problem, error),
+            _ => problem,
+        };
+        Self { problem: Box::new(problem), retry_after: None }
+    }
+}
+
+/// The problem without the store's own words, which may say where the store is and under which name it is used. They are for
+/// the log.
+fn discreet(problem: Problem, error: &Error) -> Problem {
+    let detail = match error {
+        Error::Store(StoreError::Unavailable(_) | StoreError::Url { .. }) => Some("the store is not available"),
+        Error::Store(StoreError::OutcomeUnknown(_)) => Some("the outcome is unknown: the store did not answer"),
+        Error::Store(StoreError::Failed(_)) => Some("the store has ended"),
+        _ => None,
+    };
+    match error.kind() {
+        ErrorKind::Damaged | ErrorKind::Unknown => tracing::error!(%error, "a request failed"),
+        _ if detail.is_some() => tracing::warn!(%error, "a request failed"),
+        _ => {}
+    }
+    match detail {
+        Some(detail) => Problem { detail: detail.into(), ..problem },
+        None => problem,
     }
 }
 

@@ -1,6 +1,12 @@
 //! Whether the server says how it is, through a real socket.
 
+use std::sync::Arc;
+
+use corkboard::store::MemoryStore;
+use corkboard::testing::{Fault, FaultPlan, FaultyStore};
+use corkboard::{Corkboard, Options};
 use corkboard_server::Server;
+use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::support::{Running, http, in_memory, settings};
@@ -27,10 +33,38 @@ async fn a_server_whose_store_does_not_answer_is_not_ready() {
     nobody.get("/healthz").await.ok();
 }
 
+/// Where the store is, and under which name it is used, is for the log: here the store's words are "injected".
+#[tokio::test]
+async fn nobody_is_told_where_the_store_is() {
+    let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::shared()), FaultPlan::none()));
+    let server = Running::with(Corkboard::with_store(store.clone(), Options::default()), settings()).await;
+    let (nobody, admin) = (server.client("nobody"), server.admin());
+    admin.put("/v1/agents/ada/entries/k", &json!({"value": 1})).await.ok();
+    store.next_appends([Fault::Refuse; 100]);
+    let refused = admin.put("/v1/agents/ada/entries/k", &json!({"value": 2})).await;
+    refused.problem(503, "unavailable");
+    assert_eq!(refused.body["detail"], "the store is not available");
+    let call = json!({"input": {"key": "k", "content": "3"}, "context": {"agent": "ada"}});
+    let refused = admin.post("/v1/tools/write_memory", &call).await;
+    refused.problem(503, "unavailable");
+    assert_eq!(refused.body["detail"], "the store is not available");
+    store.clear_script();
+
+    store.set_plan(FaultPlan { refuse: 100, ..FaultPlan::none() });
+    let not_ready = nobody.get("/readyz").await;
+    not_ready.problem(503, "not_ready");
+    assert_eq!(not_ready.body["detail"], "the store does not answer");
+    for path in ["/v1/agents/bob/entries", "/v1/agents", "/v1/boards/b", "/v1/cores/house/stats"] {
+        let refused = admin.get(path).await;
+        refused.problem(503, "unavailable");
+        assert!(!refused.body.to_string().contains("injected"), "{path}: {}", refused.body);
+    }
+}
+
 /// The socket stays open here, as it does for connections that are still under way.
 #[tokio::test]
 async fn a_server_that_is_about_to_end_is_not_ready() {
-    let corkboard = in_memory(corkboard::Options::default());
+    let corkboard = in_memory(Options::default());
     let server = Server::new(corkboard, settings());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/readyz", listener.local_addr().unwrap());
