@@ -139,6 +139,45 @@ async fn a_log_cut_at_any_byte_of_its_last_append_loses_that_append_alone() {
     }
 }
 
+/// A folder where the torn bytes would be kept stands for a disk without room for them.
+#[tokio::test]
+async fn a_torn_append_that_cannot_be_cut_off_yet_keeps_nobody_from_reading() {
+    let folder = two_spaces().await;
+    let (log, torn) = (file(folder.path(), "a/log.jsonl"), file(folder.path(), "a/log.torn"));
+    let whole = std::fs::read(&log).unwrap();
+    let last = line_starts(&whole)[3];
+    for cut in [last + 1, last + 30, whole.len() - 2] {
+        std::fs::write(&log, &whole[..cut]).unwrap();
+        std::fs::create_dir(&torn).unwrap();
+        let store = open(folder.path()).await;
+        assert_eq!(store.head(&space("a")).await, Ok(head(2)), "cut at {cut}");
+        assert_eq!(bodies(&store, &space("a")).await, BODIES[..2]);
+        assert_eq!(store.list(SpaceKind::Agent, None, 1).await.unwrap()[0].head, head(2));
+        let told = store.check().await.unwrap();
+        assert!(told.len() == 1 && told[0].contains("cannot be cut off"), "{told:?}");
+        // Nothing is written behind what is torn, and the others are written to as ever.
+        for _ in 0..2 {
+            let refused = store.append(append(&space("a"), head(2), &BODIES[2..])).await;
+            assert!(matches!(&refused, Err(StoreError::Unavailable(why)) if why.contains("log.torn")), "{refused:?}");
+            let deleted = store.delete(&space("a"), head(2), CommitId(uuid(9))).await;
+            assert!(matches!(&deleted, Err(StoreError::Unavailable(_))), "{deleted:?}");
+        }
+        assert_eq!(std::fs::read(&log).unwrap(), whole[..cut]);
+        put(&store, &space("c"), Head::EMPTY, &BODIES[..1]).await;
+        assert_eq!(bodies(&store, &space("b")).await, BODIES[..1]);
+        // There is room again.
+        std::fs::remove_dir(&torn).unwrap();
+        put(&store, &space("a"), head(2), &BODIES[2..]).await;
+        assert_eq!(std::fs::read(&log).unwrap(), whole);
+        assert_eq!(std::fs::read(&torn).unwrap(), whole[last..cut]);
+        assert_eq!(store.check().await, Ok(vec![]));
+        assert_eq!(store.delete(&space("c"), head(1), CommitId(uuid(2))).await, Ok(Appended::Committed));
+        store.close().await.unwrap();
+        std::fs::remove_file(&torn).unwrap();
+        std::fs::remove_dir_all(file(folder.path(), "c")).unwrap();
+    }
+}
+
 #[tokio::test]
 async fn a_record_of_several_parts_is_there_whole_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::Serialize;
 
 use super::line::{FORMAT, Version};
+use super::log::Repair;
 use crate::store::StoreError;
 
 /// The files of one space, in its folder.
@@ -242,26 +243,39 @@ pub(super) enum AppendError {
     Failed(StoreError),
 }
 
+/// Repairs the end of a log, which should be there. Unavailable: the log is as it was, and the repair may be tried again.
+pub(super) fn repair(folder: &Path, repair: Repair, end: u64) -> Result<(), StoreError> {
+    match repair {
+        Repair::Cut => cut(folder, end),
+        Repair::EndLine => end_line(&folder.join(LOG)),
+    }
+}
+
 /// Cuts off what a crash left of the last append. The bytes are kept beside the log.
-pub(super) fn cut(folder: &Path, end: u64) -> Result<(), StoreError> {
+fn cut(folder: &Path, end: u64) -> Result<(), StoreError> {
     let (path, torn) = (folder.join(LOG), folder.join(TORN));
     let cut = || {
         let mut log = File::options().read(true).write(true).open(&path)?;
         std::io::Seek::seek(&mut log, std::io::SeekFrom::Start(end))?;
         std::io::copy(&mut log, &mut File::create(&torn)?)?;
         log.set_len(end)?;
-        log.sync_all()
+        Ok(log)
     };
-    cut().map_err(|error| failed("repair", &path, &error))
+    let log = cut().map_err(|error: std::io::Error| {
+        let (path, torn) = (path.display(), torn.display());
+        StoreError::Unavailable(format!("{path}: what a crash left cannot be cut off and kept as {torn}: {error}"))
+    })?;
+    log.sync_all().map_err(|error| failed("repair", &path, &error))?;
+    sync_folder(folder)
 }
 
 /// Adds the line break that an editor, or a crash at the very last byte, took from the last line.
-pub(super) fn end_line(path: &Path) -> Result<(), StoreError> {
-    let ended = File::options().append(true).open(path).and_then(|mut log| {
-        log.write_all(b"\n")?;
-        log.sync_all()
-    });
-    ended.map_err(|error| failed("repair", path, &error))
+fn end_line(path: &Path) -> Result<(), StoreError> {
+    let ended = File::options().append(true).open(path).and_then(|mut log| log.write_all(b"\n").map(|()| log));
+    let log = ended.map_err(|error| {
+        StoreError::Unavailable(format!("{}: the last line break cannot be added: {error}", path.display()))
+    })?;
+    log.sync_all().map_err(|error| failed("repair", path, &error))
 }
 
 /// Whatever was created, renamed or removed in the folder is durable.

@@ -27,12 +27,23 @@ pub(super) struct Index {
     pub(super) marks: Vec<(u64, Position)>,
     /// What the snapshot beside the log shows.
     pub(super) snapshot: Option<Head>,
+    /// What must be done to the end of the file before anything is written. It could not be done when the log was read.
+    pub(super) repair: Option<Repair>,
+}
+
+/// What a crash calls for at the end of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repair {
+    /// The last append is incomplete, and to be cut off.
+    Cut,
+    /// The last line break is to be added.
+    EndLine,
 }
 
 impl Index {
     /// Of a log that is still to be begun.
     pub(super) fn new(header: Header) -> Self {
-        Self { head: header.born, header, end: Position::START, marks: Vec::new(), snapshot: None }
+        Self { head: header.born, header, end: Position::START, marks: Vec::new(), snapshot: None, repair: None }
     }
 
     /// The oldest revision held; the one after the head if none is.

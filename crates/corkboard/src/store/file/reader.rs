@@ -61,7 +61,11 @@ pub(super) fn check(files: &SpaceFiles) -> Vec<String> {
             return Ok(None);
         }
         let file = File::open(&path).map_err(|error| cannot_read(&path, &error))?;
-        Ok(Some((file, index.end.offset, index.head, check_snapshot(files, index)?)))
+        let mut problems = check_snapshot(files, index)?;
+        if index.repair.is_some() {
+            problems.push(format!("{}: what a crash left at its end cannot be cut off yet", path.display()));
+        }
+        Ok(Some((file, index.end.offset, index.head, problems)))
     });
     match looked {
         Ok(None) => Vec::new(),

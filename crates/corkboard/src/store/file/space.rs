@@ -9,7 +9,7 @@ use parking_lot::RwLock;
 
 use super::disk::{self, LOG, NEXT_SNAPSHOT, SNAPSHOT, TORN};
 use super::line::{Ending, FORMAT, Header, Position, Unreadable};
-use super::log::{Index, Records, Scan, cannot_read, damaged, scan};
+use super::log::{Index, Records, Repair, Scan, cannot_read, damaged, scan};
 use super::snapshot::{self, Found};
 use crate::store::{Snapshot, StoreError};
 
@@ -81,6 +81,21 @@ impl SpaceFiles {
         change: impl FnOnce(&mut Index) -> Result<T, E>,
     ) -> Result<T, E> {
         change(self.read(&mut self.known.write())?)
+    }
+
+    /// Before anything is written: the log ends where it is known to end. What could not be repaired when it was read is
+    /// tried again.
+    pub(super) fn check_end(&self) -> Result<(), StoreError> {
+        self.repair()?;
+        self.met(self.with(|index| disk::check_length(&self.file(LOG), index.end.offset)))
+    }
+
+    /// Repairs the end of the log, if that is still to be done.
+    pub(super) fn repair(&self) -> Result<(), StoreError> {
+        match self.with(|index| Ok(index.repair))? {
+            Some(_) => self.change(|index| repair(&self.folder, index)),
+            None => Ok(()),
+        }
     }
 
     fn read<'a>(&self, known: &'a mut Known) -> Result<&'a mut Index, StoreError> {
@@ -182,11 +197,16 @@ pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<Opened, StoreError>
     if torn {
         tracing::warn!(%space, path = %path.display(), end = index.end.offset,
             "an append that was never acknowledged is incomplete; it is cut off and kept as {TORN}");
-        disk::cut(folder, index.end.offset)?;
-        disk::sync_folder(folder)?;
+        index.repair = Some(Repair::Cut);
+    } else if line_break_missing {
+        index.repair = Some(Repair::EndLine);
     }
-    if line_break_missing {
-        disk::end_line(&path)?;
+    match repair(folder, &mut index) {
+        // What is whole can be read all the same.
+        Err(error @ StoreError::Unavailable(_)) => {
+            tracing::warn!(%space, %error, "nothing can be written to the space until its log is repaired");
+        }
+        repaired => repaired?,
     }
     let path = folder.join(SNAPSHOT);
     let corrupt = |text: String| StoreError::Corrupt(format!("{}: {text}", path.display()));
@@ -211,6 +231,15 @@ pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<Opened, StoreError>
             }
         },
     }
+}
+
+/// Does what the end of the log calls for, if anything.
+fn repair(folder: &Path, index: &mut Index) -> Result<(), StoreError> {
+    if let Some(repair) = index.repair {
+        disk::repair(folder, repair, index.end.offset)?;
+        index.repair = None;
+    }
+    Ok(())
 }
 
 /// Finishes or undoes what a crash interrupted, by the log's edition. Returns the snapshot that is left.

@@ -122,7 +122,7 @@ pub(super) fn swap(
     leftovers: &[&str],
 ) -> Result<()> {
     let FinishedLog { file: log, index: mut new } = log;
-    files.met(files.with(|index| disk::check_length(&files.file(LOG), index.end.offset)))?;
+    files.check_end()?;
     root.create_folder(files.folder())?;
     let mut next = None;
     if let Some(NewSnapshot { file, head }) = snapshot {

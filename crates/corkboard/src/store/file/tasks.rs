@@ -155,7 +155,7 @@ impl Workplace {
         if header.is_some() {
             self.root.create_folder(files.folder())?;
         }
-        files.met(disk::check_length(&files.file(LOG), end.offset))?;
+        files.check_end()?;
         disk::append(&files.file(LOG), &bytes).map_err(|error| match error {
             AppendError::NotBegun(error) => error.into(),
             AppendError::Failed(error) => in_doubt(error),
@@ -289,6 +289,7 @@ impl Workplace {
 
     /// Removes what is neither the log nor its snapshot.
     fn scrub(&self, files: &SpaceFiles) -> Result<()> {
+        files.repair()?;
         let has_snapshot = files.with(|index| Ok(index.snapshot.is_some()))?;
         let entries = match std::fs::read_dir(files.folder()) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
