@@ -109,18 +109,28 @@ async fn a_client_is_refused_as_the_library_is() {
     server.stop().await;
 }
 
-/// A header does not hold every character that a name may have, and who acts for another must not do so in their own name.
+/// A header does not hold every character that a name may be given, and who acts for another must not do so in their own name.
 #[tokio::test]
-async fn whoever_acts_for_another_does_so_by_any_name() {
+async fn whoever_acts_for_another_does_so_by_their_name_or_not_at_all() {
     let server = Running::start().await;
     let client = connect(&server).await;
     let memory = server.corkboard.agent("ada").unwrap().working();
-    for name in NAMES.into_iter().chain(["a\u{7f}b", "\u{7f}", "a\tb\n", "\u{0}\u{85}"]) {
-        let named = client.acting_as(Actor::new(name, ActorKind::Agent, Role::Worker));
-        named.agent("ada").unwrap().working().set("k", name).await.unwrap();
-        let entry = memory.get_entry("k").await.unwrap().unwrap();
-        assert_eq!(&*entry.data.author, name);
+    let set_by = async |board: &Corkboard, name: &str| {
+        let named = board.acting_as(Actor::new(name, ActorKind::Agent, Role::Worker));
+        named.agent("ada").unwrap().working().set("k", name).await
+    };
+    for name in NAMES {
+        set_by(&client, name).await.unwrap();
+        assert_eq!(&*memory.get_entry("k").await.unwrap().unwrap().data.author, name);
     }
+    let before = memory.get_entry("k").await.unwrap().unwrap().version;
+    for name in ["a\u{7f}b", "\u{7f}", "a\tb\n", "\u{0}", "a\u{85}"] {
+        for board in [&client, &server.corkboard] {
+            let refused = set_by(board, name).await.unwrap_err();
+            assert!(matches!(refused, Error::Refused(Refusal::ControlCharacter { .. })), "{name:?}: {refused:?}");
+        }
+    }
+    assert_eq!(memory.get_entry("k").await.unwrap().unwrap().version, before, "nobody wrote in their own name instead");
     client.close().await.unwrap();
     server.stop().await;
 }
