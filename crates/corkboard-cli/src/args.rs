@@ -160,9 +160,7 @@ impl Global {
             Flagged { key: key.clone(), flag: "--setting", given }
         };
         let given = |key: &str, flag, value: &Option<String>| {
-            // Given as nothing, it is not given: a script may have a variable that is not set.
-            let text = value.clone().filter(|text| !text.is_empty())?;
-            Some(Flagged { key: key.into(), flag, given: Given::Text(text) })
+            Some(Flagged { key: key.into(), flag, given: Given::Text(value.clone()?) })
         };
         let level = match self.verbose {
             0 => None,
@@ -170,10 +168,7 @@ impl Global {
             2 => Some("debug".into()),
             _ => Some("trace".into()),
         };
-        if self.url.as_ref().is_some_and(|url| url.trim().is_empty()) {
-            let failure = Failure::invalid("config", "--url is given, and names no server");
-            return Err(failure.hint(format!("{SERVER_URL}; without --url, the store is meant")));
-        }
+        self.expect_names()?;
         let own = [
             given("store", "--store", &self.store),
             given("url", "--url", &self.url),
@@ -185,6 +180,23 @@ impl Global {
         self.config = Config::load(self.file.as_deref(), all.collect())?;
         self.agent.clone_from(&self.config.chosen.agent);
         self.board.clone_from(&self.config.chosen.board);
+        Ok(())
+    }
+
+    /// Refuses a flag that names nothing. A script may have a variable that is not set: taken for "not given", it would
+    /// lead to another memory than the one meant.
+    fn expect_names(&self) -> Result<(), Failure> {
+        for (flag, named, what, hint) in [
+            ("--url", &self.url, "server", format!("{SERVER_URL}; without --url, the store is meant")),
+            ("--store", &self.store, "store", "without --store, CORK_STORE or the default one is meant".into()),
+            ("--agent", &self.named_agent, "agent", "without --agent, CORK_AGENT or \"default\" is meant".into()),
+            ("--board", &self.named_board, "board", "without --board, CORK_BOARD is meant".into()),
+        ] {
+            if named.as_ref().is_some_and(|name| name.trim().is_empty()) {
+                let message = format!("{flag} is given, and names no {what}");
+                return Err(Failure::invalid("config", message).hint(hint));
+            }
+        }
         Ok(())
     }
 

@@ -52,6 +52,7 @@ impl Slot {
             (Self::Text(slot), Given::Text(text)) if !text.trim().is_empty() => put(slot(chosen), text.clone()),
             // Whoever says nothing would be led to another store than the one meant.
             (Self::Url(_), Given::Text(text)) if text.trim().is_empty() => false,
+            (Self::OptionalText(_), Given::Text(text)) if text.trim().is_empty() => false,
             (Self::OptionalText(slot) | Self::Url(slot), Given::Text(text)) => put(slot(chosen), Some(text.clone())),
             (Self::Path(slot), Given::Text(text)) => put(slot(chosen), Some(PathBuf::from(text))),
             (Self::List(slot), Given::List(list)) => put(slot(chosen), list.clone()),

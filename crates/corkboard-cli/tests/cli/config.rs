@@ -217,6 +217,26 @@ fn a_server_that_is_named_by_nothing_is_refused() {
     assert!(ran.stderr.contains("serves a store") && ran.stderr.contains("--store"), "{ran:?}");
 }
 
+/// `--agent "$UNSET" memory clear --yes` must not clear a memory that nobody named.
+#[test]
+fn what_is_named_by_nothing_is_refused() {
+    let sandbox = Sandbox::local();
+    with(&sandbox, &[], &["memory", "set", "k", "v"]);
+    for (flag, said) in [("--agent", "names no agent"), ("--board", "names no board"), ("--store", "names no store")] {
+        for empty in ["", " "] {
+            let ran = with(&sandbox, &[], &[flag, empty, "memory", "clear", "--yes"]);
+            assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{flag}: {ran:?}");
+            assert!(ran.stderr.contains(&format!("{flag} is given, and {said}\nhint: without {flag}")), "{ran:?}");
+        }
+    }
+    let ran = with(&sandbox, &[], &["--setting", "board=", "memory", "clear", "--yes"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    for variable in ["CORK_AGENT", "CORK_BOARD", "CORK_STORE"] {
+        let ran = with(&sandbox, &[(variable, "")], &["memory", "get", "k"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, "v\n"), "{variable} set to nothing is not set: {ran:?}");
+    }
+}
+
 /// Whoever names a store on the command line means it, whatever server a file speaks of.
 #[test]
 fn a_store_that_is_named_nearer_counts_more_than_a_server() {
