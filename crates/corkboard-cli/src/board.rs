@@ -91,7 +91,7 @@ pub(crate) struct ClaimConditions {
 #[derive(Args)]
 pub(crate) struct LeaseArgument {
     /// For how long it is yours if you are not heard of
-    #[arg(long, value_name = "SECONDS", default_value_t = Lease::TOOL_MS as f64 / 1000.0, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = Lease::TOOL_MS as f64 / 1000.0, value_parser = seconds, allow_negative_numbers = true)]
     lease: f64,
 }
 
@@ -105,6 +105,7 @@ impl LeaseArgument {
 pub(crate) fn seconds(argument: &str) -> Result<f64, String> {
     match argument.parse::<f64>() {
         Ok(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(seconds),
+        Ok(seconds) if seconds < 0.0 => Err("a length of time is not negative".into()),
         _ => Err("not a number of seconds".into()),
     }
 }

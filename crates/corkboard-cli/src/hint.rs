@@ -221,12 +221,18 @@ fn task_hint(refusal: &Refusal) -> Option<String> {
         Refusal::NotReady { task, .. } => {
             format!("`cork task show {task}` shows it; `cork task claim` without a task takes one that is ready")
         }
-        Refusal::TaskHeld { task, until: Some(until), .. } => {
-            format!("it is free by {} if its holder is not heard of; `cork task release {task}` takes it", time(*until))
+        // Who asks is not known here, and another process may go by the same name.
+        Refusal::TaskHeld { task, holder, until: Some(until) } => {
+            format!(
+                "if that is you, it is yours already: go on; otherwise it is free by {} if nothing is heard of {holder}, \
+                 and `cork task release {task}` takes it",
+                time(*until)
+            )
         }
         Refusal::TaskHeld { task, until: None, .. } => {
             format!("`cork task assign {task} NAME` gives it to another; `cork task release {task}` to anyone")
         }
+        Refusal::Fenced { what, holder: None, epoch: 0 } => format!("`cork task claim {what}` first"),
         Refusal::Fenced { what, .. } => {
             format!("nothing was written, and the work may be another's now: `cork task show {what}`, or claim again")
         }

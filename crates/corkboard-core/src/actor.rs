@@ -82,6 +82,14 @@ impl Role {
             Self::Admin => "admin",
         }
     }
+
+    /// What stands before it in a sentence.
+    pub fn article(self) -> &'static str {
+        match self {
+            Self::Orchestrator | Self::Observer | Self::Admin => "an",
+            Self::Worker | Self::Reviewer | Self::Human => "a",
+        }
+    }
 }
 
 impl fmt::Display for Role {

@@ -62,7 +62,7 @@ pub enum Refusal {
         reason: Cow<'static, str>,
     },
     /// The actor's role does not allow it.
-    #[error("{principal} is {} {role} and may not {what}{}", article(*role), only(may))]
+    #[error("{principal} is {} {role} and may not {what}{}", role.article(), only(may))]
     RoleDenied {
         /// Who asked.
         principal: String,
@@ -214,7 +214,7 @@ pub enum Refusal {
         path: Vec<TaskRef>,
     },
     /// A task does not move from its state to that one.
-    #[error("{task} is {from} and cannot become {to}; it can become {}", or_nothing(allowed))]
+    #[error("{task} is {} and cannot become {to}; it can become {}", from.in_words(), or_nothing(allowed))]
     TaskMove {
         /// Which task.
         task: TaskId,
@@ -227,7 +227,7 @@ pub enum Refusal {
     },
     /// A task moves to that state, but not by this command: what did not fail is not retried, what is under review is not
     /// failed by its worker.
-    #[error("{task} is {from}: it can become {to}, but not by this")]
+    #[error("{task} is {}: it can become {to}, but not by this", from.in_words())]
     NotThisWay {
         /// Which task.
         task: TaskId,
@@ -245,7 +245,7 @@ pub enum Refusal {
         hindrances: Vec<Hindrance>,
     },
     /// A task that was begun takes no new dependencies.
-    #[error("{task} is {status}: only what was not begun can wait for something more")]
+    #[error("{task} is {}: only what was not begun can wait for something more", status.in_words())]
     AlreadyBegun {
         /// Which task.
         task: TaskId,
@@ -332,7 +332,7 @@ pub enum Refusal {
         since: Timestamp,
     },
     /// A nudge was said to somebody else.
-    #[error("{nudge} is not for you, it is for {to}")]
+    #[error("{nudge} is not for you, it is for {}", addressed(to))]
     NotForYou {
         /// Which nudge.
         nudge: NudgeId,
@@ -378,7 +378,7 @@ pub enum Refusal {
         cause: String,
     },
     /// The board has tasks that are not finished.
-    #[error("{unfinished} tasks are not finished")]
+    #[error("{}", unfinished_text(*unfinished))]
     Unfinished {
         /// How many.
         unfinished: u64,
@@ -575,13 +575,6 @@ fn only(may: &str) -> String {
     if may.is_empty() { String::new() } else { format!(": only {may} may") }
 }
 
-fn article(role: Role) -> &'static str {
-    match role {
-        Role::Orchestrator | Role::Observer | Role::Admin => "an",
-        Role::Worker | Role::Reviewer | Role::Human => "a",
-    }
-}
-
 fn are(decisions: &[DecisionId]) -> String {
     use alloc::format;
     use alloc::string::ToString;
@@ -621,7 +614,20 @@ fn fenced_text(what: &str, holder: Option<&AgentId>, epoch: u64) -> String {
     let what = if what == "orchestrator" { "the orchestrator's role" } else { what };
     match holder {
         Some(holder) => format!("fenced: {what} is {holder}'s now (epoch {epoch})"),
+        None if epoch == 0 => format!("fenced: nobody has claimed {what} yet"),
         None => format!("fenced: nobody holds {what} now; whoever did was not heard of in time, or gave it back"),
+    }
+}
+
+fn addressed(to: &str) -> &str {
+    if to == "all" { "all others who work on the board" } else { to }
+}
+
+fn unfinished_text(unfinished: u64) -> String {
+    use alloc::format;
+    match unfinished {
+        1 => "1 task is not finished".into(),
+        many => format!("{many} tasks are not finished"),
     }
 }
 

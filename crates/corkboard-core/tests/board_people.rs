@@ -11,7 +11,8 @@ mod board_support;
 use board_support::*;
 use corkboard_core::board::{
     ApprovalId, ApprovalVerdict, BoardCommand, BoardEvent, BoardImage, BoardReply, DecisionId, ForkedFrom, Hindrance,
-    NewDecision, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, ReviewStatus, TaskId, TaskStatus,
+    NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, ReviewStatus, TaskId,
+    TaskStatus,
 };
 use corkboard_core::{Actor, Limits, Refusal, Revisioned, Role};
 use jiff::SignedDuration;
@@ -74,6 +75,15 @@ fn a_nudge_is_shown_to_its_targets_alone_the_urgent_first() {
     desk.add(NewTask::new("task"));
     desk.claim(&named("paul", Role::Admin), id(1));
     assert_eq!(shown(&desk, &named("paul", Role::Admin)), [2]);
+    // And so is whoever has worked here: what is said may concern what they made.
+    let by = |name| named(name, Role::Admin);
+    desk.ask(&by("paul"), complete_task(id(1), None)).unwrap();
+    let found = NewDiscovery { content: "it rains".into(), ..NewDiscovery::default() };
+    desk.ask(&by("dora"), BoardCommand::RecordDiscovery(found)).unwrap();
+    assert_eq!((shown(&desk, &by("paul")), shown(&desk, &by("dora"))), (vec![2], vec![2]));
+    assert_eq!(desk.ask(&by("dora"), acknowledge(&[2])).unwrap(), BoardReply::Nudges(vec![NudgeId(2)]));
+    let refused = desk.refused_to(&by("nina"), acknowledge(&[2]));
+    assert_eq!(refused.to_string(), "N-2 is not for you, it is for all others who work on the board");
 }
 
 #[test]

@@ -54,6 +54,7 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
         Refusal::OrchestratorHeld { holder: agent("olga"), until: at(0) },
         Refusal::Fenced { what: "T-1".into(), holder: Some(agent("bob")), epoch: 2 },
         Refusal::Fenced { what: "orchestrator".into(), holder: None, epoch: 2 },
+        Refusal::Fenced { what: "T-1".into(), holder: None, epoch: 0 },
         Refusal::TaskConflict { expected: 1, current: Box::new(desk.task(task).clone()) },
         Refusal::BoardConflict { expected: 2, current: Box::new(desk.state().info().unwrap().clone()) },
         Refusal::NotAuthor { decision: DecisionId(1), author: "ann".into() },
@@ -106,13 +107,14 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
     these tasks would wait for one another: T-0 -> T-1 -> T-2 -> T-3 -> T-4 -> T-5 -> T-6 -> T-7 -> T-8 -> T-9 -> (10 more) -> T-20 -> T-21 -> T-22 -> T-23 -> T-24 -> T-25 -> T-26 -> T-27 -> T-28 -> T-29
     T-1 is pending and cannot become completed; it can become assigned, cancelled
     T-1 is completed and cannot become pending; it can become nothing else
-    T-1 is in_progress: it can become pending, but not by this
+    T-1 is in progress: it can become pending, but not by this
     T-1 cannot begin yet: it waits for T-1, T-2, T-3, T-4, T-5 and 3 more; C-1 is not decided; D-4 is not approved; it is tried again at 1970-01-01T00:00:00Z; no answer; whoever works on it cannot go on
-    T-1 is review: only what was not begun can wait for something more
+    T-1 is in review: only what was not begun can wait for something more
     T-1 is ann's
     olga is the orchestrator until 1970-01-01T00:00:00Z
     fenced: T-1 is bob's now (epoch 2)
     fenced: nobody holds the orchestrator's role now; whoever did was not heard of in time, or gave it back
+    fenced: nobody has claimed T-1 yet
     T-1 is at version 2, not 1
     the board is at version 1, not 2
     D-1 was made by ann: only they and those who run the board may supersede it

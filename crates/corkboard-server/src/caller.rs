@@ -77,6 +77,16 @@ impl Caller {
             Failure::denied("not_granted", format!("{who}: {why}"))
         };
         let is_admin = own.role == Role::Admin;
+        if !is_admin && other.principal == own.principal && other.role != own.role {
+            let (has, asked) = (own.role, other.role);
+            let detail = format!(
+                "{}'s token is for {} {has}: it cannot be used in the role of {} {asked}",
+                own.principal,
+                has.article(),
+                asked.article()
+            );
+            return Err(Failure::denied("not_granted", detail));
+        }
         if !is_admin && own.kind != ActorKind::Service {
             return Err(refused("admins can, and services"));
         }
@@ -244,7 +254,7 @@ impl Caller {
         if *role == Role::Admin {
             return Ok(());
         }
-        Err(Failure::denied("role_denied", format!("{principal} is {role}: {what} for admins")))
+        Err(Failure::denied("role_denied", format!("{principal} is {} {role}: {what} for admins", role.article())))
     }
 }
 

@@ -183,7 +183,8 @@ struct LinkBody {
 async fn create_link(State(server): State<Server>, caller: Caller) -> Result<(StatusCode, Json<LinkBody>), Failure> {
     let actor = caller.actor();
     if actor.role != Role::Admin {
-        let detail = format!("{} is {}, and links to sign in are for admins", actor.principal, actor.role);
+        let Actor { principal, role, .. } = actor;
+        let detail = format!("{principal} is {} {role}: links to sign in are for admins", role.article());
         return Err(Failure::denied("role_denied", detail));
     }
     let path = server.codes().issue(actor.clone());

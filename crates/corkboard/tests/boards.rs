@@ -94,7 +94,7 @@ async fn a_task_is_claimed_once_and_what_waits_for_it_becomes_ready() {
     assert_eq!(ann.complete_task(first, result.clone(), Some(1)).await.unwrap(), TaskStatus::Completed);
     assert_eq!(board.view().await.unwrap().ready().map(|task| task.id).collect::<Vec<_>>(), [second]);
     let refused = board.complete(None, Unfinished::Refuse).await.unwrap_err();
-    assert_eq!(refused.to_string(), "1 tasks are not finished");
+    assert_eq!(refused.to_string(), "1 task is not finished");
     bob.claim_task(None, LEASE).await.unwrap().unwrap();
     bob.complete_task(second, result, None).await.unwrap();
     assert_eq!(board.complete(None, Unfinished::Refuse).await.unwrap(), Outcome::Success);

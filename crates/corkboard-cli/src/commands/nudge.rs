@@ -51,7 +51,7 @@ pub(crate) struct NudgeCommand {
     priority: Priority,
 
     /// For how long it is shown [default: until it is acknowledged]
-    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     lasts: Option<f64>,
 
     #[command(flatten)]
@@ -87,7 +87,8 @@ struct List {
 
 /// Read what is said to you; that you read it is written down
 ///
-/// --as says who reads. What is said to all is for those who work: with --role worker, or with a task of the board.
+/// --as says who reads. What is said to all is for those who work: with --role worker, with a task of the board, or with
+/// something done or recorded on it.
 #[derive(Args)]
 #[command(after_help = "\
 Example:

@@ -34,8 +34,34 @@ fn a_nudge_reaches_its_target_and_that_is_shown() {
     desk.fails(&["nudge", "hm", "--as", "ada", "--role", "worker"], 6, "ada is a worker and may not nudge");
     desk.fails(&["nudge", "  "], 2, "message must not be blank");
     desk.fails(&["nudge", "soon", "--for", "0"], 2, "must lie in the future");
+    for arguments in [
+        &["nudge", "soon", "--for", "-1"][..],
+        &["task", "claim", "--wait", "-1"],
+        &["task", "claim", "--lease", "-0.5"],
+    ] {
+        desk.fails(arguments, 2, "a length of time is not negative");
+    }
     let log = desk.ok(&["board", "diff", "1"]);
     assert!(log.contains("N-1 reached ada.") && log.contains("ada acknowledged N-1."), "{log}");
+}
+
+/// Whoever did something on the board is one of all, also when nothing of it is theirs any more.
+#[test]
+fn what_is_said_to_all_reaches_those_who_have_worked_here() {
+    let desk = Desk::new("board");
+    desk.ok(&["task", "add", "Design"]);
+    desk.ok(&["task", "claim", "T-1", "--as", "ada"]);
+    desk.ok(&["task", "complete", "T-1", "done", "--as", "ada"]);
+    desk.ok(&["board", "discover", "no column", "--as", "bob"]);
+    desk.ok(&["nudge", "Well done", "--as", "grace"]);
+    for name in ["ada", "bob"] {
+        assert_eq!(desk.ok(&["nudge", "check", "--as", name]), "N-1 (normal) from grace: Well done");
+        assert_eq!(desk.ok(&["nudge", "ack", "N-1", "--as", name]), "acknowledged N-1");
+    }
+    let others = "N-1 is not for you, it is for all others who work on the board";
+    for name in ["grace", "nina"] {
+        desk.fails(&["nudge", "ack", "N-1", "--as", name], 6, others);
+    }
 }
 
 #[test]
@@ -115,7 +141,7 @@ fn a_task_is_reviewed_by_the_short_way_too() {
         6,
         "ada is a worker and may not review",
     );
-    assert_eq!(desk.ok(&["review", "T-1", "rework", "no tests", "--as", "grace"]), "T-1 is in_progress");
+    assert_eq!(desk.ok(&["review", "T-1", "rework", "no tests", "--as", "grace"]), "T-1 is in progress");
     desk.ok(&["task", "complete", "T-1", "done", "--as", "ada"]);
     assert_eq!(desk.ok(&["review", "T-1", "approve", "--as", "rita", "--role", "reviewer"]), "T-1 is completed");
 }
@@ -215,6 +241,8 @@ fn refusals_say_what_to_do_about_them() {
         (&["board", "create", "again", "--id", &desk.board][..], 4, "exists already", "without --id"),
         (&["task", "review", "T-1", "approve"][..], 4, "but not by this", "`cork task complete T-1 SUMMARY`"),
         (&["task", "retry", "T-1"][..], 4, "but not by this", "`cork task release T-1`"),
+        (&["task", "claim", "T-1", "--as", "ada"][..], 4, "T-1 is ada's", "if that is you, it is yours already: go on"),
+        (&["task", "complete", "T-2", "done"][..], 4, "nobody has claimed T-2 yet", "`cork task claim T-2` first"),
         (&["task", "claim", "T-2", "--lease", "0"][..], 2, "a lease of 0 ms", "from 0.01 to 604800 seconds"),
         (&["task", "depend", "T-1", "--on", "T-2"][..], 4, "only what was not begun", "`cork task release T-1`"),
         (&["board", "edit", "--core", "agent:ada"][..], 2, "must not begin with", "`cork core list`"),

@@ -15,10 +15,10 @@ fn a_task_goes_from_hand_to_hand() {
     assert_eq!(desk.json(&["task", "add", "Write the schema", "-d", "all tables", "--review"]), json!({"id": "T-1"}));
     assert_eq!(desk.ok(&["task", "add", "Write the routes", "--after", "T-1"]), "T-2");
     assert_eq!(desk.ok(&["task", "assign", "T-1", "ada"]), "T-1 is assigned to ada");
-    assert_eq!(desk.ok(&["--as", "ada", "task", "start", "T-1"]), "T-1 is in_progress");
+    assert_eq!(desk.ok(&["--as", "ada", "task", "start", "T-1"]), "T-1 is in progress");
     assert_eq!(desk.ok(&["--as", "ada", "task", "block", "T-1", "no access"]), "T-1 is blocked");
     assert!(desk.ok(&["task", "list", "--view", "blocked"]).contains("no access"));
-    assert_eq!(desk.ok(&["--as", "ada", "task", "start", "T-1"]), "T-1 is in_progress");
+    assert_eq!(desk.ok(&["--as", "ada", "task", "start", "T-1"]), "T-1 is in progress");
     assert!(desk.ok(&["--as", "ada", "task", "heartbeat", "T-1"]).starts_with("T-1 is yours until 20"));
     assert_eq!(desk.ok(&["--as", "ada", "task", "release", "T-1"]), "T-1 is pending");
     let claim = desk.json(&["--as", "bob", "task", "claim", "--lease", "60"]);
@@ -29,7 +29,7 @@ fn a_task_goes_from_hand_to_hand() {
     assert_eq!(desk.ok(&["task", "list", "--view", "needs_review", "--ids"]), "T-1");
     assert_eq!(desk.ok(&["task", "assign", "T-1", "grace", "--review"]), "grace is to review T-1");
     let rework = ["--as", "grace", "task", "review", "T-1", "rework", "one is missing"];
-    assert_eq!(desk.ok(&rework), "T-1 is in_progress");
+    assert_eq!(desk.ok(&rework), "T-1 is in progress");
     desk.ok(&["--as", "bob", "task", "complete", "T-1", "five tables"]);
     assert_eq!(desk.ok(&["--as", "grace", "task", "review", "T-1", "approve"]), "T-1 is completed");
     assert_eq!(desk.ok(&["task", "list", "--view", "ready", "--ids"]), "T-2");
@@ -83,7 +83,7 @@ fn whoever_comes_too_late_is_told() {
     let nothing = desk.fails(&["--as", "bob", "task", "claim"], 3, "nothing is ready");
     assert_eq!(nothing["code"], "nothing_ready");
     desk.fails(&["--as", "bob", "task", "claim", "--wait", "0.1"], 3, "within 0.1 s");
-    let moved = desk.fails(&["task", "review", "T-1", "approve"], 4, "T-1 is in_progress: it can become completed");
+    let moved = desk.fails(&["task", "review", "T-1", "approve"], 4, "T-1 is in progress: it can become completed");
     assert_eq!((&moved["code"], &moved["to"]), (&json!("not_this_way"), &json!("completed")));
     assert!(moved["hint"].as_str().unwrap().contains("cork task complete T-1"), "{moved}");
     let moved = desk.fails(&["task", "review", "T-2", "approve"], 4, "T-2 is pending and cannot become completed");

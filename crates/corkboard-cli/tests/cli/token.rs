@@ -94,7 +94,11 @@ fn through_a_server_it_is_the_same_and_what_is_revoked_is_refused() {
     let secret = &served.token_of_ada();
     assert_eq!(cork(secret, &["--agent", "ada", "memory", "set", "k", "v"]).code, 0);
     assert_eq!(cork(secret, &["--agent", "bob", "memory", "list"]).code, 6);
-    assert_eq!(cork(secret, &["token", "list"]).code, 6);
+    let refused = cork(secret, &["token", "list"]);
+    assert!(refused.code == 6 && refused.stderr.contains("ada is a worker: tokens are for admins"), "{refused:?}");
+    let refused = cork(secret, &["--agent", "ada", "--role", "admin", "memory", "set", "k", "w"]);
+    let said = "ada's token is for a worker: it cannot be used in the role of an admin";
+    assert!(refused.code == 6 && refused.stderr.contains(said), "{refused:?}");
     let listed = cork(ADMIN, &["token", "list", "--json"]);
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
     let ada = listed.as_array().unwrap().iter().find(|token| token["principal"] == "ada").unwrap();

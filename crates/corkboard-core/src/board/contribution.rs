@@ -103,6 +103,11 @@ impl BoardState {
         self.contributions.values().map(|contribution| &**contribution)
     }
 
+    /// Whether somebody did a task of the board, or recorded something on it, in whatever role.
+    pub(super) fn has_contributed(&self, principal: &str) -> bool {
+        self.contributions().any(|by| *by.agent_id == *principal)
+    }
+
     /// Counts an event for whoever made it. Called before it is applied.
     pub(super) fn count_contribution(&mut self, event: &BoardEvent, stamp: Stamp<'_>) {
         let (made, agent, role) = match event {

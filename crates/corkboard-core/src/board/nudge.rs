@@ -21,7 +21,7 @@ pub enum NudgeTarget {
     Agent(AgentId),
     /// To whoever is the orchestrator.
     Orchestrator,
-    /// To everybody who works on the board, each of them.
+    /// To everybody who works on the board or has worked on it, each of them.
     All,
 }
 
@@ -170,7 +170,7 @@ impl BoardState {
         }
     }
 
-    /// Whether somebody is at work on the board: by their role, or because something of it is theirs.
+    /// Whether somebody is at work on the board: by their role, or because something of it is theirs, or was made by them.
     fn works_here(&self, principal: &str, role: Role) -> bool {
         match role {
             Role::Orchestrator | Role::Worker | Role::Reviewer => true,
@@ -183,6 +183,7 @@ impl BoardState {
                 self.orchestrator().is_some_and(|lease| lease.holder.as_str() == principal)
                     || self.held().any(is_theirs)
                     || self.assigned().any(is_theirs)
+                    || self.has_contributed(principal)
             }
         }
     }

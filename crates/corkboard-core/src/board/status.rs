@@ -63,6 +63,17 @@ impl TaskStatus {
     }
 }
 
+impl TaskStatus {
+    /// As it is said of a task, after "is".
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::InProgress => "in progress",
+            Self::Review => "in review",
+            other => other.as_str(),
+        }
+    }
+}
+
 impl fmt::Display for TaskStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

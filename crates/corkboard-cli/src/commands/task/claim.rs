@@ -26,7 +26,7 @@ pub(crate) struct Claim {
     task: Option<TaskId>,
 
     /// Wait so long for one to become ready, or for the one that is named
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = seconds, allow_negative_numbers = true)]
     wait: f64,
 
     #[command(flatten)]

@@ -92,6 +92,6 @@ struct Moved {
 
 impl Moved {
     fn tell(self, session: &Session) -> Result<(), Failure> {
-        session.output.answer(&self, || format!("{} is {}", self.task, self.status))
+        session.output.answer(&self, || format!("{} is {}", self.task, self.status.in_words()))
     }
 }

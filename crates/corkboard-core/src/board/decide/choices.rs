@@ -42,7 +42,7 @@ impl Draft<'_> {
                 let id = resolve(task)?;
                 let task = self.task(id)?;
                 if !matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned) {
-                    return Err(bad(format!("{id} is {} already", task.status)));
+                    return Err(bad(format!("{id} is {} already", task.status.in_words())));
                 }
                 if let Some(other) = task.choice {
                     return Err(bad(format!("{id} begins a branch of {other} already")));
