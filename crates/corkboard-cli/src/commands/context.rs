@@ -2,8 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use corkboard::boards::TaskId;
-use corkboard::context::{LeftOut, SectionReport, Strategy, Why};
+use corkboard::context::{LeftOut, SectionReport, Strategy, SummaryReport, Why};
 use corkboard::{Composition, ContextRequest};
+use serde::Serialize;
 
 use crate::exit::{Failure, say};
 use crate::output::{Room, one_line, shown, table};
@@ -87,16 +88,40 @@ impl Context {
             composer = composer.summarizer(&Summarizer::new(model));
         }
         // Whoever sees none of the text has not read it.
-        let shows_text = session.output.is_json() || !self.sections;
-        let window = if shows_text { composer.compose(request).await? } else { composer.preview(request).await? };
+        let window = match self.sections {
+            true => composer.preview(request).await?,
+            false => composer.compose(request).await?,
+        };
         if let Some(why) = window.summary.as_ref().and_then(|summary| summary.failed.as_deref()) {
             say(&format!("warning: not summarized: {}", one_line(why)));
         }
         match (session.output.is_json(), self.sections) {
-            (true, _) => session.output.document(&window),
+            (true, true) => session.output.document(&Reported::from(&window)),
+            (true, false) => session.output.document(&window),
             (false, true) => session.output.line(&sections(&window)),
             (false, false) => session.output.raw(shown(&window.text).as_bytes()),
         }
+    }
+}
+
+/// A window without its text.
+#[derive(Serialize)]
+pub(super) struct Reported<'a> {
+    tokens: u64,
+    budget: u64,
+    rev: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    board_rev: Option<u64>,
+    sections: &'a [SectionReport],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'a SummaryReport>,
+}
+
+impl<'a> From<&'a Composition> for Reported<'a> {
+    fn from(window: &'a Composition) -> Self {
+        let Composition { text: _, tokens, budget, rev, board_rev, sections, summary } = window;
+        let (tokens, budget, rev, board_rev) = (*tokens, *budget, *rev, *board_rev);
+        Self { tokens, budget, rev, board_rev, sections, summary: summary.as_ref() }
     }
 }
 

@@ -39,6 +39,9 @@ fn a_prompt_from_what_is_remembered() {
     assert_eq!(window["text"].as_str().unwrap().trim_end(), text.trim_end());
     assert_eq!((&window["budget"], &window["rev"]), (&json!(500), &json!(5)));
     assert_eq!(window["sections"][1]["name"], "entries");
+    let reported = sandbox.json(&["context", "--budget", "500", "--sections"]);
+    assert_eq!((&reported["text"], &reported["sections"]), (&json!(null), &window["sections"]));
+    assert_eq!((&reported["tokens"], &reported["rev"]), (&window["tokens"], &window["rev"]));
     assert_eq!(sandbox.json(&["stats"])["context_tokens_used"], window["tokens"]);
     let stats = sandbox.ok(&["stats"]);
     assert!(stats.contains(&format!("context       {} of 8000 tokens", window["tokens"])), "{stats}");

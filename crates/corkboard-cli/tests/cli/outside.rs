@@ -57,7 +57,9 @@ fn a_nudge_whose_text_was_not_shown_did_not_reach_anybody() {
     let reached = || desk.json(&["nudge", "list"])[0]["delivered"].as_array().map_or(0, Vec::len);
     for args in [
         &["--agent", "ada", "--role", "worker", "context", "--sections"][..],
+        &["--agent", "ada", "--role", "worker", "context", "--sections", "--json"],
         &["--as", "ada", "--role", "worker", "task", "context", "T-1", "--sections"],
+        &["--as", "ada", "--role", "worker", "task", "context", "T-1", "--sections", "--json"],
     ] {
         assert!(desk.ok(args).contains("nudges"), "{args:?}");
         assert_eq!(reached(), 0, "{args:?}");

@@ -3,7 +3,7 @@
 use clap::Args;
 use corkboard::boards::TaskId;
 
-use crate::commands::context::sections;
+use crate::commands::context::{Reported, sections};
 use crate::exit::Failure;
 use crate::output::shown;
 use crate::session::Session;
@@ -34,10 +34,10 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
         let board = session.open_board()?;
-        if self.sections && !session.output.is_json() {
+        if self.sections {
             // Whoever sees none of the text has not read it.
             let window = board.preview_for_task(self.task, self.budget).await?;
-            return session.output.line(&sections(&window));
+            return session.output.answer(&Reported::from(&window), || sections(&window));
         }
         let window = board.context_for_task(self.task, self.budget).await?;
         match session.output.is_json() {
