@@ -254,8 +254,8 @@ impl Global {
     }
 
     /// What is logged to stderr. With `--json`, nothing unless it is asked for: there, stderr is for the error alone.
-    pub(crate) fn log_filter(&self) -> EnvFilter {
-        let usual = if self.json { "off" } else { "warn" };
+    pub(crate) fn log_filter(&self, usual: &str) -> EnvFilter {
+        let usual = if self.json { "off" } else { usual };
         EnvFilter::new(self.config.chosen.log.as_deref().unwrap_or(usual))
     }
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::exit::Failure;
 
-/// The width of tables where there is no terminal.
+/// The width of paragraphs where there is no terminal.
 const WIDTH: u16 = 120;
 
 /// Stdout. Every write is whole and is flushed.
@@ -226,20 +226,12 @@ pub(crate) enum Room {
     Rest,
 }
 
-/// A table that is cut for a terminal alone: whatever else reads it gets all of it.
-pub(crate) fn table_for_all<const N: usize>(
-    header: [(&str, Room); N],
-    rows: impl Iterator<Item = [String; N]>,
-) -> String {
+/// A table as wide as the terminal at most: what is too long is cut off. Whatever else reads it gets all of it.
+pub(crate) fn table<const N: usize>(header: [(&str, Room); N], rows: impl Iterator<Item = [String; N]>) -> String {
     match told_width() {
         Some(width) => arranged(header, rows, width),
         None => arranged(header.map(|(title, _)| (title, Room::Whole)), rows, u16::MAX),
     }
-}
-
-/// A table as wide as the terminal at most: what is too long is cut off.
-pub(crate) fn table<const N: usize>(header: [(&str, Room); N], rows: impl Iterator<Item = [String; N]>) -> String {
-    arranged(header, rows, width())
 }
 
 fn arranged<const N: usize>(header: [(&str, Room); N], rows: impl Iterator<Item = [String; N]>, width: u16) -> String {

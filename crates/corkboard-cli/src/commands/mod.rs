@@ -151,10 +151,16 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
     session.close(result).await
 }
 
+/// What a server logs unless it is told otherwise.
+const USUAL_LOG: &str = "warn";
+/// What a crash of the store may cost is said by `cork doctor` and `cork stats`, and when a server starts: with every
+/// command, nobody would read it any more.
+const USUAL_LOG_OF_COMMANDS: &str = "warn,corkboard::store::redis=error";
+
 fn log_to_stderr(global: &Global) {
     // Only a second subscriber could fail here, and there is none.
     let _ = tracing_subscriber::fmt()
-        .with_env_filter(global.log_filter())
+        .with_env_filter(global.log_filter(USUAL_LOG_OF_COMMANDS))
         .with_writer(std::io::stderr)
         .with_ansi(is_coloured())
         .without_time()
@@ -163,7 +169,7 @@ fn log_to_stderr(global: &Global) {
 
 /// As [`log_to_stderr`] does, with the time of every line, and for programs to read if that was asked for.
 fn log_of_a_server(global: &Global) {
-    let log = tracing_subscriber::fmt().with_env_filter(global.log_filter()).with_writer(std::io::stderr);
+    let log = tracing_subscriber::fmt().with_env_filter(global.log_filter(USUAL_LOG)).with_writer(std::io::stderr);
     let _ = match global.config.chosen.log_format {
         LogFormat::Text => log.with_ansi(is_coloured()).try_init(),
         LogFormat::Json => log.json().with_span_list(false).try_init(),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Sandbox, eventually};
+use crate::support::{CORK, Sandbox, eventually, run};
 
 #[test]
 fn set_and_append_print_versions() {
@@ -61,7 +61,13 @@ fn list_filters_clips_and_shows() {
     ]);
     sandbox.ok(&["memory", "set", "project/log", &"long text\n".repeat(1000), "--tag", "now"]);
     sandbox.ok(&["memory", "set", "name", "Ada \u{1b}[31m"]);
-    let table = sandbox.ok(&["memory", "list"]);
+    let long = format!("project/{}", "key".repeat(50));
+    sandbox.ok(&["memory", "set", &long, "x"]);
+    assert!(sandbox.ok(&["memory", "list"]).contains(&format!("{long}  x ")), "nothing reads a key that is cut");
+    sandbox.ok(&["memory", "remove", &long]);
+    let mut narrow = sandbox.command(CORK);
+    narrow.env("COLUMNS", "120").args(["memory", "list"]);
+    let table = run(narrow, b"").stdout;
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines.len(), 4, "{table}");
     let titles: Vec<&str> = lines[0].split_whitespace().collect();

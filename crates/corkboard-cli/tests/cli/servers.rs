@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use corkboard::boards::{NewBoard, NewTask};
 use corkboard::testing::Harness;
+use corkboard::testing::servers::TestServer;
 use corkboard::{Actor, ActorKind, Corkboard, Options, Role, ServerAddress, Watched};
 use tokio::sync::Mutex;
 
@@ -44,6 +45,19 @@ fn a_database_that_is_not_there_is_to_be_made_first() {
         Sandbox::local().fails(&["--store", &url, "serve", "--listen", "127.0.0.1:0"], 2, "hint: make the database");
     assert_eq!(error["code"], "store_url");
     assert!(error["message"].as_str().unwrap().contains(&format!("\"not_{database}\" does not exist")), "{error}");
+}
+
+/// Said with every command, nobody would read it any more.
+#[test]
+fn what_a_redis_may_lose_is_said_by_the_doctor_and_not_by_every_command() {
+    let server = TestServer::redis_with(&["--appendonly", "yes"]);
+    let url = server.url();
+    let sandbox = Sandbox::local();
+    let said = "a crash of this Redis may lose about the last second";
+    assert_eq!(sandbox.ok(&["--store", &url, "memory", "set", "a", "1"]), "version 1");
+    assert!(sandbox.ok(&["--store", &url, "doctor"]).contains(said));
+    let told = sandbox.cork(&["--store", &url, "-v", "memory", "get", "a"]);
+    assert!(told.stderr.contains(said), "whoever asks for more is told: {told:?}");
 }
 
 fn two_servers_are_one(harness: &Harness) {

@@ -11,7 +11,7 @@ use crate::session::Session;
 
 /// List entries by key, with their values
 ///
-/// Long values are cut to the width of the terminal. A scope's list has its own entries, not those of its parents.
+/// What is long is cut to the width of the terminal; in a pipe, only values of more than 8,000 characters are. A scope's list has its own entries, not those of its parents.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -5,7 +5,7 @@ use corkboard::{Role, TokenDocument};
 
 use super::opens;
 use crate::exit::Failure;
-use crate::output::{Room, age, now, one_line, table_for_all, time};
+use crate::output::{Room, age, now, one_line, table, time};
 use crate::session::Session;
 
 /// List the tokens that can be used
@@ -51,5 +51,5 @@ fn listing(tokens: &[TokenDocument]) -> String {
         ("LABEL", Room::Percent(15)),
         ("MADE", Room::Percent(30)),
     ];
-    table_for_all(header, rows)
+    table(header, rows)
 }
