@@ -48,7 +48,8 @@ Exit codes:
   5  a limit is reached
   6  not allowed
   7  the store or the server is away, busy or locked; trying again may help
-  8  the outcome is unknown: look before you try again";
+  8  the outcome is unknown: look before you try again
+  130  ended by Ctrl-C";
 
 #[derive(Args)]
 #[command(next_help_heading = "Global options")]

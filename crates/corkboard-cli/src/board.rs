@@ -1,10 +1,13 @@
 //! Which board a command works on, and what must hold for it to write.
 
 use clap::{Args, ValueEnum};
-use corkboard::boards::{BoardState, CoreRef, FailurePolicy, Hindrance, Lease, Task, TaskId, TaskStatus, TriggerRule};
-use corkboard::{Board, BoardView};
+use corkboard::boards::{
+    BoardState, CancelReason, CoreRef, FailurePolicy, Hindrance, Lease, Task, TaskId, TaskStatus, TriggerRule,
+};
+use corkboard::{Board, BoardView, Error, Refusal};
 
 use crate::exit::Failure;
+use crate::hint::hint;
 use crate::output::{Room, clip, one_line, table};
 use crate::session::Session;
 
@@ -22,9 +25,20 @@ pub(crate) struct BoardArgument {
 impl BoardArgument {
     pub(crate) fn open(&self, session: &Session) -> Result<Board, Failure> {
         match &self.board {
-            Some(id) => Ok(session.board.board(id)?),
+            Some(id) => session.board_named(id),
             None => session.open_board(),
         }
+    }
+}
+
+/// That a board has that id already, with the id.
+pub(crate) fn exists_already(error: Error, id: Option<&str>) -> Failure {
+    match (&error, id) {
+        (Error::Refused(Refusal::BoardExists), Some(id)) => {
+            let message = format!("the board {id} exists already");
+            Failure::Own { code: error.code(), kind: error.kind(), message, hint: hint(&error) }
+        }
+        _ => error.into(),
     }
 }
 
@@ -217,12 +231,21 @@ pub(crate) fn remark(state: &BoardState, task: &Task) -> String {
         TaskStatus::Cancelled => task.cancellation.as_ref().map_or_else(String::new, |cancelled| {
             match (&cancelled.comment, cancelled.cause) {
                 (Some(comment), _) => comment.to_string(),
+                // What waited for a failure that did not come is cancelled so, too.
+                (None, None) if cancelled.reason == CancelReason::BranchNotTaken && !is_branch(state, task.id) => {
+                    "can no longer begin".into()
+                }
                 (None, Some(cause)) => format!("{} ({cause})", written(&cancelled.reason).replace('_', " ")),
                 (None, None) => written(&cancelled.reason).replace('_', " "),
             }
         }),
     };
     one_line(&clip(&text, SHOWN_REMARK))
+}
+
+/// Whether a branch of a choice begins with that task.
+fn is_branch(state: &BoardState, task: TaskId) -> bool {
+    state.choices().any(|choice| choice.options.iter().any(|option| option.tasks.contains(&task)))
 }
 
 /// Hindrances in fewer words than an error has.

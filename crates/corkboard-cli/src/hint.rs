@@ -329,8 +329,11 @@ fn store_hint(error: &StoreError) -> Option<String> {
         StoreError::Failed(_) => "check the disk, then try again; `cork doctor` looks for damage".into(),
         StoreError::Corrupt(_) => "check the disk; a backup of the file may help".into(),
         StoreError::NewerFormat { .. } => NEWER.into(),
-        StoreError::Compacted { oldest } => format!("start with --from {}", oldest.saturating_sub(1)),
-        StoreError::Future { head, .. } => format!("start with --from {head}"),
+        StoreError::Compacted { oldest } => {
+            format!("the first that is left is {oldest}; whoever follows goes on after {}", oldest.saturating_sub(1))
+        }
+        StoreError::Future { head: 0, .. } => "nothing was written there yet".into(),
+        StoreError::Future { head, .. } => format!("name {head}, or an earlier revision"),
         StoreError::Diverged => "start again with --from 0".into(),
         StoreError::Answered(problem) => return server_hint(problem),
         StoreError::Closed => return None,

@@ -31,6 +31,14 @@ pub(crate) fn text_or_stdin(argument: String) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| Failure::invalid("stdin", format!("stdin is not UTF-8 text: {error}")))
 }
 
+/// With which some editors begin a file of UTF-8.
+pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// JSON without the mark that may be before it. Texts keep theirs: they are kept as they came.
+pub(crate) fn without_mark(text: &str) -> &str {
+    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
+}
+
 /// For texts that may begin with a hyphen: refuses what is rather a mistyped option. After `--`, anything goes.
 pub(crate) fn text_argument(argument: &str) -> Result<String, String> {
     let is_option = argument

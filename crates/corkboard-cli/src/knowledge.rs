@@ -18,23 +18,21 @@ pub(crate) struct CoreArgument {
 
 impl CoreArgument {
     pub(crate) fn open(&self, session: &Session) -> Result<Core, Failure> {
-        match self.core.strip_prefix(CoreId::PRIVATE) {
-            Some(agent) => Ok(Core::clone(&*session.board.agent(agent)?.long_term()?)),
-            None => Ok(session.board.core(&self.core)?),
-        }
+        session.core_named(&self.core)
     }
 }
 
-/// What to say where nothing is shown because the core holds nothing. It need not be there: the first entry makes it.
+/// What to say where nothing is shown because the core holds nothing. A shared one that nobody made is not there; an
+/// agent's own is, from the beginning.
 pub(crate) async fn emptiness(core: &Core) -> Result<Option<String>, Failure> {
     let stats = core.stats().await?;
-    let name = one_line(core.id().as_str());
-    Ok((stats.entries + stats.forgotten == 0).then(|| {
-        format!(
-            "there is nothing in the core {name}: `cork core list` shows the cores there are, `cork core add {name} TEXT` \
-             makes one of that name"
-        )
-    }))
+    let id = core.id().as_str();
+    let name = one_line(id);
+    if stats.rev == 0 && !id.starts_with(CoreId::PRIVATE) {
+        return Err(Failure::not_found(format!("there is no core {name}"))
+            .hint(format!("`cork core list` shows the cores there are, `cork core add {name} TEXT` makes this one")));
+    }
+    Ok((stats.entries + stats.forgotten == 0).then(|| format!("there is nothing in the core {name}")))
 }
 
 /// How far a text may be trusted.

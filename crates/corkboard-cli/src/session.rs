@@ -1,13 +1,14 @@
 //! An open store, and the agent in question, for the time of one command.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use corkboard::store::{self, Store, StoreUrl};
-use corkboard::{Actor, AgentMemory, Board, Corkboard, Error, WorkingMemory};
+use corkboard::{Actor, AgentMemory, Board, Core, CoreId, Corkboard, Error, Refusal, WorkingMemory};
 
 use crate::args::{Actors, Global};
 use crate::exit::Failure;
+use crate::hint::hint;
 use crate::output::Output;
 
 pub(crate) struct Session {
@@ -20,6 +21,9 @@ pub(crate) struct Session {
     pub(crate) reader: Actor,
     /// The board that the command line or the environment names.
     pub(crate) board_id: Option<String>,
+    /// The board that the command opened, and the core: errors that do not name them are told with their names.
+    opened_board: OnceLock<String>,
+    opened_core: OnceLock<String>,
 }
 
 impl Session {
@@ -41,7 +45,8 @@ impl Session {
             Ok(agent) => {
                 let output = Output::new(global.json);
                 let board_id = global.board.clone();
-                Ok(Self { board, agent, output, tool_actor, reader, board_id })
+                let (opened_board, opened_core) = Default::default();
+                Ok(Self { board, agent, output, tool_actor, reader, board_id, opened_board, opened_core })
             }
             Err(error) => {
                 board.close().await?;
@@ -57,17 +62,50 @@ impl Session {
     /// The board that `--board` or `CORK_BOARD` names.
     pub(crate) fn open_board(&self) -> Result<Board, Failure> {
         match &self.board_id {
-            Some(id) => Ok(self.board.board(id)?),
+            Some(id) => self.board_named(id),
             None => Err(Failure::invalid("no_board_named", "which board?")
                 .hint("name it by --board, or in CORK_BOARD; `cork board list` shows the boards there are")),
+        }
+    }
+
+    /// The board with that id.
+    pub(crate) fn board_named(&self, id: &str) -> Result<Board, Failure> {
+        self.opened_board.get_or_init(|| id.into());
+        Ok(self.board.board(id)?)
+    }
+
+    /// The core of that name, which may be an agent's own.
+    pub(crate) fn core_named(&self, name: &str) -> Result<Core, Failure> {
+        self.opened_core.get_or_init(|| name.into());
+        match name.strip_prefix(CoreId::PRIVATE) {
+            Some(agent) => Ok(Core::clone(&*self.board.agent(agent)?.long_term()?)),
+            None => Ok(self.board.core(name)?),
         }
     }
 
     /// Lets go of the store. What the command met counts more than what closing meets.
     pub(crate) async fn close(self, result: Result<(), Failure>) -> Result<(), Failure> {
         let closed = self.board.close().await;
-        result?;
+        result.map_err(|failure| self.naming(failure))?;
         Ok(closed?)
+    }
+
+    /// The same failure, with the name of what is not there.
+    fn naming(&self, failure: Failure) -> Failure {
+        let Failure::Library(error) = &failure else { return failure };
+        let message = match error {
+            Error::Refused(Refusal::NoBoard) => {
+                self.opened_board.get().or(self.board_id.as_ref()).map(|id| format!("{error}: {id}"))
+            }
+            Error::Refused(Refusal::NotInCore { entry }) => {
+                self.opened_core.get().map(|core| format!("there is no entry {entry} in the core {core}"))
+            }
+            _ => None,
+        };
+        match message {
+            Some(message) => Failure::Own { code: error.code(), kind: error.kind(), message, hint: hint(error) },
+            None => failure,
+        }
     }
 }
 

@@ -54,7 +54,8 @@ pub(crate) fn words(event: &BoardEvent) -> String {
         BoardEvent::TaskCancelled { task, reason, cause, comment } => {
             let why = match (reason, cause) {
                 (CancelReason::Requested, _) => String::new(),
-                (CancelReason::BranchNotTaken, _) => ", its branch was not taken".into(),
+                // Its branch was not taken, or no failure came that it waited for.
+                (CancelReason::BranchNotTaken, _) => ", it can no longer begin".into(),
                 (CancelReason::UpstreamFailed, Some(cause)) => format!(" because of {cause}"),
                 (CancelReason::UpstreamFailed, None) => " because of what it depends on".into(),
                 (CancelReason::BoardEnded, _) => " with the board".into(),

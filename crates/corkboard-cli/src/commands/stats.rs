@@ -70,7 +70,11 @@ fn one(agent: &str, stats: &MemoryStats) -> String {
         ("scopes", stats.active_working_scopes.to_string()),
         (
             "long-term",
-            format!("{} entries, {} forgotten", stats.total_entries_long_term, stats.total_entries_forgotten),
+            format!(
+                "{}, {} forgotten",
+                count(stats.total_entries_long_term, "entry", "entries"),
+                stats.total_entries_forgotten
+            ),
         ),
         ("storage", format!("{} of {} ({:.1} %)", bytes(used), bytes(limit), stats.storage_percent_used)),
         ("context", format!("{} of {} tokens", stats.context_tokens_used, stats.context_tokens_max)),

@@ -74,7 +74,7 @@ fn which_board_must_be_said() {
     assert!(error["hint"].as_str().unwrap().contains("CORK_BOARD"));
     let error = sandbox.fails(&["--board", "nowhere", "task", "list"], 3, "no such board");
     assert_eq!(error["code"], "no_board");
-    sandbox.fails(&["--board", "nowhere", "task", "add", "x"], 3, "no such board");
+    sandbox.fails(&["--board", "nowhere", "task", "add", "x"], 3, "there is no such board: nowhere");
     assert_eq!(sandbox.json(&["board", "list"]), json!([]), "nothing was made by that");
 }
 
@@ -88,7 +88,7 @@ fn the_same_request_makes_one_board() {
     let error = sandbox.fails(&["board", "create", "Other", "--idempotency-key", "k"], 4, "another body");
     assert_eq!(error["code"], "idempotency_mismatch");
     assert_eq!(sandbox.ok(&["board", "create", "Named", "--id", "mine"]), "mine");
-    sandbox.fails(&["board", "create", "Named again", "--id", "mine"], 4, "exists already");
+    sandbox.fails(&["board", "create", "Named again", "--id", "mine"], 4, "the board mine exists already");
 }
 
 #[test]
@@ -238,14 +238,50 @@ fn the_past_is_shown_compared_and_forked() {
     assert_eq!(desk.ok(&once), desk.ok(&once));
 }
 
+/// A hint names no option that the command does not have.
+#[test]
+fn a_revision_that_is_not_there_yet_is_said_to_be_so() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["memory", "set", "a", "1"]);
+    for arguments in [
+        &["board", "show", "--at", "99"][..],
+        &["board", "diff", "1", "99"],
+        &["board", "fork", "--at", "99"],
+        &["notebook", "show", "--at", "99"],
+    ] {
+        let error = desk.fails(arguments, 2, "99");
+        let hint = error["hint"].as_str().unwrap();
+        assert!(hint.ends_with(", or an earlier revision") && !hint.contains("--from"), "{arguments:?} {hint}");
+    }
+}
+
+#[test]
+fn an_artifact_that_is_no_file_here_has_no_checksum_and_that_is_said() {
+    let desk = Desk::new("Plan");
+    std::fs::create_dir(desk.sandbox.path().join("src")).unwrap();
+    std::fs::write(desk.sandbox.path().join("there"), "x").unwrap();
+    let checksum = "0".repeat(64);
+    for (arguments, said) in [
+        (&["typo.sql"][..], "note: no checksum was taken: there is no file typo.sql here\n"),
+        (&["src"], "note: no checksum was taken: src is a folder\n"),
+        (&["there"], ""),
+        (&["typo.sql", "--checksum", &checksum], ""),
+        (&["https://example.org/build/17.tar"], ""),
+        (&["typo.sql", "--json"], ""),
+    ] {
+        let ran = desk.with_stdin(&[&["board", "artifact"], arguments].concat(), "");
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, said), "{arguments:?} {ran:?}");
+    }
+}
+
 #[test]
 fn artifacts_are_listed_and_verbs_are_no_paths() {
     let desk = Desk::new("Plan");
     let nothing = "nothing was recorded yet; `cork board artifact PATH` does";
     assert_eq!(desk.ok(&["board", "artifact", "list"]), nothing);
-    desk.ok(&["board", "artifact", "schema.sql"]);
-    desk.ok(&["board", "artifact", "schema.sql", "-d", "better"]);
-    desk.ok(&["board", "artifact", "src/list"]);
+    desk.json(&["board", "artifact", "schema.sql"]);
+    desk.json(&["board", "artifact", "schema.sql", "-d", "better"]);
+    desk.json(&["board", "artifact", "src/list"]);
     let listed = desk.json(&["board", "artifact", "list"]);
     let listed: Vec<_> = listed.as_array().unwrap().iter().map(|made| (&made["path"], &made["version"])).collect();
     assert_eq!(listed, [(&json!("schema.sql"), &json!(2)), (&json!("src/list"), &json!(1))]);
@@ -259,7 +295,7 @@ fn artifacts_are_listed_and_verbs_are_no_paths() {
     // A file that is there is meant.
     std::fs::write(desk.sandbox.path().join("show"), "x").unwrap();
     assert_eq!(desk.ok(&["board", "artifact", "show"]), "A-4");
-    assert_eq!(desk.ok(&["board", "artifact", "./rm"]), "A-5");
+    assert_eq!(desk.json(&["board", "artifact", "./rm"])["id"], "A-5");
 }
 
 #[test]
@@ -298,6 +334,12 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
     });
     assert_eq!(sandbox.json(&named), answer);
     assert_eq!(sandbox.json(&named), answer, "the same again is the same board");
+    for (core, said) in
+        [(&["--core", "nowhere"][..], "no task pattern of its cores fits"), (&[], "it draws on no core")]
+    {
+        let made = sandbox.cork(&[&["board", "create", "Sing", "--pattern", "best"], core].concat());
+        assert_eq!((made.code, made.stderr), (0, format!("warning: there are no tasks yet: {said}\n")));
+    }
     let none = sandbox.json(&["board", "create", "Sing", "--core", "rules", "--pattern", "best"]);
     assert_eq!((&none["pattern"], &none["tasks"]), (&json!(null), &json!([])));
 

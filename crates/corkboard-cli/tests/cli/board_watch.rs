@@ -78,7 +78,7 @@ fn programs_get_an_object_for_each_revision() {
     }
     assert_eq!(Watcher::start(&desk, &["--json"]).rest(), [] as [&str; 0]);
     desk.sandbox.fails(&["board", "watch", &desk.board, "--from-rev", "99"], 2, "99");
-    desk.sandbox.fails(&["board", "watch", "nowhere"], 3, "no such board");
+    desk.sandbox.fails(&["board", "watch", "nowhere"], 3, "there is no such board: nowhere");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn every_kind_of_event_has_words() {
     desk.ok(&["task", "retry"]);
     desk.ok(&["board", "decide", "Which hash?", "argon2id"]);
     desk.ok(&["board", "discover", "no column", "--type", "risk"]);
-    desk.ok(&["board", "artifact", "src/schema.sql"]);
+    desk.json(&["board", "artifact", "src/schema.sql"]);
     desk.ok(&["board", "decide", "Delete?", "yes", "--affects", "T-1", "--needs-approval"]);
     desk.ok(&["--as", "grace", "reject", "D-2", "no"]);
     desk.ok(&["nudge", "Mind the budget", "--to", "ada", "--priority", "low"]);
@@ -142,7 +142,7 @@ fn every_kind_of_event_has_words() {
         "T-4 waits for T-3",
         "asked C-1 Which?: a or b",
         "chose a for C-1: shorter",
-        "T-3 is cancelled, its branch was not taken",
+        "T-3 is cancelled, it can no longer begin",
         "grace is to review T-1",
         "T-1 is assigned to ada",
         "ada  began T-1",

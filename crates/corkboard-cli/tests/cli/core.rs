@@ -9,13 +9,17 @@ fn a_core_is_made_by_its_first_entry_and_listed() {
     let sandbox = Sandbox::new();
     let none = "there are no memory cores yet; `cork core add CORE TEXT` makes one";
     assert_eq!(sandbox.ok(&["core", "list"]), none);
-    let nothing = "there is nothing in the core rules: `cork core list` shows the cores there are, `cork core add rules TEXT` \
-                   makes one of that name";
-    assert_eq!(sandbox.ok(&["core", "show", "rules"]), nothing);
-    assert_eq!(sandbox.ok(&["core", "search", "rules", "deploy"]), nothing);
-    assert_eq!(sandbox.json(&["core", "search", "rules", "deploy"]), json!({"hits": []}));
-    let error = sandbox.fails(&["core", "show", "rules", "E-1"], 3, "no entry E-1 in this core");
-    assert!(error["hint"].as_str().unwrap().contains("`cork core list`"), "{error}");
+    for arguments in
+        [&["core", "show", "rules"][..], &["core", "search", "rules", "deploy"], &["core", "show", "rules", "E-1"]]
+    {
+        let error = sandbox.fails(arguments, 3, "there is no core rules");
+        assert_eq!(error["code"], "not_found");
+        let hint = "`cork core list` shows the cores there are, `cork core add rules TEXT` makes this one";
+        assert_eq!(error["hint"], hint);
+    }
+    // An agent's own is there from the beginning, and empty.
+    assert_eq!(sandbox.ok(&["core", "show", "agent:ada"]), "there is nothing in the core agent:ada");
+    assert_eq!(sandbox.json(&["core", "search", "agent:ada", "deploy"]), json!({"hits": []}));
     assert_eq!(sandbox.json(&["core", "list"]), json!([]), "nothing was made by looking");
     let full = ["core", "add", "rules", "Deploy on Tuesdays", "--tag", "release", "--tag", "ops"];
     let more = ["--importance", "0.75", "--kind", "insight", "--from-board", "b-1", "--item", "D-3", "--author", "ada"];
@@ -95,9 +99,9 @@ fn an_entry_is_found_forgotten_and_restored() {
     sandbox.ok(&["core", "forget", "rules", "E-1"]);
     let again = sandbox.ok(&["core", "add", "rules", "Deployments go out on Tuesdays"]);
     assert_eq!(again, "E-1 (was forgotten, and is back)");
-    let error = sandbox.fails(&["core", "forget", "rules", "E-9"], 3, "no entry E-9 in this core");
+    let error = sandbox.fails(&["core", "forget", "rules", "E-9"], 3, "no entry E-9 in the core rules");
     assert_eq!(error["code"], "not_in_core");
-    sandbox.fails(&["core", "show", "rules", "E-9"], 3, "no entry E-9 in this core");
+    sandbox.fails(&["core", "show", "rules", "E-9"], 3, "no entry E-9 in the core rules");
     let wrong = sandbox.cork(&["core", "show", "rules", "T-1"]);
     assert!(wrong.code == 2 && wrong.stderr.contains("they read E-1"), "{wrong:?}");
 }

@@ -50,7 +50,7 @@ fn invalid_values_are_2() {
         (&["memory", "set", "a", "x", "--importance", "NaN"][..], "importance", "from 0 to 1"),
         (&["memory", "set", "a", "x", "--tag", ""][..], "blank", "tag must not be blank"),
         (&["memory", "set", "a", "x", "--idempotency-key", ""][..], "blank", "idempotency key must not be blank"),
-        (&["memory", "watch", "--from", "7"][..], "future_revision", "hint: start with --from 0"),
+        (&["memory", "watch", "--from", "7"][..], "future_revision", "hint: nothing was written there yet"),
     ] {
         assert_eq!(sandbox.fails(arguments, 2, said)["code"], code);
     }

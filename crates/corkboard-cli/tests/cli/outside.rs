@@ -13,7 +13,7 @@ fn what_somebody_else_said_is_marked_wherever_it_is_shown() {
     desk.ok(&["--as", "ada", "task", "complete", "T-1", "zq result", "--next", "zq next", "--outside"]);
     desk.ok(&["board", "decide", "zq which?", "zq this", "--outside"]);
     desk.ok(&["board", "discover", "zq found", "--outside"]);
-    desk.ok(&["board", "artifact", "zq.html", "--description", "zq page", "--outside"]);
+    desk.json(&["board", "artifact", "zq.html", "--description", "zq page", "--outside"]);
     desk.ok(&["--agent", "ada", "handoff", "write", "zq handoff\nzq more", "--outside"]);
     desk.ok(&["--agent", "ada", "memory", "note", "add", "zq note", "--outside"]);
     desk.ok(&["--agent", "ada", "memory", "set", "page", "zq page", "--outside"]);

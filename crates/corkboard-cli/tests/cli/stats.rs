@@ -31,6 +31,8 @@ fn one_agent() {
     assert!(text.contains(&format!("storage       {used} bytes of 128.0 MiB (0.0 %)")), "{text}");
     assert!(text.contains("notebooks     1\n"), "{text}");
     assert!(text.contains("long-term     0 entries, 0 forgotten\n"), "{text}");
+    sandbox.ok(&["core", "add", "agent:default", "tea, not coffee"]);
+    assert!(sandbox.ok(&["stats"]).contains("long-term     1 entry, 0 forgotten\n"));
 }
 
 #[test]

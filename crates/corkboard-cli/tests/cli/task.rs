@@ -124,6 +124,20 @@ fn changes_are_conditional_and_requests_have_names() {
 }
 
 #[test]
+fn what_waited_for_a_failure_that_did_not_come_speaks_of_no_branch() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "Ship it"]);
+    desk.ok(&["task", "add", "Say what went wrong", "--after", "T-1", "--rule", "one_failed"]);
+    desk.ok(&["task", "claim", "T-1"]);
+    desk.ok(&["task", "complete", "T-1", "shipped"]);
+    let shown = desk.ok(&["task", "list"]);
+    assert!(shown.contains("can no longer begin") && !shown.contains("branch"), "{shown}");
+    desk.ok(&["board", "complete"]);
+    let log = desk.ok(&["board", "watch", "--from-rev", "0"]);
+    assert!(log.contains("T-2 is cancelled, it can no longer begin"), "{log}");
+}
+
+#[test]
 fn a_batch_is_added_whole_or_not_at_all() {
     let desk = Desk::new("Plan");
     let batch = r#"{"key": "schema", "title": "Write the schema", "priority": 1}
@@ -132,10 +146,14 @@ fn a_batch_is_added_whole_or_not_at_all() {
 {"title": "Join", "depends_on": ["a", "b"], "needs_review": true}
 {"question": "Which library?", "options": [{"name": "jose", "tasks": ["a"]}, {"name": "hand", "tasks": ["b"]}]}
 "#;
-    let added = desk.with_stdin(&["task", "add", "--from", "-"], batch);
+    // Some editors begin a file with a byte order mark.
+    let added = desk.with_stdin(&["task", "add", "--from", "-"], &format!("\u{feff}{batch}"));
     assert_eq!((added.code, added.stdout.as_str()), (0, "T-1\nT-2\nT-3\nT-4\nC-1\n"), "{added:?}");
-    std::fs::write(desk.sandbox.path().join("more.json"), r#"[{"title": "After all", "depends_on": ["T-4"]}]"#)
-        .unwrap();
+    std::fs::write(
+        desk.sandbox.path().join("more.json"),
+        "\u{feff}[{\"title\": \"After all\", \"depends_on\": [\"T-4\"]}]",
+    )
+    .unwrap();
     assert_eq!(desk.json(&["task", "add", "--from", "more.json"]), json!({"tasks": ["T-5"], "choices": []}));
     for (batch, code, said) in [
         (

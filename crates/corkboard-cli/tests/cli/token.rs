@@ -72,7 +72,9 @@ fn a_token_is_made_listed_and_revoked_and_its_secret_is_nowhere() {
 fn a_role_says_what_its_holder_usually_is_and_ones_own_is_not_the_tokens() {
     let sandbox = Sandbox::new();
     for (role, kind) in [("worker", "agent"), ("orchestrator", "agent"), ("human", "human"), ("admin", "human")] {
-        sandbox.ok(&["token", "create", "--for", "x", "--with-role", role]);
+        let made = sandbox.cork(&["token", "create", "--for", "x", "--with-role", role]);
+        let warned = made.stderr.contains("opens nothing: --agents, --boards and --cores name what it is to open");
+        assert_eq!((made.code, warned), (0, role != "admin"), "{made:?}");
         let listed = sandbox.json(&["token", "list"]);
         let last = listed.as_array().unwrap().last().unwrap();
         assert_eq!((&last["role"], &last["kind"]), (&json!(role), &json!(kind)));
@@ -82,6 +84,9 @@ fn a_role_says_what_its_holder_usually_is_and_ones_own_is_not_the_tokens() {
     for wrong in ["", "soon", "30y", "-3d", "99999999999d"] {
         let expires = format!("--expires={wrong}");
         assert_eq!(sandbox.cork(&["token", "create", "--for", "x", &expires]).code, 2, "{wrong}");
+    }
+    for flag in ["--agents", "--boards", "--cores"] {
+        sandbox.fails(&["token", "create", "--for", "x", flag, "a*b"], 2, "a * stands at the end of a name");
     }
     let past = ["token", "create", "--for", "x", "--expires", "2001-01-01T00:00:00Z"];
     assert_eq!(sandbox.fails(&past, 2, "past")["code"], "expiry");

@@ -97,6 +97,28 @@ fn many_calls_in_one_process_share_a_scratchpad() {
     assert_eq!((&other["value"], &other["metadata"]["author"]), (&json!("v"), &json!("other")));
 }
 
+/// Whoever looks for the slip has a file before them, not a line.
+#[test]
+fn a_line_that_is_no_call_is_named_by_its_number() {
+    let sandbox = Sandbox::new();
+    let call = r#"{"name": "write_memory", "input": {"key": "k", "content": "v"}}"#;
+    let ran =
+        sandbox.cork_with_stdin(&["tools", "call", "--stdin"], format!("\u{feff}{call}\n\nnonsense\n").as_bytes());
+    let answers = answers(&ran.stdout);
+    assert_eq!(answers[0]["ok"], true, "a byte order mark is no part of the call: {ran:?}");
+    assert_eq!(answers[1]["error"]["message"], "line 3, column 2: not a call: expected ident");
+    let ran = sandbox.cork_with_stdin(
+        &["tools", "call", "write_memory", "-"],
+        "\u{feff}{\"key\": \"k\", \"content\": \"w\"}".as_bytes(),
+    );
+    assert_eq!(ran.code, 0, "{ran:?}");
+    sandbox.fails(
+        &["tools", "call", "memory", r#"{"command": "view", "path": "/etc"}"#],
+        2,
+        "error: Path must start with",
+    );
+}
+
 #[test]
 fn processes_that_append_to_one_key_lose_nothing() {
     const PROCESSES: usize = 4;

@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use super::show::{artifacts, newest_artifacts};
 use crate::board::{BoardConditions, Moment};
-use crate::exit::Failure;
+use crate::exit::{Failure, say};
 use crate::knowledge::TrustArguments;
+use crate::output::one_line;
 use crate::session::Session;
 
 /// Record something that was made
@@ -133,6 +134,7 @@ impl Artifact {
         expect_path(&path)?;
         let board = self.conditions.open(session)?;
         let content = self.inline.then(|| read(&path)).transpose()?;
+        let unread = if self.checksum.is_none() { why_unread(&path) } else { None };
         let artifact = NewArtifact {
             kind: self.kind.into(),
             path,
@@ -144,6 +146,9 @@ impl Artifact {
             trust: self.trust.said(),
         };
         let (id, version) = board.record_artifact(artifact).in_folder(".").await?;
+        if let Some(why) = unread.filter(|_| !session.output.is_json()) {
+            say(&format!("note: no checksum was taken: {why}"));
+        }
         session.output.answer(&Answer { id, version }, || id.to_string())
     }
 }
@@ -167,6 +172,17 @@ fn expect_path(path: &str) -> Result<(), Failure> {
     let message = format!("there is no file {path:?}, and no command `cork board artifact {path}`");
     Err(Failure::invalid("not_a_path", message)
         .hint(format!("`cork board artifact list` shows what was recorded; a file of that name is ./{path}")))
+}
+
+/// Why a path has no checksum: it may be meant for another machine, or be a slip. A URL is never looked at.
+fn why_unread(path: &str) -> Option<String> {
+    let shown = one_line(path);
+    match std::fs::metadata(path) {
+        _ if path.contains("://") => None,
+        Ok(found) if found.is_dir() => Some(format!("{shown} is a folder")),
+        Ok(_) => None,
+        Err(_) => Some(format!("there is no file {shown} here")),
+    }
 }
 
 /// The text of a file that may be kept on the board.

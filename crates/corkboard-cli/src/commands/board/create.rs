@@ -5,7 +5,7 @@ use corkboard::boards::{CoreRef, NewBoard, TaskId};
 use corkboard::{CreatedBoard, TaskPattern, UnreadablePattern};
 use serde::Serialize;
 
-use crate::board::{PolicyName, ids, references};
+use crate::board::{PolicyName, exists_already, ids, references};
 use crate::exit::{Failure, say};
 use crate::input::{text_argument, text_or_stdin};
 use crate::output::one_line;
@@ -71,7 +71,11 @@ impl Create {
             passed_over: &'a [UnreadablePattern],
         }
         let Self { name, goal, constraints, cores, pattern, on_failure, id, idempotency_key } = self;
-        let asked = pattern.is_some();
+        let without_tasks = match (&pattern, cores.is_empty()) {
+            (None, _) => None,
+            (Some(_), true) => Some("it draws on no core"),
+            (Some(_), false) => Some("no task pattern of its cores fits"),
+        };
         let goal = goal.map(text_or_stdin).transpose()?.unwrap_or_else(|| name.clone());
         let on_failure = on_failure.map(Into::into).unwrap_or_default();
         let new = NewBoard {
@@ -83,7 +87,7 @@ impl Create {
             ..NewBoard::default()
         };
         let mut create = session.board.create_board(new);
-        if let Some(id) = id {
+        if let Some(id) = &id {
             create = create.id(id);
         }
         if let Some(key) = idempotency_key {
@@ -92,20 +96,19 @@ impl Create {
         if let Some(pattern) = pattern {
             create = create.tasks_from_pattern(pattern);
         }
-        let created = create.report().await?;
+        let created = create.report().await.map_err(|error| exists_already(error, id.as_deref()))?;
         let CreatedBoard { board, drawn, pattern, tasks, passed_over } = &created;
         let id = board.id().as_str();
         if !drawn.is_empty() {
             session.output.aside(&format!("drawn from its cores: {}", references(drawn)));
         }
-        match pattern {
-            Some(pattern) => {
-                session.output.aside(&format!("made from {}: {}", one_line(&pattern.to_string()), ids(tasks)));
-            }
-            None if asked => session.output.aside("no task pattern fits: there are no tasks yet"),
-            None => {}
+        if let Some(pattern) = pattern {
+            session.output.aside(&format!("made from {}: {}", one_line(&pattern.to_string()), ids(tasks)));
         }
         if !session.output.is_json() {
+            if let Some(why) = without_tasks.filter(|_| pattern.is_none()) {
+                say(&format!("warning: there are no tasks yet: {why}"));
+            }
             // Also where nobody looks on: the tasks are others than were meant.
             passed_over
                 .iter()

@@ -39,7 +39,7 @@ impl Delete {
         }
         let board = self.board.as_str();
         // What is not there is told before anyone is asked.
-        session.board.board(board)?.view().await?;
+        session.board_named(board)?.view().await?;
         confirm(Consent::from_flag(self.yes), &format!("delete board {} with its history", one_line(board)))?;
         let deleted = match self.hard {
             true => session.board.forget_board(board).await?,

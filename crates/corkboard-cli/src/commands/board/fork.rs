@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use crate::board::BoardArgument;
+use crate::board::{BoardArgument, exists_already};
 use crate::exit::Failure;
 use crate::session::Session;
 
@@ -51,13 +51,13 @@ impl Fork {
         if let Some(name) = self.name {
             fork = fork.name(name);
         }
-        if let Some(id) = self.id {
+        if let Some(id) = &self.id {
             fork = fork.id(id);
         }
         if let Some(key) = self.idempotency_key {
             fork = fork.idempotency_key(key);
         }
-        let forked = fork.await?;
+        let forked = fork.await.map_err(|error| exists_already(error, self.id.as_deref()))?;
         let id = forked.id().as_str();
         session.output.answer(&Answer { id, forked_from: board.id().as_str() }, || id.to_owned())
     }

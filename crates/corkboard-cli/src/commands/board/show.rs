@@ -42,6 +42,7 @@ impl Show {
         parts.extend(tasks(view.state()));
         parts.extend(choices(view.state()));
         parts.extend(decisions(view.state()));
+        parts.extend(approvals(view.state()));
         parts.extend(to_approve(&view));
         parts.extend(discoveries(view.state()));
         parts.extend(artifacts(view.state()));
@@ -163,6 +164,24 @@ fn decision_row(decision: &Decision) -> [String; 5] {
     };
     let (question, choice) = (marked(decision.trust, &decision.question), one_line(&decision.choice));
     [decision.id.to_string(), question, choice, because, one_line(&decision.made_by)]
+}
+
+/// What people said of decisions, a line each.
+fn approvals(state: &BoardState) -> Option<String> {
+    let rows = state.approvals().map(|approval| {
+        let comment = approval.comment.as_deref().map_or_else(String::new, one_line);
+        let verdict = approval.verdict.to_string();
+        [approval.id.to_string(), approval.decision.to_string(), verdict, one_line(&approval.by), comment]
+    });
+    let rows: Vec<_> = rows.collect();
+    let header = [
+        ("APPROVAL", Room::Whole),
+        ("OF", Room::Whole),
+        ("VERDICT", Room::Whole),
+        ("BY", Room::Percent(20)),
+        ("COMMENT", Room::Rest),
+    ];
+    (!rows.is_empty()).then(|| table(header, rows.into_iter()))
 }
 
 /// What waits for a person's word, as a whole, and how to give it.

@@ -66,7 +66,10 @@ impl Show {
         }
         let core = self.core.open(session)?;
         if let Some(id) = self.entry {
-            let entry = core.get(id).await?.ok_or(Refusal::NotInCore { entry: id }).map_err(corkboard::Error::from)?;
+            let Some(entry) = core.get(id).await? else {
+                emptiness(&core).await?;
+                return Err(corkboard::Error::from(Refusal::NotInCore { entry: id }).into());
+            };
             return session.output.answer(&EntryDocument::from(&*entry), || text(&entry));
         }
         let mut entries = core.entries().limit(self.limit);

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::exit::Failure;
-use crate::input::text_or_stdin;
+use crate::input::{text_or_stdin, without_mark};
 use crate::session::is_dash;
 
 /// What a task of a batch may say. A misspelt dependency must not be overlooked.
@@ -49,7 +49,7 @@ pub(super) fn read(file: &Path) -> Result<Batch, Failure> {
             std::fs::read_to_string(file).map_err(unreadable)?
         }
     };
-    parse(&text).map_err(|message| {
+    parse(without_mark(&text)).map_err(|message| {
         Failure::invalid("bad_batch", message).hint("`cork task add --help` shows what a batch looks like")
     })
 }

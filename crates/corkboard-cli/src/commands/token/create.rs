@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::opens;
 use crate::args::RoleName;
-use crate::exit::Failure;
+use crate::exit::{Failure, say};
 use crate::input::{moment_argument, name_argument};
 use crate::output::{one_line, time};
 use crate::session::Session;
@@ -41,15 +41,15 @@ pub(crate) struct Create {
     kind: Option<KindName>,
 
     /// Agents whose memory is open to it: NAME,NAME or BEGINNING*
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = name_argument)]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = grant_argument)]
     agents: Vec<String>,
 
     /// Boards that are open to it
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = name_argument)]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = grant_argument)]
     boards: Vec<String>,
 
     /// Shared memory cores that are open to it
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = name_argument)]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = grant_argument)]
     cores: Vec<String>,
 
     /// Until when it can be used: 30d, 12h, 45m, or a time as RFC 3339 writes it [default: until it is revoked]
@@ -85,6 +85,7 @@ impl Create {
         };
         let grants = |names: Vec<String>| names.iter().map(|name| Grant::new(name)).collect();
         let grants = Grants { agents: grants(self.agents), boards: grants(self.boards), cores: grants(self.cores) };
+        let opens_nothing = role != Role::Admin && grants.is_empty();
         let opened = if role == Role::Admin { "everything".into() } else { opens(&grants) };
         let (principal, label, expires_at) = (self.holder, self.label, self.expires);
         let name = one_line(&principal);
@@ -104,7 +105,20 @@ impl Create {
             "{}: for {name}, {role}, opens {opened}, {until}. Keep it: it is not shown again.",
             created.id
         ));
+        if opens_nothing && !session.output.is_json() {
+            let id = created.id;
+            say(&format!("warning: {id} opens nothing: --agents, --boards and --cores name what it is to open"));
+        }
         let secret = created.secret.expose_secret();
         session.output.answer(&Created { id: created.id, secret }, || secret.to_owned())
+    }
+}
+
+/// A name, or how names begin. A star elsewhere would stand for itself, which nobody means.
+fn grant_argument(argument: &str) -> Result<String, String> {
+    let name = name_argument(argument)?;
+    match name.strip_suffix('*').unwrap_or(&name).contains('*') {
+        true => Err("a * stands at the end of a name, for all that begin so".into()),
+        false => Ok(name),
     }
 }

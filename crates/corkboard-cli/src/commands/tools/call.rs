@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
 use super::failure;
 use crate::exit::Failure;
-use crate::input::text_or_stdin;
+use crate::input::{BYTE_ORDER_MARK, text_or_stdin, without_mark};
 use crate::session::Session;
 
 /// The longest line of calls that is read.
@@ -104,7 +104,7 @@ impl Call {
         let context = ToolContext { agent, conversation, board, actor, folder, task: self.task };
         let Some(name) = self.name else { return answer_lines(session, &tools, &context).await };
         let input = text_or_stdin(self.input)?;
-        let input = serde_json::from_str(&input)
+        let input = serde_json::from_str(without_mark(&input))
             .map_err(|error| Failure::invalid("input", format!("the input is not JSON: {error}")))?;
         let output = tools.call(&name, input, &context).await.map_err(failure)?;
         session.output.answer(&output, || output.text.clone())
@@ -115,7 +115,7 @@ impl Call {
 async fn answer_lines(session: &Session, tools: &ToolRegistry, context: &ToolContext) -> Result<(), Failure> {
     let mut stdin = BufReader::new(tokio::io::stdin());
     let (mut calls, mut failed) = (0_u64, Vec::new());
-    loop {
+    for number in 1_u64.. {
         let mut line = Vec::new();
         let read = (&mut stdin).take(LINE_BYTES).read_until(b'\n', &mut line).await;
         if read.map_err(|error| Failure::invalid("stdin", format!("stdin cannot be read: {error}")))? == 0 {
@@ -124,11 +124,15 @@ async fn answer_lines(session: &Session, tools: &ToolRegistry, context: &ToolCon
         if line.len() as u64 == LINE_BYTES {
             return Err(Failure::invalid("line_too_long", format!("a line has more than {LINE_BYTES} bytes")));
         }
+        let line = match line.strip_prefix(BYTE_ORDER_MARK.as_bytes()) {
+            Some(rest) if number == 1 => rest,
+            _ => &line,
+        };
         if line.trim_ascii().is_empty() {
             continue;
         }
         calls += 1;
-        if let Some(kind) = answer_line(session, tools, context, &line).await? {
+        if let Some(kind) = answer_line(session, tools, context, Numbered { number, line }).await? {
             failed.push(kind);
         }
     }
@@ -141,12 +145,18 @@ async fn answer_lines(session: &Session, tools: &ToolRegistry, context: &ToolCon
     }
 }
 
+/// A line, and which one of stdin it is, counted from 1.
+struct Numbered<'a> {
+    number: u64,
+    line: &'a [u8],
+}
+
 /// Returns what kind of failure it was, if it was one.
 async fn answer_line(
     session: &Session,
     tools: &ToolRegistry,
     context: &ToolContext,
-    line: &[u8],
+    Numbered { number, line }: Numbered<'_>,
 ) -> Result<Option<ErrorKind>, Failure> {
     let parsed = serde_json::from_slice::<Strict<Line>>(line);
     let (id, name, result) = match parsed {
@@ -155,7 +165,13 @@ async fn answer_line(
             let result = tools.call(&name, input, &context).await;
             (id, Some(name), result.map_err(|error| (error.code(), error.kind(), text_of(&error))))
         }
-        Err(error) => (None, None, Err(("invalid_line", ErrorKind::Invalid, format!("not a call: {error}")))),
+        Err(error) => {
+            // What was read is one line: which one of the input, the error cannot know.
+            let (column, said) = (error.column(), error.to_string());
+            let said = said.rsplit_once(" at line ").map_or(&*said, |(said, _)| said);
+            let message = format!("line {number}, column {column}: not a call: {said}");
+            (None, None, Err(("invalid_line", ErrorKind::Invalid, message)))
+        }
     };
     let problem = result.as_ref().err();
     let error = problem.map(|(code, kind, message)| Problem { code, kind: kind.as_str(), message });

@@ -44,6 +44,11 @@ fn failure(error: ToolError) -> Failure {
         ToolError::MissingContext { what: "board", .. } => {
             Failure::invalid(error.code(), error.to_string()).hint("name one: --board ID, or CORK_BOARD")
         }
-        error => Failure::Own { code: error.code(), kind: error.kind(), message: error.to_string(), hint: None },
+        error => {
+            // Some tools say it for a model; here the word stands before every error.
+            let said = error.to_string();
+            let message = said.strip_prefix("Error: ").unwrap_or(&said).to_owned();
+            Failure::Own { code: error.code(), kind: error.kind(), message, hint: None }
+        }
     }
 }
