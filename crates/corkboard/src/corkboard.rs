@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::access::{Granted, Looks, TokensObserver};
 use crate::board::{Board, BoardObserver};
-use crate::engine::{Asked, Budget, Elsewhere, Engine, joined};
+use crate::engine::{Asked, Budget, Elsewhere, Engine};
 use crate::knowledge::{Core, CoreObserver};
 use crate::log::{self, Logged};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent, Meters};
@@ -322,17 +322,12 @@ impl Corkboard {
         if if_rev.is_none() {
             runtime.dispose_ephemeral_scopes();
         }
-        // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
-        let agents = self.inner.agents.clone();
-        let space = SpaceId::agent(&id);
-        let deleting = async move {
-            let slot = agents.slot(&space);
-            match if_rev {
-                Some(rev) => agents.delete_at_rev(&slot, rev).await,
-                None => agents.delete(&slot).await,
-            }
+        let agents = &self.inner.agents;
+        let slot = agents.slot(&SpaceId::agent(&id));
+        let working = match if_rev {
+            Some(rev) => agents.delete_at_rev(&slot, rev).await?,
+            None => agents.delete(&slot).await?,
         };
-        let working = joined(tokio::spawn(deleting)).await?;
         // Under a condition not before it holds.
         runtime.dispose_ephemeral_scopes();
         let long_term = may.is_ok() && long_term.delete().await?;

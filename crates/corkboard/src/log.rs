@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::engine::{Answer, Asked, Engine, Followed, Following, Slot, joined};
+use crate::engine::{Answer, Asked, Engine, Followed, Following, Slot};
 use crate::store::{Cursor, ListedSpace, Page, Record};
 use crate::{AgentMemory, Board, Corkboard, Error, Result, Strict};
 
@@ -480,9 +480,7 @@ impl<S: Space> Logged for InEngine<S> {
     }
 
     fn delete(&self, at: Head) -> BoxFuture<'_, Result<bool>> {
-        let (engine, slot) = (self.engine.clone(), self.slot.clone());
-        // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
-        Box::pin(joined(self.engine.spawn(async move { engine.delete_at(&slot, at).await })))
+        Box::pin(self.engine.delete_at(&self.slot, at))
     }
 
     fn changes(&self) -> tokio::sync::watch::Receiver<u64> {

@@ -408,6 +408,45 @@ fn poll_once(future: &mut std::pin::Pin<&mut (impl Future + ?Sized)>) {
     let _ = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
 }
 
+/// Begins a deletion, and drops it while the store is at it. Whoever wrote meanwhile is none the worse for it.
+async fn check_dropped_deletion<T>(
+    store: &FaultyStore,
+    deleting: impl Future<Output = corkboard::Result<bool>>,
+    writing: impl IntoFuture<Output = corkboard::Result<T>>,
+) {
+    store.hold_after(0);
+    let mut deleting = Box::pin(deleting);
+    poll_once(&mut deleting.as_mut());
+    store.held().await;
+    let mut writing = Box::pin(writing.into_future());
+    poll_once(&mut writing.as_mut());
+    drop(deleting);
+    store.let_go();
+    let written = tokio::time::timeout(Duration::from_secs(30), writing).await;
+    assert!(written.expect("it goes on").is_ok(), "it was nobody else's to drop");
+}
+
+#[tokio::test]
+async fn whoever_drops_a_deletion_takes_no_write_along_that_waits_behind_it() {
+    let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new()), FaultPlan::none()));
+    // No call of the store but the test's own.
+    let board = Corkboard::with_store(store.clone(), Options { tick_interval: hours(1), ..Options::default() });
+    let memory = board.agent("a").unwrap().working();
+    memory.set("before", &1).await.unwrap();
+    check_dropped_deletion(&store, board.delete_agent("a"), memory.set("after", &2)).await;
+    assert!(!memory.contains("before").await.unwrap(), "once begun, it is done");
+
+    let log = board.log(SpaceKind::Agent, "a").unwrap();
+    let head = log.head().await.unwrap();
+    check_dropped_deletion(&store, log.delete(head), memory.set("at last", &3)).await;
+    assert!(!memory.contains("after").await.unwrap());
+
+    let core = board.core("c").unwrap();
+    core.add("before").await.unwrap();
+    check_dropped_deletion(&store, board.delete_core("c"), core.add("after")).await;
+    assert_eq!(core.stats().await.unwrap().entries, 1);
+}
+
 #[tokio::test]
 async fn a_write_that_is_not_polled_again_holds_nobody_up() {
     let folder = tempfile::tempdir().unwrap();

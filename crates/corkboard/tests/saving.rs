@@ -10,11 +10,13 @@
 )]
 
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
-use corkboard::store::{MemoryStore, Store, StoreError};
+use corkboard::boards::NewBoard;
+use corkboard::store::{Cursor, MemoryStore, Store, StoreError};
 use corkboard::testing::{Fault, FaultPlan, FaultyStore};
-use corkboard::{Corkboard, Error, Limits, Options, SavePolicy, Watched};
+use corkboard::{Corkboard, Error, Limits, Options, SavePolicy, SpaceKind, Watched};
 use corkboard_core::{AgentId, SpaceId};
 use futures_util::future::join_all;
 
@@ -50,6 +52,40 @@ async fn save_interval_acknowledges_at_once_and_writes_soon() {
     assert_eq!(board.agent("a").unwrap().working().get::<String>("key").await.unwrap().as_deref(), Some("value"));
     let sole = Corkboard::open_with(&url(&folder), options).await.err();
     assert!(matches!(sole, Some(Error::Store(StoreError::Locked { .. }))), "it would not be alone: {sole:?}");
+}
+
+/// Begins to read what is to be written first, and lets it lie while the store is at it.
+async fn check_lying<T>(
+    store: &FaultyStore,
+    corkboard: Corkboard,
+    reading: impl Future<Output = corkboard::Result<T>>,
+) {
+    store.hold_after(0);
+    let mut reading = Box::pin(reading);
+    assert!(reading.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    store.held().await;
+    store.let_go();
+    let closed = tokio::time::timeout(Duration::from_secs(30), corkboard.close()).await;
+    closed.expect("nobody waits for a reader who does not go on").unwrap();
+}
+
+#[tokio::test]
+async fn a_reader_who_is_not_polled_again_keeps_nothing_from_being_written() {
+    let open = || {
+        let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new()), FaultPlan::none()));
+        // No call of the store but the test's own.
+        let save = SavePolicy::Interval(hours(1));
+        let options = Options { save, tick_interval: hours(1), ..Options::default() };
+        (store.clone(), Corkboard::with_store(store, options))
+    };
+    let (store, corkboard) = open();
+    corkboard.agent("a").unwrap().working().set("key", "value").await.unwrap();
+    let log = corkboard.log(SpaceKind::Agent, "a").unwrap();
+    check_lying(&store, corkboard, log.after(Cursor { rev: 0, commit: None }, 10)).await;
+
+    let (store, corkboard) = open();
+    let board = corkboard.create_board(NewBoard { name: "b".into(), ..NewBoard::default() }).await.unwrap();
+    check_lying(&store, corkboard, board.at(1)).await;
 }
 
 #[tokio::test]

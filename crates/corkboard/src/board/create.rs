@@ -9,7 +9,6 @@ use super::claim::Future;
 use super::cores::Prepared;
 use super::learnings::ATTEMPTS;
 use super::{Board, TaskPattern, UnreadablePattern};
-use crate::engine::joined;
 use crate::{Corkboard, Error, Refusal, Result};
 
 /// Makes a board. Made by [`Corkboard::create_board`].
@@ -188,15 +187,10 @@ impl Board {
 impl Board {
     /// Deletes the board if it is at that head, or wherever it is. Returns whether it did.
     async fn delete_if_at(&self, head: Option<Head>) -> Result<bool> {
-        let (engine, slot) = (self.engine.clone(), self.slot.clone());
-        // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
-        let deleting = self.engine.spawn(async move {
-            match head {
-                Some(head) => engine.delete_at(&slot, head).await,
-                None => engine.delete(&slot).await,
-            }
-        });
-        joined(deleting).await
+        match head {
+            Some(head) => self.engine.delete_at(&self.slot, head).await,
+            None => self.engine.delete(&self.slot).await,
+        }
     }
 }
 

@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use super::orchestrate::milliseconds;
 use super::{Board, unexpected};
 use crate::Result;
-use crate::engine::joined;
 
 impl Board {
     /// Puts a board that has ended away: it can be read, and nothing on it changes. It is kept at least for so long;
@@ -39,9 +38,7 @@ impl Board {
         if current.state.info().is_none_or(|info| info.status != BoardStatus::Purged) {
             return Ok(());
         }
-        // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
-        let (engine, slot, head) = (self.engine.clone(), self.slot.clone(), current.head);
-        joined(self.engine.spawn(async move { engine.delete_at(&slot, head).await })).await?;
+        self.engine.delete_at(&self.slot, current.head).await?;
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use corkboard_core::{Head, Space, SpaceId};
 use jiff::Timestamp;
 use tokio::sync::MutexGuard;
 
-use super::{Engine, Slot};
+use super::{Engine, Slot, joined};
 use crate::store::{Append, Appended, Record, StoreError};
 use crate::{Error, Result};
 
@@ -68,8 +68,18 @@ impl Unflushed {
 
 impl<S: Space> Engine<S> {
     /// Writes what was acknowledged in this space and is not yet in the store.
-    pub(crate) async fn flush_now(&self, slot: &Slot<S>) -> Result<()> {
-        self.flush_slot(slot, slot.flushing.lock().await).await
+    pub(crate) async fn flush_now(self: &Arc<Self>, slot: &Arc<Slot<S>>) -> Result<()> {
+        // What is being written is still there.
+        if slot.unflushed.lock().is_empty() {
+            return Ok(());
+        }
+        let (engine, slot) = (self.clone(), slot.clone());
+        // In a task: a caller who begins to write and is then not polled must not hold up the others.
+        joined(self.spawn(async move {
+            let one_at_a_time = engine.lock_beside_leader(&slot, &slot.flushing).await;
+            engine.flush_slot(&slot, one_at_a_time).await
+        }))
+        .await
     }
 
     /// Writes all that was acknowledged and not yet written. What fails is kept and tried again.

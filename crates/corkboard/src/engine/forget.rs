@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use corkboard_core::{Head, Space};
 
-use super::{Collect, Engine, PAGE, Slot};
+use super::{Collect, Engine, PAGE, Slot, joined};
 use crate::store::{Appended, Cursor, Record, Rewrite, Snapshot, StoreError};
 use crate::{Error, Result};
 
@@ -21,25 +21,30 @@ impl<S: Space> Engine<S> {
     pub(crate) async fn forget(
         self: &Arc<Self>,
         slot: &Arc<Slot<S>>,
-        forget: &mut S::Forget,
+        mut forget: S::Forget,
         removed: u64,
     ) -> Result<u64> {
         if self.is_closed() {
             return Err(Error::Closed);
         }
-        // A snapshot that this process writes meanwhile could be of a state that still has it.
-        let alone = self.lead_alone(slot).await;
-        let rewritten = self.rewrite_without(slot, forget, removed).await;
-        slot.index.discard();
-        alone.hand_over(self, slot);
-        let rewritten = rewritten?;
-        // In any case: an earlier attempt may have come this far and no further.
-        self.store.scrub().await?;
-        Ok(rewritten)
+        let (engine, slot) = (self.clone(), slot.clone());
+        // In a task: a caller who stops waiting must not leave the space's queue without a leader.
+        joined(self.spawn(async move {
+            // A snapshot that this process writes meanwhile could be of a state that still has it.
+            let alone = engine.lead_alone(&slot).await;
+            let rewritten = engine.rewrite_without(&slot, &mut forget, removed).await;
+            slot.index.discard();
+            alone.hand_over(&engine, &slot);
+            let rewritten = rewritten?;
+            // In any case: an earlier attempt may have come this far and no further.
+            engine.store.scrub().await?;
+            Ok(rewritten)
+        }))
+        .await
     }
 
     async fn rewrite_without(&self, slot: &Slot<S>, forget: &mut S::Forget, removed: u64) -> Result<u64> {
-        self.flush_slot(slot, slot.flushing.lock().await).await?;
+        self.flush_slot(slot, self.lock_beside_leader(slot, &slot.flushing).await).await?;
         let _one_at_a_time = slot.loading.lock().await;
         loop {
             let state = match slot.peek() {

@@ -30,7 +30,7 @@ impl<S: Space> Engine<S> {
         if self.is_closed() {
             return Err(Error::Closed);
         }
-        self.flush_slot(slot, slot.flushing.lock().await).await?;
+        self.flush_now(slot).await?;
         let loaded = self.store.load(&slot.id).await?;
         let mut state = Revisioned::<S> { head: loaded.born, ..Revisioned::default() };
         let of_snapshot = |body: &[u8]| Revisioned::decode(body).map_err(|error| self.format_error(&slot.id, error));

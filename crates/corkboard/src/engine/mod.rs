@@ -354,12 +354,12 @@ impl<S: Space> Engine<S> {
 
     /// Deletes a space as it is at that head. If it is at another by now, nothing happens.
     pub(crate) async fn delete_at(self: &Arc<Self>, slot: &Arc<Slot<S>>, head: Head) -> Result<bool> {
-        self.delete_if(slot, |found| found == head).await
+        self.delete_if(slot, move |found| found == head).await
     }
 
     /// Deletes a space that is at that revision. If it is at another, that is a conflict.
     pub(crate) async fn delete_at_rev(self: &Arc<Self>, slot: &Arc<Slot<S>>, rev: u64) -> Result<bool> {
-        if self.delete_if(slot, |found| found.rev == rev).await? {
+        if self.delete_if(slot, move |found| found.rev == rev).await? {
             return Ok(true);
         }
         match self.current(slot).await?.head.rev {
@@ -368,19 +368,28 @@ impl<S: Space> Engine<S> {
         }
     }
 
-    async fn delete_if(self: &Arc<Self>, slot: &Arc<Slot<S>>, is_meant: impl Fn(Head) -> bool) -> Result<bool> {
+    async fn delete_if(
+        self: &Arc<Self>,
+        slot: &Arc<Slot<S>>,
+        is_meant: impl Fn(Head) -> bool + Send + Sync + 'static,
+    ) -> Result<bool> {
         if self.is_closed() {
             return Err(Error::Closed);
         }
-        // What this process writes comes before or after, not in between.
-        let alone = self.lead_alone(slot).await;
-        let deleted = self.try_delete(slot, is_meant).await;
-        alone.hand_over(self, slot);
-        deleted
+        let (engine, slot) = (self.clone(), slot.clone());
+        // In a task: a caller who stops waiting must not leave the space's queue without a leader.
+        joined(self.spawn(async move {
+            // What this process writes comes before or after, not in between.
+            let alone = engine.lead_alone(&slot).await;
+            let deleted = engine.try_delete(&slot, is_meant).await;
+            alone.hand_over(&engine, &slot);
+            deleted
+        }))
+        .await
     }
 
     async fn try_delete(&self, slot: &Slot<S>, is_meant: impl Fn(Head) -> bool) -> Result<bool> {
-        self.flush_slot(slot, slot.flushing.lock().await).await?;
+        self.flush_slot(slot, self.lock_beside_leader(slot, &slot.flushing).await).await?;
         // A load that began before must not publish after.
         let _no_load = slot.loading.lock().await;
         loop {

@@ -4,7 +4,6 @@ use corkboard_core::knowledge::CoreAction;
 use corkboard_core::{CoreId, SpaceId, SpaceKind};
 
 use super::Core;
-use crate::engine::joined;
 use crate::{Corkboard, Result};
 
 /// A memory core in a store's list.
@@ -55,10 +54,7 @@ impl Core {
     /// Deletes the core with its log: for people, admins and, its own, an agent. Returns whether there was one.
     pub async fn delete(self) -> Result<bool> {
         self.check_may(CoreAction::Delete)?;
-        let Self { engine, slot, .. } = self;
-        // A task of its own: a caller who stops waiting must not leave the space's queue without a leader.
-        let deleting = engine.clone();
-        joined(engine.spawn(async move { deleting.delete(&slot).await })).await
+        self.engine.delete(&self.slot).await
     }
 
     /// Deletes the core as [`Core::delete`] does, and sees to it that nothing of it is left in the store's files, tables and

@@ -205,7 +205,7 @@ impl ForgetForGood {
             removed += count(runtime.ask_ephemeral(&actor, Request::new(command(&ephemeral)))?.reply)?;
             let stored = runtime.ask(&actor, Asked::Request(Request::new(command(&forget)))).await?;
             removed += count(stored.reply)?;
-            let revisions = engine.forget(slot, &mut forget, stored.rev).await?;
+            let revisions = engine.forget(slot, forget, stored.rev).await?;
             Ok(Forgotten { removed, revisions, copies: Vec::new() })
         }))
         .await
