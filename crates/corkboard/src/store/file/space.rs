@@ -195,13 +195,13 @@ pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<Opened, StoreError>
         None => {}
     }
     if torn {
-        tracing::warn!(%space, path = %path.display(), end = index.end.offset,
-            "an append that was never acknowledged is incomplete; it is cut off and kept as {TORN}");
         index.repair = Some(Repair::Cut);
     } else if line_break_missing {
         index.repair = Some(Repair::EndLine);
     }
     match repair(folder, &mut index) {
+        Ok(()) if torn => tracing::warn!(%space, path = %path.display(), end = index.end.offset,
+            "an append that was never acknowledged is incomplete; it is cut off and kept as {TORN}"),
         // What is whole can be read all the same.
         Err(error @ StoreError::Unavailable(_)) => {
             tracing::warn!(%space, %error, "nothing can be written to the space until its log is repaired");
