@@ -514,6 +514,14 @@ pub enum Refusal {
         /// Which.
         token: TokenId,
     },
+    /// An entry says which promotion brings it into a core, and its board has begun none such.
+    #[error("no promotion of {item} that brings this was begun at revision {board_rev} of a board")]
+    NoPromotion {
+        /// What was promoted, as the entry says: `D-3`.
+        item: String,
+        /// The revision of the board, as the entry says.
+        board_rev: u64,
+    },
     /// A memory to be restored that no sequence of commands leads to.
     #[error("that is no agent's memory: {reason}")]
     MemoryContradicts {

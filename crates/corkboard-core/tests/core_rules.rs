@@ -423,6 +423,7 @@ fn every_refusal_says_what_is_wrong() {
         Refusal::SameText { entry: one, other: two },
         Refusal::TaskPattern { line: 2, reason: "it is number 2, not 3".into() },
         Refusal::TrustDenied { principal: "bob".into(), asked, most },
+        Refusal::NoPromotion { item: "D-3".into(), board_rev: 7 },
         Refusal::CoreContradicts { reason: "E-1 is listed twice".into() },
     ];
     let told: Vec<String> = told.iter().map(ToString::to_string).collect();
@@ -438,6 +439,7 @@ fn every_refusal_says_what_is_wrong() {
              How we add a route\n1. Design it ~30m\n2. Write it [review] — with its errors\n\
              3. Release it (after 1, 2)",
             "bob cannot vouch for it as own, only as agent: more than that only a person can give",
+            "no promotion of D-3 that brings this was begun at revision 7 of a board",
             "that is no memory core: E-1 is listed twice",
         ]
     );

@@ -161,6 +161,7 @@ fn refusals(parts: &Parts) -> Vec<Refusal> {
         Refusal::TaskPattern { line: number as usize, reason: text() },
         Refusal::TrustDenied { principal: text(), asked: Trust::Own, most: Trust::Outside },
         Refusal::NoToken { token: TokenId(number) },
+        Refusal::NoPromotion { item: text(), board_rev: number },
         Refusal::MemoryContradicts { reason: text() },
         Refusal::CoreContradicts { reason: text() },
         Refusal::IdempotencyMismatch { key: text(), rev: number, at },

@@ -400,6 +400,7 @@ impl Error {
                 Refusal::NoToken { .. } => ("no_token", Gone),
                 Refusal::TaskPattern { .. } => ("task_pattern", Invalid),
                 Refusal::TrustDenied { .. } => ("trust_denied", Denied),
+                Refusal::NoPromotion { .. } => ("no_promotion", Conflict),
                 Refusal::MemoryContradicts { .. } => ("memory_contradicts", Invalid),
                 Refusal::CoreContradicts { .. } => ("core_contradicts", Invalid),
             },

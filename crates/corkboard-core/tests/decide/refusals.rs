@@ -271,6 +271,7 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         | Refusal::SameText { .. }
         | Refusal::TaskPattern { .. }
         | Refusal::TrustDenied { .. }
+        | Refusal::NoPromotion { .. }
         | Refusal::CoreContradicts { .. } => "a core's: see core_rules.rs",
         Refusal::NoToken { .. } => "about tokens: see tokens.rs",
     }

@@ -2,9 +2,9 @@
 
 use corkboard_core::board::LearningState;
 use corkboard_core::knowledge::{CoreCommand, NewCoreEntry};
-use corkboard_core::{BoardId, CoreId};
+use corkboard_core::{BoardId, CoreId, Refusal};
 
-use crate::{Corkboard, Error, Result};
+use crate::{Corkboard, Result};
 
 impl Corkboard {
     /// Refuses an entry that says which promotion brings it, unless its board has begun that one, with that text, for this
@@ -19,9 +19,8 @@ impl Corkboard {
             };
             // One that comes late, after another brought the same, brings nothing.
             if !is_begun && !self.has_come(core, new).await? {
-                let message =
-                    format!("board_rev: no board has begun to promote that into {core} at revision {board_rev}");
-                return Err(Error::Command { message });
+                let item = new.item.clone().unwrap_or_default();
+                return Err(Refusal::NoPromotion { item, board_rev }.into());
             }
         }
         Ok(())

@@ -68,9 +68,9 @@ async fn nobody_brings_another_text_in_the_name_of_a_promotion() {
         let json = serde_json::to_vec(&json!({ "command": { "add": { "entries": [entry] } } })).unwrap();
         corkboard.log(SpaceKind::Core, "secrets").unwrap().command(&json).await
     };
-    assert_eq!(add(&planted).await.unwrap_err().code(), "command");
+    assert_eq!(add(&planted).await.unwrap_err().code(), "no_promotion");
     let of_no_board = NewCoreEntry { board: None, ..planted.clone() };
-    assert_eq!(add(&of_no_board).await.unwrap_err().code(), "command");
+    assert_eq!(add(&of_no_board).await.unwrap_err().code(), "no_promotion");
 
     board.promote_learning(first()).await.unwrap();
     let core = corkboard.core("secrets").unwrap();
