@@ -5,14 +5,22 @@ import json
 import schemathesis
 
 
+def without_waiting(values):
+    """Whoever waits, for news or for a task, waits for a moment only."""
+    for name in ("wait_s", "wait"):
+        if isinstance(values, dict) and isinstance(values.get(name), (int, float)) and values[name] > 0:
+            values[name] = 0
+    return values
+
+
 @schemathesis.hook
 def map_query(context, query):
-    """Whoever waits for news waits for a moment only."""
-    for name in ("wait_s", "wait"):
-        if query and isinstance(query.get(name), (int, float)) and query[name] > 0:
-            query[name] = 0
-    return query
+    return without_waiting(query)
 
+
+@schemathesis.hook
+def map_body(context, body):
+    return without_waiting(body)
 
 
 @schemathesis.serializer("application/x-ndjson")
