@@ -28,6 +28,33 @@ int fsync(int file) { (void) file; return fail(); }
 int fdatasync(int file) { (void) file; return fail(); }
 "#;
 
+/// Fails every fsync of the database once there is something in it, and none of its write-ahead log.
+const FAILING_CHECKPOINT: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static int is_filled_database(int file) {
+    char link[64], name[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, name, sizeof name - 1);
+    if (length < 0) return 0;
+    name[length] = 0;
+    struct stat status;
+    return strlen(name) > 4 && strcmp(name + strlen(name) - 4, "-wal") != 0 && fstat(file, &status) == 0
+        && status.st_size > 100 * 1024;
+}
+static int sync_it(const char *how, int file) {
+    if (is_filled_database(file)) { errno = EIO; return -1; }
+    return ((int (*)(int)) dlsym(RTLD_NEXT, how))(file);
+}
+int fsync(int file) { return sync_it("fsync", file); }
+int fdatasync(int file) { return sync_it("fdatasync", file); }
+"#;
+
 /// Fails every fsync.
 const NO_FSYNC: &str = r#"
 #include <errno.h>
@@ -60,6 +87,17 @@ async fn a_failed_fsync_ends_the_store_and_loses_nothing_acknowledged() {
         let output = worker(folder.path(), store, FAILING_FSYNC);
         check(folder.path(), store, &output).await;
     }
+}
+
+/// SQLite itself says nothing of it, and goes on. All that was acknowledged is in its log.
+#[tokio::test]
+async fn a_failed_fsync_of_the_database_ends_a_store_of_sqlite_and_loses_nothing_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = worker(folder.path(), "sqlite", FAILING_CHECKPOINT);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success(), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("error: the store has ended: disk I/O error"), "{text}");
+    check_kept(folder.path(), "sqlite", &text).await;
 }
 
 /// What is in a log may be in the disk's cache alone, left there by a process that was killed.
@@ -122,6 +160,10 @@ async fn check(folder: &Path, store: &str, output: &Output) {
     // The write that met the failure may be on disk or not; none is tried on that file again.
     assert!(text.contains("error: the outcome is unknown: the store has ended"), "{text}");
     assert!(text.lines().last().unwrap().starts_with("error: the store has ended"), "{text}");
+    check_kept(folder, store, &text).await;
+}
+
+async fn check_kept(folder: &Path, store: &str, text: &str) {
     let acknowledged: Vec<&str> = text.lines().filter(|line| line.parse::<u32>().is_ok()).collect();
     assert!(acknowledged.len() > 5 && acknowledged.len() < 1000, "{} acknowledged", acknowledged.len());
     let board = Corkboard::open(&url(folder, store)).await.unwrap();

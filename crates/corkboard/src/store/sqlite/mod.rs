@@ -1,6 +1,7 @@
 //! `sqlite:`: one file in WAL mode with `synchronous=FULL`, shared by many processes on one machine.
 
 mod chain;
+mod checkpoint;
 mod reader;
 mod schema;
 mod stream;

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
 
+use super::checkpoint::Checkpoints;
 use super::schema::{error, retry};
 use super::stream::{self, Part, Spent};
 use super::tasks::{Done, KnownRows, Statements, Task, perform};
@@ -48,18 +49,19 @@ struct Job {
 
 impl Writer {
     pub(super) fn start(
-        connection: Connection,
+        mut connection: Connection,
         wakes: Arc<Wakes>,
         runtime: tokio::runtime::Handle,
         busy_timeout: Duration,
     ) -> Result<Self> {
-        let (sender, receiver) = channel();
+        let checkpoints = Checkpoints::take_over(&mut connection)?;
+        let (sender, jobs) = channel();
         let shared =
             Arc::new(Shared { failure: Mutex::new(None), commits: AtomicU64::new(0), spent: Spent::default() });
-        let thread_shared = shared.clone();
+        let thread = Thread { connection, checkpoints, jobs, shared: shared.clone(), wakes, runtime, busy_timeout };
         let thread = std::thread::Builder::new()
             .name("corkboard-sqlite".into())
-            .spawn(move || run(connection, &receiver, &thread_shared, &wakes, &runtime, busy_timeout))
+            .spawn(move || thread.run())
             .map_err(|error| StoreError::Unavailable(format!("cannot start the writing thread: {error}")))?;
         Ok(Self { jobs: Mutex::new(Some(sender)), shared, thread: Mutex::new(Some(thread)) })
     }
@@ -170,41 +172,50 @@ impl Appending for Opened {
     }
 }
 
-fn run(
-    mut connection: Connection,
-    jobs: &Receiver<Job>,
-    shared: &Shared,
-    wakes: &Wakes,
-    runtime: &tokio::runtime::Handle,
+/// The thread, and all it works with.
+struct Thread {
+    connection: Connection,
+    checkpoints: Checkpoints,
+    jobs: Receiver<Job>,
+    shared: Arc<Shared>,
+    wakes: Arc<Wakes>,
+    runtime: tokio::runtime::Handle,
     busy_timeout: Duration,
-) {
-    let mut known = KnownRows::default();
-    let mut answered = 0;
-    while let Ok(first) = jobs.recv() {
-        let mut batch = vec![first];
-        let failed = shared.failure.lock().clone();
+}
+
+impl Thread {
+    fn run(mut self) {
+        let mut known = KnownRows::default();
+        let mut answered = 0;
+        while let Ok(first) = self.jobs.recv() {
+            answered = self.write_and_answer(&mut known, vec![first], answered);
+            if self.checkpoints.is_due() {
+                self.checkpoint();
+            }
+        }
+    }
+
+    /// Returns how many there were.
+    fn write_and_answer(&mut self, known: &mut KnownRows, mut batch: Vec<Job>, just_answered: usize) -> usize {
+        let failed = self.shared.failure.lock().clone();
         let written = match failed {
             Some(error) => Err(Failure { error, in_commit: false }),
             None => {
-                let mut gathering = Gathering::new(jobs, answered);
-                write(&mut connection, &mut known, &mut batch, &mut gathering, busy_timeout)
+                let mut gathering = Gathering::new(&self.jobs, just_answered);
+                write(&mut self.connection, known, &mut batch, &mut gathering, self.busy_timeout)
             }
         };
-        answered = batch.len();
+        let count = batch.len();
         match written {
             Ok(answers) => {
-                shared.commits.fetch_add(1, Ordering::Relaxed);
+                self.shared.commits.fetch_add(1, Ordering::Relaxed);
                 for (job, done) in batch.iter().zip(&answers) {
-                    wake(wakes, &job.task, done);
+                    wake(&self.wakes, &job.task, done);
                 }
-                answer(runtime, shared, batch.into_iter().zip(answers).collect());
+                answer(&self.runtime, &self.shared, batch.into_iter().zip(answers).collect());
             }
             Err(Failure { error, in_commit }) => {
-                let ends = matches!(error, StoreError::Failed(_) | StoreError::Corrupt(_));
-                if ends {
-                    tracing::error!(%error, "the SQLite store has ended");
-                    *shared.failure.lock() = Some(error.clone());
-                }
+                let ends = self.end_if_failed(&error);
                 // What fails before the commit is undone. A commit that fails may have reached the disk or not, and the
                 // next opening may find it.
                 let answer = if ends && in_commit { StoreError::OutcomeUnknown(error.to_string()) } else { error };
@@ -213,6 +224,26 @@ fn run(
                 }
             }
         }
+        count
+    }
+
+    fn checkpoint(&self) {
+        if let Err(error) = self.checkpoints.run(&self.connection)
+            && !self.end_if_failed(&error)
+        {
+            // A full disk, perhaps. Nothing is lost by it: what is not in the database is in the log.
+            tracing::warn!(%error, "the write-ahead log could not be emptied");
+        }
+    }
+
+    /// Whether the store has ended by this error.
+    fn end_if_failed(&self, error: &StoreError) -> bool {
+        let ends = matches!(error, StoreError::Failed(_) | StoreError::Corrupt(_));
+        if ends {
+            tracing::error!(%error, "the SQLite store has ended");
+            *self.shared.failure.lock() = Some(error.clone());
+        }
+        ends
     }
 }
 

@@ -1,0 +1,155 @@
+//! Copying the write-ahead log into the database, between two commits.
+//!
+//! SQLite does it inside a commit: all whose writes are in that commit wait for it, and if it fails, nobody hears of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rusqlite::Connection;
+
+use super::schema::error;
+use crate::store::StoreError;
+
+/// So many pages in the log are worth it, as SQLite has it.
+const PAGES: u64 = 1000;
+
+/// Whether it is time.
+pub(super) struct Checkpoints {
+    /// In the log after the last commit; 0 since the last copying.
+    pages: Arc<AtomicU64>,
+}
+
+impl Checkpoints {
+    /// Takes it over from SQLite.
+    pub(super) fn take_over(connection: &mut Connection) -> Result<Self, StoreError> {
+        let pages = Arc::new(AtomicU64::new(0));
+        let counted = pages.clone();
+        let count = move |_: &mut rusqlite::hooks::Wal, pages: std::ffi::c_int| {
+            counted.store(pages.unsigned_abs().into(), Ordering::Relaxed);
+            Ok(())
+        };
+        connection.wal_hook(Some(count)).map_err(error)?;
+        Ok(Self { pages })
+    }
+
+    pub(super) fn is_due(&self) -> bool {
+        self.pages.load(Ordering::Relaxed) >= PAGES
+    }
+
+    /// Copies what is in the log into the database. What readers still need, or others are copying, stays for another time.
+    pub(super) fn run(&self, connection: &Connection) -> Result<(), StoreError> {
+        self.pages.store(0, Ordering::Relaxed);
+        match connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).map_err(error) {
+            Err(StoreError::Busy { .. }) => Ok(()),
+            done => done,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use std::path::{Path, PathBuf};
+    use std::time::Duration;
+
+    use corkboard_core::{CommitId, Head, SpaceId};
+    use jiff::Timestamp;
+    use tempfile::TempDir;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::store::{Append, Appended, Ownership, Record, SqliteStore, Store};
+
+    const PAGE: u64 = 4096;
+
+    struct Written {
+        folder: TempDir,
+        store: SqliteStore,
+        head: Head,
+    }
+
+    impl Written {
+        async fn nothing() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("a.db");
+            let store = SqliteStore::open(path, Ownership::Shared, Duration::from_secs(5)).await.unwrap();
+            Self { folder, store, head: Head::EMPTY }
+        }
+
+        fn path(&self) -> PathBuf {
+            self.folder.path().join("a.db")
+        }
+
+        /// Appends a record of about so many pages.
+        async fn add(&mut self, pages: u64) {
+            let rev = self.head.rev + 1;
+            let body = vec![b'x'; (pages * PAGE) as usize];
+            let record = Record { rev, commit: CommitId(Uuid::from_u128(rev.into())), at: Timestamp::UNIX_EPOCH, body };
+            let space = SpaceId::from_stored("agent/a");
+            let (expected, summary) = (self.head, b"{}".to_vec());
+            let append = Append { space, expected, records: vec![record], next_due: None, summary };
+            self.head = append.new_head();
+            assert_eq!(self.store.append(append).await, Ok(Appended::Committed));
+        }
+
+        /// Waits until the database itself has so many pages.
+        async fn database_has(&self, pages: u64) {
+            let arrived = async {
+                while length(&self.path()) < pages * PAGE {
+                    tokio::task::yield_now().await;
+                }
+            };
+            let in_time = tokio::time::timeout(Duration::from_secs(30), arrived).await;
+            assert!(in_time.is_ok(), "the database has {} bytes only", length(&self.path()));
+        }
+    }
+
+    fn length(path: &Path) -> u64 {
+        std::fs::metadata(path).unwrap().len()
+    }
+
+    #[tokio::test]
+    async fn what_was_written_is_copied_into_the_database() {
+        let mut written = Written::nothing().await;
+        for _ in 0..6 {
+            written.add(200).await;
+        }
+        written.database_has(PAGES).await;
+        // The log is begun anew then, not continued.
+        let log = length(&written.path().with_extension("db-wal"));
+        written.add(200).await;
+        assert_eq!(length(&written.path().with_extension("db-wal")), log);
+        assert_eq!(written.store.check().await, Ok(vec![]));
+    }
+
+    #[tokio::test]
+    async fn the_log_does_not_grow_for_ever() {
+        let mut written = Written::nothing().await;
+        for _ in 0..60 {
+            written.add(100).await;
+        }
+        let log = length(&written.path().with_extension("db-wal")) / PAGE;
+        assert!(log < PAGES + 200, "{log} pages");
+        assert_eq!(written.store.check().await, Ok(vec![]));
+    }
+
+    #[tokio::test]
+    async fn a_reader_holds_up_the_copying_and_nothing_else() {
+        let mut written = Written::nothing().await;
+        written.add(1).await;
+        let reader = Connection::open(written.path()).unwrap();
+        reader.execute_batch("BEGIN").unwrap();
+        let seen = |reader: &Connection| reader.query_row("SELECT count(*) FROM log", [], |row| row.get::<_, u64>(0));
+        assert_eq!(seen(&reader), Ok(1));
+        for _ in 0..30 {
+            written.add(100).await;
+        }
+        assert_eq!(seen(&reader), Ok(1));
+        reader.execute_batch("COMMIT").unwrap();
+        assert_eq!(seen(&reader), Ok(31));
+        written.add(1).await;
+        written.database_has(3000).await;
+        assert_eq!(written.store.check().await, Ok(vec![]));
+    }
+}
