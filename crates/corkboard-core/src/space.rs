@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::check_principal;
 use crate::{
-    Answered, Commit, CommitId, Context, FormatError, IdempotencyKey, LimitWarning, Limits, Refusal, Role, SpaceKind,
-    Usage,
+    Actor, Answered, Commit, CommitId, Context, FormatError, IdempotencyKey, LimitWarning, Limits, Refusal, Role,
+    SpaceKind, Usage,
 };
 
 /// A kind of space: pure rules over an immutable state. Cloning a state is cheap (persistent maps).
@@ -29,9 +29,9 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
     /// The events by which everything due at `now` expires.
     fn expire(&self, now: Timestamp) -> Vec<Self::Event>;
 
-    /// Whether a command that came as text from outside may be decided. One that was made here consists of parts that were
-    /// checked when they were made.
-    fn check(_command: &Self::Command, _limits: &Limits) -> Result<(), Refusal> {
+    /// Whether a command that came as text from outside may be decided, and takes out of it what this actor cannot say. One that
+    /// was made here consists of parts that were checked when they were made.
+    fn check(_command: &mut Self::Command, _actor: &Actor, _limits: &Limits) -> Result<(), Refusal> {
         Ok(())
     }
 

@@ -335,9 +335,11 @@ impl SpaceLog {
 
     /// Has a command decided: a [`CommandDocument`] as JSON.
     pub async fn command(&self, json: &[u8]) -> Result<AnswerDocument> {
-        if let Some(board) = self.board.as_ref().filter(|board| board.is_limited()) {
-            let asked: CommandDocument<BoardCommand> = read_command(json)?;
+        if let Some(board) = &self.board {
+            let mut asked: CommandDocument<BoardCommand> = read_command(json)?;
+            board.read_source(&mut asked.command).await?;
             board.check_granted(&asked.command).await?;
+            return board.in_engine().ask(&self.actor, Usage::default(), asked).await;
         }
         if let Some((corkboard, core)) = &self.promoting {
             let asked: CommandDocument<CoreCommand> = read_command(json)?;
@@ -411,8 +413,30 @@ pub(crate) struct InEngine<S: Space> {
 }
 
 impl<S: Space> InEngine<S> {
-    pub(crate) fn boxed(engine: &Arc<Engine<S>>, id: &SpaceId) -> Box<dyn Logged> {
-        Box::new(Self { engine: engine.clone(), slot: engine.slot(id) })
+    pub(crate) fn new(engine: &Arc<Engine<S>>, id: &SpaceId) -> Self {
+        Self { engine: engine.clone(), slot: engine.slot(id) }
+    }
+
+    /// Has a command from outside decided.
+    async fn ask(&self, actor: &Actor, outside: Usage, asked: CommandDocument<S::Command>) -> Result<AnswerDocument> {
+        let limits = &self.engine.options.limits;
+        let CommandDocument { mut command, if_rev, idempotency_key, idempotency_body } = asked;
+        S::check(&mut command, actor, limits)?;
+        let key = idempotency_key.as_deref();
+        let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
+        let idempotency = match (idempotency, idempotency_body) {
+            (Some(name), Some(body)) if is_hash(&body) => Some(IdempotencyKey { body, ..name }),
+            (_, Some(_)) => {
+                let message = "idempotency_body goes with idempotency_key, and is 32 hexadecimal digits";
+                return Err(Error::Command { message: message.into() });
+            }
+            (idempotency, None) => idempotency,
+        };
+        let asked = Asked::Request(Request { command, if_rev, idempotency });
+        let answer = self.engine.ask(&self.slot, actor.clone(), outside, asked).await?;
+        let Answer { reply, rev, commit, warnings } = answer;
+        let reply = serde_json::value::to_raw_value(&reply).map_err(no_command)?;
+        Ok(AnswerDocument { reply, rev, commit, warnings })
     }
 }
 
@@ -457,26 +481,7 @@ impl<S: Space> Logged for InEngine<S> {
         outside: Usage,
         json: &'a [u8],
     ) -> BoxFuture<'a, Result<AnswerDocument>> {
-        Box::pin(async move {
-            let limits = &self.engine.options.limits;
-            let CommandDocument { command, if_rev, idempotency_key, idempotency_body } = read_command(json)?;
-            S::check(&command, limits)?;
-            let key = idempotency_key.as_deref();
-            let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
-            let idempotency = match (idempotency, idempotency_body) {
-                (Some(name), Some(body)) if is_hash(&body) => Some(IdempotencyKey { body, ..name }),
-                (_, Some(_)) => {
-                    let message = "idempotency_body goes with idempotency_key, and is 32 hexadecimal digits";
-                    return Err(Error::Command { message: message.into() });
-                }
-                (idempotency, None) => idempotency,
-            };
-            let asked = Asked::Request(Request { command, if_rev, idempotency });
-            let answer = self.engine.ask(&self.slot, actor.clone(), outside, asked).await?;
-            let Answer { reply, rev, commit, warnings } = answer;
-            let reply = serde_json::value::to_raw_value(&reply).map_err(no_command)?;
-            Ok(AnswerDocument { reply, rev, commit, warnings })
-        })
+        Box::pin(async move { self.ask(actor, outside, read_command(json)?).await })
     }
 
     fn delete(&self, at: Head) -> BoxFuture<'_, Result<bool>> {
@@ -502,9 +507,9 @@ pub(crate) fn logged(
     kind: SpaceKind,
 ) -> Box<dyn Logged> {
     match kind {
-        SpaceKind::Agent => InEngine::boxed(agents, id),
-        SpaceKind::Board => InEngine::boxed(boards, id),
-        SpaceKind::Core => InEngine::boxed(cores, id),
-        SpaceKind::Tokens => InEngine::boxed(tokens, id),
+        SpaceKind::Agent => Box::new(InEngine::new(agents, id)),
+        SpaceKind::Board => Box::new(InEngine::new(boards, id)),
+        SpaceKind::Core => Box::new(InEngine::new(cores, id)),
+        SpaceKind::Tokens => Box::new(InEngine::new(tokens, id)),
     }
 }

@@ -25,7 +25,7 @@ use crate::json::JsonText;
 use crate::notebook::Notebook;
 use crate::space::{Decision, Space, Stamp};
 use crate::{
-    Commit, Context, FormatError, Key, Limits, NoteId, NotebookName, Refusal, ScopeId, ScopeName, ScopeState,
+    Actor, Commit, Context, FormatError, Key, Limits, NoteId, NotebookName, Refusal, ScopeId, ScopeName, ScopeState,
     SpaceKind, Usage,
 };
 
@@ -127,8 +127,8 @@ impl Space for AgentState {
         due.map(|(_, scope, key)| AgentEvent::EntryExpired { scope: *scope, key: key.clone() }).collect()
     }
 
-    fn check(command: &AgentCommand, limits: &Limits) -> Result<(), Refusal> {
-        check::check(command, limits)
+    fn check(command: &mut AgentCommand, actor: &Actor, limits: &Limits) -> Result<(), Refusal> {
+        check::check(command, actor, limits)
     }
 
     fn decide(

@@ -57,6 +57,7 @@ impl BoardCommand {
                 let LearningChanges { content, tags, kind: _, importance: _, trust: _ } = &**changes;
                 text(core) + text(content) + tags.as_ref().map_or(0, |tags| all(tags))
             }
+            Self::Fork { name, .. } => text(name),
             Self::AbandonPromotion { reason, .. } => reason.len(),
             Self::RefuseLearning { reason, .. } => text(reason),
             Self::RollBackLearnings { which: WhichLearnings::All, reason } => text(reason),
@@ -75,7 +76,6 @@ impl BoardCommand {
             | Self::Claim { .. }
             | Self::Heartbeat { .. }
             | Self::Release { .. }
-            | Self::Fork { .. }
             | Self::Archive { .. }
             | Self::Purge
             | Self::Resume

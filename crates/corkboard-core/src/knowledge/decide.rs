@@ -11,6 +11,7 @@ use super::{
     Added, AddedHow, CoreAction, CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreEvent, CoreImage, CoreReply,
     CoreState, Expiry, Learned, NewCoreEntry, Provenance, Trust, Withdrawal, entry,
 };
+use crate::authority::admitted;
 use crate::board::check_tagged;
 use crate::id::{check_principal, check_tag};
 use crate::space::{Decision, Space};
@@ -298,26 +299,9 @@ impl Draft<'_> {
                 Limits::check(LimitName::CoreTextBytes, reason as u64, limits.core_text_bytes)?;
             }
         }
-        let image = self.no_more_trusted(image.clone());
+        let image = admitted(image.clone(), &self.state, self.context);
         self.push(CoreEvent::Replaced { image: Box::new(image) });
         Ok(CoreReply::Done)
-    }
-
-    /// The image, with no more trust than whoever brings it can give. What the core says already is trusted as it is there, and
-    /// nobody is made to vouch who did not.
-    fn no_more_trusted(&self, mut image: CoreImage) -> CoreImage {
-        let most = Trust::most_of(self.context.actor.kind);
-        // A person vouches for what they bring.
-        if most == Trust::Own {
-            return image;
-        }
-        for entry in &mut image.entries {
-            let stands = self.state.saying(&entry.content).and_then(|id| self.state.entries.get(&id));
-            let most = stands.map_or(most, |stands| stands.trust());
-            entry.provenance.iter_mut().for_each(|origin| origin.trust = origin.trust.min(most));
-            entry.vouched = entry.vouched.take().filter(|by| stands.is_some_and(|it| it.vouched.as_ref() == Some(by)));
-        }
-        image
     }
 }
 

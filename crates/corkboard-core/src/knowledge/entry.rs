@@ -94,6 +94,11 @@ impl CoreEntry {
         }
     }
 
+    /// Whether it is known to have come from there.
+    pub(crate) fn has_origin(&self, origin: &Provenance) -> bool {
+        self.provenance.iter().any(|known| known.is_same(origin))
+    }
+
     /// Whether it may no longer be returned.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
@@ -133,7 +138,7 @@ impl CoreEntry {
             (Some(one), Some(other)) => Some(one.max(other)),
             _ => None,
         };
-        if !self.provenance.iter().any(|origin| origin.is_same(provenance)) {
+        if !self.has_origin(provenance) {
             let trust = self.trust();
             self.provenance.push(provenance.clone());
             if self.trust() < trust {

@@ -231,7 +231,8 @@ async fn log(
 /// Have a command decided.
 ///
 /// The commands are those of the Rust library. Other programs do better with the other routes, which say the same in JSON
-/// of their own. What is refused comes with `refusal`, as the library knows it.
+/// of their own. What is refused comes with `refusal`, as the library knows it. A `fork` names the board and the revision to
+/// begin with, which the token must open; the server reads them itself.
 #[utoipa::path(
     post,
     path = "/v1/spaces/{kind}/{name}/commands",

@@ -19,6 +19,7 @@ mod cores;
 mod description;
 mod events;
 mod examples;
+mod forged;
 mod hostile;
 mod operations;
 mod roles;

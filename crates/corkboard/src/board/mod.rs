@@ -36,6 +36,7 @@ use serde::Serialize;
 use crate::access::Granted;
 use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch};
 use crate::knowledge::Core;
+use crate::log::InEngine;
 use crate::options::Options;
 use crate::{Error, Result};
 
@@ -200,9 +201,9 @@ impl Board {
         self.granted.check_command(&self.actor, command, (&self.engine, &self.slot)).await
     }
 
-    /// Whether there is anything that is not open to this handle.
-    pub(crate) fn is_limited(&self) -> bool {
-        self.granted.is_limited()
+    /// The log of this board.
+    pub(crate) fn in_engine(&self) -> InEngine<BoardState> {
+        InEngine::new(&self.engine, &self.slot.id)
     }
 
     /// Sends a command under the name of a request.

@@ -137,7 +137,8 @@ async fn create_board(
 
 /// Make a board from what another one is, or was.
 ///
-/// It is active, whatever became of the other; what was worked on is pending again.
+/// It is active, whatever became of the other; what was worked on is pending again. It shows no trust and no approval that
+/// the caller could not give: on the fork of an agent, decisions that were judged wait for approval again.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/fork",
