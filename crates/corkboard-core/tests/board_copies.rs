@@ -328,7 +328,7 @@ fn a_copy_shows_no_approval_and_no_trust_that_its_maker_could_not_give() {
         // What was approved waits again, and what was rejected does not hold either.
         assert!(copy.state().decisions().all(|decision| decision.is_undecided() && !decision.holds()));
         let boss = Actor::new("eve", kind, Role::Orchestrator);
-        assert!(matches!(copy.refused_to(&boss, claim(id(2))), Refusal::AwaitsApproval { .. }));
+        assert!(matches!(copy.refused_to(&boss, claim(id(2))), Refusal::NotReady { .. }));
         // A copy of the copy is one as well, and a person can approve what waits there.
         let mut again = Desk::empty(Limits::default());
         again.tell(fork(image(&copy)));

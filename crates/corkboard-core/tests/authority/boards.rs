@@ -84,20 +84,27 @@ struct Given {
     texts: u32,
 }
 
+/// A board, and the decisions that were last rejected on it, or on the board that it was made from.
+#[derive(Default)]
+struct Board {
+    live: Revisioned<BoardState>,
+    rejected: BTreeSet<String>,
+}
+
 /// What a board says of a text: who wrote it, and how far it is trusted.
 type Said = (String, String, Trust);
 
 pub(crate) fn run(steps: &[Step]) -> Reached {
     let (mut given, mut reached) = (Given::default(), Reached::default());
-    let mut first = Revisioned::<BoardState>::default();
+    let mut first = Board::default();
     let create = BoardCommand::Create(NewBoard {
         name: "board".into(),
         memory_core_refs: vec!["rules".into()],
         ..NewBoard::default()
     });
     let boss = Actor::new("olga", ActorKind::Agent, Role::Orchestrator);
-    send(&mut first, None, &boss, &create, |_| ()).unwrap();
-    send(&mut first, None, &boss, &add_task(), |_| ()).unwrap();
+    send(&mut first.live, None, &boss, &create, |_| ()).unwrap();
+    send(&mut first.live, None, &boss, &add_task(), |_| ()).unwrap();
     let mut boards = vec![first];
     for Step { actor, board, ask } in steps {
         let place = board.index(boards.len());
@@ -110,7 +117,7 @@ pub(crate) fn run(steps: &[Step]) -> Reached {
             ask => tell(&mut boards[place], actor, ask, &mut given),
         };
         reached.refused += u32::from(answer.is_err());
-        boards.iter().for_each(|board| given.check(&board.state));
+        boards.iter().for_each(|board| given.check(board));
     }
     reached
 }
@@ -121,23 +128,25 @@ fn add_task() -> BoardCommand {
 
 /// A fork of a board, by way of an image that may be forged.
 fn fork(
-    source: &Revisioned<BoardState>,
+    source: &Board,
     actor: &Actor,
     forged: &[Forgery],
     given: &mut Given,
     reached: &mut Reached,
-) -> Result<Revisioned<BoardState>, Refusal> {
-    let mut image = BoardImage::from(source.state.clone());
+) -> Result<Board, Refusal> {
+    let mut image = BoardImage::from(source.live.state.clone());
     forged.iter().filter(|forgery| forgery.can_be_met(actor)).for_each(|forgery| forgery.forge(&mut image));
-    let from = ForkedFrom { board: "source".into(), rev: source.head.rev };
+    let from = ForkedFrom { board: "source".into(), rev: source.live.head.rev };
     let command = BoardCommand::Fork { from, name: None, image: Box::new(image.clone()) };
-    let mut forked = Revisioned::default();
-    send(&mut forked, None, actor, &command, |arrived| {
+    let mut forked = Board::default();
+    send(&mut forked.live, None, actor, &command, |arrived| {
         let BoardCommand::Fork { image: there, .. } = arrived else { panic!("{arrived:?}") };
         assert_eq!(**there, BoardImage::default(), "an image crossed the wire");
         **there = image.clone();
     })?;
     let brought = BoardState::from(image);
+    let rejected = brought.decisions().filter(|decision| decision.verdict == Some(ApprovalVerdict::Rejected));
+    forked.rejected.extend(rejected.map(|decision| decision.question.clone()));
     if is_person(actor) {
         for (text, author, trust) in said(&brought) {
             given.own.extend((trust == Trust::Own).then(|| text.clone()));
@@ -147,7 +156,7 @@ fn fork(
     if BoardAction::Approve.is_allowed_to(actor.role) {
         given.judged.extend(judged(&brought));
     }
-    let kept = said(&forked.state) == said(&brought) && judged(&forked.state) == judged(&brought);
+    let kept = said(&forked.live.state) == said(&brought) && judged(&forked.live.state) == judged(&brought);
     *(if kept { &mut reached.admitted } else { &mut reached.limited }) += 1;
     Ok(forked)
 }
@@ -188,26 +197,31 @@ impl Forgery {
 }
 
 /// Everything else that is asked of a board.
-fn tell(board: &mut Revisioned<BoardState>, actor: &Actor, ask: &Ask, given: &mut Given) -> Result<(), Refusal> {
+fn tell(board: &mut Board, actor: &Actor, ask: &Ask, given: &mut Given) -> Result<(), Refusal> {
     given.texts += 1;
     let text = format!("text {} is true because it is", given.texts);
-    let mut send = |command: BoardCommand| send(board, None, actor, &command, |_| ());
+    let mut send = |command: BoardCommand| send(&mut board.live, None, actor, &command, |_| ());
     let trust = match ask {
         Ask::AddTask => return send(add_task()).map(|_| ()),
         Ask::Judge(which, verdict) => {
-            let decisions: Vec<_> = board.state.decisions().cloned().collect();
+            let decisions: Vec<_> = board.live.state.decisions().cloned().collect();
             if decisions.is_empty() {
                 return Ok(());
             }
             let decision = which.get(&decisions);
             let judge = BoardCommand::Judge { decision: decision.id, verdict: *verdict, comment: None };
-            crate::send(board, None, actor, &judge, |_| ())?;
+            crate::send(&mut board.live, None, actor, &judge, |_| ())?;
             let judged = (decision.question.clone(), actor.principal.clone(), verdict.to_string());
             given.judged.insert(judged);
+            match verdict {
+                ApprovalVerdict::Approved => board.rejected.remove(&decision.question),
+                ApprovalVerdict::Rejected => board.rejected.insert(decision.question.clone()),
+            };
             return Ok(());
         }
         Ask::Refuse(which) | Ask::Promote(which) => {
-            let learnings: Vec<LearningId> = board.state.learning_candidates().into_iter().map(|it| it.id).collect();
+            let learnings: Vec<LearningId> =
+                board.live.state.learning_candidates().into_iter().map(|it| it.id).collect();
             if learnings.is_empty() {
                 return Ok(());
             }
@@ -216,7 +230,7 @@ fn tell(board: &mut Revisioned<BoardState>, actor: &Actor, ask: &Ask, given: &mu
                 Ask::Refuse(_) => BoardCommand::RefuseLearning { learning, reason: None },
                 _ => BoardCommand::PromoteLearning { learning, core: None, changes: Box::default() },
             };
-            return crate::send(board, None, actor, &command, |_| ()).map(|_| ());
+            return crate::send(&mut board.live, None, actor, &command, |_| ()).map(|_| ());
         }
         Ask::Decide(about_one, needs_approval, trust) => {
             send(BoardCommand::RecordDecision(NewDecision {
@@ -251,10 +265,10 @@ fn tell(board: &mut Revisioned<BoardState>, actor: &Actor, ask: &Ask, given: &mu
             let BoardReply::Claimed(Some(claimed)) = send(BoardCommand::Claim { task: None, lease_ms: 1_000 })? else {
                 return Ok(());
             };
-            given.check_gate(&board.state, claimed.task);
+            given.check_gate(&board.live.state, claimed.task);
             let result = TaskResult { summary: text.clone(), next_steps: vec![], trust: *trust };
             let complete = BoardCommand::CompleteTask { task: claimed.task, result, epoch: None };
-            crate::send(board, None, actor, &complete, |_| ())?;
+            crate::send(&mut board.live, None, actor, &complete, |_| ())?;
             trust.unwrap_or_default()
         }
         Ask::Fork(_) => return Ok(()),
@@ -266,7 +280,8 @@ fn tell(board: &mut Revisioned<BoardState>, actor: &Actor, ask: &Ask, given: &mu
 }
 
 impl Given {
-    fn check(&self, board: &BoardState) {
+    fn check(&self, Board { live, rejected }: &Board) {
+        let board = &live.state;
         for (text, author, trust) in said(board) {
             assert!(trust != Trust::Own || self.own.contains(&text), "{text}: no person trusts that");
             assert!(self.authors.contains(&(text.clone(), author.clone())), "{text}: {author} did not write that");
@@ -276,10 +291,11 @@ impl Given {
         for decision in board.decisions() {
             let last = board.approvals().rev().find(|approval| approval.decision == decision.id);
             assert_eq!(decision.verdict, last.map(|approval| approval.verdict));
-            let has =
-                |verdict| self.judged.iter().any(|(text, _, said)| (text, &**said) == (&decision.question, verdict));
-            let is_closed = self.waiting.contains(&decision.question) || has("rejected");
-            assert!(!is_closed || has("approved") || !decision.holds(), "{decision:?} holds, and nobody approved it");
+            let is_approval =
+                |(text, _, said): &(String, String, String)| *text == decision.question && said == "approved";
+            let waits = self.waiting.contains(&decision.question) && !self.judged.iter().any(is_approval);
+            let is_closed = waits || rejected.contains(&decision.question);
+            assert!(!is_closed || !decision.holds(), "{decision:?} holds, and nobody approved it");
         }
         for verdict in board.learning_verdicts() {
             match &verdict.state {

@@ -99,7 +99,7 @@ fn tell(
             let (key, value, type_name) = (key(name), value(text), "".into());
             send(AgentCommand::Set { scope, key, value, type_name, metadata, if_version: None })?;
             let is_own = is_person(actor) && *trust == Some(Trust::Own);
-            given.own.extend(is_own.then(|| value(text).as_json().to_owned()));
+            given.own.extend(is_own.then(|| format!("\"{text}\"")));
         }
         Ask::Append(name, text) => {
             let (key, text, separator) = (key(name), (*text).to_owned(), Default::default());
@@ -116,7 +116,7 @@ fn tell(
             let image = forge(index.get(past), forged);
             send(AgentCommand::Restore { image: Box::new(image.clone()) })?;
             given.bring(&image, actor);
-            let is_kept = AgentImage { activity: None, ..AgentImage::from(live.state.clone()) } == image;
+            let is_kept = claims(&AgentImage::from(live.state.clone())) == claims(&image);
             *(if is_kept { &mut reached.admitted } else { &mut reached.limited }) += 1;
         }
         Ask::Absorb(index, forged) => {
@@ -128,6 +128,13 @@ fn tell(
         }
     }
     Ok(())
+}
+
+/// All that an image claims.
+fn claims(image: &AgentImage) -> (Vec<Note>, Vec<Trust>) {
+    let scopes = || image.scopes.iter();
+    let trusts = scopes().flat_map(|scope| scope.entries.iter().map(|it| it.entry.trust()));
+    (scopes().flat_map(|scope| scope.notes.clone()).collect(), trusts.collect())
 }
 
 fn value(text: &str) -> Content {

@@ -356,6 +356,17 @@ impl Model {
             }
             AgentCommand::Restore { .. } => {
                 *memory = circumstances.restored.clone().unwrap();
+                // A note that is not there is the word of those who bring it.
+                for (id, scope) in &mut memory.scopes {
+                    let there = before.scopes.get(id).map_or(&[][..], |scope| &scope.notes);
+                    let is_there = |note: &Note| {
+                        let what = |note: &Note| (note.id, note.text.clone(), note.author.clone());
+                        there.iter().any(|known| what(known) == what(note))
+                    };
+                    for note in scope.notes.iter_mut().filter(|note| !is_there(note)) {
+                        note.author = stamp.principal.into();
+                    }
+                }
                 for (name, book) in &mut memory.notebooks {
                     book.follow(before.notebooks.get(name), true, &stamp);
                 }

@@ -41,7 +41,7 @@ async fn expect_closed_gate(server: &Running, eve: &Client, board: &str) {
     assert_ne!(decision["trust"], "own", "{decision}");
     let view = server.corkboard.board(board).expect("a board").view().await.expect("its view");
     assert_eq!(view.state().approvals().count(), 0);
-    eve.post(&format!("/v1/boards/{board}/tasks/claim"), &json!({"task": "T-1"})).await.problem(409, "awaits_approval");
+    eve.post(&format!("/v1/boards/{board}/tasks/claim"), &json!({"task": "T-1"})).await.problem(409, "not_ready");
     let promoted = eve.post(&format!("/v1/boards/{board}/learnings/D-1/promote"), &json!({"core": "rules"})).await;
     assert!(promoted.status.is_client_error(), "{}", promoted.body);
 }

@@ -51,7 +51,8 @@ impl AgentMemory {
     /// revision of its own: the two are not atomic. When the second fails, the first has happened, and restoring again
     /// does both. A snapshot without long-term memory leaves it as it is. `if_rev` is the revision of working memory.
     ///
-    /// An agent or a service brings no more trust by it than it can give, but for what stands in the memory in the same words.
+    /// An agent or a service brings no more trust by it than it can give, and no note in another's name, but for what stands in
+    /// the memory in the same words.
     pub fn restore(&self, snapshot: MemorySnapshot) -> Write<'_, u64> {
         Write::new(move |conditions| async move {
             let rev = self.restore_if(snapshot, conditions).await?;
