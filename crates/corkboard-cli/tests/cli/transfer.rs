@@ -262,7 +262,7 @@ fn tokens_do_not_travel_with_data_unless_they_are_asked_for() {
 
     // What was revoked does not return with an old backup.
     sandbox.ok(&["token", "revoke", "K-1", "K-2", "K-3"]);
-    sandbox.ok(&["import", "all.jsonl"]);
+    assert_eq!(sandbox.json(&["import", "all.jsonl"])["left_out_tokens"], 3);
     assert_eq!(tokens("sqlite:cork.db"), 0);
 }
 
