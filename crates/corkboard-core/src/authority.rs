@@ -66,8 +66,8 @@ impl<'a> Caller<'a> {
     }
 }
 
-/// A fork. Its authors are those of the board that it is made from: a fork command names that board, and whoever decides the
-/// command reads the image there.
+/// A fork. Its authors are those of the board that it is made from: a fork command only names that board, and the process that
+/// decides the command reads the image from the store.
 ///
 /// Those who may make a board may review, choose and refuse learnings too, so all verdicts but approvals stay.
 impl Image for BoardImage {
@@ -139,7 +139,8 @@ fn limit_origin(origin: &mut Provenance, there: Option<Trust>, caller: Caller<'_
     origin.board_rev = None;
 }
 
-/// An agent's memory. Whoever writes an entry may say who said it, so its author stays; a note is always its writer's.
+/// An agent's memory. The writer of an entry may name somebody else as its author, so authors of entries stay. A note is always
+/// its writer's.
 impl Image for AgentImage {
     type State = AgentState;
 
@@ -159,7 +160,7 @@ impl Image for AgentImage {
     }
 }
 
-/// A note that is not known here is the caller's, whoever it names as its author.
+/// A note that is not known here is the caller's. The author that it names is only the caller's word.
 pub(crate) fn limit_note(note: &mut Note, same: Option<&Note>, caller: Caller<'_>) {
     note.trust = at_most(note.trust, caller.most(same.map(Note::trust)));
     if !caller.is_person() && same.is_none_or(|same| same.author != note.author) {

@@ -342,7 +342,7 @@ fn a_copy_shows_no_approval_and_no_trust_that_its_maker_could_not_give() {
 
 /// A copy keeps reviews, chosen branches and refused learnings, so those who make it must be able to give these.
 #[test]
-fn whoever_makes_a_board_may_give_every_verdict_that_a_copy_keeps() {
+fn makers_of_boards_may_give_every_verdict_that_a_copy_keeps() {
     for role in Role::ALL.into_iter().filter(|role| BoardAction::Create.is_allowed_to(*role)) {
         for action in [BoardAction::Review, BoardAction::Choose, BoardAction::Promote, BoardAction::Supersede] {
             assert!(action.is_allowed_to(role), "{action:?} by {role}");

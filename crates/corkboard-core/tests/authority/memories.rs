@@ -1,5 +1,5 @@
-//! An agent's memory: entries and notes, restored and absorbed. An entry may name as its author whom its writer likes, by
-//! contract; a note is always its writer's.
+//! An agent's memory: entries and notes, restored and absorbed. The writer of an entry may name any author, by contract. A note
+//! is always its writer's.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
