@@ -54,13 +54,13 @@ proptest! {
 fn the_histories_reach_what_they_are_meant_to() {
     let mut runner = TestRunner::deterministic();
     let (mut boards, mut cores, mut memories) = Default::default();
-    for _ in 0..300 {
+    for _ in 0..100 {
         boards += boards::run(&boards::steps().new_tree(&mut runner).unwrap().current());
         cores += cores::run(&cores::steps().new_tree(&mut runner).unwrap().current());
         memories += memories::run(&memories::steps().new_tree(&mut runner).unwrap().current());
     }
     for (what, Reached { admitted, limited, refused }) in [("board", boards), ("core", cores), ("memory", memories)] {
-        assert!(admitted > 50 && limited > 50 && refused > 50, "{what}: {admitted}, {limited}, {refused}");
+        assert!(admitted > 20 && limited > 20 && refused > 20, "{what}: {admitted}, {limited}, {refused}");
     }
 }
 

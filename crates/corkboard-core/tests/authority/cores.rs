@@ -136,6 +136,9 @@ impl Shelf {
                 // Another's words, changed: they stay theirs, and tell who changed them.
                 let brought: Vec<_> = self.given.brought.iter().filter(|(text, _)| *text == before).cloned().collect();
                 self.given.brought.extend(brought.into_iter().map(|(_, by)| (now.clone(), by)));
+                if self.given.promoted.contains(&before) {
+                    self.given.promoted.insert(now.clone());
+                }
                 if before != now {
                     let is_told = |it: &Provenance| bringer(it) == name || it.edited_by.iter().any(|by| **by == **name);
                     assert!(after.provenance.iter().all(is_told), "{after:?} does not tell that {name} changed it");
