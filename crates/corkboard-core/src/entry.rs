@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use crate::id::{check_principal, check_tag};
+use crate::id::{check_principal, check_tag, check_visible};
 use crate::knowledge::Trust;
 use crate::{Actor, EntryId, LimitName, Limits, Refusal};
 
@@ -186,10 +186,11 @@ impl EntryMetadata {
         }
         if let Some(tags) = &self.tags {
             Limits::check(LimitName::TagsPerEntry, tags.len() as u64, limits.tags_per_entry)?;
-            tags.iter().try_for_each(|tag| check_tag(tag, limits))?;
+            tags.iter().try_for_each(|tag| check_tag(tag, limits).and(check_visible("tag", tag)))?;
         }
         for (what, name) in [("author", &self.author), ("session", &self.session)] {
-            name.as_deref().map_or(Ok(()), |name| check_principal(what, name, limits))?;
+            name.as_deref()
+                .map_or(Ok(()), |name| check_principal(what, name, limits).and(check_visible(what, name)))?;
         }
         self.custom.as_ref().map_or(Ok(()), check_custom)?;
         self.expiry(now).map(|_| ())

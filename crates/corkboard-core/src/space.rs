@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::id::check_principal;
+use crate::id::{check_principal, check_visible};
 use crate::{
     Answered, Commit, CommitId, Context, FormatError, IdempotencyKey, LimitWarning, Limits, Refusal, Role, SpaceKind,
     Usage,
@@ -260,7 +260,15 @@ impl<S: Space> Revisioned<S> {
     fn check(&self, request: &Request<S::Command>, context: &Context<'_>) -> Result<Option<(S::Reply, u64)>, Refusal> {
         let principal = &context.actor.principal;
         check_principal("principal", principal, context.limits)?;
-        context.actor.via.as_deref().map_or(Ok(()), |via| check_principal("via", via, context.limits))?;
+        check_visible("principal", principal)?;
+        if let Some(via) = &context.actor.via {
+            check_principal("via", via, context.limits)?;
+            check_visible("via", via)?;
+        }
+        // With its first revision a space comes to be, and its name with it.
+        if let Some(space) = context.space.filter(|_| self.last_at == Timestamp::UNIX_EPOCH) {
+            check_visible("name", space.name())?;
+        }
         // Every command writes.
         context.actor.check_writes()?;
         if let Some(key) = &request.idempotency

@@ -20,6 +20,7 @@ mod openapi;
 mod parameters;
 mod passage;
 mod patience;
+mod peer;
 mod place;
 mod rate;
 mod routes;
@@ -59,6 +60,7 @@ struct Inner {
     codes: Codes,
     requests: Buckets,
     written: Buckets,
+    wrong_tokens: Buckets,
     meters: Meters,
     /// Told when streams are to end.
     ending: watch::Sender<bool>,
@@ -73,6 +75,7 @@ impl Server {
     /// A server of an open Corkboard.
     pub fn new(corkboard: Corkboard, settings: Settings) -> Self {
         let (requests, written) = (Buckets::new(settings.requests), Buckets::new(settings.written_bytes));
+        let wrong_tokens = Buckets::new(settings.wrong_tokens);
         let (codes, meters, ending) = (Codes::default(), Meters::default(), watch::Sender::new(false));
         let (hub, tails, standings, streams) = Default::default();
         let tokens = corkboard.tokens();
@@ -83,6 +86,7 @@ impl Server {
             codes,
             requests,
             written,
+            wrong_tokens,
             meters,
             ending,
             hub,
@@ -160,6 +164,11 @@ impl Server {
     /// How many bytes each caller may send.
     fn written(&self) -> &Buckets {
         &self.inner.written
+    }
+
+    /// How many wrong tokens each client address may send.
+    fn wrong_tokens(&self) -> &Buckets {
+        &self.inner.wrong_tokens
     }
 
     /// What requests are counted by.

@@ -46,7 +46,8 @@ impl Buckets {
         Ok(())
     }
 
-    /// Takes so much, whether it is there or not: what was used already is paid for by whatever comes next.
+    /// Takes so much, whether it is there or not: what was used already is paid for by whatever comes next. A negative amount
+    /// is given back.
     pub(crate) fn charge(&self, caller: &str, amount: f64, now: Instant) {
         let mut buckets = self.left.lock();
         if let Some(bucket) = self.of(&mut buckets, caller, now) {

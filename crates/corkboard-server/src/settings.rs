@@ -62,7 +62,10 @@ pub struct Settings {
     pub requests: Rate,
     /// How many bytes each caller may send.
     pub written_bytes: Rate,
-    /// How often a stream of events shows that it is there, and whether its token still is.
+    /// How many wrong tokens each client address may send: an IPv4 address, or the first 64 bits of an IPv6 address. Beyond
+    /// that only tokens that the server already knows are accepted from there.
+    pub wrong_tokens: Rate,
+    /// How often a stream of events shows that it is there.
     pub heartbeat: Duration,
     /// A connection to which nothing could be written for so long is given up.
     pub stalled_after: Duration,
@@ -95,6 +98,7 @@ impl Settings {
             requests: Rate { burst: 2_000.0, per_second: 1_000.0 },
             // A gigabyte an hour, and a quarter of that at once.
             written_bytes: Rate { burst: 256.0 * 1024.0 * 1024.0, per_second: 1024.0 * 1024.0 * 1024.0 / 3600.0 },
+            wrong_tokens: Rate { burst: 100.0, per_second: 1.0 },
             heartbeat: Duration::from_secs(15),
             stalled_after: Duration::from_secs(60),
             events_held: 1024,

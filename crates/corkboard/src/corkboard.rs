@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
-use crate::access::{Granted, Looks, TokensObserver};
+use crate::access::{Acting, Granted, Looks, TokensObserver};
 use crate::board::{Board, BoardObserver};
 use crate::engine::{Asked, Budget, Elsewhere, Engine};
 use crate::knowledge::{Core, CoreObserver};
@@ -34,7 +34,7 @@ const DUE_PAGE: usize = 256;
 pub struct Corkboard {
     inner: Arc<Inner>,
     /// In whose name its handles act.
-    actor: Actor,
+    actor: Acting,
     /// What they open.
     granted: Granted,
 }
@@ -170,7 +170,7 @@ impl Corkboard {
             events,
             background: Mutex::default(),
         };
-        let board = Self { inner: Arc::new(inner), actor: options.actor.clone(), granted: Granted::default() };
+        let board = Self { inner: Arc::new(inner), actor: options.actor.clone().into(), granted: Granted::default() };
         let ticker = repeat(&board, options.tick_interval, |board| async move {
             if let Err(error) = board.tick().await {
                 tracing::warn!(%error, "what is due could not be expired yet");
@@ -192,12 +192,20 @@ impl Corkboard {
 
     /// The same Corkboard in another name: whose handles, and what is done to whole spaces, count as that actor's.
     pub fn acting_as(&self, actor: Actor) -> Self {
-        Self { actor, ..self.clone() }
+        self.with_acting(self.actor.by_same_token(actor))
     }
 
     /// In whose name its handles act.
     pub fn actor(&self) -> &Actor {
         &self.actor
+    }
+
+    pub(crate) fn acting(&self) -> &Acting {
+        &self.actor
+    }
+
+    pub(crate) fn with_acting(&self, actor: Acting) -> Self {
+        Self { actor, ..self.clone() }
     }
 
     pub(crate) fn granted(&self) -> &Granted {
@@ -499,7 +507,7 @@ where
             tokio::time::sleep(interval).await;
             match weak.upgrade() {
                 Some(inner) => {
-                    let (actor, granted) = (inner.options.actor.clone(), Granted::default());
+                    let (actor, granted) = (inner.options.actor.clone().into(), Granted::default());
                     work(Corkboard { inner, actor, granted }).await;
                 }
                 None => return,

@@ -179,6 +179,9 @@ pub enum Error {
         /// Its name.
         name: String,
     },
+    /// The token that the handle came with was revoked or has expired. Nothing was written.
+    #[error("the token is revoked or expired")]
+    TokenEnded,
     /// A command that came as text cannot be read. Nothing was written.
     #[error("that is no command: {message}")]
     Command {
@@ -437,6 +440,7 @@ impl Error {
             Self::PatternFromOutside { .. } => ("pattern_from_outside", Denied),
             Self::Backwards { .. } => ("backwards", Invalid),
             Self::NotGranted { .. } => ("not_granted", Denied),
+            Self::TokenEnded => ("unauthenticated", Denied),
             Self::Command { .. } => ("command", Invalid),
             Self::Server { problem } => (problem.lasting_code(), problem.kind),
             Self::Closed => ("closed", Unavailable),

@@ -18,6 +18,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::access::Acting;
 use crate::engine::{Answer, Asked, Engine, Followed, Following, Slot};
 use crate::store::{Cursor, ListedSpace, Page, Record};
 use crate::{AgentMemory, Board, Corkboard, Error, Result, Strict};
@@ -253,7 +254,7 @@ fn raw(bytes: Vec<u8>) -> Option<Box<RawValue>> {
 /// else is, in the name of the handle's actor.
 pub struct SpaceLog {
     id: SpaceId,
-    actor: Actor,
+    actor: Acting,
     /// The same as a board, if it is one.
     board: Option<Board>,
     /// The same as an agent's memory, if it is one.
@@ -280,7 +281,7 @@ impl Corkboard {
         };
         self.granted().check(self.actor(), kind, id.name())?;
         let (log, corkboard) = self.logged(&id, kind);
-        let (actor, board) = (self.actor().clone(), id.as_board().map(|board| self.board_of(board)));
+        let (actor, board) = (self.acting().clone(), id.as_board().map(|board| self.board_of(board)));
         let agent = (kind == SpaceKind::Agent).then(|| self.agent(name)).transpose()?;
         let promoting = id.as_core().map(|core| (self.clone(), core));
         Ok(SpaceLog { id, actor, board, agent, promoting, log, _corkboard: corkboard })
@@ -358,7 +359,7 @@ impl SpaceLog {
             }
             Some(SpaceKind::Agent) if self.actor.role != Role::Observer => {}
             Some(SpaceKind::Agent | SpaceKind::Tokens) | None => {
-                let Actor { principal, role, .. } = self.actor.clone();
+                let Actor { principal, role, .. } = Actor::clone(&self.actor);
                 return Err(
                     Refusal::RoleDenied { principal, role, what: "delete that".into(), may: String::new() }.into()
                 );
@@ -397,8 +398,12 @@ pub(crate) trait Logged: Send + Sync {
     fn head(&self) -> BoxFuture<'_, Result<Head>>;
     fn state(&self) -> BoxFuture<'_, Result<StateDocument>>;
     fn after(&self, cursor: Cursor, limit: usize) -> BoxFuture<'_, Result<Page>>;
-    fn command<'a>(&'a self, actor: &'a Actor, outside: Usage, json: &'a [u8])
-    -> BoxFuture<'a, Result<AnswerDocument>>;
+    fn command<'a>(
+        &'a self,
+        actor: &'a Acting,
+        outside: Usage,
+        json: &'a [u8],
+    ) -> BoxFuture<'a, Result<AnswerDocument>>;
     fn delete(&self, at: Head) -> BoxFuture<'_, Result<bool>>;
     fn changes(&self) -> tokio::sync::watch::Receiver<u64>;
     fn time(&self) -> Timestamp;
@@ -453,7 +458,7 @@ impl<S: Space> Logged for InEngine<S> {
 
     fn command<'a>(
         &'a self,
-        actor: &'a Actor,
+        actor: &'a Acting,
         outside: Usage,
         json: &'a [u8],
     ) -> BoxFuture<'a, Result<AnswerDocument>> {

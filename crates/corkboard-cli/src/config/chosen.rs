@@ -45,9 +45,12 @@ pub(crate) struct Chosen {
     pub(crate) requests_at_once: u64,
     pub(crate) bytes_per_hour: u64,
     pub(crate) bytes_at_once: u64,
+    pub(crate) wrong_tokens_per_minute: u64,
+    pub(crate) wrong_tokens_at_once: u64,
     pub(crate) options: Options,
 }
 
+const MINUTE: f64 = 60.0;
 const HOUR: f64 = 3600.0;
 
 impl Default for Chosen {
@@ -80,6 +83,8 @@ impl Default for Chosen {
             requests_at_once: usual.requests.burst.round() as u64,
             bytes_per_hour: (usual.written_bytes.per_second * HOUR).round() as u64,
             bytes_at_once: usual.written_bytes.burst.round() as u64,
+            wrong_tokens_per_minute: (usual.wrong_tokens.per_second * MINUTE).round() as u64,
+            wrong_tokens_at_once: usual.wrong_tokens.burst.round() as u64,
             options: Options::default(),
         }
     }
@@ -103,6 +108,10 @@ impl Chosen {
             events_linger: self.events_linger,
             requests: Rate { burst: self.requests_at_once as f64, per_second: self.requests_per_second as f64 },
             written_bytes: Rate { burst: self.bytes_at_once as f64, per_second: self.bytes_per_hour as f64 / HOUR },
+            wrong_tokens: Rate {
+                burst: self.wrong_tokens_at_once as f64,
+                per_second: self.wrong_tokens_per_minute as f64 / MINUTE,
+            },
             ..Settings::new(access)
         }
     }

@@ -103,6 +103,12 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("requests_at_once", "how often in one burst", Slot::Count(1, |chosen| &mut chosen.requests_at_once)),
     setting("bytes_per_hour", "how much each caller may send", Slot::Size(1, |chosen| &mut chosen.bytes_per_hour)),
     setting("bytes_at_once", "how much in one burst", Slot::Size(1, |chosen| &mut chosen.bytes_at_once)),
+    setting(
+        "wrong_tokens_per_minute",
+        "how many wrong tokens a client address may send",
+        Slot::Count(1, |chosen| &mut chosen.wrong_tokens_per_minute),
+    ),
+    setting("wrong_tokens_at_once", "how many in one burst", Slot::Count(1, |chosen| &mut chosen.wrong_tokens_at_once)),
     setting("tier", "which features are on", TIER),
     setting("save", "when a change is acknowledged: once it is durable, or at once and written that often", SAVE),
     setting("consistency", "how current a read is where others write too", CONSISTENCY),

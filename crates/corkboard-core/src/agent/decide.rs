@@ -9,7 +9,7 @@ use super::entries::{append, batch, remove, set};
 use super::notebooks;
 use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, EntryImage, Kept};
 use crate::entry::check_custom;
-use crate::id::{check_principal, check_tag};
+use crate::id::{check_principal, check_tag, check_visible};
 use crate::knowledge::Trust;
 use crate::space::Decision;
 use crate::{
@@ -37,6 +37,7 @@ pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Conte
                 expect_scope(state, *parent)?;
             }
             let used = context.outside.scopes + state.scopes.len() as u64 + 1;
+            check_visible("scope name", name.as_str())?;
             let allowed = context.limits.scopes_per_agent;
             Limits::check(LimitName::ScopesPerAgent, used, allowed)?;
             let id = ScopeId(context.next_id());

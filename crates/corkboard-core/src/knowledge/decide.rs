@@ -12,7 +12,7 @@ use super::{
     CoreState, Expiry, Learned, NewCoreEntry, Provenance, Trust, Withdrawal, entry,
 };
 use crate::board::check_tagged;
-use crate::id::{check_principal, check_tag};
+use crate::id::{check_principal, check_tag, check_visible};
 use crate::space::{Decision, Space};
 use crate::{ActorKind, AgentId, BoardId, Context, EntryMetadata, LimitName, LimitWarning, Limits, Refusal, SpaceId};
 
@@ -132,7 +132,11 @@ impl Draft<'_> {
         let NewCoreEntry { content, kind, importance, tags, author, contributors, trust, .. } = new;
         let NewCoreEntry { board, item, board_rev, expires_at, .. } = new;
         let principal: Arc<str> = Arc::from(&*actor.principal);
-        author.as_deref().map_or(Ok(()), |author| check_principal("author", author, limits))?;
+        if let Some(author) = author {
+            check_principal("author", author, limits)?;
+            check_visible("author", author)?;
+        }
+        tags.iter().try_for_each(|tag| check_visible("tag", tag))?;
         let author = author.as_deref().map_or_else(|| principal.clone(), Arc::from);
         let provenance = Provenance {
             promoted_by: (author != principal).then_some(principal),
@@ -208,6 +212,8 @@ impl Draft<'_> {
         let mut edited = found.clone();
         edited.edit(&edit, &actor.principal, Trust::most_of(actor.kind));
         check_facts(edited.importance, &edited.tags, limits)?;
+        let mut new_tags = edited.tags.iter().filter(|tag| !found.tags.contains(tag));
+        new_tags.try_for_each(|tag| check_visible("tag", tag))?;
         if edited.content != found.content || edited.tags != found.tags {
             check_tagged(edited.tags.iter(), &edited.content)?;
         }

@@ -100,6 +100,11 @@ impl TokensState {
         (!token.is_expired(now)).then_some(token)
     }
 
+    /// Whether the token of that number can be used at that time.
+    pub fn is_usable(&self, token: TokenId, now: Timestamp) -> bool {
+        self.tokens.get(&token).is_some_and(|token| !token.is_expired(now))
+    }
+
     /// All tokens that can be used at that time, in the order in which they were made.
     pub fn tokens(&self, now: Timestamp) -> impl Iterator<Item = &Arc<Token>> {
         self.tokens.values().filter(move |token| !token.is_expired(now))

@@ -16,7 +16,7 @@ use axum::body::{Body, Bytes};
 use axum::http::HeaderName;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use corkboard::{Error, ErrorKind, Problem};
+use corkboard::{Error, Problem};
 use metrics::gauge;
 use serde::Serialize;
 use serde_json::json;
@@ -80,7 +80,9 @@ pub(crate) fn stream(server: &Server, caller: &Caller, source: impl Source) -> R
     let mut beats = interval_at(Instant::now() + every, every);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (standing, is_over, _open) = (Standing::of(server, caller), false, Open::new(server));
-    let events = futures_util::stream::unfold(Stream { source, beats, standing, is_over, _open }, |mut stream| async {
+    let caller = caller.clone();
+    let stream = Stream { source, beats, caller, standing, is_over, _open };
+    let events = futures_util::stream::unfold(stream, |mut stream| async {
         let event = stream.next().await?;
         Some((Ok::<_, Infallible>(event), stream))
     });
@@ -93,6 +95,7 @@ pub(crate) fn stream(server: &Server, caller: &Caller, source: impl Source) -> R
 struct Stream<S> {
     source: S,
     beats: Interval,
+    caller: Caller,
     standing: watch::Receiver<Standing>,
     is_over: bool,
     _open: Open,
@@ -103,21 +106,25 @@ impl<S: Source> Stream<S> {
         if self.is_over {
             return None;
         }
-        tokio::select! {
+        let step = tokio::select! {
             biased;
-            standing = worse(&mut self.standing) => {
+            standing = worse(&mut self.standing) => match standing {
+                Standing::Revoked => Step::problem(&Error::TokenEnded),
+                Standing::Good | Standing::Ending => return None,
+            },
+            _ = self.beats.tick() => Step::Event(BEAT),
+            step = self.source.next() => step?,
+        };
+        // Word of a revocation may still be on its way here.
+        let step = match self.caller.corkboard().check_token_in_memory() {
+            Ok(()) => step,
+            Err(ended) => Step::problem(&ended),
+        };
+        match step {
+            Step::Event(event) => Some(event),
+            Step::Last(event) => {
                 self.is_over = true;
-                let detail = "the token is revoked or expired";
-                let revoked = || Problem::new("unauthenticated", ErrorKind::Denied, detail).with_status(401);
-                (standing == Standing::Revoked).then(|| event("problem", None, &revoked()))
-            }
-            _ = self.beats.tick() => Some(BEAT),
-            step = self.source.next() => match step? {
-                Step::Event(event) => Some(event),
-                Step::Last(event) => {
-                    self.is_over = true;
-                    Some(event)
-                }
+                Some(event)
             }
         }
     }

@@ -128,10 +128,15 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 
 /// The head of a request for a path, with the fields of HPACK's table where it has them.
 fn head(stream: u32, path: &str) -> Vec<u8> {
+    head_with(stream, path, &[])
+}
+
+/// The same with more fields: the bytes that stand for the name, and the value.
+fn head_with(stream: u32, path: &str, more: &[(&[u8], &str)]) -> Vec<u8> {
     let token = format!("Bearer {ADMIN}");
     let mut fields = vec![0x82, 0x87];
     let texts = [(&[0x04][..], path), (&[0x01], "localhost"), (&[0x0f, 8], &token), (&[0x0f, 4], "text/event-stream")];
-    for (name, value) in texts {
+    for (name, value) in texts.iter().chain(more) {
         fields.extend_from_slice(name);
         fields.push(u8::try_from(value.len()).unwrap());
         fields.extend_from_slice(value.as_bytes());
@@ -187,4 +192,46 @@ async fn there_is_no_room_over_http2_either() {
     assert!(String::from_utf8_lossy(&said).contains("too_many_connections"), "{}", String::from_utf8_lossy(&said));
     drop(first);
     server.stop().await;
+}
+
+#[tokio::test]
+async fn two_hosts_or_origins_are_refused_over_http2_too() {
+    // Names that HPACK's table does not have are written out.
+    let (host, origin): (&[u8], &[u8]) = (&[0x0f, 23], b"\x00\x06origin");
+    let cases: [(&[(&[u8], &str)], &str); 4] = [
+        (&[(host, "evil.example")], "\"host\""),
+        (&[(host, "localhost"), (host, "evil.example")], "\"header\""),
+        (&[(origin, "https://localhost"), (origin, "https://evil.example")], "\"header\""),
+        (&[(host, "localhost")], "\"principal\":\"admin\""),
+    ];
+    let server = Encrypted::start(settings()).await;
+    for (fields, expected) in cases {
+        let mut connection = server.connect().await;
+        connection.write_all(&[greeting(), head_with(1, "/v1/me", fields)].concat()).await.unwrap();
+        let (mut said, mut buffer) = (Vec::new(), [0; 4096]);
+        // The last frame of the answer ends its stream.
+        while !ends_stream(&said, 1) {
+            let count = tokio::time::timeout(PATIENCE, connection.read(&mut buffer)).await.expect("an answer").unwrap();
+            assert!(count > 0, "no answer: {}", String::from_utf8_lossy(&said));
+            said.extend_from_slice(&buffer[..count]);
+        }
+        let said = String::from_utf8_lossy(&said);
+        assert!(said.contains(expected), "{expected}: {said}");
+        assert_eq!(said.contains("\"status\":400"), !expected.contains("admin"), "{said}");
+    }
+    server.stop().await;
+}
+
+/// Whether a frame with the flag `END_STREAM` of that stream is among what was said.
+fn ends_stream(mut said: &[u8], stream: u32) -> bool {
+    while let Some((head, rest)) = said.split_at_checked(9) {
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+        let is_end = [0, 1].contains(&head[3]) && head[4] & 1 == 1 && head[5..9] == stream.to_be_bytes();
+        let Some((_, rest)) = rest.split_at_checked(length) else { return false };
+        if is_end {
+            return true;
+        }
+        said = rest;
+    }
+    false
 }

@@ -21,6 +21,7 @@ mod events;
 mod examples;
 mod hostile;
 mod operations;
+mod revocation;
 mod roles;
 mod support;
 mod tools;

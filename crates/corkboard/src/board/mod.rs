@@ -33,7 +33,7 @@ use corkboard_core::knowledge::CoreState;
 use corkboard_core::{Actor, BoardId, CoreId, IdempotencyKey, Request, SpaceId, Usage};
 use serde::Serialize;
 
-use crate::access::Granted;
+use crate::access::{Acting, Granted};
 use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch};
 use crate::knowledge::Core;
 use crate::options::Options;
@@ -66,7 +66,7 @@ pub type BoardWatch = Watch<BoardState>;
 #[derive(Clone)]
 pub struct Board {
     id: BoardId,
-    actor: Actor,
+    actor: Acting,
     engine: Arc<Engine<BoardState>>,
     slot: Arc<Slot<BoardState>>,
     /// The memory cores of the same store.
@@ -88,7 +88,7 @@ pub struct Board {
 impl Board {
     pub(crate) fn new(
         id: BoardId,
-        actor: Actor,
+        actor: Acting,
         engine: Arc<Engine<BoardState>>,
         cores: Arc<Engine<CoreState>>,
         corkboard: Arc<dyn Any + Send + Sync>,
@@ -123,7 +123,7 @@ impl Board {
 
     /// The same board in another name.
     pub fn acting_as(&self, actor: Actor) -> Self {
-        Self { actor, ..self.clone() }
+        Self { actor: self.actor.by_same_token(actor), ..self.clone() }
     }
 
     /// The same board; what is written by this handle is refused unless the board is at this revision.

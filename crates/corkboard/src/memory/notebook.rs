@@ -7,7 +7,7 @@ use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Forget};
 use corkboard_core::notebook::{
     Block, ItemId, LearningId, Notebook, NotebookDiff, Parsed, Problem, SnippetId, UnknownIds, parse,
 };
-use corkboard_core::{Actor, IdempotencyKey, LimitName, Limits, NotebookName, Refusal, Request};
+use corkboard_core::{IdempotencyKey, LimitName, Limits, NotebookName, Refusal, Request};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::agent::{AgentMemory, AgentRuntime};
 use super::whole::ForgetForGood;
 use super::write::{Conditions, Future, Write, unexpected};
+use crate::access::Acting;
 use crate::engine::{Asked, Step};
 use crate::store::StoreError;
 use crate::{Error, Result};
@@ -38,7 +39,7 @@ use crate::{Error, Result};
 pub struct AgentNotebook {
     memory: AgentMemory,
     runtime: Arc<AgentRuntime>,
-    actor: Actor,
+    actor: Acting,
     name: NotebookName,
 }
 

@@ -6,8 +6,8 @@ use std::time::Instant;
 use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Separator};
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{
-    Actor, Content, ConversationId, Entry, EntryMetadata, Key, Limits, Note, NoteId, Refusal, Request, ScopeId,
-    ScopeName, ScopeState,
+    Content, ConversationId, Entry, EntryMetadata, Key, Limits, Note, NoteId, Refusal, Request, ScopeId, ScopeName,
+    ScopeState,
 };
 use jiff::Timestamp;
 use metrics::Histogram;
@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 
 use super::agent::AgentRuntime;
 use super::write::{AddNote, Append, Conditions, Remove, Set, Write, Written, unexpected, written};
+use crate::access::Acting;
 use crate::engine::{Answer, Asked};
 use crate::{Error, Result};
 
@@ -24,7 +25,7 @@ use crate::{Error, Result};
 #[derive(Clone)]
 pub(crate) struct Place {
     pub(super) agent: Arc<AgentRuntime>,
-    pub(super) actor: Actor,
+    pub(super) actor: Acting,
     pub(super) location: Location,
 }
 

@@ -2,7 +2,7 @@
 
 use corkboard_core::agent::{AgentCommand, AgentReply, Forget, MemorySnapshot};
 use corkboard_core::knowledge::CoreAction;
-use corkboard_core::{FORMAT_VERSION, Key, NoteId, Request};
+use corkboard_core::{Actor, FORMAT_VERSION, Key, NoteId, Request};
 
 use super::agent::{AgentMemory, AgentRuntime};
 use super::write::{Conditions, Future, Write, unexpected};
@@ -180,7 +180,7 @@ impl ForgetForGood {
         joined(tokio::spawn(async move {
             let AgentRuntime { engine, slot, .. } = &*runtime;
             if let Some(elsewhere) = engine.elsewhere() {
-                return elsewhere.forget(runtime.id().clone(), actor, forget, if_rev).await;
+                return elsewhere.forget(runtime.id().clone(), Actor::clone(&actor), forget, if_rev).await;
             }
             engine.survey(slot, &mut forget).await?;
             let count = |reply| match reply {

@@ -137,7 +137,7 @@ impl Board {
             return Ok(());
         }
         let (board, item, begun_rev) = (self.id.clone(), learning.to_string(), begun.begun_rev);
-        let core = self.core_of(begun.core.clone()).acting_as(Actor::system());
+        let core = self.as_system().core_of(begun.core.clone());
         let core = core.idempotency_key(self.step_key("back", learning, begun_rev));
         core.withdraw(Withdrawal::Promotion { board, item, board_rev: begun_rev }).await?;
         let command = BoardCommand::FinishAbandonment { learning: learning.clone(), begun_rev };
@@ -182,7 +182,7 @@ impl Board {
 
     /// The same board in the name of Corkboard itself, which may finish what anybody began.
     fn as_system(&self) -> Self {
-        self.unconditional().acting_as(Actor::system())
+        Self { actor: Actor::system().into(), ..self.unconditional() }
     }
 
     /// The idempotency key of one step in a core. Ids may be long, and a key may not.
