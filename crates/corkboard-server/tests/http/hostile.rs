@@ -341,7 +341,7 @@ async fn new_names_with_invisible_or_turning_characters_are_refused() {
         let refused = [
             admin.put(&format!("/v1/agents/{path}/entries/k"), &value).await,
             admin.put(&format!("/v1/agents/ada/entries/{path}"), &value).await,
-            admin.put("/v1/agents/ada/entries/k", &json!({"value": 1, "tags": [name]})).await,
+            admin.put("/v1/agents/ada/entries/k", &json!({"value": 1, "metadata": {"tags": [name]}})).await,
             admin.put(&format!("/v1/agents/ada/conversations/{path}/entries/k"), &value).await,
             admin.post("/v1/agents/ada/scopes", &json!({"name": name})).await,
             admin.post("/v1/boards", &json!({"id": name, "name": "a name"})).await,

@@ -92,7 +92,7 @@ impl Scene {
     }
 
     async fn expect_unclaimed(&self) {
-        assert_eq!(self.server.admin().get("/v1/boards/b/tasks/T-1").await.ok()["status"], "ready");
+        assert_eq!(self.server.admin().get("/v1/boards/b/tasks/T-1").await.ok()["status"], "pending");
     }
 }
 
