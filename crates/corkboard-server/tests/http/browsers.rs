@@ -332,6 +332,8 @@ async fn answers_say_how_browsers_must_treat_them() {
             assert!(policy.contains(part), "{part}: {policy}");
         }
         assert!(!policy.contains("unsafe-eval") && !policy.contains("http") && !policy.contains('*'), "{policy}");
+        let scripts = policy.split(';').find(|part| part.contains("script-src")).unwrap_or_default();
+        assert!(!scripts.contains("unsafe"), "{policy}");
     }
     running.stop().await;
     let encrypted = Running::with(in_memory(Options::default()), Settings { is_tls: true, ..settings() }).await;
