@@ -139,10 +139,10 @@ pub(crate) fn is_of_own_page(uri: &Uri, headers: &HeaderMap, settings: &Settings
     let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
     let page = origin.and_then(|origin| origin.split_once("://"));
     let (Some((scheme, page)), Some(host)) = (page, host_of(uri, headers)) else { return false };
-    let is_https = is_https(headers, settings);
+    let (own_scheme, usual_port) = if is_https(headers, settings) { ("https", ":443") } else { ("http", ":80") };
     // Browsers leave out the port that goes with the scheme.
-    let host = host.strip_suffix(if is_https { ":443" } else { ":80" }).unwrap_or(host);
-    scheme == if is_https { "https" } else { "http" } && page.eq_ignore_ascii_case(host)
+    let host = host.strip_suffix(usual_port).unwrap_or(host);
+    scheme == own_scheme && page.eq_ignore_ascii_case(host)
 }
 
 /// Whether the client came by https: to this server, or to a proxy in front of it. No page elsewhere can send that header: a

@@ -121,18 +121,23 @@ async fn snapshot(
     let form = form.unwrap_or(if is_sealed { Form::Bytes } else { Form::Json });
     let snapshot = caller.agent(&agent)?.snapshot().await?;
     let rev = snapshot.rev;
-    match form {
-        Form::Json if is_sealed => Err(Failure::invalid("snapshot_form", "what is sealed is bytes: ask for no json")),
-        Form::Json => Ok(Answer::new(Json(snapshot), rev).whole().into_response()),
+    let response = match form {
+        Form::Json if is_sealed => {
+            return Err(Failure::invalid("snapshot_form", "what is sealed is bytes: ask for no json"));
+        }
+        Form::Json => Answer::new(Json(snapshot), rev).whole().into_response(),
         Form::Bytes => {
             let bytes = working(move || snapshot.to_bytes(&seal)).await?;
             let mut response = bytes.into_response();
             let headers = response.headers_mut();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
             headers.insert(crate::answer::REV, HeaderValue::from(rev));
-            Ok(response)
+            response
         }
-    }
+    };
+    // Reading and sealing it may have taken long.
+    caller.check_token().await?;
+    Ok(response)
 }
 
 /// Replace an agent's memory by a snapshot.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use corkboard::store::MemoryStore;
+use corkboard::testing::{FaultPlan, FaultyStore};
 use corkboard::tokens::TokenId;
 use corkboard::{ActorKind, Corkboard, ManualClock, Options, TokenRequest};
 use corkboard_server::Settings;
@@ -196,6 +197,29 @@ async fn a_slowly_sent_body_does_nothing_once_its_token_has_ended() {
             assert_eq!(scene.server.admin().get("/v1/spaces/agent").await.ok()["spaces"], json!([]), "{line}");
             scene.server.stop().await;
         }
+    }
+}
+
+/// Both are asked for by POST, and write nothing.
+#[tokio::test]
+async fn a_prompt_or_snapshot_that_takes_long_is_not_answered_once_its_token_has_expired() {
+    for path in ["/v1/agents/ada/context", "/v1/agents/ada/snapshot"] {
+        let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::shared()), FaultPlan::none()));
+        let clock = Arc::new(ManualClock::new(Timestamp::now()));
+        let corkboard = Corkboard::with_store(store.clone(), options(&clock));
+        let server = Running::with(corkboard, settings()).await;
+        let expires_at = Some(server.corkboard.time() + HOUR);
+        let request = TokenRequest { expires_at, ..worker("ada", json!({"agents": ["ada"]})) };
+        let ada = server.client_with(request).await;
+        ada.put("/v1/agents/ada/entries/k", &json!({"value": 1})).await.ok();
+        store.hold_after(0);
+        let (asking, path) = (ada.clone(), path.to_owned());
+        let asking = tokio::spawn(async move { asking.post_nothing(&path).await });
+        tokio::time::timeout(PATIENCE, store.held()).await.expect("something is read");
+        clock.advance(2 * HOUR);
+        store.let_go();
+        asking.await.unwrap().problem(401, "unauthenticated");
+        server.stop().await;
     }
 }
 

@@ -20,11 +20,11 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub(crate) struct Acting {
     actor: Actor,
-    token: Option<Arc<Bearing>>,
+    token: Option<Arc<HeldToken>>,
 }
 
 /// A token that a handle came with.
-struct Bearing {
+struct HeldToken {
     token: TokenId,
     expires_at: Option<Timestamp>,
     engine: Arc<Engine<TokensState>>,
@@ -40,41 +40,44 @@ impl Acting {
 
     /// Refuses if the token has ended. Other processes' revocations are seen within [`LOOK_AGAIN`].
     pub(crate) async fn check_token(&self) -> Result<()> {
-        let Some(bearing) = &self.token else { return Ok(()) };
-        match bearing.engine.current(&bearing.slot).await {
-            Ok(current) => bearing.check(Some(&current)),
+        let Some(held_token) = &self.token else { return Ok(()) };
+        match held_token.engine.current(&held_token.slot).await {
+            Ok(current) => held_token.check(Some(&current)),
             // A store that cannot be asked says nothing new.
-            Err(_) => bearing.check(bearing.slot.peek().as_deref()),
+            Err(_) => held_token.check(held_token.slot.peek().as_deref()),
         }
     }
 
     /// Refuses if the token has ended as far as this process knows. The store is not asked.
     pub(crate) fn check_token_in_memory(&self) -> Result<()> {
-        let Some(bearing) = &self.token else { return Ok(()) };
-        bearing.check(bearing.slot.peek().as_deref())
+        let Some(held_token) = &self.token else { return Ok(()) };
+        held_token.check(held_token.slot.peek().as_deref())
     }
 
     /// Completes when the token has ended. Without a token, never.
     async fn token_ended(&self) {
-        let Some(bearing) = &self.token else { return std::future::pending().await };
-        let mut changes = bearing.engine.changes(&bearing.slot);
+        let Some(held_token) = &self.token else { return std::future::pending().await };
+        let mut changes = held_token.engine.changes(&held_token.slot);
         loop {
             changes.mark();
             // The store is asked: word of a change elsewhere comes before the copy in memory counts as old.
-            let stored = bearing.looks.look(&bearing.engine, &bearing.slot, Instant::now()).await.ok();
-            let held = stored.or_else(|| bearing.slot.peek());
-            if bearing.check(held.as_deref()).is_err() || bearing.engine.is_closed() {
+            let stored = held_token.looks.look(&held_token.engine, &held_token.slot, Instant::now()).await.ok();
+            let known = stored.or_else(|| held_token.slot.peek());
+            if held_token.check(known.as_deref()).is_err() {
                 return;
             }
-            let left = bearing.expires_at.map(|at| at.duration_since(bearing.engine.time()));
+            let left = held_token.expires_at.map(|at| at.duration_since(held_token.engine.time()));
             let left = left.and_then(|left| Duration::try_from(left).ok()).unwrap_or(LOOK_AGAIN);
-            // Closed: then it is time to look at that.
-            let _ = changes.wait(Instant::now() + left.clamp(Duration::from_millis(1), LOOK_AGAIN)).await;
+            let look_again = Instant::now() + left.clamp(Duration::from_millis(1), LOOK_AGAIN);
+            if changes.wait(look_again).await.is_err() {
+                // The Corkboard is closed: nothing can be learned of the token any more.
+                return std::future::pending().await;
+            }
         }
     }
 }
 
-impl Bearing {
+impl HeldToken {
     fn check(&self, current: Option<&Revisioned<TokensState>>) -> Result<()> {
         let is_usable = match current {
             Some(current) => current.state.is_usable(self.token, self.engine.now(current)),
@@ -110,8 +113,8 @@ impl Corkboard {
     pub fn with_token(&self, token: &Token) -> Self {
         let (engine, looks, _) = self.tokens_engine();
         let slot = engine.slot(&SpaceId::tokens());
-        let bearing = Bearing { token: token.id, expires_at: token.expires_at, engine, slot, looks };
-        let acting = Acting { actor: self.actor().clone(), token: Some(Arc::new(bearing)) };
+        let held_token = HeldToken { token: token.id, expires_at: token.expires_at, engine, slot, looks };
+        let acting = Acting { actor: self.actor().clone(), token: Some(Arc::new(held_token)) };
         self.with_acting(acting)
     }
 
