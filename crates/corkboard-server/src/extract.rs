@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::failure::{BODY_JSON, Failure};
+use crate::intake::Intake;
 
 /// A JSON body.
 pub(crate) struct Body<T>(pub(crate) T);
@@ -81,7 +82,9 @@ impl<S: Send + Sync> FromRequest<S> for Raw {
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
-        Ok(Self(Bytes::from_request(request, state).await?))
+        let (mut parts, body) = request.into_parts();
+        let intake = Intake::from_request_parts(&mut parts, state).await?;
+        Ok(Self(intake.read(Request::from_parts(parts, body)).await?))
     }
 }
 

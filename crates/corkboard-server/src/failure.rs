@@ -1,7 +1,7 @@
 //! Problems as answers (RFC 9457).
 
 use axum::Json;
-use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -144,16 +144,6 @@ impl From<corkboard::Refusal> for Failure {
     fn from(refusal: corkboard::Refusal) -> Self {
         Error::from(refusal).into()
     }
-}
-
-impl From<BytesRejection> for Failure {
-    fn from(rejection: BytesRejection) -> Self {
-        Self::invalid(code_of(&rejection), rejection.body_text()).status(rejection.status())
-    }
-}
-
-fn code_of(rejection: &BytesRejection) -> &'static str {
-    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE { BODY_TOO_LARGE } else { "body" }
 }
 
 impl From<PathRejection> for Failure {

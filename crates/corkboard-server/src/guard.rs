@@ -3,20 +3,21 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::body::{Body, HttpBody};
+use axum::body::HttpBody;
 use axum::extract::Request;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
-use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderName, Method, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use corkboard::{ErrorKind, Strict};
-use http_body_util::BodyExt;
+use corkboard::Strict;
 use secrecy::ExposeSecret;
 
 use crate::caller::Caller;
 use crate::extract::text;
 use crate::failure::Failure;
+use crate::intake::{Intake, too_many};
 use crate::observe::Principal;
+use crate::outgoing::hold;
 use crate::settings::Access;
 use crate::sign_in::session;
 use crate::sign_in_page::page_or_problem;
@@ -28,6 +29,8 @@ const ACTOR: HeaderName = HeaderName::from_static("cork-actor");
 const PUBLIC: [&str; 4] = ["/healthz", "/readyz", "/sign-in", "/favicon.ico"];
 /// What programs are told that come without a token.
 pub(crate) const NO_TOKEN: &str = "send a token: Authorization: Bearer …";
+/// Who is charged for the bytes of requests without a token.
+const STRANGERS: &str = "";
 /// Needs a token unless the settings say otherwise.
 const METRICS: &str = "/metrics";
 
@@ -43,22 +46,24 @@ pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> 
     let is_public = PUBLIC.contains(&path) || path == METRICS && server.settings().are_metrics_public;
     if is_public {
         // Nor is its query looked at: links and health checks are written by others, who may add to them.
-        return next.run(request).await;
+        let intake = Intake::new(server, STRANGERS.into(), true);
+        return answered(server, intake, request, next).await;
     }
     let announced = request.body().size_hint().exact();
     let own = match authenticate(server, request.method(), request.uri(), request.headers()).await {
         Ok(own) => own,
-        Err(failure) => return page_or_problem(request.method(), request.headers(), failure),
+        Err(failure) => {
+            let refused = page_or_problem(request.method(), request.headers(), failure);
+            return hold(server.budget(), &STRANGERS.into(), true, refused).await;
+        }
     };
     let principal: Arc<str> = own.actor().principal.as_str().into();
     let admitted = admit(server, own, request.headers(), announced.unwrap_or_default());
     let mut response = match admitted.and_then(|caller| parameters::check(&request).map(|()| caller)) {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
-            if announced.is_none() {
-                request = request.map(|body| counted(body, server.clone(), principal.clone()));
-            }
-            next.run(request).await
+            let intake = Intake::new(server, principal.clone(), announced.is_some());
+            answered(server, intake, request, next).await
         }
         Err(failure) => failure.into_response(),
     };
@@ -68,26 +73,20 @@ pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> 
     response
 }
 
-/// A body whose length nobody said: what comes of it is paid for as it comes, and whoever has nothing left waits before they
-/// send the next.
-fn counted(body: Body, server: Server, principal: Arc<str>) -> Body {
-    Body::new(body.map_frame(move |frame| {
-        let bytes = frame.data_ref().map_or(0, |data| data.len());
-        server.written().charge(&principal, bytes as f64, Instant::now());
-        frame
-    }))
+/// The route's answer. The request's bytes are charged until then, and the answer's until they are sent.
+async fn answered(server: &Server, intake: Intake, mut request: Request, next: Next) -> Response {
+    let (is_safe, principal) = (request.method().is_safe(), intake.principal().clone());
+    request.extensions_mut().insert(intake.clone());
+    let response = next.run(request).await;
+    drop(intake);
+    hold(server.budget(), &principal, is_safe, response).await
 }
 
 /// Who asks, if they may ask now.
 fn admit(server: &Server, own: Caller, headers: &HeaderMap, bytes: u64) -> Result<Caller, Failure> {
     let (who, now) = (&own.actor().principal, Instant::now());
-    let too_many = |what: &str, seconds: u64| {
-        let detail = format!("{who} {what}: come back in {seconds} s");
-        let kind = ErrorKind::Unavailable;
-        Failure::new("too_many_requests", kind, detail).status(StatusCode::TOO_MANY_REQUESTS).retry_after(seconds)
-    };
-    server.requests().take(who, 1.0, now).map_err(|seconds| too_many("asks too often", seconds))?;
-    server.written().take(who, bytes as f64, now).map_err(|seconds| too_many("sends too much", seconds))?;
+    server.requests().take(who, 1.0, now).map_err(|seconds| too_many(who, "asks too often", seconds))?;
+    server.written().take(who, bytes as f64, now).map_err(|seconds| too_many(who, "sends too much", seconds))?;
     match headers.get(ACTOR) {
         None => Ok(own),
         Some(named) => {

@@ -42,6 +42,8 @@ const REFUSALS: usize = 64;
 const REFUSING: Duration = Duration::from_secs(5);
 /// When those for whom there is no room may come back, in seconds.
 const COME_BACK: u64 = 5;
+/// The most bytes of a request's head, and of what a connection reads ahead (HTTP/1.1).
+const BUFFERED: usize = 128 * 1024;
 /// What HTTP/2 is called where keys are agreed on.
 const HTTP2: &[u8] = b"h2";
 
@@ -249,7 +251,7 @@ impl Taker {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let mut builder = Builder::new(TokioExecutor::new()).http1_only();
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(limit);
+        builder.http1().timer(TokioTimer::new()).header_read_timeout(limit).max_buf_size(BUFFERED);
         let mut connection = pin!(builder.serve_connection(self.patient(stream), TowerToHyperService::new(router)));
         tokio::select! {
             ended = connection.as_mut() => return ended.map_err(|error| error.to_string()),

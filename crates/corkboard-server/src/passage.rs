@@ -16,5 +16,5 @@ pub(crate) async fn pass(State(server): State<Server>, request: Request, next: N
     let answered = time_limit::limit(&server, request, |request| guard::guard(&server, request, next));
     let mut response = answered.instrument(observed.span()).await;
     cross_origin::show(&mut response, page, server.settings());
-    compress::compress(observed.answered(&server, response), accepted).await
+    compress::compress(server.budget(), observed.answered(&server, response), accepted).await
 }

@@ -46,14 +46,6 @@ impl Buckets {
         Ok(())
     }
 
-    /// Takes so much, whether it is there or not: what was used already is paid for by whatever comes next.
-    pub(crate) fn charge(&self, caller: &str, amount: f64, now: Instant) {
-        let mut buckets = self.left.lock();
-        if let Some(bucket) = self.of(&mut buckets, caller, now) {
-            *bucket = Bucket { left: bucket.refilled(self.rate, now) - amount, at: now };
-        }
-    }
-
     /// The caller's bucket, which is there.
     fn of<'b>(&self, buckets: &'b mut HashMap<Arc<str>, Bucket>, caller: &str, now: Instant) -> Option<&'b mut Bucket> {
         if !buckets.contains_key(caller) {
@@ -101,15 +93,6 @@ mod tests {
         assert_eq!(buckets.take("ada", 9.0, start), Ok(()));
         assert_eq!(buckets.take("ada", 1.0, start), Err(4));
         assert_eq!(buckets.take("ada", 1.0, start + Duration::from_millis(3500)), Ok(()));
-    }
-
-    #[test]
-    fn what_was_used_without_asking_is_paid_for_by_what_comes_next() {
-        let (buckets, start) = (Buckets::new(RATE), Instant::now());
-        buckets.charge("ada", 5.0, start);
-        assert_eq!(buckets.take("ada", 1.0, start), Err(2));
-        assert_eq!(buckets.take("bob", 1.0, start), Ok(()));
-        assert_eq!(buckets.take("ada", 1.0, start + Duration::from_millis(1500)), Ok(()));
     }
 
     #[test]

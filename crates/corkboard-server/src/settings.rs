@@ -52,6 +52,9 @@ pub struct Settings {
     pub connections: usize,
     /// The most bytes of a request's body.
     pub body_bytes: usize,
+    /// The most bytes of requests and answers that are held in memory at a time. A request that does not fit is answered with
+    /// 503 after a short wait. One principal may hold up to 7/16 of it.
+    pub buffer_bytes: usize,
     /// How long a request may take, waiting for a task aside.
     pub request_timeout: Duration,
     /// How long a client may take to say what it wants: a request's head, from its first byte or the end of the one before.
@@ -89,6 +92,7 @@ impl Settings {
             connections: 16_384,
             // A command may have 4 MiB; JSON escapes take room too.
             body_bytes: 8 * 1024 * 1024,
+            buffer_bytes: 256 * 1024 * 1024,
             request_timeout: Duration::from_secs(60),
             header_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(30),

@@ -421,7 +421,7 @@ impl Error {
                 SnapshotError::WrongKey { .. } => ("snapshot_wrong_key", Denied),
                 SnapshotError::NotSealed => ("snapshot_not_sealed", Invalid),
                 SnapshotError::TooLarge { .. } => ("snapshot_too_large", Limit),
-                SnapshotError::Cost(_) => ("passphrase_cost", Limit),
+                SnapshotError::Cost { .. } => ("passphrase_cost", Limit),
                 SnapshotError::EmptyPassphrase => ("empty_passphrase", Invalid),
                 SnapshotError::NoRandomness(_) => ("no_randomness", Unavailable),
             },

@@ -64,6 +64,11 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("public_metrics", "/metrics needs no token", Slot::Switch(|chosen| &mut chosen.public_metrics)),
     setting("connections", "the most connections at a time", Slot::Count(1, |chosen| &mut chosen.connections)),
     setting("body_bytes", "the most of a request's body", Slot::Size(1024, |chosen| &mut chosen.body_bytes)),
+    setting(
+        "buffer_bytes",
+        "the most bytes of requests and answers held in memory",
+        Slot::Size(1024 * 1024, |chosen| &mut chosen.buffer_bytes),
+    ),
     setting("request_timeout", "how long a request may take", Slot::Time(MOMENT, |chosen| &mut chosen.request_timeout)),
     setting(
         "header_timeout",

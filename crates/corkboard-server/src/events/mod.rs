@@ -24,6 +24,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::Server;
+use crate::budget::Budget;
 use crate::caller::Caller;
 
 pub(crate) use all::{AllSpaces, Position};
@@ -34,6 +35,9 @@ pub(crate) use tail::Tails;
 
 /// Proxies that collect an answer before they pass it on are asked not to.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// Events up to this size are not charged: a connection has as much in its buffers anyway.
+const UNCHARGED: usize = 4 * 1024;
 
 /// What shows that a stream is there.
 const BEAT: Bytes = Bytes::from_static(b": beat\n\n");
@@ -80,8 +84,12 @@ pub(crate) fn stream(server: &Server, caller: &Caller, source: impl Source) -> R
     let mut beats = interval_at(Instant::now() + every, every);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (standing, is_over, _open) = (Standing::of(server, caller), false, Open::new(server));
-    let events = futures_util::stream::unfold(Stream { source, beats, standing, is_over, _open }, |mut stream| async {
+    let (budget, actor) = (server.budget().clone(), caller.actor());
+    let principal: Arc<str> = actor.via.as_ref().unwrap_or(&actor.principal).as_str().into();
+    let stream = Stream { source, beats, standing, is_over, budget, principal, _open };
+    let events = futures_util::stream::unfold(stream, |mut stream| async {
         let event = stream.next().await?;
+        let event = stream.charged(event).await?;
         Some((Ok::<_, Infallible>(event), stream))
     });
     let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache"), (BUFFERING, "no")];
@@ -95,10 +103,23 @@ struct Stream<S> {
     beats: Interval,
     standing: watch::Receiver<Standing>,
     is_over: bool,
+    budget: Budget,
+    /// Who is charged for events that are not read.
+    principal: Arc<str>,
     _open: Open,
 }
 
 impl<S: Source> Stream<S> {
+    /// The event, charged until it is sent. Without room for it the stream ends; the reader resumes where it was.
+    async fn charged(&mut self, event: Bytes) -> Option<Bytes> {
+        if event.len() <= UNCHARGED {
+            return Some(event);
+        }
+        let mut charge = self.budget.charge(&self.principal);
+        charge.grow(event.len()).await.ok()?;
+        Some(charge.own(event))
+    }
+
     async fn next(&mut self) -> Option<Bytes> {
         if self.is_over {
             return None;

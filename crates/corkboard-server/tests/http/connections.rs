@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use corkboard::Options;
+use corkboard::{Corkboard, Options};
 use corkboard_server::{Server, Settings, Tls};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -72,6 +72,8 @@ async fn those_who_are_refused_and_do_not_listen_leave_room_for_those_who_do() {
 /// A server that encrypts, and clients that trust it.
 struct Encrypted {
     address: std::net::SocketAddr,
+    server: Server,
+    corkboard: Corkboard,
     config: ClientConfig,
     end: oneshot::Sender<()>,
     serving: tokio::task::JoinHandle<std::io::Result<()>>,
@@ -94,11 +96,12 @@ impl Encrypted {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (end, ended) = oneshot::channel::<()>();
-        let server = Server::new(in_memory(Options::default()), settings);
-        let serving = tokio::spawn(corkboard_server::serve(listener, Some(tls), server, async {
+        let corkboard = in_memory(Options::default());
+        let server = Server::new(corkboard.clone(), settings);
+        let serving = tokio::spawn(corkboard_server::serve(listener, Some(tls), server.clone(), async {
             let _ = ended.await;
         }));
-        Self { address, config, end, serving }
+        Self { address, server, corkboard, config, end, serving }
     }
 
     /// Agrees on keys and on HTTP/2.
@@ -138,6 +141,85 @@ fn head(stream: u32, path: &str) -> Vec<u8> {
     }
     // The end of the head, and of the request.
     frame(1, 0x4 | 0x1, stream, &fields)
+}
+
+/// The head of a request with a JSON body that follows.
+fn head_of_post(stream: u32, path: &str) -> Vec<u8> {
+    let token = format!("Bearer {ADMIN}");
+    let mut fields = vec![0x83, 0x87];
+    for (name, value) in
+        [(&[0x04][..], path), (&[0x01], "localhost"), (&[0x0f, 8], &token), (&[0x0f, 16], "application/json")]
+    {
+        fields.extend_from_slice(name);
+        fields.push(u8::try_from(value.len()).unwrap());
+        fields.extend_from_slice(value.as_bytes());
+    }
+    frame(1, 0x4, stream, &fields)
+}
+
+/// Waits until a condition holds.
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let holding = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, holding).await.unwrap_or_else(|_| panic!("{what}"));
+}
+
+const MIB: usize = 1024 * 1024;
+
+#[tokio::test]
+async fn answers_on_http2_streams_without_a_window_stay_within_the_byte_budget() {
+    const STREAMS: u32 = 100;
+    let server = Encrypted::start(Settings { buffer_bytes: 8 * MIB, ..settings() }).await;
+    let big = server.corkboard.agent("big").unwrap().working();
+    for key in ["a", "b", "c"] {
+        big.set(key, &"x".repeat(1000 * 1024)).await.unwrap();
+    }
+    let mut client = server.connect().await;
+    // Of no answer may more be sent than its head.
+    let no_window = frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]);
+    let mut sent = [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &no_window].concat();
+    for stream in 0..STREAMS {
+        sent.extend(head(2 * stream + 1, "/v1/agents/big/entries"));
+    }
+    client.write_all(&sent).await.unwrap();
+    let mut answered = 0;
+    while answered < STREAMS {
+        let mut head = [0; 9];
+        tokio::time::timeout(PATIENCE, client.read_exact(&mut head)).await.expect("an answer").unwrap();
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        client.read_exact(&mut vec![0; length as usize]).await.unwrap();
+        answered += u32::from(head[3] == 1);
+    }
+    let (held, peak) = (server.server.buffered_bytes(), server.server.buffered_bytes_peak());
+    assert!((3_000_000..=8 * MIB).contains(&held) && peak <= 8 * MIB, "{held} bytes are held, {peak} were");
+    drop(client);
+    until("the release of all bytes", || server.server.buffered_bytes() == 0).await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn bodies_on_http2_streams_that_do_not_end_stay_within_the_byte_budget() {
+    const STREAMS: u32 = 100;
+    let server = Encrypted::start(Settings { buffer_bytes: MIB, ..settings() }).await;
+    let mut client = server.connect().await;
+    client.write_all(&greeting()).await.unwrap();
+    // The server's greeting opens a window for all that follows.
+    client.read(&mut [0; 4096]).await.unwrap();
+    let mut sent = Vec::new();
+    for stream in 0..STREAMS {
+        sent.extend(head_of_post(2 * stream + 1, "/v1/spaces/agent/ada/commands"));
+        sent.extend(frame(0, 0, 2 * stream + 1, &[b' '; 8 * 1024]));
+    }
+    client.write_all(&sent).await.unwrap();
+    // One principal may hold half a MiB in small messages.
+    until("half a MiB", || server.server.buffered_bytes() >= MIB / 2 - 8 * 1024).await;
+    assert!(server.server.buffered_bytes_peak() <= MIB / 2, "{}", server.server.buffered_bytes_peak());
+    drop(client);
+    until("the release of all bytes", || server.server.buffered_bytes() == 0).await;
+    server.stop().await;
 }
 
 #[tokio::test]
