@@ -105,6 +105,11 @@ impl Budget {
         Charge { budget: self.clone(), principal: principal.clone(), bytes: 0 }
     }
 
+    /// What one principal may hold.
+    pub(crate) fn share(&self) -> usize {
+        self.0.share
+    }
+
     /// Bytes held now.
     pub(crate) fn held(&self) -> usize {
         self.0.used.lock().bytes
@@ -180,6 +185,32 @@ impl Charge {
         }
     }
 
+    /// How many bytes it holds.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Releases all but so many bytes.
+    pub(crate) fn shrink_to(&mut self, bytes: usize) {
+        let released = self.bytes.saturating_sub(bytes);
+        if released == 0 {
+            return;
+        }
+        self.bytes -= released;
+        let inner = &self.budget.0;
+        let mut used = inner.used.lock();
+        used.bytes -= released;
+        if let Some(own) = used.by_principal.get_mut(&self.principal) {
+            *own -= released;
+            if *own == 0 {
+                used.by_principal.remove(&self.principal);
+            }
+        }
+        inner.now.set(used.bytes as f64);
+        drop(used);
+        inner.freed.notify_waiters();
+    }
+
     /// The bytes, which keep this charge until the last of them is dropped.
     pub(crate) fn own(self, bytes: Bytes) -> Bytes {
         Bytes::from_owner(Owned { bytes, _charge: self })
@@ -188,21 +219,7 @@ impl Charge {
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        if self.bytes == 0 {
-            return;
-        }
-        let inner = &self.budget.0;
-        let mut used = inner.used.lock();
-        used.bytes -= self.bytes;
-        if let Some(own) = used.by_principal.get_mut(&self.principal) {
-            *own -= self.bytes;
-            if *own == 0 {
-                used.by_principal.remove(&self.principal);
-            }
-        }
-        inner.now.set(used.bytes as f64);
-        drop(used);
-        inner.freed.notify_waiters();
+        self.shrink_to(0);
     }
 }
 

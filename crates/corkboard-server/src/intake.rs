@@ -47,22 +47,29 @@ impl Intake {
         Ok(())
     }
 
-    /// The whole body. Each part is charged before the next one is read.
+    /// The whole body, charged before it is read: up to [`SMALL`] bytes as they arrive, and beyond that the announced length,
+    /// or the most that it can be. Many bodies at once would otherwise take all the room, and none could be read to its end.
     pub(crate) async fn read(&self, request: Request) -> Result<Bytes, Failure> {
-        let announced = request.body().size_hint().exact().unwrap_or_default();
-        let capacity = usize::try_from(announced).unwrap_or_default().min(self.server.settings().body_bytes);
+        let budget = self.server.budget();
+        let announced = request.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
+        let most = announced.unwrap_or(self.server.settings().body_bytes.min(budget.share()));
         let mut body = request.into_limited_body();
-        let mut charge = self.server.budget().charge(&self.principal);
-        let mut read = Vec::with_capacity(capacity);
+        let (mut charge, mut read) = (budget.charge(&self.principal), Vec::new());
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame.map_err(broken_off)?.into_data() else { continue };
             if !self.is_paid {
                 let taken = self.server.written().take(&self.principal, data.len() as f64, Instant::now());
                 taken.map_err(|seconds| too_many(&self.principal, "sends too much", seconds))?;
             }
-            charge.grow(data.len()).await.map_err(|full| full.for_body())?;
+            let whole = read.len() + data.len();
+            if whole > charge.bytes() {
+                let wanted = if whole <= SMALL { whole } else { whole.max(most) };
+                charge.grow(wanted - charge.bytes()).await.map_err(|full| full.for_body())?;
+                read.reserve_exact(wanted - read.len());
+            }
             read.extend_from_slice(&data);
         }
+        charge.shrink_to(read.len());
         if read.len() > SMALL {
             // Millions of tiny values take many times the memory of their text.
             let values = read.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
