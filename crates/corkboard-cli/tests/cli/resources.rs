@@ -404,7 +404,8 @@ fn every_route_withstands_every_shape() {
             let other = scope.spawn(|| p99(&target, 20, &is_over));
             let answers =
                 &[200, 201, 202, 204, 303, 304, 400, 401, 403, 404, 405, 409, 413, 414, 415, 422, 429, 431, 503];
-            check(name, &Shape { answers, ..shape }, &sample, &target);
+            // Some of what all these routes are sent is stored, and then held in memory as state.
+            check(name, &Shape { answers, most: 3 * MOST, ..shape }, &sample, &target);
             is_over.store(true, Ordering::SeqCst);
             other.join().unwrap()
         });
@@ -520,9 +521,6 @@ fn check(name: &str, shape: &Shape, kinds: &[Kind], target: &Target) {
         target.serves_others(&what);
         (shape.meanwhile)(target);
         let grown = target.peak_memory().saturating_sub(before);
-        if std::env::var_os("GROWN").is_some() {
-            eprintln!("GROWN {what} {}", grown / KIB);
-        }
         assert!(grown <= shape.most, "{what}: the server grew by {} KiB", grown / KIB);
         for answer in answers.into_iter().flatten() {
             let is_expected =
@@ -530,8 +528,8 @@ fn check(name: &str, shape: &Shape, kinds: &[Kind], target: &Target) {
             assert!(is_expected, "{what}: {answer}");
         }
         drop(held);
+        eventually(&format!("{what}: the release of all bytes"), || target.gauge("http_buffered_bytes") == 0);
     }
-    eventually("the release of all bytes", || target.gauge("http_buffered_bytes") == 0);
     let peak = target.gauge("http_buffered_bytes_peak");
     assert!(peak <= BUDGET, "{name}: {peak} bytes were held");
     target.serves_others(name);
