@@ -125,6 +125,7 @@ impl From<ToolError> for Failure {
 fn discreet(problem: Problem, error: &Error) -> Problem {
     let detail = match error {
         Error::Store(StoreError::Unavailable(_) | StoreError::Url { .. }) => Some("the store is not available"),
+        Error::Store(StoreError::NoSpace(_)) => Some("the store has no space left; nothing was written"),
         Error::Store(StoreError::OutcomeUnknown(_)) => Some("the outcome is unknown: the store did not answer"),
         Error::Store(StoreError::Failed(_)) => Some("the store has ended"),
         _ => None,

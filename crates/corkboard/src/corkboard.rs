@@ -21,7 +21,7 @@ use crate::knowledge::{Core, CoreObserver};
 use crate::log::{self, Logged};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent, Meters};
 use crate::options::{Consistency, Options, SavePolicy};
-use crate::store::{self, ListedSpace, Store, StoreInfo};
+use crate::store::{self, ListedSpace, MonitoredStore, Store, StoreInfo};
 use crate::{Error, Result};
 
 /// Events that a subscriber may fall behind before it misses some.
@@ -41,7 +41,7 @@ pub struct Corkboard {
 
 struct Inner {
     options: Arc<Options>,
-    store: Arc<dyn Store>,
+    store: Arc<MonitoredStore>,
     agents: Arc<Engine<AgentState>>,
     boards: Arc<Engine<BoardState>>,
     cores: Arc<Engine<CoreState>>,
@@ -146,6 +146,8 @@ impl Corkboard {
 
     fn with(store: Arc<dyn Store>, elsewhere: Option<Arc<dyn Elsewhere>>, options: Options) -> Self {
         let options = Arc::new(options);
+        let monitored = Arc::new(MonitoredStore::new(store));
+        let store: Arc<dyn Store> = monitored.clone();
         let events = broadcast::channel(EVENT_BUFFER).0;
         let observer = Box::new(AgentObserver::new(events.clone()));
         let budget = Budget::new(options.memory_budget);
@@ -154,10 +156,10 @@ impl Corkboard {
         let cores = Engine::new(store.clone(), options.clone(), Box::new(CoreObserver), &budget, elsewhere.clone());
         // Every request from outside asks for its token: a revocation may take as long as this to be seen everywhere.
         let cached = Options { consistency: Consistency::Cached(Consistency::CACHED_AGE), ..(*options).clone() };
-        let tokens = Engine::new(store.clone(), Arc::new(cached), Box::new(TokensObserver), &budget, elsewhere);
+        let tokens = Engine::new(store, Arc::new(cached), Box::new(TokensObserver), &budget, elsewhere);
         let inner = Inner {
             options: options.clone(),
-            store,
+            store: monitored,
             agents,
             boards,
             cores,
@@ -335,7 +337,7 @@ impl Corkboard {
     }
 
     /// Deletes an agent's memory as [`Corkboard::delete_agent`] does, and sees to it that nothing of it is left in the
-    /// store's files, tables and keys. It may take long and hold up the store.
+    /// store's files, tables and keys. See [`Corkboard::scrub`].
     pub async fn forget_agent(&self, agent_id: &str) -> Result<bool> {
         self.forget_agent_if(agent_id, None).await
     }
@@ -436,8 +438,15 @@ impl Corkboard {
         Ok(self.inner.store.check().await?)
     }
 
-    /// Sees to it that nothing is left in the store's files, tables and keys of what was deleted. It may take long and hold
-    /// up the store.
+    /// Whether the last write to the store succeeded. If it failed, a small write is tried, at most once a second, so that a
+    /// disk with space again is noticed without other writes.
+    pub async fn check_writes(&self) -> Result<()> {
+        self.check_open()?;
+        Ok(self.inner.store.check_writes().await?)
+    }
+
+    /// Sees to it that nothing is left in the store's files, tables and keys of what was deleted. It may take long; readers
+    /// and writers do not wait for it. See [`Store::scrub`] for PostgreSQL.
     pub async fn scrub(&self) -> Result<()> {
         self.check_open()?;
         Ok(self.inner.store.scrub().await?)

@@ -452,7 +452,7 @@ impl StoreError {
             Self::Answered(problem) => (problem.lasting_code(), problem.kind),
             Self::Busy { .. } => ("busy", Unavailable),
             Self::Locked { .. } => ("locked", Unavailable),
-            Self::Unavailable(_) | Self::NoServer { .. } => ("unavailable", Unavailable),
+            Self::Unavailable(_) | Self::NoSpace(_) | Self::NoServer { .. } => ("unavailable", Unavailable),
             Self::OutcomeUnknown(_) => ("outcome_unknown", Unknown),
             Self::Failed(_) => ("store_failed", Damaged),
             Self::Corrupt(_) => ("corrupt", Damaged),

@@ -53,7 +53,8 @@ async fn healthy() -> axum::Json<Health> {
 
 /// Whether requests can be sent here.
 ///
-/// Not when the store does not answer, nor when the server is about to end: send requests elsewhere then.
+/// Answers 503 if the store does not answer, if the last write to it failed, or if the server is about to end. After a failed
+/// write, the server tries a small write itself, at most once a second, and is ready again when it succeeds.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -66,15 +67,16 @@ async fn ready(State(server): State<Server>) -> Result<axum::Json<Health>, Failu
     if server.is_ending() {
         return Err(not_ready("the server is about to end".into()));
     }
-    match tokio::time::timeout(STORE_ANSWERS, server.corkboard().agents(None, 1)).await {
-        Ok(Ok(_)) => Ok(axum::Json(Health::good())),
-        Ok(Err(error)) => {
-            // Whoever asks needs no token: where the store is, is not for them.
-            tracing::warn!(%error, "the store does not answer");
-            Err(not_ready("the store does not answer".into()))
-        }
-        Err(_) => Err(not_ready(format!("the store has not answered for {} s", STORE_ANSWERS.as_secs()))),
+    let late = |_| not_ready(format!("the store has not answered for {} s", STORE_ANSWERS.as_secs()));
+    let read = tokio::time::timeout(STORE_ANSWERS, server.corkboard().agents(None, 1)).await.map_err(late)?;
+    if let Err(error) = read {
+        // Whoever asks needs no token: where the store is, is not for them.
+        tracing::warn!(%error, "the store does not answer");
+        return Err(not_ready("the store does not answer".into()));
     }
+    let written = tokio::time::timeout(STORE_ANSWERS, server.corkboard().check_writes()).await.map_err(late)?;
+    written.map_err(|error| not_ready(format!("the last write failed: {}", Failure::from(error).detail())))?;
+    Ok(axum::Json(Health::good()))
 }
 
 /// What the server counts, as Prometheus reads it.

@@ -188,18 +188,18 @@ impl TemporaryFile {
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.file.write_all(bytes).map_err(|error| failed("write", &self.path, &error))
+        self.file.write_all(bytes).map_err(|error| unwritten(&self.path, &error))
     }
 
     /// Copies the rest of another file.
     pub(super) fn copy(&mut self, from: &mut impl Read) -> Result<(), StoreError> {
-        std::io::copy(from, &mut self.file).map(|_| ()).map_err(|error| failed("write", &self.path, &error))
+        std::io::copy(from, &mut self.file).map(|_| ()).map_err(|error| unwritten(&self.path, &error))
     }
 
     /// Everything written is on the disk.
     pub(super) fn sync(&mut self) -> Result<(), StoreError> {
-        let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
-        synced.map_err(|error| failed("fsync", &self.path, &error))
+        self.file.flush().map_err(|error| unwritten(&self.path, &error))?;
+        self.file.get_ref().sync_all().map_err(|error| failed("fsync", &self.path, &error))
     }
 
     /// Puts the file in its place. That it is there is durable only when the folder is synced.
@@ -214,11 +214,21 @@ impl Drop for TemporaryFile {
     }
 }
 
-/// Appends to a log, and waits for the disk. A failure may leave any part of it.
-pub(super) fn append(path: &Path, bytes: &[u8]) -> Result<(), AppendError> {
+/// Appends to a log that ends at `end`, and waits for the disk. What does not fit is cut off again; any other failure may leave
+/// any part of it.
+pub(super) fn append(path: &Path, end: u64, bytes: &[u8]) -> Result<(), AppendError> {
     let file = File::options().append(true).create(true).open(path);
     let mut file = file.map_err(|error| AppendError::NotBegun(cannot_create(path, &error)))?;
-    file.write_all(bytes).map_err(|error| AppendError::Failed(failed("write", path, &error)))?;
+    if let Err(error) = file.write_all(bytes) {
+        let unwritten = unwritten(path, &error);
+        if !matches!(unwritten, StoreError::NoSpace(_)) {
+            return Err(AppendError::Failed(unwritten));
+        }
+        // Part of it may be whole records. They must not be there after a crash, for nobody is told that they are.
+        let cut = file.set_len(end).and_then(|()| file.sync_all());
+        cut.map_err(|error| AppendError::Failed(failed("cutting off an incomplete append", path, &error)))?;
+        return Err(AppendError::NotBegun(unwritten));
+    }
     // This makes the new length durable too, as the bytes could not be read without it.
     file.sync_data().map_err(|error| AppendError::Failed(failed("fsync", path, &error)))
 }
@@ -239,6 +249,7 @@ pub(super) fn check_length(path: &Path, length: u64) -> Result<(), StoreError> {
 
 /// Why nothing, or nobody knows how much, was appended.
 pub(super) enum AppendError {
+    /// Nothing was, or what was is cut off again.
     NotBegun(StoreError),
     Failed(StoreError),
 }
@@ -316,7 +327,22 @@ fn refused(path: &Path, reason: &str) -> StoreError {
 }
 
 fn cannot_create(path: &Path, error: &std::io::Error) -> StoreError {
-    StoreError::Unavailable(format!("cannot open or create {}: {error}", path.display()))
+    let text = format!("cannot open or create {}: {error}", path.display());
+    if is_no_space(error) { StoreError::NoSpace(text) } else { StoreError::Unavailable(text) }
+}
+
+/// A write that failed. One for which there is no space leaves nothing in doubt, unlike a failed fsync.
+fn unwritten(path: &Path, error: &std::io::Error) -> StoreError {
+    match is_no_space(error) {
+        true => StoreError::NoSpace(format!("write of {} failed: {error}", path.display())),
+        false => failed("write", path, error),
+    }
+}
+
+/// Whether a disk is full, a quota used up, or a file as long as it may be.
+fn is_no_space(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull, WriteZero};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge | WriteZero)
 }
 
 /// Going on after this could lose data: what the disk holds now is not known, and asking it again may answer wrongly.

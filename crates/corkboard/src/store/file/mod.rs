@@ -30,8 +30,8 @@ use disk::Root;
 use tasks::Workplace;
 use writer::Writer;
 
-/// Spaces that are scrubbed in one go.
-const SCRUBBED: usize = 256;
+/// Spaces that are scrubbed in one go. Few, for others wait meanwhile.
+const SCRUBBED: usize = 16;
 
 /// Keeps logs in a folder, a file each.
 pub struct FileStore {
@@ -189,6 +189,13 @@ impl Store for FileStore {
         Box::pin(async {
             let mut scrubbed = Ok(());
             for spaces in self.workplace.catalogue.all().chunks(SCRUBBED) {
+                // Logs are read here, not by the thread that all writers wait for. What is wrong with them is said below.
+                let unread = spaces.to_vec();
+                let read = move |_: &Workplace| {
+                    unread.iter().for_each(|files| drop(files.with(|_| Ok(()))));
+                    Ok(())
+                };
+                self.read(read).await?;
                 let answers = spaces.iter().map(|files| self.writer.scrub(files.space()));
                 // One that is damaged does not keep the others from being scrubbed.
                 scrubbed = join_all(answers).await.into_iter().fold(scrubbed, Result::and);

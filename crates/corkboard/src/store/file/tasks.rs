@@ -156,7 +156,7 @@ impl Workplace {
             self.root.create_folder(files.folder())?;
         }
         files.check_end()?;
-        disk::append(&files.file(LOG), &bytes).map_err(|error| match error {
+        disk::append(&files.file(LOG), end.offset, &bytes).map_err(|error| match error {
             AppendError::NotBegun(error) => error.into(),
             AppendError::Failed(error) => in_doubt(error),
         })?;

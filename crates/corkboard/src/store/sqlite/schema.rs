@@ -116,6 +116,8 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(path, flags).map_err(error)?;
     // Waiting is ours: SQLite's own backs off to 100 ms, far more than a commit takes.
     connection.busy_timeout(Duration::ZERO).map_err(error)?;
+    // What is deleted or overwritten is overwritten with zeros at once.
+    connection.execute_batch("PRAGMA secure_delete = ON").map_err(error)?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
 }
@@ -159,7 +161,7 @@ pub(super) fn prepare(connection: &mut Connection, busy_timeout: Duration) -> Re
     })
 }
 
-fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, name: &str) -> Result<T, StoreError> {
+pub(super) fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, name: &str) -> Result<T, StoreError> {
     connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0)).map_err(error)
 }
 
@@ -191,7 +193,13 @@ pub(super) fn error(error: rusqlite::Error) -> StoreError {
     if error.sqlite_error_code().is_none() && !matches!(error, rusqlite::Error::QueryReturnedNoRows) {
         return StoreError::Corrupt(text);
     }
+    // The system refused a write, for example over a quota. SQLite undoes it, so nothing is in doubt as after a failed fsync.
+    let refused_writes = [rusqlite::ffi::SQLITE_IOERR_WRITE, rusqlite::ffi::SQLITE_IOERR_SHMSIZE];
+    if error.sqlite_error().is_some_and(|error| refused_writes.contains(&error.extended_code)) {
+        return StoreError::Unavailable(text);
+    }
     match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreError::NoSpace(text),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { waited: Duration::ZERO },
         Some(ErrorCode::SystemIoFailure) => StoreError::Failed(text),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) => {
