@@ -132,7 +132,7 @@ impl AgentMemory {
     }
 
     /// Forgets all values that a key has or ever had, in every scope and for good: in the log, the snapshot, and the
-    /// store's files. The revisions stay, without the values. It goes through the whole log and may hold up the store.
+    /// store's files. The revisions stay, without the values. It goes through the whole log and may take long.
     ///
     /// An entry that was renamed is forgotten with it under all the keys it had or has. A copy that a merge made of it under
     /// another key is an entry of its own: that key is to be forgotten as well.

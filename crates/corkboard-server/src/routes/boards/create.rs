@@ -86,7 +86,7 @@ struct ForkedBody {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct DeleteQuery {
-    /// Nothing of it is left in the store's files, tables and keys. It may take long and hold up the store.
+    /// Nothing of it is left in the store's files, tables and keys. It may take long.
     #[serde(default)]
     scrub: bool,
 }

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -36,14 +37,24 @@ impl Checkpoints {
         self.pages.load(Ordering::Relaxed) >= PAGES
     }
 
-    /// Copies what is in the log into the database. What readers still need, or others are copying, stays for another time.
     pub(super) fn run(&self, connection: &Connection) -> Result<(), StoreError> {
         self.pages.store(0, Ordering::Relaxed);
-        match connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).map_err(error) {
-            Err(StoreError::Busy { .. }) => Ok(()),
-            done => done,
-        }
+        copy(connection)
     }
+}
+
+/// Copies what is in the log into the database. What readers still need, or others are copying, stays for another time.
+pub(super) fn copy(connection: &Connection) -> Result<(), StoreError> {
+    match connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).map_err(error) {
+        Err(StoreError::Busy { .. }) => Ok(()),
+        done => done,
+    }
+}
+
+/// Copies the whole log into the database and empties the file. Busy: someone still reads from it or writes to it.
+pub(super) fn empty(connection: &Connection) -> Result<(), StoreError> {
+    let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(error)?;
+    if busy == 0 { Ok(()) } else { Err(StoreError::Busy { waited: Duration::ZERO }) }
 }
 
 #[cfg(test)]
@@ -51,7 +62,6 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
     use std::path::{Path, PathBuf};
-    use std::time::Duration;
 
     use corkboard_core::{CommitId, Head, SpaceId};
     use jiff::Timestamp;

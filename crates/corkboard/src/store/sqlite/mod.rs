@@ -6,6 +6,7 @@ mod reader;
 mod schema;
 mod stream;
 mod tasks;
+mod wipe;
 mod writer;
 
 use std::collections::HashMap;
@@ -33,6 +34,8 @@ use writer::Writer;
 const POLL: Duration = Duration::from_millis(25);
 /// How often all spaces are looked at while someone watches all of them: a deletion leaves no record to be found.
 const LOOK: Duration = Duration::from_secs(5);
+/// Between two attempts to empty the write-ahead log while someone reads from it: at first and at most.
+const EMPTIED_AGAIN: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(100));
 /// Read connections kept for the next caller.
 const IDLE_READERS: usize = 4;
 /// So many look for heads at the same time.
@@ -132,6 +135,35 @@ impl SqliteStore {
     /// How many transactions this process committed. Each cost one fsync of the log.
     pub fn commits(&self) -> u64 {
         self.writer.commits()
+    }
+
+    /// Wipes what deleted content left in the database, a few pages at a time, and empties the write-ahead log.
+    async fn wipe_leftovers(&self) -> Result<(), StoreError> {
+        if self.read(|connection| wipe::is_possible(connection)).await? {
+            let mut next = Some(1);
+            while let Some(from) = next {
+                let found = self.read(move |connection| wipe::find(connection, from)).await?;
+                next = found.next;
+                if !found.pages.is_empty() {
+                    self.writer.wipe(found.pages).await?;
+                }
+            }
+        } else {
+            self.read(|connection| connection.execute_batch("VACUUM").map_err(schema::error)).await?;
+        }
+        let (started, mut pause) = (Instant::now(), EMPTIED_AGAIN.0);
+        loop {
+            // Most of it is copied without holding up anybody; the rest is little.
+            self.writer.copied(self.read(|connection| checkpoint::copy(connection)).await)?;
+            match self.writer.empty_log().await {
+                Err(StoreError::Busy { .. }) if started.elapsed() < self.inner.busy_timeout => {
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(EMPTIED_AGAIN.1);
+                }
+                Err(StoreError::Busy { .. }) => return Err(StoreError::Busy { waited: started.elapsed() }),
+                emptied => return emptied,
+            }
+        }
     }
 
     fn read<T: Send + 'static>(
@@ -385,7 +417,7 @@ impl Store for SqliteStore {
     }
 
     fn scrub(&self) -> StoreFuture<'_, ()> {
-        self.read(reader::scrub)
+        Box::pin(self.wipe_leftovers())
     }
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {

@@ -242,13 +242,6 @@ fn names_of(kind: SpaceKind) -> (String, String) {
     (format!("{}/", kind.as_str()), format!("{}0", kind.as_str()))
 }
 
-/// Rebuilds the file from what is in it, and empties the write-ahead log. Free pages, and the free space in pages, go.
-pub(super) fn scrub(connection: &mut Connection) -> Result<()> {
-    connection.execute_batch("VACUUM").map_err(error)?;
-    let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(error)?;
-    if busy == 0 { Ok(()) } else { Err(StoreError::Busy { waited: std::time::Duration::ZERO }) }
-}
-
 /// SQLite's own check, and ours: every log is a chain without gaps, from where its space or its snapshot begins to its head.
 pub(super) fn check(connection: &mut Connection) -> Result<Vec<String>> {
     let transaction = connection.transaction().map_err(error)?;

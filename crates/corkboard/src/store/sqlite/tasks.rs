@@ -9,6 +9,7 @@ use super::chain::{Chain, insert_parts};
 use super::reader::{SpaceRow, data_version, positions, space_row};
 use super::schema::error;
 use super::stream::{Stream, perform_stream};
+use super::wipe::wipe;
 use crate::store::{Append, Appended, Import, Rewrite, Snapshot, StoreError, Trim};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -17,11 +18,25 @@ type Result<T> = std::result::Result<T, StoreError>;
 pub(super) enum Task {
     Append(Append),
     Stream(Stream),
-    Delete { space: SpaceId, expected: Head, tombstone: CommitId },
+    Delete {
+        space: SpaceId,
+        expected: Head,
+        tombstone: CommitId,
+    },
     Import(Import),
     Rewrite(Rewrite),
-    Snapshot { space: SpaceId, snapshot: Snapshot },
-    Trim { space: SpaceId, trim: Trim },
+    Snapshot {
+        space: SpaceId,
+        snapshot: Snapshot,
+    },
+    Trim {
+        space: SpaceId,
+        trim: Trim,
+    },
+    /// Wipes leftovers in these pages.
+    Wipe(Vec<u32>),
+    /// Empties the write-ahead log, after the transaction.
+    EmptyLog,
 }
 
 /// What was written.
@@ -125,6 +140,8 @@ pub(super) fn perform(
             known.rows.remove(space);
             perform_trim(transaction, space, *trim).map(Done::Trimmed)
         }
+        Task::Wipe(pages) => wipe(transaction, pages).map(|()| Done::Kept),
+        Task::EmptyLog => Ok(Done::Kept),
     }
 }
 

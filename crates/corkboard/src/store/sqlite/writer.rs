@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
 
-use super::checkpoint::Checkpoints;
+use super::checkpoint::{self, Checkpoints};
 use super::schema::{error, retry};
 use super::stream::{self, Part, Spent};
 use super::tasks::{Done, KnownRows, Statements, Task, perform};
@@ -39,6 +39,18 @@ struct Shared {
     failure: Mutex<Option<StoreError>>,
     commits: AtomicU64,
     spent: Spent,
+}
+
+impl Shared {
+    /// Whether the store has ended by this error.
+    fn end_if_failed(&self, error: &StoreError) -> bool {
+        let ends = matches!(error, StoreError::Failed(_) | StoreError::Corrupt(_));
+        if ends {
+            tracing::error!(%error, "the SQLite store has ended");
+            *self.failure.lock() = Some(error.clone());
+        }
+        ends
+    }
 }
 
 /// Something to write, and whom to tell.
@@ -98,6 +110,24 @@ impl Writer {
             Done::Trimmed(oldest) => Ok(oldest),
             Done::Appended(_) | Done::Kept | Done::Withdrawn => Ok(0),
         }
+    }
+
+    /// Wipes leftovers of deleted content in these pages.
+    pub(super) async fn wipe(&self, pages: Vec<u32>) -> Result<()> {
+        self.submit(Task::Wipe(pages)).await.map(|_| ())
+    }
+
+    /// Empties the write-ahead log between two commits. Busy: someone still reads from it, or another process writes.
+    pub(super) async fn empty_log(&self) -> Result<()> {
+        self.submit(Task::EmptyLog).await.map(|_| ())
+    }
+
+    /// Ends the store if copying the write-ahead log failed on another connection: another fsync might wrongly succeed.
+    pub(super) fn copied(&self, copied: Result<()>) -> Result<()> {
+        if let Err(error) = &copied {
+            self.shared.end_if_failed(error);
+        }
+        copied
     }
 
     /// How many transactions were committed: each cost one fsync.
@@ -212,7 +242,16 @@ impl Thread {
                 for (job, done) in batch.iter().zip(&answers) {
                     wake(&self.wakes, &job.task, done);
                 }
-                answer(&self.runtime, &self.shared, batch.into_iter().zip(answers).collect());
+                let answers = batch.into_iter().zip(answers);
+                let (last, answers): (Vec<_>, _) = answers.partition(|(job, _)| matches!(job.task, Task::EmptyLog));
+                answer(&self.runtime, &self.shared, answers);
+                if !last.is_empty() {
+                    let emptied = checkpoint::empty(&self.connection).map(|()| Done::Kept);
+                    if let Err(error) = &emptied {
+                        self.end_if_failed(error);
+                    }
+                    last.into_iter().for_each(|(job, _)| drop(job.done.send(emptied.clone())));
+                }
             }
             Err(Failure { error, in_commit }) => {
                 let ends = self.end_if_failed(&error);
@@ -236,14 +275,8 @@ impl Thread {
         }
     }
 
-    /// Whether the store has ended by this error.
     fn end_if_failed(&self, error: &StoreError) -> bool {
-        let ends = matches!(error, StoreError::Failed(_) | StoreError::Corrupt(_));
-        if ends {
-            tracing::error!(%error, "the SQLite store has ended");
-            *self.shared.failure.lock() = Some(error.clone());
-        }
-        ends
+        self.shared.end_if_failed(error)
     }
 }
 
@@ -308,7 +341,7 @@ fn wake(wakes: &Wakes, task: &Task, done: &Done) {
         Task::Append(append) => wakes.wake(&append.space, append.new_head().rev),
         Task::Delete { space, expected, .. } => wakes.wake(space, expected.rev + 1),
         Task::Import(import) => wakes.wake(&import.space, import.head().rev),
-        Task::Rewrite(_) | Task::Snapshot { .. } | Task::Trim { .. } => {}
+        Task::Rewrite(_) | Task::Snapshot { .. } | Task::Trim { .. } | Task::Wipe(_) | Task::EmptyLog => {}
     }
 }
 
