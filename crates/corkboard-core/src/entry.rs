@@ -134,7 +134,7 @@ pub enum MemoryKind {
 }
 
 impl MemoryKind {
-    fn is_default(&self) -> bool {
+    pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
@@ -217,7 +217,7 @@ fn half() -> f32 {
     EntryMetadata::IMPORTANCE
 }
 
-fn is_half(importance: &f32) -> bool {
+pub(crate) fn is_half(importance: &f32) -> bool {
     *importance == EntryMetadata::IMPORTANCE
 }
 
@@ -270,20 +270,26 @@ impl EntryData {
         self.trust.filter(|trust| *trust == Trust::Outside)
     }
 
-    /// Whether nothing is stored of it but the fields that every entry has.
-    pub(crate) fn has_only_what_all_have(&self) -> bool {
-        let Self { kind, importance, tags, custom, expires_at, session, trust, .. } = self;
-        let nothing =
-            tags.is_empty() && custom.is_none() && expires_at.is_none() && session.is_none() && trust.is_none();
-        nothing && kind.is_default() && is_half(importance)
-    }
-
     /// The bytes that count against the limits.
     pub fn bytes(&self) -> u64 {
-        let tags: usize = self.tags.iter().map(|tag| tag.len()).sum();
+        let Self {
+            value,
+            tags,
+            custom,
+            id: _,
+            type_name: _,
+            kind: _,
+            importance: _,
+            timestamp: _,
+            expires_at: _,
+            author: _,
+            session: _,
+            trust: _,
+        } = self;
+        let tags: usize = tags.iter().map(|tag| tag.len()).sum();
         let custom =
-            self.custom.as_deref().map_or(0, |map| map.iter().map(|(key, value)| key.len() + json_bytes(value)).sum());
-        (self.value.as_json().len() + tags + custom) as u64
+            custom.as_deref().map_or(0, |map| map.iter().map(|(key, value)| key.len() + json_bytes(value)).sum());
+        (value.as_json().len() + tags + custom) as u64
     }
 }
 

@@ -41,7 +41,17 @@ impl BoardCommand {
             Self::CompleteTask { result, .. } => result.summary.len() + all(&result.next_steps),
             Self::FailTask { reason, .. } => reason.len(),
             Self::RecordDecision(decision) => {
-                let NewDecision { question, choice, alternatives, rationale, affects_tasks, .. } = decision;
+                let NewDecision {
+                    question,
+                    choice,
+                    alternatives,
+                    rationale,
+                    affects_tasks,
+                    reversible: _,
+                    supersedes: _,
+                    needs_approval: _,
+                    trust: _,
+                } = decision;
                 let named = NAMED * affects_tasks.len();
                 question.len() + choice.len() + all(alternatives) + rationale.len() + named
             }
@@ -50,7 +60,16 @@ impl BoardCommand {
                 content.len() + text(promote_to_core) + NAMED * affects_tasks.len()
             }
             Self::RecordArtifact(artifact) => {
-                let NewArtifact { path, description, checksum, content, .. } = artifact;
+                let NewArtifact {
+                    path,
+                    description,
+                    checksum,
+                    content,
+                    kind: _,
+                    associated_task: _,
+                    size: _,
+                    trust: _,
+                } = artifact;
                 path.len() + description.len() + text(checksum) + text(content)
             }
             Self::PromoteLearning { core, changes, .. } => {

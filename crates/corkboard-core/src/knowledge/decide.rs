@@ -129,8 +129,19 @@ impl Draft<'_> {
     /// What is to be kept of a new entry.
     fn learned(&self, new: &NewCoreEntry) -> Result<Learned, Refusal> {
         let Context { now, actor, limits, .. } = self.context;
-        let NewCoreEntry { content, kind, importance, tags, author, contributors, trust, .. } = new;
-        let NewCoreEntry { board, item, board_rev, expires_at, .. } = new;
+        let NewCoreEntry {
+            content,
+            kind,
+            importance,
+            tags,
+            author,
+            contributors,
+            trust,
+            board,
+            item,
+            board_rev,
+            expires_at,
+        } = new;
         let principal: Arc<str> = Arc::from(&*actor.principal);
         author.as_deref().map_or(Ok(()), |author| check_principal("author", author, limits))?;
         let author = author.as_deref().map_or_else(|| principal.clone(), Arc::from);

@@ -122,7 +122,7 @@ impl CoreEntry {
 
     /// Takes in what was said once more in the same words: the higher importance, all tags, both origins, the later expiry.
     pub(super) fn merge(&mut self, again: &Learned) {
-        let Learned { importance, tags, expires_at, provenance, .. } = again;
+        let Learned { content: _, kind: _, importance, tags, expires_at, provenance } = again;
         self.importance = self.importance.max(*importance);
         for tag in tags {
             if !self.tags.contains(tag) {

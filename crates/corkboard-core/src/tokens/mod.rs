@@ -179,14 +179,17 @@ impl Space for TokensState {
 
 impl From<TokensState> for TokensImage {
     fn from(state: TokensState) -> Self {
-        Self { tokens: state.tokens.values().cloned().collect(), last: state.last }
+        // What is not stored follows from what is.
+        let TokensState { tokens, by_hash: _, expiries: _, last, bytes: _ } = state;
+        Self { tokens: tokens.values().cloned().collect(), last }
     }
 }
 
 impl From<TokensImage> for TokensState {
     fn from(image: TokensImage) -> Self {
-        let mut state = Self { last: image.last, ..Self::default() };
-        image.tokens.into_iter().for_each(|token| state.put(token));
+        let TokensImage { tokens, last } = image;
+        let mut state = Self { last, ..Self::default() };
+        tokens.into_iter().for_each(|token| state.put(token));
         state
     }
 }
