@@ -143,6 +143,11 @@ impl Space for AgentState {
         apply::apply(self, event, stamp)
     }
 
+    /// Clearing an agent's memory also clears what is kept outside this space: ephemeral scopes and long-term memory.
+    fn is_always_remembered(command: &AgentCommand) -> bool {
+        matches!(command, AgentCommand::ClearAll)
+    }
+
     fn encode(commit: &Commit<AgentEvent, AgentReply>) -> Result<Vec<u8>, FormatError> {
         encode::encode(commit).map_or_else(|| commit.encode(), Ok)
     }
