@@ -15,6 +15,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use crate::id::{check_principal, check_tag};
+use crate::json::json_depth;
 use crate::knowledge::Trust;
 use crate::{Actor, EntryId, LimitName, Limits, Refusal};
 
@@ -50,6 +51,11 @@ impl Content {
     /// The text, if the value is a JSON string.
     pub fn as_text(&self) -> Option<Cow<'_, str>> {
         serde_json::from_str::<TextOf<'_>>(self.as_json()).ok().map(|text| text.0)
+    }
+
+    /// How deep arrays and objects are nested in it: 0 for a text or a number, 1 for `[]`.
+    pub fn depth(&self) -> u64 {
+        json_depth(self.as_json())
     }
 
     /// What kind of JSON value this is, in words.
@@ -191,7 +197,7 @@ impl EntryMetadata {
         for (what, name) in [("author", &self.author), ("session", &self.session)] {
             name.as_deref().map_or(Ok(()), |name| check_principal(what, name, limits))?;
         }
-        self.custom.as_ref().map_or(Ok(()), check_custom)?;
+        self.custom.as_ref().map_or(Ok(()), |custom| check_custom(custom, limits))?;
         self.expiry(now).map(|_| ())
     }
 
@@ -293,10 +299,10 @@ impl EntryData {
     }
 }
 
-/// What is too deep could be written down, and not be read again.
-pub(crate) fn check_custom(custom: &Map<String, Value>) -> Result<(), Refusal> {
-    let deepest = custom.values().map(|value| levels(value, Limits::CUSTOM_DEPTH)).max().unwrap_or(0);
-    Limits::check(LimitName::CustomDepth, deepest + 1, Limits::CUSTOM_DEPTH)
+/// What is nested too deep could be written down, and not be read again.
+pub(crate) fn check_custom(custom: &Map<String, Value>, limits: &Limits) -> Result<(), Refusal> {
+    let deepest = custom.values().map(|value| levels(value, Limits::MOST_JSON_DEPTH)).max().unwrap_or(0);
+    limits.check_json_depth(deepest + 1)
 }
 
 /// How many lists and objects lie in each other, as far as `most`: beyond that nothing is looked at.

@@ -164,6 +164,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     limit!(conversation_id_bytes, "bytes of a conversation's id"),
     limit!(conversations_per_agent, "conversations of an agent that have a scratchpad"),
     limit!(entry_bytes, "bytes of an entry"),
+    limit!(json_depth, "how deep arrays and objects may be nested in a value; 100 at most"),
     limit!(type_name_bytes, "bytes of the name of a value's type"),
     limit!(tags_per_entry, "tags on an entry"),
     limit!(tag_bytes, "bytes of a tag"),

@@ -284,7 +284,8 @@ pub(super) fn check_totals(
 /// An entry that was not made here is held to the rules that it was once made by.
 pub(super) fn check_entry(key: &Key, entry: &EntryData, limits: &Limits) -> Result<(), Refusal> {
     Key::check(key.as_str(), limits)?;
-    entry.custom.as_deref().map_or(Ok(()), check_custom)?;
+    limits.check_json_depth(entry.value.depth())?;
+    entry.custom.as_deref().map_or(Ok(()), |custom| check_custom(custom, limits))?;
     Limits::check(LimitName::EntryBytes, entry.bytes(), limits.entry_bytes)?;
     if !(0.0..=1.0).contains(&entry.importance) {
         return Err(Refusal::Importance { importance: entry.importance });

@@ -137,6 +137,7 @@ fn entry_set<'a>(
     let old = expect_scope(state, scope)?.entries.get(key);
     check_version(key, old, if_version)?;
     metadata.check(context.now, context.limits)?;
+    context.limits.check_json_depth(value.depth())?;
     Limits::check(LimitName::TypeNameBytes, type_name.len() as u64, context.limits.type_name_bytes)?;
     let entry = EntryData {
         id: old.map_or_else(|| EntryId(context.next_id()), |old| old.id),
