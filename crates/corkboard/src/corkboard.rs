@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use corkboard_core::agent::{AgentCommand, AgentState};
 use corkboard_core::board::{BoardCommand, BoardState, Lifetime};
@@ -16,7 +17,7 @@ use tokio::task::JoinHandle;
 
 use crate::access::{Granted, Looks, TokensObserver};
 use crate::board::{Board, BoardObserver};
-use crate::engine::{Asked, Budget, Elsewhere, Engine};
+use crate::engine::{Asked, Budget, Elsewhere, Engine, Slot};
 use crate::knowledge::{Core, CoreObserver};
 use crate::log::{self, Logged};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent, Meters};
@@ -394,16 +395,38 @@ impl Corkboard {
                 if !seen.insert(space.clone()) {
                     continue;
                 }
-                let slot = engine.slot(&space);
-                let tick = Asked::Request(Request::new(tick.clone()));
-                if let Err(error) = engine.ask(&slot, Actor::system(), Usage::default(), tick).await {
-                    tracing::warn!(%space, %error, "what is due in this space could not be expired yet");
-                }
+                self.tick_space(engine, &engine.slot(&space), &tick).await;
             }
             if !full || seen.len() == before {
-                return Ok(seen);
+                break;
             }
         }
+        // A store compares with the clock. Where a space is ahead of that, its own time counts.
+        for slot in engine.slots_ahead() {
+            let next_due = slot.peek().and_then(|state| state.state.next_due());
+            if next_due.is_some_and(|due| due <= engine.now_in(&slot)) && seen.insert(slot.id.clone()) {
+                self.tick_space(engine, &slot, &tick).await;
+            }
+        }
+        Ok(seen)
+    }
+
+    async fn tick_space<S: Space>(&self, engine: &Arc<Engine<S>>, slot: &Arc<Slot<S>>, tick: &S::Command) {
+        let tick = Asked::Request(Request::new(tick.clone()));
+        if let Err(error) = engine.ask(slot, Actor::system(), Usage::default(), tick).await {
+            tracing::warn!(space = %slot.id, %error, "what is due in this space could not be expired yet");
+        }
+    }
+
+    /// The loaded spaces whose last event is ahead of the clock by more than a minute, with the time they are ahead, the
+    /// furthest first. A process with a wrong clock wrote there. Time passes in such a space, but by its own clock.
+    pub fn spaces_ahead(&self) -> Vec<(SpaceId, Duration)> {
+        const TOLERATED: Duration = Duration::from_secs(60);
+        let Inner { agents, boards, cores, tokens, .. } = &*self.inner;
+        let all = agents.leads().chain(boards.leads()).chain(cores.leads()).chain(tokens.leads());
+        let mut ahead: Vec<_> = all.filter(|(_, lead)| *lead > TOLERATED).collect();
+        ahead.sort_by(|(one, by), (other, other_by)| other_by.cmp(by).then_with(|| one.cmp(other)));
+        ahead
     }
 
     /// The boards on which something is due within that time.

@@ -1,5 +1,10 @@
 //! `cork doctor`.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use corkboard::boards::{NewBoard, NewTask};
+use corkboard::{Corkboard, ManualClock, Options};
 use serde_json::{Value, json};
 
 use crate::serving::{ADMIN, Serving};
@@ -20,6 +25,7 @@ fn good_health() {
         "no damage",
         "1 agent loads",
         "1 board loads",
+        "✓ nothing is ahead of the clock",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -28,6 +34,39 @@ fn good_health() {
     assert_eq!(report["store"]["kind"], "sqlite");
     let agents = sandbox.json(&["stats", "--all"])["agents"].take();
     assert_eq!(agents.as_array().unwrap().len(), 1, "the scratch agents are gone: {agents}");
+}
+
+/// Issue 17, item 13: a process whose clock was a year ahead wrote to the store. The real `cork` goes on there.
+#[test]
+fn a_store_that_was_written_a_year_ahead_goes_on_and_doctor_warns() {
+    let sandbox = Sandbox::local();
+    let year = Duration::from_secs(365 * 24 * 3600);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let board = runtime.block_on(async {
+        let clock = Arc::new(ManualClock::new(jiff::Timestamp::now() + year));
+        let options = Options { clock, ..Options::default() };
+        let corkboard = Corkboard::open_with(&sandbox.store(), options).await.unwrap();
+        let board = corkboard.create_board(NewBoard { name: "Plan".into(), ..NewBoard::default() }).await.unwrap();
+        board.add_task(NewTask::new("one")).await.unwrap();
+        corkboard.close().await.unwrap();
+        board.id().to_string()
+    });
+    let claim = |agent: &str, arguments: &[&str]| {
+        sandbox.ok(&[&["--board", &board, "--as", agent, "task", "claim"], arguments].concat())
+    };
+    claim("ada", &["--lease", "1"]);
+    // It would take a year if the board's clock stood still.
+    let claimed = claim("grace", &["--wait", "30"]);
+    assert!(claimed.contains("T-1"), "{claimed}");
+
+    let text = sandbox.ok(&["doctor"]);
+    let expected = format!("! warning: ahead of the clock: board/{board} by 315");
+    assert!(text.lines().any(|line| line.starts_with(&expected)), "{text}");
+    let report = sandbox.json(&["doctor"]);
+    let checks = report["checks"].as_array().unwrap();
+    let time = checks.iter().find(|check| check["check"] == "time").unwrap();
+    assert_eq!((&report["ok"], &time["ok"]), (&json!(true), &json!(true)));
+    assert!(time["detail"].as_str().unwrap().contains(&board), "{time}");
 }
 
 /// A store that loses something by its settings says so, and is in good health all the same.

@@ -1,10 +1,11 @@
 //! Whether the server says how it is, through a real socket.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use corkboard::store::MemoryStore;
 use corkboard::testing::{Fault, FaultPlan, FaultyStore};
-use corkboard::{Corkboard, Options};
+use corkboard::{Corkboard, ManualClock, Options};
 use corkboard_server::Server;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -59,6 +60,27 @@ async fn nobody_is_told_where_the_store_is() {
         refused.problem(503, "unavailable");
         assert!(!refused.body.to_string().contains("injected"), "{path}: {}", refused.body);
     }
+}
+
+/// Issue 17, item 13. Which spaces there are is not for whoever comes without a token.
+#[tokio::test]
+async fn a_server_with_a_space_ahead_of_the_clock_is_ready_and_warns() {
+    let store = Arc::new(MemoryStore::shared());
+    let year = Duration::from_secs(365 * 24 * 3600);
+    let clock = Arc::new(ManualClock::new(jiff::Timestamp::now() + year));
+    let wrong = Corkboard::with_store(store.clone(), Options { clock, ..Options::default() });
+    wrong.agent("ada").unwrap().working().set("k", &1).await.unwrap();
+    let server = Running::with(Corkboard::with_store(store, Options::default()), settings()).await;
+    let nobody = server.client("nobody");
+    assert!(nobody.get("/readyz").await.ok().get("warnings").is_none());
+    server.admin().get("/v1/agents/ada/entries/k").await.ok();
+    let health = nobody.get("/readyz").await.ok();
+    let [warning] = &health["warnings"].as_array().unwrap()[..] else { panic!("{health}") };
+    let warning = warning.as_str().unwrap();
+    assert!(warning.starts_with("1 space is ahead of the clock, by up to 315"), "{warning}");
+    assert!(!warning.contains("ada"), "{warning}");
+    assert!(nobody.get("/healthz").await.ok().get("warnings").is_none());
+    server.stop().await;
 }
 
 /// The socket stays open here, as it does for connections that are still under way.

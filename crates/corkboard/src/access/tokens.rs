@@ -136,7 +136,7 @@ impl Tokens {
     /// The tokens that can be used, in the order in which they were made.
     pub async fn list(&self) -> Result<Vec<Arc<Token>>> {
         let current = self.engine.current(&self.slot).await?;
-        Ok(current.state.tokens(self.engine.now(&current)).cloned().collect())
+        Ok(current.state.tokens(self.engine.now(&self.slot, &current)).cloned().collect())
     }
 
     /// The revision that the tokens are at.
@@ -147,7 +147,7 @@ impl Tokens {
     /// Whether a token can still be used.
     pub async fn is_usable(&self, token: TokenId) -> Result<bool> {
         let current = self.engine.current(&self.slot).await?;
-        Ok(current.state.tokens(self.engine.now(&current)).any(|usable| usable.id == token))
+        Ok(current.state.tokens(self.engine.now(&self.slot, &current)).any(|usable| usable.id == token))
     }
 
     /// The token with that secret, if there is one that can be used. One that was made elsewhere a moment ago is found, too:
@@ -161,14 +161,14 @@ impl Tokens {
             return Ok(known);
         }
         let current = self.look(asked_at).await?;
-        Ok(current.state.find(&hash, self.engine.now(&current)).cloned())
+        Ok(current.state.find(&hash, self.engine.now(&self.slot, &current)).cloned())
     }
 
     /// What can be said without asking the store: nothing of a secret that somebody else may just have made.
     fn find_in_memory(&self, hash: &TokenHash) -> Option<Option<Arc<Token>>> {
         let held = self.engine.current_in_memory(&self.slot)?;
         let current = held.as_ref()?;
-        let found = current.state.find(hash, self.engine.now(current)).cloned();
+        let found = current.state.find(hash, self.engine.now(&self.slot, current)).cloned();
         (found.is_some() || self.engine.is_sole()).then_some(found)
     }
 

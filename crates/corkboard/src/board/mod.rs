@@ -168,7 +168,7 @@ impl Board {
     pub async fn view(&self) -> Result<BoardView> {
         let current = self.engine.current(&self.slot).await?;
         self.saw(current.head.rev);
-        BoardView::new(self.id.clone(), &current, self.engine.now(&current))
+        BoardView::new(self.id.clone(), &current, self.engine.now(&self.slot, &current))
     }
 
     /// Every revision from the last that the caller has seen: 0 stands for the beginning.

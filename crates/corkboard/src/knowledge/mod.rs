@@ -231,7 +231,7 @@ impl Core {
     /// The state as it is now, and the time in it.
     pub(crate) async fn current(&self) -> Result<(Arc<Revisioned<CoreState>>, Timestamp)> {
         let current = self.engine.current(&self.slot).await?;
-        let now = self.engine.now(&current);
+        let now = self.engine.now(&self.slot, &current);
         Ok((current, now))
     }
 

@@ -119,6 +119,7 @@ impl AgentRuntime {
             limits: &self.engine.options.limits,
             outside: Usage::default(),
             now,
+            clock: &*self.engine.options.clock,
             first_id: ids::at(now),
             events: &self.events,
         }))
@@ -179,8 +180,9 @@ impl AgentRuntime {
     pub(super) async fn active_scopes(&self) -> Result<Vec<ScopeInfo>> {
         self.dispose_orphans().await?;
         let current = self.engine.current(&self.slot).await?;
-        let now = self.engine.time();
+        let now = self.engine.now(&self.slot, &current);
         let mut scopes: Vec<_> = ScopeInfo::all(&current.state, Durability::Durable, now).collect();
+        let now = self.ephemeral.now(self.engine.time(), &*self.engine.options.clock);
         self.ephemeral.with(|state| scopes.extend(ScopeInfo::all(state, Durability::Ephemeral, now)));
         Ok(scopes)
     }
@@ -244,7 +246,7 @@ impl AgentMemory {
     /// The state as it is now, and the time in it.
     pub(crate) async fn current(&self) -> Result<(Arc<Revisioned<AgentState>>, Timestamp)> {
         let current = self.runtime.engine.current(&self.runtime.slot).await?;
-        let now = self.runtime.engine.now(&current);
+        let now = self.runtime.engine.now(&self.runtime.slot, &current);
         Ok((current, now))
     }
 
