@@ -108,6 +108,8 @@ impl<R: Clone> Answered<R> {
         if let Some(old) = self.by_key.get(&name).map(|old| old.rev) {
             self.remove(old);
         }
+        // One revision has one answer. A damaged snapshot may say otherwise.
+        self.remove(rev);
         self.change_share(&name.0, |revs| {
             revs.insert(rev);
         });
