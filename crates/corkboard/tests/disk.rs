@@ -9,6 +9,11 @@
     reason = "in a test, helpers included, a panic is the way to fail"
 )]
 
+#[path = "disk/damage.rs"]
+mod damage;
+#[path = "disk/permissions.rs"]
+mod permissions;
+
 use std::collections::HashSet;
 use std::path::Path;
 use std::process::{Command, Output};

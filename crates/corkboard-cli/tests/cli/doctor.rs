@@ -84,6 +84,62 @@ fn a_damaged_agent_is_named_and_the_others_load() {
 }
 
 #[test]
+fn a_record_that_the_disk_changed_is_named_and_the_others_load() {
+    let mut sandbox = Sandbox::new();
+    for agent in ["ada", "bob"] {
+        sandbox.ok(&["--agent", agent, "memory", "set", "a", "\"word\""]);
+    }
+    let damage = "UPDATE log SET body = CAST(replace(CAST(body AS TEXT), 'word', 'ward') AS BLOB)
+        WHERE space = (SELECT id FROM spaces WHERE name = 'agent/bob')";
+    assert_eq!(sandbox.damage(damage), 1);
+    let said = "the store is damaged: space agent/bob, revision 1: the checksum of the record does not match";
+    let ran = sandbox.cork(&["doctor"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""), "{ran:?}");
+    assert!(ran.stdout.contains(&format!("\n✗ {said}\n")), "{ran:?}");
+    assert!(ran.stdout.contains(&format!("\n✗ agent bob cannot be loaded: {said}\n")), "{ran:?}");
+    assert_eq!(sandbox.ok(&["--agent", "ada", "memory", "get", "a"]), "word");
+    let error = sandbox.fails(&["--agent", "bob", "memory", "get", "a"], 1, said);
+    assert_eq!((&error["code"], &error["kind"]), (&json!("corrupt"), &json!("damaged")));
+}
+
+#[test]
+fn a_write_ahead_log_that_the_disk_changed_is_named() {
+    // A server would have the store open.
+    let sandbox = Sandbox::local();
+    let mut command = sandbox.command(CORK);
+    command.args(["memory", "watch"]).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut holder = command.spawn().unwrap();
+    // It keeps SQLite from emptying the log.
+    let log = format!("{}-wal", sandbox.database().display());
+    crate::support::eventually("the log", || std::path::Path::new(&log).exists());
+    for value in ["1", "2", "3"] {
+        sandbox.ok(&["memory", "set", "a", value]);
+    }
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    let mut bytes = std::fs::read(&log).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&log, &bytes).unwrap();
+    let ran = sandbox.cork(&["doctor"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.starts_with("✗ the store is damaged: the write-ahead log "), "{ran:?}");
+    sandbox.fails(&["memory", "get", "a"], 1, "the changes in them would be lost");
+}
+
+#[test]
+fn a_store_that_other_users_can_open_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::local();
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    let readable = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(sandbox.database(), readable).unwrap();
+    let text = sandbox.ok(&["doctor"]);
+    let said = format!("! other users can open {}; to keep them out: chmod 600 ", sandbox.database().display());
+    assert!(text.contains(&said), "{text}");
+}
+
+#[test]
 fn a_gap_in_a_log_is_found() {
     let mut sandbox = Sandbox::new();
     for value in ["1", "2", "3"] {

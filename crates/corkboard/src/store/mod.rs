@@ -4,6 +4,7 @@ mod file;
 mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod private;
 #[cfg(feature = "redis")]
 mod redis;
 mod server_url;

@@ -3,6 +3,7 @@
 mod bytes;
 mod catalogue;
 mod disk;
+mod head;
 mod line;
 mod log;
 mod names;
@@ -119,7 +120,7 @@ impl Store for FileStore {
             location: self.workplace.root.path().display().to_string(),
             ownership: self.ownership,
             details,
-            warnings: Vec::new(),
+            warnings: self.workplace.root.warning().into_iter().collect(),
         }
     }
 
@@ -184,7 +185,7 @@ impl Store for FileStore {
         Box::pin(self.writer.rewrite(rewrite))
     }
 
-    /// Removes every file that is neither a log nor its snapshot. What the disk keeps of a removed file is beyond reach.
+    /// Removes every file that is neither a log nor its snapshot nor its head. What the disk keeps of a removed file is beyond reach.
     fn scrub(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
             let mut scrubbed = Ok(());

@@ -17,19 +17,30 @@ const PAGES: u64 = 1000;
 pub(super) struct Checkpoints {
     /// In the log after the last commit; 0 since the last copying.
     pages: Arc<AtomicU64>,
+    /// In the log after the last commit; 0 once [`Self::committed`] has told.
+    committed: Arc<AtomicU64>,
 }
 
 impl Checkpoints {
     /// Takes it over from SQLite.
     pub(super) fn take_over(connection: &mut Connection) -> Result<Self, StoreError> {
         let pages = Arc::new(AtomicU64::new(0));
-        let counted = pages.clone();
+        let committed = Arc::new(AtomicU64::new(0));
+        let counted = [pages.clone(), committed.clone()];
         let count = move |_: &mut rusqlite::hooks::Wal, pages: std::ffi::c_int| {
-            counted.store(pages.unsigned_abs().into(), Ordering::Relaxed);
+            counted.iter().for_each(|counted| counted.store(pages.unsigned_abs().into(), Ordering::Relaxed));
             Ok(())
         };
         connection.wal_hook(Some(count)).map_err(error)?;
-        Ok(Self { pages })
+        Ok(Self { pages, committed })
+    }
+
+    /// How many pages the log has after a commit. None: nothing was committed since this was last asked.
+    pub(super) fn committed(&self) -> Option<u64> {
+        match self.committed.swap(0, Ordering::Relaxed) {
+            0 => None,
+            pages => Some(pages),
+        }
     }
 
     pub(super) fn is_due(&self) -> bool {

@@ -2,10 +2,13 @@
 
 mod chain;
 mod checkpoint;
+mod files;
 mod reader;
 mod schema;
 mod stream;
+mod sum;
 mod tasks;
+mod wal;
 mod writer;
 
 use std::collections::HashMap;
@@ -22,10 +25,13 @@ use parking_lot::{Mutex, MutexGuard};
 use rusqlite::Connection;
 use tokio::sync::{broadcast, watch};
 
+use super::private;
 use super::{
     Append, Appended, Appending, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store,
     StoreError, StoreFuture, StoreInfo, Trim, Wakes,
 };
+use files::{beside, cannot_open, open_beside};
+use wal::Notes;
 use writer::Writer;
 
 /// How often other processes' commits are looked for while someone watches. Not by inotify: it fires before the commit
@@ -39,6 +45,8 @@ const IDLE_READERS: usize = 4;
 const MOST_HEADS: usize = 4;
 /// Heads remembered between two commits, by each of them.
 const KNOWN_HEADS: usize = 10_000;
+/// The file beside the database that is locked.
+const OWNER: &str = "-owner";
 
 /// Keeps logs in one SQLite file.
 pub struct SqliteStore {
@@ -99,20 +107,25 @@ impl SqliteStore {
         runtime: tokio::runtime::Handle,
     ) -> Result<Self, StoreError> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder)
+            private::create_folders(folder)
                 .map_err(|error| cannot_open(&path, format!("cannot create {}: {error}", folder.display())))?;
         }
-        if !schema::is_ours_to_open(&path) {
+        // A database that was opened before has that file beside it. It must not be looked at: closing it would release the
+        // locks of another store on it in this process.
+        if !beside(&path, OWNER).exists() && !schema::is_ours_to_open(&path) {
             return Err(cannot_open(&path, "that file is no Corkboard database".into()));
         }
+        files::create(&path)?;
         let owner = own(&path, ownership)?;
+        wal::check(&path)?;
         let mut connection = schema::connect(&path)?;
         schema::prepare(&mut connection, busy_timeout).map_err(|error| match error {
             StoreError::Url { reason, .. } => cannot_open(&path, reason),
             other => other,
         })?;
         let wakes = Arc::new(Wakes::default());
-        let writer = Writer::start(connection, wakes.clone(), runtime.clone(), busy_timeout)?;
+        let notes = Notes::open(&path)?;
+        let writer = Writer::start(connection, notes, wakes.clone(), runtime.clone(), busy_timeout)?;
         let readers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_HEADS));
         let heads = (0..readers).map(|_| Heads::connect(&path, busy_timeout).map(|heads| Mutex::new(Some(heads))));
         let heads = heads.collect::<Result<Vec<_>, _>>()?;
@@ -148,18 +161,10 @@ impl SqliteStore {
     }
 }
 
-fn cannot_open(path: &Path, reason: String) -> StoreError {
-    StoreError::Url { url: format!("sqlite:{}", path.display()), reason }
-}
-
 /// Shares the store with other processes, or keeps them out. The lock goes with the process, however it ends.
 fn own(path: &Path, ownership: Ownership) -> Result<File, StoreError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push("-owner");
     let unavailable = |error: std::io::Error| StoreError::Unavailable(format!("cannot lock the store: {error}"));
-    let cannot_create = |error: std::io::Error| cannot_open(path, format!("cannot write there: {error}"));
-    let mut options = File::options();
-    let mut file = options.read(true).write(true).create(true).truncate(false).open(&name).map_err(cannot_create)?;
+    let mut file = open_beside(path, OWNER)?;
     let locked = match ownership {
         Ownership::Shared => file.try_lock_shared(),
         Ownership::Sole => file.try_lock(),
@@ -320,7 +325,7 @@ impl Store for SqliteStore {
             location: self.inner.path.display().to_string(),
             ownership: self.inner.ownership,
             details,
-            warnings: Vec::new(),
+            warnings: files::warning(&self.inner.path).into_iter().collect(),
         }
     }
 
@@ -401,7 +406,12 @@ impl Store for SqliteStore {
     }
 
     fn check(&self) -> StoreFuture<'_, Vec<String>> {
-        self.read(reader::check)
+        let path = self.inner.path.clone();
+        self.read(move |connection| {
+            let mut problems = reader::check(connection)?;
+            problems.extend(wal::problem(&path)?);
+            Ok(problems)
+        })
     }
 
     fn close(&self) -> StoreFuture<'_, ()> {

@@ -14,6 +14,7 @@ use super::checkpoint::Checkpoints;
 use super::schema::{error, retry};
 use super::stream::{self, Part, Spent};
 use super::tasks::{Done, KnownRows, Statements, Task, perform};
+use super::wal::Notes;
 use crate::store::{
     Append, Appended, Appending, Import, Record, Rewrite, Snapshot, StoreError, StoreFuture, Trim, Wakes,
 };
@@ -50,6 +51,7 @@ struct Job {
 impl Writer {
     pub(super) fn start(
         mut connection: Connection,
+        notes: Notes,
         wakes: Arc<Wakes>,
         runtime: tokio::runtime::Handle,
         busy_timeout: Duration,
@@ -58,7 +60,8 @@ impl Writer {
         let (sender, jobs) = channel();
         let shared =
             Arc::new(Shared { failure: Mutex::new(None), commits: AtomicU64::new(0), spent: Spent::default() });
-        let thread = Thread { connection, checkpoints, jobs, shared: shared.clone(), wakes, runtime, busy_timeout };
+        let thread =
+            Thread { connection, checkpoints, notes, jobs, shared: shared.clone(), wakes, runtime, busy_timeout };
         let thread = std::thread::Builder::new()
             .name("corkboard-sqlite".into())
             .spawn(move || thread.run())
@@ -176,6 +179,7 @@ impl Appending for Opened {
 struct Thread {
     connection: Connection,
     checkpoints: Checkpoints,
+    notes: Notes,
     jobs: Receiver<Job>,
     shared: Arc<Shared>,
     wakes: Arc<Wakes>,
@@ -209,6 +213,9 @@ impl Thread {
         match written {
             Ok(answers) => {
                 self.shared.commits.fetch_add(1, Ordering::Relaxed);
+                if let Some(pages) = self.checkpoints.committed() {
+                    self.notes.write(pages);
+                }
                 for (job, done) in batch.iter().zip(&answers) {
                     wake(&self.wakes, &job.task, done);
                 }
