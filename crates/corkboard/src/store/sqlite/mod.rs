@@ -110,10 +110,11 @@ impl SqliteStore {
             private::create_folders(folder)
                 .map_err(|error| cannot_open(&path, format!("cannot create {}: {error}", folder.display())))?;
         }
+        let not_ours = || cannot_open(&path, "that file is no Corkboard database".into());
         // A database that was opened before has that file beside it. It must not be looked at: closing it would release the
         // locks of another store on it in this process.
         if !beside(&path, OWNER).exists() && !schema::is_ours_to_open(&path) {
-            return Err(cannot_open(&path, "that file is no Corkboard database".into()));
+            return Err(not_ours());
         }
         files::create(&path)?;
         let owner = own(&path, ownership)?;
@@ -121,6 +122,7 @@ impl SqliteStore {
         let mut connection = schema::connect(&path)?;
         schema::prepare(&mut connection, busy_timeout).map_err(|error| match error {
             StoreError::Url { reason, .. } => cannot_open(&path, reason),
+            StoreError::Corrupt(_) if !schema::is_ours_to_open(&path) => not_ours(),
             other => other,
         })?;
         let wakes = Arc::new(Wakes::default());
