@@ -157,7 +157,8 @@ pub struct StoreInfo {
     pub ownership: Ownership,
     /// Facts for people: versions and settings.
     pub details: Vec<(&'static str, String)>,
-    /// What may be lost with these settings, a sentence each. Nobody should have to look for them.
+    /// What may be lost with these settings, and whether other users can open the store, a sentence each. Nobody should have
+    /// to look for them.
     pub warnings: Vec<String>,
 }
 
@@ -466,6 +467,14 @@ impl StoreError {
     pub fn is_retryable(&self) -> bool {
         let away = matches!(self, Self::NoServer { trouble: ServerTrouble::Away(_), .. });
         away || matches!(self, Self::Busy { .. } | Self::Unavailable(_))
+    }
+
+    /// As one of the problems of [`Store::check`]. That the store is damaged goes without saying there.
+    pub(crate) fn into_problem(self) -> String {
+        match self {
+            Self::Corrupt(problem) => problem,
+            other => other.to_string(),
+        }
     }
 }
 

@@ -25,7 +25,7 @@ fn head(rev: u64) -> Head {
     if rev == 0 {
         Head::EMPTY
     } else {
-        Head { rev, commit: CommitId(uuid::Uuid::from_u128(u128::from(rev) << 64 | 7)) }
+        Head { rev, commit: CommitId(uuid::Uuid::from_u128((u128::from(rev) << 64) | 7)) }
     }
 }
 
@@ -105,7 +105,7 @@ async fn a_flipped_bit_in_any_part_of_a_long_record_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     // No two blocks of eight bytes are the same.
     let long: Vec<u8> =
-        (0..Record::PART_BYTES as u64 / 3).flat_map(|number| (number << 20 | 0xA5A5A).to_be_bytes()).collect();
+        (0..Record::PART_BYTES as u64 / 3).flat_map(|number| ((number << 20) | 0xA5A5A).to_be_bytes()).collect();
     let path = written(folder.path(), &[&long], None).await;
     let whole = std::fs::read(&path).unwrap();
     for at in
@@ -245,6 +245,32 @@ async fn a_flipped_bit_in_a_leftover_write_ahead_log_is_noticed() {
     std::fs::remove_file(image.path().join("a.db-head")).unwrap();
     let store = try_open(&path).await.unwrap();
     assert!(read(&store, 0).await.unwrap().len() < 12);
+}
+
+/// What was being committed when the process died is dropped, as ever: nobody was told that it is saved.
+#[tokio::test]
+async fn a_transaction_that_a_crash_cut_off_is_no_damage() {
+    let (folder, image) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let store = try_open(&folder.path().join("a.db")).await.unwrap();
+    for rev in 1..=6 {
+        store.append(append(rev, b"{}")).await.unwrap();
+    }
+    let saved = std::fs::read(folder.path().join("a.db-head")).unwrap();
+    let log = folder.path().join("a.db-wal");
+    let before = std::fs::metadata(&log).unwrap().len();
+    store.append(append(7, &[b'x'; 20_000])).await.unwrap();
+    let after = std::fs::metadata(&log).unwrap().len();
+    assert!(after > before + 20_000, "{before} {after}");
+    for cut in (before..after).step_by(1009) {
+        crash_image(folder.path(), image.path());
+        std::fs::write(image.path().join("a.db-head"), &saved).unwrap();
+        let log = std::fs::File::options().write(true).open(image.path().join("a.db-wal")).unwrap();
+        log.set_len(cut).unwrap();
+        let store = try_open(&image.path().join("a.db")).await.unwrap();
+        assert_eq!(read(&store, 0).await.unwrap().len(), 6, "cut at {cut}");
+        assert_eq!(store.check().await, Ok(vec![]));
+        store.close().await.unwrap();
+    }
 }
 
 /// While another process has the store open, `check` finds the same damage.

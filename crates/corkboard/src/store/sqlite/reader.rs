@@ -374,10 +374,7 @@ fn check_sums(connection: &Connection, problems: &mut Vec<String>) -> rusqlite::
         let (name, id): (String, i64) = (row.get(0)?, row.get(1)?);
         found.extend(snapshot(connection, &SpaceId::from_stored(&name), id).err());
     }
-    problems.extend(found.into_iter().map(|error| match error {
-        StoreError::Corrupt(problem) => problem,
-        other => other.to_string(),
-    }));
+    problems.extend(found.into_iter().map(StoreError::into_problem));
     Ok(())
 }
 
