@@ -317,20 +317,3 @@ async fn killed_processes_leave_no_false_alarm() {
     let store = try_open(&folder.path().join("a.db")).await.unwrap();
     assert_eq!(store.check().await, Ok(vec![]));
 }
-
-/// A process that closes a file loses all its locks on it. So a second store on the same database must not open that file
-/// itself: SQLite in another process would take the first store for gone, and remove the log that it writes to.
-#[tokio::test]
-async fn a_second_store_in_one_process_does_not_cost_the_first_its_locks() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.db");
-    let first = try_open(&path).await.unwrap();
-    first.append(append(1, b"one")).await.unwrap();
-    let second = try_open(&path).await.unwrap();
-    let url = format!("sqlite:{}", path.display());
-    let other = Command::new(WORKER).args([&url, "note", "other", "note", "1"]).stdout(Stdio::null()).status().unwrap();
-    assert!(other.success());
-    assert!(folder.path().join("a.db-wal").exists(), "the other process removed the log");
-    first.append(append(2, b"two")).await.unwrap();
-    assert_eq!(read(&second, 0).await.unwrap().len(), 2);
-}

@@ -30,7 +30,7 @@ use super::{
     Append, Appended, Appending, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store,
     StoreError, StoreFuture, StoreInfo, Trim, Wakes,
 };
-use files::{beside, cannot_open, open_beside};
+use files::{cannot_open, open_beside};
 use wal::Notes;
 use writer::Writer;
 
@@ -110,11 +110,8 @@ impl SqliteStore {
             private::create_folders(folder)
                 .map_err(|error| cannot_open(&path, format!("cannot create {}: {error}", folder.display())))?;
         }
-        let not_ours = || cannot_open(&path, "that file is no Corkboard database".into());
-        // A database that was opened before has that file beside it. It must not be looked at: closing it would release the
-        // locks of another store on it in this process.
-        if !beside(&path, OWNER).exists() && !schema::is_ours_to_open(&path) {
-            return Err(not_ours());
+        if !schema::is_ours_to_open(&path) {
+            return Err(cannot_open(&path, "that file is no Corkboard database".into()));
         }
         files::create(&path)?;
         let owner = own(&path, ownership)?;
@@ -122,7 +119,6 @@ impl SqliteStore {
         let mut connection = schema::connect(&path)?;
         schema::prepare(&mut connection, busy_timeout).map_err(|error| match error {
             StoreError::Url { reason, .. } => cannot_open(&path, reason),
-            StoreError::Corrupt(_) if !schema::is_ours_to_open(&path) => not_ours(),
             other => other,
         })?;
         let wakes = Arc::new(Wakes::default());
