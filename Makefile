@@ -69,6 +69,7 @@ soak: servers
 	for round in $$(seq $(ROUNDS)); do \
 	  $(WITH_SERVERS) env CORK_SOAK_ROUNDS=10 $(CARGO) nextest run --workspace --all-features -E 'test(kill) | test(process) | test(acknowledged) | test(shells) | test(race) | test(contended) | test(crash) | test(network) | test(connections)' || exit 1; \
 	done
+	CORK_SOAK_ROUTES=1 $(CARGO) nextest run --workspace --all-features --no-capture -E 'test(every_route_withstands)'
 	$(MAKE) schemathesis SECONDS_OF_SCHEMATHESIS=1800 SEED_OF_SCHEMATHESIS=
 
 deny:

@@ -322,6 +322,7 @@ fn store_hint(error: &StoreError) -> Option<String> {
         StoreError::Unavailable(_) => {
             "nothing was written; check the path and its permissions, or the database, and try again".into()
         }
+        StoreError::NoSpace(_) => "nothing was written; free some disk space and try again".into(),
         StoreError::OutcomeUnknown(_) => {
             "it may have been written: look before you try again; with --idempotency-key, trying again is always safe"
                 .into()

@@ -56,6 +56,13 @@ impl Output {
         }
     }
 
+    /// Something that everybody should know besides the answer, on stderr. With --json, the answer itself has to say it.
+    pub(crate) fn warn(self, text: &str) {
+        if !self.json {
+            let _ = writeln!(std::io::stderr(), "{text}");
+        }
+    }
+
     /// A text made elsewhere, as it is.
     pub(crate) fn raw(self, bytes: &[u8]) -> Result<(), Failure> {
         write(bytes).map_err(Failure::Output)

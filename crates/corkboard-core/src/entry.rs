@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use crate::id::{check_principal, check_tag};
+use crate::id::{check_principal, check_tag, check_visible};
+use crate::json::json_depth;
 use crate::knowledge::Trust;
 use crate::{Actor, EntryId, LimitName, Limits, Refusal};
 
@@ -50,6 +51,11 @@ impl Content {
     /// The text, if the value is a JSON string.
     pub fn as_text(&self) -> Option<Cow<'_, str>> {
         serde_json::from_str::<TextOf<'_>>(self.as_json()).ok().map(|text| text.0)
+    }
+
+    /// How deep arrays and objects are nested in it: 0 for a text or a number, 1 for `[]`.
+    pub fn depth(&self) -> u64 {
+        json_depth(self.as_json())
     }
 
     /// What kind of JSON value this is, in words.
@@ -134,7 +140,7 @@ pub enum MemoryKind {
 }
 
 impl MemoryKind {
-    fn is_default(&self) -> bool {
+    pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
@@ -186,12 +192,13 @@ impl EntryMetadata {
         }
         if let Some(tags) = &self.tags {
             Limits::check(LimitName::TagsPerEntry, tags.len() as u64, limits.tags_per_entry)?;
-            tags.iter().try_for_each(|tag| check_tag(tag, limits))?;
+            tags.iter().try_for_each(|tag| check_tag(tag, limits).and(check_visible("tag", tag)))?;
         }
         for (what, name) in [("author", &self.author), ("session", &self.session)] {
-            name.as_deref().map_or(Ok(()), |name| check_principal(what, name, limits))?;
+            name.as_deref()
+                .map_or(Ok(()), |name| check_principal(what, name, limits).and(check_visible(what, name)))?;
         }
-        self.custom.as_ref().map_or(Ok(()), check_custom)?;
+        self.custom.as_ref().map_or(Ok(()), |custom| check_custom(custom, limits))?;
         self.expiry(now).map(|_| ())
     }
 
@@ -217,7 +224,7 @@ fn half() -> f32 {
     EntryMetadata::IMPORTANCE
 }
 
-fn is_half(importance: &f32) -> bool {
+pub(crate) fn is_half(importance: &f32) -> bool {
     *importance == EntryMetadata::IMPORTANCE
 }
 
@@ -270,27 +277,33 @@ impl EntryData {
         self.trust.filter(|trust| *trust == Trust::Outside)
     }
 
-    /// Whether nothing is stored of it but the fields that every entry has.
-    pub(crate) fn has_only_what_all_have(&self) -> bool {
-        let Self { kind, importance, tags, custom, expires_at, session, trust, .. } = self;
-        let nothing =
-            tags.is_empty() && custom.is_none() && expires_at.is_none() && session.is_none() && trust.is_none();
-        nothing && kind.is_default() && is_half(importance)
-    }
-
     /// The bytes that count against the limits.
     pub fn bytes(&self) -> u64 {
-        let tags: usize = self.tags.iter().map(|tag| tag.len()).sum();
+        let Self {
+            value,
+            tags,
+            custom,
+            id: _,
+            type_name: _,
+            kind: _,
+            importance: _,
+            timestamp: _,
+            expires_at: _,
+            author: _,
+            session: _,
+            trust: _,
+        } = self;
+        let tags: usize = tags.iter().map(|tag| tag.len()).sum();
         let custom =
-            self.custom.as_deref().map_or(0, |map| map.iter().map(|(key, value)| key.len() + json_bytes(value)).sum());
-        (self.value.as_json().len() + tags + custom) as u64
+            custom.as_deref().map_or(0, |map| map.iter().map(|(key, value)| key.len() + json_bytes(value)).sum());
+        (value.as_json().len() + tags + custom) as u64
     }
 }
 
-/// What is too deep could be written down, and not be read again.
-pub(crate) fn check_custom(custom: &Map<String, Value>) -> Result<(), Refusal> {
-    let deepest = custom.values().map(|value| levels(value, Limits::CUSTOM_DEPTH)).max().unwrap_or(0);
-    Limits::check(LimitName::CustomDepth, deepest + 1, Limits::CUSTOM_DEPTH)
+/// What is nested too deep could be written down, and not be read again.
+pub(crate) fn check_custom(custom: &Map<String, Value>, limits: &Limits) -> Result<(), Refusal> {
+    let deepest = custom.values().map(|value| levels(value, Limits::MOST_JSON_DEPTH)).max().unwrap_or(0);
+    limits.check_json_depth(deepest + 1)
 }
 
 /// How many lists and objects lie in each other, as far as `most`: beyond that nothing is looked at.

@@ -24,6 +24,37 @@ fn check_name(what: &'static str, text: &str, limit: LimitName, allowed: u64) ->
     Limits::check(limit, text.len() as u64, allowed)
 }
 
+/// Checks a name that is about to be made: every character of it must be seen, so that no name looks like another one. Names
+/// that are stored already are not held to this: they stay readable and can be deleted.
+pub(crate) fn check_visible(what: &'static str, text: &str) -> Result<(), Refusal> {
+    let is_unseen = |character: char| {
+        // What is shown as nothing, ends a line, or is meant for the software that lays out text (Unicode category Cf).
+        is_hidden(character)
+            || matches!(character,
+                '\u{2028}'..='\u{2029}' | '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
+                | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}')
+    };
+    if is_plain(text) {
+        return Ok(());
+    }
+    match text.char_indices().find(|(_, character)| is_unseen(*character)) {
+        Some((at, character)) => Err(Refusal::ControlCharacter { what: what.into(), character, at }),
+        None => Ok(()),
+    }
+}
+
+/// Control characters, and what is shown as nothing or only changes how its neighbours are shown: zero-width characters,
+/// direction marks, variation selectors, tags.
+pub(crate) fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
 /// Printable ASCII that does not begin with a space, as nearly every name is. Every read checks its key, so this is quick.
 fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
@@ -384,6 +415,40 @@ mod tests {
         assert_eq!(check("a\nb"), Err(Refusal::ControlCharacter { what: "key".into(), character: '\n', at: 1 }));
         assert_eq!(check("a\u{85}"), Err(Refusal::ControlCharacter { what: "key".into(), character: '\u{85}', at: 1 }));
         assert_eq!(check(&long), Err(Refusal::Limit { limit: LimitName::KeyBytes, used: 513, allowed: 512 }));
+    }
+
+    #[test]
+    fn a_new_name_holds_nothing_that_cannot_be_seen() {
+        for seen in ["ada", "ключ 🗝 /a/b", "名前", "שם", "اسم", "naïve", "a b", "e\u{301}"] {
+            assert_eq!(check_visible("key", seen), Ok(()), "{seen:?}");
+        }
+        let unseen = [
+            '\u{ad}',
+            '\u{61c}',
+            '\u{200b}',
+            '\u{200c}',
+            '\u{200d}',
+            '\u{200e}',
+            '\u{200f}',
+            '\u{2028}',
+            '\u{2029}',
+            '\u{202a}',
+            '\u{202e}',
+            '\u{2060}',
+            '\u{2064}',
+            '\u{2066}',
+            '\u{2069}',
+            '\u{feff}',
+            '\u{fe0f}',
+            '\u{e0041}',
+            '\u{600}',
+            '\n',
+            '\u{85}',
+        ];
+        for character in unseen {
+            let (name, what) = (alloc::format!("ad{character}a"), "key".into());
+            assert_eq!(check_visible("key", &name), Err(Refusal::ControlCharacter { what, character, at: 2 }));
+        }
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
-use imbl::OrdMap;
+use imbl::{OrdMap, OrdSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -36,11 +37,16 @@ pub fn body_hash(command: &impl Serialize) -> String {
     alloc::format!("{hash:032x}")
 }
 
-/// The answers that a space remembers: for a day and up to a number, both by [`Limits`].
+/// The answers that a space remembers: for a day and up to a number, both by [`Limits`]. When there are too many, the
+/// principal with the most answers loses its oldest one, so that nobody can push out the few answers of another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answered<R> {
     by_key: OrdMap<(String, String), Answer<R>>,
     by_rev: OrdMap<u64, (String, String)>,
+    /// The revisions of each principal's answers.
+    by_principal: OrdMap<String, OrdSet<u64>>,
+    /// For each principal: how many answers it has, and the revision of the oldest. The last one is the next to go.
+    by_share: OrdSet<(usize, Reverse<u64>)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,7 +59,7 @@ struct Answer<R> {
 
 impl<R> Default for Answered<R> {
     fn default() -> Self {
-        Self { by_key: OrdMap::new(), by_rev: OrdMap::new() }
+        Self { by_key: OrdMap::new(), by_rev: OrdMap::new(), by_principal: OrdMap::new(), by_share: OrdSet::new() }
     }
 }
 
@@ -78,21 +84,58 @@ impl<R: Clone> Answered<R> {
 
     pub(crate) fn remember(&mut self, rev: u64, at: Timestamp, principal: &str, request: &IdempotencyKey, reply: R) {
         let name = (String::from(principal), request.key.clone());
-        if let Some(old) = self.by_key.insert(name.clone(), Answer { rev, at, body: request.body.clone(), reply }) {
-            self.by_rev.remove(&old.rev);
-        }
-        self.by_rev.insert(rev, name);
+        self.insert(name, Answer { rev, at, body: request.body.clone(), reply });
     }
 
-    /// Drops what is too old or too much.
+    /// Drops every answer that is too old. While there are still too many, drops the oldest one of the principal that has
+    /// the most; of several such principals, the one whose oldest answer is the oldest.
     pub(crate) fn forget_old(&mut self, now: Timestamp, limits: &Limits) {
-        while let Some((rev, name)) = self.by_rev.get_min().cloned() {
-            let old = self.by_key.get(&name).is_none_or(|answer| is_old(answer.at, now, limits));
-            if !old && self.by_rev.len() as u64 <= limits.idempotency_keys {
-                break;
-            }
-            self.by_rev.remove(&rev);
+        while let Some((rev, name)) = self.by_rev.get_min()
+            && self.by_key.get(name).is_none_or(|answer| is_old(answer.at, now, limits))
+        {
+            let rev = *rev;
+            self.remove(rev);
+        }
+        while self.by_rev.len() as u64 > limits.idempotency_keys
+            && let Some(&(_, Reverse(rev))) = self.by_share.get_max()
+        {
+            self.remove(rev);
+        }
+    }
+
+    fn insert(&mut self, name: (String, String), answer: Answer<R>) {
+        let rev = answer.rev;
+        if let Some(old) = self.by_key.get(&name).map(|old| old.rev) {
+            self.remove(old);
+        }
+        // One revision has one answer. A damaged snapshot may say otherwise.
+        self.remove(rev);
+        self.change_share(&name.0, |revs| {
+            revs.insert(rev);
+        });
+        self.by_rev.insert(rev, name.clone());
+        self.by_key.insert(name, answer);
+    }
+
+    fn remove(&mut self, rev: u64) {
+        if let Some(name) = self.by_rev.remove(&rev) {
+            self.change_share(&name.0, |revs| {
+                revs.remove(&rev);
+            });
             self.by_key.remove(&name);
+        }
+    }
+
+    fn change_share(&mut self, principal: &str, change: impl FnOnce(&mut OrdSet<u64>)) {
+        let share = |revs: &OrdSet<u64>| Some((revs.len(), Reverse(*revs.get_min()?)));
+        let mut revs = self.by_principal.remove(principal).unwrap_or_default();
+        if let Some(share) = share(&revs) {
+            self.by_share.remove(&share);
+        }
+        change(&mut revs);
+        if let Some(share) = share(&revs) {
+            self.by_share.insert(share);
+            self.by_principal.insert(principal.into(), revs);
         }
     }
 }
@@ -123,9 +166,8 @@ impl<'de, R: Clone + Deserialize<'de>> Deserialize<'de> for Answered<R> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut answered = Self::default();
         for stored in Vec::<Stored<R>>::deserialize(deserializer)? {
-            let name = (stored.principal, stored.key);
-            answered.by_rev.insert(stored.answer.rev, name.clone());
-            answered.by_key.insert(name, stored.answer);
+            let Stored { principal, key, answer } = stored;
+            answered.insert((principal, key), answer);
         }
         Ok(answered)
     }
@@ -166,6 +208,47 @@ mod tests {
         answered.forget_old(at(24 * 3600 + 2), &limits);
         assert_eq!(answered.by_rev.keys().copied().collect::<Vec<_>>(), [3]);
         assert_eq!(answered.by_key.len(), 1);
+    }
+
+    /// Issue 17, item 9: 10,050 keys of one principal pushed out everybody else's.
+    #[test]
+    fn the_keys_of_others_cannot_be_evicted() {
+        let limits = Limits { idempotency_keys: 10, ..Limits::default() };
+        let mut answered = Answered::default();
+        let mut rev = 0;
+        let mut remember = |answered: &mut Answered<u64>, principal: &str, key: &str| {
+            rev += 1;
+            answered.remember(rev, at(rev as i64), principal, &request(key, "a"), rev);
+            answered.forget_old(at(rev as i64), &limits);
+            assert!(answered.by_rev.len() as u64 <= limits.idempotency_keys);
+        };
+        let keys_of = |answered: &Answered<u64>, principal: &str| {
+            let keys = answered.by_key.keys().filter(|(of, _)| of == principal);
+            keys.map(|(_, key)| key.clone()).collect::<Vec<_>>()
+        };
+        // One principal alone may use them all.
+        for count in 0..10 {
+            remember(&mut answered, "mallory", &alloc::format!("m{count}"));
+        }
+        assert_eq!(keys_of(&answered, "mallory").len(), 10);
+        remember(&mut answered, "ada", "a1");
+        remember(&mut answered, "bob", "b1");
+        for count in 0..1_050 {
+            remember(&mut answered, "mallory", &alloc::format!("m{count}"));
+        }
+        assert_eq!(keys_of(&answered, "ada"), ["a1"]);
+        assert_eq!(keys_of(&answered, "bob"), ["b1"]);
+        let expected: Vec<_> = (1_042..1_050).map(|count| alloc::format!("m{count}")).collect();
+        assert_eq!(keys_of(&answered, "mallory"), expected, "its own newest are left");
+        // Whoever has the fewest gets a share until all have as many.
+        for count in 0..100 {
+            remember(&mut answered, "ada", &alloc::format!("a{count:02}"));
+        }
+        let shares = ["ada", "bob", "mallory"].map(|principal| keys_of(&answered, principal).len());
+        assert_eq!(shares, [5, 1, 4]);
+        // What a snapshot holds leads to the same shares.
+        let json = serde_json::to_string(&answered).unwrap();
+        assert_eq!(serde_json::from_str::<Answered<u64>>(&json).unwrap(), answered);
     }
 
     #[test]

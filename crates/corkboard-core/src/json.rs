@@ -8,6 +8,26 @@ use jiff::Timestamp;
 use jiff::tz::Offset;
 use uuid::Uuid;
 
+/// How deep arrays and objects are nested in valid JSON. It does not recurse, so that no text can overflow the stack.
+pub(crate) fn json_depth(json: &str) -> u64 {
+    let (mut depth, mut deepest) = (0_u64, 0);
+    let (mut in_string, mut is_escaped) = (false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
 /// JSON that is being written.
 pub(crate) struct JsonText {
     bytes: Vec<u8>,
@@ -115,6 +135,17 @@ mod tests {
         let mut json = JsonText::with_capacity(0);
         write(&mut json);
         json.into_text()
+    }
+
+    #[test]
+    fn depth_counts_arrays_and_objects_and_nothing_in_strings() {
+        for (json, depth) in
+            [("1", 0), ("\"[[[\"", 0), ("[]", 1), ("[[],[[]]]", 3), (r#"{"a":[{"b":"\"}]["}],"c\\":[]}"#, 3)]
+        {
+            assert_eq!(json_depth(json), depth, "{json}");
+        }
+        let deep = alloc::format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(json_depth(&deep), 100_000);
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub mod notebook;
 pub mod tokens;
 
 mod actor;
+mod authority;
 mod context;
 mod entry;
 mod id;

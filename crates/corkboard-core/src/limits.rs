@@ -21,6 +21,9 @@ pub struct Limits {
     pub conversations_per_agent: u64,
     /// Bytes of an entry: its value and its metadata.
     pub entry_bytes: u64,
+    /// How deep arrays and objects may be nested in a value or in custom data. At most [`Limits::MOST_JSON_DEPTH`] is in
+    /// force, whatever is set here.
+    pub json_depth: u64,
     /// Bytes of the name of the type that a value was written from.
     pub type_name_bytes: u64,
     /// Tags on one entry.
@@ -41,7 +44,7 @@ pub struct Limits {
     pub state_bytes: u64,
     /// Bytes of an idempotency key.
     pub idempotency_key_bytes: u64,
-    /// Idempotency keys that a space remembers.
+    /// Idempotency keys that a space remembers. When there are more, the principal with the most loses its oldest one.
     pub idempotency_keys: u64,
     /// Hours for which a space remembers an idempotency key.
     pub idempotency_hours: u64,
@@ -97,9 +100,14 @@ impl Limits {
     /// The share of a limit at which a caller is warned.
     pub const WARN_PERCENT: u64 = 80;
 
-    /// How deep lists and objects may lie in each other in what a caller keeps with an entry. No setting: JSON is read to 128
-    /// levels, and what lies around an entry in a log, a snapshot or an answer takes some of them.
-    pub const CUSTOM_DEPTH: u64 = 64;
+    /// The highest [`Limits::json_depth`] in force. Most JSON parsers read up to 128 levels, and a log record, a snapshot or
+    /// an HTTP answer wraps a value in up to 20.
+    pub const MOST_JSON_DEPTH: u64 = 100;
+
+    /// Refuses JSON that is nested too deep.
+    pub(crate) fn check_json_depth(&self, depth: u64) -> Result<(), Refusal> {
+        Self::check(LimitName::JsonDepth, depth, self.json_depth.min(Self::MOST_JSON_DEPTH))
+    }
 
     /// Refuses when `used` is over `allowed`.
     pub fn check(limit: LimitName, used: u64, allowed: u64) -> Result<(), Refusal> {
@@ -123,6 +131,7 @@ impl Default for Limits {
             conversation_id_bytes: 512,
             conversations_per_agent: 10_000,
             entry_bytes: MIB,
+            json_depth: 64,
             type_name_bytes: 4096,
             tags_per_entry: 64,
             tag_bytes: 128,
@@ -181,8 +190,9 @@ pub enum LimitName {
     EntryBytes,
     /// [`Limits::type_name_bytes`]
     TypeNameBytes,
-    /// [`Limits::CUSTOM_DEPTH`]
-    CustomDepth,
+    /// [`Limits::json_depth`]
+    #[serde(alias = "custom_depth")]
+    JsonDepth,
     /// [`Limits::tags_per_entry`]
     TagsPerEntry,
     /// [`Limits::tag_bytes`]
@@ -259,7 +269,7 @@ impl fmt::Display for LimitName {
             Self::ConversationsPerAgent => "conversations per agent",
             Self::EntryBytes => "entry bytes",
             Self::TypeNameBytes => "type name bytes",
-            Self::CustomDepth => "levels of custom data",
+            Self::JsonDepth => "JSON nesting depth",
             Self::TagsPerEntry => "tags per entry",
             Self::TagBytes => "tag bytes",
             Self::NoteBytes => "note bytes",

@@ -39,24 +39,31 @@ impl<E, R> Commit<E, R> {
         Self { v: FORMAT_VERSION, at, actor, answered, events }
     }
 
-    /// Writes what stands before the events, as serde does. Only for a commit without a remembered answer.
-    pub(crate) fn write_head(&self, json: &mut JsonText) {
+    /// Writes everything before the events, as serde does. Returns None for a commit with a remembered answer, which
+    /// only serde writes.
+    pub(crate) fn write_head(&self, json: &mut JsonText) -> Option<()> {
+        // Every field is named here, so that a new one does not compile before it is written.
+        let Self { v, at, actor: Actor { principal, kind, role, via }, answered, events: _ } = self;
+        if answered.is_some() {
+            return None;
+        }
         json.raw("{\"v\":");
-        json.number(self.v.into());
+        json.number((*v).into());
         json.raw(",\"at\":");
-        json.time(self.at);
+        json.time(*at);
         json.raw(",\"actor\":{\"principal\":");
-        json.text(&self.actor.principal);
+        json.text(principal);
         json.raw(",\"kind\":\"");
-        json.raw(self.actor.kind.as_str());
+        json.raw(kind.as_str());
         json.raw("\",\"role\":\"");
-        json.raw(self.actor.role.as_str());
+        json.raw(role.as_str());
         json.raw("\"");
-        if let Some(via) = &self.actor.via {
+        if let Some(via) = via {
             json.raw(",\"via\":");
             json.text(via);
         }
         json.raw("},\"events\":[");
+        Some(())
     }
 }
 
@@ -86,20 +93,15 @@ struct Snapshot<S: Space> {
 impl<S: Space> Revisioned<S> {
     /// The state as a snapshot's bytes.
     pub fn encode(&self) -> Result<Vec<u8>, FormatError> {
-        let snapshot = Snapshot::<S> {
-            v: FORMAT_VERSION,
-            head: self.head,
-            last_at: self.last_at,
-            answered: self.answered.clone(),
-            state: self.state.clone(),
-        };
+        let Self { head, last_at, answered, state } = self.clone();
+        let snapshot = Snapshot::<S> { v: FORMAT_VERSION, head, last_at, answered, state };
         serde_json::to_vec(&snapshot).map_err(malformed)
     }
 
     /// The state that a snapshot holds.
     pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
         let snapshot = decode(bytes, |snapshot: &Snapshot<S>| snapshot.v)?;
-        let Snapshot { head, last_at, answered, state, .. } = snapshot;
+        let Snapshot { v: _, head, last_at, answered, state } = snapshot;
         Ok(Self { head, last_at, answered, state })
     }
 }

@@ -28,8 +28,8 @@ pub enum Refusal {
         /// Which name.
         what: Cow<'static, str>,
     },
-    /// A name holds a control character.
-    #[error("{what} must not contain control characters (found {character:?} at byte {at})")]
+    /// A name holds a control character, or one that cannot be seen: a zero-width character, a direction mark.
+    #[error("{what} must not contain control or invisible characters (found {character:?} at byte {at})")]
     ControlCharacter {
         /// Which name.
         what: Cow<'static, str>,

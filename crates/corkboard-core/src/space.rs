@@ -7,10 +7,10 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::id::check_principal;
+use crate::id::{check_principal, check_visible};
 use crate::{
-    Answered, Commit, CommitId, Context, FormatError, IdempotencyKey, LimitWarning, Limits, Refusal, Role, SpaceKind,
-    Usage,
+    Actor, Answered, Commit, CommitId, Context, FormatError, IdempotencyKey, LimitWarning, Limits, Refusal, Role,
+    SpaceKind, Usage,
 };
 
 /// A kind of space: pure rules over an immutable state. Cloning a state is cheap (persistent maps).
@@ -29,9 +29,9 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
     /// The events by which everything due at `now` expires.
     fn expire(&self, now: Timestamp) -> Vec<Self::Event>;
 
-    /// Whether a command that came as text from outside may be decided. One that was made here consists of parts that were
-    /// checked when they were made.
-    fn check(_command: &Self::Command, _limits: &Limits) -> Result<(), Refusal> {
+    /// Whether a command that came as text from outside may be decided, and takes out of it what this actor cannot say. One that
+    /// was made here consists of parts that were checked when they were made.
+    fn check(_command: &mut Self::Command, _actor: &Actor, _limits: &Limits) -> Result<(), Refusal> {
         Ok(())
     }
 
@@ -57,6 +57,12 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
             self.apply(event, context.stamp()).map_err(Unperformed::Misfit)?;
         }
         Ok(decision)
+    }
+
+    /// Whether a command with an idempotency key is written and remembered even if it changes nothing here, because
+    /// something outside this space depends on that. Any other command that changes nothing is not remembered.
+    fn is_always_remembered(_command: &Self::Command) -> bool {
+        false
     }
 
     /// The bytes that a store keeps: those that [`Commit::encode`] gives, by a shorter way where a space has one.
@@ -213,17 +219,16 @@ impl<S: Space> Revisioned<S> {
         if let Some((reply, rev)) = self.check(request, context)? {
             return Ok(Outcome::Unchanged { reply, rev });
         }
-        let mut events = self.state.expire(context.now);
-        let decision = if events.is_empty() {
+        let mut expired = self.state.expire(context.now);
+        let decision = if expired.is_empty() {
             self.state.decide(&request.command, context)?
         } else {
             let mut swept = self.state.clone();
             // The state itself named these events, so they fit it.
-            events.retain(|event| swept.apply(event, context.stamp()).is_ok());
+            expired.retain(|event| swept.apply(event, context.stamp()).is_ok());
             swept.decide(&request.command, context)?
         };
-        events.extend(decision.events);
-        Ok(self.outcome(request, context, Decision { events, ..decision }))
+        Ok(self.outcome(request, context, expired, decision))
     }
 
     /// Decides a request and becomes what it leads to, with that commit id: the same as [`Revisioned::decide`] and
@@ -237,19 +242,15 @@ impl<S: Space> Revisioned<S> {
         if let Some((reply, rev)) = self.check(request, context)? {
             return Ok(Outcome::Unchanged { reply, rev });
         }
-        let mut events = self.state.expire(context.now);
-        for event in &events {
+        let expired = self.state.expire(context.now);
+        for event in &expired {
             self.state.apply(event, context.stamp()).map_err(Unperformed::Misfit)?;
         }
-        let mut decision = self.state.perform(&request.command, context).map_err(|unperformed| match unperformed {
-            Unperformed::Refused(refusal) if !events.is_empty() => Unperformed::Spoilt(refusal),
+        let decision = self.state.perform(&request.command, context).map_err(|unperformed| match unperformed {
+            Unperformed::Refused(refusal) if !expired.is_empty() => Unperformed::Spoilt(refusal),
             other => other,
         })?;
-        if !events.is_empty() {
-            events.append(&mut decision.events);
-            decision.events = events;
-        }
-        let outcome = self.outcome(request, context, decision);
+        let outcome = self.outcome(request, context, expired, decision);
         if let Outcome::Commit { commit, .. } = &outcome {
             self.advance(commit, id, context.limits);
         }
@@ -260,7 +261,15 @@ impl<S: Space> Revisioned<S> {
     fn check(&self, request: &Request<S::Command>, context: &Context<'_>) -> Result<Option<(S::Reply, u64)>, Refusal> {
         let principal = &context.actor.principal;
         check_principal("principal", principal, context.limits)?;
-        context.actor.via.as_deref().map_or(Ok(()), |via| check_principal("via", via, context.limits))?;
+        check_visible("principal", principal)?;
+        if let Some(via) = &context.actor.via {
+            check_principal("via", via, context.limits)?;
+            check_visible("via", via)?;
+        }
+        // With its first revision a space comes to be, and its name with it.
+        if let Some(space) = context.space.filter(|_| self.last_at == Timestamp::UNIX_EPOCH) {
+            check_visible("name", space.name())?;
+        }
         // Every command writes.
         context.actor.check_writes()?;
         if let Some(key) = &request.idempotency
@@ -277,17 +286,23 @@ impl<S: Space> Revisioned<S> {
         Ok(None)
     }
 
+    /// What a decision leads to, after what expired first. An answer is remembered if the command changed something.
     fn outcome(
         &self,
         request: &Request<S::Command>,
         context: &Context<'_>,
+        expired: Vec<S::Event>,
         decision: Decision<S::Event, S::Reply>,
     ) -> Outcome<S::Event, S::Reply> {
-        let Decision { events, reply, warnings } = decision;
-        if events.is_empty() && request.idempotency.is_none() {
+        let Decision { mut events, reply, warnings } = decision;
+        let is_remembered = !events.is_empty() || S::is_always_remembered(&request.command);
+        let answered = request.idempotency.clone().filter(|_| is_remembered).map(|key| (key, reply.clone()));
+        if !expired.is_empty() {
+            events.splice(..0, expired);
+        }
+        if events.is_empty() && answered.is_none() {
             return Outcome::Unchanged { reply, rev: self.head.rev };
         }
-        let answered = request.idempotency.clone().map(|key| (key, reply.clone()));
         let commit = Commit::new(context.now, context.actor.clone(), answered, events);
         Outcome::Commit { commit, reply, warnings }
     }

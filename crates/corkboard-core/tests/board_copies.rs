@@ -12,11 +12,12 @@ use std::sync::Arc;
 
 use board_support::*;
 use corkboard_core::board::{
-    Artifact, ArtifactId, BoardCommand, BoardImage, BoardInfo, BoardStatus, CancelReason, Cancellation, Choice,
-    ChoiceId, Contribution, Decision, DecisionId, Discovery, ForkedFrom, Lease, NewArtifact, NewDecision, NewDiscovery,
-    NewTask, ReviewStatus, Task, TaskResult, TaskStatus, Unfinished,
+    ApprovalVerdict::*, Artifact, ArtifactId, BoardAction, BoardCommand, BoardImage, BoardInfo, BoardStatus,
+    CancelReason, Cancellation, Choice, ChoiceId, Contribution, Decision, DecisionId, Discovery, ForkedFrom, Lease,
+    NewArtifact, NewDecision, NewDiscovery, NewTask, ReviewStatus, Task, TaskResult, TaskStatus, Unfinished,
 };
-use corkboard_core::{LimitName, Limits, Refusal};
+use corkboard_core::knowledge::Trust;
+use corkboard_core::{Actor, ActorKind, LimitName, Limits, Refusal, Role};
 
 /// A board with something of everything.
 fn rich() -> Desk {
@@ -55,7 +56,7 @@ fn rich() -> Desk {
 }
 
 fn fork(image: BoardImage) -> BoardCommand {
-    BoardCommand::Fork { image: Box::new(image), from: ForkedFrom { board: "source".into(), rev: 7 } }
+    BoardCommand::Fork { name: None, image: Box::new(image), from: ForkedFrom { board: "source".into(), rev: 7 } }
 }
 
 fn image(desk: &Desk) -> BoardImage {
@@ -106,7 +107,7 @@ fn a_copy_is_made_once_and_of_a_board() {
     let mut copy = Desk::empty(Limits::default());
     assert_eq!(copy.refused(fork(BoardImage::default())), Refusal::NoBoard);
     let from = ForkedFrom { board: " ".into(), rev: 1 };
-    let nameless = BoardCommand::Fork { image: Box::new(image(&source)), from };
+    let nameless = BoardCommand::Fork { name: None, image: Box::new(image(&source)), from };
     assert_eq!(copy.refused(nameless), Refusal::Blank { what: "board id".into() });
     copy.limits = Limits { command_bytes: 1, ..Limits::default() };
     copy.tell(fork(image(&source)));
@@ -265,4 +266,86 @@ fn an_image_may_have_what_a_copy_does_not_keep() {
     let mut copy = Desk::empty(Limits::default());
     copy.tell(fork(lost));
     assert_eq!(copy.cancelled(id(5)), Some((CancelReason::UpstreamFailed, Some(id(4)))));
+}
+
+/// A board with what only a person can give: trust, an approval, a rejection.
+fn judged() -> Desk {
+    let mut desk = Desk::new();
+    desk.add_all(vec![member("one", &[]), member("two", &[])]);
+    let decide = |affects: &[u64], needs_approval| NewDecision {
+        question: "q".into(),
+        choice: "c".into(),
+        affects_tasks: ids(affects),
+        needs_approval,
+        ..Default::default()
+    };
+    desk.tell(BoardCommand::RecordDecision(decide(&[1], true)));
+    desk.tell(BoardCommand::RecordDecision(decide(&[2], false)));
+    desk.tell(BoardCommand::RecordDecision(decide(&[], false)));
+    for (decision, verdict) in [(1, Approved), (2, Rejected), (3, Rejected)] {
+        desk.tell(BoardCommand::Judge { decision: DecisionId(decision), verdict, comment: None });
+    }
+    desk.tell(BoardCommand::RecordDiscovery(NewDiscovery { content: "d".into(), ..Default::default() }));
+    desk.tell(BoardCommand::RecordArtifact(NewArtifact { path: "p".into(), ..Default::default() }));
+    desk.claim(&human(), id(1));
+    let result = TaskResult { summary: "done".into(), next_steps: vec![], trust: Some(Trust::Own) };
+    desk.tell(BoardCommand::CompleteTask { task: id(1), result, epoch: None });
+    desk
+}
+
+/// The trust of everything on a board.
+fn trusts(desk: &Desk) -> Vec<Trust> {
+    let state = desk.state();
+    let results = state.tasks().filter_map(|task| task.result.as_ref()).map(|result| result.trust());
+    let records = state.decisions().map(|it| it.trust).chain(state.discoveries().map(|it| it.trust));
+    results.chain(records).chain(state.artifacts().map(|it| it.trust)).collect()
+}
+
+#[test]
+fn a_copy_shows_no_approval_and_no_trust_that_its_maker_could_not_give() {
+    use ActorKind::*;
+    let source = judged();
+    let copy = |kind, role| {
+        let mut copy = Desk::empty(Limits::default());
+        copy.ask(&Actor::new("eve", kind, role), fork(image(&source))).unwrap();
+        copy
+    };
+    let verdicts = |desk: &Desk| desk.state().decisions().map(|decision| decision.verdict).collect::<Vec<_>>();
+    for (kind, role, trust) in [
+        (Human, Role::Human, Trust::Own),
+        (Human, Role::Admin, Trust::Own),
+        (Agent, Role::Admin, Trust::Agent),
+        (Service, Role::Human, Trust::Agent),
+    ] {
+        let copy = copy(kind, role);
+        assert_eq!(verdicts(&copy), [Some(Approved), Some(Rejected), Some(Rejected)], "{kind:?}, {role}");
+        assert_eq!((copy.state().approvals().count(), trusts(&copy)), (3, vec![trust; 6]), "{kind:?}, {role}");
+    }
+    for (kind, trust) in [(Human, Trust::Own), (Agent, Trust::Agent), (Service, Trust::Agent)] {
+        let mut copy = copy(kind, Role::Orchestrator);
+        assert_eq!((verdicts(&copy), trusts(&copy)), (vec![None; 3], vec![trust; 6]), "{kind:?}");
+        assert_eq!(copy.state().approvals().count(), 0);
+        // What was approved waits again, and what was rejected does not hold either.
+        assert!(copy.state().decisions().all(|decision| decision.is_undecided() && !decision.holds()));
+        let boss = Actor::new("eve", kind, Role::Orchestrator);
+        assert!(matches!(copy.refused_to(&boss, claim(id(2))), Refusal::NotReady { .. }));
+        // A copy of the copy is one as well, and a person can approve what waits there.
+        let mut again = Desk::empty(Limits::default());
+        again.tell(fork(image(&copy)));
+        for decision in 1..=3 {
+            again.tell(BoardCommand::Judge { decision: DecisionId(decision), verdict: Approved, comment: None });
+        }
+        assert!(again.state().decisions().all(|decision| decision.holds()));
+        again.claim(&boss, id(2));
+    }
+}
+
+/// A copy keeps reviews, chosen branches and refused learnings, so those who make it must be able to give these.
+#[test]
+fn makers_of_boards_may_give_every_verdict_that_a_copy_keeps() {
+    for role in Role::ALL.into_iter().filter(|role| BoardAction::Create.is_allowed_to(*role)) {
+        for action in [BoardAction::Review, BoardAction::Choose, BoardAction::Promote, BoardAction::Supersede] {
+            assert!(action.is_allowed_to(role), "{action:?} by {role}");
+        }
+    }
 }

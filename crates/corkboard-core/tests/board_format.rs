@@ -517,7 +517,7 @@ fn copied(source: &Desk) -> Desk {
     let (ann, mut copy) = (worker("ann"), Desk::empty(Limits::default()));
     copy.now = source.now;
     let image = Box::new(BoardImage::from(source.state().clone()));
-    copy.tell(BoardCommand::Fork { image, from: ForkedFrom { board: "tokens".into(), rev: source.rev() } });
+    copy.tell(BoardCommand::Fork { name: None, image, from: ForkedFrom { board: "tokens".into(), rev: source.rev() } });
     copy.tell(BoardCommand::Choose { choice: ChoiceId(2), option: "D".into(), rationale: None });
     copy.claim(&ann, id(13));
     copy.claim(&ann, id(5));

@@ -277,7 +277,7 @@ fn after_a_board_was_purged_there_is_nothing_more() {
     desk.pass(60_000);
     assert_eq!((desk.state().next_due(), desk.state().expire(desk.now)), (None, vec![]));
     let image = Box::new(BoardImage::from(desk.state().clone()));
-    let fork = BoardCommand::Fork { image, from: ForkedFrom { board: "b".into(), rev: 1 } };
+    let fork = BoardCommand::Fork { name: None, image, from: ForkedFrom { board: "b".into(), rev: 1 } };
     let create = BoardCommand::Create(NewBoard { name: "again".into(), ..NewBoard::default() });
     for command in everything().into_iter().chain([create, fork, unsaid(), discard("again")]) {
         assert_eq!(desk.refused(command.clone()), Refusal::BoardPurged, "{command:?}");
@@ -294,7 +294,7 @@ fn a_board_made_from_one_that_was_put_away_begins_its_own_life() {
     desk.tell(discard("a try"));
     desk.tell(BoardCommand::ExtractLearnings);
     let (mut copy, from) = (Desk::empty(Limits::default()), ForkedFrom { board: "b".into(), rev: desk.rev() });
-    copy.tell(BoardCommand::Fork { image: Box::new(BoardImage::from(desk.state().clone())), from });
+    copy.tell(BoardCommand::Fork { name: None, image: Box::new(BoardImage::from(desk.state().clone())), from });
     let info = info(&copy);
     assert_eq!((info.status, info.archived_at, info.retain_until), (BoardStatus::Active, None, None));
     assert_eq!((&info.learnings_extracted, &info.waived), (&None, &None));

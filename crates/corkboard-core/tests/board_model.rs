@@ -431,7 +431,7 @@ proptest! {
         let mut copy = Desk::empty(Limits::default());
         copy.now = desk.now;
         let (image, from) = (Box::new(BoardImage::from(desk.state().clone())), ForkedFrom { board: "b".into(), rev: desk.rev() });
-        copy.tell(BoardCommand::Fork { image, from });
+        copy.tell(BoardCommand::Fork { name: None, image, from });
         assert!(copy.state().tasks().all(|task| task.claim.is_none()));
         assert_eq!(copy.state().task_count(), desk.state().task_count());
         assert_eq!(replay(Revisioned::default(), &copy.log, &copy.limits), copy.live);

@@ -255,7 +255,7 @@ fn those_who_run_the_board_supersede_anyones_decision_and_the_gate_opens() {
     assert_eq!(desk.refused(judge(1, ApprovalVerdict::Rejected)), twice);
     // A copy takes that over too.
     let (mut copy, image) = (Desk::empty(Limits::default()), Box::new(BoardImage::from(desk.state().clone())));
-    copy.tell(BoardCommand::Fork { image, from: ForkedFrom { board: "b".into(), rev: 1 } });
+    copy.tell(BoardCommand::Fork { name: None, image, from: ForkedFrom { board: "b".into(), rev: 1 } });
 }
 
 #[test]
@@ -306,6 +306,6 @@ fn a_paused_board_begins_nothing_and_loses_nothing() {
     desk.tell(BoardCommand::Cancel { comment: None });
     assert!(desk.state().info().unwrap().paused.is_none());
     let mut copy = Desk::empty(Limits::default());
-    copy.tell(BoardCommand::Fork { image, from: ForkedFrom { board: "b".into(), rev: 1 } });
+    copy.tell(BoardCommand::Fork { name: None, image, from: ForkedFrom { board: "b".into(), rev: 1 } });
     assert!(copy.state().info().unwrap().paused.is_none());
 }

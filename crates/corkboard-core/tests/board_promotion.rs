@@ -239,7 +239,7 @@ fn refused_stays_refused() {
     promoted(&mut desk, "F-2");
     let image = Box::new(BoardImage::from(desk.state().clone()));
     let mut copy = Desk::empty(Limits::default());
-    copy.tell(BoardCommand::Fork { image, from: ForkedFrom { board: "b".into(), rev: desk.rev() } });
+    copy.tell(BoardCommand::Fork { name: None, image, from: ForkedFrom { board: "b".into(), rev: desk.rev() } });
     assert_eq!(copy.refused(promote(f1())), refusal);
     assert_eq!(state(&copy, "F-2"), LearningState::Open);
 }
@@ -460,6 +460,6 @@ fn an_image_that_says_what_cannot_be_is_refused() {
     image.learnings.push(twice);
     let mut copy = Desk::empty(Limits::default());
     let from = ForkedFrom { board: "b".into(), rev: 1 };
-    let refused = copy.refused(BoardCommand::Fork { image: Box::new(image), from });
+    let refused = copy.refused(BoardCommand::Fork { name: None, image: Box::new(image), from });
     assert_eq!(refused, Refusal::BoardContradicts { reason: "F-1 is listed twice".into() });
 }

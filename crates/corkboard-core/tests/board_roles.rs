@@ -116,7 +116,7 @@ fn commands(desk: &Desk) -> Vec<(BoardAction, BoardCommand)> {
     vec![
         (Does::Create, BoardCommand::Create(NewBoard { name: "b".into(), ..NewBoard::default() })),
         (Does::Create, BoardCommand::CreateWithTasks { board: NewBoard::default(), tasks: vec![] }),
-        (Does::Create, BoardCommand::Fork { image, from: ForkedFrom { board: "b".into(), rev: 1 } }),
+        (Does::Create, BoardCommand::Fork { name: None, image, from: ForkedFrom { board: "b".into(), rev: 1 } }),
         (Does::Edit, BoardCommand::Edit { edit, if_version: None }),
         (Does::AddTasks, add_tasks(vec![NewTask::new("more")])),
         (Does::AddTasks, BoardCommand::AddDependency { task: id(2), on: id(1) }),

@@ -96,6 +96,35 @@ fn the_same_request_again_has_no_second_effect() {
     assert_eq!((shelf.rev(), shelf.state().entries().len()), (2, 0));
 }
 
+/// A promotion relies on it: whoever wants to put a learning in late finds that the core has moved.
+#[test]
+fn a_withdrawal_with_a_key_moves_the_core_even_if_there_is_nothing_to_take_out() {
+    let mut shelf = Shelf::new();
+    shelf.add(&human("ann"), "one");
+    let board = || BoardId::new("plan", &Limits::default()).unwrap();
+    let request = |key: &str, command: CoreCommand| {
+        let idempotency = Some(IdempotencyKey::new(key, &command, &Limits::default()).unwrap());
+        Request { command, if_rev: None, idempotency }
+    };
+    let of = Withdrawal::Item { board: board(), item: "D-3".into() };
+    let promotion = Withdrawal::Promotion { board: board(), item: "D-3".into(), board_rev: 7 };
+    let nothing = CoreReply::Withdrawn { removed: 0, kept: 0, forgotten: 0 };
+    for (key, of) in [("out", of.clone()), ("back", promotion)] {
+        let (rev, request) = (shelf.rev(), request(key, CoreCommand::Withdraw { of }));
+        assert_eq!(shelf.request(&human("ann"), &request).unwrap(), nothing);
+        assert_eq!(shelf.rev(), rev + 1);
+        assert_eq!(shelf.request(&human("ann"), &request).unwrap(), nothing);
+        assert_eq!(shelf.rev(), rev + 1, "once");
+    }
+    // Without a key, and of any other command that changes nothing, there is no revision.
+    let rev = shelf.rev();
+    shelf.tell(CoreCommand::Withdraw { of });
+    let author = CoreCommand::Withdraw { of: Withdrawal::Author { name: "zoe".into() } };
+    shelf.request(&human("ann"), &request("author", author)).unwrap();
+    shelf.request(&human("ann"), &request("restore", restore(1))).unwrap();
+    assert_eq!(shelf.rev(), rev);
+}
+
 #[test]
 fn what_is_forgotten_can_be_restored_and_is_back_when_it_is_learned_again() {
     let mut shelf = Shelf::new();

@@ -52,7 +52,7 @@ impl Caller {
     pub(crate) fn with_token(server: &Server, token: &Token) -> Self {
         let Token { id, principal, kind, role, grants, .. } = token;
         let actor = Actor::new(principal.to_string(), *kind, *role);
-        let corkboard = server.corkboard().acting_as(actor);
+        let corkboard = server.corkboard().acting_as(actor).with_token(token);
         match role {
             // What is not granted is denied, but to admins.
             Role::Admin => Self { corkboard, grants: everything(), token: Some(*id) },
@@ -135,13 +135,9 @@ impl Caller {
         self.token
     }
 
-    /// Whether the token that they came with can still be used. A store that cannot be asked tells nobody anything new, and so
-    /// is no reason to send them away.
-    pub(crate) async fn is_let_in(&self) -> bool {
-        match self.token {
-            Some(token) => self.corkboard.tokens().is_usable(token).await.unwrap_or(true),
-            None => true,
-        }
+    /// Refuses if the token that they came with has been revoked or has expired since.
+    pub(crate) async fn check_token(&self) -> Result<(), Failure> {
+        Ok(self.corkboard.check_token().await?)
     }
 
     /// Whom they are taken for, and what they may touch.
@@ -264,6 +260,6 @@ impl FromRequestParts<Server> for Caller {
     async fn from_request_parts(parts: &mut Parts, _server: &Server) -> Result<Self, Failure> {
         // The guard put it there. A route that it does not guard has no caller.
         let unguarded = || Failure::unauthenticated("nobody is known to ask");
-        parts.extensions.remove::<Self>().ok_or_else(unguarded)
+        parts.extensions.get::<Self>().cloned().ok_or_else(unguarded)
     }
 }

@@ -2,17 +2,24 @@
 
 use std::convert::Infallible;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::Request;
 use axum::http::HeaderValue;
-use axum::http::header::ACCEPT_ENCODING;
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING};
 use axum::response::Response;
+use http_body_util::BodyExt;
 use tower::{ServiceExt, service_fn};
 use tower_http::compression::Compression;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 
+use crate::budget::Budget;
+
 /// What is smaller is sent as it is: to compress it costs more than it saves.
 const COMPRESSED_FROM: u64 = 1024;
+/// The memory that compressing one answer takes until it is sent.
+const COMPRESSOR: usize = 384 * 1024;
+/// Who is charged for that.
+const COMPRESSION: &str = "compression";
 
 /// How the caller of a request takes the answer, if anything is said about it.
 pub(crate) fn accepted(request: &Request) -> Option<HeaderValue> {
@@ -20,8 +27,16 @@ pub(crate) fn accepted(request: &Request) -> Option<HeaderValue> {
 }
 
 /// The answer as the caller takes it.
-pub(crate) async fn compress(response: Response, accepted: Option<HeaderValue>) -> Response {
+pub(crate) async fn compress(budget: &Budget, response: Response, accepted: Option<HeaderValue>) -> Response {
     let Some(accepted) = accepted else { return response };
+    if response.body().size_hint().upper().is_some_and(|bytes| bytes <= COMPRESSED_FROM) {
+        return response;
+    }
+    let mut charge = budget.charge(&COMPRESSION.into());
+    if charge.try_grow(COMPRESSOR).is_err() {
+        // Without memory to compress it, it is sent as it is.
+        return response;
+    }
     let mut request = Request::new(Body::empty());
     request.headers_mut().insert(ACCEPT_ENCODING, accepted);
     let mut answer = Some(response);
@@ -29,5 +44,13 @@ pub(crate) async fn compress(response: Response, accepted: Option<HeaderValue>) 
     // What is told as it happens must not wait until there is enough to compress.
     let worthwhile = SizeAbove::new(COMPRESSED_FROM).and(NotForContentType::SSE);
     let Ok(response) = Compression::new(answered).compress_when(worthwhile).oneshot(request).await;
-    response.map(Body::new)
+    if !response.headers().contains_key(CONTENT_ENCODING) {
+        return response.map(Body::new);
+    }
+    response.map(|body| {
+        Body::new(body.map_frame(move |frame| {
+            let _until_the_end = &charge;
+            frame
+        }))
+    })
 }

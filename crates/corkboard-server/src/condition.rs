@@ -167,7 +167,8 @@ fn if_none_match(words: &str) -> Parameter {
 }
 
 fn idempotency_key() -> Parameter {
-    let words = "Names the request: the same again, within a day, gets the same answer and has no second effect";
+    let words = "Idempotency key; a repeat within 24 hours gets the same answer and has no further effect. A request that \
+                 changed nothing is not remembered; a repeat of it is decided again";
     header("Idempotency-Key", words, "8e03978e-40d5-43dd-bc93-6894a57f9324")
 }
 

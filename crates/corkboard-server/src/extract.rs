@@ -4,12 +4,14 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use corkboard::{Core, Strict};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::caller::Caller;
 use crate::failure::{BODY_JSON, Failure};
+use crate::intake::Intake;
 
 /// A JSON body.
 pub(crate) struct Body<T>(pub(crate) T);
@@ -81,7 +83,15 @@ impl<S: Send + Sync> FromRequest<S> for Raw {
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
-        Ok(Self(Bytes::from_request(request, state).await?))
+        let caller = request.extensions().get::<Caller>().cloned();
+        let (mut parts, body) = request.into_parts();
+        let intake = Intake::from_request_parts(&mut parts, state).await?;
+        let bytes = intake.read(Request::from_parts(parts, body)).await?;
+        // The body may have taken long to arrive.
+        if let Some(caller) = caller {
+            caller.check_token().await?;
+        }
+        Ok(Self(bytes))
     }
 }
 
@@ -202,6 +212,15 @@ fn if_version(headers: &HeaderMap) -> Result<Option<u64>, Failure> {
 
 /// A header as text.
 pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Failure> {
-    let value = headers.get(name).map(|value| value.to_str());
+    let value = single(headers, name)?.map(HeaderValue::to_str);
     value.transpose().map_err(|_| Failure::invalid("header", format!("the header {name} is no text")))
+}
+
+/// A header that may be sent once: with two, a proxy and this server could each believe another one.
+pub(crate) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a HeaderValue>, Failure> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (_, Some(_)) => Err(Failure::invalid("header", format!("the header {name} is sent more than once"))),
+        (value, None) => Ok(value),
+    }
 }

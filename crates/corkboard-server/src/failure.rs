@@ -1,7 +1,7 @@
 //! Problems as answers (RFC 9457).
 
 use axum::Json;
-use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -78,6 +78,12 @@ impl Failure {
         self
     }
 
+    /// A caller has used up a rate, and may try again after that many seconds.
+    pub(crate) fn too_many(detail: String, seconds: u64) -> Self {
+        let failure = Self::new("too_many_requests", ErrorKind::Unavailable, detail);
+        failure.status(StatusCode::TOO_MANY_REQUESTS).retry_after(seconds)
+    }
+
     /// Too much at once: come back in so many seconds.
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         Self { retry_after: Some(seconds), ..self }
@@ -125,6 +131,7 @@ impl From<ToolError> for Failure {
 fn discreet(problem: Problem, error: &Error) -> Problem {
     let detail = match error {
         Error::Store(StoreError::Unavailable(_) | StoreError::Url { .. }) => Some("the store is not available"),
+        Error::Store(StoreError::NoSpace(_)) => Some("the store has no space left; nothing was written"),
         Error::Store(StoreError::OutcomeUnknown(_)) => Some("the outcome is unknown: the store did not answer"),
         Error::Store(StoreError::Failed(_)) => Some("the store has ended"),
         _ => None,
@@ -144,16 +151,6 @@ impl From<corkboard::Refusal> for Failure {
     fn from(refusal: corkboard::Refusal) -> Self {
         Error::from(refusal).into()
     }
-}
-
-impl From<BytesRejection> for Failure {
-    fn from(rejection: BytesRejection) -> Self {
-        Self::invalid(code_of(&rejection), rejection.body_text()).status(rejection.status())
-    }
-}
-
-fn code_of(rejection: &BytesRejection) -> &'static str {
-    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE { BODY_TOO_LARGE } else { "body" }
 }
 
 impl From<PathRejection> for Failure {

@@ -3,20 +3,22 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::body::{Body, HttpBody};
+use axum::body::HttpBody;
 use axum::extract::Request;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
-use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderName, Method, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use corkboard::{ErrorKind, Strict};
-use http_body_util::BodyExt;
+use corkboard::Strict;
 use secrecy::ExposeSecret;
 
 use crate::caller::Caller;
-use crate::extract::text;
+use crate::extract::{single, text};
 use crate::failure::Failure;
+use crate::intake::{Intake, too_many};
 use crate::observe::Principal;
+use crate::outgoing::hold;
+use crate::peer::Peer;
 use crate::settings::Access;
 use crate::sign_in::session;
 use crate::sign_in_page::page_or_problem;
@@ -24,10 +26,14 @@ use crate::{Server, Settings, cross_origin, parameters};
 
 /// Names whom the caller acts for: an actor as JSON.
 const ACTOR: HeaderName = HeaderName::from_static("cork-actor");
+/// Names the scheme by which a proxy was called.
+const FORWARDED_PROTO: &str = "x-forwarded-proto";
 /// What needs no token: whether the server is up, to sign in, and what browsers ask for by themselves.
 const PUBLIC: [&str; 4] = ["/healthz", "/readyz", "/sign-in", "/favicon.ico"];
 /// What programs are told that come without a token.
 pub(crate) const NO_TOKEN: &str = "send a token: Authorization: Bearer …";
+/// Who is charged for the bytes of requests without a token.
+const STRANGERS: &str = "";
 /// Needs a token unless the settings say otherwise.
 const METRICS: &str = "/metrics";
 
@@ -43,22 +49,31 @@ pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> 
     let is_public = PUBLIC.contains(&path) || path == METRICS && server.settings().are_metrics_public;
     if is_public {
         // Nor is its query looked at: links and health checks are written by others, who may add to them.
-        return next.run(request).await;
+        let intake = Intake::new(server, STRANGERS.into(), true);
+        return answered(server, intake, request, next).await;
     }
     let announced = request.body().size_hint().exact();
-    let own = match authenticate(server, request.method(), request.uri(), request.headers()).await {
+    let peer = Peer::of(request.extensions());
+    let own = match authenticate(server, peer, request.method(), request.uri(), request.headers()).await {
         Ok(own) => own,
-        Err(failure) => return page_or_problem(request.method(), request.headers(), failure),
+        Err(failure) => {
+            let refused = page_or_problem(request.method(), request.headers(), failure);
+            return hold(server.budget(), &STRANGERS.into(), true, refused).await;
+        }
     };
     let principal: Arc<str> = own.actor().principal.as_str().into();
     let admitted = admit(server, own, request.headers(), announced.unwrap_or_default());
     let mut response = match admitted.and_then(|caller| parameters::check(&request).map(|()| caller)) {
         Ok(caller) => {
+            let reader = request.method().is_safe().then(|| caller.clone());
             request.extensions_mut().insert(caller);
-            if announced.is_none() {
-                request = request.map(|body| counted(body, server.clone(), principal.clone()));
+            let intake = Intake::new(server, principal.clone(), announced.is_some());
+            let response = answered(server, intake, request, next).await;
+            // A read may have waited until its token ended. What was written is told all the same.
+            match reader {
+                Some(reader) => reader.check_token().await.map_or_else(Failure::into_response, |()| response),
+                None => response,
             }
-            next.run(request).await
         }
         Err(failure) => failure.into_response(),
     };
@@ -68,27 +83,21 @@ pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> 
     response
 }
 
-/// A body whose length nobody said: what comes of it is paid for as it comes, and whoever has nothing left waits before they
-/// send the next.
-fn counted(body: Body, server: Server, principal: Arc<str>) -> Body {
-    Body::new(body.map_frame(move |frame| {
-        let bytes = frame.data_ref().map_or(0, |data| data.len());
-        server.written().charge(&principal, bytes as f64, Instant::now());
-        frame
-    }))
+/// The route's answer. The request's bytes are charged until then, and the answer's until they are sent.
+async fn answered(server: &Server, intake: Intake, mut request: Request, next: Next) -> Response {
+    let (is_safe, principal) = (request.method().is_safe(), intake.principal().clone());
+    request.extensions_mut().insert(intake.clone());
+    let response = next.run(request).await;
+    drop(intake);
+    hold(server.budget(), &principal, is_safe, response).await
 }
 
 /// Who asks, if they may ask now.
 fn admit(server: &Server, own: Caller, headers: &HeaderMap, bytes: u64) -> Result<Caller, Failure> {
     let (who, now) = (&own.actor().principal, Instant::now());
-    let too_many = |what: &str, seconds: u64| {
-        let detail = format!("{who} {what}: come back in {seconds} s");
-        let kind = ErrorKind::Unavailable;
-        Failure::new("too_many_requests", kind, detail).status(StatusCode::TOO_MANY_REQUESTS).retry_after(seconds)
-    };
-    server.requests().take(who, 1.0, now).map_err(|seconds| too_many("asks too often", seconds))?;
-    server.written().take(who, bytes as f64, now).map_err(|seconds| too_many("sends too much", seconds))?;
-    match headers.get(ACTOR) {
+    server.requests().take(who, 1.0, now).map_err(|seconds| too_many(who, "asks too often", seconds))?;
+    server.written().take(who, bytes as f64, now).map_err(|seconds| too_many(who, "sends too much", seconds))?;
+    match single(headers, ACTOR.as_str())? {
         None => Ok(own),
         Some(named) => {
             let wrong = |error| Failure::invalid("actor", format!("the header cork-actor names nobody: {error}"));
@@ -101,7 +110,13 @@ fn admit(server: &Server, own: Caller, headers: &HeaderMap, bytes: u64) -> Resul
 /// A web page elsewhere must not speak to a server on its reader's machine: neither under a name of its own that leads
 /// there, nor by a request that the browser sends along.
 fn check_name(uri: &Uri, headers: &HeaderMap, settings: &Settings) -> Result<(), Failure> {
-    text(headers, HOST.as_str())?;
+    let said = text(headers, HOST.as_str())?;
+    if let (Some(host), Some(authority)) = (said, uri.authority())
+        && !authority.as_str().eq_ignore_ascii_case(host)
+    {
+        let detail = format!("the header host says {host:?} and the request itself {:?}", authority.as_str());
+        return Err(Failure::invalid("host", detail));
+    }
     let host = host_of(uri, headers);
     let name = host.map(without_port).unwrap_or_default();
     let is_known = |name: &str| is_loopback(name) || settings.hosts.iter().any(|host| host.eq_ignore_ascii_case(name));
@@ -110,7 +125,7 @@ fn check_name(uri: &Uri, headers: &HeaderMap, settings: &Settings) -> Result<(),
         return Err(Failure::denied("host", detail));
     }
     let Some(origin) = text(headers, ORIGIN.as_str())? else { return Ok(()) };
-    if is_of_own_page(uri, headers) || settings.origins.iter().any(|known| known == origin) {
+    if is_of_own_page(uri, headers, settings) || settings.origins.iter().any(|known| known == origin) {
         return Ok(());
     }
     Err(Failure::denied("origin", format!("pages of {origin:?} may not call this server")))
@@ -122,11 +137,24 @@ pub(crate) fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a st
     said.or_else(|| uri.authority().map(|authority| authority.as_str()))
 }
 
-/// Whether a page of this server sent it.
-pub(crate) fn is_of_own_page(uri: &Uri, headers: &HeaderMap) -> bool {
+/// Whether a page of this server sent it: one of the same scheme, name and port.
+pub(crate) fn is_of_own_page(uri: &Uri, headers: &HeaderMap, settings: &Settings) -> bool {
     let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
-    let authority = origin.and_then(|origin| origin.split_once("://")).map(|(_, authority)| authority);
-    authority.is_some() && authority == host_of(uri, headers)
+    let page = origin.and_then(|origin| origin.split_once("://"));
+    let (Some((scheme, page)), Some(host)) = (page, host_of(uri, headers)) else { return false };
+    let (own_scheme, usual_port) = if is_https(headers, settings) { ("https", ":443") } else { ("http", ":80") };
+    // Browsers leave out the port that goes with the scheme.
+    let host = host.strip_suffix(usual_port).unwrap_or(host);
+    scheme == own_scheme && page.eq_ignore_ascii_case(host)
+}
+
+/// Whether the client came by https: to this server, or to a proxy in front of it. No page elsewhere can send that header: a
+/// browser asks before it does, and is refused.
+fn is_https(headers: &HeaderMap, settings: &Settings) -> bool {
+    let forwarded = single(headers, FORWARDED_PROTO).ok().flatten().and_then(|value| value.to_str().ok());
+    // Of several proxies the first is the client's.
+    let outermost = forwarded.and_then(|protos| protos.split(',').next()).unwrap_or_default();
+    settings.is_tls || outermost.trim().eq_ignore_ascii_case("https")
 }
 
 /// The name in an authority: `[::1]:7117` is `[::1]`.
@@ -142,7 +170,13 @@ fn is_loopback(name: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || address.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-async fn authenticate(server: &Server, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Caller, Failure> {
+async fn authenticate(
+    server: &Server,
+    peer: Peer,
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<Caller, Failure> {
     if matches!(server.settings().access, Access::Open) {
         return Ok(Caller::admin(server));
     }
@@ -150,32 +184,50 @@ async fn authenticate(server: &Server, method: &Method, uri: &Uri, headers: &Hea
         Some(header) => {
             let bearer = header.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
             let no_bearer = || Failure::unauthenticated("Authorization takes: Bearer …");
-            whose(server, bearer.ok_or_else(no_bearer)?.1.trim()).await?
+            whose(server, peer, bearer.ok_or_else(no_bearer)?.1.trim()).await?
         }
         None => {
             let cookie = session(server, uri, headers);
             let cookie = cookie.ok_or_else(|| Failure::unauthenticated(NO_TOKEN))?;
             // Browsers send cookies along whoever asks them to: what writes must come from a page of ours, and says so. Pages
             // elsewhere that may call come with a token: ports of one machine are one site to a cookie.
-            if !method.is_safe() && !is_of_own_page(uri, headers) {
+            if !method.is_safe() && !is_of_own_page(uri, headers, server.settings()) {
                 let detail =
                     "what writes with a cookie is taken from this server's own page alone (Origin): send a token";
                 return Err(Failure::denied("origin", detail));
             }
-            whose(server, &cookie).await?
+            whose(server, peer, &cookie).await?
         }
     };
     caller.ok_or_else(|| Failure::unauthenticated("this token is unknown, revoked or expired"))
 }
 
-/// Whoever comes with that secret.
-pub(crate) async fn whose(server: &Server, secret: &str) -> Result<Option<Caller>, Failure> {
+/// The holder of that secret. A secret that this process does not know counts as wrong until the store knows it, and once a
+/// client has sent too many of those they are refused without asking the store. A known token is accepted all the same: other
+/// clients at the same address cannot lock its holder out.
+pub(crate) async fn whose(server: &Server, peer: Peer, secret: &str) -> Result<Option<Caller>, Failure> {
     let Access::Tokens { admin } = &server.settings().access else { return Ok(Some(Caller::admin(server))) };
     if admin.as_ref().is_some_and(|admin| is_same(secret, admin.expose_secret())) {
         return Ok(Some(Caller::admin(server)));
     }
-    let token = server.tokens().find(secret).await?;
-    Ok(token.map(|token| Caller::with_token(server, &token)))
+    let is_unknown = server.tokens().is_unknown_here(secret);
+    if is_unknown {
+        count_wrong_token(server, peer)?;
+    }
+    let found = server.tokens().find(secret).await;
+    let is_wrong = matches!(found, Ok(None));
+    if is_unknown != is_wrong {
+        let amount = if is_wrong { 1.0 } else { -1.0 };
+        server.wrong_tokens().charge(&peer.client(), amount, Instant::now());
+    }
+    Ok(found?.map(|token| Caller::with_token(server, &token)))
+}
+
+/// Counts a token, or the code of a link, that is wrong as far as anybody knows. Refuses if there were too many.
+pub(crate) fn count_wrong_token(server: &Server, peer: Peer) -> Result<(), Failure> {
+    server.wrong_tokens().take(&peer.client(), 1.0, Instant::now()).map_err(|seconds| {
+        Failure::too_many(format!("too many wrong tokens from this address; try again in {seconds} s"), seconds)
+    })
 }
 
 /// Whether two secrets are the same, in a time that does not tell where they differ.

@@ -1,6 +1,7 @@
 //! Corkboard over HTTP. Adapters over the library, and nothing else: what may be done, and what happens then, is decided there.
 
 mod answer;
+mod budget;
 mod caller;
 mod compress;
 mod condition;
@@ -13,13 +14,16 @@ mod extract;
 mod failure;
 mod guard;
 mod idle;
+mod intake;
 mod listen;
 mod metrics;
 mod observe;
 mod openapi;
+mod outgoing;
 mod parameters;
 mod passage;
 mod patience;
+mod peer;
 mod place;
 mod rate;
 mod routes;
@@ -33,15 +37,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
 use corkboard::{Corkboard, Tokens};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 pub use listen::{Tls, serve};
 pub use metrics::Metrics;
 pub use rate::Rate;
 pub use settings::{Access, Settings, WrongSetting};
 
+use budget::Budget;
 use events::{HubPlace, Standings, Tails};
 use metrics::Meters;
+use outgoing::States;
 use rate::Buckets;
 use sign_in::Codes;
 
@@ -59,6 +65,11 @@ struct Inner {
     codes: Codes,
     requests: Buckets,
     written: Buckets,
+    wrong_tokens: Buckets,
+    budget: Budget,
+    states: States,
+    /// Snapshots are opened and sealed one at a time: each may take much memory and time.
+    snapshots: Arc<Semaphore>,
     meters: Meters,
     /// Told when streams are to end.
     ending: watch::Sender<bool>,
@@ -73,9 +84,12 @@ impl Server {
     /// A server of an open Corkboard.
     pub fn new(corkboard: Corkboard, settings: Settings) -> Self {
         let (requests, written) = (Buckets::new(settings.requests), Buckets::new(settings.written_bytes));
+        let wrong_tokens = Buckets::new(settings.wrong_tokens);
         let (codes, meters, ending) = (Codes::default(), Meters::default(), watch::Sender::new(false));
         let (hub, tails, standings, streams) = Default::default();
         let tokens = corkboard.tokens();
+        let (budget, states) = (Budget::new(settings.buffer_bytes), States::default());
+        let snapshots = Arc::new(Semaphore::new(1));
         let inner = Inner {
             corkboard,
             tokens,
@@ -83,6 +97,10 @@ impl Server {
             codes,
             requests,
             written,
+            wrong_tokens,
+            budget,
+            states,
+            snapshots,
             meters,
             ending,
             hub,
@@ -117,6 +135,31 @@ impl Server {
     /// How many streams of events are open.
     pub fn open_streams(&self) -> usize {
         self.inner.streams.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes of requests and answers are held in memory now.
+    pub fn buffered_bytes(&self) -> usize {
+        self.budget().held()
+    }
+
+    /// The most bytes of requests and answers that were ever held in memory at a time.
+    pub fn buffered_bytes_peak(&self) -> usize {
+        self.budget().peak()
+    }
+
+    /// The limit on the bytes of requests and answers.
+    fn budget(&self) -> &Budget {
+        &self.inner.budget
+    }
+
+    /// The states of spaces that are being sent.
+    fn states(&self) -> &States {
+        &self.inner.states
+    }
+
+    /// Held by the snapshot that is opened or sealed.
+    fn snapshots(&self) -> &Arc<Semaphore> {
+        &self.inner.snapshots
     }
 
     fn streams(&self) -> &Arc<AtomicUsize> {
@@ -160,6 +203,11 @@ impl Server {
     /// How many bytes each caller may send.
     fn written(&self) -> &Buckets {
         &self.inner.written
+    }
+
+    /// How many wrong tokens each client address may send.
+    fn wrong_tokens(&self) -> &Buckets {
+        &self.inner.wrong_tokens
     }
 
     /// What requests are counted by.

@@ -7,11 +7,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::http::HeaderValue;
 use axum::http::header::CONNECTION;
+use axum::middleware::AddExtension;
 use axum::response::{IntoResponse, Response};
 use axum::serve::Listener;
+use axum::{Extension, Router};
 use corkboard::ErrorKind;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -25,12 +26,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+use tower::Layer;
 
-use crate::Server;
 use crate::failure::Failure;
 use crate::idle::{Counted, Requests};
 use crate::metrics::{Open, refused_connection};
+use crate::passage::protect;
 use crate::patience::Patient;
+use crate::peer::Peer;
+use crate::{Server, Settings};
 
 /// How long a client may take to agree on keys.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -42,8 +46,13 @@ const REFUSALS: usize = 64;
 const REFUSING: Duration = Duration::from_secs(5);
 /// When those for whom there is no room may come back, in seconds.
 const COME_BACK: u64 = 5;
+/// The most bytes of a request's head, and of what a connection reads ahead (HTTP/1.1).
+const BUFFERED: usize = 128 * 1024;
 /// What HTTP/2 is called where keys are agreed on.
 const HTTP2: &[u8] = b"h2";
+
+/// The routes, with the address that requests come from.
+type Routed = AddExtension<Router, Peer>;
 
 /// A certificate and its key, in PEM files.
 pub struct Tls(Arc<ServerConfig>);
@@ -96,7 +105,9 @@ pub async fn serve(
     let close = watch::Sender::new(false);
     let taker = Taker { server: server.clone(), acceptor, close: close.subscribe() };
     let most = settings.connections;
-    let (router, refusing) = (crate::router(server.clone()), Router::new().fallback(async move || no_room(most)));
+    let full = settings.clone();
+    let refusing = Router::new().fallback(async move || no_room(most, &full));
+    let router = crate::router(server.clone());
     let places = Places::new(most);
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
@@ -119,7 +130,7 @@ pub async fn serve(
             () = &mut shutdown => break,
         };
         let (taker, limit, Place { is_own, permit }) = (taker.clone(), settings.header_timeout, places.settle(place));
-        let router = if is_own { router.clone() } else { refusing.clone() };
+        let router = Extension(Peer(peer.ip())).layer(if is_own { router.clone() } else { refusing.clone() });
         connections.spawn(async move {
             let (_open, _permit) = (Open::connection(), permit);
             // What is small is sent at once. A socket that cannot do that is slower, and that is all.
@@ -216,7 +227,7 @@ struct Taker {
 impl Taker {
     /// Answers a connection's requests until it ends. What only some connections need has a place of its own, so that the
     /// others, of which there are many, do not keep one free for it.
-    async fn take(&self, stream: TcpStream, router: Router, limit: Duration) -> Result<(), String> {
+    async fn take(&self, stream: TcpStream, router: Routed, limit: Duration) -> Result<(), String> {
         let Some(acceptor) = &self.acceptor else { return self.answer_http1(stream, router, limit).await };
         let (stream, protocol) = Box::pin(self.agree(acceptor, stream)).await?;
         match protocol {
@@ -244,12 +255,12 @@ impl Taker {
 
     /// Answers what is asked on a connection until it ends, or until nothing was asked for so long. To find out which HTTP it
     /// speaks would mean to wait for the first bytes, however long that takes.
-    async fn answer_http1<S>(&self, stream: S, router: Router, limit: Duration) -> Result<(), String>
+    async fn answer_http1<S>(&self, stream: S, router: Routed, limit: Duration) -> Result<(), String>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let mut builder = Builder::new(TokioExecutor::new()).http1_only();
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(limit);
+        builder.http1().timer(TokioTimer::new()).header_read_timeout(limit).max_buf_size(BUFFERED);
         let mut connection = pin!(builder.serve_connection(self.patient(stream), TowerToHyperService::new(router)));
         tokio::select! {
             ended = connection.as_mut() => return ended.map_err(|error| error.to_string()),
@@ -259,7 +270,7 @@ impl Taker {
     }
 
     /// The same.
-    async fn answer_http2<S>(&self, stream: S, router: Router, limit: Duration) -> Result<(), String>
+    async fn answer_http2<S>(&self, stream: S, router: Routed, limit: Duration) -> Result<(), String>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -296,10 +307,11 @@ impl Taker {
 }
 
 /// The answer to those for whom there is no room.
-fn no_room(most: usize) -> Response {
+fn no_room(most: usize, settings: &Settings) -> Response {
     let detail = format!("{most} connections are open, and no more are taken: come back in {COME_BACK} s");
     let refused = Failure::new("too_many_connections", ErrorKind::Unavailable, detail).retry_after(COME_BACK);
     let mut response = refused.into_response();
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    protect(&mut response, settings);
     response
 }

@@ -33,6 +33,13 @@ impl Metrics {
         metrics::describe_gauge!("http.connections", "Connections that are open");
         metrics::describe_counter!("http.connections_refused_total", "Connections for which there was no room");
         metrics::describe_gauge!("http.event_streams", "Streams of events that are open");
+        metrics::describe_gauge!("http.buffered_bytes", "Bytes of requests and answers held in memory");
+        metrics::describe_gauge!("http.buffered_bytes_peak", "The most bytes ever held in memory at a time");
+        metrics::describe_gauge!("http.buffered_bytes_limit", "The most bytes that may be held (buffer_bytes)");
+        metrics::describe_gauge!("store.writable", "Whether the last write to the store succeeded: 1 or 0");
+        metrics::describe_counter!("store.write_failures_total", "Writes that the store could not do");
+        gauge!("store.writable").set(1.0);
+        counter!("store.write_failures_total").absolute(0);
         gauge!("http.connections").set(0.0);
         counter!("http.connections_refused_total").absolute(0);
         gauge!("http.event_streams").set(0.0);

@@ -2,12 +2,17 @@
 //! guarded. What comes back is compressed if that was asked for.
 
 use axum::extract::{Request, State};
+use axum::http::HeaderValue;
+use axum::http::header::{STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
 use axum::middleware::Next;
 use axum::response::Response;
 use tracing::Instrument;
 
 use crate::observe::Observed;
-use crate::{Server, compress, cross_origin, guard, time_limit};
+use crate::{Server, Settings, compress, cross_origin, guard, time_limit};
+
+/// For a year, browsers reach the server by https alone.
+const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// Lets a request through, or answers it.
 pub(crate) async fn pass(State(server): State<Server>, request: Request, next: Next) -> Response {
@@ -16,5 +21,15 @@ pub(crate) async fn pass(State(server): State<Server>, request: Request, next: N
     let answered = time_limit::limit(&server, request, |request| guard::guard(&server, request, next));
     let mut response = answered.instrument(observed.span()).await;
     cross_origin::show(&mut response, page, server.settings());
-    compress::compress(observed.answered(&server, response), accepted).await
+    protect(&mut response, server.settings());
+    compress::compress(server.budget(), observed.answered(&server, response), accepted).await
+}
+
+/// Says how browsers must treat an answer: as what its content type says, and under TLS as one that comes by https alone.
+pub(crate) fn protect(response: &mut Response, settings: &Settings) {
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if settings.is_tls {
+        headers.insert(STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
+    }
 }

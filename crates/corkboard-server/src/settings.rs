@@ -52,6 +52,9 @@ pub struct Settings {
     pub connections: usize,
     /// The most bytes of a request's body.
     pub body_bytes: usize,
+    /// The most bytes of requests and answers that are held in memory at a time. A request that does not fit is answered with
+    /// 503 after a short wait. One principal may hold up to 7/16 of it.
+    pub buffer_bytes: usize,
     /// How long a request may take, waiting for a task aside.
     pub request_timeout: Duration,
     /// How long a client may take to say what it wants: a request's head, from its first byte or the end of the one before.
@@ -62,7 +65,10 @@ pub struct Settings {
     pub requests: Rate,
     /// How many bytes each caller may send.
     pub written_bytes: Rate,
-    /// How often a stream of events shows that it is there, and whether its token still is.
+    /// How many wrong tokens each client address may send: an IPv4 address, or the first 64 bits of an IPv6 address. Beyond
+    /// that only tokens that the server already knows are accepted from there.
+    pub wrong_tokens: Rate,
+    /// How often a stream of events shows that it is there.
     pub heartbeat: Duration,
     /// A connection to which nothing could be written for so long is given up.
     pub stalled_after: Duration,
@@ -89,12 +95,14 @@ impl Settings {
             connections: 16_384,
             // A command may have 4 MiB; JSON escapes take room too.
             body_bytes: 8 * 1024 * 1024,
+            buffer_bytes: 256 * 1024 * 1024,
             request_timeout: Duration::from_secs(60),
             header_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(30),
             requests: Rate { burst: 2_000.0, per_second: 1_000.0 },
             // A gigabyte an hour, and a quarter of that at once.
             written_bytes: Rate { burst: 256.0 * 1024.0 * 1024.0, per_second: 1024.0 * 1024.0 * 1024.0 / 3600.0 },
+            wrong_tokens: Rate { burst: 100.0, per_second: 1.0 },
             heartbeat: Duration::from_secs(15),
             stalled_after: Duration::from_secs(60),
             events_held: 1024,

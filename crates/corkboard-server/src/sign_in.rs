@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
 use axum::http::header::{COOKIE, LOCATION, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
@@ -22,8 +22,9 @@ use crate::caller::Caller;
 use crate::described::{Routes, routes};
 use crate::extract::{Query, Raw};
 use crate::failure::Failure;
-use crate::guard::{host_of, is_of_own_page, whose};
+use crate::guard::{count_wrong_token, host_of, is_of_own_page, whose};
 use crate::openapi::Problems;
+use crate::peer::Peer;
 use crate::sign_in_page::page_or_problem;
 
 /// The cookie that holds a browser's token; the port follows.
@@ -32,6 +33,9 @@ const SESSION: &str = "cork_session";
 const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
 /// For how long a link can be used: it may stand in a log that others read later.
 const LINK_LASTS: Duration = Duration::from_secs(60 * 60);
+
+/// The most bytes of the sign-in form.
+const FORM_BYTES: usize = 1024;
 
 /// Codes of links that were not used yet.
 #[derive(Default)]
@@ -89,21 +93,28 @@ struct SignIn {
 )]
 async fn sign_in(
     State(server): State<Server>,
+    peer: Peer,
+    method: Method,
     uri: Uri,
     headers: HeaderMap,
     Query(query): Query<SignIn>,
 ) -> Result<Response, Failure> {
+    // Programs that show a preview of a link send HEAD: the link must still work when its reader opens it.
+    if method == Method::HEAD {
+        return Ok(StatusCode::OK.into_response());
+    }
     if let Some(actor) = query.code.as_deref().and_then(|code| server.codes().redeem(code)) {
         let secret = begin(&server, actor).await?;
         return Ok(signed_in(&server, &uri, &headers, &secret));
     }
     if let Some(secret) = session(&server, &uri, &headers)
-        && whose(&server, &secret).await?.is_some()
+        && whose(&server, peer, &secret).await?.is_some()
     {
         return Ok(to_dashboard());
     }
     let why = match query.code {
         Some(_) => {
+            count_wrong_token(&server, peer)?;
             "this link was used already, is older than an hour, or is of an earlier start of the server; `cork token link` \
              makes another, and so does a new start"
         }
@@ -134,23 +145,21 @@ struct TokenForm {
     ),
     responses((status = 303, description = "Signed in: go to the dashboard"), Problems)
 )]
-async fn sign_in_with_token(
-    State(server): State<Server>,
-    uri: Uri,
-    headers: HeaderMap,
-    Raw(body): Raw,
-) -> Result<Response, Failure> {
+async fn sign_in_with_token(State(server): State<Server>, mut request: Request) -> Result<Response, Failure> {
+    let (peer, uri, headers) = (Peer::of(request.extensions()), request.uri().clone(), request.headers().clone());
     // Otherwise a page elsewhere could sign its reader in as somebody else, and see what they write then.
-    if !is_of_own_page(&uri, &headers) {
+    if !is_of_own_page(&uri, &headers, server.settings()) {
         return Err(Failure::denied("origin", "a form is taken from this server's own page alone (Origin)"));
     }
+    DefaultBodyLimit::max(FORM_BYTES).apply(&mut request);
+    let Raw(body) = Raw::from_request(request, &server).await?;
     let no_form = || Failure::invalid("body", "the body is a form with one field: token=…");
     let form = std::str::from_utf8(&body).map_err(|_| no_form())?;
     // A form is written as a query is.
     let form: Uri = format!("/?{form}").parse().map_err(|_| no_form())?;
     let axum::extract::Query(form) = axum::extract::Query::<TokenForm>::try_from_uri(&form).map_err(|_| no_form())?;
     let secret = SecretString::from(form.token.trim());
-    match whose(&server, secret.expose_secret()).await? {
+    match whose(&server, peer, secret.expose_secret()).await? {
         // The cookie is the token itself, so that it is revoked with it.
         Some(caller) if caller.token().is_some() => Ok(signed_in(&server, &uri, &headers, &secret)),
         Some(caller) => Ok(signed_in(&server, &uri, &headers, &begin(&server, caller.actor().clone()).await?)),

@@ -1,7 +1,9 @@
 //! What a person sees who is not signed in: why, and how to get in. One page without scripts, and without anything from
 //! elsewhere.
 
-use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY};
+use axum::http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY, X_FRAME_OPTIONS,
+};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
@@ -23,6 +25,7 @@ pub(crate) fn page_or_problem(method: &Method, headers: &HeaderMap, failure: Fai
             CONTENT_SECURITY_POLICY,
             "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
         ),
+        (X_FRAME_OPTIONS, "DENY"),
         // A form says from which page it comes only if the page may be told at all.
         (REFERRER_POLICY, "same-origin"),
     ];

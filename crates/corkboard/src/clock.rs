@@ -1,15 +1,24 @@
 //! Where time comes from: one door, so that tests need not sleep.
 
 use std::fmt;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 
 /// A source of time, in milliseconds.
 pub trait Clock: Send + Sync + fmt::Debug + 'static {
     /// The time now.
     fn now(&self) -> Timestamp;
+
+    /// The time since some fixed moment in this process, by a clock that nobody sets: it never runs backwards and never
+    /// jumps.
+    fn monotonic(&self) -> Duration {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        START.elapsed()
+    }
 
     /// Whether a store that has a clock of its own is asked instead, so that all who share it agree.
     fn yields_to_store(&self) -> bool {
@@ -38,20 +47,22 @@ impl Clock for SystemClock {
 #[derive(Debug)]
 pub struct ManualClock {
     millisecond: AtomicI64,
+    monotonic_millisecond: AtomicU64,
 }
 
 impl ManualClock {
     /// A clock that shows `start`.
     pub fn new(start: Timestamp) -> Self {
-        Self { millisecond: AtomicI64::new(start.as_millisecond()) }
+        Self { millisecond: AtomicI64::new(start.as_millisecond()), monotonic_millisecond: AtomicU64::new(0) }
     }
 
-    /// Moves it forward.
+    /// Moves it forward: time passes.
     pub fn advance(&self, by: Duration) {
         self.millisecond.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
+        self.monotonic_millisecond.fetch_add(by.as_millis() as u64, Ordering::SeqCst);
     }
 
-    /// Sets it to any time, the past included.
+    /// Sets it to any time, the past included, as somebody sets a machine's clock. No time passes: [`Clock::monotonic`] stays.
     pub fn set(&self, to: Timestamp) {
         self.millisecond.store(to.as_millisecond(), Ordering::SeqCst);
     }
@@ -61,8 +72,103 @@ impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         from_millisecond(self.millisecond.load(Ordering::SeqCst))
     }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_millis(self.monotonic_millisecond.load(Ordering::SeqCst))
+    }
 }
 
 fn from_millisecond(millisecond: i64) -> Timestamp {
     Timestamp::from_millisecond(millisecond).unwrap_or(Timestamp::MAX)
+}
+
+/// The time in one space. That is the time of the clock, unless the space's last event lies ahead of it: a process whose
+/// clock was wrong wrote it, or the clock was set back. Then it is the time of the last event plus the time that has passed
+/// since this process first saw that event, so that leases and entries expire there, too. It never runs backwards, and goes
+/// by the clock again once that is ahead.
+#[derive(Debug, Default)]
+pub(crate) struct SpaceClock {
+    is_ahead: AtomicBool,
+    ahead: Mutex<Option<Ahead>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Ahead {
+    at: Timestamp,
+    /// The monotonic time at which it was `at`.
+    since: Duration,
+}
+
+impl Ahead {
+    fn now(self, monotonic: Duration) -> Timestamp {
+        let passed = SignedDuration::try_from(monotonic.saturating_sub(self.since)).unwrap_or(SignedDuration::MAX);
+        self.at.checked_add(passed).unwrap_or(Timestamp::MAX)
+    }
+}
+
+impl SpaceClock {
+    /// The time in the space when the clock shows `time` and the last event was at `last_at`.
+    pub(crate) fn now(&self, time: Timestamp, last_at: Timestamp, clock: &dyn Clock) -> Timestamp {
+        if time >= last_at && !self.is_ahead() {
+            return time;
+        }
+        let mut ahead = self.ahead.lock();
+        let monotonic = clock.monotonic();
+        let shown = ahead.map(|ahead| ahead.now(monotonic));
+        let least = shown.map_or(last_at, |shown| shown.max(last_at));
+        if time >= least {
+            *ahead = None;
+        } else if shown.is_none_or(|shown| shown < last_at) {
+            *ahead = Some(Ahead { at: last_at, since: monotonic });
+        }
+        self.is_ahead.store(ahead.is_some(), Ordering::Release);
+        least.max(time)
+    }
+
+    /// Whether the space was ahead of the clock when somebody last asked.
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.is_ahead.load(Ordering::Acquire)
+    }
+
+    /// How far the space is ahead of the clock, if it is.
+    pub(crate) fn lead(&self, time: Timestamp, clock: &dyn Clock) -> Option<Duration> {
+        let ahead = (*self.ahead.lock())?;
+        Duration::try_from(ahead.now(clock.monotonic()).duration_since(time)).ok().filter(|lead| !lead.is_zero())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "what does not hold in a test ends the test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_space_ahead_of_the_clock_moves_on_and_never_runs_backwards() {
+        let second = |second| Timestamp::from_second(second).unwrap();
+        let clock = ManualClock::new(second(1_000));
+        let space = SpaceClock::default();
+        let now = |last_at: i64| space.now(clock.now(), second(last_at), &clock).as_second();
+        assert_eq!((now(900), space.is_ahead()), (1_000, false));
+        // Somebody wrote by a clock that was 9,000 s ahead.
+        assert_eq!((now(10_000), space.is_ahead()), (10_000, true));
+        assert_eq!(space.lead(clock.now(), &clock), Some(Duration::from_secs(9_000)));
+        clock.advance(Duration::from_secs(5));
+        assert_eq!(now(10_000), 10_005);
+        // Setting the clock, back or a little ahead, makes no difference there.
+        clock.set(second(10));
+        assert_eq!(now(10_000), 10_005);
+        clock.set(second(10_003));
+        assert_eq!((now(10_000), space.is_ahead()), (10_005, true));
+        // A later event moves it, an earlier one does not.
+        assert_eq!(now(10_002), 10_005);
+        assert_eq!(now(10_020), 10_020);
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(now(10_020), 10_021);
+        // Once the clock is ahead, it is by the clock again.
+        clock.set(second(10_021));
+        assert_eq!((now(10_020), space.is_ahead()), (10_021, false));
+        assert_eq!(space.lead(clock.now(), &clock), None);
+        clock.set(second(20_000));
+        assert_eq!(now(10_020), 20_000);
+    }
 }

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use corkboard_core::agent::{AgentCommand, AgentState};
 use corkboard_core::board::{BoardCommand, BoardState, Lifetime};
@@ -14,14 +15,14 @@ use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
-use crate::access::{Granted, Looks, TokensObserver};
+use crate::access::{Acting, Granted, Looks, TokensObserver};
 use crate::board::{Board, BoardObserver};
-use crate::engine::{Asked, Budget, Elsewhere, Engine};
+use crate::engine::{Asked, Budget, Elsewhere, Engine, Slot};
 use crate::knowledge::{Core, CoreObserver};
 use crate::log::{self, Logged};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent, Meters};
 use crate::options::{Consistency, Options, SavePolicy};
-use crate::store::{self, ListedSpace, Store, StoreInfo};
+use crate::store::{self, ListedSpace, MonitoredStore, Store, StoreInfo};
 use crate::{Error, Result};
 
 /// Events that a subscriber may fall behind before it misses some.
@@ -34,14 +35,14 @@ const DUE_PAGE: usize = 256;
 pub struct Corkboard {
     inner: Arc<Inner>,
     /// In whose name its handles act.
-    actor: Actor,
+    actor: Acting,
     /// What they open.
     granted: Granted,
 }
 
 struct Inner {
     options: Arc<Options>,
-    store: Arc<dyn Store>,
+    store: Arc<MonitoredStore>,
     agents: Arc<Engine<AgentState>>,
     boards: Arc<Engine<BoardState>>,
     cores: Arc<Engine<CoreState>>,
@@ -146,6 +147,8 @@ impl Corkboard {
 
     fn with(store: Arc<dyn Store>, elsewhere: Option<Arc<dyn Elsewhere>>, options: Options) -> Self {
         let options = Arc::new(options);
+        let monitored = Arc::new(MonitoredStore::new(store));
+        let store: Arc<dyn Store> = monitored.clone();
         let events = broadcast::channel(EVENT_BUFFER).0;
         let observer = Box::new(AgentObserver::new(events.clone()));
         let budget = Budget::new(options.memory_budget);
@@ -154,10 +157,10 @@ impl Corkboard {
         let cores = Engine::new(store.clone(), options.clone(), Box::new(CoreObserver), &budget, elsewhere.clone());
         // Every request from outside asks for its token: a revocation may take as long as this to be seen everywhere.
         let cached = Options { consistency: Consistency::Cached(Consistency::CACHED_AGE), ..(*options).clone() };
-        let tokens = Engine::new(store.clone(), Arc::new(cached), Box::new(TokensObserver), &budget, elsewhere);
+        let tokens = Engine::new(store, Arc::new(cached), Box::new(TokensObserver), &budget, elsewhere);
         let inner = Inner {
             options: options.clone(),
-            store,
+            store: monitored,
             agents,
             boards,
             cores,
@@ -170,7 +173,7 @@ impl Corkboard {
             events,
             background: Mutex::default(),
         };
-        let board = Self { inner: Arc::new(inner), actor: options.actor.clone(), granted: Granted::default() };
+        let board = Self { inner: Arc::new(inner), actor: options.actor.clone().into(), granted: Granted::default() };
         let ticker = repeat(&board, options.tick_interval, |board| async move {
             if let Err(error) = board.tick().await {
                 tracing::warn!(%error, "what is due could not be expired yet");
@@ -192,12 +195,20 @@ impl Corkboard {
 
     /// The same Corkboard in another name: whose handles, and what is done to whole spaces, count as that actor's.
     pub fn acting_as(&self, actor: Actor) -> Self {
-        Self { actor, ..self.clone() }
+        self.with_acting(self.actor.by_same_token(actor))
     }
 
     /// In whose name its handles act.
     pub fn actor(&self) -> &Actor {
         &self.actor
+    }
+
+    pub(crate) fn acting(&self) -> &Acting {
+        &self.actor
+    }
+
+    pub(crate) fn with_acting(&self, actor: Acting) -> Self {
+        Self { actor, ..self.clone() }
     }
 
     pub(crate) fn granted(&self) -> &Granted {
@@ -335,7 +346,7 @@ impl Corkboard {
     }
 
     /// Deletes an agent's memory as [`Corkboard::delete_agent`] does, and sees to it that nothing of it is left in the
-    /// store's files, tables and keys. It may take long and hold up the store.
+    /// store's files, tables and keys. See [`Corkboard::scrub`].
     pub async fn forget_agent(&self, agent_id: &str) -> Result<bool> {
         self.forget_agent_if(agent_id, None).await
     }
@@ -394,16 +405,38 @@ impl Corkboard {
                 if !seen.insert(space.clone()) {
                     continue;
                 }
-                let slot = engine.slot(&space);
-                let tick = Asked::Request(Request::new(tick.clone()));
-                if let Err(error) = engine.ask(&slot, Actor::system(), Usage::default(), tick).await {
-                    tracing::warn!(%space, %error, "what is due in this space could not be expired yet");
-                }
+                self.tick_space(engine, &engine.slot(&space), &tick).await;
             }
             if !full || seen.len() == before {
-                return Ok(seen);
+                break;
             }
         }
+        // A store compares with the clock. Where a space is ahead of that, its own time counts.
+        for slot in engine.slots_ahead() {
+            let next_due = slot.peek().and_then(|state| state.state.next_due());
+            if next_due.is_some_and(|due| due <= engine.now_in(&slot)) && seen.insert(slot.id.clone()) {
+                self.tick_space(engine, &slot, &tick).await;
+            }
+        }
+        Ok(seen)
+    }
+
+    async fn tick_space<S: Space>(&self, engine: &Arc<Engine<S>>, slot: &Arc<Slot<S>>, tick: &S::Command) {
+        let tick = Asked::Request(Request::new(tick.clone()));
+        if let Err(error) = engine.ask(slot, Actor::system(), Usage::default(), tick).await {
+            tracing::warn!(space = %slot.id, %error, "what is due in this space could not be expired yet");
+        }
+    }
+
+    /// The loaded spaces whose last event is ahead of the clock by more than a minute, with the time they are ahead, the
+    /// furthest first. A process with a wrong clock wrote there. Time passes in such a space, but by its own clock.
+    pub fn spaces_ahead(&self) -> Vec<(SpaceId, Duration)> {
+        const TOLERATED: Duration = Duration::from_secs(60);
+        let Inner { agents, boards, cores, tokens, .. } = &*self.inner;
+        let all = agents.leads().chain(boards.leads()).chain(cores.leads()).chain(tokens.leads());
+        let mut ahead: Vec<_> = all.filter(|(_, lead)| *lead > TOLERATED).collect();
+        ahead.sort_by(|(one, by), (other, other_by)| other_by.cmp(by).then_with(|| one.cmp(other)));
+        ahead
     }
 
     /// The boards on which something is due within that time.
@@ -436,8 +469,15 @@ impl Corkboard {
         Ok(self.inner.store.check().await?)
     }
 
-    /// Sees to it that nothing is left in the store's files, tables and keys of what was deleted. It may take long and hold
-    /// up the store.
+    /// Whether the last write to the store succeeded. If it failed, a small write is tried, at most once a second, so that a
+    /// disk with space again is noticed without other writes.
+    pub async fn check_writes(&self) -> Result<()> {
+        self.check_open()?;
+        Ok(self.inner.store.check_writes().await?)
+    }
+
+    /// Sees to it that nothing is left in the store's files, tables and keys of what was deleted. It may take long; readers
+    /// and writers do not wait for it. See [`Store::scrub`] for PostgreSQL.
     pub async fn scrub(&self) -> Result<()> {
         self.check_open()?;
         Ok(self.inner.store.scrub().await?)
@@ -499,7 +539,7 @@ where
             tokio::time::sleep(interval).await;
             match weak.upgrade() {
                 Some(inner) => {
-                    let (actor, granted) = (inner.options.actor.clone(), Granted::default());
+                    let (actor, granted) = (inner.options.actor.clone().into(), Granted::default());
                     work(Corkboard { inner, actor, granted }).await;
                 }
                 None => return,

@@ -179,6 +179,9 @@ pub enum Error {
         /// Its name.
         name: String,
     },
+    /// The token that the handle came with was revoked or has expired. Nothing was written.
+    #[error("the token is revoked or expired")]
+    TokenEnded,
     /// A command that came as text cannot be read. Nothing was written.
     #[error("that is no command: {message}")]
     Command {
@@ -421,7 +424,7 @@ impl Error {
                 SnapshotError::WrongKey { .. } => ("snapshot_wrong_key", Denied),
                 SnapshotError::NotSealed => ("snapshot_not_sealed", Invalid),
                 SnapshotError::TooLarge { .. } => ("snapshot_too_large", Limit),
-                SnapshotError::Cost(_) => ("passphrase_cost", Limit),
+                SnapshotError::Cost { .. } => ("passphrase_cost", Limit),
                 SnapshotError::EmptyPassphrase => ("empty_passphrase", Invalid),
                 SnapshotError::NoRandomness(_) => ("no_randomness", Unavailable),
             },
@@ -437,6 +440,7 @@ impl Error {
             Self::PatternFromOutside { .. } => ("pattern_from_outside", Denied),
             Self::Backwards { .. } => ("backwards", Invalid),
             Self::NotGranted { .. } => ("not_granted", Denied),
+            Self::TokenEnded => ("unauthenticated", Denied),
             Self::Command { .. } => ("command", Invalid),
             Self::Server { problem } => (problem.lasting_code(), problem.kind),
             Self::Closed => ("closed", Unavailable),
@@ -452,7 +456,7 @@ impl StoreError {
             Self::Answered(problem) => (problem.lasting_code(), problem.kind),
             Self::Busy { .. } => ("busy", Unavailable),
             Self::Locked { .. } => ("locked", Unavailable),
-            Self::Unavailable(_) | Self::NoServer { .. } => ("unavailable", Unavailable),
+            Self::Unavailable(_) | Self::NoSpace(_) | Self::NoServer { .. } => ("unavailable", Unavailable),
             Self::OutcomeUnknown(_) => ("outcome_unknown", Unknown),
             Self::Failed(_) => ("store_failed", Damaged),
             Self::Corrupt(_) => ("corrupt", Damaged),

@@ -18,6 +18,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::access::Acting;
 use crate::engine::{Answer, Asked, Engine, Followed, Following, Slot};
 use crate::store::{Cursor, ListedSpace, Page, Record};
 use crate::{AgentMemory, Board, Corkboard, Error, Result, Strict};
@@ -253,7 +254,7 @@ fn raw(bytes: Vec<u8>) -> Option<Box<RawValue>> {
 /// else is, in the name of the handle's actor.
 pub struct SpaceLog {
     id: SpaceId,
-    actor: Actor,
+    actor: Acting,
     /// The same as a board, if it is one.
     board: Option<Board>,
     /// The same as an agent's memory, if it is one.
@@ -280,7 +281,7 @@ impl Corkboard {
         };
         self.granted().check(self.actor(), kind, id.name())?;
         let (log, corkboard) = self.logged(&id, kind);
-        let (actor, board) = (self.actor().clone(), id.as_board().map(|board| self.board_of(board)));
+        let (actor, board) = (self.acting().clone(), id.as_board().map(|board| self.board_of(board)));
         let agent = (kind == SpaceKind::Agent).then(|| self.agent(name)).transpose()?;
         let promoting = id.as_core().map(|core| (self.clone(), core));
         Ok(SpaceLog { id, actor, board, agent, promoting, log, _corkboard: corkboard })
@@ -335,9 +336,11 @@ impl SpaceLog {
 
     /// Has a command decided: a [`CommandDocument`] as JSON.
     pub async fn command(&self, json: &[u8]) -> Result<AnswerDocument> {
-        if let Some(board) = self.board.as_ref().filter(|board| board.is_limited()) {
-            let asked: CommandDocument<BoardCommand> = read_command(json)?;
+        if let Some(board) = &self.board {
+            let mut asked: CommandDocument<BoardCommand> = read_command(json)?;
+            board.read_source(&mut asked.command).await?;
             board.check_granted(&asked.command).await?;
+            return board.in_engine().ask(&self.actor, Usage::default(), asked).await;
         }
         if let Some((corkboard, core)) = &self.promoting {
             let asked: CommandDocument<CoreCommand> = read_command(json)?;
@@ -358,7 +361,7 @@ impl SpaceLog {
             }
             Some(SpaceKind::Agent) if self.actor.role != Role::Observer => {}
             Some(SpaceKind::Agent | SpaceKind::Tokens) | None => {
-                let Actor { principal, role, .. } = self.actor.clone();
+                let Actor { principal, role, .. } = Actor::clone(&self.actor);
                 return Err(
                     Refusal::RoleDenied { principal, role, what: "delete that".into(), may: String::new() }.into()
                 );
@@ -397,8 +400,12 @@ pub(crate) trait Logged: Send + Sync {
     fn head(&self) -> BoxFuture<'_, Result<Head>>;
     fn state(&self) -> BoxFuture<'_, Result<StateDocument>>;
     fn after(&self, cursor: Cursor, limit: usize) -> BoxFuture<'_, Result<Page>>;
-    fn command<'a>(&'a self, actor: &'a Actor, outside: Usage, json: &'a [u8])
-    -> BoxFuture<'a, Result<AnswerDocument>>;
+    fn command<'a>(
+        &'a self,
+        actor: &'a Acting,
+        outside: Usage,
+        json: &'a [u8],
+    ) -> BoxFuture<'a, Result<AnswerDocument>>;
     fn delete(&self, at: Head) -> BoxFuture<'_, Result<bool>>;
     fn changes(&self) -> tokio::sync::watch::Receiver<u64>;
     fn time(&self) -> Timestamp;
@@ -411,8 +418,30 @@ pub(crate) struct InEngine<S: Space> {
 }
 
 impl<S: Space> InEngine<S> {
-    pub(crate) fn boxed(engine: &Arc<Engine<S>>, id: &SpaceId) -> Box<dyn Logged> {
-        Box::new(Self { engine: engine.clone(), slot: engine.slot(id) })
+    pub(crate) fn new(engine: &Arc<Engine<S>>, id: &SpaceId) -> Self {
+        Self { engine: engine.clone(), slot: engine.slot(id) }
+    }
+
+    /// Has a command from outside decided.
+    async fn ask(&self, actor: &Acting, outside: Usage, asked: CommandDocument<S::Command>) -> Result<AnswerDocument> {
+        let limits = &self.engine.options.limits;
+        let CommandDocument { mut command, if_rev, idempotency_key, idempotency_body } = asked;
+        S::check(&mut command, actor, limits)?;
+        let key = idempotency_key.as_deref();
+        let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
+        let idempotency = match (idempotency, idempotency_body) {
+            (Some(name), Some(body)) if is_hash(&body) => Some(IdempotencyKey { body, ..name }),
+            (_, Some(_)) => {
+                let message = "idempotency_body goes with idempotency_key, and is 32 hexadecimal digits";
+                return Err(Error::Command { message: message.into() });
+            }
+            (idempotency, None) => idempotency,
+        };
+        let asked = Asked::Request(Request { command, if_rev, idempotency });
+        let answer = self.engine.ask(&self.slot, actor.clone(), outside, asked).await?;
+        let Answer { reply, rev, commit, warnings } = answer;
+        let reply = serde_json::value::to_raw_value(&reply).map_err(no_command)?;
+        Ok(AnswerDocument { reply, rev, commit, warnings })
     }
 }
 
@@ -453,30 +482,11 @@ impl<S: Space> Logged for InEngine<S> {
 
     fn command<'a>(
         &'a self,
-        actor: &'a Actor,
+        actor: &'a Acting,
         outside: Usage,
         json: &'a [u8],
     ) -> BoxFuture<'a, Result<AnswerDocument>> {
-        Box::pin(async move {
-            let limits = &self.engine.options.limits;
-            let CommandDocument { command, if_rev, idempotency_key, idempotency_body } = read_command(json)?;
-            S::check(&command, limits)?;
-            let key = idempotency_key.as_deref();
-            let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
-            let idempotency = match (idempotency, idempotency_body) {
-                (Some(name), Some(body)) if is_hash(&body) => Some(IdempotencyKey { body, ..name }),
-                (_, Some(_)) => {
-                    let message = "idempotency_body goes with idempotency_key, and is 32 hexadecimal digits";
-                    return Err(Error::Command { message: message.into() });
-                }
-                (idempotency, None) => idempotency,
-            };
-            let asked = Asked::Request(Request { command, if_rev, idempotency });
-            let answer = self.engine.ask(&self.slot, actor.clone(), outside, asked).await?;
-            let Answer { reply, rev, commit, warnings } = answer;
-            let reply = serde_json::value::to_raw_value(&reply).map_err(no_command)?;
-            Ok(AnswerDocument { reply, rev, commit, warnings })
-        })
+        Box::pin(async move { self.ask(actor, outside, read_command(json)?).await })
     }
 
     fn delete(&self, at: Head) -> BoxFuture<'_, Result<bool>> {
@@ -502,9 +512,9 @@ pub(crate) fn logged(
     kind: SpaceKind,
 ) -> Box<dyn Logged> {
     match kind {
-        SpaceKind::Agent => InEngine::boxed(agents, id),
-        SpaceKind::Board => InEngine::boxed(boards, id),
-        SpaceKind::Core => InEngine::boxed(cores, id),
-        SpaceKind::Tokens => InEngine::boxed(tokens, id),
+        SpaceKind::Agent => Box::new(InEngine::new(agents, id)),
+        SpaceKind::Board => Box::new(InEngine::new(boards, id)),
+        SpaceKind::Core => Box::new(InEngine::new(cores, id)),
+        SpaceKind::Tokens => Box::new(InEngine::new(tokens, id)),
     }
 }

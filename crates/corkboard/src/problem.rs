@@ -81,6 +81,7 @@ impl Problem {
 impl From<&Error> for Problem {
     fn from(error: &Error) -> Self {
         let details = match error {
+            Error::TokenEnded => return Self::new(error.code(), error.kind(), error.to_string()).with_status(401),
             Error::Refused(refusal) => of_refusal(refusal),
             Error::Store(StoreError::Compacted { oldest }) => json!({ "oldest": oldest }),
             Error::Store(StoreError::Future { asked, head }) => json!({ "asked": asked, "head": head }),

@@ -249,7 +249,7 @@ async fn a_wrong_call_changes_nothing_and_is_answered_by_a_right_one() {
             ("record_decision", json!({"question": "q", "choice": "c", "affects_tasks": ["1"]}), "is no id of a task"),
             ("record_discovery", json!({"content": "c", "type": "hunch"}), "unknown variant"),
             ("record_discovery", json!({"content": ""}), "content must not be blank"),
-            ("record_artifact", json!({"path": "a\nb"}), "control characters"),
+            ("record_artifact", json!({"path": "a\nb"}), "invisible characters"),
             ("record_artifact", json!({"type": "code"}), "missing field `path`"),
             ("create_board", json!({"name": "n"}), "missing field `goal`"),
             ("add_tasks", json!({"tasks": []}), "there are no tasks in it"),

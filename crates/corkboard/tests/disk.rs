@@ -9,9 +9,15 @@
     reason = "in a test, helpers included, a panic is the way to fail"
 )]
 
+#[path = "disk/damage.rs"]
+mod damage;
+#[path = "disk/permissions.rs"]
+mod permissions;
+
 use std::collections::HashSet;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 use corkboard::Corkboard;
 
@@ -62,8 +68,8 @@ int fsync(int file) { (void) file; errno = EIO; return -1; }
 int fdatasync(int file) { (void) file; errno = EIO; return -1; }
 "#;
 
-/// Lets 100 KiB be written to files; then half of a write lands, and the disk is full.
-const FULL_DISK: &str = r#"
+/// Lets 100 KiB be written to files; then half of a write lands, and the disk fails.
+const FAILING_WRITE: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -74,11 +80,14 @@ ssize_t write(int file, const void *bytes, size_t count) {
     ssize_t (*real)(int, const void *, size_t) = dlsym(RTLD_NEXT, "write");
     struct stat status;
     if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return real(file, bytes, count);
-    if (room <= 0) { errno = ENOSPC; return -1; }
+    if (room <= 0) { errno = EIO; return -1; }
     if ((long) count > room) { count = count / 2; room = 0; } else { room -= count; }
     return real(file, bytes, count);
 }
 "#;
+
+/// While there is a file named by FULL, half of the first write to a file lands, and then the disk is full.
+const FULL_AT_TIMES: &str = include_str!("full_disk.c");
 
 #[tokio::test]
 async fn a_failed_fsync_ends_the_store_and_loses_nothing_acknowledged() {
@@ -116,8 +125,19 @@ async fn what_cannot_be_fsynced_is_not_read_from_a_store_of_files() {
     assert_eq!(board.agent("a").unwrap().working().notes().await.unwrap().len(), 3);
 }
 
+/// Nobody knows what a disk holds that cannot even be written to.
 #[tokio::test]
-async fn a_failed_write_ends_the_store_and_loses_nothing_acknowledged() {
+async fn a_failed_write_ends_a_store_of_files_and_loses_nothing_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = worker(folder.path(), "file", FAILING_WRITE);
+    check(folder.path(), "file", &output).await;
+    let torn = std::fs::metadata(folder.path().join("corkboard/agent/a/log.torn")).unwrap();
+    assert!(torn.len() > 0);
+}
+
+/// As with a quota: what does not fit is not there, and the store has not ended.
+#[tokio::test]
+async fn a_file_that_may_not_grow_ends_no_store_and_loses_nothing_acknowledged() {
     for store in STORES {
         let folder = tempfile::tempdir().unwrap();
         // No file may grow beyond 200 KiB, and trying is an error, not a signal.
@@ -126,28 +146,53 @@ async fn a_failed_write_ends_the_store_and_loses_nothing_acknowledged() {
             .args(["-c", script, WORKER, &url(folder.path(), store), "note", "a", "note", "1000"])
             .output()
             .unwrap();
-        check(folder.path(), store, &output).await;
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(!output.status.success() && !text.contains("ended") && !text.contains("unknown"), "{store}: {text}");
+        check_kept(folder.path(), store, &text).await;
     }
 }
 
-/// SQLite undoes what does not fit, and goes on when there is room again; a log that was cut in the middle does not.
+/// Whoever waits for space gets it, and nothing that did not fit is half there.
 #[tokio::test]
-async fn a_full_disk_ends_a_store_of_files_and_loses_nothing_acknowledged() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = worker(folder.path(), "file", FULL_DISK);
-    check(folder.path(), "file", &output).await;
-    let torn = std::fs::metadata(folder.path().join("corkboard/agent/a/log.torn")).unwrap();
-    assert!(torn.len() > 0);
+async fn after_a_full_disk_the_store_writes_again_and_loses_nothing_acknowledged() {
+    for store in STORES {
+        let folder = tempfile::tempdir().unwrap();
+        let full = folder.path().join("full");
+        let mut command = Command::new(WORKER);
+        command.env("LD_PRELOAD", preloaded(folder.path(), FULL_AT_TIMES)).env("FULL", &full);
+        command.args([&url(folder.path(), store), "persist", "a", "note", "400"]);
+        let mut worker = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(worker.stdout.take().unwrap()).lines().map(Result::unwrap);
+        for round in 0..3 {
+            assert!(lines.by_ref().any(|line| line == format!("{}", 100 * round + 50)), "{store}");
+            std::fs::write(&full, "").unwrap();
+            let error = lines.by_ref().find(|line| line.starts_with("error: ")).unwrap_or_default();
+            assert!(error.contains("no space left") && error.contains("nothing was written"), "{store}: {error}");
+            std::fs::remove_file(&full).unwrap();
+        }
+        assert!(lines.by_ref().any(|line| line == "399"), "{store}: it does not write again");
+        assert!(worker.wait().unwrap().success(), "{store}");
+        let board = Corkboard::open(&url(folder.path(), store)).await.unwrap();
+        assert_eq!(board.check().await.unwrap(), [""; 0]);
+        let notes = board.agent("a").unwrap().working().notes().await.unwrap();
+        let texts: Vec<String> = notes.iter().map(|note| note.text.to_string()).collect();
+        assert_eq!(texts, (0..400).map(|number| format!("note-{number}")).collect::<Vec<_>>(), "{store}");
+        assert!(!folder.path().join("corkboard/agent/a/log.torn").exists(), "nothing is left of what did not fit");
+    }
 }
 
 /// A process that adds notes, with a library before the system's own.
-fn worker(folder: &Path, store: &str, preloaded: &str) -> Output {
+fn worker(folder: &Path, store: &str, source: &str) -> Output {
+    let notes = [&url(folder, store), "note", "a", "note", "1000"];
+    Command::new(WORKER).env("LD_PRELOAD", preloaded(folder, source)).args(notes).output().unwrap()
+}
+
+fn preloaded(folder: &Path, text: &str) -> PathBuf {
     let (source, library) = (folder.join("preloaded.c"), folder.join("preloaded.so"));
-    std::fs::write(&source, preloaded).unwrap();
+    std::fs::write(&source, text).unwrap();
     let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status().unwrap();
     assert!(compiled.success());
-    let notes = [&url(folder, store), "note", "a", "note", "1000"];
-    Command::new(WORKER).env("LD_PRELOAD", &library).args(notes).output().unwrap()
+    library
 }
 
 fn url(folder: &Path, store: &str) -> String {

@@ -14,11 +14,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
+use corkboard::boards::{NewBoard, NewTask, TaskStatus};
 use corkboard::store::{Append, MemoryStore, Ownership, Record, SqliteStore, Store, StoreError};
 use corkboard::testing::{FaultPlan, FaultyStore};
+use corkboard::tokens::Grants;
 use corkboard::{
-    AgentEvent, Clock, CommitId, Corkboard, Durability, EntryMetadata, Error, Limits, ManualClock, Options, Refusal,
-    Watched,
+    Actor, ActorKind, AgentEvent, Clock, CommitId, Corkboard, Durability, EntryMetadata, Error, Limits, ManualClock,
+    Options, Refusal, Role, TokenRequest, Watched,
 };
 use corkboard_core::{AgentId, Head, SpaceId, SpaceKind};
 use futures_util::future::join_all;
@@ -111,9 +113,15 @@ async fn the_same_request_by_name_has_one_effect_and_one_answer() {
     assert_eq!(memory.get::<String>("log").await.unwrap().as_deref(), Some("xy"));
     let other = memory.append("log", "z").idempotency_key("request-1").await;
     assert!(matches!(other, Err(Error::Refused(Refusal::IdempotencyMismatch { rev: 1, .. }))), "{other:?}");
+    // What changed nothing was not remembered, and is decided again.
+    let agent = board.agent("a").unwrap();
+    let rev = agent.rev().await.unwrap();
     assert!(!memory.remove("nothing").idempotency_key("request-2").await.unwrap());
+    assert_eq!(agent.rev().await.unwrap(), rev, "no revision was written");
     memory.set("nothing", "now it is there").await.unwrap();
-    assert!(!memory.remove("nothing").idempotency_key("request-2").await.unwrap(), "the answer given before");
+    assert!(memory.remove("nothing").idempotency_key("request-2").await.unwrap());
+    memory.set("nothing", "once more").await.unwrap();
+    assert!(memory.remove("nothing").idempotency_key("request-2").await.unwrap(), "the answer given before");
     assert!(memory.contains("nothing").await.unwrap());
     let note = memory.add_note("noted").idempotency_key("request-3").await.unwrap();
     assert_eq!(memory.add_note("noted").idempotency_key("request-3").await.unwrap(), note);
@@ -286,6 +294,191 @@ async fn time_never_runs_backwards_in_a_space() {
     memory.set("second", &2).await.unwrap();
     assert_eq!(memory.get_entry("second").await.unwrap().unwrap().timestamp, noon());
     assert!(clock.now() < noon());
+}
+
+const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// One store, and two processes that share it: the clock of the second is a year ahead.
+fn two_clocks() -> (Corkboard, Arc<ManualClock>, Corkboard) {
+    let store = Arc::new(MemoryStore::shared());
+    let (right, wrong) = (ManualClock::new(noon()), ManualClock::new(noon() + YEAR));
+    let right = Arc::new(right);
+    let open = |clock| {
+        let options = Options { clock, tick_interval: hours(1000), ..Options::default() };
+        Corkboard::with_store(store.clone(), options)
+    };
+    (open(right.clone()), right, open(Arc::new(wrong)))
+}
+
+/// Issue 17, item 13: one write a year ahead stopped the space's clock for a year.
+#[tokio::test]
+async fn a_lease_of_a_second_expires_after_a_clock_jump_of_a_year() {
+    let (right, clock, wrong) = two_clocks();
+    let made = wrong.create_board(NewBoard { name: "plan".into(), ..NewBoard::default() }).await.unwrap();
+    made.add_task(NewTask::new("one")).await.unwrap();
+    wrong.close().await.unwrap();
+
+    let board = right.board(made.id().as_str()).unwrap();
+    let [ann, bob] = ["ann", "bob"].map(|name| board.acting_as(Actor::new(name, ActorKind::Agent, Role::Worker)));
+    let second = Duration::from_secs(1);
+    let claimed = ann.claim_task(None, second).await.unwrap().unwrap();
+    assert_eq!(bob.claim_task(None, second).await.unwrap(), None);
+    clock.advance(2 * second);
+    // By a command of anybody.
+    let second_claim = bob.claim_task(None, second).await.unwrap().expect("the lease is over");
+    assert_eq!(second_claim.task, claimed.task);
+    clock.advance(2 * second);
+    // By the ticker.
+    assert_eq!(right.tick().await.unwrap(), 1);
+    let view = board.view().await.unwrap();
+    assert_eq!(view.task(claimed.task).unwrap().status, TaskStatus::Pending);
+    // By whoever waits for it, and only looks.
+    ann.claim_task(None, second).await.unwrap().unwrap();
+    clock.advance(2 * second);
+    assert!(bob.claim_task(None, second).wait(Duration::from_secs(30)).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn entries_expire_and_time_runs_in_a_space_that_is_ahead_of_the_clock() {
+    let (right, clock, wrong) = two_clocks();
+    wrong.agent("a").unwrap().working().set("lasting", &1).await.unwrap();
+    let agent = right.agent("a").unwrap();
+    let day = || EntryMetadata { expiry_days: Some(1), ..EntryMetadata::default() };
+    agent.working().set("fleeting", "value").metadata(day()).await.unwrap();
+    let written = agent.working().get_entry("fleeting").await.unwrap().unwrap();
+    assert_eq!(written.timestamp, noon() + YEAR);
+    clock.advance(hours(23));
+    assert_eq!(agent.search("value").await.unwrap().len(), 1);
+    assert!(agent.working().contains("fleeting").await.unwrap());
+    assert!(agent.view().await.unwrap().at() > noon() + YEAR + hours(22));
+    clock.advance(hours(2));
+    assert!(!agent.working().contains("fleeting").await.unwrap());
+    assert_eq!(agent.search("value").await.unwrap().len(), 0);
+    assert_eq!(right.tick().await.unwrap(), 1);
+    assert_eq!(agent.working().len().await.unwrap(), 1);
+
+    // The other process goes on from there, and this one does not fall behind it.
+    let last = agent.view().await.unwrap().at();
+    wrong.agent("a").unwrap().working().set("lasting", &2).await.unwrap();
+    assert_eq!(wrong.agent("a").unwrap().working().get_entry("lasting").await.unwrap().unwrap().timestamp, last);
+    assert!(agent.view().await.unwrap().at() >= last);
+}
+
+#[tokio::test]
+async fn a_clock_that_jumps_ahead_and_back_does_not_stop_time_in_this_process() {
+    let clock = Arc::new(ManualClock::new(noon()));
+    let options = Options { clock: clock.clone(), tick_interval: hours(1000), ..Options::default() };
+    let board = Corkboard::open_with("memory:", options).await.unwrap();
+    let agent = board.agent("a").unwrap();
+    let talk = agent.conversation("c").unwrap();
+    let scope = agent.working().create_scope("s").await.unwrap();
+    clock.set(noon() + YEAR);
+    let day = || EntryMetadata { expiry_days: Some(1), ..EntryMetadata::default() };
+    agent.working().set("k", &1).metadata(day()).await.unwrap();
+    scope.set("k", &1).metadata(day()).await.unwrap();
+    talk.set("k", &1).metadata(day()).await.unwrap();
+    let shown = agent.view().await.unwrap().at();
+    clock.set(noon());
+    assert!(agent.view().await.unwrap().at() >= shown, "never backwards");
+    for place in [
+        agent.working().contains("k").await,
+        scope.contains_local("k").await,
+        talk.get::<u8>("k").await.map(|found| found.is_some()),
+    ] {
+        assert!(place.unwrap());
+    }
+    clock.advance(hours(25));
+    for place in [
+        agent.working().contains("k").await,
+        scope.contains_local("k").await,
+        talk.get::<u8>("k").await.map(|found| found.is_some()),
+    ] {
+        assert!(!place.unwrap());
+    }
+    // Nobody has used the conversation since then, whatever the clock showed before.
+    clock.advance(hours(25));
+    board.tick().await.unwrap();
+    assert_eq!(agent.conversations().len(), 0);
+    // Once the clock is ahead, everything goes by it again.
+    assert_eq!(board.spaces_ahead().len(), 1);
+    clock.set(noon() + 2 * YEAR);
+    assert_eq!(agent.view().await.unwrap().at(), noon() + 2 * YEAR);
+    assert_eq!(board.spaces_ahead(), []);
+}
+
+#[tokio::test]
+async fn tokens_expire_although_one_was_made_a_year_ahead() {
+    let (right, clock, wrong) = two_clocks();
+    let request = |expires_at| TokenRequest {
+        principal: "ada".into(),
+        kind: ActorKind::Agent,
+        role: Role::Worker,
+        grants: Grants::everything(),
+        expires_at,
+        label: String::new(),
+    };
+    wrong.tokens().create(request(None)).await.unwrap();
+    let tokens = right.tokens();
+    let soon = noon() + YEAR + Duration::from_secs(60);
+    let id = tokens.create(request(Some(soon))).await.unwrap().id;
+    assert!(tokens.list().await.unwrap().iter().any(|token| token.id == id));
+    clock.advance(Duration::from_secs(61));
+    assert!(tokens.list().await.unwrap().iter().all(|token| token.id != id));
+}
+
+#[tokio::test]
+async fn what_is_ahead_of_the_clock_by_more_than_a_minute_is_told() {
+    let (right, clock, wrong) = two_clocks();
+    wrong.agent("a").unwrap().working().set("k", &1).await.unwrap();
+    right.agent("b").unwrap().working().set("k", &1).await.unwrap();
+    assert_eq!(right.spaces_ahead(), [], "nothing of it is loaded");
+    right.agent("a").unwrap().rev().await.unwrap();
+    assert_eq!(right.spaces_ahead(), [(agent_space("a"), YEAR)]);
+    clock.set(noon() + YEAR - Duration::from_secs(60));
+    assert_eq!(right.spaces_ahead(), [], "clocks differ a little");
+}
+
+/// A claim that found nothing is not remembered, so that it can be repeated under the same key until it gets a task.
+#[tokio::test]
+async fn a_claim_with_a_key_that_found_nothing_is_decided_again() {
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let board = corkboard.create_board(NewBoard { name: "plan".into(), ..NewBoard::default() }).await.unwrap();
+    let ann = board.acting_as(Actor::new("ann", ActorKind::Agent, Role::Worker)).idempotency_key("next");
+    let rev = board.view().await.unwrap().rev();
+    assert_eq!(ann.claim_task(None, hours(1)).await.unwrap(), None);
+    assert_eq!(board.view().await.unwrap().rev(), rev);
+    board.add_tasks(vec![NewTask::new("one"), NewTask::new("two")], vec![]).await.unwrap();
+    let claimed = ann.claim_task(None, hours(1)).await.unwrap();
+    assert!(claimed.is_some());
+    assert_eq!(ann.claim_task(None, hours(1)).await.unwrap(), claimed, "once");
+}
+
+/// The last revision is another's, and nothing of it is said to be this one's.
+#[tokio::test]
+async fn a_notebook_update_with_a_key_that_changes_nothing_says_so() {
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let notebook = corkboard.agent("a").unwrap().notebook("main").unwrap();
+    let text = "CURRENT_PROGRESS:\n  In Progress:\n    - write the parser\n";
+    let first = notebook.apply(text).await.unwrap();
+    assert!(first.changed);
+    let nothing = notebook.apply(text).idempotency_key("k").await.unwrap();
+    assert_eq!((nothing.rev, nothing.changed), (first.rev, false));
+    let more = "KEY_LEARNINGS:\n  ADD:\n    - because it bit us: tabs count as two\n";
+    let changed = notebook.apply(more).idempotency_key("k").await.unwrap();
+    assert!(changed.changed);
+    assert_eq!(notebook.apply(more).idempotency_key("k").await.unwrap(), changed, "the answer given before");
+}
+
+/// Clearing is remembered even if there was nothing: it also clears what lies outside the agent's log.
+#[tokio::test]
+async fn clearing_an_empty_memory_by_name_has_one_effect() {
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let agent = corkboard.agent("a").unwrap();
+    let clear = || agent.clear(Default::default()).idempotency_key("k");
+    assert_eq!(clear().await.unwrap(), 0);
+    agent.conversation("c").unwrap().set("k", &1).await.unwrap();
+    assert_eq!(clear().await.unwrap(), 0);
+    assert_eq!(agent.conversation("c").unwrap().get::<u8>("k").await.unwrap(), Some(1));
 }
 
 async fn append_raw(store: &dyn Store, agent: &str, expected: Head, body: &str) {

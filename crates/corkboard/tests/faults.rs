@@ -203,3 +203,41 @@ async fn a_failed_read_of_history_makes_nobody_live() {
     }
     assert_eq!(faulty.reads_to_refuse(), 0);
 }
+
+/// Nothing but the store itself is asked: no caller writes meanwhile.
+#[tokio::test]
+async fn every_store_finds_out_by_itself_that_it_can_write_again() {
+    let harnesses = [
+        Harness::memory(),
+        Harness::file(WORKER),
+        Harness::sqlite(WORKER),
+        Harness::redis(WORKER),
+        Harness::postgres(WORKER),
+    ];
+    for harness in harnesses {
+        let full = Arc::new(FaultyStore::new(harness.open().await, FaultPlan::none()));
+        let board = Corkboard::with_store(full.clone(), Options::default());
+        let (memory, kind) = (board.agent("ada").unwrap().working(), board.store_info().kind);
+        memory.set("number", &1).await.unwrap();
+        board.check_writes().await.unwrap();
+        for round in 0..2 {
+            full.set_full(true);
+            assert!(memory.set("number", &2).await.unwrap_err().is_retryable(), "{kind}");
+            let failing = board.check_writes().await;
+            assert!(matches!(failing, Err(Error::Store(StoreError::NoSpace(_)))), "{kind} {round}: {failing:?}");
+            full.set_full(false);
+            let recovered = async {
+                while board.check_writes().await.is_err() {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(60), recovered).await.expect(kind);
+        }
+        assert_eq!(memory.get::<u32>("number").await.unwrap(), Some(1), "{kind}");
+        // What was written to find out is nothing that anybody lists.
+        assert_eq!(board.agents(None, 10).await.unwrap().len(), 1, "{kind}");
+        assert_eq!(board.boards(None, 10).await.unwrap().len(), 0, "{kind}");
+        assert_eq!(board.check().await.unwrap(), [""; 0], "{kind}");
+        memory.set("number", &3).await.unwrap();
+    }
+}

@@ -84,10 +84,16 @@ async fn two_spaces() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).await;
     let two = put(&store, &space("a"), Head::EMPTY, &BODIES[..2]).await;
+    std::fs::copy(file(folder.path(), "a/head.json"), folder.path().join("head-at-2.json")).unwrap();
     put(&store, &space("a"), two, &BODIES[2..]).await;
     put(&store, &space("b"), Head::EMPTY, &BODIES[..1]).await;
     store.close().await.unwrap();
     folder
+}
+
+/// As if the last append to "a" had been written, but a crash came before it was fsynced.
+fn last_append_was_not_saved(folder: &Path) {
+    std::fs::copy(folder.join("head-at-2.json"), file(folder, "a/head.json")).unwrap();
 }
 
 /// All files of a folder, by their paths in it.
@@ -120,6 +126,7 @@ async fn a_log_cut_at_any_byte_of_its_last_append_loses_that_append_alone() {
     let last = line_starts(&whole)[3];
     for cut in last..whole.len() {
         std::fs::write(&log, &whole[..cut]).unwrap();
+        last_append_was_not_saved(folder.path());
         let store = open(folder.path()).await;
         // Only the last line break is missing: then nothing is.
         let kept = if cut == whole.len() - 1 { 4 } else { 2 };
@@ -139,6 +146,50 @@ async fn a_log_cut_at_any_byte_of_its_last_append_loses_that_append_alone() {
     }
 }
 
+#[tokio::test]
+async fn a_log_cut_between_two_records_is_noticed() {
+    let folder = two_spaces().await;
+    let log = file(folder.path(), "a/log.jsonl");
+    let store = open(folder.path()).await;
+    for rev in 4..40 {
+        put(&store, &space("a"), head(rev), &["{}"]).await;
+    }
+    store.close().await.unwrap();
+    let whole = std::fs::read(&log).unwrap();
+    let starts = line_starts(&whole);
+    for (lines, cut) in starts[..starts.len() - 1].iter().enumerate() {
+        // Between two records, and in the middle of one: that one had been acknowledged, too.
+        for cut in [*cut, *cut + 40] {
+            std::fs::write(&log, &whole[..cut]).unwrap();
+            let store = open(folder.path()).await;
+            let error = store.head(&space("a")).await.expect_err("a cut log");
+            let is_named =
+                matches!(&error, StoreError::Corrupt(text) if text.contains("a/log.jsonl: it ends at revision"));
+            assert!(is_named, "cut after {lines} lines: {error}");
+            if lines % 10 == 0 {
+                stopped(&store, "a", "but revision 40 was saved").await;
+            }
+            store.close().await.unwrap();
+            assert!(std::fs::read(&log).unwrap() == whole[..cut], "nothing is cut off");
+            assert!(!file(folder.path(), "a/log.torn").exists());
+        }
+    }
+    std::fs::remove_file(&log).unwrap();
+    let store = open(folder.path()).await;
+    stopped(&store, "a", "is missing").await;
+    store.close().await.unwrap();
+    // The way on without what is lost.
+    std::fs::write(&log, &whole[..starts[20]]).unwrap();
+    std::fs::remove_file(file(folder.path(), "a/head.json")).unwrap();
+    let store = open(folder.path()).await;
+    let left = store.head(&space("a")).await.unwrap();
+    assert!(left.rev > 10 && left.rev < 40, "{left:?}");
+    put(&store, &space("a"), left, &["{}"]).await;
+    store.close().await.unwrap();
+    let store = open(folder.path()).await;
+    assert_eq!(store.check().await, Ok(vec![]));
+}
+
 /// A folder where the torn bytes would be kept stands for a disk without room for them.
 #[tokio::test]
 async fn a_torn_append_that_cannot_be_cut_off_yet_keeps_nobody_from_reading() {
@@ -148,6 +199,7 @@ async fn a_torn_append_that_cannot_be_cut_off_yet_keeps_nobody_from_reading() {
     let last = line_starts(&whole)[3];
     for cut in [last + 1, last + 30, whole.len() - 2] {
         std::fs::write(&log, &whole[..cut]).unwrap();
+        last_append_was_not_saved(folder.path());
         std::fs::create_dir(&torn).unwrap();
         let store = open(folder.path()).await;
         assert_eq!(store.head(&space("a")).await, Ok(head(2)), "cut at {cut}");
@@ -184,6 +236,7 @@ async fn a_record_of_several_parts_is_there_whole_or_not_at_all() {
     let store = open(folder.path()).await;
     let long = format!("[\"{}\"]", "Ä\\\"".repeat(Record::PART_BYTES / 2));
     let one = put(&store, &space("a"), Head::EMPTY, &BODIES[..1]).await;
+    let saved = std::fs::read(file(folder.path(), "a/head.json")).unwrap();
     put(&store, &space("a"), one, &[&long, BODIES[1]]).await;
     assert_eq!(bodies(&store, &space("a")).await, [BODIES[0], &long]);
     store.close().await.unwrap();
@@ -194,6 +247,7 @@ async fn a_record_of_several_parts_is_there_whole_or_not_at_all() {
     assert!(starts.windows(2).all(|line| line[1] - line[0] < Record::PART_BYTES + 500));
     for cut in starts[3..starts.len() - 1].iter().flat_map(|start| [start - 1, *start, start + 100]) {
         std::fs::write(&log, &whole[..cut]).unwrap();
+        std::fs::write(file(folder.path(), "a/head.json"), &saved).unwrap();
         let store = open(folder.path()).await;
         assert_eq!(store.head(&space("a")).await, Ok(one), "cut at {cut}");
         assert_eq!(bodies(&store, &space("a")).await, BODIES[..1]);
@@ -355,6 +409,8 @@ async fn a_snapshot_notices_that_the_end_of_the_log_is_gone() {
     let log = file(folder.path(), "a/log.jsonl");
     let whole = std::fs::read(&log).unwrap();
     std::fs::write(&log, &whole[..line_starts(&whole)[3]]).unwrap();
+    // As older versions left it.
+    std::fs::remove_file(file(folder.path(), "a/head.json")).unwrap();
     let store = open(folder.path()).await;
     stopped(&store, "a", "snapshot.json: it shows revision 4, but the log ends at 2").await;
     store.close().await.unwrap();
@@ -463,12 +519,16 @@ async fn what_a_person_sees() {
     board.close().await.unwrap();
     let files = files(&store);
     let names: Vec<_> = files.keys().map(|path| path.to_str().unwrap()).collect();
-    assert_eq!(names, ["README.txt", "agent/Ada%20L./log.jsonl", "corkboard.json", "corkboard.lock"]);
+    assert_eq!(
+        names,
+        ["README.txt", "agent/Ada%20L./head.json", "agent/Ada%20L./log.jsonl", "corkboard.json", "corkboard.lock"]
+    );
     assert_eq!(files[Path::new("corkboard.json")], b"{\"store\":\"corkboard\",\"format\":1}\n");
     let readme = str::from_utf8(&files[Path::new("README.txt")]).unwrap();
     assert!(readme.starts_with("This folder is a Corkboard store"), "{readme}");
-    let log = masked(str::from_utf8(&files[Path::new("agent/Ada%20L./log.jsonl")]).unwrap());
-    assert_eq!(log, PERSONS_VIEW);
+    let read = |name: &str| masked(str::from_utf8(&files[&Path::new("agent/Ada%20L.").join(name)]).unwrap());
+    assert_eq!(read("log.jsonl"), PERSONS_VIEW);
+    assert_eq!(read("head.json"), "{\"format\":1,\"head\":{\"rev\":3,\"commit\":\"…\"},\"sum\":\"…\"}\n");
 }
 
 /// Ids and checksums left out.
@@ -509,8 +569,8 @@ async fn names_of_all_sorts() {
     assert_eq!(store.check().await, Ok(vec![]));
     store.close().await.unwrap();
     // A long name is in the log alone. If that cannot be read, nobody can tell whose it is, but it is not forgotten.
-    let cut =
-        files(&folder.path().join("store")).into_keys().find(|path| path.to_str().unwrap().contains("%-")).unwrap();
+    let is_cut = |path: &PathBuf| path.to_str().unwrap().contains("%-") && path.ends_with("log.jsonl");
+    let cut = files(&folder.path().join("store")).into_keys().find(is_cut).unwrap();
     let path = folder.path().join("store").join(&cut);
     std::fs::write(&path, std::fs::read_to_string(&path).unwrap().replacen("agent", "agend", 1)).unwrap();
     let store = open(folder.path()).await;
@@ -611,7 +671,8 @@ async fn what_would_break_a_log_is_refused() {
     let other = Snapshot { head: Head { rev: 1, commit: CommitId(uuid(9)) }, body: Vec::new() };
     store.write_snapshot(&a, other).await.unwrap();
     assert_eq!(store.load(&a).await.unwrap().snapshot, None);
-    assert_eq!(files(&folder.path().join("store/agent")).len(), 1, "nothing is left of what was refused");
+    let left = files(&folder.path().join("store/agent"));
+    assert!(left.keys().eq(["a/head.json", "a/log.jsonl"].map(Path::new)), "nothing is left of what was refused");
 }
 
 #[tokio::test]
@@ -630,7 +691,8 @@ async fn nothing_is_left_of_what_was_deleted_or_rewritten() {
     std::fs::create_dir(file(folder.path(), "b/folder")).unwrap();
     let store = open(folder.path()).await;
     assert_eq!(store.delete(&a, head(3), CommitId(uuid(4))).await, Ok(Appended::Committed));
-    assert_eq!(files(&file(folder.path(), "a")).len(), 1, "the tombstone alone");
+    let left = files(&file(folder.path(), "a"));
+    assert!(left.keys().eq(["head.json", "log.jsonl"].map(Path::new)), "the tombstone alone");
     let record = Record { rev: 2, commit: CommitId(uuid(2)), at: time(2), body: b"nothing".to_vec() };
     let snapshot = Snapshot { head: head(3), body: b"state".to_vec() };
     let rewrite =
@@ -642,7 +704,8 @@ async fn nothing_is_left_of_what_was_deleted_or_rewritten() {
         assert!(!String::from_utf8_lossy(bytes).contains("secret"), "{path:?}");
     }
     let names: Vec<_> = left.keys().filter(|path| path.starts_with("agent")).collect();
-    assert_eq!(names, ["agent/a/log.jsonl", "agent/b/log.jsonl", "agent/b/snapshot.json"].map(Path::new));
+    let expected = ["a/head.json", "a/log.jsonl", "b/head.json", "b/log.jsonl", "b/snapshot.json"];
+    assert_eq!(names, expected.map(|name| Path::new("agent").join(name)).iter().collect::<Vec<_>>());
     store.close().await.unwrap();
     let store = open(folder.path()).await;
     assert_eq!(bodies(&store, &b).await, ["one", "nothing", "three"]);

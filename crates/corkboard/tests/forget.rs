@@ -311,9 +311,10 @@ async fn nothing_of_it_is_left_in_the_tables_of_postgres() {
     let server = TestServer::postgres();
     let tables = server.folder().join("data/base");
     let board = Corkboard::open_with(&server.url(), eager_snapshots()).await.unwrap();
-    // The write-ahead log keeps it for a while, and that is said; what counts here are the tables' own files, once what the
-    // server holds in memory is written to them.
+    // The write-ahead log keeps it for a while, and that is said, and so does free space in the tables' files: what is left
+    // when an operator has removed that is in the tables, once what the server holds in memory is written to them.
     forgotten_in_raw_bytes(&board, || {
+        server.vacuum_full();
         server.checkpoint();
         raw(&tables)
     })
@@ -332,6 +333,47 @@ async fn nothing_of_it_is_left_in_sqlites_files() {
     agent.forget("password").await.unwrap();
     let raw = raw_files(&harness);
     assert!(!raw.contains(SECRET) && raw.contains("stays still"));
+}
+
+/// A reader in the middle of its work keeps the write-ahead log from being emptied, so forgetting cannot end before the
+/// other process has written.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forgetting_in_sqlite_does_not_stop_other_writers() {
+    let harness = Harness::sqlite(WORKER);
+    let patient = Options { busy_timeout: Duration::from_secs(300), ..Options::default() };
+    let (here, there) = (harness.board_with(patient.clone()).await, harness.board_with(patient).await);
+    let (ours, theirs) = (here.agent("forgetful").unwrap(), there.agent("busy").unwrap().working());
+    ours.working().set("password", SECRET).await.unwrap();
+    for number in 0..30 {
+        here.agent("large").unwrap().working().set(&format!("key-{number}"), &"x".repeat(290_000)).await.unwrap();
+    }
+    theirs.set("number", &0).await.unwrap();
+    let url = harness.url();
+    let path = url.strip_prefix("sqlite:").unwrap();
+    let log_length = || std::fs::metadata(format!("{path}-wal")).unwrap().len();
+    let reader = rusqlite::Connection::open(path).unwrap();
+    let pages = |reader: &rusqlite::Connection| reader.query_row("PRAGMA page_count", [], |row| row.get::<_, u64>(0));
+    reader.execute_batch("BEGIN").unwrap();
+    let database = pages(&reader).unwrap() * 4096;
+    assert!(database > 30 * 290_000, "{database} bytes");
+
+    let before = log_length();
+    let forgetting = tokio::spawn(async move { ours.forget("password").await });
+    in_time(async {
+        while log_text(&harness, "forgetful").await.contains(SECRET) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    for number in 0..50 {
+        theirs.set("number", &number).await.unwrap();
+    }
+    assert!(!forgetting.is_finished(), "the log still holds it");
+    let written = log_length() - before;
+    assert!(written < database / 2, "{written} bytes were written to wipe one entry out of {database}");
+    reader.execute_batch("COMMIT").unwrap();
+    in_time(forgetting).await.unwrap().unwrap();
+    assert!(!raw_files(&harness).contains(SECRET));
 }
 
 #[tokio::test]

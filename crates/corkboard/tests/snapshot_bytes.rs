@@ -165,7 +165,10 @@ fn a_passphrase_must_be_one_and_its_cost_bearable() {
         PassphraseCost { lanes: 2, ..CHEAP },
     ] {
         let error = small().to_bytes(&Seal::Passphrase(Passphrase::new("x").cost(cost))).unwrap_err();
-        assert!(matches!(error, Error::Snapshot(SnapshotError::Cost(found)) if found == cost), "{error:?}");
+        assert!(
+            matches!(error, Error::Snapshot(SnapshotError::Cost { cost: found, .. }) if found == cost),
+            "{error:?}"
+        );
         assert_eq!((error.code(), error.kind()), ("passphrase_cost", ErrorKind::Limit));
     }
     // What is given without a word on its cost is worth guessing at.

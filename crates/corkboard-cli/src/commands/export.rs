@@ -18,6 +18,9 @@ use crate::whole_file::{Existing, WholeFile};
 ///
 /// Revisions, commit ids, times, snapshots: whatever is held. Others may go on writing; each space is as it was at one
 /// revision. `cork import` reads it back. A file appears when it is complete and on disk, or not at all.
+///
+/// With --all, the file has the store's access tokens too, as hashes: nobody can sign in with them. `cork import` leaves them
+/// out unless it is told otherwise.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

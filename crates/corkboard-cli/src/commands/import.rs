@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use corkboard::transfer::{FileProblem, ImportMode, Imported, ImportedSpace, Outcome, TransferError, import};
+use corkboard::transfer::{
+    FileProblem, ImportMode, ImportOptions, Imported, ImportedSpace, Outcome, Tokens, TransferError, import,
+};
 use serde::Serialize;
 use tokio::io::{AsyncBufRead, BufReader};
 
 use crate::args::Global;
 use crate::exit::Failure;
-use crate::output::{bytes, count, one_line};
+use crate::output::{Output, bytes, count, one_line};
 use crate::progress::{ProgressLine, unless_interrupted};
 use crate::session::{StoreSession, is_dash};
 use crate::whole_file::file_failure;
@@ -22,11 +24,15 @@ const SHOWN_PROBLEMS: usize = 20;
 /// With the same revisions and commit ids. What the store has already is left as it is; where it has the beginning of a log, the
 /// rest is appended; where it has another history, that space is left alone and told, and the others go on. Nothing is
 /// written of a space whose lines are damaged or incomplete. May be ended at any moment and run again.
+///
+/// Access tokens are left out unless --with-tokens is given: with them, everyone who has a token for the exported store could
+/// use this one, and tokens that were revoked after the export would work again.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork import everything.jsonl
   cork import everything.jsonl --dry-run
+  cork import backup.jsonl --with-tokens
   gunzip < everything.jsonl.gz | cork import")]
 pub(crate) struct Import {
     /// The file [default: stdin]
@@ -35,6 +41,10 @@ pub(crate) struct Import {
     /// Only say what would be written
     #[arg(long)]
     dry_run: bool,
+
+    /// Import access tokens too
+    #[arg(long)]
+    with_tokens: bool,
 }
 
 impl Import {
@@ -47,12 +57,13 @@ impl Import {
 
     async fn import(self, session: &StoreSession) -> Result<(), Failure> {
         let mode = if self.dry_run { ImportMode::DryRun } else { ImportMode::Write };
+        let options = ImportOptions { mode, tokens: tokens(self.with_tokens) };
         let Some(file) = self.file.filter(|file| !is_dash(file)) else {
-            let imported = read(session, mode, BufReader::new(tokio::io::stdin())).await;
+            let imported = read(session, options, BufReader::new(tokio::io::stdin())).await;
             return report(session, mode, &imported.map_err(|error| Failure::Library(error.into()))?);
         };
         let reader = tokio::fs::File::open(&file).await.map_err(|error| file_failure(&file, &error))?;
-        let imported = read(session, mode, BufReader::with_capacity(64 * 1024, reader)).await;
+        let imported = read(session, options, BufReader::with_capacity(64 * 1024, reader)).await;
         let imported = imported.map_err(|error| match error {
             TransferError::Read(error) => file_failure(&file, &error),
             other => Failure::Library(other.into()),
@@ -63,11 +74,11 @@ impl Import {
 
 async fn read(
     session: &StoreSession,
-    mode: ImportMode,
+    options: ImportOptions,
     reader: impl AsyncBufRead + Unpin + Send,
 ) -> Result<Imported, TransferError> {
     let mut line = ProgressLine::new(session.output);
-    import(&*session.store, reader, mode, &mut |progress| line.tell(progress)).await
+    import(&*session.store, reader, options, &mut |progress| line.tell(progress)).await
 }
 
 #[derive(Serialize)]
@@ -76,6 +87,7 @@ struct Answer {
     total: Total,
     spaces: Vec<SpaceView>,
     problems: Vec<ProblemView>,
+    left_out_tokens: u64,
 }
 
 #[derive(Serialize)]
@@ -98,7 +110,7 @@ struct SpaceView {
 }
 
 fn report(session: &StoreSession, mode: ImportMode, imported: &Imported) -> Result<(), Failure> {
-    let Imported { spaces, problems } = imported;
+    let Imported { spaces, problems, left_out_tokens } = imported;
     let number = |outcome| spaces.iter().filter(|space| space.outcome == outcome).count() as u64;
     let sum = |amount: fn(&ImportedSpace) -> u64| spaces.iter().map(amount).sum();
     let total = Total {
@@ -124,8 +136,10 @@ fn report(session: &StoreSession, mode: ImportMode, imported: &Imported) -> Resu
         total,
         spaces: spaces.iter().map(view).collect(),
         problems: problems.iter().map(problem).collect(),
+        left_out_tokens: *left_out_tokens,
     };
     session.output.answer(&answer, || words)?;
+    tell_left_out(session.output, *left_out_tokens);
     let errors = problems.iter().map(|problem| &problem.error);
     expect_none(errors, "part of the export was not imported", "parts of the export were not imported")
 }
@@ -136,6 +150,19 @@ fn told(mode: ImportMode, total: &Total) -> String {
     let Total { new, continued, unchanged, .. } = total;
     let bytes = bytes(total.bytes);
     format!("{verb} {spaces} ({new} new, {continued} continued, {unchanged} unchanged): {revisions}, {bytes}")
+}
+
+/// Whether tokens are copied.
+pub(super) fn tokens(with_tokens: bool) -> Tokens {
+    if with_tokens { Tokens::Include } else { Tokens::LeaveOut }
+}
+
+/// Says on stderr that tokens were left out. With --json, the answer says so.
+pub(super) fn tell_left_out(output: Output, tokens: u64) {
+    if tokens > 0 {
+        let tokens = count(tokens, "token", "tokens");
+        output.warn(&format!("left out {tokens}; use --with-tokens to copy them"));
+    }
 }
 
 /// What went wrong with one space, or with one place in a file.

@@ -8,7 +8,7 @@ use corkboard::transfer::{
 use corkboard::{Error, ErrorKind};
 use serde::Serialize;
 
-use super::import::{ProblemView, expect_none};
+use super::import::{ProblemView, expect_none, tell_left_out, tokens};
 use crate::args::Global;
 use crate::exit::Failure;
 use crate::output::{Output, Room, bytes, count, one_line, table};
@@ -24,10 +24,14 @@ const SHOWN_NAMES: usize = 10;
 /// again: it goes on where the target is. Others may go on writing to FROM; nobody should write to TO yet. Where TO
 /// has another history of a space, that space is left alone and told, and the others go on. Deleted spaces leave no
 /// trace in the copy.
+///
+/// Access tokens are neither copied nor compared unless --with-tokens is given: with them, everyone who has a token for FROM
+/// could use TO.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork migrate sqlite:corkboard.db sqlite:/srv/corkboard.db
+  cork migrate sqlite:corkboard.db sqlite:/srv/corkboard.db --with-tokens
   cork migrate sqlite:corkboard.db sqlite:/srv/corkboard.db --verify-only --list")]
 pub(crate) struct Migrate {
     /// The store to copy from
@@ -41,6 +45,10 @@ pub(crate) struct Migrate {
     /// Copy nothing, only compare
     #[arg(long)]
     verify_only: bool,
+
+    /// Copy and compare access tokens too
+    #[arg(long)]
+    with_tokens: bool,
 
     /// Show every space, not the totals alone
     #[arg(long)]
@@ -76,12 +84,13 @@ impl Migrate {
     async fn migrate(&self, global: &Global, from: &dyn Store, to: &dyn Store) -> Result<(), Failure> {
         let output = Output::new(global.json);
         let mode = if self.verify_only { MigrateMode::VerifyOnly } else { MigrateMode::Copy };
-        let options = MigrateOptions { mode, ..MigrateOptions::default() };
+        let options = MigrateOptions { mode, tokens: tokens(self.with_tokens), ..MigrateOptions::default() };
         let mut line = ProgressLine::new(output);
         let migrated = migrate(from, to, options, &mut |progress| line.tell(progress)).await.map_err(Error::from)?;
         drop(line);
         let answer = Answer::new(from.info(), to.info(), &migrated);
         output.answer(&answer, || self.told(&answer))?;
+        tell_left_out(output, migrated.left_out_tokens);
         let errors = migrated.problems.iter().map(|problem| &problem.error);
         expect_none(errors, "space is not the same in the target", "spaces are not the same in the target")?;
         expect_all(mode, &migrated)
@@ -177,6 +186,7 @@ struct Answer {
     spaces: Vec<SpaceView>,
     only_in_target: Vec<String>,
     problems: Vec<ProblemView>,
+    left_out_tokens: u64,
 }
 
 #[derive(Serialize)]
@@ -237,6 +247,7 @@ impl Answer {
             spaces: migrated.spaces.iter().map(view).collect(),
             only_in_target: migrated.only_in_target.iter().map(ToString::to_string).collect(),
             problems: migrated.problems.iter().map(problem).collect(),
+            left_out_tokens: migrated.left_out_tokens,
         }
     }
 }

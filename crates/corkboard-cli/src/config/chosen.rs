@@ -34,6 +34,7 @@ pub(crate) struct Chosen {
     pub(crate) public_metrics: bool,
     pub(crate) connections: u64,
     pub(crate) body_bytes: u64,
+    pub(crate) buffer_bytes: u64,
     pub(crate) request_timeout: Duration,
     pub(crate) header_timeout: Duration,
     pub(crate) drain_timeout: Duration,
@@ -45,9 +46,12 @@ pub(crate) struct Chosen {
     pub(crate) requests_at_once: u64,
     pub(crate) bytes_per_hour: u64,
     pub(crate) bytes_at_once: u64,
+    pub(crate) wrong_tokens_per_minute: u64,
+    pub(crate) wrong_tokens_at_once: u64,
     pub(crate) options: Options,
 }
 
+const MINUTE: f64 = 60.0;
 const HOUR: f64 = 3600.0;
 
 impl Default for Chosen {
@@ -69,6 +73,7 @@ impl Default for Chosen {
             public_metrics: usual.are_metrics_public,
             connections: usual.connections as u64,
             body_bytes: usual.body_bytes as u64,
+            buffer_bytes: usual.buffer_bytes as u64,
             request_timeout: usual.request_timeout,
             header_timeout: usual.header_timeout,
             drain_timeout: usual.drain_timeout,
@@ -80,6 +85,8 @@ impl Default for Chosen {
             requests_at_once: usual.requests.burst.round() as u64,
             bytes_per_hour: (usual.written_bytes.per_second * HOUR).round() as u64,
             bytes_at_once: usual.written_bytes.burst.round() as u64,
+            wrong_tokens_per_minute: (usual.wrong_tokens.per_second * MINUTE).round() as u64,
+            wrong_tokens_at_once: usual.wrong_tokens.burst.round() as u64,
             options: Options::default(),
         }
     }
@@ -94,6 +101,7 @@ impl Chosen {
             are_metrics_public: self.public_metrics,
             connections: usize::try_from(self.connections).unwrap_or(usize::MAX),
             body_bytes: usize::try_from(self.body_bytes).unwrap_or(usize::MAX),
+            buffer_bytes: usize::try_from(self.buffer_bytes).unwrap_or(usize::MAX),
             request_timeout: self.request_timeout,
             header_timeout: self.header_timeout,
             drain_timeout: self.drain_timeout,
@@ -103,6 +111,10 @@ impl Chosen {
             events_linger: self.events_linger,
             requests: Rate { burst: self.requests_at_once as f64, per_second: self.requests_per_second as f64 },
             written_bytes: Rate { burst: self.bytes_at_once as f64, per_second: self.bytes_per_hour as f64 / HOUR },
+            wrong_tokens: Rate {
+                burst: self.wrong_tokens_at_once as f64,
+                per_second: self.wrong_tokens_per_minute as f64 / MINUTE,
+            },
             ..Settings::new(access)
         }
     }

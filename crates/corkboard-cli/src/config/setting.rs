@@ -64,6 +64,11 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("public_metrics", "/metrics needs no token", Slot::Switch(|chosen| &mut chosen.public_metrics)),
     setting("connections", "the most connections at a time", Slot::Count(1, |chosen| &mut chosen.connections)),
     setting("body_bytes", "the most of a request's body", Slot::Size(1024, |chosen| &mut chosen.body_bytes)),
+    setting(
+        "buffer_bytes",
+        "the most bytes of requests and answers held in memory",
+        Slot::Size(1024 * 1024, |chosen| &mut chosen.buffer_bytes),
+    ),
     setting("request_timeout", "how long a request may take", Slot::Time(MOMENT, |chosen| &mut chosen.request_timeout)),
     setting(
         "header_timeout",
@@ -103,6 +108,12 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("requests_at_once", "how often in one burst", Slot::Count(1, |chosen| &mut chosen.requests_at_once)),
     setting("bytes_per_hour", "how much each caller may send", Slot::Size(1, |chosen| &mut chosen.bytes_per_hour)),
     setting("bytes_at_once", "how much in one burst", Slot::Size(1, |chosen| &mut chosen.bytes_at_once)),
+    setting(
+        "wrong_tokens_per_minute",
+        "how many wrong tokens a client address may send",
+        Slot::Count(1, |chosen| &mut chosen.wrong_tokens_per_minute),
+    ),
+    setting("wrong_tokens_at_once", "how many in one burst", Slot::Count(1, |chosen| &mut chosen.wrong_tokens_at_once)),
     setting("tier", "which features are on", TIER),
     setting("save", "when a change is acknowledged: once it is durable, or at once and written that often", SAVE),
     setting("consistency", "how current a read is where others write too", CONSISTENCY),
@@ -164,6 +175,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     limit!(conversation_id_bytes, "bytes of a conversation's id"),
     limit!(conversations_per_agent, "conversations of an agent that have a scratchpad"),
     limit!(entry_bytes, "bytes of an entry"),
+    limit!(json_depth, "how deep arrays and objects may be nested in a value; 100 at most"),
     limit!(type_name_bytes, "bytes of the name of a value's type"),
     limit!(tags_per_entry, "tags on an entry"),
     limit!(tag_bytes, "bytes of a tag"),

@@ -1,5 +1,10 @@
 //! `cork doctor`.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use corkboard::boards::{NewBoard, NewTask};
+use corkboard::{Corkboard, ManualClock, Options};
 use serde_json::{Value, json};
 
 use crate::serving::{ADMIN, Serving};
@@ -20,6 +25,7 @@ fn good_health() {
         "no damage",
         "1 agent loads",
         "1 board loads",
+        "✓ nothing is ahead of the clock",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -28,6 +34,39 @@ fn good_health() {
     assert_eq!(report["store"]["kind"], "sqlite");
     let agents = sandbox.json(&["stats", "--all"])["agents"].take();
     assert_eq!(agents.as_array().unwrap().len(), 1, "the scratch agents are gone: {agents}");
+}
+
+/// Issue 17, item 13: a process whose clock was a year ahead wrote to the store. The real `cork` goes on there.
+#[test]
+fn a_store_that_was_written_a_year_ahead_goes_on_and_doctor_warns() {
+    let sandbox = Sandbox::local();
+    let year = Duration::from_secs(365 * 24 * 3600);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let board = runtime.block_on(async {
+        let clock = Arc::new(ManualClock::new(jiff::Timestamp::now() + year));
+        let options = Options { clock, ..Options::default() };
+        let corkboard = Corkboard::open_with(&sandbox.store(), options).await.unwrap();
+        let board = corkboard.create_board(NewBoard { name: "Plan".into(), ..NewBoard::default() }).await.unwrap();
+        board.add_task(NewTask::new("one")).await.unwrap();
+        corkboard.close().await.unwrap();
+        board.id().to_string()
+    });
+    let claim = |agent: &str, arguments: &[&str]| {
+        sandbox.ok(&[&["--board", &board, "--as", agent, "task", "claim"], arguments].concat())
+    };
+    claim("ada", &["--lease", "1"]);
+    // It would take a year if the board's clock stood still.
+    let claimed = claim("grace", &["--wait", "30"]);
+    assert!(claimed.contains("T-1"), "{claimed}");
+
+    let text = sandbox.ok(&["doctor"]);
+    let expected = format!("! warning: ahead of the clock: board/{board} by 315");
+    assert!(text.lines().any(|line| line.starts_with(&expected)), "{text}");
+    let report = sandbox.json(&["doctor"]);
+    let checks = report["checks"].as_array().unwrap();
+    let time = checks.iter().find(|check| check["check"] == "time").unwrap();
+    assert_eq!((&report["ok"], &time["ok"]), (&json!(true), &json!(true)));
+    assert!(time["detail"].as_str().unwrap().contains(&board), "{time}");
 }
 
 /// A store that loses something by its settings says so, and is in good health all the same.
@@ -81,6 +120,62 @@ fn a_damaged_agent_is_named_and_the_others_load() {
     let error = sandbox.fails(&["--agent", "bob", "memory", "get", "a"], 1, "hint: `cork doctor` looks for damage");
     assert!(error["message"].as_str().unwrap().starts_with("space agent/bob is damaged: "), "{error}");
     assert_eq!((&error["code"], &error["kind"]), (&json!("damaged"), &json!("damaged")));
+}
+
+#[test]
+fn a_record_that_the_disk_changed_is_named_and_the_others_load() {
+    let mut sandbox = Sandbox::new();
+    for agent in ["ada", "bob"] {
+        sandbox.ok(&["--agent", agent, "memory", "set", "a", "\"word\""]);
+    }
+    let damage = "UPDATE log SET body = CAST(replace(CAST(body AS TEXT), 'word', 'ward') AS BLOB)
+        WHERE space = (SELECT id FROM spaces WHERE name = 'agent/bob')";
+    assert_eq!(sandbox.damage(damage), 1);
+    let said = "the store is damaged: space agent/bob, revision 1: the checksum of the record does not match";
+    let ran = sandbox.cork(&["doctor"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""), "{ran:?}");
+    assert!(ran.stdout.contains(&format!("\n✗ {said}\n")), "{ran:?}");
+    assert!(ran.stdout.contains(&format!("\n✗ agent bob cannot be loaded: {said}\n")), "{ran:?}");
+    assert_eq!(sandbox.ok(&["--agent", "ada", "memory", "get", "a"]), "word");
+    let error = sandbox.fails(&["--agent", "bob", "memory", "get", "a"], 1, said);
+    assert_eq!((&error["code"], &error["kind"]), (&json!("corrupt"), &json!("damaged")));
+}
+
+#[test]
+fn a_write_ahead_log_that_the_disk_changed_is_named() {
+    // A server would have the store open.
+    let sandbox = Sandbox::local();
+    let mut command = sandbox.command(CORK);
+    command.args(["memory", "watch"]).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut holder = command.spawn().unwrap();
+    // It keeps SQLite from emptying the log.
+    let log = format!("{}-wal", sandbox.database().display());
+    crate::support::eventually("the log", || std::path::Path::new(&log).exists());
+    for value in ["1", "2", "3"] {
+        sandbox.ok(&["memory", "set", "a", value]);
+    }
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    let mut bytes = std::fs::read(&log).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&log, &bytes).unwrap();
+    let ran = sandbox.cork(&["doctor"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.starts_with("✗ the store is damaged: the write-ahead log "), "{ran:?}");
+    sandbox.fails(&["memory", "get", "a"], 1, "the changes in them would be lost");
+}
+
+#[test]
+fn a_store_that_other_users_can_open_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::local();
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    let readable = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(sandbox.database(), readable).unwrap();
+    let text = sandbox.ok(&["doctor"]);
+    let said = format!("! other users can open {}; to keep them out: chmod 600 ", sandbox.database().display());
+    assert!(text.contains(&said), "{text}");
 }
 
 #[test]

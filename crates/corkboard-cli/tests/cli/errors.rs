@@ -44,7 +44,7 @@ fn invalid_values_are_2() {
     let sandbox = Sandbox::new();
     for (arguments, code, said) in [
         (&["memory", "set", "", "x"][..], "blank", "key must not be blank"),
-        (&["memory", "set", "a\tb", "x"][..], "control_character", "control characters"),
+        (&["memory", "set", "a\tb", "x"][..], "control_character", "control or invisible characters"),
         (&["memory", "set", "a", "x", "--importance", "1.5"][..], "importance", "from 0 to 1"),
         (&["memory", "set", "a", "x", "--importance", "-1"][..], "importance", "from 0 to 1"),
         (&["memory", "set", "a", "x", "--importance", "NaN"][..], "importance", "from 0 to 1"),

@@ -67,7 +67,7 @@ F-2       0.43   insight   open   -      lin     own
 fn a_text_harms_no_terminal_and_a_long_one_is_cut() {
     let desk = Desk::new("board");
     let lines: Vec<String> = (1..=9).map(|line| format!("line {line} \u{1b}[31m\u{202e}")).collect();
-    desk.ok(&["board", "discover", &lines.join("\n"), "--trust", "outside", "--as", "\u{202e}web"]);
+    desk.ok(&["board", "discover", &lines.join("\n"), "--trust", "outside", "--as", "web"]);
     desk.ok(&["board", "discover", &"long ".repeat(200), "--as", &"name".repeat(20)]);
     let listed = desk.ok(&["learn", "list"]);
     assert!(!listed.contains(['\u{1b}', '\u{202e}']), "{listed:?}");

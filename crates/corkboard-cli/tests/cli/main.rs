@@ -37,6 +37,7 @@ mod outside;
 mod people;
 mod processes;
 mod readme;
+mod resources;
 mod scope;
 mod sealing;
 mod search;

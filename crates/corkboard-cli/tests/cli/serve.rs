@@ -91,6 +91,44 @@ fn on_a_terminal_the_link_is_printed() {
     }
 }
 
+/// A balancer asks for /readyz and sends no writes meanwhile.
+#[test]
+fn after_a_full_disk_the_server_is_ready_again_by_itself() {
+    for store in ["file", "sqlite"] {
+        let sandbox = Sandbox::local();
+        let place = |name: &str| sandbox.path().join(name).display().to_string();
+        let (source, library, full) = (place("full_disk.c"), place("full_disk.so"), place("full"));
+        std::fs::write(&source, include_str!("../../../corkboard/tests/full_disk.c")).unwrap();
+        let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o", &library, &source]).status().unwrap();
+        assert!(compiled.success());
+        let url = format!("{store}:{}", place("kept"));
+        let variables = [("LD_PRELOAD", library.as_str()), ("FULL", full.as_str()), ("CORK_STORE", url.as_str())];
+        let server = Serving::with(&sandbox, &[], &variables);
+        let put = |value: u32| server.ask("PUT", ENTRY, &[], &format!("{{\"value\":{value}}}")).status;
+        let ready = || server.ask_as_is("GET", "/readyz", &[], "");
+        assert_eq!((put(1), ready().status), (201, 200), "{store}");
+
+        std::fs::write(&full, "").unwrap();
+        assert_eq!(put(2), 503, "{store}");
+        let answer = ready();
+        assert_eq!(answer.status, 503, "{store}");
+        let detail = "the last write failed: the store has no space left; nothing was written";
+        assert_eq!(answer.json()["detail"], detail, "{store}");
+        let metrics = || String::from_utf8(server.ask("GET", "/metrics", &[], "").body).unwrap();
+        assert!(metrics().contains("store_writable 0\n"), "{store}: {}", metrics());
+        let mut doctor = sandbox.command(CORK);
+        doctor.args(["doctor", "--quick", "--url", &server.url]).env_remove("CORK_STORE");
+        let ran = run(doctor, b"");
+        assert!(ran.code == 1 && ran.stdout.contains(&format!("✗ it is not ready: {detail}")), "{store}: {ran:?}");
+
+        std::fs::remove_file(&full).unwrap();
+        eventually("the server is ready again", || ready().status == 200);
+        assert!(metrics().contains("store_writable 1\n"), "{store}: {}", metrics());
+        assert_eq!(put(3), 200, "{store}");
+        assert_eq!(server.ask("GET", ENTRY, &[], "").json()["value"], 3, "{store}");
+    }
+}
+
 /// A request whose body has not come yet, and the connection that it is on.
 fn half_a_request(server: &Serving) -> TcpStream {
     let mut stream = server.connect();

@@ -51,9 +51,14 @@ impl Serving {
         stream
     }
 
+    /// The id of its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.as_ref().unwrap().id()
+    }
+
     /// Sends a signal by its name.
     pub(crate) fn signal(&self, name: &str) {
-        let process = self.child.as_ref().unwrap().id().to_string();
+        let process = self.process().to_string();
         let sent = std::process::Command::new("kill").args([&format!("-{name}"), &process]).status().unwrap();
         assert!(sent.success());
     }

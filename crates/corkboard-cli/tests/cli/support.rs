@@ -106,10 +106,25 @@ impl Sandbox {
         format!("sqlite:{}", self.database().display())
     }
 
-    /// Changes the database behind everybody's back, while nobody has it open. Returns how many rows that were.
+    /// Changes the database while nobody has it open, and leaves it as a version without checksums would have. Returns how
+    /// many rows were changed.
     pub(crate) fn tamper(&mut self, sql: &str) -> usize {
+        let before_checksums = "ALTER TABLE log DROP COLUMN sum; ALTER TABLE snapshots DROP COLUMN sum;
+             PRAGMA user_version = 3";
+        self.change_database(sql, before_checksums)
+    }
+
+    /// Changes the database while nobody has it open, as a failing disk would. Returns how many rows were changed.
+    pub(crate) fn damage(&mut self, sql: &str) -> usize {
+        self.change_database(sql, "")
+    }
+
+    fn change_database(&mut self, sql: &str, then: &str) -> usize {
         let secret = self.served.take().map(|served| served.secret.clone());
-        let rows = rusqlite::Connection::open(self.database()).unwrap().execute(sql, []).unwrap();
+        let database = rusqlite::Connection::open(self.database()).unwrap();
+        let rows = database.execute(sql, []).unwrap();
+        database.execute_batch(then).unwrap();
+        drop(database);
         self.served = secret.map(|secret| Served::start(&self.store(), "127.0.0.1:0").with_secret(secret));
         rows
     }

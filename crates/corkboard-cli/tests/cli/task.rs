@@ -248,7 +248,7 @@ fn models_work_on_the_board_that_is_named() {
 fn remembered_text_cannot_harm_a_terminal() {
     let desk = Desk::new("Plan");
     let hostile = "red \u{1b}[31m bell \u{7} line\nbreak \u{202e}turned";
-    desk.fails(&["task", "add", hostile], 2, "control characters");
+    desk.fails(&["task", "add", hostile], 2, "control or invisible characters");
     desk.ok(&["task", "add", "Harmless", "-d", hostile]);
     desk.ok(&["task", "add", "Turned \u{202e}around"]);
     desk.ok(&["--as", "ada", "task", "claim", "T-1"]);

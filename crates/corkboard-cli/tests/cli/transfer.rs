@@ -219,6 +219,54 @@ fn a_store_is_migrated_and_compared() {
 }
 
 #[test]
+fn tokens_do_not_travel_with_data_unless_they_are_asked_for() {
+    let sandbox = Sandbox::local();
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    for name in ["ada", "grace", "eve"] {
+        sandbox.ok(&["token", "create", "--for", name, "--with-role", "admin"]);
+    }
+    let tokens = |store: &str| sandbox.json(&["--store", store, "token", "list"]).as_array().unwrap().len();
+    let said = "left out 3 tokens; use --with-tokens to copy them\n";
+
+    // Through a file, which has them.
+    sandbox.ok(&["export", "--all", "-o", "all.jsonl"]);
+    for dry_run in [&["--dry-run"][..], &[]] {
+        let ran = sandbox.cork(&[&["--store", "sqlite:file.db", "import", "all.jsonl"], dry_run].concat());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, said), "{ran:?}");
+        assert!(ran.stdout.contains("import") && ran.stdout.contains(" 1 space (1 new"), "{ran:?}");
+    }
+    assert_eq!(tokens("sqlite:file.db"), 0);
+    assert_eq!(sandbox.ok(&["--store", "sqlite:file.db", "memory", "get", "a"]), "1");
+    let report = sandbox.json(&["--store", "sqlite:file.db", "import", "all.jsonl"]);
+    assert_eq!((&report["left_out_tokens"], &report["total"]["unchanged"]), (&json!(3), &json!(1)));
+    let ran = sandbox.cork(&["--store", "sqlite:file.db", "import", "all.jsonl", "--with-tokens"]);
+    assert_eq!((ran.code, ran.stderr.as_str(), tokens("sqlite:file.db")), (0, "", 3), "{ran:?}");
+
+    // From store to store. The copy is as it should be without them, and may have tokens of its own.
+    let migrate = |more: &[&'static str]| [&["migrate", "sqlite:cork.db", "sqlite:copy.db"], more].concat();
+    let ran = sandbox.cork(&migrate(&[]));
+    assert_eq!((ran.code, ran.stderr.as_str(), tokens("sqlite:copy.db")), (0, said, 0), "{ran:?}");
+    sandbox.ok(&["--store", "sqlite:copy.db", "token", "create", "--for", "own", "--with-role", "admin"]);
+    for more in [&[][..], &["--verify-only"]] {
+        let report = sandbox.json(&migrate(more));
+        assert_eq!((&report["left_out_tokens"], &report["total"]["spaces"]), (&json!(3), &json!(1)));
+        assert_eq!((&report["only_in_target"], &report["problems"]), (&json!([]), &json!([])));
+    }
+    let (report, _) = fails_with_report(&sandbox, &migrate(&["--with-tokens"]), 4);
+    assert_eq!((&report["left_out_tokens"], &report["problems"][0]["code"]), (&json!(0), &json!("diverged")));
+    sandbox.ok(&["migrate", "sqlite:cork.db", "sqlite:whole.db", "--with-tokens"]);
+    assert_eq!(tokens("sqlite:whole.db"), 3);
+    assert_eq!(contents(&sandbox, "sqlite:whole.db"), contents(&sandbox, "sqlite:cork.db"));
+    let report = sandbox.json(&["migrate", "sqlite:cork.db", "sqlite:whole.db", "--verify-only", "--with-tokens"]);
+    assert_eq!((&report["left_out_tokens"], &report["total"]["spaces"]), (&json!(0), &json!(2)));
+
+    // What was revoked does not return with an old backup.
+    sandbox.ok(&["token", "revoke", "K-1", "K-2", "K-3"]);
+    assert_eq!(sandbox.json(&["import", "all.jsonl"])["left_out_tokens"], 3);
+    assert_eq!(tokens("sqlite:cork.db"), 0);
+}
+
+#[test]
 fn a_target_with_another_history_is_left_alone() {
     let sandbox = Sandbox::local();
     fill(&sandbox, 2, 2, 10);

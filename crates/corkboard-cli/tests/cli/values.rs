@@ -133,3 +133,21 @@ fn without_metadata_everything_is_still_shown() {
     );
     assert_eq!(sandbox.json(&["memory", "get", "hers"])["metadata"]["author"], "grace");
 }
+
+/// Issue 17, item 11: it was stored, as a text.
+#[test]
+fn json_nested_too_deep_is_refused() {
+    let sandbox = Sandbox::new();
+    let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    sandbox.ok(&["memory", "set", "deep", &deep(64)]);
+    for levels in [65, 200, 100_000] {
+        let ran = sandbox.cork_with_stdin(&["memory", "set", "deep", "-"], deep(levels).as_bytes());
+        let expected = format!("JSON nesting depth would be {levels}");
+        assert!(ran.code != 0 && ran.stderr.contains(&expected), "{levels}: {ran:?}");
+    }
+    assert_eq!(sandbox.ok(&["memory", "get", "deep"]), deep(64));
+    // What is not JSON is text, however many brackets it has.
+    let ran = sandbox.cork_with_stdin(&["memory", "set", "text", "-"], "[".repeat(100_000).as_bytes());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(sandbox.ok(&["memory", "get", "text"]).len(), 100_000);
+}

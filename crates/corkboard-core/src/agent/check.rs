@@ -2,10 +2,11 @@
 
 use super::decide::{check_entry, check_whole_note};
 use super::{AgentCommand, EntryChange};
-use crate::{Key, Limits, NotebookName, Refusal, ScopeName};
+use crate::authority::{Caller, limit_note};
+use crate::{Actor, Key, Limits, NotebookName, Refusal, ScopeName};
 
 /// Checks what is not checked when the command is decided.
-pub(super) fn check(command: &AgentCommand, limits: &Limits) -> Result<(), Refusal> {
+pub(super) fn check(command: &mut AgentCommand, actor: &Actor, limits: &Limits) -> Result<(), Refusal> {
     let key = |key: &Key| Key::check(key.as_str(), limits);
     let notebook = |name: &NotebookName| NotebookName::check(name.as_str(), limits);
     match command {
@@ -20,6 +21,8 @@ pub(super) fn check(command: &AgentCommand, limits: &Limits) -> Result<(), Refus
         }),
         AgentCommand::Absorb { entries, notes, .. } => {
             entries.iter().try_for_each(|(name, entry)| check_entry(name, entry, limits))?;
+            // A scope of this process knows who wrote its notes. From outside, that is only the caller's word.
+            notes.iter_mut().for_each(|note| limit_note(note, None, Caller::new(actor)));
             notes.iter().try_for_each(|note| check_whole_note(note, limits))
         }
         AgentCommand::CreateScope { name, .. } => ScopeName::check(name.as_str(), limits),

@@ -7,9 +7,10 @@ use alloc::vec::Vec;
 
 use super::entries::{append, batch, remove, set};
 use super::notebooks;
-use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, EntryImage, Kept};
+use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, Kept};
+use crate::authority::{admitted, at_most};
 use crate::entry::check_custom;
-use crate::id::{check_principal, check_tag};
+use crate::id::{check_principal, check_tag, check_visible};
 use crate::knowledge::Trust;
 use crate::space::Decision;
 use crate::{
@@ -37,6 +38,7 @@ pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Conte
                 expect_scope(state, *parent)?;
             }
             let used = context.outside.scopes + state.scopes.len() as u64 + 1;
+            check_visible("scope name", name.as_str())?;
             let allowed = context.limits.scopes_per_agent;
             Limits::check(LimitName::ScopesPerAgent, used, allowed)?;
             let id = ScopeId(context.next_id());
@@ -209,7 +211,7 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
         scope.notes.iter().try_for_each(|note| check_whole_note(note, limits))?;
     }
     notebooks::check_image(image, limits)?;
-    let image = no_more_trusted(state, context, AgentImage { activity: None, ..image.clone() });
+    let image = admitted(AgentImage { activity: None, ..image.clone() }, state, context);
     let mut restored = AgentState::from(image.clone());
     restored.keep_ids_of(state.notebooks.clone(), context.stamp());
     let notebooks = notebooks::check_count(state, &restored, limits)?;
@@ -222,33 +224,6 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
     warnings.extend(notebooks);
     let event = AgentEvent::Restored { image: Box::new(image) };
     Ok(Decision { events: alloc::vec![event], reply: AgentReply::Done, warnings })
-}
-
-/// What was said of a text's trust, as far as that goes.
-fn at_most(said: Option<Trust>, most: Trust) -> Option<Trust> {
-    if said.unwrap_or_default() > most { Some(most) } else { said }
-}
-
-/// The image, with no more trust than whoever restores it can give. What stands in the memory as the image says it is trusted
-/// as it stands there: to restore a text makes it neither better nor worse.
-fn no_more_trusted(state: &AgentState, context: &Context<'_>, mut image: AgentImage) -> AgentImage {
-    let most = Trust::most_of(context.actor.kind);
-    // A person vouches for what they restore.
-    if most == Trust::Own {
-        return image;
-    }
-    for scope in &mut image.scopes {
-        let stands = state.scope(scope.id);
-        for EntryImage { key, entry, .. } in &mut scope.entries {
-            let same = stands.and_then(|scope| scope.entries.get(key)).filter(|stands| stands.value == entry.value);
-            entry.trust = at_most(entry.trust, same.map_or(most, |same| same.trust()));
-        }
-        for note in &mut scope.notes {
-            let same = stands.and_then(|scope| scope.notes.get(&note.id)).filter(|stands| stands.text == note.text);
-            note.trust = at_most(note.trust, same.map_or(most, |same| same.trust()));
-        }
-    }
-    image
 }
 
 pub(super) fn expect_scope(state: &AgentState, scope: ScopeId) -> Result<&ScopeState, Refusal> {
@@ -284,7 +259,8 @@ pub(super) fn check_totals(
 /// An entry that was not made here is held to the rules that it was once made by.
 pub(super) fn check_entry(key: &Key, entry: &EntryData, limits: &Limits) -> Result<(), Refusal> {
     Key::check(key.as_str(), limits)?;
-    entry.custom.as_deref().map_or(Ok(()), check_custom)?;
+    limits.check_json_depth(entry.value.depth())?;
+    entry.custom.as_deref().map_or(Ok(()), |custom| check_custom(custom, limits))?;
     Limits::check(LimitName::EntryBytes, entry.bytes(), limits.entry_bytes)?;
     if !(0.0..=1.0).contains(&entry.importance) {
         return Err(Refusal::Importance { importance: entry.importance });

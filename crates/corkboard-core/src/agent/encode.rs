@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{AgentEvent, AgentReply};
+use crate::entry::is_half;
 use crate::json::JsonText;
 use crate::{Commit, EntryData};
 
@@ -12,13 +13,29 @@ const FIELDS: usize = 320;
 /// None: serde must do it.
 pub(super) fn encode(commit: &Commit<AgentEvent, AgentReply>) -> Option<Vec<u8>> {
     let [AgentEvent::EntrySet { scope, key, updated, entry }] = commit.events.as_slice() else { return None };
-    let EntryData { id, value, type_name, timestamp, author, .. } = &**entry;
-    if commit.answered.is_some() || !scope.is_root() || !entry.has_only_what_all_have() {
+    // Every field is named here, so that a new one does not compile before it is either written or checked below.
+    let EntryData {
+        id,
+        value,
+        type_name,
+        kind,
+        importance,
+        tags,
+        custom,
+        timestamp,
+        expires_at,
+        author,
+        session,
+        trust,
+    } = &**entry;
+    let has_optional = !tags.is_empty() || custom.is_some() || expires_at.is_some() || session.is_some();
+    let is_plain = kind.is_default() && is_half(importance) && trust.is_none() && !has_optional;
+    if !scope.is_root() || !is_plain {
         return None;
     }
     let texts = [key.as_str(), value.as_json(), type_name, author, &commit.actor.principal];
     let mut json = JsonText::with_capacity(FIELDS + texts.into_iter().map(str::len).sum::<usize>());
-    commit.write_head(&mut json);
+    commit.write_head(&mut json)?;
     json.raw("{\"entry_set\":{\"key\":");
     json.text(key.as_str());
     json.raw(if *updated { ",\"updated\":true" } else { "" });

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use super::decide::{Decided, check_totals, expect_scope};
 use super::{AgentEvent, AgentReply, AgentState, EntryChange, Separator};
+use crate::id::check_visible;
 use crate::space::Decision;
 use crate::{
     Content, Context, Entry, EntryData, EntryId, EntryMetadata, Key, LimitName, Limits, Refusal, ScopeId, Space,
@@ -88,6 +89,7 @@ fn events_of(
             let entries = &expect_scope(state, scope)?.entries;
             let entry = entries.get(from).ok_or_else(|| Refusal::NoEntry { key: from.clone() })?;
             check_version(to, entries.get(to), Some(0))?;
+            check_visible("key", to.as_str())?;
             let removed = AgentEvent::EntryRemoved { scope, key: from.clone() };
             let entry = Box::new(entry.data.clone());
             alloc::vec![removed, AgentEvent::EntrySet { scope, key: to.clone(), updated: false, entry }]
@@ -136,7 +138,11 @@ fn entry_set<'a>(
 ) -> Result<Write<'a>, Refusal> {
     let old = expect_scope(state, scope)?.entries.get(key);
     check_version(key, old, if_version)?;
+    if old.is_none() {
+        check_visible("key", key.as_str())?;
+    }
     metadata.check(context.now, context.limits)?;
+    context.limits.check_json_depth(value.depth())?;
     Limits::check(LimitName::TypeNameBytes, type_name.len() as u64, context.limits.type_name_bytes)?;
     let entry = EntryData {
         id: old.map_or_else(|| EntryId(context.next_id()), |old| old.id),

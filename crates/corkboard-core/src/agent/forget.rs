@@ -220,13 +220,20 @@ pub(super) const REDACTED: &str = "[forgotten]";
 fn redact_entry(entry: &mut EntryData) -> bool {
     let empty = if entry.value.as_text().is_some() { Content::of("") } else { Ok(Content::null()) };
     let value = empty.unwrap_or_else(|_| Content::null());
+    // No `..entry.clone()`: it would keep whatever a new field holds.
     let kept = EntryData {
+        id: entry.id,
         value,
         type_name: Arc::from(REDACTED),
+        kind: entry.kind,
+        importance: entry.importance,
         tags: Vec::new(),
         custom: None,
+        timestamp: entry.timestamp,
+        expires_at: entry.expires_at,
+        author: entry.author.clone(),
         session: None,
-        ..entry.clone()
+        trust: entry.trust,
     };
     let changed = kept != *entry;
     *entry = kept;

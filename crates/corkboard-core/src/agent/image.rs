@@ -105,36 +105,54 @@ impl From<AgentState> for AgentImage {
     fn from(state: AgentState) -> Self {
         let parents_first = state.parents_first();
         let scopes = parents_first.into_iter().filter_map(|id| Some((id, state.scope(id)?)));
-        let scopes = scopes.map(|(id, scope)| ScopeImage {
-            id,
-            name: scope.name.clone(),
-            parent: scope.parent,
-            created_at: scope.created_at,
-            entries: scope
-                .entries
-                .iter()
-                .map(|(key, entry)| EntryImage { key: key.clone(), version: entry.version, entry: entry.data.clone() })
-                .collect(),
-            notes: scope.notes.values().cloned().collect(),
-            notes_merged: scope.notes_merged,
+        let scopes = scopes.map(|(id, scope)| ScopeImage::of(id, scope)).collect();
+        let activity = state.activity_to_store();
+        // What is not stored follows from what is.
+        let AgentState {
+            root: _,
+            scopes: _,
+            expiries: _,
+            last_note,
+            entries: _,
+            notes: _,
+            bytes: _,
+            activity: _,
+            notebooks,
+        } = state;
+        let notebooks = notebooks.into_iter().map(|(name, found)| (name, Arc::unwrap_or_clone(found))).collect();
+        Self { scopes, last_note, activity, notebooks }
+    }
+}
+
+impl ScopeImage {
+    fn of(id: ScopeId, scope: &ScopeState) -> Self {
+        let ScopeState { name, parent, created_at, entries, notes, notes_merged } = scope;
+        let entries = entries.iter().map(|(key, entry)| {
+            // How often an entry was read is not stored.
+            let Entry { data, version, access: _ } = &**entry;
+            EntryImage { key: key.clone(), version: *version, entry: data.clone() }
         });
         Self {
-            scopes: scopes.collect(),
-            last_note: state.last_note,
-            activity: state.activity_to_store(),
-            notebooks: state.notebooks.iter().map(|(name, found)| (name.clone(), Notebook::clone(found))).collect(),
+            id,
+            name: name.clone(),
+            parent: *parent,
+            created_at: *created_at,
+            entries: entries.collect(),
+            notes: notes.values().cloned().collect(),
+            notes_merged: *notes_merged,
         }
     }
 }
 
 impl From<AgentImage> for AgentState {
     fn from(image: AgentImage) -> Self {
-        let activity = Some(image.activity.unwrap_or_default());
-        let mut state = Self { last_note: image.last_note, activity, ..Self::default() };
-        for (name, notebook) in image.notebooks {
+        let AgentImage { scopes, last_note, activity, notebooks } = image;
+        let activity = Some(activity.unwrap_or_default());
+        let mut state = Self { last_note, activity, ..Self::default() };
+        for (name, notebook) in notebooks {
             state.put_notebook(name, notebook);
         }
-        for ScopeImage { id, name, parent, created_at, entries, notes, notes_merged } in image.scopes {
+        for ScopeImage { id, name, parent, created_at, entries, notes, notes_merged } in scopes {
             // The root is there already, and so is a scope that is listed twice: that is one scope with both contents.
             if state.scope(id).is_none() {
                 state.scopes.insert(id, ScopeState::new(name.clone(), parent, created_at));

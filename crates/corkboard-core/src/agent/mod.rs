@@ -25,7 +25,7 @@ use crate::json::JsonText;
 use crate::notebook::Notebook;
 use crate::space::{Decision, Space, Stamp};
 use crate::{
-    Commit, Context, FormatError, Key, Limits, NoteId, NotebookName, Refusal, ScopeId, ScopeName, ScopeState,
+    Actor, Commit, Context, FormatError, Key, Limits, NoteId, NotebookName, Refusal, ScopeId, ScopeName, ScopeState,
     SpaceKind, Usage,
 };
 
@@ -127,8 +127,8 @@ impl Space for AgentState {
         due.map(|(_, scope, key)| AgentEvent::EntryExpired { scope: *scope, key: key.clone() }).collect()
     }
 
-    fn check(command: &AgentCommand, limits: &Limits) -> Result<(), Refusal> {
-        check::check(command, limits)
+    fn check(command: &mut AgentCommand, actor: &Actor, limits: &Limits) -> Result<(), Refusal> {
+        check::check(command, actor, limits)
     }
 
     fn decide(
@@ -141,6 +141,11 @@ impl Space for AgentState {
 
     fn apply(&mut self, event: &AgentEvent, stamp: Stamp<'_>) -> Result<(), FormatError> {
         apply::apply(self, event, stamp)
+    }
+
+    /// Clearing an agent's memory also clears what is kept outside this space: ephemeral scopes and long-term memory.
+    fn is_always_remembered(command: &AgentCommand) -> bool {
+        matches!(command, AgentCommand::ClearAll)
     }
 
     fn encode(commit: &Commit<AgentEvent, AgentReply>) -> Result<Vec<u8>, FormatError> {

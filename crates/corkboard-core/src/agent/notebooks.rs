@@ -7,6 +7,7 @@ use imbl::OrdMap;
 
 use super::decide::{Decided, check_totals};
 use super::{AgentEvent, AgentImage, AgentReply, AgentState};
+use crate::id::check_visible;
 use crate::notebook::{Block, Notebook, NotebookContent, UnknownIds};
 use crate::space::{Decision, Stamp};
 use crate::{Context, LimitName, LimitWarning, Limits, NotebookName, Refusal};
@@ -63,6 +64,7 @@ pub(super) fn update(
 ) -> Decided {
     let before = state.notebook_or_new(name);
     check_version(name, &before, if_version)?;
+    check_new_name(state, name)?;
     Limits::check(LimitName::CommandBytes, block.bytes(), context.limits.command_bytes)?;
     let (update, skipped) = before.decide(name, block, unknown_ids, context.limits)?;
     let mut after = before.clone();
@@ -90,6 +92,7 @@ pub(super) fn restore(
 ) -> Decided {
     let before = state.notebook_or_new(name);
     check_version(name, &before, if_version)?;
+    check_new_name(state, name)?;
     content.check(context.limits)?;
     let mut after = before.clone();
     let stamp = context.stamp();
@@ -117,6 +120,10 @@ pub(super) fn clear(state: &AgentState, name: &NotebookName) -> Decision<AgentEv
     });
     let event = found.map(|_| AgentEvent::NotebookCleared { notebook: name.clone() });
     Decision::new(event.into_iter().collect(), AgentReply::Cleared { entries: items as u64 })
+}
+
+fn check_new_name(state: &AgentState, name: &NotebookName) -> Result<(), Refusal> {
+    if state.notebooks.contains_key(name) { Ok(()) } else { check_visible("notebook name", name.as_str()) }
 }
 
 /// A snapshot comes from outside: it is held to the rules that its content was once held to.

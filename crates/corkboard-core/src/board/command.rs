@@ -222,12 +222,17 @@ pub enum BoardCommand {
     RecordDiscovery(NewDiscovery),
     /// Records an artifact.
     RecordArtifact(NewArtifact),
-    /// Makes the board what another one was. Claims return to pending.
+    /// Makes the board from another one. Claims return to pending.
     Fork {
-        /// What it was.
-        image: Box<BoardImage>,
-        /// Where it comes from.
+        /// The board and the revision of it to begin with.
         from: ForkedFrom,
+        /// The new board's name; none: that of the other.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// The other board at that revision. It is never sent: the process that decides the command reads it from the store,
+        /// so no caller can make it up.
+        #[serde(skip)]
+        image: Box<BoardImage>,
     },
     /// Approves or rejects a decision.
     Judge {

@@ -11,11 +11,8 @@ const FIELDS: usize = 320;
 
 /// None: serde must do it.
 pub(super) fn encode(commit: &Commit<BoardEvent, BoardReply>) -> Option<Vec<u8>> {
-    if commit.answered.is_some() {
-        return None;
-    }
     let mut json = JsonText::with_capacity(FIELDS + commit.events.iter().map(text_bytes).sum::<usize>());
-    commit.write_head(&mut json);
+    commit.write_head(&mut json)?;
     for (index, event) in commit.events.iter().enumerate() {
         json.raw(if index > 0 { "," } else { "" });
         write_event(event, &mut json)?;

@@ -89,61 +89,97 @@ impl BoardImage {
 
 impl From<BoardState> for BoardImage {
     fn from(state: BoardState) -> Self {
+        // What is not stored follows from what is.
+        let BoardState {
+            info,
+            nodes,
+            decisions,
+            discoveries,
+            artifacts,
+            paths: _,
+            choices,
+            approvals,
+            nudges,
+            open_nudges: _,
+            contributions,
+            learnings,
+            open_learnings: _,
+            orchestrator,
+            orchestrator_epoch,
+            edges: _,
+            forward_edges: _,
+            bytes: _,
+            views: _,
+        } = state;
         Self {
-            info: state.info.clone(),
-            tasks: state.nodes.values().map(|node| node.task.clone()).collect(),
-            decisions: state.decisions.values().cloned().collect(),
-            discoveries: state.discoveries.values().cloned().collect(),
-            artifacts: state.artifacts.values().cloned().collect(),
-            choices: state.choices.values().cloned().collect(),
-            approvals: state.approvals.values().cloned().collect(),
-            nudges: state.nudges.values().cloned().collect(),
-            contributions: state.contributions.values().cloned().collect(),
-            learnings: state.learnings.values().cloned().collect(),
-            orchestrator: state.orchestrator.clone(),
-            orchestrator_epoch: state.orchestrator_epoch,
+            info,
+            tasks: nodes.values().map(|node| node.task.clone()).collect(),
+            decisions: decisions.values().cloned().collect(),
+            discoveries: discoveries.values().cloned().collect(),
+            artifacts: artifacts.values().cloned().collect(),
+            choices: choices.values().cloned().collect(),
+            approvals: approvals.values().cloned().collect(),
+            nudges: nudges.values().cloned().collect(),
+            contributions: contributions.values().cloned().collect(),
+            learnings: learnings.values().cloned().collect(),
+            orchestrator,
+            orchestrator_epoch,
         }
     }
 }
 
 impl From<BoardImage> for BoardState {
     fn from(image: BoardImage) -> Self {
-        let mut state = Self { orchestrator_epoch: image.orchestrator_epoch, ..Self::default() };
-        if let Some(info) = image.info {
+        let BoardImage {
+            info,
+            tasks,
+            decisions,
+            discoveries,
+            artifacts,
+            choices,
+            approvals,
+            nudges,
+            contributions,
+            learnings,
+            orchestrator,
+            orchestrator_epoch,
+        } = image;
+        let mut state = Self { orchestrator_epoch, ..Self::default() };
+        if let Some(info) = info {
             state.put_info(Arc::unwrap_or_clone(info));
         }
-        for choice in image.choices {
+        for choice in choices {
             state.put_choice(Arc::unwrap_or_clone(choice));
         }
-        for task in image.tasks {
+        for task in tasks {
             state.bytes += task.bytes();
             let node = Node { blocks: Default::default(), tally: Tally::default(), awaits: Default::default(), task };
             state.nodes.insert(node.task.id, node);
         }
         state.link_all();
-        for decision in image.decisions {
+        for decision in decisions {
             state.put_decision(Arc::unwrap_or_clone(decision));
         }
-        for discovery in image.discoveries {
+        for discovery in discoveries {
             state.put_discovery(Arc::unwrap_or_clone(discovery));
         }
-        for artifact in image.artifacts {
+        for artifact in artifacts {
             state.put_artifact(Arc::unwrap_or_clone(artifact));
         }
-        for approval in image.approvals {
+        for approval in approvals {
             state.put_approval(Arc::unwrap_or_clone(approval));
         }
-        for nudge in image.nudges {
+        for nudge in nudges {
             state.put_nudge(Arc::unwrap_or_clone(nudge));
         }
-        for contribution in image.contributions {
+        for contribution in contributions {
             let key = (contribution.agent_id.clone(), contribution.agent_role.as_str());
             state.contributions.insert(key, contribution);
         }
-        for verdict in image.learnings {
+        for verdict in learnings {
             state.put_learning(Arc::unwrap_or_clone(verdict));
         }
-        state.set_orchestrator(image.orchestrator);
+        state.set_orchestrator(orchestrator);
         state
     }
 }

@@ -42,7 +42,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::space::{Decision as Decided, Space, Stamp, Unperformed};
-use crate::{Commit, Context, FormatError, Limits, Refusal, SpaceKind, Usage};
+use crate::{Actor, Commit, Context, FormatError, Limits, Refusal, SpaceKind, Usage};
 
 pub use access::BoardAction;
 pub use approval::{Approval, ApprovalVerdict};
@@ -255,7 +255,7 @@ impl Space for BoardState {
         decide::expire(self, now)
     }
 
-    fn check(command: &BoardCommand, limits: &Limits) -> Result<(), Refusal> {
+    fn check(command: &mut BoardCommand, _: &Actor, limits: &Limits) -> Result<(), Refusal> {
         check::check(command, limits)
     }
 

@@ -41,7 +41,17 @@ impl BoardCommand {
             Self::CompleteTask { result, .. } => result.summary.len() + all(&result.next_steps),
             Self::FailTask { reason, .. } => reason.len(),
             Self::RecordDecision(decision) => {
-                let NewDecision { question, choice, alternatives, rationale, affects_tasks, .. } = decision;
+                let NewDecision {
+                    question,
+                    choice,
+                    alternatives,
+                    rationale,
+                    affects_tasks,
+                    reversible: _,
+                    supersedes: _,
+                    needs_approval: _,
+                    trust: _,
+                } = decision;
                 let named = NAMED * affects_tasks.len();
                 question.len() + choice.len() + all(alternatives) + rationale.len() + named
             }
@@ -50,13 +60,23 @@ impl BoardCommand {
                 content.len() + text(promote_to_core) + NAMED * affects_tasks.len()
             }
             Self::RecordArtifact(artifact) => {
-                let NewArtifact { path, description, checksum, content, .. } = artifact;
+                let NewArtifact {
+                    path,
+                    description,
+                    checksum,
+                    content,
+                    kind: _,
+                    associated_task: _,
+                    size: _,
+                    trust: _,
+                } = artifact;
                 path.len() + description.len() + text(checksum) + text(content)
             }
             Self::PromoteLearning { core, changes, .. } => {
                 let LearningChanges { content, tags, kind: _, importance: _, trust: _ } = &**changes;
                 text(core) + text(content) + tags.as_ref().map_or(0, |tags| all(tags))
             }
+            Self::Fork { name, .. } => text(name),
             Self::AbandonPromotion { reason, .. } => reason.len(),
             Self::RefuseLearning { reason, .. } => text(reason),
             Self::RollBackLearnings { which: WhichLearnings::All, reason } => text(reason),
@@ -75,7 +95,6 @@ impl BoardCommand {
             | Self::Claim { .. }
             | Self::Heartbeat { .. }
             | Self::Release { .. }
-            | Self::Fork { .. }
             | Self::Archive { .. }
             | Self::Purge
             | Self::Resume

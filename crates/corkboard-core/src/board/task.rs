@@ -173,17 +173,27 @@ impl Task {
     }
 
     pub(super) fn edit(&mut self, edit: &TaskEdit) {
-        let TaskEdit { title, description, .. } = edit;
+        let TaskEdit {
+            title,
+            description,
+            trigger_rule,
+            on_failure,
+            priority,
+            estimate_minutes,
+            needs_review,
+            retry_limit,
+            retry_backoff_s,
+        } = edit;
         self.title = title.as_deref().map_or_else(|| self.title.clone(), Arc::from);
         self.description = description.as_deref().map_or_else(|| self.description.clone(), Arc::from);
-        self.trigger_rule = edit.trigger_rule.unwrap_or(self.trigger_rule);
-        self.on_failure = edit.on_failure.unwrap_or(self.on_failure);
-        self.priority = edit.priority.unwrap_or(self.priority);
+        self.trigger_rule = trigger_rule.unwrap_or(self.trigger_rule);
+        self.on_failure = on_failure.unwrap_or(self.on_failure);
+        self.priority = priority.unwrap_or(self.priority);
         self.estimate_minutes =
-            edit.estimate_minutes.map_or(self.estimate_minutes, |minutes| (minutes > 0).then_some(minutes));
-        self.needs_review = edit.needs_review.unwrap_or(self.needs_review);
-        self.retry_limit = edit.retry_limit.unwrap_or(self.retry_limit);
-        self.retry_backoff_s = edit.retry_backoff_s.unwrap_or(self.retry_backoff_s);
+            estimate_minutes.map_or(self.estimate_minutes, |minutes| (minutes > 0).then_some(minutes));
+        self.needs_review = needs_review.unwrap_or(self.needs_review);
+        self.retry_limit = retry_limit.unwrap_or(self.retry_limit);
+        self.retry_backoff_s = retry_backoff_s.unwrap_or(self.retry_backoff_s);
     }
 
     /// Nobody has it any more, and it is to be done.

@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::sync::Arc;
 
-use super::{CoreEntry, CoreEntryId, CoreEvent, CoreState, ForgottenMark, Trust, Vouched};
+use super::{CoreEntry, CoreEntryId, CoreEvent, CoreState, ForgottenMark, Learned, Trust, Vouched};
 use crate::FormatError;
 use crate::space::{Stamp, misfit};
 
@@ -13,18 +13,19 @@ pub(super) fn apply(state: &mut CoreState, event: &CoreEvent, stamp: Stamp<'_>) 
             if *id <= state.last {
                 return Err(misfit(format!("{id} was given before")));
             }
+            let Learned { content, kind, importance, tags, expires_at, provenance } = (**entry).clone();
             state.put(CoreEntry {
                 id: *id,
                 version: stamp.rev,
-                content: entry.content.clone(),
-                kind: entry.kind,
-                importance: entry.importance,
-                tags: entry.tags.clone(),
-                provenance: alloc::vec![entry.provenance.clone()],
+                content,
+                kind,
+                importance,
+                tags,
+                provenance: alloc::vec![provenance],
                 vouched: None,
                 created_at: stamp.at,
                 updated_at: stamp.at,
-                expires_at: entry.expires_at,
+                expires_at,
                 forgotten: None,
             });
         }

@@ -11,8 +11,9 @@ use super::{
     Added, AddedHow, CoreAction, CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreEvent, CoreImage, CoreReply,
     CoreState, Expiry, Learned, NewCoreEntry, Provenance, Trust, Withdrawal, entry,
 };
+use crate::authority::admitted;
 use crate::board::check_tagged;
-use crate::id::{check_principal, check_tag};
+use crate::id::{check_principal, check_tag, check_visible};
 use crate::space::{Decision, Space};
 use crate::{ActorKind, AgentId, BoardId, Context, EntryMetadata, LimitName, LimitWarning, Limits, Refusal, SpaceId};
 
@@ -129,10 +130,25 @@ impl Draft<'_> {
     /// What is to be kept of a new entry.
     fn learned(&self, new: &NewCoreEntry) -> Result<Learned, Refusal> {
         let Context { now, actor, limits, .. } = self.context;
-        let NewCoreEntry { content, kind, importance, tags, author, contributors, trust, .. } = new;
-        let NewCoreEntry { board, item, board_rev, expires_at, .. } = new;
+        let NewCoreEntry {
+            content,
+            kind,
+            importance,
+            tags,
+            author,
+            contributors,
+            trust,
+            board,
+            item,
+            board_rev,
+            expires_at,
+        } = new;
         let principal: Arc<str> = Arc::from(&*actor.principal);
-        author.as_deref().map_or(Ok(()), |author| check_principal("author", author, limits))?;
+        if let Some(author) = author {
+            check_principal("author", author, limits)?;
+            check_visible("author", author)?;
+        }
+        tags.iter().try_for_each(|tag| check_visible("tag", tag))?;
         let author = author.as_deref().map_or_else(|| principal.clone(), Arc::from);
         let provenance = Provenance {
             promoted_by: (author != principal).then_some(principal),
@@ -208,6 +224,8 @@ impl Draft<'_> {
         let mut edited = found.clone();
         edited.edit(&edit, &actor.principal, Trust::most_of(actor.kind));
         check_facts(edited.importance, &edited.tags, limits)?;
+        let mut new_tags = edited.tags.iter().filter(|tag| !found.tags.contains(tag));
+        new_tags.try_for_each(|tag| check_visible("tag", tag))?;
         if edited.content != found.content || edited.tags != found.tags {
             check_tagged(edited.tags.iter(), &edited.content)?;
         }
@@ -298,26 +316,9 @@ impl Draft<'_> {
                 Limits::check(LimitName::CoreTextBytes, reason as u64, limits.core_text_bytes)?;
             }
         }
-        let image = self.no_more_trusted(image.clone());
+        let image = admitted(image.clone(), &self.state, self.context);
         self.push(CoreEvent::Replaced { image: Box::new(image) });
         Ok(CoreReply::Done)
-    }
-
-    /// The image, with no more trust than whoever brings it can give. What the core says already is trusted as it is there, and
-    /// nobody is made to vouch who did not.
-    fn no_more_trusted(&self, mut image: CoreImage) -> CoreImage {
-        let most = Trust::most_of(self.context.actor.kind);
-        // A person vouches for what they bring.
-        if most == Trust::Own {
-            return image;
-        }
-        for entry in &mut image.entries {
-            let stands = self.state.saying(&entry.content).and_then(|id| self.state.entries.get(&id));
-            let most = stands.map_or(most, |stands| stands.trust());
-            entry.provenance.iter_mut().for_each(|origin| origin.trust = origin.trust.min(most));
-            entry.vouched = entry.vouched.take().filter(|by| stands.is_some_and(|it| it.vouched.as_ref() == Some(by)));
-        }
-        image
     }
 }
 

@@ -94,6 +94,11 @@ impl CoreEntry {
         }
     }
 
+    /// Whether it is known to have come from there.
+    pub(crate) fn has_origin(&self, origin: &Provenance) -> bool {
+        self.provenance.iter().any(|known| known.is_same(origin))
+    }
+
     /// Whether it may no longer be returned.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
@@ -122,7 +127,7 @@ impl CoreEntry {
 
     /// Takes in what was said once more in the same words: the higher importance, all tags, both origins, the later expiry.
     pub(super) fn merge(&mut self, again: &Learned) {
-        let Learned { importance, tags, expires_at, provenance, .. } = again;
+        let Learned { content: _, kind: _, importance, tags, expires_at, provenance } = again;
         self.importance = self.importance.max(*importance);
         for tag in tags {
             if !self.tags.contains(tag) {
@@ -133,7 +138,7 @@ impl CoreEntry {
             (Some(one), Some(other)) => Some(one.max(other)),
             _ => None,
         };
-        if !self.provenance.iter().any(|origin| origin.is_same(provenance)) {
+        if !self.has_origin(provenance) {
             let trust = self.trust();
             self.provenance.push(provenance.clone());
             if self.trust() < trust {

@@ -58,14 +58,17 @@ impl CoreImage {
 
 impl From<CoreState> for CoreImage {
     fn from(state: CoreState) -> Self {
-        Self { entries: state.entries.values().map(|entry| CoreEntry::clone(entry)).collect(), last: state.last }
+        // What is not stored follows from what is.
+        let CoreState { entries, by_text: _, expiries: _, last, forgotten: _, bytes: _ } = state;
+        Self { entries: entries.values().map(|entry| CoreEntry::clone(entry)).collect(), last }
     }
 }
 
 impl From<CoreImage> for CoreState {
     fn from(image: CoreImage) -> Self {
-        let mut state = Self { last: image.last, ..Self::default() };
-        image.entries.into_iter().for_each(|entry| state.put(entry));
+        let CoreImage { entries, last } = image;
+        let mut state = Self { last, ..Self::default() };
+        entries.into_iter().for_each(|entry| state.put(entry));
         state
     }
 }

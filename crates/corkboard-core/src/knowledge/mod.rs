@@ -89,6 +89,16 @@ impl Space for CoreState {
         decide::decide(self, command, context)
     }
 
+    /// A withdrawal of a learning must move the core even if there is nothing to take out: whoever was about to put the
+    /// learning in late is then refused. Clearing long-term memory is the second half of clearing an agent's memory, and
+    /// must not be done again when the first half was answered before.
+    fn is_always_remembered(command: &CoreCommand) -> bool {
+        matches!(
+            command,
+            CoreCommand::Withdraw { of: Withdrawal::Item { .. } | Withdrawal::Promotion { .. } } | CoreCommand::Clear
+        )
+    }
+
     fn apply(&mut self, event: &CoreEvent, stamp: Stamp<'_>) -> Result<(), FormatError> {
         apply::apply(self, event, stamp)
     }

@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{NewToken, TokenId, TokensCommand, TokensEvent, TokensReply, TokensState};
-use crate::id::check_principal;
+use crate::id::{check_principal, check_visible};
 use crate::space::Decision;
 use crate::{Context, LimitName, Limits, Refusal, Role};
 
@@ -22,12 +22,15 @@ fn create(state: &TokensState, new: &NewToken, context: &Context<'_>) -> Decided
     check_admin(context, "make a token")?;
     let limits = context.limits;
     check_principal("principal", &new.principal, limits)?;
+    check_visible("principal", &new.principal)?;
+    check_visible("label", &new.label)?;
     if !new.label.is_empty() {
         check_principal("label", &new.label, limits)?;
     }
     Limits::check(LimitName::LinesPerList, new.grants.all().count() as u64, limits.lines_per_list)?;
     for grant in new.grants.all() {
         check_principal("grant", grant.as_str(), limits)?;
+        check_visible("grant", grant.as_str())?;
     }
     if new.expires_at.is_some_and(|at| at <= context.now) {
         return Err(Refusal::Expiry { reason: "it lies in the past".into() });

@@ -100,6 +100,11 @@ impl TokensState {
         (!token.is_expired(now)).then_some(token)
     }
 
+    /// Whether the token of that number can be used at that time.
+    pub fn is_usable(&self, token: TokenId, now: Timestamp) -> bool {
+        self.tokens.get(&token).is_some_and(|token| !token.is_expired(now))
+    }
+
     /// All tokens that can be used at that time, in the order in which they were made.
     pub fn tokens(&self, now: Timestamp) -> impl Iterator<Item = &Arc<Token>> {
         self.tokens.values().filter(move |token| !token.is_expired(now))
@@ -179,14 +184,17 @@ impl Space for TokensState {
 
 impl From<TokensState> for TokensImage {
     fn from(state: TokensState) -> Self {
-        Self { tokens: state.tokens.values().cloned().collect(), last: state.last }
+        // What is not stored follows from what is.
+        let TokensState { tokens, by_hash: _, expiries: _, last, bytes: _ } = state;
+        Self { tokens: tokens.values().cloned().collect(), last }
     }
 }
 
 impl From<TokensImage> for TokensState {
     fn from(image: TokensImage) -> Self {
-        let mut state = Self { last: image.last, ..Self::default() };
-        image.tokens.into_iter().for_each(|token| state.put(token));
+        let TokensImage { tokens, last } = image;
+        let mut state = Self { last, ..Self::default() };
+        tokens.into_iter().for_each(|token| state.put(token));
         state
     }
 }

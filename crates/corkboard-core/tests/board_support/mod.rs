@@ -9,8 +9,8 @@ pub(crate) mod wire;
 use std::sync::Arc;
 
 use corkboard_core::board::{
-    BoardCommand, BoardEvent, BoardReply, BoardState, CancelReason, ChoiceId, Claimed, NewBoard, NewBranch, NewChoice,
-    NewTask, ReviewStatus, Task, TaskId, TaskRef, TaskResult, TaskStatus,
+    BoardCommand, BoardEvent, BoardImage, BoardReply, BoardState, CancelReason, ChoiceId, Claimed, NewBoard, NewBranch,
+    NewChoice, NewTask, ReviewStatus, Task, TaskId, TaskRef, TaskResult, TaskStatus,
 };
 use corkboard_core::{
     Actor, ActorKind, AgentId, Commit, CommitId, Context, LimitWarning, Limits, Outcome, Refusal, Request, Revisioned,
@@ -59,7 +59,15 @@ impl Desk {
     }
 
     pub(crate) fn request(&mut self, actor: &Actor, request: &Request<BoardCommand>) -> Result<BoardReply, Refusal> {
-        let decided = self.decide(actor, &wire::arrived_request::<BoardState>(request));
+        let mut arrived = wire::arrived_request::<BoardState>(request);
+        if let (BoardCommand::Fork { image, .. }, BoardCommand::Fork { image: read, .. }) =
+            (&mut arrived.command, &request.command)
+        {
+            assert_eq!(**image, BoardImage::default(), "an image was sent");
+            // As a server reads it.
+            image.clone_from(read);
+        }
+        let decided = self.decide(actor, &arrived);
         wire::check_answer(&decided);
         let performed = self.perform(actor, request, &decided);
         match decided? {

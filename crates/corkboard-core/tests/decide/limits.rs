@@ -1,14 +1,14 @@
 //! What is too much, and who is warned before.
 
-use corkboard_core::agent::{AgentCommand, AgentImage, AgentReply, Separator};
+use corkboard_core::agent::{AgentCommand, AgentImage, AgentReply, AgentState, EntryChange, Separator};
 use corkboard_core::{
-    AgentId, EntryMetadata, IdempotencyKey, Key, LimitName, LimitWarning, Limits, Refusal, Request, Revisioned,
-    ScopeName, Space, Usage,
+    Actor, AgentId, CommitId, Content, EntryMetadata, IdempotencyKey, Key, LimitName, LimitWarning, Limits, Refusal,
+    Request, Revisioned, ScopeName, Space, Usage,
 };
 use serde_json::{Map, Value, json};
 
 use super::{ROOT, absorb, append, refused_within, restore, tagged, warnings};
-use crate::support::{AgentCommit, Memory, create_scope, note, set, set_with};
+use crate::support::{AgentCommit, AgentOutcome, Memory, create_scope, key, note, set, set_with};
 
 #[test]
 fn every_limit_is_refused_by_name_with_what_was_used_and_allowed() {
@@ -90,13 +90,14 @@ fn nested(levels: u64) -> EntryMetadata {
 
 #[test]
 fn custom_data_is_no_deeper_than_can_be_read_again() {
-    let deepest = Limits::CUSTOM_DEPTH;
+    let deepest = Limits::default().json_depth;
     let mut memory = Memory::new(Limits::default());
     memory.tell(set_with(ROOT, "a", "1", nested(deepest)));
-    let too_deep = Refusal::Limit { limit: LimitName::CustomDepth, used: deepest + 1, allowed: deepest };
-    for levels in [deepest + 1, deepest + 2, 120, 1000] {
+    let too_deep = Refusal::Limit { limit: LimitName::JsonDepth, used: deepest + 1, allowed: deepest };
+    for levels in [deepest + 1, deepest + 2, 90] {
+        let too_deep = Refusal::Limit { limit: LimitName::JsonDepth, used: levels, allowed: deepest };
         let command = set_with(ROOT, "b", "1", nested(levels));
-        assert_eq!(memory.decide(&Request::new(command)), Err(too_deep.clone()), "{levels}");
+        assert_eq!(memory.decide(&Request::new(command)), Err(too_deep), "{levels}");
     }
 
     // As part of whatever is written: of a revision that restores it, and of a state.
@@ -108,6 +109,79 @@ fn custom_data_is_no_deeper_than_can_be_read_again() {
     let mut deeper = image;
     deeper.scopes[0].entries[0].entry.custom = nested(deepest + 1).custom.map(Into::into);
     assert_eq!(memory.send(AgentCommand::Restore { image: Box::new(deeper) }), Err(too_deep));
+}
+
+/// A JSON text in which so many arrays are nested.
+fn deep(levels: usize) -> String {
+    format!("{}{}", "[".repeat(levels), "]".repeat(levels))
+}
+
+/// Issue 17, item 11: JSON nested 100,000 levels deep was stored.
+#[test]
+fn json_nested_100_000_levels_deep_is_refused_wherever_a_value_enters() {
+    let most = Limits::default().json_depth;
+    let too_deep = |used| Err(Refusal::Limit { limit: LimitName::JsonDepth, used, allowed: most });
+    let mut memory = Memory::new(Limits::default());
+    memory.tell(set(ROOT, "a", &deep(most as usize)));
+    assert_eq!(memory.send(set(ROOT, "b", &deep(most as usize + 1))), too_deep(most + 1));
+    assert_eq!(memory.send(set(ROOT, "b", &deep(100_000))), too_deep(100_000));
+    let change = |json: &str| {
+        let AgentCommand::Set { key, value, type_name, metadata, if_version, .. } = set(ROOT, "b", json) else {
+            unreachable!()
+        };
+        EntryChange::Set { key, value, type_name, metadata, if_version }
+    };
+    let batch = AgentCommand::Batch { scope: ROOT, changes: vec![change("1"), change(&deep(100_000))] };
+    assert_eq!(memory.send(batch), too_deep(100_000));
+
+    // An image is held to the same limit, and so is what a scope of another process brings.
+    let mut image = AgentImage::from(memory.state().clone());
+    image.scopes[0].entries[0].entry.value = Content::from_json(&deep(100_000)).unwrap();
+    let entry = image.scopes[0].entries[0].entry.clone();
+    assert_eq!(memory.send(AgentCommand::Restore { image: Box::new(image) }), too_deep(100_000));
+    let mut absorb =
+        AgentCommand::Absorb { scope: ROOT, entries: vec![(key("b"), entry)], notes: vec![], overwrite: true };
+    assert_eq!(
+        AgentState::check(&mut absorb, &Actor::local(), &memory.limits),
+        too_deep(100_000).map(|_: AgentOutcome| ())
+    );
+
+    // What a text says does not count.
+    memory.tell(set(ROOT, "text", &serde_json::to_string(&deep(100_000)).unwrap()));
+    // A higher setting goes no further than every parser can read.
+    memory.limits.json_depth = u64::MAX;
+    memory.tell(set(ROOT, "b", &deep(Limits::MOST_JSON_DEPTH as usize)));
+    memory.send(set(ROOT, "b", &deep(Limits::MOST_JSON_DEPTH as usize + 1))).unwrap_err();
+    memory.tell(set_with(ROOT, "c", "1", nested(Limits::MOST_JSON_DEPTH)));
+    memory.send(set_with(ROOT, "c", "1", nested(Limits::MOST_JSON_DEPTH + 1))).unwrap_err();
+    let image = AgentImage::from(memory.state().clone());
+    memory.tell(AgentCommand::Restore { image: Box::new(image) });
+    for body in &memory.log {
+        serde_json::from_slice::<Value>(body).unwrap();
+        AgentCommit::decode(body).unwrap();
+    }
+    let state = memory.live.encode().unwrap();
+    serde_json::from_slice::<Value>(&state).unwrap();
+    assert_eq!(Revisioned::decode(&state).unwrap(), memory.live);
+}
+
+/// What was written before there was a limit stays, and can be read, removed and replaced.
+#[test]
+fn old_values_beyond_the_depth_stay_readable() {
+    let mut memory = Memory::new(Limits::default());
+    memory.tell(set(ROOT, "a", "[]"));
+    let old = String::from_utf8(memory.log[0].to_vec()).unwrap().replace("[]", &deep(100_000));
+    let commit = AgentCommit::decode(old.as_bytes()).unwrap();
+    assert_eq!(AgentState::encode(&commit).unwrap(), old.as_bytes());
+    let mut live = Revisioned::<AgentState>::default();
+    live.apply(&commit, CommitId::NONE, &memory.limits).unwrap();
+    let loaded = Revisioned::<AgentState>::decode(&live.encode().unwrap()).unwrap();
+    assert_eq!(loaded, live);
+    memory.live = loaded;
+    assert_eq!(memory.value(ROOT, "a").map(str::len), Some(200_000));
+    memory.tell(AgentCommand::Batch { scope: ROOT, changes: vec![EntryChange::Move { from: key("a"), to: key("b") }] });
+    memory.tell(set(ROOT, "b", "1"));
+    assert_eq!(memory.value(ROOT, "b"), Some("1"));
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
     key must not be blank
     note must not be blank
     tag must not be blank
-    scope name must not contain control characters (found '\t' at byte 1)
+    scope name must not contain control or invisible characters (found '\t' at byte 1)
     limit reached: note bytes would be 65537, allowed are 65536
     importance must be a number from 0 to 1, not 1.5
     expiry refused: it must lie in the future

@@ -1,10 +1,10 @@
 //! What is due, and for how long a name is taken.
 
-use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply};
-use corkboard_core::{Limits, Outcome, Space};
+use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, Separator};
+use corkboard_core::{Limits, Outcome, Refusal, Space};
 use jiff::Timestamp;
 
-use super::{NOWHERE, ROOT, expiring, if_version, named};
+use super::{NOWHERE, ROOT, append, expiring, if_version, named};
 use crate::support::{Memory, at, events, key, note, reply, set, set_with};
 
 #[test]
@@ -44,18 +44,63 @@ fn a_refused_command_expires_nothing_and_a_tick_only_what_is_due() {
 }
 
 #[test]
-fn what_changes_nothing_leaves_no_revision_unless_it_has_a_name() {
+fn what_changes_nothing_leaves_no_revision_and_no_key_is_kept_for_it() {
     let mut memory = Memory::new(Limits::default());
     let nothing = || AgentCommand::Remove { scope: ROOT, key: key("a"), if_version: Some(0) };
     let removed = AgentReply::Removed { existed: false };
     assert_eq!(memory.send(nothing()), Ok(Outcome::Unchanged { reply: removed, rev: 0 }));
 
+    assert_eq!(memory.request(&named("k", nothing())), Ok(Outcome::Unchanged { reply: removed, rev: 0 }));
+    // Nothing was remembered: the key is free for another request, whose answer is.
+    memory.request(&named("k", set(ROOT, "a", "1"))).unwrap();
+    let refusal = memory.request(&named("k", nothing())).unwrap_err();
+    assert!(matches!(refusal, Refusal::IdempotencyMismatch { rev: 1, .. }), "{refusal:?}");
+}
+
+#[test]
+fn no_key_is_kept_for_what_only_expired_something() {
+    let mut memory = Memory::new(Limits::default());
+    memory.tell(set_with(ROOT, "a", "1", expiring(20)));
+    memory.now = at(1_020);
+    let nothing = || AgentCommand::Remove { scope: ROOT, key: key("b"), if_version: None };
     let outcome = memory.request(&named("k", nothing())).unwrap();
-    assert!(matches!(outcome, Outcome::Commit { .. }));
+    assert_eq!(events(&outcome), [AgentEvent::EntryExpired { scope: ROOT, key: key("a") }]);
+    memory.tell(set(ROOT, "b", "1"));
+    memory.request(&named("k", nothing())).unwrap();
+    assert_eq!(memory.value(ROOT, "b"), None, "it was decided again");
+}
+
+/// What it clears besides lies outside this space.
+#[test]
+fn clearing_everything_is_remembered_even_if_there_was_nothing() {
+    let mut memory = Memory::new(Limits::default());
+    let outcome = memory.request(&named("k", AgentCommand::ClearAll)).unwrap();
     assert_eq!((events(&outcome), memory.rev()), (&[][..], 1));
     memory.tell(set(ROOT, "a", "1"));
-    assert_eq!(memory.request(&named("k", nothing())), Ok(Outcome::Unchanged { reply: removed, rev: 1 }));
+    let reply = AgentReply::Cleared { entries: 0 };
+    assert_eq!(memory.request(&named("k", AgentCommand::ClearAll)), Ok(Outcome::Unchanged { reply, rev: 1 }));
     assert_eq!(memory.value(ROOT, "a"), Some("1"));
+}
+
+/// Issue 17, item 9.
+#[test]
+fn keys_of_others_survive_any_number_of_commands_by_one_principal() {
+    let mut memory = Memory::new(Limits { idempotency_keys: 20, ..Limits::default() });
+    let as_actor = |memory: &mut Memory, name: &str| memory.actor = crate::support::actor(name);
+    as_actor(&mut memory, "ada");
+    let once = || named("ada-1", append("log", "once", Separator::None));
+    memory.request(&once()).unwrap();
+    let answered = memory.rev();
+    as_actor(&mut memory, "mallory");
+    for count in 0..1_050 {
+        memory.request(&named(&format!("m{count}"), note(ROOT, "spam"))).unwrap();
+        let nothing = AgentCommand::Remove { scope: ROOT, key: key("none"), if_version: None };
+        memory.request(&named(&format!("n{count}"), nothing)).unwrap();
+    }
+    assert_eq!(memory.rev(), answered + 1_050, "a command that changes nothing is no revision");
+    as_actor(&mut memory, "ada");
+    let again = memory.request(&once()).unwrap();
+    assert!(matches!(again, Outcome::Unchanged { rev, .. } if rev == answered), "{again:?}");
 }
 
 #[test]

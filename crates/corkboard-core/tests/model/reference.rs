@@ -131,20 +131,26 @@ impl Model {
         if !refusals.is_empty() {
             return Expected::Refused(refusals);
         }
-        if !changed && !expired && request.idempotency.is_none() {
+        let is_remembered = changed || matches!(request.command, AgentCommand::ClearAll);
+        let name = request.idempotency.as_ref().filter(|_| is_remembered);
+        if !changed && !expired && name.is_none() {
             return Expected::Unchanged { reply, rev: self.rev };
         }
         self.rev += 1;
         self.memory = after;
         self.outside = outside;
-        if let Some(name) = &request.idempotency {
+        if let Some(name) = name {
             self.answers.retain(|it| it.principal != *principal || it.key != name.key);
             let (principal, key) = (principal.clone(), name.key.clone());
             self.answers.push(Answer { principal, key, body, at: now, rev: self.rev, reply });
         }
-        let remembered: Vec<_> = self.answers.iter().filter(|it| self.is_remembered(it, now)).cloned().collect();
-        let surplus = remembered.len().saturating_sub(self.limits.idempotency_keys as usize);
-        self.answers = remembered.into_iter().skip(surplus).collect();
+        self.answers = self.answers.iter().filter(|it| self.is_remembered(it, now)).cloned().collect();
+        while self.answers.len() > self.limits.idempotency_keys as usize {
+            let share = |of: &Answer| self.answers.iter().filter(|it| it.principal == of.principal).count();
+            let most = self.answers.iter().map(share).max().unwrap();
+            let oldest = self.answers.iter().position(|it| share(it) == most).unwrap();
+            self.answers.remove(oldest);
+        }
         Expected::Commit { reply, warnings }
     }
 
@@ -356,6 +362,17 @@ impl Model {
             }
             AgentCommand::Restore { .. } => {
                 *memory = circumstances.restored.clone().unwrap();
+                // A note that is not there is the word of those who bring it.
+                for (id, scope) in &mut memory.scopes {
+                    let there = before.scopes.get(id).map_or(&[][..], |scope| &scope.notes);
+                    let is_there = |note: &Note| {
+                        let what = |note: &Note| (note.id, note.text.clone(), note.author.clone());
+                        there.iter().any(|known| what(known) == what(note))
+                    };
+                    for note in scope.notes.iter_mut().filter(|note| !is_there(note)) {
+                        note.author = stamp.principal.into();
+                    }
+                }
                 for (name, book) in &mut memory.notebooks {
                     book.follow(before.notebooks.get(name), true, &stamp);
                 }

@@ -4,7 +4,7 @@
 
 use std::fmt::Debug;
 
-use corkboard_core::{Limits, Outcome, Refusal, Request, Space};
+use corkboard_core::{Actor, Limits, Outcome, Refusal, Request, Space};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -18,8 +18,8 @@ pub(crate) fn arrived<T: Serialize + DeserializeOwned>(sent: &T) -> T {
 
 /// A request as it arrives. What a command made here says passes the checks of what comes from outside.
 pub(crate) fn arrived_request<S: Space>(request: &Request<S::Command>) -> Request<S::Command> {
-    let command = arrived(&request.command);
-    S::check(&command, &Limits::default()).unwrap();
+    let mut command = arrived(&request.command);
+    S::check(&mut command, &Actor::local(), &Limits::default()).unwrap();
     Request { command, if_rev: request.if_rev, idempotency: request.idempotency.clone() }
 }
 

@@ -16,7 +16,7 @@ use axum::body::{Body, Bytes};
 use axum::http::HeaderName;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use corkboard::{Error, ErrorKind, Problem};
+use corkboard::{Error, Problem};
 use metrics::gauge;
 use serde::Serialize;
 use serde_json::json;
@@ -24,6 +24,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::Server;
+use crate::budget::Budget;
 use crate::caller::Caller;
 
 pub(crate) use all::{AllSpaces, Position};
@@ -34,6 +35,9 @@ pub(crate) use tail::Tails;
 
 /// Proxies that collect an answer before they pass it on are asked not to.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// Events up to this size are not charged: a connection has as much in its buffers anyway.
+const UNCHARGED: usize = 4 * 1024;
 
 /// What shows that a stream is there.
 const BEAT: Bytes = Bytes::from_static(b": beat\n\n");
@@ -80,8 +84,13 @@ pub(crate) fn stream(server: &Server, caller: &Caller, source: impl Source) -> R
     let mut beats = interval_at(Instant::now() + every, every);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (standing, is_over, _open) = (Standing::of(server, caller), false, Open::new(server));
-    let events = futures_util::stream::unfold(Stream { source, beats, standing, is_over, _open }, |mut stream| async {
+    let (budget, actor) = (server.budget().clone(), caller.actor());
+    let principal: Arc<str> = actor.via.as_ref().unwrap_or(&actor.principal).as_str().into();
+    let caller = caller.clone();
+    let stream = Stream { source, beats, caller, standing, is_over, budget, principal, _open };
+    let events = futures_util::stream::unfold(stream, |mut stream| async {
         let event = stream.next().await?;
+        let event = stream.charged(event).await?;
         Some((Ok::<_, Infallible>(event), stream))
     });
     let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache"), (BUFFERING, "no")];
@@ -93,31 +102,49 @@ pub(crate) fn stream(server: &Server, caller: &Caller, source: impl Source) -> R
 struct Stream<S> {
     source: S,
     beats: Interval,
+    caller: Caller,
     standing: watch::Receiver<Standing>,
     is_over: bool,
+    budget: Budget,
+    /// Who is charged for events that are not read.
+    principal: Arc<str>,
     _open: Open,
 }
 
 impl<S: Source> Stream<S> {
+    /// The event, charged until it is sent. Without room for it the stream ends; the reader resumes where it was.
+    async fn charged(&mut self, event: Bytes) -> Option<Bytes> {
+        if event.len() <= UNCHARGED {
+            return Some(event);
+        }
+        let mut charge = self.budget.charge(&self.principal);
+        charge.grow(event.len()).await.ok()?;
+        Some(charge.own(event))
+    }
+
     async fn next(&mut self) -> Option<Bytes> {
         if self.is_over {
             return None;
         }
-        tokio::select! {
+        let step = tokio::select! {
             biased;
-            standing = worse(&mut self.standing) => {
+            standing = worse(&mut self.standing) => match standing {
+                Standing::Revoked => Step::problem(&Error::TokenEnded),
+                Standing::Good | Standing::Ending => return None,
+            },
+            _ = self.beats.tick() => Step::Event(BEAT),
+            step = self.source.next() => step?,
+        };
+        // Word of a revocation may still be on its way here.
+        let step = match self.caller.corkboard().check_token_in_memory() {
+            Ok(()) => step,
+            Err(ended) => Step::problem(&ended),
+        };
+        match step {
+            Step::Event(event) => Some(event),
+            Step::Last(event) => {
                 self.is_over = true;
-                let detail = "the token is revoked or expired";
-                let revoked = || Problem::new("unauthenticated", ErrorKind::Denied, detail).with_status(401);
-                (standing == Standing::Revoked).then(|| event("problem", None, &revoked()))
-            }
-            _ = self.beats.tick() => Some(BEAT),
-            step = self.source.next() => match step? {
-                Step::Event(event) => Some(event),
-                Step::Last(event) => {
-                    self.is_over = true;
-                    Some(event)
-                }
+                Some(event)
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use corkboard::tokens::TokenId;
 use parking_lot::Mutex;
@@ -38,7 +37,7 @@ impl Standing {
         let standing = Arc::new(standing);
         standings.insert(caller.token(), standing.clone());
         let looking = Looking { standings: server.standings().clone(), caller: caller.clone(), standing };
-        tokio::spawn(looking.run(server.settings().heartbeat, server.ending()));
+        tokio::spawn(looking.run(server.ending()));
         told
     }
 }
@@ -51,7 +50,7 @@ struct Looking {
 }
 
 impl Looking {
-    async fn run(self, every: Duration, mut ending: watch::Receiver<bool>) {
+    async fn run(self, mut ending: watch::Receiver<bool>) {
         let last = loop {
             tokio::select! {
                 () = ended(&mut ending) => break Standing::Ending,
@@ -63,11 +62,7 @@ impl Looking {
                         return;
                     }
                 }
-                () = tokio::time::sleep(every) => {
-                    if !self.caller.is_let_in().await {
-                        break Standing::Revoked;
-                    }
-                }
+                () = self.caller.corkboard().token_ended() => break Standing::Revoked,
             }
         };
         self.standings.lock().remove(&self.caller.token());

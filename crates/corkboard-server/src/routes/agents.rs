@@ -39,7 +39,7 @@ struct AgentsQuery {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct DeleteQuery {
-    /// See to it as well that nothing of it is left in the store's files. It may take long and hold up the store.
+    /// See to it as well that nothing of it is left in the store's files. It may take long.
     #[serde(default)]
     hard: bool,
 }
@@ -193,7 +193,7 @@ async fn clear(
 /// Forget something for good.
 ///
 /// It is removed, and taken out of the log, the snapshot and the store's files. The revisions stay, without it. It goes
-/// through the whole log and may hold up the store.
+/// through the whole log and may take long.
 #[utoipa::path(
     post,
     path = "/v1/agents/{agent}/forget",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use corkboard::ErrorKind;
+use corkboard::{Corkboard, ErrorKind};
 use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -37,12 +37,24 @@ struct Health {
     version: &'static str,
     /// What time it is there.
     now: Timestamp,
+    /// Problems that do not keep the server from answering.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 impl Health {
     fn good() -> Self {
-        Self { status: "ok", version: env!("CARGO_PKG_VERSION"), now: Timestamp::now() }
+        Self { status: "ok", version: env!("CARGO_PKG_VERSION"), now: Timestamp::now(), warnings: Vec::new() }
     }
+}
+
+/// A warning if a loaded space is ahead of the clock. It does not name the space: `/readyz` needs no token.
+fn clock_warning(corkboard: &Corkboard) -> Option<String> {
+    let ahead = corkboard.spaces_ahead();
+    let (_, lead) = ahead.first()?;
+    let (count, lead) = (ahead.len(), lead.as_secs());
+    let spaces = if count == 1 { "space is" } else { "spaces are" };
+    Some(format!("{count} {spaces} ahead of the clock, by up to {lead} s; a process with a wrong clock wrote there"))
 }
 
 /// Whether the process answers.
@@ -53,7 +65,11 @@ async fn healthy() -> axum::Json<Health> {
 
 /// Whether requests can be sent here.
 ///
-/// Not when the store does not answer, nor when the server is about to end: send requests elsewhere then.
+/// Answers 503 if the store does not answer, if the last write to it failed, or if the server is about to end. After a failed
+/// write, the server tries a small write itself, at most once a second, and is ready again when it succeeds.
+///
+/// `warnings` tells if a loaded agent, board or memory core is ahead of the clock by more than a minute, because a process
+/// with a wrong clock wrote there. The server is ready all the same.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -66,15 +82,17 @@ async fn ready(State(server): State<Server>) -> Result<axum::Json<Health>, Failu
     if server.is_ending() {
         return Err(not_ready("the server is about to end".into()));
     }
-    match tokio::time::timeout(STORE_ANSWERS, server.corkboard().agents(None, 1)).await {
-        Ok(Ok(_)) => Ok(axum::Json(Health::good())),
-        Ok(Err(error)) => {
-            // Whoever asks needs no token: where the store is, is not for them.
-            tracing::warn!(%error, "the store does not answer");
-            Err(not_ready("the store does not answer".into()))
-        }
-        Err(_) => Err(not_ready(format!("the store has not answered for {} s", STORE_ANSWERS.as_secs()))),
+    let late = |_| not_ready(format!("the store has not answered for {} s", STORE_ANSWERS.as_secs()));
+    let read = tokio::time::timeout(STORE_ANSWERS, server.corkboard().agents(None, 1)).await.map_err(late)?;
+    if let Err(error) = read {
+        // Whoever asks needs no token: where the store is, is not for them.
+        tracing::warn!(%error, "the store does not answer");
+        return Err(not_ready("the store does not answer".into()));
     }
+    let written = tokio::time::timeout(STORE_ANSWERS, server.corkboard().check_writes()).await.map_err(late)?;
+    written.map_err(|error| not_ready(format!("the last write failed: {}", Failure::from(error).detail())))?;
+    let warnings = clock_warning(server.corkboard()).into_iter().collect();
+    Ok(axum::Json(Health { warnings, ..Health::good() }))
 }
 
 /// What the server counts, as Prometheus reads it.

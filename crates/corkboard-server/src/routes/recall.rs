@@ -127,6 +127,8 @@ async fn context(
         false => window.compose(request).await?,
     };
     let rev = composition.rev;
+    // A model may have been asked for a summary.
+    caller.check_token().await?;
     Ok(Answer::new(Json(composition), rev).whole())
 }
 

@@ -1,24 +1,35 @@
 //! A whole memory as a value that is kept elsewhere, and back.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::body::Bytes;
+use axum::extract::State;
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use corkboard::{Error, Limits, MemorySnapshot, Passphrase, Seal, SnapshotBytes, SnapshotError, SnapshotKey, Strict};
+use corkboard::{
+    Error, ErrorKind, MemorySnapshot, Passphrase, PassphraseCost, Seal, SnapshotBytes, SnapshotError, SnapshotForm,
+    SnapshotKey, Strict,
+};
 use data_encoding::BASE64;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
+use crate::Server;
 use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::{SpaceConditions, Unconditional};
 use crate::described::{Routes, routes};
 use crate::extract::{OptionalBody, Path, Raw};
 use crate::failure::Failure;
+use crate::intake::Intake;
 use crate::openapi::Problems;
 use crate::place::under;
+
+/// How long a request waits for its turn to open or seal a snapshot.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) fn routes() -> Routes {
     Routes::new().routes(routes!(snapshot)).routes(routes!(restore))
@@ -111,6 +122,7 @@ struct RestoredBody {
     )
 )]
 async fn snapshot(
+    State(server): State<Server>,
     caller: Caller,
     Path(agent): Path<String>,
     _: Unconditional,
@@ -121,18 +133,23 @@ async fn snapshot(
     let form = form.unwrap_or(if is_sealed { Form::Bytes } else { Form::Json });
     let snapshot = caller.agent(&agent)?.snapshot().await?;
     let rev = snapshot.rev;
-    match form {
-        Form::Json if is_sealed => Err(Failure::invalid("snapshot_form", "what is sealed is bytes: ask for no json")),
-        Form::Json => Ok(Answer::new(Json(snapshot), rev).whole().into_response()),
+    let response = match form {
+        Form::Json if is_sealed => {
+            return Err(Failure::invalid("snapshot_form", "what is sealed is bytes: ask for no json"));
+        }
+        Form::Json => Answer::new(Json(snapshot), rev).whole().into_response(),
         Form::Bytes => {
-            let bytes = working(move || snapshot.to_bytes(&seal)).await?;
+            let bytes = in_turn(&server, move || snapshot.to_bytes(&seal)).await?;
             let mut response = bytes.into_response();
             let headers = response.headers_mut();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
             headers.insert(crate::answer::REV, HeaderValue::from(rev));
-            Ok(response)
+            response
         }
-    }
+    };
+    // Reading and sealing it may have taken long.
+    caller.check_token().await?;
+    Ok(response)
 }
 
 /// Replace an agent's memory by a snapshot.
@@ -154,26 +171,57 @@ async fn snapshot(
     responses((status = 200, description = "It was replaced", body = WithRev<RestoredBody>), Problems)
 )]
 async fn restore(
+    State(server): State<Server>,
     caller: Caller,
+    intake: Intake,
     Path(agent): Path<String>,
     conditions: SpaceConditions,
     Raw(body): Raw,
 ) -> Result<Answer<RestoredBody>, Failure> {
     let memory = caller.agent(&agent)?;
     let limits = caller.corkboard().options().limits.clone();
-    let snapshot = working(move || read(&body, &limits)).await?;
+    let (bytes, seal, form) = working(move || unpacked(body)).await?;
+    if let SnapshotForm::Bytes { json_bytes, .. } = form {
+        // It may say that it holds a thousand times its own size.
+        intake.charge(usize::try_from(json_bytes).unwrap_or(usize::MAX)).await?;
+    }
+    let read = move || MemorySnapshot::from_bytes(&bytes, &seal, &limits).map_err(sent);
+    let snapshot = in_turn(&server, read).await?;
     let rev = under!(conditions, memory.restore(snapshot)).await.map_err(sent)?;
     Ok(Answer::new(RestoredBody { restored: true }, rev))
 }
 
-/// A snapshot from a request's body.
-fn read(body: &Bytes, limits: &Limits) -> Result<MemorySnapshot, Failure> {
-    if let Ok(Strict(SealedBody { sealed, passphrase, key })) = serde_json::from_slice(body) {
-        let wrong = |_| Failure::invalid("base64", "`sealed` is no base64");
-        let bytes = BASE64.decode(sealed.as_bytes()).map_err(wrong)?;
-        return MemorySnapshot::from_bytes(&bytes, &seal(passphrase, key)?, limits).map_err(sent);
-    }
-    MemorySnapshot::from_bytes(body, &Seal::Plain, limits).map_err(sent)
+/// The snapshot in a request's body: its bytes, what opens them, and what they say about themselves.
+fn unpacked(body: Bytes) -> Result<(Bytes, Seal, SnapshotForm), Failure> {
+    let (bytes, seal) = match serde_json::from_slice(&body) {
+        Ok(Strict(SealedBody { sealed, passphrase, key })) => {
+            let wrong = |_| Failure::invalid("base64", "`sealed` is no base64");
+            (Bytes::from(BASE64.decode(sealed.as_bytes()).map_err(wrong)?), seal(passphrase, key)?)
+        }
+        Err(_) => (body, Seal::Plain),
+    };
+    let form = SnapshotForm::of(&bytes).map_err(sent)?;
+    Ok((bytes, seal, form))
+}
+
+/// Opens or seals a snapshot once no other is. The turn lasts until that is done, even if the client has gone.
+async fn in_turn<T, E>(server: &Server, work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, Failure>
+where
+    T: Send + 'static,
+    E: Send + 'static,
+    Failure: From<E>,
+{
+    let turn = tokio::time::timeout(PATIENCE, server.snapshots().clone().acquire_owned()).await;
+    let turn = turn.ok().and_then(Result::ok).ok_or_else(|| {
+        let seconds = PATIENCE.as_secs();
+        let detail = format!("the server opens and seals one snapshot at a time: retry in {seconds} s");
+        Failure::new("busy", ErrorKind::Unavailable, detail).retry_after(seconds)
+    })?;
+    let in_turn = move || {
+        let _turn = turn;
+        work()
+    };
+    working(in_turn).await
 }
 
 /// What is damaged or too new was sent so: that is the caller's doing, not the store's.
@@ -188,7 +236,11 @@ fn sent(error: Error) -> Failure {
 fn seal(passphrase: Option<Secret>, key: Option<Secret>) -> Result<Seal, Failure> {
     match (passphrase, key) {
         (None, None) => Ok(Seal::Plain),
-        (Some(Secret(passphrase)), None) => Ok(Seal::Passphrase(Passphrase::new(passphrase.expose_secret()))),
+        (Some(Secret(passphrase)), None) => {
+            // Whoever made a snapshot chose what it costs to open it; a server spends no more than it would itself.
+            let passphrase = Passphrase::new(passphrase.expose_secret()).accept_up_to(PassphraseCost::default());
+            Ok(Seal::Passphrase(passphrase))
+        }
         (None, Some(Secret(key))) => {
             let bytes = BASE64.decode(key.expose_secret().as_bytes()).ok();
             let key = bytes.and_then(|bytes| <[u8; SnapshotKey::BYTES]>::try_from(bytes).ok());

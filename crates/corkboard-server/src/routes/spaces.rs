@@ -11,11 +11,14 @@ use corkboard::{
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use crate::Server;
 use crate::caller::Caller;
 use crate::described::{Routes, routes};
 use crate::extract::{Body, JsonBytes, Path, Query};
 use crate::failure::Failure;
+use crate::intake::Intake;
 use crate::openapi::Problems;
+use crate::outgoing::State;
 
 /// The most revisions, or spaces, of one answer.
 const MOST: usize = 1000;
@@ -205,8 +208,14 @@ async fn head(
     params(SpacePath),
     responses((status = 200, body = StateDocument), Problems)
 )]
-async fn state(caller: Caller, Path(path): Path<SpacePath>) -> Result<Json<StateDocument>, Failure> {
-    Ok(Json(caller.log(path.kind, &path.name)?.state().await?))
+async fn state(
+    axum::extract::State(server): axum::extract::State<Server>,
+    caller: Caller,
+    intake: Intake,
+    Path(path): Path<SpacePath>,
+) -> Result<State, Failure> {
+    let log = caller.log(path.kind, &path.name)?;
+    server.states().of(&log, server.budget(), intake.principal()).await
 }
 
 /// A part of a space's log.
@@ -231,7 +240,8 @@ async fn log(
 /// Have a command decided.
 ///
 /// The commands are those of the Rust library. Other programs do better with the other routes, which say the same in JSON
-/// of their own. What is refused comes with `refusal`, as the library knows it.
+/// of their own. What is refused comes with `refusal`, as the library knows it. A `fork` names the board and the revision to
+/// begin with, which the token must open; the server reads them itself.
 #[utoipa::path(
     post,
     path = "/v1/spaces/{kind}/{name}/commands",

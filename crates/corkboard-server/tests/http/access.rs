@@ -211,7 +211,9 @@ async fn a_token_made_elsewhere_is_good_at_once() {
 async fn guessing_costs_the_store_a_few_reads_a_second_and_keeps_nobody_out() {
     let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::shared()), FaultPlan::none()));
     let open = || Corkboard::with_store(store.clone(), Options::default());
-    let (one, other) = (Running::with(open(), settings()).await, Running::with(open(), settings()).await);
+    // How many one address may try is another test's subject.
+    let all = Settings { wrong_tokens: Rate { burst: 1e9, per_second: 1e9 }, ..settings() };
+    let (one, other) = (Running::with(open(), settings()).await, Running::with(open(), all).await);
     let (began, heads) = (Instant::now(), store.reads(&SpaceId::tokens()));
     let guesses = (0..1000).map(|number| {
         let guesser = other.client(&format!("cork_{number:0>52}"));
@@ -233,6 +235,75 @@ async fn guessing_costs_the_store_a_few_reads_a_second_and_keeps_nobody_out() {
         other.client(wrong).get("/v1/me").await.problem(401, "unauthenticated");
     }
     assert_eq!(store.reads(&SpaceId::tokens()), heads);
+    drop((one, other));
+}
+
+/// So many wrong tokens are looked up, and hardly one more while the test runs.
+fn few_wrong_tokens() -> Settings {
+    Settings { wrong_tokens: Rate { burst: 3.0, per_second: 0.001 }, ..settings() }
+}
+
+#[tokio::test]
+async fn wrong_tokens_from_one_address_are_slowed_down_and_good_ones_are_not() {
+    let running = Running::with(in_memory(Options::default()), few_wrong_tokens()).await;
+    let ada = running.client_with(worker("ada", json!({"agents": ["ada"]}))).await;
+    let wrong = running.client(&format!("cork_{:0>52}", 1));
+    for _ in 0..3 {
+        wrong.get("/v1/me").await.problem(401, "unauthenticated");
+    }
+    // By whatever way they come, and the same whether they look like a token or not.
+    let cookie = |name: String| running.stranger(Method::GET, "/v1/me").header(COOKIE, format!("{name}=cork_guess"));
+    let port = running.url.rsplit_once(':').unwrap().1.to_owned();
+    let form = running.stranger(Method::POST, "/sign-in").header(ORIGIN, &running.url).body("token=guess");
+    let limited = [
+        wrong.get("/v1/me").await,
+        running.client("another-admins-secret").get("/v1/me").await,
+        answer(cookie(format!("cork_session_{port}"))).await,
+        answer(form).await,
+        answer(running.stranger(Method::GET, "/sign-in?code=guessed")).await,
+    ];
+    for refused in limited {
+        refused.problem(429, "too_many_requests");
+        let seconds: u64 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
+        assert!(seconds > 0, "{refused:?}");
+    }
+    // Who has a token is served, and may sign in, although somebody guesses at the same address.
+    assert_eq!(ada.get("/v1/me").await.status, 200);
+    assert_eq!(running.admin().get("/v1/me").await.status, 200);
+    let link = format!("{}{}", running.url, running.server.sign_in_path());
+    assert_eq!(no_redirect().get(link).send().await.unwrap().status(), StatusCode::SEE_OTHER);
+    // Who brings no token guesses none.
+    for _ in 0..5 {
+        answer(running.stranger(Method::GET, "/v1/me")).await.problem(401, "unauthenticated");
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_known_token_is_served_at_a_limited_address_of_another_server() {
+    let store = Arc::new(MemoryStore::shared());
+    let open = || Corkboard::with_store(store.clone(), Options::default());
+    let (one, other) = (Running::with(open(), settings()).await, Running::with(open(), few_wrong_tokens()).await);
+    let secret = secret_of(&one, worker("ada", json!({"agents": ["ada"]}))).await;
+    // It is new to the other, which asks the store, and does not count it as a guess.
+    for _ in 0..5 {
+        assert_eq!(other.client(&secret).get("/v1/me").await.status, 200);
+    }
+    let guess = other.client(&format!("cork_{:0>52}", 1));
+    let limited = tokio::time::timeout(PATIENCE, async {
+        while guess.get("/v1/me").await.status != 429 {
+            tokio::task::yield_now().await;
+        }
+    });
+    limited.await.unwrap();
+    assert_eq!(other.client(&secret).get("/v1/me").await.status, 200);
+    one.admin().delete("/v1/tokens/K-1").await.ok();
+    let seen = tokio::time::timeout(PATIENCE, async {
+        while other.client(&secret).get("/v1/me").await.status == 200 {
+            tokio::task::yield_now().await;
+        }
+    });
+    seen.await.unwrap();
     drop((one, other));
 }
 

@@ -1,12 +1,13 @@
 //! Entries and notes of agents, scopes and conversations, through a real socket.
 
+use corkboard::{Limits, Options};
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{ADMIN, Client, Running, answer, rev, with};
+use crate::support::{ADMIN, Client, Running, answer, in_memory, rev, settings, with, worker};
 
 /// The three places that have the same routes: an agent's memory itself, a scope, a conversation.
 async fn places(client: &Client) -> [String; 3] {
@@ -88,6 +89,81 @@ async fn a_condition_that_does_not_hold_writes_nothing_and_shows_what_is_there()
         ada.put(&format!("{path}?if_rev={current}"), &json!({"value": 5})).await.ok();
         assert_eq!(ada.get(&path).await.ok()["value"], 5);
     }
+    server.stop().await;
+}
+
+/// Issue 17, item 9: many keyed requests of one principal pushed out the keys of everybody else.
+#[tokio::test]
+async fn the_idempotency_keys_of_others_cannot_be_evicted() {
+    let limits = Limits { idempotency_keys: 20, ..Limits::default() };
+    let server = Running::with(in_memory(Options { limits, ..Options::default() }), settings()).await;
+    let ada = server.client_with(worker("ada", json!({"agents": ["shared"]}))).await;
+    let mallory = server.client_with(worker("mallory", json!({"agents": ["shared"]}))).await;
+    let (append, text) = ("/v1/agents/shared/entries/log/append", json!({"text": "x"}));
+    let key = ("idempotency-key", "ada's");
+    let first = with(&ada, Method::POST, append, key, &text).await.ok();
+    for number in 0..50 {
+        let key = format!("nothing {number}");
+        let path = "/v1/agents/shared/entries/none";
+        with(&mallory, Method::DELETE, path, ("idempotency-key", &key), &Value::Null).await.ok();
+    }
+    let unmoved = rev(&ada.get("/v1/agents/shared/entries/log").await.ok());
+    assert_eq!(unmoved, rev(&first), "what changes nothing writes nothing");
+    for number in 0..50 {
+        let (key, body) = (format!("note {number}"), json!({"text": "spam"}));
+        with(&mallory, Method::POST, "/v1/agents/shared/notes", ("idempotency-key", &key), &body).await.ok();
+    }
+    assert_eq!(with(&ada, Method::POST, append, key, &text).await.ok(), first);
+    assert_eq!(ada.get("/v1/agents/shared/entries/log").await.ok()["value"], "x");
+    server.stop().await;
+}
+
+/// Issue 17, item 11: JSON nested 100,000 levels deep was stored. At every route that takes a value.
+#[tokio::test]
+async fn json_nested_100_000_levels_deep_is_refused_at_every_door() {
+    let server = Running::start().await;
+    let ada = server.admin();
+    let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    let send = async |method: Method, path: &str, kind: &str, body: String| {
+        answer(ada.request(method, path).header(CONTENT_TYPE, kind).body(body)).await
+    };
+    for (number, place) in places(&ada).await.into_iter().enumerate() {
+        // A scope falls back to the memory it is in: each place has another key.
+        let path = format!("{place}/entries/deep{number}");
+        let too_deep = format!("{{\"value\":{}}}", deep(100_000));
+        let refused = send(Method::PUT, &path, "application/json", too_deep).await;
+        refused.problem(422, "limit");
+        let told = json!({"limit": "json_depth", "used": 100_000, "allowed": 64});
+        for field in ["limit", "used", "allowed"] {
+            assert_eq!(refused.body[field], told[field], "{place}: {}", refused.body);
+        }
+        let custom = format!("{{\"value\":1,\"metadata\":{{\"custom\":{{\"a\":{}}}}}}}", deep(100_000));
+        let refused = send(Method::PUT, &path, "application/json", custom).await;
+        assert!(refused.status.is_client_error(), "{place}: {}", refused.status);
+        ada.get(&path).await.problem(404, "not_found");
+        let most = format!("{{\"value\":{}}}", deep(64));
+        send(Method::PUT, &path, "application/json", most).await.ok();
+        assert_eq!(ada.get(&path).await.ok()["value"].to_string(), deep(64));
+    }
+    let value = deep(100_000);
+    let set = format!(
+        "{{\"command\":{{\"set\":{{\"scope\":\"00000000-0000-0000-0000-000000000000\",\"key\":\"deep\",\"value\":{value},\
+         \"type_name\":\"json\",\"metadata\":{{}},\"if_version\":null}}}}}}"
+    );
+    send(Method::POST, "/v1/spaces/agent/ada/commands", "application/json", set).await.problem(422, "limit");
+    let batch = format!("{{\"entries\":[{{\"key\":\"deep\",\"value\":{value}}}]}}");
+    let path = "/v1/agents/ada/entries:batch";
+    send(Method::POST, path, "application/json", batch).await.problem(422, "limit");
+    let line = format!("{{\"key\":\"a\",\"value\":1}}\n{{\"key\":\"deep\",\"value\":{value}}}\n");
+    send(Method::POST, path, "application/x-ndjson", line).await.problem(422, "limit");
+    let snapshot = ada.post("/v1/agents/ada/snapshot", &json!({})).await.ok().to_string();
+    let snapshot = snapshot.replace(&deep(64), &value);
+    assert!(snapshot.len() > 200_000);
+    send(Method::POST, "/v1/agents/ada/restore", "application/json", snapshot).await.problem(422, "limit");
+    // As the input of a tool, it is not even read.
+    let call = format!("{{\"input\":{{\"key\":\"deep\",\"content\":{value}}},\"context\":{{\"agent\":\"ada\"}}}}");
+    let refused = send(Method::POST, "/v1/tools/write_memory", "application/json", call).await;
+    assert!(refused.status.is_client_error(), "{}", refused.status);
     server.stop().await;
 }
 

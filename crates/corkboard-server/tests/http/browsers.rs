@@ -6,6 +6,7 @@ use reqwest::header::{ACCEPT, COOKIE, HOST, ORIGIN};
 use reqwest::{Method, RequestBuilder, StatusCode};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::{ADMIN, Answer, PATIENCE, Running, answer, in_memory, settings, worker};
 
@@ -264,7 +265,7 @@ async fn the_reference_is_a_page_that_needs_nothing_from_elsewhere() {
         page.split(attribute).skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
     };
     let files = [named("href=\""), named("src=\"")].concat();
-    assert_eq!(files, ["./swagger-ui.css", "./index.css", "./swagger-ui-bundle.js", "./page.js"]);
+    assert_eq!(files, ["./swagger-ui.css", "./index.css", "./page.css", "./swagger-ui-bundle.js", "./page.js"]);
     for file in files {
         let answered = admin.get(&format!("/docs/{file}")).await;
         let kind = header(&answered, "content-type").to_owned();
@@ -277,6 +278,111 @@ async fn the_reference_is_a_page_that_needs_nothing_from_elsewhere() {
     assert_eq!(admin.get("/docs").await.ok(), page);
     for file in ["index.html", "swagger-initializer.js", "nowhere.js"] {
         admin.get(&format!("/docs/{file}")).await.problem(404, "not_found");
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_page_of_another_scheme_is_not_the_servers_own() {
+    let running = Running::start().await;
+    let plain = running.url.clone();
+    let secure = plain.replace("http://", "https://");
+    let session = cookie(&answer(stranger(&running, Method::GET, &running.server.sign_in_path())).await);
+    // A proxy that encrypts says how it was called. A page elsewhere cannot say it.
+    let write = |origin: &str, proxied: Option<&str>| {
+        let mut request = stranger(&running, Method::PUT, "/v1/agents/ada/entries/k").header(COOKIE, &session);
+        if let Some(proto) = proxied {
+            request = request.header("x-forwarded-proto", proto);
+        }
+        let request = request.header(ORIGIN, origin).header("content-type", "application/json");
+        answer(request.body(r#"{"value": 1}"#))
+    };
+    write(&secure, None).await.problem(403, "origin");
+    write(&plain, Some("https")).await.problem(403, "origin");
+    write(&secure, Some("ftp")).await.problem(403, "origin");
+    assert_eq!(write(&plain, None).await.status, 201);
+    assert_eq!(write(&secure, Some("https")).await.status, 200);
+    assert_eq!(write(&plain, Some("http")).await.status, 200);
+    let form = stranger(&running, Method::POST, "/sign-in").header(ORIGIN, &secure).body(format!("token={ADMIN}"));
+    answer(form).await.problem(403, "origin");
+    running.stop().await;
+
+    let encrypted = Running::with(in_memory(Options::default()), Settings { is_tls: true, ..settings() }).await;
+    let me = |origin: String| answer(encrypted.admin().request(Method::GET, "/v1/me").header(ORIGIN, origin));
+    me(encrypted.url.clone()).await.problem(403, "origin");
+    assert_eq!(me(encrypted.url.replace("http://", "https://")).await.status, 200);
+    encrypted.stop().await;
+}
+
+#[tokio::test]
+async fn answers_say_how_browsers_must_treat_them() {
+    let running = Running::start().await;
+    let admin = running.admin();
+    for path in ["/v1/me", "/v1/nowhere", "/healthz", "/openapi.json", "/docs/", "/docs/page.js", "/metrics", "/"] {
+        let answer = admin.get(path).await;
+        assert_eq!(header(&answer, "x-content-type-options"), "nosniff", "{path}");
+        assert_eq!(header(&answer, "strict-transport-security"), "", "{path}");
+    }
+    let stranger_page = answer(stranger(&running, Method::GET, "/").header(ACCEPT, BROWSER)).await;
+    for page in [admin.get("/docs/").await, stranger_page] {
+        assert_eq!(header(&page, "x-content-type-options"), "nosniff");
+        assert_eq!(header(&page, "x-frame-options"), "DENY");
+        let policy = header(&page, "content-security-policy");
+        for part in ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"] {
+            assert!(policy.contains(part), "{part}: {policy}");
+        }
+        assert!(!policy.contains("unsafe-eval") && !policy.contains("http") && !policy.contains('*'), "{policy}");
+        let scripts = policy.split(';').find(|part| part.contains("script-src")).unwrap_or_default();
+        assert!(!scripts.contains("unsafe"), "{policy}");
+    }
+    running.stop().await;
+    let encrypted = Running::with(in_memory(Options::default()), Settings { is_tls: true, ..settings() }).await;
+    for path in ["/v1/me", "/docs/", "/healthz", "/sign-in"] {
+        let answer = encrypted.admin().get(path).await;
+        assert!(header(&answer, "strict-transport-security").starts_with("max-age=31536000"), "{path}");
+    }
+    encrypted.stop().await;
+}
+
+#[tokio::test]
+async fn a_head_request_does_not_use_up_a_sign_in_link() {
+    let running = Running::start().await;
+    let link = running.server.sign_in_path();
+    for _ in 0..3 {
+        let previewed = answer(stranger(&running, Method::HEAD, &link)).await;
+        assert!(previewed.status.is_success(), "{previewed:?}");
+        assert_eq!(header(&previewed, "set-cookie"), "");
+    }
+    let signed_in = answer(stranger(&running, Method::GET, &link)).await;
+    assert_eq!((signed_in.status, header(&signed_in, "location")), (StatusCode::SEE_OTHER, "/"));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn the_sign_in_form_is_small_and_is_read_after_its_page_is_known() {
+    let running = Running::start().await;
+    let post = |origin: &str, body: String| {
+        answer(stranger(&running, Method::POST, "/sign-in").header(ORIGIN, origin).body(body))
+    };
+    post(&running.url, format!("token={}", "x".repeat(2000))).await.problem(413, "body_too_large");
+    assert_eq!(post(&running.url, format!("token={}", "x".repeat(500))).await.status, 401);
+    // In chunks, so that nobody knows how long it will be.
+    let address = running.url.trim_start_matches("http://");
+    let send = async |origin: &str, chunks: usize| {
+        let chunks = format!("400\r\n{}\r\n", "x".repeat(0x400)).repeat(chunks);
+        let request =
+            format!("POST /sign-in HTTP/1.1\r\nHost: {address}\r\n{origin}Transfer-Encoding: chunked\r\n\r\n{chunks}");
+        let mut connection = tokio::net::TcpStream::connect(address).await.unwrap();
+        connection.write_all(request.as_bytes()).await.unwrap();
+        let mut said = vec![0; 4096];
+        let count = tokio::time::timeout(PATIENCE, connection.read(&mut said)).await.expect("an answer").unwrap();
+        String::from_utf8(said[..count].to_vec()).unwrap()
+    };
+    let own = format!("Origin: {}\r\n", running.url);
+    assert!(send(&own, 2).await.starts_with("HTTP/1.1 413 "));
+    // The body of a page elsewhere is not waited for.
+    for origin in ["", "Origin: http://evil.example\r\n"] {
+        assert!(send(origin, 1).await.starts_with("HTTP/1.1 403 "), "{origin:?}");
     }
     running.stop().await;
 }

@@ -74,6 +74,30 @@ async fn every_name_that_may_be_reaches_its_space() {
 }
 
 #[tokio::test]
+async fn a_client_forks_a_board_that_the_server_reads() {
+    let server = Running::start().await;
+    let client = connect(&server).await;
+    let new = NewBoard { name: "First".into(), ..NewBoard::default() };
+    let board = client.create_board(new).id("first").await.unwrap();
+    board.add_tasks(vec![NewTask::new("one")], vec![]).await.unwrap();
+    let forked = board.fork().idempotency_key("k").await.unwrap();
+    // It goes on, and the fork is still the one that was asked for.
+    board.add_tasks(vec![NewTask::new("two")], vec![]).await.unwrap();
+    assert_eq!(board.fork().idempotency_key("k").await.unwrap().id(), forked.id());
+    let view = server.corkboard.board(forked.id().as_str()).unwrap().view().await.unwrap();
+    assert_eq!((view.state().task_count(), view.rev(), &*view.info().unwrap().name), (1, 1, "First"));
+    assert_eq!(view.info().unwrap().forked_from.as_ref().unwrap().rev, 2);
+    let other = board.fork().name("Second").idempotency_key("k").await.unwrap_err();
+    assert_eq!(other.code(), "idempotency_mismatch");
+    let early = board.fork().at(1).id("early").name("Early").await.unwrap();
+    let view = early.view().await.unwrap();
+    assert_eq!((view.state().task_count(), &*view.info().unwrap().name), (0, "Early"));
+    assert_eq!(board.fork().id("early").await.unwrap_err().code(), "board_exists");
+    client.close().await.unwrap();
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_client_is_refused_as_the_library_is() {
     let server = Running::start().await;
     let client = connect(&server).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use corkboard::Options;
+use corkboard::{Corkboard, Options};
 use corkboard_server::{Server, Settings, Tls};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -72,6 +72,8 @@ async fn those_who_are_refused_and_do_not_listen_leave_room_for_those_who_do() {
 /// A server that encrypts, and clients that trust it.
 struct Encrypted {
     address: std::net::SocketAddr,
+    server: Server,
+    corkboard: Corkboard,
     config: ClientConfig,
     end: oneshot::Sender<()>,
     serving: tokio::task::JoinHandle<std::io::Result<()>>,
@@ -94,11 +96,12 @@ impl Encrypted {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (end, ended) = oneshot::channel::<()>();
-        let server = Server::new(in_memory(Options::default()), settings);
-        let serving = tokio::spawn(corkboard_server::serve(listener, Some(tls), server, async {
+        let corkboard = in_memory(Options::default());
+        let server = Server::new(corkboard.clone(), settings);
+        let serving = tokio::spawn(corkboard_server::serve(listener, Some(tls), server.clone(), async {
             let _ = ended.await;
         }));
-        Self { address, config, end, serving }
+        Self { address, server, corkboard, config, end, serving }
     }
 
     /// Agrees on keys and on HTTP/2.
@@ -128,16 +131,111 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 
 /// The head of a request for a path, with the fields of HPACK's table where it has them.
 fn head(stream: u32, path: &str) -> Vec<u8> {
+    head_with(stream, path, &[])
+}
+
+/// A header field in HPACK: the bytes that stand for its name, and its value.
+type Field<'a> = (&'a [u8], &'a str);
+
+/// The same with more fields.
+fn head_with(stream: u32, path: &str, more: &[Field<'_>]) -> Vec<u8> {
     let token = format!("Bearer {ADMIN}");
     let mut fields = vec![0x82, 0x87];
     let texts = [(&[0x04][..], path), (&[0x01], "localhost"), (&[0x0f, 8], &token), (&[0x0f, 4], "text/event-stream")];
-    for (name, value) in texts {
+    for (name, value) in texts.iter().chain(more) {
         fields.extend_from_slice(name);
         fields.push(u8::try_from(value.len()).unwrap());
         fields.extend_from_slice(value.as_bytes());
     }
     // The end of the head, and of the request.
     frame(1, 0x4 | 0x1, stream, &fields)
+}
+
+/// The head of a request with a JSON body that follows.
+fn head_of_post(stream: u32, path: &str) -> Vec<u8> {
+    let token = format!("Bearer {ADMIN}");
+    let mut fields = vec![0x83, 0x87];
+    for (name, value) in
+        [(&[0x04][..], path), (&[0x01], "localhost"), (&[0x0f, 8], &token), (&[0x0f, 16], "application/json")]
+    {
+        fields.extend_from_slice(name);
+        fields.push(u8::try_from(value.len()).unwrap());
+        fields.extend_from_slice(value.as_bytes());
+    }
+    frame(1, 0x4, stream, &fields)
+}
+
+/// Waits until a condition holds.
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let holding = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, holding).await.unwrap_or_else(|_| panic!("{what}"));
+}
+
+/// Reads a frame. Returns its kind.
+async fn next_frame(client: &mut TlsStream<TcpStream>) -> u8 {
+    let mut head = [0; 9];
+    tokio::time::timeout(PATIENCE, client.read_exact(&mut head)).await.expect("a frame").unwrap();
+    let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+    client.read_exact(&mut vec![0; length as usize]).await.unwrap();
+    head[3]
+}
+
+const HEADERS: u8 = 1;
+const WINDOW_UPDATE: u8 = 8;
+const MIB: usize = 1024 * 1024;
+
+#[tokio::test]
+async fn answers_on_http2_streams_without_a_window_stay_within_the_byte_budget() {
+    const STREAMS: u32 = 100;
+    let server = Encrypted::start(Settings { buffer_bytes: 8 * MIB, ..settings() }).await;
+    let big = server.corkboard.agent("big").unwrap().working();
+    for key in ["a", "b", "c"] {
+        big.set(key, &"x".repeat(1000 * 1024)).await.unwrap();
+    }
+    let mut client = server.connect().await;
+    // Of no answer may more be sent than its head.
+    let no_window = frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]);
+    let mut sent = [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &no_window].concat();
+    for stream in 0..STREAMS {
+        sent.extend(head(2 * stream + 1, "/v1/agents/big/entries"));
+    }
+    client.write_all(&sent).await.unwrap();
+    let mut answered = 0;
+    while answered < STREAMS {
+        answered += u32::from(next_frame(&mut client).await == HEADERS);
+    }
+    let (held, peak) = (server.server.buffered_bytes(), server.server.buffered_bytes_peak());
+    assert!((3_000_000..=8 * MIB).contains(&held) && peak <= 8 * MIB, "{held} bytes are held, {peak} were");
+    drop(client);
+    until("the release of all bytes", || server.server.buffered_bytes() == 0).await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn bodies_on_http2_streams_that_do_not_end_stay_within_the_byte_budget() {
+    const STREAMS: u32 = 100;
+    let server = Encrypted::start(Settings { buffer_bytes: MIB, ..settings() }).await;
+    let mut client = server.connect().await;
+    client.write_all(&greeting()).await.unwrap();
+    // The server opens a window for all that follows.
+    while next_frame(&mut client).await != WINDOW_UPDATE {}
+    let mut sent = Vec::new();
+    for stream in 0..STREAMS {
+        sent.extend(head_of_post(2 * stream + 1, "/v1/spaces/agent/ada/commands"));
+        sent.extend(frame(0, 0, 2 * stream + 1, &[b' '; 8 * 1024]));
+    }
+    client.write_all(&sent).await.unwrap();
+    client.flush().await.unwrap();
+    // One principal may hold half a MiB in small messages.
+    until("half a MiB", || server.server.buffered_bytes() >= MIB / 2 - 8 * 1024).await;
+    assert!(server.server.buffered_bytes_peak() <= MIB / 2, "{}", server.server.buffered_bytes_peak());
+    drop(client);
+    until("the release of all bytes", || server.server.buffered_bytes() == 0).await;
+    server.stop().await;
 }
 
 #[tokio::test]
@@ -187,4 +285,46 @@ async fn there_is_no_room_over_http2_either() {
     assert!(String::from_utf8_lossy(&said).contains("too_many_connections"), "{}", String::from_utf8_lossy(&said));
     drop(first);
     server.stop().await;
+}
+
+#[tokio::test]
+async fn two_hosts_or_origins_are_refused_over_http2_too() {
+    // Names that HPACK's table does not have are written out.
+    let (host, origin): (&[u8], &[u8]) = (&[0x0f, 23], b"\x00\x06origin");
+    let cases: [(&[Field<'_>], &str); 4] = [
+        (&[(host, "evil.example")], "\"host\""),
+        (&[(host, "localhost"), (host, "evil.example")], "\"header\""),
+        (&[(origin, "https://localhost"), (origin, "https://evil.example")], "\"header\""),
+        (&[(host, "localhost")], "\"principal\":\"admin\""),
+    ];
+    let server = Encrypted::start(settings()).await;
+    for (fields, expected) in cases {
+        let mut connection = server.connect().await;
+        connection.write_all(&[greeting(), head_with(1, "/v1/me", fields)].concat()).await.unwrap();
+        let (mut said, mut buffer) = (Vec::new(), [0; 4096]);
+        // The last frame of the answer ends its stream.
+        while !ends_stream(&said, 1) {
+            let count = tokio::time::timeout(PATIENCE, connection.read(&mut buffer)).await.expect("an answer").unwrap();
+            assert!(count > 0, "no answer: {}", String::from_utf8_lossy(&said));
+            said.extend_from_slice(&buffer[..count]);
+        }
+        let said = String::from_utf8_lossy(&said);
+        assert!(said.contains(expected), "{expected}: {said}");
+        assert_eq!(said.contains("\"status\":400"), !expected.contains("admin"), "{said}");
+    }
+    server.stop().await;
+}
+
+/// Whether a frame with the flag `END_STREAM` of that stream is among what was said.
+fn ends_stream(mut said: &[u8], stream: u32) -> bool {
+    while let Some((head, rest)) = said.split_at_checked(9) {
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+        let is_end = [0, 1].contains(&head[3]) && head[4] & 1 == 1 && head[5..9] == stream.to_be_bytes();
+        let Some((_, rest)) = rest.split_at_checked(length) else { return false };
+        if is_end {
+            return true;
+        }
+        said = rest;
+    }
+    false
 }

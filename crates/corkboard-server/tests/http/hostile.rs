@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use corkboard::Options;
 use corkboard_server::Settings;
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -19,7 +20,7 @@ enum Expected {
 
 use Expected::{Problem, Refused};
 
-use crate::support::{ADMIN, PATIENCE, Running, in_memory, settings};
+use crate::support::{ADMIN, PATIENCE, Running, answer, in_memory, settings};
 
 /// Writes as much as is taken, and reads all that comes.
 async fn exchange(server: &Running, bytes: &[u8]) -> Vec<u8> {
@@ -235,6 +236,31 @@ async fn paths_and_headers_that_are_none_are_refused() {
         ),
         ("no host", b"GET /v1/me HTTP/1.1\r\nConnection: close\r\n\r\n".to_vec(), Problem(403, "host")),
         ("another page", raw(b"GET /v1/me HTTP/1.1\r\nOrigin: https://evil.example"), Problem(403, "origin")),
+        (
+            "two hosts",
+            b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n".to_vec(),
+            Problem(400, "header"),
+        ),
+        (
+            "the same host twice",
+            b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\nConnection: close\r\n\r\n".to_vec(),
+            Problem(400, "header"),
+        ),
+        (
+            "a host that is not the one in the path",
+            b"GET http://evil.example/healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".to_vec(),
+            Problem(400, "host"),
+        ),
+        (
+            "a port that is not the one in the path",
+            b"GET http://localhost:1/healthz HTTP/1.1\r\nHost: localhost:2\r\nConnection: close\r\n\r\n".to_vec(),
+            Problem(400, "host"),
+        ),
+        (
+            "two origins",
+            raw(b"GET /healthz HTTP/1.1\r\nOrigin: http://localhost\r\nOrigin: https://evil.example"),
+            Problem(400, "header"),
+        ),
         ("an endless path", request(&endless, b"", b""), Refused(&[400, 414, 431])),
         ("an endless header", request("GET /v1/me", header.as_bytes(), b""), Refused(&[400, 431])),
         ("too many headers", request("GET /v1/me", headers.as_bytes(), b""), Refused(&[400, 431])),
@@ -283,5 +309,57 @@ async fn a_body_that_breaks_off_writes_nothing() {
         drop(stream);
     }
     server.admin().get("/v1/agents/ada/entries/key").await.problem(404, "not_found");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn new_names_with_invisible_or_turning_characters_are_refused() {
+    let server = Running::start().await;
+    let admin = server.admin();
+    admin.post("/v1/boards", &json!({"id": "b", "name": "b"})).await.ok();
+    admin.post("/v1/boards/b/tasks", &json!({"title": "a task"})).await.ok();
+    // A zero-width space, a mark that turns the text around, one that joins, a soft hyphen and the end of a line.
+    for (character, encoded) in [
+        ('\u{200b}', "%E2%80%8B"),
+        ('\u{202e}', "%E2%80%AE"),
+        ('\u{200d}', "%E2%80%8D"),
+        ('\u{ad}', "%C2%AD"),
+        ('\u{2028}', "%E2%80%A8"),
+    ] {
+        let (name, path) = (format!("a{character}b"), format!("a{encoded}b"));
+        let value = json!({"value": 1});
+        let token = json!({"principal": "ada", "kind": "agent", "role": "worker"});
+        let with = |field: &str| {
+            let mut token = token.clone();
+            token[field] = json!(name);
+            token
+        };
+        let actor = json!({"principal": name, "kind": "agent", "role": "worker"}).to_string();
+        let actor: String =
+            actor.chars().map(|c| if c.is_ascii() { c.to_string() } else { format!("\\u{:04x}", c as u32) }).collect();
+        let acting = admin.request(reqwest::Method::PUT, "/v1/agents/ada/entries/k").header("cork-actor", actor);
+        let refused = [
+            admin.put(&format!("/v1/agents/{path}/entries/k"), &value).await,
+            admin.put(&format!("/v1/agents/ada/entries/{path}"), &value).await,
+            admin.put("/v1/agents/ada/entries/k", &json!({"value": 1, "metadata": {"tags": [name]}})).await,
+            admin.put(&format!("/v1/agents/ada/conversations/{path}/entries/k"), &value).await,
+            admin.post("/v1/agents/ada/scopes", &json!({"name": name})).await,
+            admin.post("/v1/boards", &json!({"id": name, "name": "a name"})).await,
+            admin.post("/v1/boards", &json!({"id": "c", "name": name})).await,
+            admin.post(&format!("/v1/cores/{path}/entries"), &json!({"content": "x"})).await,
+            admin.post("/v1/cores/house/entries", &json!({"content": "x", "tags": [name]})).await,
+            admin.post("/v1/tokens", &with("principal")).await,
+            admin.post("/v1/tokens", &with("label")).await,
+            admin.post("/v1/boards/b/tasks/T-1/assign", &json!({"to": name})).await,
+            answer(acting.header("content-type", "application/json").body(value.to_string())).await,
+        ];
+        for (place, refused) in refused.iter().enumerate() {
+            let found = (refused.status.as_u16(), refused.body["code"].as_str());
+            assert_eq!(found, (400, Some("control_character")), "{place} with {character:?}: {}", refused.body);
+        }
+        // Texts may hold anything.
+        admin.post("/v1/agents/ada/notes", &json!({"text": name})).await.ok();
+        admin.post("/v1/boards/b/tasks", &json!({"title": name})).await.ok();
+    }
     server.stop().await;
 }

@@ -1,10 +1,11 @@
 //! Whether the server says how it is, through a real socket.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use corkboard::store::MemoryStore;
 use corkboard::testing::{Fault, FaultPlan, FaultyStore};
-use corkboard::{Corkboard, Options};
+use corkboard::{Corkboard, ManualClock, Options};
 use corkboard_server::Server;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -59,6 +60,69 @@ async fn nobody_is_told_where_the_store_is() {
         refused.problem(503, "unavailable");
         assert!(!refused.body.to_string().contains("injected"), "{path}: {}", refused.body);
     }
+}
+
+/// A balancer sends no writes to a server that is not ready, so the server tries by itself whether there is space again.
+#[tokio::test]
+async fn a_server_whose_last_write_failed_is_not_ready_until_one_succeeds() {
+    let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::shared()), FaultPlan::none()));
+    let server = Running::with(Corkboard::with_store(store.clone(), Options::default()), settings()).await;
+    let (nobody, admin) = (server.client("nobody"), server.admin());
+    admin.put("/v1/agents/ada/entries/k", &json!({"value": 1})).await.ok();
+    nobody.get("/readyz").await.ok();
+
+    store.set_full(true);
+    nobody.get("/readyz").await.ok();
+    let refused = admin.put("/v1/agents/ada/entries/k", &json!({"value": 2})).await;
+    refused.problem(503, "unavailable");
+    assert_eq!(refused.body["detail"], "the store has no space left; nothing was written");
+    for _ in 0..3 {
+        let not_ready = nobody.get("/readyz").await;
+        not_ready.problem(503, "not_ready");
+        let detail = "the last write failed: the store has no space left; nothing was written";
+        assert_eq!(not_ready.body["detail"], detail);
+    }
+    nobody.get("/healthz").await.ok();
+    assert_eq!(admin.get("/v1/agents/ada/entries/k").await.ok()["value"], 1);
+
+    store.set_full(false);
+    let ready = async {
+        while nobody.get("/readyz").await.status != 200 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), ready).await.expect("it is ready again");
+    // What was tried is nothing that anybody sees.
+    assert_eq!(admin.get("/v1/agents").await.ok()["agents"].as_array().unwrap().len(), 1);
+    assert!(server.corkboard.check().await.unwrap().is_empty());
+
+    store.set_full(true);
+    admin.put("/v1/agents/ada/entries/k", &json!({"value": 3})).await.problem(503, "unavailable");
+    nobody.get("/readyz").await.problem(503, "not_ready");
+    store.set_full(false);
+    admin.put("/v1/agents/ada/entries/k", &json!({"value": 4})).await.ok();
+    nobody.get("/readyz").await.ok();
+}
+
+/// Issue 17, item 13. Which spaces there are is not for whoever comes without a token.
+#[tokio::test]
+async fn a_server_with_a_space_ahead_of_the_clock_is_ready_and_warns() {
+    let store = Arc::new(MemoryStore::shared());
+    let year = Duration::from_secs(365 * 24 * 3600);
+    let clock = Arc::new(ManualClock::new(jiff::Timestamp::now() + year));
+    let wrong = Corkboard::with_store(store.clone(), Options { clock, ..Options::default() });
+    wrong.agent("ada").unwrap().working().set("k", &1).await.unwrap();
+    let server = Running::with(Corkboard::with_store(store, Options::default()), settings()).await;
+    let nobody = server.client("nobody");
+    assert!(nobody.get("/readyz").await.ok().get("warnings").is_none());
+    server.admin().get("/v1/agents/ada/entries/k").await.ok();
+    let health = nobody.get("/readyz").await.ok();
+    let [warning] = &health["warnings"].as_array().unwrap()[..] else { panic!("{health}") };
+    let warning = warning.as_str().unwrap();
+    assert!(warning.starts_with("1 space is ahead of the clock, by up to 315"), "{warning}");
+    assert!(!warning.contains("ada"), "{warning}");
+    assert!(nobody.get("/healthz").await.ok().get("warnings").is_none());
+    server.stop().await;
 }
 
 /// The socket stays open here, as it does for connections that are still under way.

@@ -15,6 +15,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use tokio::time::Instant;
 
+use super::Acting;
 use crate::engine::{Asked, Engine, Observer, Slot, again, joined};
 use crate::{Corkboard, Error, Result, ids};
 
@@ -28,7 +29,7 @@ const LOOKS_APART: Duration = Duration::from_millis(200);
 /// The tokens of a store.
 #[derive(Clone)]
 pub struct Tokens {
-    actor: Actor,
+    actor: Acting,
     engine: Arc<Engine<TokensState>>,
     slot: Arc<Slot<TokensState>>,
     looks: Arc<Looks>,
@@ -99,14 +100,14 @@ impl Corkboard {
     pub fn tokens(&self) -> Tokens {
         let (engine, looks, corkboard) = self.tokens_engine();
         let slot = engine.slot(&SpaceId::tokens());
-        Tokens { actor: self.actor().clone(), engine, slot, looks, _corkboard: corkboard }
+        Tokens { actor: self.acting().clone(), engine, slot, looks, _corkboard: corkboard }
     }
 }
 
 impl Tokens {
     /// The same tokens, in another name.
     pub fn acting_as(&self, actor: Actor) -> Self {
-        Self { actor, ..self.clone() }
+        Self { actor: self.actor.by_same_token(actor), ..self.clone() }
     }
 
     /// Makes a token. Its secret is random, and in the answer alone.
@@ -136,18 +137,12 @@ impl Tokens {
     /// The tokens that can be used, in the order in which they were made.
     pub async fn list(&self) -> Result<Vec<Arc<Token>>> {
         let current = self.engine.current(&self.slot).await?;
-        Ok(current.state.tokens(self.engine.now(&current)).cloned().collect())
+        Ok(current.state.tokens(self.engine.now(&self.slot, &current)).cloned().collect())
     }
 
     /// The revision that the tokens are at.
     pub async fn rev(&self) -> Result<u64> {
         Ok(self.engine.current(&self.slot).await?.head.rev)
-    }
-
-    /// Whether a token can still be used.
-    pub async fn is_usable(&self, token: TokenId) -> Result<bool> {
-        let current = self.engine.current(&self.slot).await?;
-        Ok(current.state.tokens(self.engine.now(&current)).any(|usable| usable.id == token))
     }
 
     /// The token with that secret, if there is one that can be used. One that was made elsewhere a moment ago is found, too:
@@ -160,37 +155,25 @@ impl Tokens {
         if let Some(known) = self.find_in_memory(&hash) {
             return Ok(known);
         }
-        let current = self.look(asked_at).await?;
-        Ok(current.state.find(&hash, self.engine.now(&current)).cloned())
+        let current = self.looks.look(&self.engine, &self.slot, asked_at).await?;
+        Ok(current.state.find(&hash, self.engine.now(&self.slot, &current)).cloned())
+    }
+
+    /// Whether this process has the tokens in memory, and none of them has that secret. The store is not asked, and may know
+    /// a newer one.
+    pub fn is_unknown_here(&self, secret: &str) -> bool {
+        let has = |held: &Revisioned<TokensState>| {
+            held.state.find(&hash(secret), self.engine.now(&self.slot, held)).is_some()
+        };
+        !is_like_ours(secret) || self.slot.peek().is_some_and(|held| !has(&held))
     }
 
     /// What can be said without asking the store: nothing of a secret that somebody else may just have made.
     fn find_in_memory(&self, hash: &TokenHash) -> Option<Option<Arc<Token>>> {
         let held = self.engine.current_in_memory(&self.slot)?;
         let current = held.as_ref()?;
-        let found = current.state.find(hash, self.engine.now(current)).cloned();
+        let found = current.state.find(hash, self.engine.now(&self.slot, current)).cloned();
         (found.is_some() || self.engine.is_sole()).then_some(found)
-    }
-
-    /// The tokens as they are in the store, now or at any time since that moment.
-    async fn look(&self, since: Instant) -> Result<Arc<Revisioned<TokensState>>> {
-        let (engine, slot, looks) = (self.engine.clone(), self.slot.clone(), self.looks.clone());
-        // A task of its own: others rely on a look that one caller begins, and he may stop waiting.
-        joined(self.engine.spawn(async move {
-            let mut last = looks.last.lock().await;
-            if let Some(Look { began, seen }) = &*last {
-                if *began >= since {
-                    return seen.as_ref().map(Arc::clone).map_err(again);
-                }
-                tokio::time::sleep_until(*began + LOOKS_APART).await;
-            }
-            let began = Instant::now();
-            let seen = engine.as_stored(&slot).await;
-            let answer = seen.as_ref().map(Arc::clone).map_err(again);
-            *last = Some(Look { began, seen });
-            answer
-        }))
-        .await
     }
 
     async fn ask(&self, command: TokensCommand) -> Result<TokensReply> {
@@ -204,6 +187,35 @@ impl Tokens {
 pub(crate) struct Looks {
     /// Held until a look is done: all who wait meanwhile share the next.
     last: tokio::sync::Mutex<Option<Look>>,
+}
+
+impl Looks {
+    /// The tokens as they are in the store, now or at any time since that moment.
+    pub(super) async fn look(
+        self: &Arc<Self>,
+        engine: &Arc<Engine<TokensState>>,
+        slot: &Arc<Slot<TokensState>>,
+        since: Instant,
+    ) -> Result<Arc<Revisioned<TokensState>>> {
+        let (own, looks) = (engine.clone(), self.clone());
+        let slot = slot.clone();
+        // A task of its own: others rely on a look that one caller begins, and he may stop waiting.
+        joined(engine.spawn(async move {
+            let mut last = looks.last.lock().await;
+            if let Some(Look { began, seen }) = &*last {
+                if *began >= since {
+                    return seen.as_ref().map(Arc::clone).map_err(again);
+                }
+                tokio::time::sleep_until(*began + LOOKS_APART).await;
+            }
+            let began = Instant::now();
+            let seen = own.as_stored(&slot).await;
+            let answer = seen.as_ref().map(Arc::clone).map_err(again);
+            *last = Some(Look { began, seen });
+            answer
+        }))
+        .await
+    }
 }
 
 /// A look at the store.

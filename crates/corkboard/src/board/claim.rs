@@ -67,17 +67,13 @@ impl ClaimTask {
                 return Asking::new(board.clone(), command).await;
             }
             let current = board.engine.current(&board.slot).await?;
-            let view = BoardView::new(board.id.clone(), &current, board.engine.now(&current))?;
+            let view = BoardView::new(board.id.clone(), &current, board.engine.now(&board.slot, &current))?;
             if task.is_some() || is_worth_asking(&board, &command, &current, &view)? {
-                // "Nothing is ready" would be remembered under the key, and be the answer for ever.
-                let asks_once = board.idempotency_key.is_some() && board.if_rev.is_none();
-                let asking = if asks_once { board.if_rev(view.rev()) } else { board.clone() };
-                match Asking::new(asking, command.clone()).await {
+                match Asking::new(board.clone(), command.clone()).await {
                     Ok(None)
                     | Err(Error::Refused(
                         Refusal::NotReady { .. } | Refusal::TaskHeld { .. } | Refusal::Paused { .. },
                     )) => {}
-                    Err(Error::Refused(Refusal::RevConflict { .. })) if asks_once => continue,
                     answer => return answer,
                 }
             }

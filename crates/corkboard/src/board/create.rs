@@ -66,7 +66,7 @@ impl Corkboard {
     }
 
     /// Deletes a board as [`Corkboard::delete_board`] does, and sees to it that nothing of it is left in the store's files,
-    /// tables and keys. It may take long and hold up the store.
+    /// tables and keys. It may take long.
     pub async fn forget_board(&self, board_id: &str) -> Result<bool> {
         let deleted = self.delete_board(board_id).await?;
         // Even if there was none: it may have been deleted before, without this.

@@ -1,7 +1,5 @@
 //! A new board from what another one was.
 
-use std::sync::Arc;
-
 use corkboard_core::Refusal;
 use corkboard_core::board::{BoardCommand, BoardImage, ForkedFrom};
 
@@ -24,7 +22,8 @@ pub struct Fork {
 
 impl Board {
     /// Makes a new board from this one as it is, or was. It is active, whatever became of this one; what was worked on is
-    /// pending again, and nobody is its orchestrator. Await it.
+    /// pending again, and nobody is its orchestrator. It shows no trust and no approval that this handle's actor could not
+    /// give. Await it.
     pub fn fork(&self) -> Fork {
         let (board, id_prefix) = (self.unconditional(), String::new());
         Fork { board, at: None, name: None, id: None, id_prefix, idempotency_key: None }
@@ -72,18 +71,32 @@ impl Fork {
             (None, Some(_)) => made_before(&board, &id_for("")).await?,
             (at, _) => at,
         };
-        let view = match at {
-            Some(rev) => board.at(rev).await?,
-            None => board.view().await?,
-        };
-        let mut image = BoardImage::from(view.state().clone());
-        if let (Some(name), Some(info)) = (name, &mut image.info) {
-            Arc::make_mut(info).name = name;
-        }
-        let forked = board.sibling(&id_for(image.info.as_ref().map_or("", |info| &info.name)))?;
-        let from = ForkedFrom { board: board.id.as_str().into(), rev: view.rev() };
-        forked.make(BoardCommand::Fork { image: Box::new(image), from }, idempotency_key).await?;
+        let (from, image) = board.fork_image(at).await?;
+        let called = name.as_deref().or(image.info.as_ref().map(|info| &*info.name));
+        let forked = board.sibling(&id_for(called.unwrap_or_default()))?;
+        forked.make(BoardCommand::Fork { from, name, image }, idempotency_key).await?;
         Ok(forked)
+    }
+}
+
+impl Board {
+    /// What a fork of this board begins with: the board as it is, or as it was at that revision.
+    async fn fork_image(&self, at: Option<u64>) -> Result<(ForkedFrom, Box<BoardImage>)> {
+        let view = match at {
+            Some(rev) => self.at(rev).await?,
+            None => self.view().await?,
+        };
+        let from = ForkedFrom { board: self.id.as_str().into(), rev: view.rev() };
+        Ok((from, Box::new(BoardImage::from(view.state().clone()))))
+    }
+
+    /// Adds to a command from outside what is not sent with it: a fork names the board that it is made from, and that is read
+    /// here, if it is open to this handle.
+    pub(crate) async fn read_source(&self, command: &mut BoardCommand) -> Result<()> {
+        if let BoardCommand::Fork { from, image, .. } = command {
+            *image = self.sibling(&from.board)?.fork_image(Some(from.rev)).await?.1;
+        }
+        Ok(())
     }
 }
 

@@ -105,7 +105,7 @@ async fn renew_until_lost(board: &Board, held: Held, lease: Duration, deadline: 
     let mut pause = lease / 3;
     loop {
         tokio::time::sleep(pause).await;
-        let left = Duration::try_from(deadline.duration_since(board.engine.time())).unwrap_or_default();
+        let left = Duration::try_from(deadline.duration_since(board.engine.now_in(&board.slot))).unwrap_or_default();
         // After the deadline the store says that it is lost, if it can be asked at all.
         let patience = left.max(lease / 3);
         match tokio::time::timeout(patience, held.renew(board)).await {
@@ -113,7 +113,7 @@ async fn renew_until_lost(board: &Board, held: Held, lease: Duration, deadline: 
                 deadline = renewed;
                 pause = lease / 3;
             }
-            Ok(Err(error)) if may_pass(&error) && board.engine.time() < deadline => pause = lease / 20,
+            Ok(Err(error)) if may_pass(&error) && board.engine.now_in(&board.slot) < deadline => pause = lease / 20,
             Ok(Err(error)) => return error,
             Err(_) => return StoreError::Busy { waited: patience }.into(),
         }

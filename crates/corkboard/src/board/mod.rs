@@ -33,9 +33,10 @@ use corkboard_core::knowledge::CoreState;
 use corkboard_core::{Actor, BoardId, CoreId, IdempotencyKey, Request, SpaceId, Usage};
 use serde::Serialize;
 
-use crate::access::Granted;
+use crate::access::{Acting, Granted};
 use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch};
 use crate::knowledge::Core;
+use crate::log::InEngine;
 use crate::options::Options;
 use crate::{Error, Result};
 
@@ -66,7 +67,7 @@ pub type BoardWatch = Watch<BoardState>;
 #[derive(Clone)]
 pub struct Board {
     id: BoardId,
-    actor: Actor,
+    actor: Acting,
     engine: Arc<Engine<BoardState>>,
     slot: Arc<Slot<BoardState>>,
     /// The memory cores of the same store.
@@ -88,7 +89,7 @@ pub struct Board {
 impl Board {
     pub(crate) fn new(
         id: BoardId,
-        actor: Actor,
+        actor: Acting,
         engine: Arc<Engine<BoardState>>,
         cores: Arc<Engine<CoreState>>,
         corkboard: Arc<dyn Any + Send + Sync>,
@@ -123,7 +124,7 @@ impl Board {
 
     /// The same board in another name.
     pub fn acting_as(&self, actor: Actor) -> Self {
-        Self { actor, ..self.clone() }
+        Self { actor: self.actor.by_same_token(actor), ..self.clone() }
     }
 
     /// The same board; what is written by this handle is refused unless the board is at this revision.
@@ -168,7 +169,7 @@ impl Board {
     pub async fn view(&self) -> Result<BoardView> {
         let current = self.engine.current(&self.slot).await?;
         self.saw(current.head.rev);
-        BoardView::new(self.id.clone(), &current, self.engine.now(&current))
+        BoardView::new(self.id.clone(), &current, self.engine.now(&self.slot, &current))
     }
 
     /// Every revision from the last that the caller has seen: 0 stands for the beginning.
@@ -200,9 +201,9 @@ impl Board {
         self.granted.check_command(&self.actor, command, (&self.engine, &self.slot)).await
     }
 
-    /// Whether there is anything that is not open to this handle.
-    pub(crate) fn is_limited(&self) -> bool {
-        self.granted.is_limited()
+    /// The log of this board.
+    pub(crate) fn in_engine(&self) -> InEngine<BoardState> {
+        InEngine::new(&self.engine, &self.slot.id)
     }
 
     /// Sends a command under the name of a request.

@@ -46,7 +46,7 @@ impl<'a> IntoFuture for BoardSearch<'a> {
         Box::pin(async move {
             let Self { board, query, limit } = self;
             let query = checked_query(query, &board.engine.options.limits)?;
-            let look = move |state: &Revisioned<BoardState>, index: &Index<BoardItem>| {
+            let look = move |state: &Revisioned<BoardState>, index: &Index<BoardItem>, _: Timestamp| {
                 (state.head.rev, hits(state, index, &query, limit))
             };
             let (rev, found) = board.engine.search(&board.slot, look).await?;

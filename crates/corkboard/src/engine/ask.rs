@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::lead::Led;
 use super::{Engine, Slot};
+use crate::access::Acting;
 use crate::store::StoreError;
 use crate::{Error, Result, ids};
 
@@ -48,7 +49,7 @@ pub(crate) struct Proposal<S: Space> {
     /// The id that its revision will have, however often it is tried: by it a lost answer is found.
     pub(super) commit: CommitId,
     pub(super) first_id: Uuid,
-    pub(super) actor: Actor,
+    pub(super) actor: Acting,
     pub(super) outside: Usage,
     pub(super) asked: Asked<S>,
     /// None once it is answered.
@@ -97,15 +98,15 @@ impl<S: Space> Engine<S> {
     pub(crate) fn ask(
         self: &Arc<Self>,
         slot: &Arc<Slot<S>>,
-        actor: Actor,
+        actor: impl Into<Acting>,
         outside: Usage,
         asked: Asked<S>,
     ) -> Waiting<S::Reply> {
-        let (answer, answered) = oneshot::channel();
+        let (actor, (answer, answered)) = (actor.into(), oneshot::channel());
         if let Some(elsewhere) = self.elsewhere().cloned() {
             let (engine, slot) = (self.clone(), slot.clone());
             self.spawn(async move {
-                let answered = engine.ask_elsewhere(&elsewhere, &slot, actor, asked).await;
+                let answered = engine.ask_elsewhere(&elsewhere, &slot, Actor::clone(&actor), asked).await;
                 // Whoever asked may have gone.
                 let _ = answer.send(answered);
             });

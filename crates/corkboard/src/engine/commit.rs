@@ -60,7 +60,13 @@ impl<S: Space> Engine<S> {
         let mut pause = FIRST_PAUSE;
         while !batch.is_empty() {
             let sent_before = unsure.is_some();
-            let mut draft = unsure.take().unwrap_or_else(|| self.draft(slot, &state, batch));
+            let mut draft = match unsure.take() {
+                Some(draft) => draft,
+                None => {
+                    refuse_ended(batch).await;
+                    self.draft(slot, &state, batch)
+                }
+            };
             if let Some(error) = draft.broken.take() {
                 return Err(error);
             }
@@ -214,6 +220,20 @@ impl<S: Space> Engine<S> {
             }
         }
         Ok(())
+    }
+}
+
+/// Refuses the commands whose token ended while they waited.
+async fn refuse_ended<S: Space>(batch: &mut Vec<Box<Proposal<S>>>) {
+    let mut index = 0;
+    while let Some(proposal) = batch.get_mut(index) {
+        match proposal.actor.check_token().await {
+            Ok(()) => index += 1,
+            Err(error) => {
+                proposal.answer(Err(error));
+                batch.remove(index);
+            }
+        }
     }
 }
 

@@ -103,7 +103,7 @@ impl<S: Space> Engine<S> {
         state: &mut Revisioned<S>,
         proposal: &mut Proposal<S>,
     ) -> Result<Decided<S::Reply>> {
-        let now = self.now(state);
+        let now = self.now(slot, state);
         let request = proposal.asked.request(&state.state, now)?;
         let mut context = Context::new(now, &proposal.actor, &self.options.limits, proposal.first_id);
         context.outside = proposal.outside;

@@ -57,7 +57,7 @@ impl<S: Space> Engine<S> {
                 Asked::Request(request) => (request.clone(), None),
                 Asked::Computed(_) => {
                     let current = self.current(slot).await?;
-                    let now = self.now(&current);
+                    let now = self.now(slot, &current);
                     (asked.request(&current.state, now)?.into_owned(), Some(current.head.rev))
                 }
             };

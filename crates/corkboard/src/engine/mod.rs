@@ -21,7 +21,7 @@ mod watch;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use corkboard_core::{Commit, CommitId, FormatError, Head, Refusal, Revisioned, Space, SpaceId, Usage};
 use jiff::Timestamp;
@@ -235,6 +235,8 @@ impl<S: Space> Engine<S> {
                     slot.log.reset(replayed.events, replayed.bytes);
                     tracing::debug!(space = %slot.id, rev = replayed.state.head.rev, from_snapshot, "space loaded");
                     self.publish(slot, &replayed.state, Publish::Replace);
+                    // If the space is ahead of the clock, time passes there from now on.
+                    self.now(slot, &replayed.state);
                     slot.current_at.fetch_max(replayed.asked_at, Ordering::Relaxed);
                     return Ok(replayed.state);
                 }
@@ -342,9 +344,26 @@ impl<S: Space> Engine<S> {
         stores.unwrap_or_else(|| clock.now())
     }
 
-    /// The time in a space: never before its last event.
-    pub(crate) fn now(&self, state: &Revisioned<S>) -> Timestamp {
-        self.time().max(state.last_at)
+    /// The time in a space: never before its last event, and never standing still.
+    pub(crate) fn now(&self, slot: &Slot<S>, state: &Revisioned<S>) -> Timestamp {
+        slot.clock.now(self.time(), state.last_at, &*self.options.clock)
+    }
+
+    /// The time in a space, as far as this process knows the space.
+    pub(crate) fn now_in(&self, slot: &Slot<S>) -> Timestamp {
+        slot.state.load().as_ref().map_or_else(|| self.time(), |state| self.now(slot, state))
+    }
+
+    /// The spaces whose time is ahead of the clock, as far as this process knows.
+    pub(crate) fn slots_ahead(&self) -> Vec<Arc<Slot<S>>> {
+        self.slots.lock().values().filter(|slot| slot.clock.is_ahead()).cloned().collect()
+    }
+
+    /// By how much which space is ahead of the clock, as far as this process knows.
+    pub(crate) fn leads(&self) -> impl Iterator<Item = (SpaceId, Duration)> {
+        let time = self.time();
+        let lead = move |slot: Arc<Slot<S>>| Some((slot.id.clone(), slot.clock.lead(time, &*self.options.clock)?));
+        self.slots_ahead().into_iter().filter_map(lead)
     }
 
     /// Deletes a space and everything in it. Returns whether there was something to delete.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use corkboard_core::{Revisioned, Usage};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::RwLock;
 
@@ -104,10 +105,10 @@ impl<S: Searchable> Engine<S> {
     pub(crate) async fn search<R: Send + 'static>(
         self: &Arc<Self>,
         slot: &Arc<Slot<S>>,
-        search: impl FnOnce(&Revisioned<S>, &Index<S::DocumentId>) -> R + Send + 'static,
+        search: impl FnOnce(&Revisioned<S>, &Index<S::DocumentId>, Timestamp) -> R + Send + 'static,
     ) -> Result<R> {
         let state = self.current(slot).await?;
-        let size = state.state.usage().bytes;
+        let (size, now) = (state.state.usage().bytes, self.now(slot, &state));
         let shared = slot.index.get_or_insert(|| SpaceIndex {
             of: None,
             index: Index::default(),
@@ -115,7 +116,7 @@ impl<S: Searchable> Engine<S> {
         });
         let index = shared.clone().read_owned().await;
         if index.is_of(&state) {
-            return self.work(size, move || search(&state, &index.index)).await;
+            return self.work(size, move || search(&state, &index.index, now)).await;
         }
         drop(index);
         let mut index = shared.write_owned().await;
@@ -124,7 +125,7 @@ impl<S: Searchable> Engine<S> {
                 index.follow(state.clone());
             }
             let index = index.downgrade();
-            search(&state, &index.index)
+            search(&state, &index.index, now)
         };
         let found = self.work(size, follow_and_search).await;
         self.keep_budget();

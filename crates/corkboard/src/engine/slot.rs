@@ -11,6 +11,7 @@ use super::ask::Proposal;
 use super::flush::Unflushed;
 use super::lead::Inline;
 use super::search::IndexPlace;
+use crate::clock::SpaceClock;
 use crate::options::SnapshotPolicy;
 
 pub(crate) struct Slot<S: Space> {
@@ -36,6 +37,7 @@ pub(crate) struct Slot<S: Space> {
     pub(super) log: LogSize,
     pub(super) usage: LastUsage,
     pub(super) index: IndexPlace,
+    pub(super) clock: SpaceClock,
     /// Told when another state is the one that readers see.
     pub(super) published: Arc<tokio::sync::Notify>,
 }
@@ -64,13 +66,15 @@ impl<S: Space> Slot<S> {
             log: LogSize::default(),
             usage: LastUsage::default(),
             index: IndexPlace::default(),
+            clock: SpaceClock::default(),
             published: Arc::default(),
         }
     }
 
-    /// Whether a handle refers to it, or a state fills it.
+    /// Whether a handle refers to it, a state fills it, or its time runs ahead of the clock and must not run backwards.
     pub(super) fn is_in_use(self: &Arc<Self>) -> bool {
-        Arc::strong_count(self) > 1 || self.state.load().is_some() || !self.unflushed.lock().is_empty()
+        let is_filled = self.state.load().is_some() || !self.unflushed.lock().is_empty();
+        Arc::strong_count(self) > 1 || is_filled || self.clock.is_ahead()
     }
 
     /// How much the space used when it was last seen; known even while it is evicted.

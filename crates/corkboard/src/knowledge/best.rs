@@ -7,6 +7,7 @@ use corkboard_core::board::CoreRef;
 use corkboard_core::knowledge::{CoreEntry, CoreEntryId, CoreState};
 use corkboard_core::{CoreId, Revisioned};
 use futures_util::future::try_join_all;
+use jiff::Timestamp;
 
 use super::{Core, Show};
 use crate::error::{Error, ErrorKind};
@@ -99,10 +100,8 @@ impl Core {
     }
 
     async fn fitting(&self, query: Arc<Query>, limit: usize, admit: Admit) -> Result<Vec<(Arc<CoreEntry>, f32)>> {
-        let time = self.engine.time();
-        let search = move |current: &Revisioned<CoreState>, index: &Index<CoreEntryId>| {
+        let search = move |current: &Revisioned<CoreState>, index: &Index<CoreEntryId>, now: Timestamp| {
             let entries = current.state.entries();
-            let now = time.max(current.last_at);
             let is_meant = |entry: &CoreEntry| Show::Remembered.shows(entry, now) && admit(entry);
             let ranked = index.search(&query, limit, |id| entries.get(id).is_some_and(|entry| is_meant(entry)));
             let whole = index.whole(&query).max(f32::MIN_POSITIVE);

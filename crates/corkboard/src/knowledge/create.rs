@@ -44,7 +44,7 @@ impl Corkboard {
     }
 
     /// Deletes a shared memory core as [`Corkboard::delete_core`] does, and sees to it that nothing of it is left in the
-    /// store's files, tables and keys. It may take long and hold up the store.
+    /// store's files, tables and keys. It may take long.
     pub async fn forget_core(&self, name: &str) -> Result<bool> {
         self.core(name)?.delete_for_good().await
     }
@@ -58,7 +58,7 @@ impl Core {
     }
 
     /// Deletes the core as [`Core::delete`] does, and sees to it that nothing of it is left in the store's files, tables and
-    /// keys. It may take long and hold up the store.
+    /// keys. It may take long.
     pub async fn delete_for_good(self) -> Result<bool> {
         let engine = self.engine.clone();
         let deleted = self.delete().await?;

@@ -17,6 +17,7 @@ use corkboard_core::{Actor, CoreId, IdempotencyKey, Request, Revisioned, Space, 
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::access::Acting;
 use crate::engine::{Answer, Asked, Engine, Slot, Watch};
 use crate::{Error, Result};
 
@@ -33,7 +34,7 @@ pub type CoreWatch = Watch<CoreState>;
 #[derive(Clone)]
 pub struct Core {
     id: CoreId,
-    actor: Actor,
+    actor: Acting,
     engine: Arc<Engine<CoreState>>,
     slot: Arc<Slot<CoreState>>,
     if_rev: Option<u64>,
@@ -76,7 +77,7 @@ pub struct Withdrawn {
 impl Core {
     pub(crate) fn new(
         id: CoreId,
-        actor: Actor,
+        actor: Acting,
         engine: Arc<Engine<CoreState>>,
         corkboard: Arc<dyn Any + Send + Sync>,
     ) -> Self {
@@ -96,7 +97,7 @@ impl Core {
 
     /// The same core in another name.
     pub fn acting_as(&self, actor: Actor) -> Self {
-        Self { actor, ..self.clone() }
+        Self { actor: self.actor.by_same_token(actor), ..self.clone() }
     }
 
     /// The same core; what is written by this handle is refused unless the core is at this revision.
@@ -231,7 +232,7 @@ impl Core {
     /// The state as it is now, and the time in it.
     pub(crate) async fn current(&self) -> Result<(Arc<Revisioned<CoreState>>, Timestamp)> {
         let current = self.engine.current(&self.slot).await?;
-        let now = self.engine.now(&current);
+        let now = self.engine.now(&self.slot, &current);
         Ok((current, now))
     }
 

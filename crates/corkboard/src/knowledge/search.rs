@@ -45,8 +45,7 @@ impl<'a> IntoFuture for CoreSearch<'a> {
         Box::pin(async move {
             let Self { core, query, limit } = self;
             let query = checked_query(query, &core.engine.options.limits)?;
-            let time = core.engine.time();
-            core.engine.search(&core.slot, move |state, index| hits(state, index, &query, limit, time)).await
+            core.engine.search(&core.slot, move |state, index, now| hits(state, index, &query, limit, now)).await
         })
     }
 }
@@ -112,10 +111,9 @@ fn hits(
     index: &Index<CoreEntryId>,
     query: &Query,
     limit: usize,
-    time: Timestamp,
+    now: Timestamp,
 ) -> Vec<CoreHit> {
     let entries = current.state.entries();
-    let now = time.max(current.last_at);
     let is_shown = |id: &CoreEntryId| entries.get(id).is_some_and(|entry| Show::Remembered.shows(entry, now));
     let ranked = index.search(query, limit, is_shown);
     let found = ranked.into_iter().filter_map(|(id, score)| Some((entries.get(&id)?, score)));

@@ -23,7 +23,7 @@ use super::scope::{Durability, ScopeInfo};
 use super::search::Search;
 use super::stats::MemoryStats;
 use super::working::WorkingMemory;
-use crate::access::Granted;
+use crate::access::{Acting, Granted};
 use crate::board::Board;
 use crate::context::ContextRequest;
 use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch};
@@ -84,15 +84,19 @@ impl AgentRuntime {
         &self.id
     }
 
-    pub(super) fn ask(&self, actor: &Actor, asked: Asked<AgentState>) -> Waiting<AgentReply> {
+    pub(super) fn ask(&self, actor: &Acting, asked: Asked<AgentState>) -> Waiting<AgentReply> {
         self.engine.ask(&self.slot, actor.clone(), self.ephemeral.usage(), asked)
     }
 
-    pub(super) fn ask_ephemeral(&self, actor: &Actor, request: Request<AgentCommand>) -> Result<Answer<AgentReply>> {
+    pub(super) fn ask_ephemeral(&self, actor: &Acting, request: Request<AgentCommand>) -> Result<Answer<AgentReply>> {
         self.ask_ephemeral_for(actor, &mut Asked::Request(request))
     }
 
-    pub(super) fn ask_ephemeral_for(&self, actor: &Actor, asked: &mut Asked<AgentState>) -> Result<Answer<AgentReply>> {
+    pub(super) fn ask_ephemeral_for(
+        &self,
+        actor: &Acting,
+        asked: &mut Asked<AgentState>,
+    ) -> Result<Answer<AgentReply>> {
         self.circumstances(actor, |circumstances| {
             self.ephemeral.ask(&Circumstances { outside: self.slot.last_usage(), ..*circumstances }, asked)
         })?
@@ -100,7 +104,7 @@ impl AgentRuntime {
 
     pub(super) fn ask_conversation(
         &self,
-        actor: &Actor,
+        actor: &Acting,
         id: &ConversationId,
         asked: &mut Asked<AgentState>,
     ) -> Result<Answer<AgentReply>> {
@@ -108,10 +112,11 @@ impl AgentRuntime {
     }
 
     /// Hands out what a state in this process is written under, now.
-    pub(super) fn circumstances<R>(&self, actor: &Actor, write: impl FnOnce(&Circumstances<'_>) -> R) -> Result<R> {
+    pub(super) fn circumstances<R>(&self, actor: &Acting, write: impl FnOnce(&Circumstances<'_>) -> R) -> Result<R> {
         if self.engine.is_closed() {
             return Err(Error::Closed);
         }
+        actor.check_token_in_memory()?;
         let now = self.engine.time();
         Ok(write(&Circumstances {
             agent: &self.id,
@@ -119,6 +124,7 @@ impl AgentRuntime {
             limits: &self.engine.options.limits,
             outside: Usage::default(),
             now,
+            clock: &*self.engine.options.clock,
             first_id: ids::at(now),
             events: &self.events,
         }))
@@ -126,15 +132,16 @@ impl AgentRuntime {
 
     pub(crate) fn expire_ephemeral(&self) {
         // A tick is never refused.
-        let _ = self.ask_ephemeral(&Actor::system(), Request::new(AgentCommand::Tick));
+        let _ = self.ask_ephemeral(&Actor::system().into(), Request::new(AgentCommand::Tick));
         let idle = self.engine.options.conversation_idle;
-        let _ = self.circumstances(&Actor::system(), |circumstances| self.conversations.expire(idle, circumstances));
+        let _ =
+            self.circumstances(&Actor::system().into(), |circumstances| self.conversations.expire(idle, circumstances));
     }
 
     /// Disposes an ephemeral scope and all below it. Nothing if it was disposed before.
     pub(super) fn dispose_ephemeral(&self, scope: ScopeId) -> Option<u64> {
         let dispose = Request::new(AgentCommand::DisposeScope { scope });
-        match self.ask_ephemeral(&Actor::system(), dispose).ok()?.reply {
+        match self.ask_ephemeral(&Actor::system().into(), dispose).ok()?.reply {
             AgentReply::Cleared { entries } => Some(entries),
             _ => None,
         }
@@ -158,14 +165,15 @@ impl AgentRuntime {
 
     /// Disposes all ephemeral scopes, and ends all conversations.
     pub(crate) fn dispose_ephemeral_scopes(&self) -> u64 {
-        let system = Actor::system();
+        let system = Acting::from(Actor::system());
         let talks = self.circumstances(&system, |circumstances| self.conversations.end_all(circumstances));
-        let scopes =
-            match self.ask_ephemeral(&Actor::system(), Request::new(AgentCommand::ClearAll)).map(|answer| answer.reply)
-            {
-                Ok(AgentReply::Cleared { entries }) => entries,
-                _ => 0,
-            };
+        let scopes = match self
+            .ask_ephemeral(&Actor::system().into(), Request::new(AgentCommand::ClearAll))
+            .map(|answer| answer.reply)
+        {
+            Ok(AgentReply::Cleared { entries }) => entries,
+            _ => 0,
+        };
         scopes + talks.unwrap_or(0)
     }
 
@@ -179,8 +187,9 @@ impl AgentRuntime {
     pub(super) async fn active_scopes(&self) -> Result<Vec<ScopeInfo>> {
         self.dispose_orphans().await?;
         let current = self.engine.current(&self.slot).await?;
-        let now = self.engine.time();
+        let now = self.engine.now(&self.slot, &current);
         let mut scopes: Vec<_> = ScopeInfo::all(&current.state, Durability::Durable, now).collect();
+        let now = self.ephemeral.now(self.engine.time(), &*self.engine.options.clock);
         self.ephemeral.with(|state| scopes.extend(ScopeInfo::all(state, Durability::Ephemeral, now)));
         Ok(scopes)
     }
@@ -193,13 +202,13 @@ pub type AgentWatch = Watch<AgentState>;
 #[derive(Clone)]
 pub struct AgentMemory {
     runtime: Arc<AgentRuntime>,
-    actor: Actor,
+    actor: Acting,
     /// What else this handle opens.
     granted: Granted,
 }
 
 impl AgentMemory {
-    pub(crate) fn new(runtime: Arc<AgentRuntime>, actor: Actor, granted: Granted) -> Self {
+    pub(crate) fn new(runtime: Arc<AgentRuntime>, actor: Acting, granted: Granted) -> Self {
         Self { runtime, actor, granted }
     }
 
@@ -210,7 +219,7 @@ impl AgentMemory {
 
     /// The same memory in another name: entries and the log show it as author.
     pub fn acting_as(&self, actor: Actor) -> Self {
-        Self { actor, ..self.clone() }
+        Self { actor: self.actor.by_same_token(actor), ..self.clone() }
     }
 
     /// Working memory: available in every tier.
@@ -244,7 +253,7 @@ impl AgentMemory {
     /// The state as it is now, and the time in it.
     pub(crate) async fn current(&self) -> Result<(Arc<Revisioned<AgentState>>, Timestamp)> {
         let current = self.runtime.engine.current(&self.runtime.slot).await?;
-        let now = self.runtime.engine.now(&current);
+        let now = self.runtime.engine.now(&self.runtime.slot, &current);
         Ok((current, now))
     }
 
@@ -269,7 +278,7 @@ impl AgentMemory {
     }
 
     /// What a handle to a part of the memory needs.
-    pub(super) fn parts(&self) -> (Arc<AgentRuntime>, Actor) {
+    pub(super) fn parts(&self) -> (Arc<AgentRuntime>, Acting) {
         (self.runtime.clone(), self.actor.clone())
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Forget, Kept};
@@ -22,6 +22,7 @@ use super::batch::Batch;
 use super::ephemeral::{Circumstances, Ephemeral};
 use super::place::{Place, Reach};
 use super::write::{AddNote, Append, Remove, Set, Write};
+use crate::clock::Clock;
 use crate::engine::{Answer, Asked};
 use crate::{Result, scratchpad};
 
@@ -36,6 +37,8 @@ struct Talk {
     memory: Ephemeral,
     /// In milliseconds.
     used_at: AtomicI64,
+    /// The same by the monotonic clock.
+    idle_since: AtomicU64,
 }
 
 /// A conversation in a list.
@@ -71,7 +74,11 @@ impl Conversations {
         }
         let allowed = circumstances.limits.conversations_per_agent;
         Limits::check(LimitName::ConversationsPerAgent, talks.len() as u64 + 1, allowed)?;
-        let talk = Arc::new(Talk { memory: Ephemeral::default(), used_at: AtomicI64::default() });
+        let talk = Arc::new(Talk {
+            memory: Ephemeral::default(),
+            used_at: AtomicI64::default(),
+            idle_since: AtomicU64::default(),
+        });
         let (name, parent) = (ScopeName::from(id), ScopeId::ROOT);
         let create = AgentCommand::CreateScope { name, parent, parent_kept: Kept::Elsewhere };
         let circumstances = Circumstances { first_id: scope_of(id).0, ..*circumstances };
@@ -89,7 +96,7 @@ impl Conversations {
     ) -> Result<Answer<AgentReply>> {
         loop {
             let talk = self.find_or_begin(id, circumstances)?;
-            talk.touch(circumstances.now);
+            talk.touch(circumstances.now, circumstances.clock);
             match talk.memory.ask(circumstances, asked) {
                 // It was ended meanwhile: this is the next one.
                 Err(crate::Error::Refused(Refusal::ScopeGone { scope })) if scope == scope_of(id) => {}
@@ -98,24 +105,26 @@ impl Conversations {
         }
     }
 
-    /// Hands a conversation's state, as it is now, to `read`. One that has not begun is empty.
+    /// Hands a conversation's state, as it is now, and the time in it to `read`. One that has not begun is empty.
     pub(super) fn view<R>(
         &self,
         agent: &AgentId,
         id: &ConversationId,
-        now: Timestamp,
-        read: impl FnOnce(&AgentState, &ScopeState) -> R,
+        time: Timestamp,
+        clock: &dyn Clock,
+        read: impl FnOnce(&AgentState, &ScopeState, Timestamp) -> R,
     ) -> R {
-        let empty = || ScopeState::new(ScopeName::from(id), ScopeId::ROOT, now);
+        let empty = || ScopeState::new(ScopeName::from(id), ScopeId::ROOT, time);
         match self.find(agent, id) {
             Some(talk) => {
-                talk.touch(now);
+                talk.touch(time, clock);
+                let now = talk.memory.now(time, clock);
                 talk.memory.with(|state| match state.scope(scope_of(id)) {
-                    Some(scope) => read(state, scope),
-                    None => read(state, &empty()),
+                    Some(scope) => read(state, scope, now),
+                    None => read(state, &empty(), now),
                 })
             }
-            None => read(&AgentState::without_activity(), &empty()),
+            None => read(&AgentState::without_activity(), &empty(), time),
         }
     }
 
@@ -158,8 +167,8 @@ impl Conversations {
 
     /// Expires entries that are due, and ends the conversations that nobody used for so long.
     pub(super) fn expire(&self, idle: Duration, circumstances: &Circumstances<'_>) {
-        let idle = i64::try_from(idle.as_millis()).unwrap_or(i64::MAX);
-        let last = circumstances.now.as_millisecond().saturating_sub(idle);
+        // By the time that passed, not by the clock, which somebody may set.
+        let last = circumstances.clock.monotonic().checked_sub(idle).map(|last| last.as_millis() as u64);
         for (id, talk) in self.of(circumstances.agent) {
             let _ = talk.memory.ask(circumstances, &mut Asked::Request(Request::new(AgentCommand::Tick)));
             drop(talk);
@@ -167,8 +176,9 @@ impl Conversations {
                 let mut agents = self.agents.lock();
                 let Some(talks) = agents.get_mut(circumstances.agent) else { return };
                 // One that someone holds at this moment is in use.
-                let is_over =
-                    |talk: &Arc<Talk>| talk.used_at.load(Ordering::Relaxed) <= last && Arc::strong_count(talk) == 1;
+                let is_over = |talk: &Arc<Talk>| {
+                    Some(talk.idle_since.load(Ordering::Relaxed)) <= last && Arc::strong_count(talk) == 1
+                };
                 let over = talks.get(&id).is_some_and(is_over).then(|| talks.remove(&id)).flatten();
                 if talks.is_empty() {
                     agents.remove(circumstances.agent);
@@ -198,8 +208,9 @@ impl Conversations {
 }
 
 impl Talk {
-    fn touch(&self, now: Timestamp) {
-        self.used_at.fetch_max(now.as_millisecond(), Ordering::Relaxed);
+    fn touch(&self, time: Timestamp, clock: &dyn Clock) {
+        self.used_at.fetch_max(time.as_millisecond(), Ordering::Relaxed);
+        self.idle_since.fetch_max(clock.monotonic().as_millis() as u64, Ordering::Relaxed);
     }
 
     /// Returns how many entries went.
@@ -333,13 +344,13 @@ impl Conversation {
     /// of the agent's log. One that has not begun has no scope and is at revision 0.
     pub fn view(&self) -> AgentView {
         let AgentRuntime { conversations, id: agent, engine, .. } = &*self.place.agent;
-        let now = engine.time();
-        let current = match conversations.find(agent, &self.id) {
+        let (time, clock) = (engine.time(), &*engine.options.clock);
+        let (current, now) = match conversations.find(agent, &self.id) {
             Some(talk) => {
-                talk.touch(now);
-                talk.memory.shared()
+                talk.touch(time, clock);
+                (talk.memory.shared(), talk.memory.now(time, clock))
             }
-            None => Arc::default(),
+            None => (Arc::default(), time),
         };
         AgentView::new(current, now, engine.options.clone())
     }

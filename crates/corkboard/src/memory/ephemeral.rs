@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::{MemoryEvent, observer};
 use crate::Result;
+use crate::clock::{Clock, SpaceClock};
 use crate::engine::{Answer, Asked};
 
 pub(super) type State = Revisioned<AgentState>;
@@ -22,12 +23,13 @@ pub(super) type State = Revisioned<AgentState>;
 pub(super) struct Ephemeral {
     working: Mutex<State>,
     published: ArcSwapOption<State>,
+    clock: SpaceClock,
 }
 
 impl Default for Ephemeral {
     fn default() -> Self {
         let state = State { state: AgentState::without_activity(), ..State::default() };
-        Self { working: Mutex::new(state), published: ArcSwapOption::empty() }
+        Self { working: Mutex::new(state), published: ArcSwapOption::empty(), clock: SpaceClock::default() }
     }
 }
 
@@ -38,7 +40,9 @@ pub(super) struct Circumstances<'a> {
     pub(super) actor: &'a Actor,
     pub(super) limits: &'a Limits,
     pub(super) outside: Usage,
+    /// What the clock shows.
     pub(super) now: Timestamp,
+    pub(super) clock: &'a dyn Clock,
     /// The first of the ids that may be needed.
     pub(super) first_id: Uuid,
     pub(super) events: &'a broadcast::Sender<MemoryEvent>,
@@ -57,6 +61,11 @@ impl Ephemeral {
     /// The state as it is now, with its revision.
     pub(super) fn shared(&self) -> Arc<State> {
         self.published.load_full().unwrap_or_else(|| self.publish())
+    }
+
+    /// The time in it when the clock shows `time`.
+    pub(super) fn now(&self, time: Timestamp, clock: &dyn Clock) -> Timestamp {
+        self.clock.now(time, self.shared().last_at, clock)
     }
 
     fn publish(&self) -> Arc<State> {
@@ -79,20 +88,20 @@ impl Ephemeral {
         asked: &mut Asked<AgentState>,
     ) -> Result<Answer<AgentReply>> {
         use corkboard_core::Space;
-        let Circumstances { agent, actor, limits, outside, now, first_id, events } = circumstances;
+        let Circumstances { agent, actor, limits, outside, now: time, clock, first_id, events } = circumstances;
         let (mut working, request) = match asked {
             Asked::Request(request) => (self.working.lock(), Cow::Borrowed(&*request)),
             // The closure is the caller's, so it runs outside the lock; and again if someone was faster.
             Asked::Computed(_) => loop {
                 let seen = self.working.lock().clone();
-                let request = asked.request(&seen.state, seen.last_at.max(*now))?.into_owned();
+                let request = asked.request(&seen.state, self.clock.now(*time, seen.last_at, *clock))?.into_owned();
                 let working = self.working.lock();
                 if working.head.rev == seen.head.rev {
                     break (working, Cow::Owned(request));
                 }
             },
         };
-        let now = working.last_at.max(*now);
+        let now = self.clock.now(*time, working.last_at, *clock);
         let mut context = Context::new(now, actor, limits, *first_id);
         context.outside = *outside;
         let (commit, reply) = match working.decide(&request, &context)? {

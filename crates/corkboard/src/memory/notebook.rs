@@ -7,7 +7,7 @@ use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Forget};
 use corkboard_core::notebook::{
     Block, ItemId, LearningId, Notebook, NotebookDiff, Parsed, Problem, SnippetId, UnknownIds, parse,
 };
-use corkboard_core::{Actor, IdempotencyKey, LimitName, Limits, NotebookName, Refusal, Request};
+use corkboard_core::{IdempotencyKey, LimitName, Limits, NotebookName, Refusal, Request};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -15,7 +15,8 @@ use serde::Serialize;
 use super::agent::{AgentMemory, AgentRuntime};
 use super::whole::ForgetForGood;
 use super::write::{Conditions, Future, Write, unexpected};
-use crate::engine::{Asked, Step};
+use crate::access::Acting;
+use crate::engine::{Answer, Asked, Step};
 use crate::store::StoreError;
 use crate::{Error, Result};
 
@@ -38,7 +39,7 @@ use crate::{Error, Result};
 pub struct AgentNotebook {
     memory: AgentMemory,
     runtime: Arc<AgentRuntime>,
-    actor: Actor,
+    actor: Acting,
     name: NotebookName,
 }
 
@@ -207,19 +208,15 @@ impl AgentNotebook {
         let (notebook, content) = (self.name.clone(), Box::new(then.content(rev)));
         let command = AgentCommand::RestoreNotebook { notebook: notebook.clone(), content, if_version: None };
         let Request { if_rev, idempotency, .. } = self.request(command.clone(), conditions)?;
-        let is_named = idempotency.is_some();
         let before = Arc::new(Mutex::new(Arc::default()));
-        let seen = before.clone();
+        let (seen, name) = (before.clone(), idempotency.clone());
         let make = move |state: &AgentState, _: Timestamp| {
             *seen.lock() = state.notebook(notebook.as_str()).cloned().unwrap_or_default();
             Ok(Request { command: command.clone(), if_rev, idempotency: idempotency.clone() })
         };
         let answer = self.runtime.ask(&self.actor, Asked::Computed(Box::new(make))).await?;
-        let mut before: Arc<Notebook> = before.lock().clone();
-        if is_named {
-            // It may have been answered before: then the log knows what it did.
-            before = self.at(answer.rev.saturating_sub(1)).await.unwrap_or(before);
-        }
+        let seen = before.lock().clone();
+        let before = self.decided_on(seen, name.as_ref(), &answer).await?;
         let mut after = Notebook::clone(&before);
         after.show(&then.content(rev));
         Ok((answer.rev, after.since(&before)))
@@ -236,6 +233,23 @@ impl AgentNotebook {
         match answer.reply {
             AgentReply::Cleared { entries } => Ok((answer.rev, entries)),
             other => Err(unexpected(other)),
+        }
+    }
+
+    /// The notebook that a request was decided on. That is the one it saw, unless the answer was given before: then the
+    /// log has it.
+    async fn decided_on(
+        &self,
+        seen: Arc<Notebook>,
+        name: Option<&IdempotencyKey>,
+        answer: &Answer<AgentReply>,
+    ) -> Result<Arc<Notebook>> {
+        let Some(name) = name.filter(|_| answer.commit.is_none()) else { return Ok(seen) };
+        let (current, now) = self.memory.current().await?;
+        let found = current.answered.find(&self.actor.principal, name, now, &self.memory.options().limits);
+        match found {
+            Ok(Some((rev, _))) if rev == answer.rev => Ok(self.at(rev.saturating_sub(1)).await.unwrap_or(seen)),
+            _ => Ok(seen),
         }
     }
 
@@ -309,7 +323,7 @@ impl Apply<'_> {
         let (notebook, block) = (handle.name.clone(), Box::new(parsed.block.clone()));
         let command = AgentCommand::UpdateNotebook { notebook, block, unknown_ids, if_version };
         let idempotency = idempotency_key.map(|key| IdempotencyKey::new(&key, &command, limits)).transpose()?;
-        let is_named = idempotency.is_some();
+        let key = idempotency.clone();
         // The notebook that the text is applied to: the last that is seen is the one.
         let before = Arc::new(Mutex::new(Arc::default()));
         let (seen, name) = (before.clone(), handle.name.clone());
@@ -327,11 +341,8 @@ impl Apply<'_> {
         let AgentReply::NotebookUpdated { last_learning, last_snippet, .. } = answer.reply else {
             return Err(unexpected(answer.reply));
         };
-        let mut before: Arc<Notebook> = before.lock().clone();
-        if is_named {
-            // It may have been answered before: then the log knows what it did.
-            before = handle.at(answer.rev.saturating_sub(1)).await.unwrap_or(before);
-        }
+        let seen = before.lock().clone();
+        let before = handle.decided_on(seen, key.as_ref(), &answer).await?;
         let applied = handle.report(&parsed, &before, answer.rev, (last_learning, last_snippet));
         handle.log(&parsed.block, &applied);
         Ok(applied)

@@ -6,7 +6,7 @@ use std::time::Instant;
 use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Separator};
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{
-    Actor, Content, ConversationId, Entry, EntryMetadata, Key, Limits, Note, NoteId, Refusal, Request, ScopeId,
+    Content, ConversationId, Entry, EntryMetadata, Key, Limits, Note, NoteId, Refusal, Request, Revisioned, ScopeId,
     ScopeName, ScopeState,
 };
 use jiff::Timestamp;
@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 
 use super::agent::AgentRuntime;
 use super::write::{AddNote, Append, Conditions, Remove, Set, Write, Written, unexpected, written};
+use crate::access::Acting;
 use crate::engine::{Answer, Asked};
 use crate::{Error, Result};
 
@@ -24,7 +25,7 @@ use crate::{Error, Result};
 #[derive(Clone)]
 pub(crate) struct Place {
     pub(super) agent: Arc<AgentRuntime>,
-    pub(super) actor: Actor,
+    pub(super) actor: Acting,
     pub(super) location: Location,
 }
 
@@ -283,23 +284,27 @@ impl Place {
     async fn find<R>(&self, key: &str, reach: Reach, read: impl FnOnce(&Arc<Entry>) -> R) -> Result<Option<R>> {
         Key::check(key, self.limits())?;
         let started = Instant::now();
-        let now = self.agent.engine.time();
+        let (engine, time) = (&self.agent.engine, self.agent.engine.time());
+        let clock = &*engine.options.clock;
         let mut read = Some(read);
         let mut found = |entry: &Arc<Entry>| {
-            entry.access.record(now);
+            entry.access.record(time);
             read.take().map(|read| read(entry))
         };
         let result = match &self.location {
-            Location::Ephemeral(scope) => match self.find_ephemeral(scope.id, key, reach, now, &mut found)? {
-                Step::Ended(result) => result,
-                Step::GoOn(durable) => self.find_durable(durable, key, reach, now, &mut found).await?,
-            },
+            Location::Ephemeral(scope) => {
+                let now = self.agent.ephemeral.now(time, clock);
+                match self.find_ephemeral(scope.id, key, reach, now, &mut found)? {
+                    Step::Ended(result) => result,
+                    Step::GoOn(durable) => self.find_durable(durable, key, reach, &mut found).await?,
+                }
+            }
             Location::Conversation { id, .. } => {
                 let AgentRuntime { conversations, id: agent, .. } = &*self.agent;
-                conversations.view(agent, id, now, |_, scope| scope.get(key, now).and_then(&mut found))
+                conversations.view(agent, id, time, clock, |_, scope, now| scope.get(key, now).and_then(&mut found))
             }
             Location::Root | Location::Durable { .. } => {
-                self.find_durable(self.scope_id(), key, reach, now, &mut found).await?
+                self.find_durable(self.scope_id(), key, reach, &mut found).await?
             }
         };
         self.agent.meters.get_latency.record(started.elapsed().as_secs_f64() * 1000.0);
@@ -353,13 +358,13 @@ impl Place {
         from: ScopeId,
         key: &str,
         reach: Reach,
-        now: Timestamp,
         found: &mut impl FnMut(&Arc<Entry>) -> Option<R>,
     ) -> Result<Option<R>> {
-        let mut look = |state: &AgentState| {
+        let mut look = |current: &Revisioned<AgentState>| {
+            let now = self.agent.engine.now(&self.agent.slot, current);
             let mut id = from;
             loop {
-                let scope = state.scope(id).ok_or_else(|| self.disposed())?;
+                let scope = current.state.scope(id).ok_or_else(|| self.disposed())?;
                 if let Some(entry) = scope.get(key, now) {
                     return Ok(found(entry));
                 }
@@ -373,27 +378,31 @@ impl Place {
         if let Some(guard) = self.agent.engine.current_in_memory(&self.agent.slot)
             && let Some(current) = guard.as_ref()
         {
-            return look(&current.state);
+            return look(current);
         }
         let current = self.agent.engine.current(&self.agent.slot).await?;
-        look(&current.state)
+        look(&current)
     }
 
     /// Hands this scope, as it is now, to `read`.
     pub(crate) async fn view<R>(&self, read: impl FnOnce(&AgentState, &ScopeState, Timestamp) -> R) -> Result<R> {
-        let now = self.agent.engine.time();
+        let engine = &self.agent.engine;
+        let (time, clock) = (engine.time(), &*engine.options.clock);
         let id = self.scope_id();
         match &self.location {
-            Location::Ephemeral(_) => return self.in_ephemeral(id, |state, scope| read(state, scope, now)),
+            Location::Ephemeral(_) => {
+                let now = self.agent.ephemeral.now(time, clock);
+                return self.in_ephemeral(id, |state, scope| read(state, scope, now));
+            }
             Location::Conversation { id, .. } => {
                 let AgentRuntime { conversations, id: agent, .. } = &*self.agent;
-                return Ok(conversations.view(agent, id, now, |state, scope| read(state, scope, now)));
+                return Ok(conversations.view(agent, id, time, clock, read));
             }
             Location::Root | Location::Durable { .. } => {}
         }
         let current = self.agent.engine.current(&self.agent.slot).await?;
         let scope = current.state.scope(id).ok_or_else(|| self.disposed())?;
-        Ok(read(&current.state, scope, now))
+        Ok(read(&current.state, scope, engine.now(&self.agent.slot, &current)))
     }
 
     pub(super) async fn len(&self) -> Result<usize> {

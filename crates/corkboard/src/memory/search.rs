@@ -49,9 +49,8 @@ impl<'a> Search<'a> {
         let Self { runtime, query, limit } = self;
         let engine = &runtime.engine;
         let query = checked_query(query, &engine.options.limits)?;
-        let time = engine.time();
-        let find = move |state: &Revisioned<AgentState>, index: &Index<MemoryDocument>| {
-            (state.head.rev, hits(state, index, &query, limit, time))
+        let find = move |state: &Revisioned<AgentState>, index: &Index<MemoryDocument>, now: Timestamp| {
+            (state.head.rev, hits(state, index, &query, limit, now))
         };
         engine.search(&runtime.slot, find).await
     }
@@ -225,10 +224,9 @@ fn hits(
     index: &Index<MemoryDocument>,
     query: &Query,
     limit: usize,
-    time: Timestamp,
+    now: Timestamp,
 ) -> Vec<SearchHit> {
     let state = &current.state;
-    let now = time.max(current.last_at);
     let is_live = |document: &MemoryDocument| match document {
         MemoryDocument::Entry(scope, key) => {
             state.scope(*scope).is_some_and(|scope| scope.get(key.as_str(), now).is_some())

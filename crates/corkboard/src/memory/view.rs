@@ -30,7 +30,6 @@ impl AgentMemory {
 
 impl AgentView {
     pub(super) fn new(current: Arc<Revisioned<AgentState>>, now: Timestamp, options: Arc<Options>) -> Self {
-        let now = now.max(current.last_at);
         Self { current, now, options }
     }
 

@@ -2,7 +2,7 @@
 
 use corkboard_core::agent::{AgentCommand, AgentReply, Forget, MemorySnapshot};
 use corkboard_core::knowledge::CoreAction;
-use corkboard_core::{FORMAT_VERSION, Key, NoteId, Request};
+use corkboard_core::{Actor, FORMAT_VERSION, Key, NoteId, Request};
 
 use super::agent::{AgentMemory, AgentRuntime};
 use super::write::{Conditions, Future, Write, unexpected};
@@ -51,7 +51,8 @@ impl AgentMemory {
     /// revision of its own: the two are not atomic. When the second fails, the first has happened, and restoring again
     /// does both. A snapshot without long-term memory leaves it as it is. `if_rev` is the revision of working memory.
     ///
-    /// An agent or a service brings no more trust by it than it can give, but for what stands in the memory in the same words.
+    /// An agent or a service brings no more trust by it than it can give, and no note in another's name, but for what stands in
+    /// the memory in the same words.
     pub fn restore(&self, snapshot: MemorySnapshot) -> Write<'_, u64> {
         Write::new(move |conditions| async move {
             let rev = self.restore_if(snapshot, conditions).await?;
@@ -132,7 +133,7 @@ impl AgentMemory {
     }
 
     /// Forgets all values that a key has or ever had, in every scope and for good: in the log, the snapshot, and the
-    /// store's files. The revisions stay, without the values. It goes through the whole log and may hold up the store.
+    /// store's files. The revisions stay, without the values. It goes through the whole log and may take long.
     ///
     /// An entry that was renamed is forgotten with it under all the keys it had or has. A copy that a merge made of it under
     /// another key is an entry of its own: that key is to be forgotten as well.
@@ -180,7 +181,7 @@ impl ForgetForGood {
         joined(tokio::spawn(async move {
             let AgentRuntime { engine, slot, .. } = &*runtime;
             if let Some(elsewhere) = engine.elsewhere() {
-                return elsewhere.forget(runtime.id().clone(), actor, forget, if_rev).await;
+                return elsewhere.forget(runtime.id().clone(), Actor::clone(&actor), forget, if_rev).await;
             }
             engine.survey(slot, &mut forget).await?;
             let count = |reply| match reply {

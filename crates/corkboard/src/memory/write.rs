@@ -49,7 +49,8 @@ macro_rules! request_conditions {
                 self
             }
 
-            /// Names the request: the same again, within a day, gets the same answer and has no second effect.
+            /// Sets the idempotency key: a repeat within a day gets the same answer and has no further effect. A request
+            /// that changed nothing is not remembered, and a repeat of it is decided again.
             pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
                 self.conditions.idempotency_key = Some(key.into());
                 self
@@ -265,7 +266,8 @@ impl<'a, T: 'a> Write<'a, T> {
         self
     }
 
-    /// Names the request: the same again, within a day, gets the same answer and has no second effect.
+    /// Sets the idempotency key: a repeat within a day gets the same answer and has no further effect. A request that changed
+    /// nothing is not remembered, and a repeat of it is decided again.
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.conditions.idempotency_key = Some(key.into());
         self

@@ -123,7 +123,7 @@ impl Header {
                 let mut number = || take(bytes).map(u32::from_le_bytes);
                 let cost = PassphraseCost { memory_kib: number()?, passes: number()?, lanes: number()? };
                 // Before anyone asks for a passphrase, let alone spends so much on it.
-                cost.check()?;
+                cost.check(PassphraseCost::MOST)?;
                 Lock::Passphrase { cost, salt: take(bytes)?, nonce: take(bytes)? }
             }
             _ => return Err(SnapshotError::Damaged("it is sealed in a way that its version does not know")),

@@ -47,10 +47,14 @@ pub enum SnapshotError {
     #[error(
         "the passphrase's cost ({} KiB, {} passes, {} lanes) is out of bounds: at most {} KiB, {} passes, {} lanes, \
          and at least 8 KiB a lane",
-        .0.memory_kib, .0.passes, .0.lanes,
-        PassphraseCost::MOST.memory_kib, PassphraseCost::MOST.passes, PassphraseCost::MOST.lanes
+        .cost.memory_kib, .cost.passes, .cost.lanes, .most.memory_kib, .most.passes, .most.lanes
     )]
-    Cost(PassphraseCost),
+    Cost {
+        /// The cost that was asked for.
+        cost: PassphraseCost,
+        /// The most that is accepted.
+        most: PassphraseCost,
+    },
     /// A passphrase without a character keeps nobody out.
     #[error("the passphrase is empty")]
     EmptyPassphrase,

@@ -42,12 +42,13 @@ impl SnapshotKey {
 pub struct Passphrase {
     secret: SecretSlice<u8>,
     cost: PassphraseCost,
+    most: PassphraseCost,
 }
 
 impl Passphrase {
     /// This passphrase, byte for byte, at the default cost.
     pub fn new(secret: impl Into<Vec<u8>>) -> Self {
-        Self { secret: secret.into().into(), cost: PassphraseCost::default() }
+        Self { secret: secret.into().into(), cost: PassphraseCost::default(), most: PassphraseCost::MOST }
     }
 
     /// The same at another cost. It counts for what is sealed; a snapshot that is opened says itself what it costs.
@@ -55,14 +56,23 @@ impl Passphrase {
         Self { cost, ..self }
     }
 
+    /// The same, but a snapshot that costs more than this to open is refused with [`SnapshotError::Cost`]. The default is
+    /// [`PassphraseCost::MOST`]. For servers: the snapshot's header chooses the cost, and its sender may want to keep others
+    /// busy.
+    pub fn accept_up_to(self, most: PassphraseCost) -> Self {
+        Self { most, ..self }
+    }
+
     fn derive(&self, cost: PassphraseCost, salt: &[u8]) -> Result<Zeroizing<[u8; SnapshotKey::BYTES]>, SnapshotError> {
         let secret = self.secret.expose_secret();
         if secret.is_empty() {
             return Err(SnapshotError::EmptyPassphrase);
         }
-        let argon2 = Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, cost.check()?);
+        let argon2 = Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, cost.check(self.most)?);
         let mut key = Zeroizing::new([0; SnapshotKey::BYTES]);
-        argon2.hash_password_into(secret, salt, &mut *key).map_err(|_| SnapshotError::Cost(cost))?;
+        argon2
+            .hash_password_into(secret, salt, &mut *key)
+            .map_err(|_| SnapshotError::Cost { cost, most: self.most })?;
         Ok(key)
     }
 }
@@ -82,13 +92,13 @@ impl PassphraseCost {
     /// More is refused, also where a snapshot asks for it: whoever made it may want to keep others busy.
     pub const MOST: Self = Self { memory_kib: 256 * 1024, passes: 16, lanes: 16 };
 
-    pub(super) fn check(self) -> Result<argon2::Params, SnapshotError> {
+    pub(super) fn check(self, most: Self) -> Result<argon2::Params, SnapshotError> {
         let Self { memory_kib, passes, lanes } = self;
-        let most = Self::MOST;
+        let refused = SnapshotError::Cost { cost: self, most };
         if memory_kib > most.memory_kib || passes > most.passes || lanes > most.lanes {
-            return Err(SnapshotError::Cost(self));
+            return Err(refused);
         }
-        argon2::Params::new(memory_kib, passes, lanes, Some(SnapshotKey::BYTES)).map_err(|_| SnapshotError::Cost(self))
+        argon2::Params::new(memory_kib, passes, lanes, Some(SnapshotKey::BYTES)).map_err(|_| refused)
     }
 }
 

@@ -2,8 +2,10 @@
 
 mod file;
 mod memory;
+mod monitored;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod private;
 #[cfg(feature = "redis")]
 mod redis;
 mod server_url;
@@ -22,6 +24,7 @@ use tokio::sync::{broadcast, watch};
 
 pub use file::FileStore;
 pub use memory::MemoryStore;
+pub(crate) use monitored::MonitoredStore;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
 #[cfg(feature = "redis")]
@@ -102,7 +105,8 @@ pub trait Store: Send + Sync + 'static {
     fn rewrite(&self, rewrite: Rewrite) -> StoreFuture<'_, Appended>;
 
     /// Sees to it that nothing is left in the store's files, tables and keys of what was deleted, trimmed or rewritten. It
-    /// may take long and hold up writers.
+    /// may take long, and does not hold up readers and writers. PostgreSQL keeps old bytes in the free space of its files
+    /// until it reuses that.
     fn scrub(&self) -> StoreFuture<'_, ()>;
 
     /// Tells when the space may have new revisions, whoever wrote them. The value is the newest revision known.
@@ -156,7 +160,8 @@ pub struct StoreInfo {
     pub ownership: Ownership,
     /// Facts for people: versions and settings.
     pub details: Vec<(&'static str, String)>,
-    /// What may be lost with these settings, a sentence each. Nobody should have to look for them.
+    /// What may be lost with these settings, and whether other users can open the store, a sentence each. Nobody should have
+    /// to look for them.
     pub warnings: Vec<String>,
 }
 
@@ -377,6 +382,9 @@ pub enum StoreError {
     /// It cannot be reached or written right now. Nothing was written.
     #[error("the store is not available: {0}")]
     Unavailable(String),
+    /// The disk or the database is full. Nothing was written.
+    #[error("there is no space left to write; nothing was written: {0}")]
+    NoSpace(String),
     /// The server that keeps it cannot be asked. Nothing was written.
     #[error("the server at {server} is not available: {trouble}")]
     NoServer {
@@ -464,7 +472,15 @@ impl StoreError {
     /// Whether the same call may succeed later.
     pub fn is_retryable(&self) -> bool {
         let away = matches!(self, Self::NoServer { trouble: ServerTrouble::Away(_), .. });
-        away || matches!(self, Self::Busy { .. } | Self::Unavailable(_))
+        away || matches!(self, Self::Busy { .. } | Self::Unavailable(_) | Self::NoSpace(_))
+    }
+
+    /// As one of the problems of [`Store::check`]. That the store is damaged goes without saying there.
+    pub(crate) fn into_problem(self) -> String {
+        match self {
+            Self::Corrupt(problem) => problem,
+            other => other.to_string(),
+        }
     }
 }
 

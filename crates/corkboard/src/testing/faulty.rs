@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
@@ -82,6 +83,8 @@ pub struct FaultyStore {
     /// How many more calls get through, if not all.
     calls_left: Mutex<Option<u64>>,
     hold: watch::Sender<Hold>,
+    /// Whether every write fails, as on a full disk.
+    full: AtomicBool,
     /// How often each space was read.
     reads: Mutex<HashMap<SpaceId, u64>>,
     /// Appends that are still to land.
@@ -102,7 +105,8 @@ impl FaultyStore {
         let (script, calls_left, late) = (Mutex::default(), Mutex::default(), Arc::default());
         let (hold, refused_reads) = (watch::Sender::new(Hold::Off), Mutex::default());
         let (plan, reads) = (Mutex::new(plan), Mutex::default());
-        Self { inner, plan, dice, script, refused_reads, calls_left, hold, reads, late }
+        let full = AtomicBool::new(false);
+        Self { inner, plan, dice, script, refused_reads, calls_left, hold, full, reads, late }
     }
 
     /// How often a space's head, state or log was read.
@@ -146,6 +150,18 @@ impl FaultyStore {
         Err(StoreError::Unavailable("injected: the log cannot be read".into()))
     }
 
+    /// Whether there is no space for any write from now on. What is stored can be read.
+    pub fn set_full(&self, full: bool) {
+        self.full.store(full, Ordering::SeqCst);
+    }
+
+    fn check_space(&self) -> Result<(), StoreError> {
+        match self.full.load(Ordering::SeqCst) {
+            true => Err(StoreError::NoSpace("injected".into())),
+            false => Ok(()),
+        }
+    }
+
     /// Lets so many calls through; then every call fails, as if the process had ended there.
     pub fn end_after(&self, calls: u64) {
         *self.calls_left.lock() = Some(calls);
@@ -185,6 +201,7 @@ impl FaultyStore {
 
     /// What the next append meets: as scripted, or as the dice decide.
     async fn next_fault(&self) -> Result<Option<Fault>, StoreError> {
+        self.check_space()?;
         self.wait_if_held().await;
         self.spend_call()?;
         let scripted = self.script.lock().pop_front();
@@ -197,6 +214,7 @@ impl FaultyStore {
 
     /// The same for an append that is begun. Nothing delays it, for others wait while it is open.
     fn next_fault_at_once(&self) -> Result<Option<Fault>, StoreError> {
+        self.check_space()?;
         self.spend_call()?;
         let scripted = self.script.lock().pop_front();
         if scripted.is_some() {
@@ -364,6 +382,7 @@ impl Store for FaultyStore {
 
     fn write_snapshot<'a>(&'a self, space: &'a SpaceId, snapshot: Snapshot) -> StoreFuture<'a, ()> {
         Box::pin(async move {
+            self.check_space()?;
             self.pass().await?;
             self.inner.write_snapshot(space, snapshot).await
         })
@@ -371,6 +390,7 @@ impl Store for FaultyStore {
 
     fn trim<'a>(&'a self, space: &'a SpaceId, trim: Trim) -> StoreFuture<'a, u64> {
         Box::pin(async move {
+            self.check_space()?;
             self.pass().await?;
             self.inner.trim(space, trim).await
         })
@@ -397,6 +417,7 @@ impl Store for FaultyStore {
 
     fn delete<'a>(&'a self, space: &'a SpaceId, expected: Head, tombstone: CommitId) -> StoreFuture<'a, Appended> {
         Box::pin(async move {
+            self.check_space()?;
             self.pass().await?;
             self.inner.delete(space, expected, tombstone).await
         })
@@ -408,6 +429,7 @@ impl Store for FaultyStore {
 
     fn rewrite(&self, rewrite: Rewrite) -> StoreFuture<'_, Appended> {
         Box::pin(async move {
+            self.check_space()?;
             self.pass().await?;
             self.inner.rewrite(rewrite).await
         })

@@ -132,8 +132,17 @@ impl TestServer {
 
     /// Makes PostgreSQL write what it holds in memory to its files.
     pub fn checkpoint(&self) {
+        self.execute("CHECKPOINT");
+    }
+
+    /// Makes PostgreSQL write all tables anew, as an operator would at a quiet time.
+    pub fn vacuum_full(&self) {
+        self.execute("VACUUM (FULL)");
+    }
+
+    fn execute(&self, statement: &str) {
         let mut psql = Command::new("psql");
-        let done = psql.args(["--no-psqlrc", "--quiet", "--command", "CHECKPOINT", &self.url()]).output();
+        let done = psql.args(["--no-psqlrc", "--quiet", "--command", statement, &self.url()]).output();
         let done = done.expect("psql runs");
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     }

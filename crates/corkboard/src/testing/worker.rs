@@ -2,6 +2,7 @@
 //!
 //! - `count AGENT KEY TIMES`: increments a number
 //! - `note AGENT PREFIX TIMES`: adds notes `PREFIX-0`, `PREFIX-1`, …; prints each one's number once it is acknowledged
+//! - `persist AGENT PREFIX TIMES`: adds notes like `note`, and tries each one until it is acknowledged
 //! - `watch AGENT FROM COUNT`: prints so many revisions
 
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
@@ -45,6 +46,22 @@ async fn work(arguments: &[&str]) -> Result<()> {
                 tell(&index.to_string());
             }
         }
+        // Adds each note however often it takes, within reason.
+        ["persist", agent, prefix, times] => {
+            let memory = board.agent(agent)?.working();
+            let mut attempts = 10_000;
+            for index in 0..number(times) {
+                while let Err(error) = memory.add_note(&format!("{prefix}-{index}")).await {
+                    tell(&format!("error: {error}"));
+                    attempts -= 1;
+                    if attempts == 0 {
+                        return Err(error);
+                    }
+                    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+                }
+                tell(&index.to_string());
+            }
+        }
         ["watch", agent, from, count] => {
             let mut watch = board.agent(agent)?.watch(number(from)).await?;
             tell("watching");
@@ -56,7 +73,7 @@ async fn work(arguments: &[&str]) -> Result<()> {
                 }
             }
         }
-        _ => tell("usage: conformance-worker URL count|note|watch AGENT …"),
+        _ => tell("usage: conformance-worker URL count|note|persist|watch AGENT …"),
     }
     board.close().await
 }

@@ -7,7 +7,7 @@ use super::format::{AnyHeader, FORMAT, Line, SpaceLine, TotalLine, VERSION};
 use super::lines::{FoundLine, LineReader};
 use super::settle::{Outcome, settle};
 use super::space_lines::{Misfit, SpaceLines, shown};
-use super::{Meter, OnProgress, Stage, TransferError};
+use super::{Meter, OnProgress, Stage, Tokens, TransferError, token_count};
 use crate::store::Store;
 
 /// With so much wrong, a file is given up.
@@ -22,13 +22,31 @@ pub enum ImportMode {
     DryRun,
 }
 
+/// How an import goes about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImportOptions {
+    /// Whether it writes.
+    pub mode: ImportMode,
+    /// Whether it copies access tokens.
+    pub tokens: Tokens,
+}
+
+impl From<ImportMode> for ImportOptions {
+    /// Without access tokens.
+    fn from(mode: ImportMode) -> Self {
+        Self { mode, tokens: Tokens::default() }
+    }
+}
+
 /// What an import did and found.
 #[derive(Debug, Default)]
 pub struct Imported {
     /// The spaces of the file, in its order, but for those with problems.
     pub spaces: Vec<ImportedSpace>,
-    /// What was left out, and why. If there is nothing here, the store has everything that was exported.
+    /// What was left out, and why. If there is nothing here, the store has everything that was exported, except for tokens.
     pub problems: Vec<FileProblem>,
+    /// Access tokens of the file that were left out.
+    pub left_out_tokens: u64,
 }
 
 /// One space of an import.
@@ -60,14 +78,15 @@ pub struct FileProblem {
 /// A space is written when all its lines were seen and their checksum matched; until then they are kept in memory, or beyond
 /// 4 MiB in a temporary file. A space that the store has: if it has the whole, it is left as it is; if it has the
 /// beginning, the rest is appended; if it has another history, or is ahead of the file, that is a [`FileProblem`] and nothing in it
-/// is touched. What is damaged in the file is one too. The other spaces go on.
+/// is touched. What is damaged in the file is one too. The other spaces go on. Access tokens are left out unless the options
+/// include them.
 pub async fn import(
     store: &dyn Store,
     reader: impl AsyncBufRead + Unpin + Send,
-    mode: ImportMode,
+    options: impl Into<ImportOptions>,
     progress: OnProgress<'_>,
 ) -> Result<Imported, TransferError> {
-    read(Some((store, mode)), reader, progress).await
+    read(Some((store, options.into())), reader, progress).await
 }
 
 /// Reads an export and looks for what is wrong with it, without any store. [`ImportedSpace::outcome`] is what it would be in
@@ -80,7 +99,7 @@ pub async fn check(
 }
 
 async fn read(
-    to: Option<(&dyn Store, ImportMode)>,
+    to: Option<(&dyn Store, ImportOptions)>,
     reader: impl AsyncBufRead + Unpin + Send,
     progress: OnProgress<'_>,
 ) -> Result<Imported, TransferError> {
@@ -136,7 +155,7 @@ fn expect_header(line: Result<Option<FoundLine<'_>>, TransferError>) -> Result<u
 }
 
 struct Importer<'a> {
-    to: Option<(&'a dyn Store, ImportMode)>,
+    to: Option<(&'a dyn Store, ImportOptions)>,
     meter: Meter<'a>,
     seen: TotalLine,
     imported: Imported,
@@ -261,9 +280,16 @@ impl Importer<'_> {
         self.seen.bytes = self.seen.bytes.saturating_add(bytes);
         self.seen.checksum.checksum(lines.checksum());
         let (space, rev) = (lines.space.clone(), lines.head.rev);
+        if let Some((_, options)) = self.to
+            && space.kind().is_some_and(|kind| options.tokens.leave_out(kind))
+        {
+            self.imported.left_out_tokens += token_count(&lines.summary);
+            self.meter.space();
+            return Ok(());
+        }
         let imported = match self.to {
             None => Ok(ImportedSpace { space, rev, outcome: Outcome::New, revisions: records, bytes }),
-            Some((store, mode)) => settle(store, mode, &mut lines).await.map(|settled| ImportedSpace {
+            Some((store, options)) => settle(store, options.mode, &mut lines).await.map(|settled| ImportedSpace {
                 space,
                 rev,
                 outcome: settled.outcome,

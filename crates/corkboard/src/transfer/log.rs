@@ -4,6 +4,7 @@ use std::vec;
 
 use corkboard_core::{Head, SpaceId, SpaceKind};
 
+use super::Tokens;
 use crate::store::{Cursor, ListedSpace, Record, Store, StoreError};
 
 /// Spaces listed at a time.
@@ -13,17 +14,18 @@ const NEAR: usize = 16;
 /// Records read or written at a time, unless their bytes fill a page first.
 pub(super) const PAGE: usize = 512;
 
-/// All spaces of a store: kind by kind, in the order of their ids.
+/// All spaces of a store, with its tokens or without: kind by kind, in the order of their ids.
 pub(super) struct Listing<'a> {
     store: &'a dyn Store,
+    tokens: Tokens,
     kinds: &'static [SpaceKind],
     last: Option<SpaceId>,
     page: vec::IntoIter<ListedSpace>,
 }
 
 impl<'a> Listing<'a> {
-    pub(super) fn new(store: &'a dyn Store) -> Self {
-        Self { store, kinds: SpaceKind::ALL, last: None, page: Vec::new().into_iter() }
+    pub(super) fn new(store: &'a dyn Store, tokens: Tokens) -> Self {
+        Self { store, tokens, kinds: SpaceKind::ALL, last: None, page: Vec::new().into_iter() }
     }
 
     pub(super) async fn next(&mut self) -> Result<Option<ListedSpace>, StoreError> {
@@ -33,7 +35,10 @@ impl<'a> Listing<'a> {
                 return Ok(Some(listed));
             }
             let Some((kind, others)) = self.kinds.split_first() else { return Ok(None) };
-            let page = self.store.list(*kind, self.last.as_ref(), LISTED).await?;
+            let page = match self.tokens.leave_out(*kind) {
+                true => Vec::new(),
+                false => self.store.list(*kind, self.last.as_ref(), LISTED).await?,
+            };
             if page.is_empty() {
                 (self.kinds, self.last) = (others, None);
             }
@@ -43,8 +48,8 @@ impl<'a> Listing<'a> {
 }
 
 /// How many spaces there are.
-pub(super) async fn count(store: &dyn Store) -> Result<u64, StoreError> {
-    let (mut listing, mut count) = (Listing::new(store), 0);
+pub(super) async fn count(store: &dyn Store, tokens: Tokens) -> Result<u64, StoreError> {
+    let (mut listing, mut count) = (Listing::new(store, tokens), 0);
     while listing.next().await?.is_some() {
         count += 1;
     }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use corkboard_core::{Head, SpaceId};
 
-use super::log::{Listing, LogReader, count, oldest};
+use super::log::{Listing, LogReader, count, find, oldest};
 use super::writer::SpaceWriter;
-use super::{ATTEMPTS, Checksum, Meter, OnProgress, Stage, TransferError};
+use super::{ATTEMPTS, Checksum, Meter, OnProgress, Stage, Tokens, TransferError, token_count};
 use crate::store::{Appended, Cursor, ListedSpace, Loaded, Snapshot, Store, StoreError};
 
 /// How a migration goes about it.
@@ -16,11 +16,14 @@ pub struct MigrateOptions {
     pub mode: MigrateMode,
     /// How often the copy catches up with a source that is being written to, before it is said that it still is.
     pub rounds: u32,
+    /// Whether access tokens are copied and compared.
+    pub tokens: Tokens,
 }
 
 impl Default for MigrateOptions {
+    /// Without access tokens.
     fn default() -> Self {
-        Self { mode: MigrateMode::Copy, rounds: 5 }
+        Self { mode: MigrateMode::Copy, rounds: 5, tokens: Tokens::default() }
     }
 }
 
@@ -42,6 +45,8 @@ pub struct Migrated {
     pub problems: Vec<Problem>,
     /// Spaces that the source does not have (any more). They were left alone.
     pub only_in_target: Vec<SpaceId>,
+    /// Access tokens of the source that were left out. Those of the target were left alone.
+    pub left_out_tokens: u64,
 }
 
 impl Migrated {
@@ -83,7 +88,8 @@ pub struct Problem {
     pub error: TransferError,
 }
 
-/// Copies every space with its whole held log, then compares both sides.
+/// Copies every space with its whole held log, then compares both sides. Access tokens are left out of both unless the options
+/// include them.
 ///
 /// It may be ended at any moment and run again: it goes on where the target is. A space of which the target has another
 /// history is a [`Problem`], and nothing in it is overwritten; the others go on. The source may be written to meanwhile: what
@@ -106,7 +112,12 @@ pub async fn migrate(
     options: MigrateOptions,
     progress: OnProgress<'_>,
 ) -> Result<Migrated, TransferError> {
-    let total = count(from).await.map_err(TransferError::Source)?;
+    let total = count(from, options.tokens).await.map_err(TransferError::Source)?;
+    let left_out = match options.tokens {
+        Tokens::LeaveOut => find(from, &SpaceId::tokens()).await.map_err(TransferError::Source)?,
+        Tokens::Include => None,
+    };
+    let left_out_tokens = left_out.map_or(0, |tokens| token_count(&tokens.summary));
     let stage = if options.mode == MigrateMode::Copy { Stage::Copying } else { Stage::Verifying };
     let mut migration = Migration {
         from,
@@ -115,6 +126,7 @@ pub async fn migrate(
         meter: Meter::new(stage, total, progress),
         spaces: BTreeMap::new(),
         problems: BTreeMap::new(),
+        tokens: options.tokens,
     };
     for round in 1..=options.rounds.max(1) {
         migration.round = round;
@@ -125,7 +137,7 @@ pub async fn migrate(
             break;
         }
     }
-    migration.finish().await
+    Ok(Migrated { left_out_tokens, ..migration.finish().await? })
 }
 
 pub(super) struct Migration<'a> {
@@ -135,12 +147,13 @@ pub(super) struct Migration<'a> {
     pub(super) meter: Meter<'a>,
     pub(super) spaces: BTreeMap<SpaceId, MigratedSpace>,
     pub(super) problems: BTreeMap<SpaceId, TransferError>,
+    pub(super) tokens: Tokens,
 }
 
 impl Migration<'_> {
     async fn copy(&mut self) -> Result<(), TransferError> {
         self.meter.stage(Stage::Copying);
-        let mut listing = Listing::new(self.from);
+        let mut listing = Listing::new(self.from, self.tokens);
         while let Some(listed) = listing.next().await.map_err(TransferError::Source)? {
             if !self.is_done(&listed) {
                 let copied = self.copy_space(&listed).await;
@@ -294,7 +307,7 @@ impl Migration<'_> {
     async fn finish(mut self) -> Result<Migrated, TransferError> {
         let mut only_in_target = Vec::new();
         self.spaces.retain(|_, space| space.seen == self.round);
-        let mut listing = Listing::new(self.to);
+        let mut listing = Listing::new(self.to, self.tokens);
         while let Some(listed) = listing.next().await.map_err(TransferError::Target)? {
             if !self.spaces.contains_key(&listed.space) && !self.problems.contains_key(&listed.space) {
                 only_in_target.push(listed.space);
@@ -302,7 +315,7 @@ impl Migration<'_> {
         }
         self.spaces.retain(|id, _| !self.problems.contains_key(id));
         let problems = self.problems.into_iter().map(|(space, error)| Problem { space, error }).collect();
-        Ok(Migrated { spaces: self.spaces.into_values().collect(), problems, only_in_target })
+        Ok(Migrated { spaces: self.spaces.into_values().collect(), problems, only_in_target, left_out_tokens: 0 })
     }
 }
 

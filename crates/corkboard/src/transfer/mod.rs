@@ -3,7 +3,8 @@
 //! A store keeps bytes by space and revision, so a copy needs not know what they mean. What is carried of a space: where its
 //! present life began, the snapshot, every record held with its revision, commit id and time, when something in it is due,
 //! and its summary. What is not: the tombstones of deleted spaces, which no store lists (in the copy, a space of that name
-//! begins at revision 1), and spaces of kinds that this version does not know.
+//! begins at revision 1), and spaces of kinds that this version does not know. An export has the access tokens, of which only
+//! hashes are stored; [`import`] and [`migrate`] leave them out unless they are told to [include](Tokens::Include) them.
 //!
 //! [`migrate`] copies from store to store and compares both; [`export`] and [`import`] go through JSON lines, whose form the
 //! module `format` tells. All of them work a page at a time, while others write to the source, and can be ended at any
@@ -27,12 +28,41 @@ mod writer;
 pub use checksum::Checksum;
 pub use error::TransferError;
 pub use export::{Exported, Spaces, export};
-pub use import::{FileProblem, ImportMode, Imported, ImportedSpace, check, import};
+pub use import::{FileProblem, ImportMode, ImportOptions, Imported, ImportedSpace, check, import};
 pub use migrate::{MigrateMode, MigrateOptions, Migrated, MigratedSpace, Problem, migrate};
 pub use settle::Outcome;
 
+use corkboard_core::SpaceKind;
+
 /// How often a space is begun anew because the store that it is read from or written to changed under our hands.
 const ATTEMPTS: u32 = 10;
+
+/// Whether access tokens are copied. A token that comes with somebody else's data opens the store to its holder, and one that
+/// was revoked since works again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Tokens {
+    /// They stay where they are.
+    #[default]
+    LeaveOut,
+    /// They are copied like everything else.
+    Include,
+}
+
+impl Tokens {
+    /// Whether spaces of that kind are left out.
+    fn leave_out(self, kind: SpaceKind) -> bool {
+        self == Self::LeaveOut && kind == SpaceKind::Tokens
+    }
+}
+
+/// How many tokens there are in a space of tokens, as its summary says.
+fn token_count(summary: &[u8]) -> u64 {
+    #[derive(serde::Deserialize)]
+    struct Summary {
+        tokens: u64,
+    }
+    serde_json::from_slice(summary).map_or(0, |Summary { tokens }| tokens)
+}
 
 /// How far a transfer is. The numbers are those of its stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,7 +19,7 @@ impl Migration<'_> {
     /// Compares every space. Returns how many the source has more revisions of.
     pub(super) async fn verify(&mut self) -> Result<u64, TransferError> {
         self.meter.stage(Stage::Verifying);
-        let mut listing = Listing::new(self.from);
+        let mut listing = Listing::new(self.from, self.tokens);
         while let Some(listed) = listing.next().await.map_err(TransferError::Source)? {
             if !self.is_done(&listed) {
                 let verified = self.verify_space(&listed).await;

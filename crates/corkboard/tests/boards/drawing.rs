@@ -267,7 +267,7 @@ async fn a_core_that_cannot_be_read_gives_nothing() {
         corkboard.close().await.unwrap();
         super::common::damage(&home, "core/rain");
         let corkboard = home.open().await;
-        assert_eq!(corkboard.core("rain").unwrap().stats().await.unwrap_err().code(), "damaged");
+        assert_eq!(corkboard.core("rain").unwrap().stats().await.unwrap_err().code(), "corrupt");
         let board = corkboard.create_board(on_cores("rain", &["rain", "sun"])).await.unwrap();
         assert_eq!(drawn(&board).await, ["sun:E-1"]);
     })

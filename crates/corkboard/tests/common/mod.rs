@@ -173,8 +173,15 @@ pub(crate) fn rewrite(home: &Home, space: &str, text: &str, other: &str) {
     let path = home.url().strip_prefix("sqlite:").unwrap();
     let sql = "UPDATE log SET body = CAST(replace(CAST(body AS TEXT), ?2, ?3) AS BLOB)
         WHERE space = (SELECT id FROM spaces WHERE name = ?1) AND instr(CAST(body AS TEXT), ?2) > 0";
-    let changed = rusqlite::Connection::open(path).unwrap().execute(sql, [space, text, other]).unwrap();
+    let database = rusqlite::Connection::open(path).unwrap();
+    let changed = database.execute(sql, [space, text, other]).unwrap();
     assert!(changed > 0, "{space} does not say {text}");
+    let version: u32 = database.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    if version > 3 {
+        // The older program had no checksums.
+        let before = "ALTER TABLE log DROP COLUMN sum; ALTER TABLE snapshots DROP COLUMN sum; PRAGMA user_version = 3";
+        database.execute_batch(before).unwrap();
+    }
 }
 
 /// The texts of notes.

@@ -18,7 +18,7 @@ fn openssl(folder: &Path, arguments: &str) {
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
 }
 
-/// A certificate for `localhost` by an authority, another authority that knows nothing of it, and one that vouches for
+/// A certificate for `localhost` and `db.example` by an authority, another authority that knows nothing of it, and one that vouches for
 /// itself as PostgreSQL's manual makes it.
 fn certificates(folder: &Path) {
     for authority in ["root", "stranger"] {
@@ -29,7 +29,7 @@ fn certificates(folder: &Path) {
             ),
         );
     }
-    std::fs::write(folder.join("names"), "subjectAltName=DNS:localhost").unwrap();
+    std::fs::write(folder.join("names"), "subjectAltName=DNS:localhost,DNS:db.example").unwrap();
     openssl(folder, "req -new -nodes -newkey rsa:2048 -subj /CN=localhost -out server.csr -keyout server.key");
     openssl(
         folder,
@@ -109,6 +109,53 @@ async fn sslmode_checks_what_it_says() {
     // It does not only connect.
     let store = opening(&format!("{localhost}?sslmode=verify-full&sslrootcert={own}")).await.unwrap();
     put(&*store, &space("ada"), Head::EMPTY, b"encrypted").await;
+}
+
+/// Under a name that is not this machine's, as at the end of a tunnel.
+fn remote(server: &TestServer, names: &str, parameters: &str) -> String {
+    let addresses = vec!["127.0.0.1"; names.split(',').count()].join(",");
+    let port = server.url().rsplit(':').next().unwrap().split('/').next().unwrap().to_owned();
+    let ports = names.split(',').map(|name| format!("{name}:{port}")).collect::<Vec<_>>().join(",");
+    server.url().replace(&format!("127.0.0.1:{port}"), &ports) + &format!("?hostaddr={addresses}&{parameters}")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_on_another_machine_is_verified_unless_that_is_refused_by_name() {
+    let server = TestServer::postgres();
+    let folder = tempfile::tempdir().unwrap();
+    certificates(folder.path());
+    for mode in ["", "sslmode=require"] {
+        let refused = opening(&remote(&server, "db.example", mode)).await.err().unwrap().to_string();
+        assert!(refused.contains("TLS") && refused.contains("sslmode=disable"), "{refused}");
+    }
+    let plain = opening(&remote(&server, "db.example", "sslmode=disable")).await.unwrap();
+    assert!(plain.info().warnings.iter().any(|warning| warning.starts_with("sslmode=disable: ")), "{:?}", plain.info());
+    encrypt(&server, folder.path(), "server").await;
+    let root = format!("sslrootcert={}", folder.path().join("root.crt").display());
+    let stranger = format!("sslrootcert={}", folder.path().join("stranger.crt").display());
+    for (names, parameters, works) in [
+        ("db.example", String::new(), false),
+        ("db.example", "sslmode=require".to_owned(), false),
+        ("db.example", format!("sslmode=require&{stranger}"), false),
+        ("db.example", root.clone(), true),
+        ("db.example", format!("sslmode=require&{root}"), true),
+        ("other.example", format!("sslmode=require&{root}"), false),
+        ("other.example", format!("sslmode=verify-ca&{root}"), true),
+        // Each by its own name: the first is not who it says, the second is.
+        ("other.example,db.example", root.clone(), true),
+        ("other.example,another.example", root.clone(), false),
+    ] {
+        match opening(&remote(&server, names, &parameters)).await {
+            Ok(store) => assert!(works && store.info().warnings.is_empty(), "{names} {parameters}: {:?}", store.info()),
+            Err(StoreError::Unavailable(reason)) => {
+                let says_what_to_do = reason.contains("certificate") && reason.contains("sslrootcert=FILE");
+                assert!(!works && says_what_to_do, "{names} {parameters}: {reason}");
+            }
+            Err(error) => panic!("{names} {parameters}: {error}"),
+        }
+    }
+    let any = opening(&remote(&server, "other.example", "sslmode=no-verify")).await.unwrap();
+    assert!(any.info().warnings.iter().any(|warning| warning.contains("not verified")), "{:?}", any.info());
 }
 
 /// Where the tables are, nothing but reading and writing them is needed.

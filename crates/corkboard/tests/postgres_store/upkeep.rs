@@ -20,9 +20,10 @@ fn holds(folder: &Path, secret: &[u8]) -> bool {
     })
 }
 
-/// What was deleted or rewritten is in no file of the database any more, statistics included, but only once nobody sees it.
+/// What was deleted or rewritten is in no table any more, statistics included, but only once nobody sees it. What is left in
+/// free space goes with `VACUUM FULL`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn scrubbing_leaves_nothing_of_what_was_deleted() {
+async fn scrubbing_leaves_nothing_of_what_was_deleted_but_in_free_space() {
     let server = TestServer::postgres();
     let store = store(&server.url(), Duration::from_secs(3)).await;
     let files = server.folder().join("data/base");
@@ -58,11 +59,37 @@ async fn scrubbing_leaves_nothing_of_what_was_deleted() {
     reader.rollback().await.unwrap();
     store.scrub().await.unwrap();
     client.batch_execute("ANALYZE").await.unwrap();
+    client.batch_execute("VACUUM (FULL)").await.unwrap();
     client.batch_execute("CHECKPOINT").await.unwrap();
     for secret in secrets {
         assert!(!holds(&files, secret), "{}", String::from_utf8_lossy(secret));
     }
     assert_eq!(store.check().await, Ok(vec![]));
+}
+
+/// Someone who has read the tables and not ended the transaction holds a lock that only `VACUUM FULL` waits for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scrubbing_does_not_stop_readers_or_writers() {
+    let server = TestServer::postgres();
+    let store = store(&server.url(), Duration::from_secs(10)).await;
+    let gone = put(&*store, &space("gone"), Head::EMPTY, b"deleted").await;
+    let mut head = put(&*store, &space("kept"), Head::EMPTY, b"kept").await;
+    store.delete(&space("gone"), gone, commit()).await.unwrap();
+    let reader = sql(&server.url()).await;
+    reader.batch_execute("BEGIN; SELECT count(*) FROM corkboard.events").await.unwrap();
+    let scrubbing = tokio::spawn({
+        let store = store.clone();
+        async move { store.scrub().await }
+    });
+    for number in 0..2000 {
+        head = put(&*store, &space("kept"), head, format!("number {number}").as_bytes()).await;
+        if number >= 50 && scrubbing.is_finished() {
+            break;
+        }
+    }
+    reader.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(scrubbing.await.unwrap(), Ok(()));
+    assert_eq!(store.head(&space("kept")).await, Ok(head));
 }
 
 /// What could lose acknowledged writes is said; what we can do about it is done.

@@ -52,7 +52,10 @@ fn a_costly_passphrase_is_refused_before_it_costs_anything() {
         let bytes = with_checksum(&[&header, &[0; 100][..]].concat());
         for seal in seals() {
             let error = error_of(&bytes, &seal);
-            assert!(matches!(error, Error::Snapshot(SnapshotError::Cost(found)) if found == cost), "{error:?}");
+            assert!(
+                matches!(error, Error::Snapshot(SnapshotError::Cost { cost: found, .. }) if found == cost),
+                "{error:?}"
+            );
             assert_eq!(error.kind(), ErrorKind::Limit);
         }
         assert_eq!(SnapshotForm::of(&bytes).unwrap_err().code(), "passphrase_cost");

@@ -9,7 +9,8 @@ use crate::session::Session;
 
 /// Make a new board of what one is, or was
 ///
-/// Prints the new board's id. It is active, whatever became of the other; what was worked on is pending again.
+/// Prints the new board's id. It is active, whatever became of the other; what was worked on is pending again. If your role
+/// may not approve decisions, approvals and rejections are not copied: those decisions wait for approval again.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -30,7 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Check that the store works and that nothing in it is damaged
 ///
 /// Opens the store, times a few durable writes in the memory of a scratch agent that is deleted afterwards, looks for
-/// damage, and loads every agent, board and memory core. With a server (--url), it tells first whether that answers and is
+/// damage, and loads every agent, board and memory core. Warns if one of them is ahead of the clock by more than a minute,
+/// because a process with a wrong clock wrote there. With a server (--url), it tells first whether that answers and is
 /// ready, which version it is, whose clock is ahead, and whom it takes your token for; what the token does not open is left
 /// out. Exits with 1 if something is wrong.
 #[derive(Args)]
@@ -109,7 +110,19 @@ async fn look_for_damage(board: &Corkboard, report: &mut Report) -> Result<(), F
 async fn load_everything(board: &Corkboard, report: &mut Report) -> Result<(), Failure> {
     load_agents(board, report).await?;
     load_boards(board, report).await?;
-    load_cores(board, report).await
+    load_cores(board, report).await?;
+    compare_clocks(board, report)
+}
+
+/// Warns about spaces that are ahead of the clock. They work, so this is no failure.
+fn compare_clocks(board: &Corkboard, report: &mut Report) -> Result<(), Failure> {
+    let ahead = board.spaces_ahead();
+    if ahead.is_empty() {
+        return report.add("time", Ok("nothing is ahead of the clock".into()));
+    }
+    let spaces = ahead.iter().map(|(space, lead)| format!("{} by {} s", one_line(&space.to_string()), lead.as_secs()));
+    let spaces = spaces.collect::<Vec<_>>().join(", ");
+    report.warn("time", format!("ahead of the clock: {spaces}; a process with a wrong clock wrote there"))
 }
 
 /// Times durable writes in the memory of an agent that is there for this alone.
@@ -277,6 +290,15 @@ impl Report {
             Ok(detail) => (true, '✓', detail),
             Err(detail) => (false, '✗', detail),
         };
+        self.push(check, ok, mark, detail)
+    }
+
+    /// Something to look at that does not fail the check.
+    fn warn(&mut self, check: &'static str, detail: String) -> Result<(), Failure> {
+        self.push(check, true, '!', format!("warning: {detail}"))
+    }
+
+    fn push(&mut self, check: &'static str, ok: bool, mark: char, detail: String) -> Result<(), Failure> {
         if !self.output.is_json() {
             self.output.line(&format!("{mark} {detail}"))?;
         }

@@ -1,7 +1,7 @@
 //! `cork memory set`.
 
 use clap::{Args, ValueEnum};
-use corkboard::{Content, EntryMetadata, Error, MemoryKind, Written};
+use corkboard::{Content, EntryMetadata, Error, Limits, MemoryKind, Written};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -160,7 +160,11 @@ fn read(key: &str, text: &str) -> Result<Content, Failure> {
     // Read once as a value, because raw JSON may hold what no value can: a number out of range, half a character.
     match serde_json::from_str::<Value>(text) {
         Ok(_) => Content::from_json(&compact(text)).map_err(|error| unwritable(key, &error)),
-        Err(_) => of_text(key, text),
+        Err(_) => match Content::from_json(&compact(text)) {
+            // Valid, but too deep to be read as a value. It is not stored as text instead: the limit refuses it.
+            Ok(content) if content.depth() > Limits::MOST_JSON_DEPTH => Ok(content),
+            _ => of_text(key, text),
+        },
     }
 }
 

@@ -8,6 +8,7 @@ use super::super::{
 };
 use super::{Draft, Reply};
 use crate::Refusal;
+use crate::id::check_visible;
 
 impl Draft<'_> {
     pub(super) fn create(&mut self, board: &NewBoard) -> Reply {
@@ -15,6 +16,7 @@ impl Draft<'_> {
             return Err(Refusal::BoardExists);
         }
         self.check_line("board name", &board.name)?;
+        check_visible("board name", &board.name)?;
         self.check_length(&board.goal)?;
         self.check_list("constraint", &board.constraints)?;
         self.check_names("memory core", &board.memory_core_refs)?;
@@ -30,7 +32,10 @@ impl Draft<'_> {
         {
             return Err(Refusal::BoardConflict { expected, current: Box::new(info.clone()) });
         }
-        edit.name.as_ref().map_or(Ok(()), |name| self.check_line("board name", name))?;
+        if let Some(name) = &edit.name {
+            self.check_line("board name", name)?;
+            check_visible("board name", name)?;
+        }
         self.check_comment(edit.goal.as_deref())?;
         edit.constraints.as_ref().map_or(Ok(()), |list| self.check_list("constraint", list))?;
         edit.memory_core_refs.as_ref().map_or(Ok(()), |list| self.check_names("memory core", list))?;

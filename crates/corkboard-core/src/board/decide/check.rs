@@ -4,6 +4,7 @@ use alloc::string::String;
 
 use super::super::{CoreRef, Lease, TaskId};
 use super::Draft;
+use crate::id::is_hidden;
 use crate::{LimitName, Limits, Refusal};
 
 impl Draft<'_> {
@@ -38,7 +39,7 @@ impl Draft<'_> {
 
     /// A text in which there must be something to see.
     pub(super) fn check_says(&self, what: &'static str, text: &str) -> Result<(), Refusal> {
-        let is_seen = |character: char| !character.is_whitespace() && !is_invisible(character);
+        let is_seen = |character: char| !character.is_whitespace() && !is_hidden(character);
         if text.chars().any(is_seen) { Ok(()) } else { Err(Refusal::Blank { what: what.into() }) }
     }
 
@@ -101,15 +102,4 @@ impl Draft<'_> {
         let (least, most) = (Lease::LEAST_MS, Lease::MOST_MS);
         if (least..=most).contains(&lease_ms) { Ok(()) } else { Err(Refusal::LeaseLength { lease_ms, least, most }) }
     }
-}
-
-/// Control characters, and what is shown as nothing or only changes how its neighbours are shown.
-fn is_invisible(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}')
 }

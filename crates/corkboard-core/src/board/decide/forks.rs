@@ -1,5 +1,5 @@
-//! A board made from another one. What it is made from comes from outside, and is held to all that its content was once
-//! held to.
+//! A board made from another one. Its image is held to all that its content was once held to, and keeps no trust and no
+//! approval that the caller could not have given.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -15,6 +15,7 @@ use super::super::{
 };
 use super::graph::upstream_first;
 use super::{Draft, Reply};
+use crate::authority::admitted;
 use crate::id::check_principal;
 use crate::{AgentId, BoardId, Refusal};
 
@@ -22,14 +23,17 @@ use crate::{AgentId, BoardId, Refusal};
 const MOST_EPOCHS: u64 = 1 << 53;
 
 impl Draft<'_> {
-    pub(super) fn fork(&mut self, image: &BoardImage, from: &ForkedFrom) -> Reply {
+    pub(super) fn fork(&mut self, from: &ForkedFrom, name: Option<&str>, image: &BoardImage) -> Reply {
         if self.state.info().is_some() {
             return Err(Refusal::BoardExists);
         }
-        let Some(info) = &image.info else { return Err(Refusal::NoBoard) };
+        let mut image = admitted(image.clone(), self.state, self.context).without_claims();
+        let Some(info) = &mut image.info else { return Err(Refusal::NoBoard) };
+        if let Some(name) = name {
+            Arc::make_mut(info).name = name.into();
+        }
         BoardId::check(&from.board, self.limits())?;
         self.check_info(info)?;
-        let image = image.clone().without_claims();
         self.check_image(&image)?;
         self.push(BoardEvent::Forked { image: Box::new(image), from: from.clone() });
         let tasks = self.state.nodes.keys().copied().collect();
@@ -178,9 +182,8 @@ impl Draft<'_> {
             last.insert(approval.decision, approval.verdict);
         }
         for decision in &image.decisions {
-            let (id, waits) = (decision.id, decision.needs_approval);
+            let id = decision.id;
             expect(decision.verdict == last.get(&id).copied(), || format!("{id} does not say what was said of it"))?;
-            expect(!waits || !decision.affects_tasks.is_empty(), || format!("nothing waits for {id}"))?;
         }
         Ok(())
     }

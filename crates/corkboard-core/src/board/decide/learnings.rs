@@ -11,7 +11,7 @@ use super::super::{
 };
 use super::{Draft, Reply, not_on_board};
 use crate::board::check_tagged;
-use crate::id::check_tag;
+use crate::id::{check_tag, check_visible};
 use crate::knowledge::{CoreEntryId, NewCoreEntry, Trust};
 use crate::{ActorKind, CoreId, LimitName, Limits, Refusal};
 
@@ -134,7 +134,8 @@ impl Draft<'_> {
             return Err(Refusal::Importance { importance });
         }
         Limits::check(LimitName::TagsPerEntry, entry.tags.len() as u64, limits.tags_per_entry)?;
-        entry.tags.iter().try_for_each(|tag| check_tag(tag, limits))?;
+        entry.tags.iter().try_for_each(|tag| check_tag(tag, limits).and(check_visible("tag", tag)))?;
+        entry.author.as_deref().map_or(Ok(()), |author| check_visible("author", author))?;
         check_tagged(entry.tags.iter(), &entry.content)?;
         Ok(entry)
     }

@@ -88,10 +88,7 @@ impl Draft<'_> {
     /// Decides a command, and holds what it leads to to the limits.
     fn whole(&mut self, command: &BoardCommand) -> Result<Decided<BoardEvent, BoardReply>, Refusal> {
         let limits = self.context.limits;
-        // What is taken over as a whole is held to the size of a state instead.
-        if !matches!(command, BoardCommand::Fork { .. }) {
-            Limits::check(LimitName::CommandBytes, command.bytes(), limits.command_bytes)?;
-        }
+        Limits::check(LimitName::CommandBytes, command.bytes(), limits.command_bytes)?;
         let before = sizes(self.state, limits);
         let reply = self.decide(command)?;
         let warnings = match command.is_always_welcome() {
@@ -118,7 +115,7 @@ impl Draft<'_> {
                 self.create(board)?;
                 return self.add_tasks(tasks, &[]);
             }
-            BoardCommand::Fork { image, from } => return self.fork(image, from),
+            BoardCommand::Fork { from, name, image } => return self.fork(from, name.as_deref(), image),
             BoardCommand::Archive { retain } => return self.archive(*retain),
             BoardCommand::Discard { reason } => return self.discard(reason.as_deref()),
             // Whoever ran a board that has ended holds nothing any more, and may learn from it all the same.

@@ -7,6 +7,7 @@ use alloc::sync::Arc;
 use super::super::{BoardAction, BoardEvent, BoardReply, CancelReason, ReviewStatus, TaskId, TaskResult, TaskStatus};
 use super::claims::refused_move;
 use super::{Draft, Reply};
+use crate::id::check_visible;
 use crate::knowledge::Trust;
 use crate::{AgentId, Refusal};
 
@@ -85,6 +86,7 @@ impl Draft<'_> {
 
     pub(super) fn assign(&mut self, id: TaskId, to: &AgentId) -> Reply {
         AgentId::check(to.as_str(), self.limits())?;
+        check_visible("agent id", to.as_str())?;
         let task = self.task(id)?;
         match task.status {
             TaskStatus::Pending => {}
@@ -131,6 +133,7 @@ impl Draft<'_> {
 
     pub(super) fn assign_review(&mut self, id: TaskId, to: &AgentId) -> Reply {
         AgentId::check(to.as_str(), self.limits())?;
+        check_visible("agent id", to.as_str())?;
         let task = self.task(id)?;
         if task.status.is_finished() {
             return Err(refused_move(task, TaskStatus::Review));

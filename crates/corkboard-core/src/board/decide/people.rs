@@ -10,6 +10,7 @@ use super::super::{
     ApprovalVerdict, BoardAction, BoardEvent, BoardReply, DecisionId, NewNudge, Nudge, NudgeId, NudgeTarget, TaskId,
 };
 use super::{Draft, Reply, not_on_board};
+use crate::id::check_visible;
 use crate::{AgentId, Refusal};
 
 impl Draft<'_> {
@@ -48,6 +49,7 @@ impl Draft<'_> {
     pub(super) fn inject_nudge(&mut self, nudge: &NewNudge) -> Reply {
         if let NudgeTarget::Agent(agent) = &nudge.to {
             AgentId::check(agent.as_str(), self.limits())?;
+            check_visible("agent id", agent.as_str())?;
         }
         self.check_text("message", &nudge.message)?;
         if nudge.expires_at.is_some_and(|at| at <= self.context.now) {

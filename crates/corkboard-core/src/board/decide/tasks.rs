@@ -9,6 +9,7 @@ use super::super::id::next_id;
 use super::super::{BoardEvent, BoardReply, NewChoice, NewTask, TaskEdit, TaskId, TaskRef, TaskStatus};
 use super::graph::{path_between, upstream_first};
 use super::{Draft, Reply};
+use crate::id::check_visible;
 use crate::{LimitName, Limits, Refusal};
 
 impl Draft<'_> {
@@ -52,6 +53,7 @@ impl Draft<'_> {
     fn check_new(&self, task: &NewTask) -> Result<(), Refusal> {
         if let Some(key) = &task.key {
             self.check_line("key", key)?;
+            check_visible("key", key)?;
             if key.parse::<TaskId>().is_ok() {
                 return Err(Refusal::KeyReadsAsId { key: key.clone() });
             }

@@ -86,7 +86,7 @@ struct ForkedBody {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct DeleteQuery {
-    /// Nothing of it is left in the store's files, tables and keys. It may take long and hold up the store.
+    /// Nothing of it is left in the store's files, tables and keys. It may take long.
     #[serde(default)]
     scrub: bool,
 }
@@ -137,7 +137,8 @@ async fn create_board(
 
 /// Make a board from what another one is, or was.
 ///
-/// It is active, whatever became of the other; what was worked on is pending again.
+/// It is active, whatever became of the other; what was worked on is pending again. It shows no trust and no approval that
+/// the caller could not give: on the fork of an agent, decisions that were judged wait for approval again.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/fork",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::Path;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_FRAME_OPTIONS};
 use axum::response::{Html, IntoResponse, Redirect};
 use axum::routing::get;
 use utoipa_swagger_ui::Config;
@@ -14,12 +14,17 @@ use crate::failure::Failure;
 
 const PAGE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
+const STYLE: &str = include_str!("page.css");
+/// What the page may load and call: this server alone. Swagger UI's style sheet holds its pictures.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 pub(super) fn routes() -> Router<Server> {
     Router::new()
         .route("/docs", get(|| async { Redirect::to("/docs/") }))
-        .route("/docs/", get(|| async { Html(PAGE) }))
+        .route("/docs/", get(|| async { ([(CONTENT_SECURITY_POLICY, POLICY), (X_FRAME_OPTIONS, "DENY")], Html(PAGE)) }))
         .route("/docs/page.js", get(|| async { ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT) }))
+        .route("/docs/page.css", get(|| async { ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE) }))
         .route("/docs/{*file}", get(file))
 }
 

@@ -3,8 +3,8 @@
 //! Whoever finishes asks the core for its revision first and the board second, and writes to the core only if it is still at
 //! that revision. So nothing is added or withdrawn on account of something that others have finished and perhaps undone
 //! since: that has moved the core. What a promotion brings in carries the board's revision in which it was begun, by which the
-//! core takes it once, for ever. What takes something out has an idempotency key, and so moves the core even where there is
-//! nothing to take: whoever wants to put it in late finds the core moved.
+//! core takes it once, for ever. What takes something out has an idempotency key, and such a withdrawal moves the core even
+//! where there is nothing to take (`CoreState::is_always_remembered`): whoever wants to put it in late finds the core moved.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Board {
 
     /// The same, but leaves alone what was begun just now.
     async fn finish_due_learnings(&self) -> Result<()> {
-        let now = self.engine.time();
+        let now = self.engine.now_in(&self.slot);
         let is_due = |since: Timestamp| now.duration_since(since) >= BoardState::LEARNING_PATIENCE;
         self.finish_learnings(|verdict| verdict.state.open_since().is_some_and(is_due)).await
     }
@@ -137,7 +137,7 @@ impl Board {
             return Ok(());
         }
         let (board, item, begun_rev) = (self.id.clone(), learning.to_string(), begun.begun_rev);
-        let core = self.core_of(begun.core.clone()).acting_as(Actor::system());
+        let core = self.as_system().core_of(begun.core.clone());
         let core = core.idempotency_key(self.step_key("back", learning, begun_rev));
         core.withdraw(Withdrawal::Promotion { board, item, board_rev: begun_rev }).await?;
         let command = BoardCommand::FinishAbandonment { learning: learning.clone(), begun_rev };
@@ -182,7 +182,7 @@ impl Board {
 
     /// The same board in the name of Corkboard itself, which may finish what anybody began.
     fn as_system(&self) -> Self {
-        self.unconditional().acting_as(Actor::system())
+        Self { actor: Actor::system().into(), ..self.unconditional() }
     }
 
     /// The idempotency key of one step in a core. Ids may be long, and a key may not.

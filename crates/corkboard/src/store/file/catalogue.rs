@@ -10,7 +10,7 @@ use corkboard_core::{Head, SpaceId, SpaceKind};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-use super::disk::{self, LOG, NEXT_SNAPSHOT, SNAPSHOT, TORN};
+use super::disk::{self, HEAD, LOG, NEXT_SNAPSHOT, SNAPSHOT, TORN};
 use super::line::{Ending, Header, Line, SEAL_BYTES, Sum};
 use super::log::cannot_read;
 use super::names::{self, Named};
@@ -69,7 +69,7 @@ impl Catalogue {
 
     fn add(&self, space: SpaceId, folder: PathBuf) -> Result<(), StoreError> {
         let log = folder.join(LOG);
-        if is_missing(&log) && is_missing(&folder.join(SNAPSHOT)) {
+        if [LOG, SNAPSHOT, HEAD].iter().all(|name| is_missing(&folder.join(name))) {
             // Made for a log that was never begun.
             for name in [NEXT_SNAPSHOT, TORN] {
                 disk::remove(&folder.join(name))?;
@@ -105,7 +105,8 @@ impl Catalogue {
     fn add_nameless(&mut self, folder: PathBuf) -> Result<(), StoreError> {
         let log = folder.join(LOG);
         let bytes = std::fs::read(&log).unwrap_or_default();
-        if !bytes.contains(&b'\n') && is_missing(&folder.join(SNAPSHOT)) {
+        let was_never_saved = [SNAPSHOT, HEAD].iter().all(|name| is_missing(&folder.join(name)));
+        if !bytes.contains(&b'\n') && was_never_saved {
             // Torn in its first line: the space never was.
             disk::remove(&log)?;
         } else {

@@ -9,11 +9,13 @@ use serde::Serialize;
 
 use super::line::{FORMAT, Version};
 use super::log::Repair;
-use crate::store::StoreError;
+use crate::store::{StoreError, private};
 
 /// The files of one space, in its folder.
 pub(super) const LOG: &str = "log.jsonl";
 pub(super) const SNAPSHOT: &str = "snapshot.json";
+/// Where the log ended when it was last saved: see `head.rs`.
+pub(super) const HEAD: &str = "head.json";
 /// A snapshot that takes its place once the log says so.
 pub(super) const NEXT_SNAPSHOT: &str = "snapshot-next.json";
 /// What a crash left of the last append. It is kept for people until the space is deleted, rewritten or scrubbed.
@@ -31,6 +33,7 @@ This folder is a Corkboard store: what LLM agents remember.
 
   agent/NAME/log.jsonl      everything that happened in that agent's memory, one revision per line, the oldest first
   agent/NAME/snapshot.json  the whole memory at one revision, so that not all of the log has to be read
+  agent/NAME/head.json      the newest revision, so that a log which lost its end is noticed
 
 Read it with whatever you like. Do not edit it: every line ends with a checksum over itself and the line before, and an
 agent whose log was changed is stopped until the log is as it was. Other files in an agent's folder may be removed.
@@ -63,7 +66,7 @@ impl Root {
         // The process may go to another folder later.
         let path = std::path::absolute(&path).map_err(|error| refused(&path, &error.to_string()))?;
         let made = path.ancestors().skip(1).take_while(|folder| !folder.exists()).count();
-        std::fs::create_dir_all(&path)
+        private::create_folders(&path)
             .map_err(|error| refused(&path, &format!("cannot create {}: {error}", path.display())))?;
         // Not even a lock is put into a folder that is not ours.
         if !is_ours(&path).map_err(|error| refused(&path, &format!("cannot read the folder: {error}")))? {
@@ -89,7 +92,7 @@ impl Root {
             }
             _ => {}
         }
-        std::fs::create_dir(self.path.join(TEMPORARY))
+        private::create_folders(&self.path.join(TEMPORARY))
             .map_err(|error| unavailable("cannot make a folder for temporary files", &error))?;
         match std::fs::read(self.path.join(MARKER)) {
             Ok(marker) => match serde_json::from_slice(&marker) {
@@ -125,14 +128,23 @@ impl Root {
     pub(super) fn temporary_file(&self) -> Result<TemporaryFile, StoreError> {
         let number = self.temporary.fetch_add(1, Ordering::Relaxed);
         let path = self.path.join(TEMPORARY).join(number.to_string());
-        let file = File::options().read(true).write(true).create_new(true).open(&path);
+        let file = private::options().read(true).write(true).create_new(true).open(&path);
         let file = file.map_err(|error| cannot_create(&path, &error))?;
         Ok(TemporaryFile { path, file: std::io::BufWriter::new(file) })
     }
 
+    /// A sentence for people if other users can open what is in the folder.
+    pub(super) fn warning(&self) -> Option<String> {
+        let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let mut open = entries.filter(|entry| private::is_open_to_others(&entry.path()));
+        let is_open = private::is_open_to_others(&self.path) && open.next().is_some();
+        let path = self.path.display();
+        is_open.then(|| format!("other users can open {path}; to keep them out: chmod -R go= {path}"))
+    }
+
     /// Makes a space's folder. That it is there is durable only after [`sync_parents`].
     pub(super) fn create_folder(&self, folder: &Path) -> Result<(), StoreError> {
-        std::fs::create_dir_all(folder).map_err(|error| cannot_create(folder, &error))
+        private::create_folders(folder).map_err(|error| cannot_create(folder, &error))
     }
 }
 
@@ -152,7 +164,7 @@ fn is_ours(path: &Path) -> std::io::Result<bool> {
 /// Keeps other processes out. The lock goes with the process, however it ends.
 fn lock(folder: &Path) -> Result<File, StoreError> {
     let unavailable = |error: std::io::Error| StoreError::Unavailable(format!("cannot lock the store: {error}"));
-    let mut options = File::options();
+    let mut options = private::options();
     let file = options.read(true).write(true).create(true).truncate(false).open(folder.join(LOCK));
     let mut file = file.map_err(|error| refused(folder, &format!("cannot write there: {error}")))?;
     match file.try_lock() {
@@ -188,22 +200,24 @@ impl TemporaryFile {
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.file.write_all(bytes).map_err(|error| failed("write", &self.path, &error))
+        self.file.write_all(bytes).map_err(|error| unwritten(&self.path, &error))
     }
 
     /// Copies the rest of another file.
     pub(super) fn copy(&mut self, from: &mut impl Read) -> Result<(), StoreError> {
-        std::io::copy(from, &mut self.file).map(|_| ()).map_err(|error| failed("write", &self.path, &error))
+        std::io::copy(from, &mut self.file).map(|_| ()).map_err(|error| unwritten(&self.path, &error))
     }
 
     /// Everything written is on the disk.
     pub(super) fn sync(&mut self) -> Result<(), StoreError> {
-        let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
-        synced.map_err(|error| failed("fsync", &self.path, &error))
+        self.file.flush().map_err(|error| unwritten(&self.path, &error))?;
+        self.file.get_ref().sync_all().map_err(|error| failed("fsync", &self.path, &error))
     }
 
-    /// Puts the file in its place. That it is there is durable only when the folder is synced.
+    /// Puts the file in its place, with the permissions of the one that was there. That it is there is durable only when
+    /// the folder is synced.
     pub(super) fn rename(self, to: &Path) -> Result<(), StoreError> {
+        private::copy_permissions(to, self.file.get_ref()).map_err(|error| cannot_create(to, &error))?;
         std::fs::rename(&self.path, to).map_err(|error| failed("rename", to, &error))
     }
 }
@@ -214,11 +228,21 @@ impl Drop for TemporaryFile {
     }
 }
 
-/// Appends to a log, and waits for the disk. A failure may leave any part of it.
-pub(super) fn append(path: &Path, bytes: &[u8]) -> Result<(), AppendError> {
-    let file = File::options().append(true).create(true).open(path);
+/// Appends to a log that ends at `end`, and waits for the disk. What does not fit is cut off again; any other failure may leave
+/// any part of it.
+pub(super) fn append(path: &Path, end: u64, bytes: &[u8]) -> Result<(), AppendError> {
+    let file = private::options().append(true).create(true).open(path);
     let mut file = file.map_err(|error| AppendError::NotBegun(cannot_create(path, &error)))?;
-    file.write_all(bytes).map_err(|error| AppendError::Failed(failed("write", path, &error)))?;
+    if let Err(error) = file.write_all(bytes) {
+        let unwritten = unwritten(path, &error);
+        if !matches!(unwritten, StoreError::NoSpace(_)) {
+            return Err(AppendError::Failed(unwritten));
+        }
+        // Part of it may be whole records. They must not be there after a crash, for nobody is told that they are.
+        let cut = file.set_len(end).and_then(|()| file.sync_all());
+        cut.map_err(|error| AppendError::Failed(failed("cutting off an incomplete append", path, &error)))?;
+        return Err(AppendError::NotBegun(unwritten));
+    }
     // This makes the new length durable too, as the bytes could not be read without it.
     file.sync_data().map_err(|error| AppendError::Failed(failed("fsync", path, &error)))
 }
@@ -239,6 +263,7 @@ pub(super) fn check_length(path: &Path, length: u64) -> Result<(), StoreError> {
 
 /// Why nothing, or nobody knows how much, was appended.
 pub(super) enum AppendError {
+    /// Nothing was, or what was is cut off again.
     NotBegun(StoreError),
     Failed(StoreError),
 }
@@ -257,7 +282,8 @@ fn cut(folder: &Path, end: u64) -> Result<(), StoreError> {
     let cut = || {
         let mut log = File::options().read(true).write(true).open(&path)?;
         std::io::Seek::seek(&mut log, std::io::SeekFrom::Start(end))?;
-        std::io::copy(&mut log, &mut File::create(&torn)?)?;
+        let mut kept = private::options().write(true).create(true).truncate(true).open(&torn)?;
+        std::io::copy(&mut log, &mut kept)?;
         log.set_len(end)?;
         Ok(log)
     };
@@ -316,7 +342,22 @@ fn refused(path: &Path, reason: &str) -> StoreError {
 }
 
 fn cannot_create(path: &Path, error: &std::io::Error) -> StoreError {
-    StoreError::Unavailable(format!("cannot open or create {}: {error}", path.display()))
+    let text = format!("cannot open or create {}: {error}", path.display());
+    if is_no_space(error) { StoreError::NoSpace(text) } else { StoreError::Unavailable(text) }
+}
+
+/// A write that failed. One for which there is no space leaves nothing in doubt, unlike a failed fsync.
+fn unwritten(path: &Path, error: &std::io::Error) -> StoreError {
+    match is_no_space(error) {
+        true => StoreError::NoSpace(format!("write of {} failed: {error}", path.display())),
+        false => failed("write", path, error),
+    }
+}
+
+/// Whether a disk is full, a quota used up, or a file as long as it may be.
+fn is_no_space(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull, WriteZero};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge | WriteZero)
 }
 
 /// Going on after this could lose data: what the disk holds now is not known, and asking it again may answer wrongly.

@@ -3,6 +3,7 @@
 mod bytes;
 mod catalogue;
 mod disk;
+mod head;
 mod line;
 mod log;
 mod names;
@@ -30,8 +31,8 @@ use disk::Root;
 use tasks::Workplace;
 use writer::Writer;
 
-/// Spaces that are scrubbed in one go.
-const SCRUBBED: usize = 256;
+/// Spaces that are scrubbed in one go. Few, for others wait meanwhile.
+const SCRUBBED: usize = 16;
 
 /// Keeps logs in a folder, a file each.
 pub struct FileStore {
@@ -119,7 +120,7 @@ impl Store for FileStore {
             location: self.workplace.root.path().display().to_string(),
             ownership: self.ownership,
             details,
-            warnings: Vec::new(),
+            warnings: self.workplace.root.warning().into_iter().collect(),
         }
     }
 
@@ -184,11 +185,18 @@ impl Store for FileStore {
         Box::pin(self.writer.rewrite(rewrite))
     }
 
-    /// Removes every file that is neither a log nor its snapshot. What the disk keeps of a removed file is beyond reach.
+    /// Removes every file that is neither a log nor its snapshot nor its head. What the disk keeps of a removed file is beyond reach.
     fn scrub(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
             let mut scrubbed = Ok(());
             for spaces in self.workplace.catalogue.all().chunks(SCRUBBED) {
+                // Logs are read here, not by the thread that all writers wait for. What is wrong with them is said below.
+                let unread = spaces.to_vec();
+                let read = move |_: &Workplace| {
+                    unread.iter().for_each(|files| drop(files.with(|_| Ok(()))));
+                    Ok(())
+                };
+                self.read(read).await?;
                 let answers = spaces.iter().map(|files| self.writer.scrub(files.space()));
                 // One that is damaged does not keep the others from being scrubbed.
                 scrubbed = join_all(answers).await.into_iter().fold(scrubbed, Result::and);

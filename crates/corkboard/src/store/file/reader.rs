@@ -87,7 +87,7 @@ pub(super) fn check(files: &SpaceFiles) -> Vec<String> {
                 scan(file, length, files.space().as_str(), PROBLEMS)
             });
             let problems = scanned.map(|scan| damaged_lines(&path, &scan)).unwrap_or_default();
-            if problems.is_empty() { vec![error.to_string()] } else { problems }
+            if problems.is_empty() { vec![error.into_problem()] } else { problems }
         }
     }
 }
@@ -107,7 +107,7 @@ fn check_snapshot(files: &SpaceFiles, index: &Index) -> Result<Vec<String>> {
     let path = files.file(SNAPSHOT);
     let problem = match snapshot::read(&path, files.space().as_str())? {
         Found::Nothing => index.snapshot.map(|_| "it is missing".into()),
-        Found::Damaged(error) => return Ok(vec![error.to_string()]),
+        Found::Damaged(error) => return Ok(vec![error.into_problem()]),
         Found::Snapshot(stored) => snapshot_problem(&files.file(LOG), index, stored.snapshot.head)?,
     };
     Ok(problem.map(|problem| format!("{}: {problem}", path.display())).into_iter().collect())

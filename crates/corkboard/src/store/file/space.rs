@@ -8,6 +8,7 @@ use corkboard_core::{Head, SpaceId};
 use parking_lot::RwLock;
 
 use super::disk::{self, LOG, NEXT_SNAPSHOT, SNAPSHOT, TORN};
+use super::head;
 use super::line::{Ending, FORMAT, Header, Position, Unreadable};
 use super::log::{Index, Records, Repair, Scan, cannot_read, damaged, scan};
 use super::snapshot::{self, Found};
@@ -194,6 +195,8 @@ pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<Opened, StoreError>
         Some((line, Unreadable::Damaged(text))) => return Err(damaged(&path, line, &text)),
         None => {}
     }
+    // Before anything is cut off: what was saved is not torn.
+    head::check(folder, index.head)?;
     if torn {
         index.repair = Some(Repair::Cut);
     } else if line_break_missing {

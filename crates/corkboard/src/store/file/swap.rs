@@ -11,6 +11,8 @@
 //! - A deletion is a log of the next edition. A snapshot that is left behind is of a former one, and is removed.
 //! - A trimmed log is of the same edition, and the snapshot fits both.
 //!
+//! The head is written down when all of that is durable. It never goes back: a deletion is a revision, too.
+//!
 //! The folder is fsynced after every step, so that the disk sees the steps in this order.
 
 use std::fs::File;
@@ -18,6 +20,7 @@ use std::fs::File;
 use corkboard_core::Head;
 
 use super::disk::{self, LOG, NEXT_SNAPSHOT, Root, SNAPSHOT, TemporaryFile, sync_folder, sync_parents};
+use super::head;
 use super::line::{Ending, Header, Position, write_record};
 use super::log::{Index, Records, cannot_read, scan};
 use super::snapshot;
@@ -150,6 +153,7 @@ pub(super) fn swap(
         if changed {
             sync_folder(files.folder()).map_err(in_doubt)?;
         }
+        head::write(files.folder(), index.head);
         Ok(())
     })
 }

@@ -8,7 +8,8 @@ use corkboard_core::{CommitId, Head, SpaceId};
 use parking_lot::Mutex;
 
 use super::catalogue::Catalogue;
-use super::disk::{self, AppendError, LOG, Root, SNAPSHOT, TORN, sync_folder, sync_parents};
+use super::disk::{self, AppendError, HEAD, LOG, Root, SNAPSHOT, TORN, sync_folder, sync_parents};
+use super::head;
 use super::line::{Ending, Header, Position, Sum, Trimmed, write_record};
 use super::log::{Records, cannot_read};
 use super::snapshot;
@@ -156,7 +157,7 @@ impl Workplace {
             self.root.create_folder(files.folder())?;
         }
         files.check_end()?;
-        disk::append(&files.file(LOG), &bytes).map_err(|error| match error {
+        disk::append(&files.file(LOG), end.offset, &bytes).map_err(|error| match error {
             AppendError::NotBegun(error) => error.into(),
             AppendError::Failed(error) => in_doubt(error),
         })?;
@@ -164,6 +165,7 @@ impl Workplace {
             sync_folder(files.folder()).map_err(in_doubt)?;
             sync_parents(files.folder()).map_err(in_doubt)?;
         }
+        head::write(files.folder(), head);
         let published: Result<()> = files.change(|index| {
             index.head = head;
             index.end = position;
@@ -287,7 +289,7 @@ impl Workplace {
         Ok(trimmed.rev + 1)
     }
 
-    /// Removes what is neither the log nor its snapshot.
+    /// Removes what is neither the log nor its snapshot nor its head.
     fn scrub(&self, files: &SpaceFiles) -> Result<()> {
         files.repair()?;
         let has_snapshot = files.with(|index| Ok(index.snapshot.is_some()))?;
@@ -299,7 +301,7 @@ impl Workplace {
         for entry in entries {
             let entry = entry.map_err(|error| cannot_read(files.folder(), &error))?;
             let (name, is_folder) = (entry.file_name(), entry.file_type().is_ok_and(|kind| kind.is_dir()));
-            if !is_folder && name != LOG && !(name == SNAPSHOT && has_snapshot) {
+            if !is_folder && name != LOG && name != HEAD && !(name == SNAPSHOT && has_snapshot) {
                 removed |= disk::remove(&entry.path())?;
             }
         }

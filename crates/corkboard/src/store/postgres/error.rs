@@ -83,6 +83,7 @@ impl Failure {
 fn refused(code: &SqlState, text: String) -> StoreError {
     match code.code() {
         "57014" | "55P03" | "40001" | "40P01" => StoreError::Busy { waited: Duration::ZERO },
+        "53100" => StoreError::NoSpace(text),
         "XX001" | "XX002" => StoreError::Corrupt(text),
         // Rows that contradict each other.
         code if code.starts_with("23") => StoreError::Corrupt(text),
@@ -103,7 +104,22 @@ pub(super) fn cannot_connect(location: &str, error: &tokio_postgres::Error) -> S
                 _ => StoreError::Unavailable(text),
             }
         }
-        None => StoreError::Unavailable(format!("{location}: {}", chain(error))),
+        None => {
+            let text = chain(error);
+            StoreError::Unavailable(format!("{location}: {text}{}", advice(&text)))
+        }
+    }
+}
+
+/// What to do about a connection that cannot be encrypted, or whose server cannot be verified.
+fn advice(text: &str) -> &'static str {
+    if text.contains("does not support TLS") {
+        "; turn on ssl on the server, or connect without encryption with sslmode=disable if the network is private"
+    } else if text.contains("certificate") {
+        "; name the certificate authority with sslrootcert=FILE, and connect by a name in the server's certificate; \
+         sslmode=no-verify accepts any certificate"
+    } else {
+        ""
     }
 }
 

@@ -103,7 +103,7 @@ async fn facts(connections: &Connections) -> Result<StoreInfo, StoreError> {
     if synchronous_commit == "off" {
         durability = "an answer means committed with synchronous_commit=on, which is off here for others".into();
     }
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = settings.server.warning.iter().map(|warning| (*warning).into()).collect();
     if fsync != "on" {
         warnings
             .push("fsync is off on this server: a crash of its machine loses or damages what was acknowledged".into());
@@ -120,6 +120,7 @@ async fn facts(connections: &Connections) -> Result<StoreInfo, StoreError> {
         ("tls", tls.into()),
         ("statements", if lease.link().prepares() { "prepared" } else { "not prepared" }.into()),
         ("wake-ups", listens.into()),
+        ("forget", "old bytes stay in free space of the table files until reused; VACUUM FULL removes them".into()),
     ];
     Ok(StoreInfo { kind: "postgres", location: settings.location(), ownership: Ownership::Shared, details, warnings })
 }

@@ -134,7 +134,7 @@ impl Query {
                      '{schema}.due']::regclass[])"
             }
             Self::Mark => "SELECT (txid_current() % 4294967296)::text",
-            // VACUUM FULL keeps what some snapshot may still see, and says up to where it did not.
+            // VACUUM (FREEZE) keeps what some snapshot may still see, and says up to where it did not.
             Self::ScrubbedUpTo => {
                 "SELECT bool_and(age(relfrozenxid) <= age($1::xid))
                  FROM pg_class WHERE oid = ANY (ARRAY['{schema}.spaces', '{schema}.events', '{schema}.snapshots',

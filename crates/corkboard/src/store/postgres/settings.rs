@@ -1,5 +1,6 @@
 //! What a URL says: where the server is, and how to talk to it.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub(super) struct Server {
     pub(super) tls: Tls,
     /// Where it is, without the password.
     pub(super) location: String,
+    /// What the connection does not protect against, if it leaves this machine.
+    pub(super) warning: Option<&'static str>,
 }
 
 /// The schema that holds the tables.
@@ -136,22 +139,12 @@ impl Server {
         let (address, parameters) = url.split_once('?').unwrap_or((url, ""));
         let mut own = Parameters::parse(parameters)?;
         let root = own.take("sslrootcert").map(PathBuf::from);
-        let (mode, trust) = match own.take("sslmode").as_deref().unwrap_or("prefer") {
-            "disable" => (SslMode::Disable, None),
-            "prefer" => (SslMode::Prefer, Some(Trust::Anyone)),
-            // As libpq has it: who names a root wants it checked.
-            "require" if root.is_some() => (SslMode::Require, Some(Trust::Authority)),
-            "require" => (SslMode::Require, Some(Trust::Anyone)),
-            "verify-ca" => (SslMode::Require, Some(Trust::Authority)),
-            "verify-full" => (SslMode::Require, Some(Trust::AuthorityAndName)),
-            _ => return Err("sslmode is disable, prefer, require, verify-ca or verify-full".into()),
-        };
+        let requested = own.take("sslmode");
         let mut address = address.to_owned();
         for (sign, (name, value)) in std::iter::once('?').chain(std::iter::repeat('&')).zip(&own.others) {
             address.extend([sign.to_string().as_str(), name, "=", value]);
         }
         let mut config: Config = address.parse().map_err(|error| chain(&error))?;
-        config.ssl_mode(mode);
         if config.get_application_name().is_none() {
             config.application_name("corkboard");
         }
@@ -167,10 +160,45 @@ impl Server {
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err("it names no host".into());
         }
+        let is_local = is_local(&config);
+        let (mode, trust) = match requested.as_deref().unwrap_or(if is_local { "prefer" } else { "verify-full" }) {
+            "disable" => (SslMode::Disable, None),
+            "prefer" => (SslMode::Prefer, Some(Trust::Anyone)),
+            "no-verify" => (SslMode::Require, Some(Trust::Anyone)),
+            "require" if !is_local => (SslMode::Require, Some(Trust::AuthorityAndName)),
+            // As libpq has it: who names a root wants it checked.
+            "require" if root.is_some() => (SslMode::Require, Some(Trust::Authority)),
+            "require" => (SslMode::Require, Some(Trust::Anyone)),
+            "verify-ca" => (SslMode::Require, Some(Trust::Authority)),
+            "verify-full" => (SslMode::Require, Some(Trust::AuthorityAndName)),
+            _ => return Err("sslmode is disable, prefer, no-verify, require, verify-ca or verify-full".into()),
+        };
+        config.ssl_mode(mode);
+        let warning = match (trust, mode) {
+            _ if is_local => None,
+            (None, _) => Some("sslmode=disable: the connection to PostgreSQL is neither encrypted nor verified"),
+            (Some(Trust::Anyone), SslMode::Prefer) => {
+                Some("sslmode=prefer: the connection to PostgreSQL is not verified, and perhaps not encrypted")
+            }
+            (Some(Trust::Anyone), _) => {
+                Some("sslmode=no-verify: PostgreSQL's certificate is not verified, so another server could pose as it")
+            }
+            (Some(Trust::Authority | Trust::AuthorityAndName), _) => None,
+        };
         let tls = trust.map_or(Ok(Tls::Off), |trust| Tls::new(trust, root.as_deref()))?;
         let location = location(&config);
-        Ok((Self { config, tls, location }, own))
+        Ok((Self { config, tls, location, warning }, own))
     }
+}
+
+/// Whether every host is this machine, by its name and by its address.
+fn is_local(config: &Config) -> bool {
+    let is_local = |host: &Host| match host {
+        Host::Tcp(name) => name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback()),
+        #[cfg(unix)]
+        Host::Unix(_) => true,
+    };
+    config.get_hosts().iter().all(is_local) && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
 }
 
 fn location(config: &Config) -> String {
@@ -260,22 +288,52 @@ mod tests {
         assert!(
             matches!(settings.listen, Listen::At(server) if server.location == "postgres://ada@direct:5433/memory")
         );
-        assert_eq!(parse("postgres://host/db").unwrap().location(), "postgres://host:5432/db?schema=corkboard");
+        let local = parse("postgres://localhost/db").unwrap();
+        assert_eq!(local.location(), "postgres://localhost:5432/db?schema=corkboard");
+    }
+
+    #[test]
+    fn only_connections_within_this_machine_are_unverified_unless_asked_for() {
+        for (address, local) in [
+            ("localhost/db", true),
+            ("127.0.0.2:5433/db", true),
+            ("[::1]/db", true),
+            ("%2Frun%2Fpostgresql/db", true),
+            ("localhost,127.0.0.1/db", true),
+            ("localhost/db?hostaddr=127.0.0.1", true),
+            ("localhost/db?hostaddr=10.0.0.5", false),
+            ("db.example/db?hostaddr=127.0.0.1", false),
+            ("localhost,db.example/db", false),
+            ("localhost.example/db", false),
+            ("10.0.0.5/db", false),
+        ] {
+            let config = format!("postgres://{address}").parse().unwrap();
+            assert_eq!(is_local(&config), local, "{address}");
+        }
+        let warning = |url: &str| parse(url).unwrap().server.warning.unwrap_or_default().to_owned();
+        for mode in ["disable", "prefer", "no-verify"] {
+            let warned = warning(&format!("postgres://db.example/db?sslmode={mode}"));
+            assert!(warned.starts_with(&format!("sslmode={mode}: ")), "{warned}");
+            assert_eq!(warning(&format!("postgres://localhost/db?sslmode={mode}")), "");
+        }
     }
 
     #[test]
     fn what_makes_no_sense_is_said_and_no_password() {
         for (wrong, why) in [
-            ("postgres://ada:secret@host/db?colour=red", "unknown option `colour`"),
-            ("postgres://ada:secret@host/db?schema=a-b", "schema must be"),
-            ("postgres://ada:secret@host/db?schema=pg_mine", "schema must be"),
-            ("postgres://ada:secret@host/db?schema=a&schema=b", "given twice"),
-            ("postgres://ada:secret@host/db?prepare=maybe", "prepare is"),
-            ("postgres://ada:secret@host/db?listen=maybe", "listen is"),
-            ("postgres://ada:secret@host/db?listen=postgres://ada:secret@host/db%3Fschema=x", "listen: schema"),
-            ("postgres://ada:secret@host/db?connections=1", "connections is"),
-            ("postgres://ada:secret@host/db?sslmode=always", "sslmode is"),
-            ("postgres://ada:secret@host/db?sslmode=verify-full&sslrootcert=/nowhere", "/nowhere"),
+            ("postgres://ada:secret@localhost/db?colour=red", "unknown option `colour`"),
+            ("postgres://ada:secret@localhost/db?schema=a-b", "schema must be"),
+            ("postgres://ada:secret@localhost/db?schema=pg_mine", "schema must be"),
+            ("postgres://ada:secret@localhost/db?schema=a&schema=b", "given twice"),
+            ("postgres://ada:secret@localhost/db?prepare=maybe", "prepare is"),
+            ("postgres://ada:secret@localhost/db?listen=maybe", "listen is"),
+            (
+                "postgres://ada:secret@localhost/db?listen=postgres://ada:secret@localhost/db%3Fschema=x",
+                "listen: schema",
+            ),
+            ("postgres://ada:secret@localhost/db?connections=1", "connections is"),
+            ("postgres://ada:secret@localhost/db?sslmode=always", "sslmode is"),
+            ("postgres://ada:secret@localhost/db?sslmode=verify-full&sslrootcert=/nowhere", "/nowhere"),
             ("postgres://ada:secret@host:port/db", "port"),
             ("postgres:///db", "no host"),
         ] {

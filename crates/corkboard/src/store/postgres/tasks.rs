@@ -117,8 +117,9 @@ pub(super) async fn trim(connections: &Connections, space: &SpaceId, trim: Trim)
     rows.first().map_or(Ok(1), |row| loaded(at(row, 0)?))
 }
 
-/// Writes the tables' files anew from what is in them, until nothing is carried over that was deleted before. Writers and
-/// readers wait meanwhile, and the server needs room for a second copy.
+/// Removes every deleted row from the tables, until none is left that was deleted before. Readers and writers go on meanwhile.
+/// The bytes stay in the free space of the tables' files until the server reuses it: only `VACUUM FULL` removes them at once,
+/// and nobody can use a table while that runs.
 pub(super) async fn scrub(connections: &Connections) -> Result<()> {
     let refuse = |text: &str| Err(StoreError::Unavailable(text.into()));
     let rows = write(connections, Query::MayScrub, &[]).await?;
@@ -132,7 +133,7 @@ pub(super) async fn scrub(connections: &Connections) -> Result<()> {
     loop {
         let lease = connections.take().await?;
         for table in ["events", "snapshots", "spaces", "due"] {
-            let vacuum = connections.settings().schema.fill(&format!("VACUUM (FULL) {{schema}}.{table}"));
+            let vacuum = connections.settings().schema.fill(&format!("VACUUM (FREEZE) {{schema}}.{table}"));
             lease.execute(&vacuum).await.map_err(Failure::reading)?;
         }
         let rows = lease.query(Query::ScrubbedUpTo, &[&mark]).await.map_err(Failure::reading)?;

@@ -22,11 +22,11 @@ pub(super) enum Tls {
 /// Which servers are believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// `prefer` and `require`: any. It keeps listeners out, not impostors.
+    /// `no-verify` and `prefer`, and `require` on this machine: any. It keeps listeners out, not impostors.
     Anyone,
     /// `verify-ca`: one that a known authority vouches for, whatever its name.
     Authority,
-    /// `verify-full`: one that a known authority vouches for by its name.
+    /// `verify-full`, and `require` on other machines: one that a known authority vouches for by its name.
     AuthorityAndName,
 }
 
@@ -64,9 +64,9 @@ fn authorities(
 ) -> Result<Arc<WebPkiServerVerifier>, String> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(known.iter().cloned());
-    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
-        .build()
-        .map_err(|error| format!("no authority to check the server's certificate by: {error}"))
+    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build().map_err(|error| {
+        format!("no certificate authority to verify the server by; name one with sslrootcert=FILE: {error}")
+    })
 }
 
 #[derive(Debug)]

@@ -1,10 +1,11 @@
 //! Records at the end of the log, each behind the one before it in its space.
 
-use corkboard_core::Head;
+use corkboard_core::{Head, SpaceId};
 use rusqlite::{Transaction, params};
 
 use super::reader::SpaceRow;
 use super::schema::{MARK, error};
+use super::sum;
 use super::tasks::Statements;
 use crate::store::{Record, StoreError};
 
@@ -28,6 +29,7 @@ impl Chain {
         &mut self,
         transaction: &Transaction<'_>,
         statements: &mut Statements<'_>,
+        space: &SpaceId,
         records: &[Record],
         summary: Option<&[u8]>,
     ) -> Result<()> {
@@ -35,8 +37,9 @@ impl Chain {
         for record in records {
             let summary = summary.filter(|_| record.rev == last.rev);
             let (commit, at) = (record.commit.0.as_bytes(), record.at.as_millisecond());
+            let sum = sum::of_record(space.as_str(), record.rev, commit, at, summary, &record.body);
             let body = record.parts().next();
-            let values = params![self.space, record.rev, self.previous, commit, at, summary, body];
+            let values = params![self.space, record.rev, self.previous, commit, at, summary, body, sum];
             let position = statements.insert_record.insert(values).map_err(error)?;
             insert_parts(transaction, self.space, record)?;
             if record.rev % MARK == 0 {

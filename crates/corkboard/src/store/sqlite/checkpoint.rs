@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -17,33 +18,54 @@ const PAGES: u64 = 1000;
 pub(super) struct Checkpoints {
     /// In the log after the last commit; 0 since the last copying.
     pages: Arc<AtomicU64>,
+    /// In the log after the last commit; 0 once [`Self::committed`] has told.
+    committed: Arc<AtomicU64>,
 }
 
 impl Checkpoints {
     /// Takes it over from SQLite.
     pub(super) fn take_over(connection: &mut Connection) -> Result<Self, StoreError> {
         let pages = Arc::new(AtomicU64::new(0));
-        let counted = pages.clone();
+        let committed = Arc::new(AtomicU64::new(0));
+        let counted = [pages.clone(), committed.clone()];
         let count = move |_: &mut rusqlite::hooks::Wal, pages: std::ffi::c_int| {
-            counted.store(pages.unsigned_abs().into(), Ordering::Relaxed);
+            counted.iter().for_each(|counted| counted.store(pages.unsigned_abs().into(), Ordering::Relaxed));
             Ok(())
         };
         connection.wal_hook(Some(count)).map_err(error)?;
-        Ok(Self { pages })
+        Ok(Self { pages, committed })
+    }
+
+    /// How many pages the log has after a commit. None: nothing was committed since this was last asked.
+    pub(super) fn committed(&self) -> Option<u64> {
+        match self.committed.swap(0, Ordering::Relaxed) {
+            0 => None,
+            pages => Some(pages),
+        }
     }
 
     pub(super) fn is_due(&self) -> bool {
         self.pages.load(Ordering::Relaxed) >= PAGES
     }
 
-    /// Copies what is in the log into the database. What readers still need, or others are copying, stays for another time.
     pub(super) fn run(&self, connection: &Connection) -> Result<(), StoreError> {
         self.pages.store(0, Ordering::Relaxed);
-        match connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).map_err(error) {
-            Err(StoreError::Busy { .. }) => Ok(()),
-            done => done,
-        }
+        copy(connection)
     }
+}
+
+/// Copies what is in the log into the database. What readers still need, or others are copying, stays for another time.
+pub(super) fn copy(connection: &Connection) -> Result<(), StoreError> {
+    match connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).map_err(error) {
+        Err(StoreError::Busy { .. }) => Ok(()),
+        done => done,
+    }
+}
+
+/// Copies the whole log into the database and empties the file. Busy: someone still reads from it or writes to it.
+pub(super) fn empty(connection: &Connection) -> Result<(), StoreError> {
+    let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(error)?;
+    if busy == 0 { Ok(()) } else { Err(StoreError::Busy { waited: Duration::ZERO }) }
 }
 
 #[cfg(test)]
@@ -51,7 +73,6 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
     use std::path::{Path, PathBuf};
-    use std::time::Duration;
 
     use corkboard_core::{CommitId, Head, SpaceId};
     use jiff::Timestamp;

@@ -2,10 +2,14 @@
 
 mod chain;
 mod checkpoint;
+mod files;
 mod reader;
 mod schema;
 mod stream;
+mod sum;
 mod tasks;
+mod wal;
+mod wipe;
 mod writer;
 
 use std::collections::HashMap;
@@ -22,10 +26,13 @@ use parking_lot::{Mutex, MutexGuard};
 use rusqlite::Connection;
 use tokio::sync::{broadcast, watch};
 
+use super::private;
 use super::{
     Append, Appended, Appending, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store,
     StoreError, StoreFuture, StoreInfo, Trim, Wakes,
 };
+use files::{cannot_open, open_beside};
+use wal::Notes;
 use writer::Writer;
 
 /// How often other processes' commits are looked for while someone watches. Not by inotify: it fires before the commit
@@ -33,12 +40,16 @@ use writer::Writer;
 const POLL: Duration = Duration::from_millis(25);
 /// How often all spaces are looked at while someone watches all of them: a deletion leaves no record to be found.
 const LOOK: Duration = Duration::from_secs(5);
+/// Between two attempts to empty the write-ahead log while someone reads from it: at first and at most.
+const EMPTIED_AGAIN: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(100));
 /// Read connections kept for the next caller.
 const IDLE_READERS: usize = 4;
 /// So many look for heads at the same time.
 const MOST_HEADS: usize = 4;
 /// Heads remembered between two commits, by each of them.
 const KNOWN_HEADS: usize = 10_000;
+/// The file beside the database that is locked.
+const OWNER: &str = "-owner";
 
 /// Keeps logs in one SQLite file.
 pub struct SqliteStore {
@@ -99,20 +110,23 @@ impl SqliteStore {
         runtime: tokio::runtime::Handle,
     ) -> Result<Self, StoreError> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder)
+            private::create_folders(folder)
                 .map_err(|error| cannot_open(&path, format!("cannot create {}: {error}", folder.display())))?;
         }
         if !schema::is_ours_to_open(&path) {
             return Err(cannot_open(&path, "that file is no Corkboard database".into()));
         }
+        files::create(&path)?;
         let owner = own(&path, ownership)?;
+        wal::check(&path)?;
         let mut connection = schema::connect(&path)?;
         schema::prepare(&mut connection, busy_timeout).map_err(|error| match error {
             StoreError::Url { reason, .. } => cannot_open(&path, reason),
             other => other,
         })?;
         let wakes = Arc::new(Wakes::default());
-        let writer = Writer::start(connection, wakes.clone(), runtime.clone(), busy_timeout)?;
+        let notes = Notes::open(&path)?;
+        let writer = Writer::start(connection, notes, wakes.clone(), runtime.clone(), busy_timeout)?;
         let readers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_HEADS));
         let heads = (0..readers).map(|_| Heads::connect(&path, busy_timeout).map(|heads| Mutex::new(Some(heads))));
         let heads = heads.collect::<Result<Vec<_>, _>>()?;
@@ -134,6 +148,35 @@ impl SqliteStore {
         self.writer.commits()
     }
 
+    /// Wipes what deleted content left in the database, a few pages at a time, and empties the write-ahead log.
+    async fn wipe_leftovers(&self) -> Result<(), StoreError> {
+        if self.read(|connection| wipe::is_possible(connection)).await? {
+            let mut next = Some(1);
+            while let Some(from) = next {
+                let found = self.read(move |connection| wipe::find(connection, from)).await?;
+                next = found.next;
+                if !found.pages.is_empty() {
+                    self.writer.wipe(found.pages).await?;
+                }
+            }
+        } else {
+            self.read(|connection| connection.execute_batch("VACUUM").map_err(schema::error)).await?;
+        }
+        let (started, mut pause) = (Instant::now(), EMPTIED_AGAIN.0);
+        loop {
+            // Most of it is copied without holding up anybody; the rest is little.
+            self.writer.copied(self.read(|connection| checkpoint::copy(connection)).await)?;
+            match self.writer.empty_log().await {
+                Err(StoreError::Busy { .. }) if started.elapsed() < self.inner.busy_timeout => {
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(EMPTIED_AGAIN.1);
+                }
+                Err(StoreError::Busy { .. }) => return Err(StoreError::Busy { waited: started.elapsed() }),
+                emptied => return emptied,
+            }
+        }
+    }
+
     fn read<T: Send + 'static>(
         &self,
         query: impl FnMut(&mut Connection) -> Result<T, StoreError> + Send + 'static,
@@ -148,18 +191,10 @@ impl SqliteStore {
     }
 }
 
-fn cannot_open(path: &Path, reason: String) -> StoreError {
-    StoreError::Url { url: format!("sqlite:{}", path.display()), reason }
-}
-
 /// Shares the store with other processes, or keeps them out. The lock goes with the process, however it ends.
 fn own(path: &Path, ownership: Ownership) -> Result<File, StoreError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push("-owner");
     let unavailable = |error: std::io::Error| StoreError::Unavailable(format!("cannot lock the store: {error}"));
-    let cannot_create = |error: std::io::Error| cannot_open(path, format!("cannot write there: {error}"));
-    let mut options = File::options();
-    let mut file = options.read(true).write(true).create(true).truncate(false).open(&name).map_err(cannot_create)?;
+    let mut file = open_beside(path, OWNER)?;
     let locked = match ownership {
         Ownership::Shared => file.try_lock_shared(),
         Ownership::Sole => file.try_lock(),
@@ -320,7 +355,7 @@ impl Store for SqliteStore {
             location: self.inner.path.display().to_string(),
             ownership: self.inner.ownership,
             details,
-            warnings: Vec::new(),
+            warnings: files::warning(&self.inner.path).into_iter().collect(),
         }
     }
 
@@ -385,7 +420,7 @@ impl Store for SqliteStore {
     }
 
     fn scrub(&self) -> StoreFuture<'_, ()> {
-        self.read(reader::scrub)
+        Box::pin(self.wipe_leftovers())
     }
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
@@ -401,7 +436,12 @@ impl Store for SqliteStore {
     }
 
     fn check(&self) -> StoreFuture<'_, Vec<String>> {
-        self.read(reader::check)
+        let path = self.inner.path.clone();
+        self.read(move |connection| {
+            let mut problems = reader::check(connection)?;
+            problems.extend(wal::problem(&path)?);
+            Ok(problems)
+        })
     }
 
     fn close(&self) -> StoreFuture<'_, ()> {

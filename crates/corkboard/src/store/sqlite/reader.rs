@@ -6,9 +6,13 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use uuid::Uuid;
 
 use super::schema::error;
+use super::sum;
 use crate::store::{Cursor, ListedSpace, Loaded, Page, Record, Snapshot, StoreError};
 
 type Result<T> = std::result::Result<T, StoreError>;
+
+/// How many records with a wrong checksum are told.
+const PROBLEMS: usize = 20;
 
 /// What is known of one space.
 #[derive(Debug, Clone, Copy)]
@@ -124,13 +128,34 @@ pub(super) fn load(connection: &mut Connection, space: &SpaceId) -> Result<Loade
     let Some(row) = space_row(&transaction, space)? else {
         return Ok(Loaded { head: Head::EMPTY, born: Head::EMPTY, snapshot: None });
     };
-    let mut query =
-        transaction.prepare_cached("SELECT rev, commit_id, body FROM snapshots WHERE space = ?1").map_err(error)?;
-    let snapshot = query
-        .query_row([row.id], |found| Ok(Snapshot { head: head_at(found, 0)?, body: found.get(2)? }))
-        .optional()
-        .map_err(error)?;
+    let snapshot = match snapshot(&transaction, space, row.id) {
+        Err(StoreError::Corrupt(problem)) if row.oldest == row.born.rev + 1 => {
+            tracing::warn!(problem, "the snapshot cannot be used; the log has everything");
+            None
+        }
+        snapshot => snapshot?,
+    };
     Ok(Loaded { head: row.head, born: row.born, snapshot })
+}
+
+/// The snapshot of a space, if its checksum is right.
+pub(super) fn snapshot(connection: &Connection, space: &SpaceId, id: i64) -> Result<Option<Snapshot>> {
+    let mut query =
+        connection.prepare_cached("SELECT rev, commit_id, body, sum FROM snapshots WHERE space = ?1").map_err(error)?;
+    let found = query.query_row([id], |found| {
+        let snapshot = Snapshot { head: head_at(found, 0)?, body: found.get(2)? };
+        Ok((snapshot, found.get::<_, Option<u32>>(3)?))
+    });
+    let Some((snapshot, sum)) = found.optional().map_err(error)? else { return Ok(None) };
+    let Head { rev, commit } = snapshot.head;
+    if sum != Some(sum::of_snapshot(space.as_str(), rev, commit.0.as_bytes(), &snapshot.body)) {
+        return Err(damaged(space.as_str(), rev, "the checksum of the snapshot does not match"));
+    }
+    Ok(Some(snapshot))
+}
+
+fn damaged(space: &str, rev: u64, problem: &str) -> StoreError {
+    StoreError::Corrupt(format!("space {space}, revision {rev}: {problem}"))
 }
 
 pub(super) fn read_after(connection: &mut Connection, space: &SpaceId, cursor: Cursor, limit: usize) -> Result<Page> {
@@ -160,23 +185,40 @@ pub(super) fn read_after(connection: &mut Connection, space: &SpaceId, cursor: C
         }
     }
     let last = cursor.rev.saturating_add(limit as u64).min(head.rev);
-    let mut query =
-        transaction.prepare_cached("SELECT rev, commit_id, at, body FROM log WHERE position = ?1").map_err(error)?;
-    let records = positions(&transaction, &row, cursor.rev + 1, last)?.into_iter().map(|position| {
-        query.query_row([position], |found| {
-            let Head { rev, commit } = head_at(found, 0)?;
-            let mut body: Vec<u8> = found.get(3)?;
-            if body.len() == Record::PART_BYTES {
-                read_parts(&transaction, row.id, rev, &mut body)?;
-            }
-            Ok(Record { rev, commit, at: time(found.get(2)?), body })
-        })
+    let mut query = transaction
+        .prepare_cached("SELECT commit_id, at, summary, body, sum FROM log WHERE position = ?1")
+        .map_err(error)?;
+    let positions = positions(&transaction, &row, cursor.rev + 1, last)?;
+    let records = (cursor.rev + 1..).zip(positions).map(|(rev, position)| {
+        let record = query.query_row([position], |found| record(&transaction, (space.as_str(), row.id), rev, found));
+        record.map_err(error)?
     });
-    Page::fill(records, head).map_err(error)
+    Page::fill(records, head)
+}
+
+/// The record in a row of the log, with all parts of its body, if its checksum is right. The row begins with `commit_id`,
+/// `at`, `summary`, `body` and `sum`.
+fn record(
+    connection: &Connection,
+    (space, id): (&str, i64),
+    rev: u64,
+    row: &Row<'_>,
+) -> rusqlite::Result<Result<Record>> {
+    let (at, summary) = (row.get(1)?, row.get_ref(2)?.as_blob_or_null()?);
+    let mut body: Vec<u8> = row.get(3)?;
+    if body.len() == Record::PART_BYTES {
+        read_parts(connection, id, rev, &mut body)?;
+    }
+    let commit = commit(row.get(0)?)?;
+    let sum = sum::of_record(space, rev, commit.0.as_bytes(), at, summary, &body);
+    Ok(match row.get::<_, Option<u32>>(4)? {
+        Some(stored) if stored == sum => Ok(Record { rev, commit, at: time(at), body }),
+        _ => Err(damaged(space, rev, "the checksum of the record does not match")),
+    })
 }
 
 /// What the row of the log does not hold: a full first part may have more after it.
-fn read_parts(connection: &Connection, id: i64, rev: u64, body: &mut Vec<u8>) -> rusqlite::Result<()> {
+pub(super) fn read_parts(connection: &Connection, id: i64, rev: u64, body: &mut Vec<u8>) -> rusqlite::Result<()> {
     let mut query = connection.prepare_cached("SELECT body FROM parts WHERE space = ?1 AND rev = ?2 ORDER BY part")?;
     let mut rows = query.query(params![id, rev])?;
     while let Some(row) = rows.next()? {
@@ -242,14 +284,8 @@ fn names_of(kind: SpaceKind) -> (String, String) {
     (format!("{}/", kind.as_str()), format!("{}0", kind.as_str()))
 }
 
-/// Rebuilds the file from what is in it, and empties the write-ahead log. Free pages, and the free space in pages, go.
-pub(super) fn scrub(connection: &mut Connection) -> Result<()> {
-    connection.execute_batch("VACUUM").map_err(error)?;
-    let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(error)?;
-    if busy == 0 { Ok(()) } else { Err(StoreError::Busy { waited: std::time::Duration::ZERO }) }
-}
-
-/// SQLite's own check, and ours: every log is a chain without gaps, from where its space or its snapshot begins to its head.
+/// SQLite's own check, and ours: every log is a chain without gaps, from where its space or its snapshot begins to its head,
+/// and every checksum is right.
 pub(super) fn check(connection: &mut Connection) -> Result<Vec<String>> {
     let transaction = connection.transaction().map_err(error)?;
     let mut problems = Vec::new();
@@ -293,7 +329,46 @@ pub(super) fn check(connection: &mut Connection) -> Result<Vec<String>> {
     if astray > 0 {
         problems.push(format!("{astray} marks lead to no record"));
     }
+    check_heads(&transaction, &mut problems).map_err(error)?;
+    check_sums(&transaction, &mut problems).map_err(error)?;
     Ok(problems)
+}
+
+fn check_heads(connection: &Connection, problems: &mut Vec<String>) -> rusqlite::Result<()> {
+    let mut heads = connection.prepare(
+        "SELECT name, heads.rev FROM heads JOIN spaces ON spaces.id = heads.space
+         JOIN log ON log.position = heads.position WHERE heads.commit_id != log.commit_id",
+    )?;
+    let mut rows = heads.query([])?;
+    while let Some(row) = rows.next()? {
+        let (name, rev): (String, u64) = (row.get(0)?, row.get(1)?);
+        problems.push(format!("space {name}, revision {rev}: the head has another commit ID than the record"));
+    }
+    Ok(())
+}
+
+fn check_sums(connection: &Connection, problems: &mut Vec<String>) -> rusqlite::Result<()> {
+    let mut logs = connection.prepare(
+        "SELECT commit_id, at, summary, body, sum, name, log.space, rev FROM log
+         JOIN spaces ON spaces.id = log.space ORDER BY position",
+    )?;
+    let mut rows = logs.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()?
+        && found.len() < PROBLEMS
+    {
+        let (name, id, rev): (String, i64, u64) = (row.get(5)?, row.get(6)?, row.get(7)?);
+        let read = record(connection, (&name, id), rev, row);
+        found.extend(read.map_err(error).flatten().err());
+    }
+    let mut snapshots = connection.prepare("SELECT name, space FROM snapshots JOIN spaces ON spaces.id = space")?;
+    let mut rows = snapshots.query([])?;
+    while let Some(row) = rows.next()? {
+        let (name, id): (String, i64) = (row.get(0)?, row.get(1)?);
+        found.extend(snapshot(connection, &SpaceId::from_stored(&name), id).err());
+    }
+    problems.extend(found.into_iter().map(StoreError::into_problem));
+    Ok(())
 }
 
 /// A record's place in its log, and what the log's ends must be.

@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
+use super::sum;
 use crate::store::StoreError;
 
 /// "CORK", so that no other program's database is taken for ours.
 const APPLICATION_ID: i64 = 0x434f_524b;
 /// What leads from each version of the tables to the next. Their number is the version.
-const STEPS: &[&str] = &[TABLES, PARTS, CHAINS];
+const STEPS: &[&str] = &[TABLES, PARTS, CHAINS, SUMS];
 const FORMAT: u32 = STEPS.len() as u32;
 
 /// The log is in the order of appending. Due dates are written only when they move.
@@ -94,6 +95,14 @@ DROP TABLE log;
 ALTER TABLE chained RENAME TO log;
 ";
 
+/// Every record and every snapshot has a checksum: see `sum.rs`, which fills them in.
+const SUMS: &str = "
+ALTER TABLE log ADD COLUMN sum INTEGER;
+ALTER TABLE snapshots ADD COLUMN sum INTEGER;
+";
+/// The first version of the tables with checksums.
+const WITH_SUMS: u32 = 4;
+
 /// How many revisions lie between two marks.
 pub(super) const MARK: u64 = 256;
 
@@ -116,6 +125,8 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(path, flags).map_err(error)?;
     // Waiting is ours: SQLite's own backs off to 100 ms, far more than a commit takes.
     connection.busy_timeout(Duration::ZERO).map_err(error)?;
+    // What is deleted or overwritten is overwritten with zeros at once.
+    connection.execute_batch("PRAGMA secure_delete = ON").map_err(error)?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
 }
@@ -151,6 +162,9 @@ pub(super) fn prepare(connection: &mut Connection, busy_timeout: Duration) -> Re
             for step in STEPS.iter().skip(found as usize) {
                 transaction.execute_batch(step).map_err(error)?;
             }
+            if found < WITH_SUMS {
+                sum::fill(&transaction)?;
+            }
             transaction
                 .execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}"))
                 .map_err(error)?;
@@ -159,7 +173,7 @@ pub(super) fn prepare(connection: &mut Connection, busy_timeout: Duration) -> Re
     })
 }
 
-fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, name: &str) -> Result<T, StoreError> {
+pub(super) fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, name: &str) -> Result<T, StoreError> {
     connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0)).map_err(error)
 }
 
@@ -191,7 +205,13 @@ pub(super) fn error(error: rusqlite::Error) -> StoreError {
     if error.sqlite_error_code().is_none() && !matches!(error, rusqlite::Error::QueryReturnedNoRows) {
         return StoreError::Corrupt(text);
     }
+    // The system refused a write, for example over a quota. SQLite undoes it, so nothing is in doubt as after a failed fsync.
+    let refused_writes = [rusqlite::ffi::SQLITE_IOERR_WRITE, rusqlite::ffi::SQLITE_IOERR_SHMSIZE];
+    if error.sqlite_error().is_some_and(|error| refused_writes.contains(&error.extended_code)) {
+        return StoreError::Unavailable(text);
+    }
     match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreError::NoSpace(text),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { waited: Duration::ZERO },
         Some(ErrorCode::SystemIoFailure) => StoreError::Failed(text),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) => {
@@ -205,10 +225,11 @@ pub(super) fn error(error: rusqlite::Error) -> StoreError {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-    use corkboard_core::SpaceId;
+    use corkboard_core::{CommitId, SpaceId};
+    use jiff::Timestamp;
 
     use super::*;
-    use crate::store::{Cursor, Ownership, SqliteStore, Store};
+    use crate::store::{Append, Appended, Cursor, Ownership, Record, SqliteStore, Store};
 
     /// A file as the first version of the tables left it.
     fn first_version(path: &Path) {
@@ -229,6 +250,67 @@ mod tests {
                  INSERT INTO due VALUES (1, 5);"
             ))
             .unwrap();
+    }
+
+    /// A file as the version before checksums left it. One record is long.
+    fn third_version(path: &Path) {
+        let connection = connect(path).unwrap();
+        connection.execute_batch("PRAGMA journal_mode = WAL").unwrap();
+        [TABLES, PARTS, CHAINS].iter().for_each(|step| connection.execute_batch(step).unwrap());
+        let part = Record::PART_BYTES;
+        connection
+            .execute_batch(&format!(
+                "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 3;
+                 INSERT INTO spaces VALUES (1, 'agent/a', 0, zeroblob(16)), (2, 'agent/trimmed', 0, zeroblob(16));
+                 WITH RECURSIVE revs (rev) AS (SELECT 1 UNION ALL SELECT rev + 1 FROM revs WHERE rev < 600)
+                 INSERT INTO log (space, rev, previous, commit_id, at, summary, body)
+                     SELECT 1, rev, nullif(rev - 1, 0), randomblob(16), rev, CAST('{{}}' AS BLOB),
+                         CAST('{{\"rev\":' || rev || '}}' AS BLOB) FROM revs;
+                 UPDATE log SET body = zeroblob({part}), summary = NULL WHERE rev = 9;
+                 INSERT INTO parts VALUES (1, 9, 1, zeroblob({part})), (1, 9, 2, CAST('end' AS BLOB));
+                 INSERT INTO log (position, space, rev, commit_id, at, body)
+                     VALUES (700, 2, 5, randomblob(16), 5, CAST('five' AS BLOB));
+                 INSERT INTO snapshots SELECT 2, rev, commit_id, CAST('state' AS BLOB) FROM log WHERE position = 700;
+                 INSERT INTO heads SELECT space, rev, commit_id, position, 1 FROM log WHERE position = 600;
+                 INSERT INTO heads SELECT space, rev, commit_id, position, 5 FROM log WHERE position = 700;
+                 INSERT INTO marks SELECT space, rev, position FROM log WHERE rev % 256 = 0;"
+            ))
+            .unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_version_before_checksums_is_upgraded_completely() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("old.db");
+        third_version(&path);
+        let store = SqliteStore::open(path.clone(), Ownership::Shared, Duration::from_secs(5)).await.unwrap();
+        assert_eq!(store.check().await, Ok(vec![]));
+        let (space, trimmed) = (SpaceId::from_stored("agent/a"), SpaceId::from_stored("agent/trimmed"));
+        let mut cursor = Cursor { rev: 0, commit: None };
+        while cursor.rev < 600 {
+            for record in store.read_after(&space, cursor, 1000).await.unwrap().records {
+                let rev = record.rev;
+                match rev {
+                    9 => assert!(record.body.ends_with(b"\0end") && record.body.len() == 2 * Record::PART_BYTES + 3),
+                    _ => assert_eq!(record.body, format!("{{\"rev\":{rev}}}").as_bytes()),
+                }
+                assert_eq!((rev, record.at.as_millisecond()), (cursor.rev + 1, rev as i64));
+                cursor = Cursor { rev, commit: Some(record.commit) };
+            }
+        }
+        assert_eq!(store.load(&trimmed).await.unwrap().snapshot.unwrap().body, b"state");
+        // It goes on from there.
+        let commit = CommitId(uuid::Uuid::from_u128(6));
+        let record = Record { rev: 6, commit, at: Timestamp::UNIX_EPOCH, body: b"six".to_vec() };
+        let expected = store.head(&trimmed).await.unwrap();
+        let append = Append { space: trimmed, expected, records: vec![record], next_due: None, summary: vec![] };
+        assert_eq!(store.append(append).await, Ok(Appended::Committed));
+        store.close().await.unwrap();
+        let connection = connect(&path).unwrap();
+        assert_eq!(pragma::<u32>(&connection, "user_version"), Ok(4));
+        let without =
+            "SELECT (SELECT count(*) FROM log WHERE sum IS NULL) + (SELECT count(*) FROM snapshots WHERE sum IS NULL)";
+        assert_eq!(connection.query_row(without, [], |row| row.get::<_, u64>(0)), Ok(0));
     }
 
     #[tokio::test]

@@ -124,7 +124,7 @@ pub(super) fn perform_stream(
     let mut written = 0;
     loop {
         for records in stream.records.iter().skip(written) {
-            chain.add(transaction, statements, records, None)?;
+            chain.add(transaction, statements, &stream.space, records, None)?;
         }
         written = stream.records.len();
         match &stream.ending {

@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 
 use corkboard_core::{CommitId, Head, SpaceId};
-use rusqlite::{CachedStatement, OptionalExtension, Transaction, params};
+use rusqlite::{CachedStatement, Transaction, params};
 
 use super::chain::{Chain, insert_parts};
-use super::reader::{SpaceRow, data_version, positions, space_row};
+use super::reader::{self, SpaceRow, data_version, positions, space_row};
 use super::schema::error;
 use super::stream::{Stream, perform_stream};
+use super::sum;
+use super::wipe::wipe;
 use crate::store::{Append, Appended, Import, Rewrite, Snapshot, StoreError, Trim};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -17,11 +19,25 @@ type Result<T> = std::result::Result<T, StoreError>;
 pub(super) enum Task {
     Append(Append),
     Stream(Stream),
-    Delete { space: SpaceId, expected: Head, tombstone: CommitId },
+    Delete {
+        space: SpaceId,
+        expected: Head,
+        tombstone: CommitId,
+    },
     Import(Import),
     Rewrite(Rewrite),
-    Snapshot { space: SpaceId, snapshot: Snapshot },
-    Trim { space: SpaceId, trim: Trim },
+    Snapshot {
+        space: SpaceId,
+        snapshot: Snapshot,
+    },
+    Trim {
+        space: SpaceId,
+        trim: Trim,
+    },
+    /// Wipes leftovers in these pages.
+    Wipe(Vec<u32>),
+    /// Empties the write-ahead log, after the transaction.
+    EmptyLog,
 }
 
 /// What was written.
@@ -94,7 +110,8 @@ impl<'a> Statements<'a> {
         let prepare = |sql| transaction.prepare_cached(sql).map_err(error);
         Ok(Self {
             insert_record: prepare(
-                "INSERT INTO log (space, rev, previous, commit_id, at, summary, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                "INSERT INTO log (space, rev, previous, commit_id, at, summary, body, sum)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             )?,
             insert_head: prepare(
                 "INSERT INTO heads (space, rev, commit_id, position, oldest) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -125,6 +142,8 @@ pub(super) fn perform(
             known.rows.remove(space);
             perform_trim(transaction, space, *trim).map(Done::Trimmed)
         }
+        Task::Wipe(pages) => wipe(transaction, pages).map(|()| Done::Kept),
+        Task::EmptyLog => Ok(Done::Kept),
     }
 }
 
@@ -151,7 +170,7 @@ pub(super) fn finish_append(
     (row, mut chain): (SpaceRow, Chain),
     append: &Append,
 ) -> Result<()> {
-    chain.add(transaction, statements, &append.records, Some(&append.summary))?;
+    chain.add(transaction, statements, &append.space, &append.records, Some(&append.summary))?;
     let next_due = append.next_due.map(|at| at.as_millisecond());
     if row.next_due != next_due {
         set_due(transaction, row.id, next_due)?;
@@ -175,11 +194,11 @@ fn perform_import(transaction: &Transaction<'_>, statements: &mut Statements<'_>
     let id = insert_space(transaction, &import.space, import.born)?;
     let row = new_row(id, import.born);
     let mut chain = Chain::after(&row);
-    chain.add(transaction, statements, &import.records, Some(&import.summary))?;
+    chain.add(transaction, statements, &import.space, &import.records, Some(&import.summary))?;
     chain.end(statements, row)?;
     set_due(transaction, id, import.next_due.map(|at| at.as_millisecond()))?;
     if let Some(snapshot) = &import.snapshot {
-        put_snapshot(transaction, id, snapshot)?;
+        put_snapshot(transaction, id, &import.space, snapshot)?;
     }
     Ok(Appended::Committed)
 }
@@ -193,15 +212,25 @@ fn perform_rewrite(transaction: &Transaction<'_>, rewrite: &Rewrite) -> Result<A
         transaction
             .execute("DELETE FROM parts WHERE space = ?1 AND rev = ?2", params![row.id, record.rev])
             .and_then(|_| {
+                let mut kept =
+                    transaction.prepare_cached("SELECT commit_id, at, summary FROM log WHERE position = ?1")?;
+                kept.query_row([position.first()], |kept| {
+                    let (commit, summary) = (kept.get_ref(0)?.as_blob()?, kept.get_ref(2)?.as_blob_or_null()?);
+                    let space = rewrite.space.as_str();
+                    Ok(sum::of_record(space, record.rev, commit, kept.get(1)?, summary, &record.body))
+                })
+            })
+            .and_then(|sum| {
                 let body = record.parts().next();
-                transaction.execute("UPDATE log SET body = ?2 WHERE position = ?1", params![position.first(), body])
+                let values = params![position.first(), body, sum];
+                transaction.execute("UPDATE log SET body = ?2, sum = ?3 WHERE position = ?1", values)
             })
             .map_err(error)?;
         insert_parts(transaction, row.id, record)?;
     }
     if let Some(snapshot) = &rewrite.snapshot {
         transaction.execute("DELETE FROM snapshots WHERE space = ?1", [row.id]).map_err(error)?;
-        put_snapshot(transaction, row.id, snapshot)?;
+        put_snapshot(transaction, row.id, &rewrite.space, snapshot)?;
     }
     Ok(Appended::Committed)
 }
@@ -264,15 +293,18 @@ fn set_due(transaction: &Transaction<'_>, id: i64, at: Option<i64>) -> Result<()
 fn perform_snapshot(transaction: &Transaction<'_>, space: &SpaceId, snapshot: &Snapshot) -> Result<()> {
     let Some(row) = space_row(transaction, space)? else { return Ok(()) };
     let lives = snapshot.head.rev > row.born.rev && snapshot.head.rev <= row.head.rev;
-    if lives { put_snapshot(transaction, row.id, snapshot) } else { Ok(()) }
+    if lives { put_snapshot(transaction, row.id, space, snapshot) } else { Ok(()) }
 }
 
-fn put_snapshot(transaction: &Transaction<'_>, id: i64, snapshot: &Snapshot) -> Result<()> {
+fn put_snapshot(transaction: &Transaction<'_>, id: i64, space: &SpaceId, snapshot: &Snapshot) -> Result<()> {
+    let Snapshot { head, body } = snapshot;
+    let commit = head.commit.0.as_bytes();
+    let sum = sum::of_snapshot(space.as_str(), head.rev, commit, body);
     transaction
         .execute(
-            "INSERT INTO snapshots (space, rev, commit_id, body) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT (space) DO UPDATE SET rev = ?2, commit_id = ?3, body = ?4 WHERE rev < ?2",
-            params![id, snapshot.head.rev, snapshot.head.commit.0.as_bytes(), snapshot.body],
+            "INSERT INTO snapshots (space, rev, commit_id, body, sum) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (space) DO UPDATE SET rev = ?2, commit_id = ?3, body = ?4, sum = ?5 WHERE rev < ?2",
+            params![id, head.rev, commit, body, sum],
         )
         .map(|_| ())
         .map_err(error)
@@ -280,12 +312,13 @@ fn put_snapshot(transaction: &Transaction<'_>, id: i64, snapshot: &Snapshot) -> 
 
 fn perform_trim(transaction: &Transaction<'_>, space: &SpaceId, trim: Trim) -> Result<u64> {
     let Some(row) = space_row(transaction, space)? else { return Ok(1) };
-    let covered: Option<u64> = transaction
-        .query_row("SELECT rev FROM snapshots WHERE space = ?1", [row.id], |row| row.get(0))
-        .optional()
-        .map_err(error)?;
+    // Read once more: it is about to be the only one that knows. A damaged one covers nothing.
+    let covered = match reader::snapshot(transaction, space, row.id) {
+        Err(StoreError::Corrupt(_)) => 0,
+        snapshot => snapshot?.map_or(0, |snapshot| snapshot.head.rev),
+    };
     // The last record stays: the head leads to it.
-    let newest = covered.unwrap_or(0).min(trim.up_to).min(row.head.rev.saturating_sub(1));
+    let newest = covered.min(trim.up_to).min(row.head.rev.saturating_sub(1));
     let older_than = trim.older_than.map_or(i64::MAX, |time| time.as_millisecond());
     let mut going = positions(transaction, &row, row.oldest, newest)?;
     let mut at = transaction.prepare_cached("SELECT at FROM log WHERE position = ?1").map_err(error)?;

@@ -10,10 +10,11 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
 
-use super::checkpoint::Checkpoints;
+use super::checkpoint::{self, Checkpoints};
 use super::schema::{error, retry};
 use super::stream::{self, Part, Spent};
 use super::tasks::{Done, KnownRows, Statements, Task, perform};
+use super::wal::Notes;
 use crate::store::{
     Append, Appended, Appending, Import, Record, Rewrite, Snapshot, StoreError, StoreFuture, Trim, Wakes,
 };
@@ -41,6 +42,18 @@ struct Shared {
     spent: Spent,
 }
 
+impl Shared {
+    /// Whether the store has ended by this error.
+    fn end_if_failed(&self, error: &StoreError) -> bool {
+        let ends = matches!(error, StoreError::Failed(_) | StoreError::Corrupt(_));
+        if ends {
+            tracing::error!(%error, "the SQLite store has ended");
+            *self.failure.lock() = Some(error.clone());
+        }
+        ends
+    }
+}
+
 /// Something to write, and whom to tell.
 struct Job {
     task: Task,
@@ -50,6 +63,7 @@ struct Job {
 impl Writer {
     pub(super) fn start(
         mut connection: Connection,
+        notes: Notes,
         wakes: Arc<Wakes>,
         runtime: tokio::runtime::Handle,
         busy_timeout: Duration,
@@ -58,7 +72,8 @@ impl Writer {
         let (sender, jobs) = channel();
         let shared =
             Arc::new(Shared { failure: Mutex::new(None), commits: AtomicU64::new(0), spent: Spent::default() });
-        let thread = Thread { connection, checkpoints, jobs, shared: shared.clone(), wakes, runtime, busy_timeout };
+        let thread =
+            Thread { connection, checkpoints, notes, jobs, shared: shared.clone(), wakes, runtime, busy_timeout };
         let thread = std::thread::Builder::new()
             .name("corkboard-sqlite".into())
             .spawn(move || thread.run())
@@ -98,6 +113,24 @@ impl Writer {
             Done::Trimmed(oldest) => Ok(oldest),
             Done::Appended(_) | Done::Kept | Done::Withdrawn => Ok(0),
         }
+    }
+
+    /// Wipes leftovers of deleted content in these pages.
+    pub(super) async fn wipe(&self, pages: Vec<u32>) -> Result<()> {
+        self.submit(Task::Wipe(pages)).await.map(|_| ())
+    }
+
+    /// Empties the write-ahead log between two commits. Busy: someone still reads from it, or another process writes.
+    pub(super) async fn empty_log(&self) -> Result<()> {
+        self.submit(Task::EmptyLog).await.map(|_| ())
+    }
+
+    /// Ends the store if copying the write-ahead log failed on another connection: another fsync might wrongly succeed.
+    pub(super) fn copied(&self, copied: Result<()>) -> Result<()> {
+        if let Err(error) = &copied {
+            self.shared.end_if_failed(error);
+        }
+        copied
     }
 
     /// How many transactions were committed: each cost one fsync.
@@ -176,6 +209,7 @@ impl Appending for Opened {
 struct Thread {
     connection: Connection,
     checkpoints: Checkpoints,
+    notes: Notes,
     jobs: Receiver<Job>,
     shared: Arc<Shared>,
     wakes: Arc<Wakes>,
@@ -209,10 +243,22 @@ impl Thread {
         match written {
             Ok(answers) => {
                 self.shared.commits.fetch_add(1, Ordering::Relaxed);
+                if let Some(pages) = self.checkpoints.committed() {
+                    self.notes.write(pages);
+                }
                 for (job, done) in batch.iter().zip(&answers) {
                     wake(&self.wakes, &job.task, done);
                 }
-                answer(&self.runtime, &self.shared, batch.into_iter().zip(answers).collect());
+                let answers = batch.into_iter().zip(answers);
+                let (last, answers): (Vec<_>, _) = answers.partition(|(job, _)| matches!(job.task, Task::EmptyLog));
+                answer(&self.runtime, &self.shared, answers);
+                if !last.is_empty() {
+                    let emptied = checkpoint::empty(&self.connection).map(|()| Done::Kept);
+                    if let Err(error) = &emptied {
+                        self.end_if_failed(error);
+                    }
+                    last.into_iter().for_each(|(job, _)| drop(job.done.send(emptied.clone())));
+                }
             }
             Err(Failure { error, in_commit }) => {
                 let ends = self.end_if_failed(&error);
@@ -236,14 +282,8 @@ impl Thread {
         }
     }
 
-    /// Whether the store has ended by this error.
     fn end_if_failed(&self, error: &StoreError) -> bool {
-        let ends = matches!(error, StoreError::Failed(_) | StoreError::Corrupt(_));
-        if ends {
-            tracing::error!(%error, "the SQLite store has ended");
-            *self.shared.failure.lock() = Some(error.clone());
-        }
-        ends
+        self.shared.end_if_failed(error)
     }
 }
 
@@ -308,7 +348,7 @@ fn wake(wakes: &Wakes, task: &Task, done: &Done) {
         Task::Append(append) => wakes.wake(&append.space, append.new_head().rev),
         Task::Delete { space, expected, .. } => wakes.wake(space, expected.rev + 1),
         Task::Import(import) => wakes.wake(&import.space, import.head().rev),
-        Task::Rewrite(_) | Task::Snapshot { .. } | Task::Trim { .. } => {}
+        Task::Rewrite(_) | Task::Snapshot { .. } | Task::Trim { .. } | Task::Wipe(_) | Task::EmptyLog => {}
     }
 }
 

@@ -6,11 +6,12 @@ use super::*;
 use crate::store::{Import, Rewrite};
 use crate::testing::{Fault, FaultPlan, FaultyStore};
 use crate::transfer::{
-    ImportMode, MigrateMode, MigrateOptions, Migrated, Spaces, Stage, TransferError, export, import, migrate,
+    ImportMode, MigrateMode, MigrateOptions, Migrated, Spaces, Stage, Tokens, TransferError, export, import, migrate,
 };
 use crate::{Corkboard, Options, Watched};
 
-const VERIFY_ONLY: MigrateOptions = MigrateOptions { mode: MigrateMode::VerifyOnly, rounds: 1 };
+const VERIFY_ONLY: MigrateOptions =
+    MigrateOptions { mode: MigrateMode::VerifyOnly, rounds: 1, tokens: Tokens::LeaveOut };
 
 /// Migrates, expecting that nothing stops it.
 async fn copy(from: &Arc<dyn Store>, to: &Arc<dyn Store>) -> Migrated {

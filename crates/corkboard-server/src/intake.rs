@@ -1,0 +1,107 @@
+//! Reads a request's body, and holds what it takes of the server's budget until the request is answered.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::RequestExt;
+use axum::body::{Bytes, HttpBody};
+use axum::extract::{FromRequestParts, Request};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use http_body_util::{BodyExt, LengthLimitError};
+use parking_lot::Mutex;
+
+use crate::Server;
+use crate::budget::{Charge, SMALL};
+use crate::failure::{BODY_TOO_LARGE, Failure};
+
+/// The memory that one parsed JSON value takes besides its text.
+const VALUE: usize = 32;
+
+/// How the body of one request is read. Clones belong to the same request.
+#[derive(Clone)]
+pub(crate) struct Intake {
+    server: Server,
+    principal: Arc<str>,
+    /// Whether the announced length was taken from the principal's byte rate already.
+    is_paid: bool,
+    held: Arc<Mutex<Vec<Charge>>>,
+}
+
+impl Intake {
+    pub(crate) fn new(server: &Server, principal: Arc<str>, is_paid: bool) -> Self {
+        Self { server: server.clone(), principal, is_paid, held: Arc::default() }
+    }
+
+    /// The principal that is charged.
+    pub(crate) fn principal(&self) -> &Arc<str> {
+        &self.principal
+    }
+
+    /// Takes more of the budget for what becomes of the body.
+    pub(crate) async fn charge(&self, bytes: usize) -> Result<(), Failure> {
+        let mut charge = self.server.budget().charge(&self.principal);
+        charge.grow(bytes).await.map_err(|full| full.for_body())?;
+        self.held.lock().push(charge);
+        Ok(())
+    }
+
+    /// The whole body, charged before it is read: up to [`SMALL`] bytes as they arrive, and beyond that the announced length,
+    /// or the most that it can be. Many bodies at once would otherwise take all the room, and none could be read to its end.
+    pub(crate) async fn read(&self, request: Request) -> Result<Bytes, Failure> {
+        let budget = self.server.budget();
+        let announced = request.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
+        let most = announced.unwrap_or(self.server.settings().body_bytes.min(budget.share()));
+        let mut body = request.into_limited_body();
+        let (mut charge, mut read) = (budget.charge(&self.principal), Vec::new());
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.map_err(broken_off)?.into_data() else { continue };
+            if !self.is_paid {
+                let taken = self.server.written().take(&self.principal, data.len() as f64, Instant::now());
+                taken.map_err(|seconds| too_many(&self.principal, "sends too much", seconds))?;
+            }
+            let whole = read.len() + data.len();
+            if whole > charge.bytes() {
+                let wanted = if whole <= SMALL { whole } else { whole.max(most) };
+                charge.grow(wanted - charge.bytes()).await.map_err(|full| full.for_body())?;
+                read.reserve_exact(wanted - read.len());
+            }
+            read.extend_from_slice(&data);
+        }
+        charge.shrink_to(read.len());
+        if read.len() > SMALL {
+            // Millions of tiny values take many times the memory of their text.
+            let values = read.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+            charge.grow(values.saturating_mul(VALUE)).await.map_err(|full| full.for_body())?;
+        }
+        self.held.lock().push(charge);
+        Ok(read.into())
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Intake {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Failure> {
+        // The guard puts it there.
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| Failure::broken("nobody reads this route's bodies"))
+    }
+}
+
+/// A caller has used up a rate.
+pub(crate) fn too_many(who: &str, what: &str, seconds: u64) -> Failure {
+    Failure::too_many(format!("{who} {what}: come back in {seconds} s"), seconds)
+}
+
+/// The body ended before its end, or is longer than it may be.
+fn broken_off(error: axum::Error) -> Failure {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+    while let Some(error) = cause {
+        if error.is::<LengthLimitError>() {
+            let detail = "the body is larger than this route accepts";
+            return Failure::invalid(BODY_TOO_LARGE, detail).status(StatusCode::PAYLOAD_TOO_LARGE);
+        }
+        cause = error.source();
+    }
+    Failure::invalid("body", format!("the body could not be read: {error}"))
+}

@@ -1,0 +1,141 @@
+//! Answers, charged to the server's budget until their last byte is sent.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use corkboard::{Error, ErrorKind, Head, SpaceId, SpaceLog, StateDocument};
+use http_body_util::BodyExt;
+use parking_lot::Mutex;
+
+use crate::budget::{Budget, Full, SMALL};
+use crate::failure::Failure;
+
+/// Answers up to this size, about that of a problem, are sent even if there is no room for them: health checks among them.
+const TINY: usize = 1024;
+
+/// Charges an answer, or replaces it by a problem if there is no room for it. Streams of events charge each event themselves.
+pub(crate) async fn hold(budget: &Budget, principal: &Arc<str>, is_safe: bool, response: Response) -> Response {
+    let bytes = match response.body().size_hint().exact() {
+        Some(bytes) if bytes > 0 && response.extensions().get::<Charged>().is_none() => bytes,
+        _ => return response,
+    };
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let mut charge = budget.charge(principal);
+    // A large answer takes its memory already, so it must not wait.
+    let charged = if bytes <= SMALL { charge.grow(bytes).await } else { charge.try_grow(bytes) };
+    if let Err(full) = charged {
+        if bytes <= TINY {
+            return response;
+        }
+        return refused(full, bytes, is_safe).into_response();
+    }
+    let (parts, body) = response.into_parts();
+    match body.collect().await {
+        Ok(collected) => Response::from_parts(parts, Body::from(charge.own(collected.to_bytes()))),
+        Err(error) => Failure::broken(error.to_string()).into_response(),
+    }
+}
+
+fn refused(full: Full, bytes: usize, is_safe: bool) -> Failure {
+    let failure = full.for_answer(bytes);
+    if is_safe {
+        return failure;
+    }
+    let detail = format!("the change may have been made, but {}", failure.detail());
+    Failure::new("outcome_unknown", ErrorKind::Unknown, detail)
+}
+
+/// Marks an answer whose bytes are charged already.
+#[derive(Clone)]
+struct Charged;
+
+/// The states of spaces that are being sent. Those who read the same revision share its bytes.
+#[derive(Default)]
+pub(crate) struct States {
+    sent: Mutex<HashMap<SpaceId, Sent>>,
+    /// One state is encoded at a time: until then nobody knows how large it is.
+    turn: tokio::sync::Mutex<()>,
+}
+
+struct Sent {
+    head: Head,
+    size: usize,
+    bytes: Weak<Bytes>,
+}
+
+/// A space's state as it is sent.
+pub(crate) struct State(Bytes);
+
+impl States {
+    /// The state of a space as JSON, charged to whoever asks first.
+    pub(crate) async fn of(&self, log: &SpaceLog, budget: &Budget, principal: &Arc<str>) -> Result<State, Failure> {
+        let (state, size) = self.find(log).await?;
+        if let Some(state) = state {
+            return Ok(state);
+        }
+        // Wait for room before the work, not with the result of it in memory.
+        budget.charge(principal).grow(size).await.map_err(|full| full.for_answer(size))?;
+        let _turn = self.turn.lock().await;
+        let (state, size) = self.find(log).await?;
+        if let Some(state) = state {
+            return Ok(state);
+        }
+        if !budget.has_room(principal, size) {
+            return Err(Full::Busy.for_answer(size));
+        }
+        let document = log.state().await?;
+        let head = document.head;
+        let written = tokio::task::spawn_blocking(move || written(&document)).await;
+        let json = written.map_err(|error| Error::Panicked { message: error.to_string() })??;
+        let (size, mut charge) = (json.len(), budget.charge(principal));
+        charge.try_grow(size).map_err(|full| full.for_answer(size))?;
+        let bytes = Arc::new(charge.own(json));
+        let mut sent = self.sent.lock();
+        sent.retain(|_, sent| sent.bytes.strong_count() > 0);
+        sent.insert(log.id().clone(), Sent { head, size, bytes: Arc::downgrade(&bytes) });
+        Ok(State::new(bytes))
+    }
+
+    /// The state if it is being sent at its present revision; otherwise how large it was when it was last sent.
+    async fn find(&self, log: &SpaceLog) -> Result<(Option<State>, usize), Failure> {
+        let head = log.head().await?;
+        let sent = self.sent.lock();
+        let Some(found) = sent.get(log.id()) else { return Ok((None, 0)) };
+        let bytes = found.bytes.upgrade().filter(|_| found.head == head);
+        Ok((bytes.map(State::new), found.size))
+    }
+}
+
+fn written(document: &StateDocument) -> Result<Bytes, Failure> {
+    // The rest of the document is two heads.
+    let capacity = document.state.as_ref().map_or(0, |state| state.get().len()) + 512;
+    let mut json = Vec::with_capacity(capacity);
+    serde_json::to_writer(&mut json, document).map_err(|error| Failure::broken(error.to_string()))?;
+    Ok(json.into())
+}
+
+impl State {
+    fn new(bytes: Arc<Bytes>) -> Self {
+        Self(Bytes::from_owner(Shared(bytes)))
+    }
+}
+
+/// Keeps the bytes findable for as long as somebody is sent them.
+struct Shared(Arc<Bytes>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl IntoResponse for State {
+    fn into_response(self) -> Response {
+        let mut response = ([(CONTENT_TYPE, "application/json")], self.0).into_response();
+        response.extensions_mut().insert(Charged);
+        response
+    }
+}

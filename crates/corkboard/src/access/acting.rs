@@ -1,0 +1,136 @@
+//! In whose name a handle acts, and whether the token that it came with can still be used.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use corkboard_core::tokens::{Token, TokenId, TokensState};
+use corkboard_core::{Actor, Revisioned, SpaceId};
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use super::Looks;
+use crate::engine::{Engine, Slot};
+use crate::{Corkboard, Error, Result};
+
+/// The longest time between two looks at the store for the end of a token.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// An actor, with the token that lets it act if there is one.
+#[derive(Clone)]
+pub(crate) struct Acting {
+    actor: Actor,
+    token: Option<Arc<HeldToken>>,
+}
+
+/// A token that a handle came with.
+struct HeldToken {
+    token: TokenId,
+    expires_at: Option<Timestamp>,
+    engine: Arc<Engine<TokensState>>,
+    slot: Arc<Slot<TokensState>>,
+    looks: Arc<Looks>,
+}
+
+impl Acting {
+    /// Another actor by the same token.
+    pub(crate) fn by_same_token(&self, actor: Actor) -> Self {
+        Self { actor, token: self.token.clone() }
+    }
+
+    /// Refuses if the token has ended. Other processes' revocations are seen within [`LOOK_AGAIN`].
+    pub(crate) async fn check_token(&self) -> Result<()> {
+        let Some(held_token) = &self.token else { return Ok(()) };
+        match held_token.engine.current(&held_token.slot).await {
+            Ok(current) => held_token.check(Some(&current)),
+            // A store that cannot be asked says nothing new.
+            Err(_) => held_token.check(held_token.slot.peek().as_deref()),
+        }
+    }
+
+    /// Refuses if the token has ended as far as this process knows. The store is not asked.
+    pub(crate) fn check_token_in_memory(&self) -> Result<()> {
+        let Some(held_token) = &self.token else { return Ok(()) };
+        held_token.check(held_token.slot.peek().as_deref())
+    }
+
+    /// Completes when the token has ended. Without a token, never.
+    async fn token_ended(&self) {
+        let Some(held_token) = &self.token else { return std::future::pending().await };
+        let mut changes = held_token.engine.changes(&held_token.slot);
+        loop {
+            changes.mark();
+            // The store is asked: word of a change elsewhere comes before the copy in memory counts as old.
+            let stored = held_token.looks.look(&held_token.engine, &held_token.slot, Instant::now()).await.ok();
+            let known = stored.or_else(|| held_token.slot.peek());
+            if held_token.check(known.as_deref()).is_err() {
+                return;
+            }
+            let left = held_token.expires_at.map(|at| at.duration_since(held_token.engine.time()));
+            let left = left.and_then(|left| Duration::try_from(left).ok()).unwrap_or(LOOK_AGAIN);
+            let look_again = Instant::now() + left.clamp(Duration::from_millis(1), LOOK_AGAIN);
+            if changes.wait(look_again).await.is_err() {
+                // The Corkboard is closed: nothing can be learned of the token any more.
+                return std::future::pending().await;
+            }
+        }
+    }
+}
+
+impl HeldToken {
+    fn check(&self, current: Option<&Revisioned<TokensState>>) -> Result<()> {
+        let is_usable = match current {
+            Some(current) => current.state.is_usable(self.token, self.engine.now(&self.slot, current)),
+            None => self.expires_at.is_none_or(|at| self.engine.time() < at),
+        };
+        if is_usable { Ok(()) } else { Err(Error::TokenEnded) }
+    }
+}
+
+impl Deref for Acting {
+    type Target = Actor;
+
+    fn deref(&self) -> &Actor {
+        &self.actor
+    }
+}
+
+impl From<Actor> for Acting {
+    fn from(actor: Actor) -> Self {
+        Self { actor, token: None }
+    }
+}
+
+impl std::fmt::Debug for Acting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.actor.fmt(f)
+    }
+}
+
+impl Corkboard {
+    /// The same Corkboard for the holder of a token. Once the token is revoked or has expired, what its handles write is
+    /// refused with [`Error::TokenEnded`]: also a command that is already waiting, until the moment it is committed.
+    pub fn with_token(&self, token: &Token) -> Self {
+        let (engine, looks, _) = self.tokens_engine();
+        let slot = engine.slot(&SpaceId::tokens());
+        let held_token = HeldToken { token: token.id, expires_at: token.expires_at, engine, slot, looks };
+        let acting = Acting { actor: self.actor().clone(), token: Some(Arc::new(held_token)) };
+        self.with_acting(acting)
+    }
+
+    /// Refuses with [`Error::TokenEnded`] if the token of [`Corkboard::with_token`] can no longer be used. A revocation by
+    /// another process is seen within a second.
+    pub async fn check_token(&self) -> Result<()> {
+        self.acting().check_token().await
+    }
+
+    /// Does what [`Corkboard::check_token`] does, by what this process knows already.
+    pub fn check_token_in_memory(&self) -> Result<()> {
+        self.acting().check_token_in_memory()
+    }
+
+    /// Completes when the token of [`Corkboard::with_token`] can no longer be used; without a token, never.
+    pub async fn token_ended(&self) {
+        self.acting().token_ended().await;
+    }
+}

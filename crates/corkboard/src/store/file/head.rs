@@ -1,0 +1,70 @@
+//! Where a log ended when it was last saved, in a file beside the log.
+//!
+//! A log that loses its last lines still looks whole. So after each fsync of the log its head is written to `head.json`. That
+//! file is not fsynced: it may be behind the log, never ahead of it. A head beyond the log's end means that lines are lost.
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use corkboard_core::Head;
+use serde::{Deserialize, Serialize};
+
+use super::disk::{HEAD, LOG};
+use super::line::{FORMAT, Sum, check_seal, seal};
+use super::log::cannot_read;
+use crate::store::{StoreError, private};
+
+/// The longest that is read.
+const LONGEST: u64 = 1024;
+
+/// The file's one line.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    format: u32,
+    head: Head,
+}
+
+/// Writes the head down. The log must be durable up to it.
+pub(super) fn write(folder: &Path, head: Head) {
+    let write = || {
+        let mut line = Vec::new();
+        seal(&Line { format: FORMAT, head }, Sum::NONE, &mut line).map_err(std::io::Error::other)?;
+        // In one write, over the one before: a head only ever gets longer.
+        let mut options = private::options();
+        options.write(true).create(true).truncate(false).open(folder.join(HEAD))?.write_all(&line)
+    };
+    if let Err(error) = write() {
+        // The log is durable all the same.
+        tracing::warn!(folder = %folder.display(), %error, "the head of the log could not be noted");
+    }
+}
+
+/// The head that was written down. None if there is none, or if a crash left only a part of it.
+fn read(folder: &Path) -> Result<Option<Head>, StoreError> {
+    let path = folder.join(HEAD);
+    let mut bytes = Vec::new();
+    match std::fs::File::open(&path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(|error| cannot_read(&path, &error))?,
+    };
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let is_whole = check_seal(line, Sum::NONE).is_ok();
+    let line: Option<Line> = serde_json::from_slice(line).ok().filter(|_| is_whole);
+    Ok(line.map(|line| line.head))
+}
+
+/// Refuses a log that ends before the head that was written down.
+pub(super) fn check(folder: &Path, end: Head) -> Result<(), StoreError> {
+    let Some(saved) = read(folder)? else { return Ok(()) };
+    let problem = if saved.rev > end.rev {
+        format!("it ends at revision {}, but revision {} was saved", end.rev, saved.rev)
+    } else if saved.rev == end.rev && saved.commit != end.commit {
+        format!("its revision {} is not the one that was saved", end.rev)
+    } else {
+        return Ok(());
+    };
+    Err(StoreError::Corrupt(format!(
+        "{}: {problem}; restore it from a backup, or remove {HEAD} beside it to continue with what is left",
+        folder.join(LOG).display()
+    )))
+}

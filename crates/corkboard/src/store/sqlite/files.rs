@@ -1,0 +1,67 @@
+//! The database file and those beside it: who may open them.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+
+use crate::store::{StoreError, private};
+
+/// Everything that belongs to a database.
+const SUFFIXES: [&str; 5] = ["", "-wal", "-shm", "-owner", "-head"];
+
+/// A file beside the database.
+pub(super) fn beside(database: &Path, suffix: &str) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Creates the database file if it is missing. SQLite gives its write-ahead log the same permissions.
+pub(super) fn create(database: &Path) -> Result<(), StoreError> {
+    // Closing a file releases all locks that this process has on it, SQLite's included. So no other thread may find the file
+    // before it is closed again.
+    static CREATING: Mutex<()> = Mutex::new(());
+    let _creating = CREATING.lock();
+    match private::options().write(true).create_new(true).open(database) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(cannot_write(database, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// Opens a file beside the database. A new one belongs to the database's owner, with the same permissions.
+pub(super) fn open_beside(database: &Path, suffix: &str) -> Result<File, StoreError> {
+    let path = beside(database, suffix);
+    let open = || match private::options().read(true).write(true).create_new(true).open(&path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => File::options().read(true).write(true).open(&path),
+        Err(error) => Err(error),
+        Ok(file) => {
+            private::copy_permissions(database, &file)?;
+            let (of_database, own) = (std::fs::metadata(database)?, file.metadata()?);
+            if (of_database.uid(), of_database.gid()) != (own.uid(), own.gid()) {
+                // Only the superuser can, and need not.
+                let _ = std::os::unix::fs::fchown(&file, Some(of_database.uid()), Some(of_database.gid()));
+            }
+            Ok(file)
+        }
+    };
+    open().map_err(|error| cannot_write(database, &error))
+}
+
+/// A sentence for people if other users can open the store.
+pub(super) fn warning(database: &Path) -> Option<String> {
+    let mut files = SUFFIXES.iter().map(|suffix| beside(database, suffix));
+    let open = files.find(|file| private::is_open_to_others(file))?;
+    let database = database.display();
+    Some(format!("other users can open {}; to keep them out: chmod 600 {database} {database}-*", open.display()))
+}
+
+pub(super) fn cannot_open(path: &Path, reason: String) -> StoreError {
+    StoreError::Url { url: format!("sqlite:{}", path.display()), reason }
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> StoreError {
+    cannot_open(path, format!("cannot write there: {error}"))
+}
