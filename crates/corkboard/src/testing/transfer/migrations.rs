@@ -212,7 +212,8 @@ pub async fn a_migration_catches_up_with_writers(from: &Harness, to: &Harness) {
             let stop = stop.clone();
             tokio::spawn(async move {
                 let mut written: u64 = 0;
-                while !stop.load(Ordering::SeqCst) {
+                // Bounded: writers to memory can outrun a copy to disk for ever.
+                while !stop.load(Ordering::SeqCst) && written < 2_000 {
                     memory.set("count", &written).await.unwrap();
                     written += 1;
                     // A store in memory never makes anybody wait.
