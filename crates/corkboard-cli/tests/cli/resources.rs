@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -555,7 +555,8 @@ fn client(request: &[u8], then: Then, target: &Target) -> (Option<TcpStream>, Ve
         std::thread::scope(|scope| {
             scope.spawn(|| write(&stream));
             // Both at once: a server may answer before it has read everything.
-            let _ = (&stream).read_to_end(&mut answers);
+            read_answers(&stream, &mut answers);
+            let _ = stream.shutdown(Shutdown::Both);
         });
         return (None, statuses(&answers));
     }
@@ -567,6 +568,19 @@ fn client(request: &[u8], then: Then, target: &Target) -> (Option<TcpStream>, Ve
             // The answer has begun, or the connection has ended.
             let _ = stream.peek(&mut [0]);
             (Some(stream), vec![])
+        }
+    }
+}
+
+/// Reads until the connection ends. A stream of events does not end by itself: its beginning is enough.
+fn read_answers(mut stream: &TcpStream, answers: &mut Vec<u8>) {
+    const EVENTS: &[u8] = b"text/event-stream";
+    let mut buffer = [0; 16 * KIB];
+    while let Ok(read @ 1..) = stream.read(&mut buffer) {
+        answers.extend(&buffer[..read]);
+        let head = &answers[..answers.len().min(KIB)];
+        if head.windows(EVENTS.len()).any(|window| window == EVENTS) {
+            return;
         }
     }
 }
