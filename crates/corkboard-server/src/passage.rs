@@ -16,6 +16,8 @@ const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// Lets a request through, or answers it.
 pub(crate) async fn pass(State(server): State<Server>, request: Request, next: Next) -> Response {
+    // Pipelined requests are otherwise answered in one turn, and other connections wait for all of them.
+    tokio::task::yield_now().await;
     let observed = Observed::new(&request);
     let (page, accepted) = (cross_origin::page(&request, server.settings()), compress::accepted(&request));
     let answered = time_limit::limit(&server, request, |request| guard::guard(&server, request, next));
