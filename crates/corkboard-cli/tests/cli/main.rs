@@ -46,6 +46,7 @@ mod served;
 mod servers;
 mod serving;
 mod snapshot;
+mod specification;
 mod stats;
 mod support;
 mod task;
