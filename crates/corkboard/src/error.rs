@@ -64,6 +64,14 @@ pub enum Error {
         /// What it said.
         message: String,
     },
+    /// The feature is disabled by a setting. Nothing was read or written.
+    #[error("{feature} is disabled: the setting {setting} is off")]
+    FeatureDisabled {
+        /// Which feature.
+        feature: &'static str,
+        /// The setting that disables it.
+        setting: &'static str,
+    },
     /// The feature is not part of the tier.
     #[error("{feature} needs tier {needed}; this is {tier}")]
     LicenseRestriction {
@@ -414,6 +422,7 @@ impl Error {
             Self::Factory { .. } => ("factory", Caller),
             Self::Panicked { .. } => ("panicked", Caller),
             Self::LicenseRestriction { .. } => ("license_restriction", Denied),
+            Self::FeatureDisabled { .. } => ("feature_disabled", Denied),
             Self::NewerFormat { .. } => ("newer_format", Damaged),
             Self::Damaged { .. } => ("damaged", Damaged),
             Self::NotASnapshot(_) => ("not_a_snapshot", Invalid),

@@ -101,7 +101,7 @@ pub use memory::{
     MemoryEvent, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY,
     SESSION_HANDOFF_KEY, Scope, ScopeInfo, Search, SearchHit, Set, WorkingMemory, Write, WriteText, Written,
 };
-pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
+pub use options::{Consistency, Conversations, Features, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 pub use problem::{EntryDocument, MetadataDocument, Problem};
 pub use snapshot::{
     Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,

@@ -9,8 +9,8 @@ use corkboard_core::board::{BoardAction, BoardCommand, BoardState};
 use corkboard_core::knowledge::{CoreAction, CoreCommand, CoreState};
 use corkboard_core::tokens::TokensState;
 use corkboard_core::{
-    Actor, AgentId, BoardId, CommitId, CoreId, FORMAT_VERSION, Head, IdempotencyKey, LimitWarning, Refusal, Request,
-    Role, Space, SpaceId, SpaceKind, Usage,
+    Actor, AgentId, BoardId, CommitId, ConversationId, CoreId, FORMAT_VERSION, Head, IdempotencyKey, LimitWarning,
+    Limits, Refusal, Request, Role, Space, SpaceId, SpaceKind, Usage,
 };
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
@@ -19,9 +19,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::access::Acting;
+use crate::corkboard::check_space_tier;
 use crate::engine::{Answer, Asked, Engine, Followed, Following, Slot};
 use crate::store::{Cursor, ListedSpace, Page, Record};
-use crate::{AgentMemory, Board, Corkboard, Error, Result, Strict};
+use crate::{AgentMemory, Board, Conversation, Corkboard, Error, Result, Strict};
 
 /// A command as text, with its conditions.
 #[derive(Debug, Serialize, Deserialize)]
@@ -242,6 +243,11 @@ fn no_command(error: serde_json::Error) -> Error {
     Error::Command { message: error.to_string() }
 }
 
+/// What is said of a conversation's name without a slash.
+fn no_conversation() -> Refusal {
+    Refusal::Blank { what: "conversation id".into() }
+}
+
 fn is_hash(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -259,6 +265,8 @@ pub struct SpaceLog {
     board: Option<Board>,
     /// The same as an agent's memory, if it is one.
     agent: Option<AgentMemory>,
+    /// The same as a conversation, if it is one.
+    conversation: Option<Conversation>,
     /// Where the boards are that promote into it, if it is a memory core.
     promoting: Option<(Corkboard, CoreId)>,
     log: Box<dyn Logged>,
@@ -278,13 +286,22 @@ impl Corkboard {
                 None => CoreId::new(name, limits)?,
             }),
             SpaceKind::Tokens => SpaceId::tokens(),
+            SpaceKind::Conversation => {
+                let (agent, conversation) = SpaceId::of(kind, name).as_conversation().ok_or(no_conversation())?;
+                let agent = AgentId::new(agent.as_str(), limits)?;
+                SpaceId::conversation(&agent, &ConversationId::new(conversation.as_str(), limits)?)
+            }
         };
         self.granted().check(self.actor(), kind, id.name())?;
+        check_space_tier(self.options(), &id)?;
         let (log, corkboard) = self.logged(&id, kind);
         let (actor, board) = (self.acting().clone(), id.as_board().map(|board| self.board_of(board)));
         let agent = (kind == SpaceKind::Agent).then(|| self.agent(name)).transpose()?;
+        let conversation =
+            id.as_conversation().map(|(agent, id)| self.agent(agent.as_str())?.conversation(id.as_str()));
+        let conversation = conversation.transpose()?;
         let promoting = id.as_core().map(|core| (self.clone(), core));
-        Ok(SpaceLog { id, actor, board, agent, promoting, log, _corkboard: corkboard })
+        Ok(SpaceLog { id, actor, board, agent, conversation, promoting, log, _corkboard: corkboard })
     }
 
     /// The spaces of a kind, in the order of their names, after the given one.
@@ -302,7 +319,16 @@ impl SpaceLog {
 
     /// Where the log is.
     pub async fn head(&self) -> Result<Head> {
+        self.renew().await?;
         self.log.head().await
+    }
+
+    /// Reading a conversation renews it.
+    async fn renew(&self) -> Result<()> {
+        match &self.conversation {
+            Some(conversation) => conversation.view().await.map(|_| ()),
+            None => Ok(()),
+        }
     }
 
     /// Where the log is, once it is past that revision, or after that time.
@@ -320,6 +346,7 @@ impl SpaceLog {
 
     /// The state as it is now.
     pub async fn state(&self) -> Result<StateDocument> {
+        self.renew().await?;
         self.log.state().await
     }
 
@@ -342,6 +369,11 @@ impl SpaceLog {
             board.check_granted(&asked.command).await?;
             return board.in_engine().ask(&self.actor, Usage::default(), asked).await;
         }
+        if let Some(conversation) = &self.conversation {
+            let asked = read_command(json)?;
+            let request = request_of::<AgentState>(&conversation.options().limits, &self.actor, asked)?;
+            return AnswerDocument::of(conversation.ask(request).await?);
+        }
         if let Some((corkboard, core)) = &self.promoting {
             let asked: CommandDocument<CoreCommand> = read_command(json)?;
             corkboard.check_promoted(core, &asked.command).await?;
@@ -359,8 +391,8 @@ impl SpaceLog {
                 let owner = self.id.as_core().and_then(|core| core.agent());
                 CoreAction::Delete.check(&self.actor, owner.as_ref())?;
             }
-            Some(SpaceKind::Agent) if self.actor.role != Role::Observer => {}
-            Some(SpaceKind::Agent | SpaceKind::Tokens) | None => {
+            Some(SpaceKind::Agent | SpaceKind::Conversation) if self.actor.role != Role::Observer => {}
+            Some(SpaceKind::Agent | SpaceKind::Conversation | SpaceKind::Tokens) | None => {
                 let Actor { principal, role, .. } = Actor::clone(&self.actor);
                 return Err(
                     Refusal::RoleDenied { principal, role, what: "delete that".into(), may: String::new() }.into()
@@ -424,24 +456,37 @@ impl<S: Space> InEngine<S> {
 
     /// Has a command from outside decided.
     async fn ask(&self, actor: &Acting, outside: Usage, asked: CommandDocument<S::Command>) -> Result<AnswerDocument> {
-        let limits = &self.engine.options.limits;
-        let CommandDocument { mut command, if_rev, idempotency_key, idempotency_body } = asked;
-        S::check(&mut command, actor, limits)?;
-        let key = idempotency_key.as_deref();
-        let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
-        let idempotency = match (idempotency, idempotency_body) {
-            (Some(name), Some(body)) if is_hash(&body) => Some(IdempotencyKey { body, ..name }),
-            (_, Some(_)) => {
-                let message = "idempotency_body goes with idempotency_key, and is 32 hexadecimal digits";
-                return Err(Error::Command { message: message.into() });
-            }
-            (idempotency, None) => idempotency,
-        };
-        let asked = Asked::Request(Request { command, if_rev, idempotency });
-        let answer = self.engine.ask(&self.slot, actor.clone(), outside, asked).await?;
+        let asked = Asked::Request(request_of::<S>(&self.engine.options.limits, actor, asked)?);
+        AnswerDocument::of(self.engine.ask(&self.slot, actor.clone(), outside, asked).await?)
+    }
+}
+
+/// A command that came as text, checked, with its conditions.
+fn request_of<S: Space>(
+    limits: &Limits,
+    actor: &Actor,
+    asked: CommandDocument<S::Command>,
+) -> Result<Request<S::Command>> {
+    let CommandDocument { mut command, if_rev, idempotency_key, idempotency_body } = asked;
+    S::check(&mut command, actor, limits)?;
+    let key = idempotency_key.as_deref();
+    let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
+    let idempotency = match (idempotency, idempotency_body) {
+        (Some(name), Some(body)) if is_hash(&body) => Some(IdempotencyKey { body, ..name }),
+        (_, Some(_)) => {
+            let message = "idempotency_body goes with idempotency_key, and is 32 hexadecimal digits";
+            return Err(Error::Command { message: message.into() });
+        }
+        (idempotency, None) => idempotency,
+    };
+    Ok(Request { command, if_rev, idempotency })
+}
+
+impl AnswerDocument {
+    fn of<R: Serialize>(answer: Answer<R>) -> Result<Self> {
         let Answer { reply, rev, commit, warnings } = answer;
         let reply = serde_json::value::to_raw_value(&reply).map_err(no_command)?;
-        Ok(AnswerDocument { reply, rev, commit, warnings })
+        Ok(Self { reply, rev, commit, warnings })
     }
 }
 
@@ -475,6 +520,7 @@ impl<S: Space> Logged for InEngine<S> {
 
     fn after(&self, cursor: Cursor, limit: usize) -> BoxFuture<'_, Result<Page>> {
         Box::pin(async move {
+            self.engine.check_usable()?;
             self.engine.flush_now(&self.slot).await?;
             Ok(self.engine.store.read_after(&self.slot.id, cursor, limit).await?)
         })
@@ -504,7 +550,7 @@ impl<S: Space> Logged for InEngine<S> {
 
 /// The log of a space of that kind.
 pub(crate) fn logged(
-    agents: &Arc<Engine<AgentState>>,
+    (agents, conversations): (&Arc<Engine<AgentState>>, &Arc<Engine<AgentState>>),
     boards: &Arc<Engine<BoardState>>,
     cores: &Arc<Engine<CoreState>>,
     tokens: &Arc<Engine<TokensState>>,
@@ -516,5 +562,6 @@ pub(crate) fn logged(
         SpaceKind::Board => Box::new(InEngine::new(boards, id)),
         SpaceKind::Core => Box::new(InEngine::new(cores, id)),
         SpaceKind::Tokens => Box::new(InEngine::new(tokens, id)),
+        SpaceKind::Conversation => Box::new(InEngine::new(conversations, id)),
     }
 }

@@ -17,6 +17,7 @@ mod both_ways;
 mod client;
 mod config;
 mod context;
+mod conversations;
 mod core;
 mod doctor;
 mod encrypted;

@@ -21,7 +21,7 @@ const USER: &str = "tester";
 pub(crate) struct Sandbox {
     pub(crate) folder: TempDir,
     /// Through which commands reach the store, if not by themselves.
-    served: Option<Served>,
+    pub(crate) served: Option<Served>,
 }
 
 /// Set to anything, it has every sandbox serve its store, and every command go through the server.
@@ -50,8 +50,13 @@ impl Sandbox {
 
     /// Commands ask a server, which has the store open. They come with the token of an admin who is called as the user is.
     pub(crate) fn remote() -> Self {
+        Self::remote_with(&[])
+    }
+
+    /// Commands ask a server with these settings, each a variable of the environment.
+    pub(crate) fn remote_with(settings: &[(&str, &str)]) -> Self {
         let sandbox = Self::local();
-        let served = Served::start(&sandbox.store(), "127.0.0.1:0").with_token_of(USER);
+        let served = Served::start_with(&sandbox.store(), "127.0.0.1:0", settings).with_token_of(USER);
         Self { served: Some(served), ..sandbox }
     }
 

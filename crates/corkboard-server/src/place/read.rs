@@ -146,7 +146,7 @@ impl Place {
             Self::Memory(memory, _) => (memory, ScopeId::ROOT),
             Self::Scope(memory, scope) => (memory, scope.id()),
             // One that has not begun is empty.
-            Self::Conversation(conversation) => return Ok((conversation.view(), conversation.scope_id())),
+            Self::Conversation(conversation) => return Ok((conversation.view().await?, conversation.scope_id())),
         };
         let view = memory.view().await?;
         view.state().scope(scope).ok_or_else(|| no_scope(scope))?;

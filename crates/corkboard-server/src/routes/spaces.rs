@@ -34,16 +34,18 @@ pub(super) fn routes() -> Routes {
         .routes(routes!(command))
         .routes(routes!(delete))
         .routes(routes!(forget))
+        .routes(routes!(delete_agent))
 }
 
 /// Which space.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(super) struct SpacePath {
-    /// What it holds: `agent`, `board`, `core` or `tokens`.
+    /// What it holds: `agent`, `board`, `core`, `tokens` or `conversation`.
     #[param(inline)]
     kind: SpaceKind,
-    /// Its name. An agent's own core is `agent:` and its name; the tokens are `all`. A `;` at the end is not part of the
+    /// Its name. An agent's own core is `agent:` and its name; the tokens are `all`. A conversation's is the
+    /// agent's name, with `%` and `/` percent-encoded, a slash and the conversation's ID. A `;` at the end is not part of the
     /// name: it follows `.` and `..`, which no path can hold by themselves, and names that end with one.
     #[serde(deserialize_with = "name")]
     name: String,
@@ -71,7 +73,7 @@ struct AgentPath {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 struct KindPath {
-    /// What they hold: `agent`, `board`, `core` or `tokens`.
+    /// What they hold: `agent`, `board`, `core`, `tokens` or `conversation`.
     #[param(inline)]
     kind: SpaceKind,
 }
@@ -143,6 +145,17 @@ struct ForgetBody {
     forget: Forget,
     /// The revision that the memory must be at.
     if_rev: Option<u64>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[schema(as = SpaceDeleteAgentBody, example = json!({"if_rev": 12, "hard": false}))]
+#[serde(deny_unknown_fields)]
+struct DeleteAgentBody {
+    /// The revision that the agent's memory must be at.
+    if_rev: Option<u64>,
+    /// Also remove it from the store's files, tables and keys.
+    #[serde(default)]
+    hard: bool,
 }
 
 /// List spaces.
@@ -305,4 +318,31 @@ async fn forget(
     let forget = caller.agent(&agent)?.forget_for_good(body.forget);
     let forgotten = if let Some(rev) = body.if_rev { forget.if_rev(rev).await } else { forget.await };
     forgotten.map(Json).map_err(with_refusal)
+}
+
+/// Delete everything of an agent.
+///
+/// Its memory with the log, its conversations and its long-term memory, whatever the tier.
+#[utoipa::path(
+    post,
+    path = "/v1/spaces/agent/{agent}/delete",
+    operation_id = "delete_agent_in_space",
+    tag = "spaces",
+    params(AgentPath),
+    request_body = DeleteAgentBody,
+    responses((status = 200, body = DeletedBody), Problems)
+)]
+async fn delete_agent(
+    caller: Caller,
+    Path(AgentPath { agent }): Path<AgentPath>,
+    Body(DeleteAgentBody { if_rev, hard }): Body<DeleteAgentBody>,
+) -> Result<Json<DeletedBody>, Failure> {
+    let corkboard = caller.corkboard();
+    let deleted = match (if_rev, hard) {
+        (Some(rev), true) => corkboard.forget_agent_at(&agent, rev).await,
+        (Some(rev), false) => corkboard.delete_agent_at(&agent, rev).await,
+        (None, true) => corkboard.forget_agent(&agent).await,
+        (None, false) => corkboard.delete_agent(&agent).await,
+    };
+    deleted.map(|deleted| Json(DeletedBody { deleted })).map_err(with_refusal)
 }

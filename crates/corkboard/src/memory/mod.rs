@@ -24,7 +24,7 @@ pub(crate) use agent::AgentRuntime;
 pub use agent::{AgentMemory, AgentWatch};
 pub use batch::Batch;
 pub use conversation::{Conversation, ConversationInfo};
-pub(crate) use conversation::{Conversations, Remembered};
+pub(crate) use conversation::{Remembered, end_if_idle};
 pub use events::MemoryEvent;
 pub use handoff::{SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, WriteText};
 pub use long_term::LongTermMemory;

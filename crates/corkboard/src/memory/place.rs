@@ -6,8 +6,8 @@ use std::time::Instant;
 use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Separator};
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{
-    Content, ConversationId, Entry, EntryMetadata, Key, Limits, Note, NoteId, Refusal, Request, Revisioned, ScopeId,
-    ScopeName, ScopeState,
+    Content, Entry, EntryMetadata, Key, Limits, Note, NoteId, Refusal, Request, Revisioned, ScopeId, ScopeName,
+    ScopeState,
 };
 use jiff::Timestamp;
 use metrics::Histogram;
@@ -16,6 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::agent::AgentRuntime;
+use super::conversation::Talk;
 use super::write::{AddNote, Append, Conditions, Remove, Set, Write, Written, unexpected, written};
 use crate::access::Acting;
 use crate::engine::{Answer, Asked};
@@ -34,7 +35,7 @@ pub(super) enum Location {
     Root,
     Durable { id: ScopeId, name: ScopeName },
     Ephemeral(Arc<EphemeralScope>),
-    Conversation { id: ConversationId, scope: ScopeId },
+    Conversation(Talk),
 }
 
 /// An ephemeral scope for as long as someone holds it. Its parent lives at least as long.
@@ -52,7 +53,7 @@ impl EphemeralScope {
             Location::Root => ScopeId::ROOT,
             Location::Durable { id, .. } => *id,
             Location::Ephemeral(parent) => parent.durable_ancestor(),
-            Location::Conversation { .. } => ScopeId::ROOT,
+            Location::Conversation(_) => ScopeId::ROOT,
         }
     }
 }
@@ -82,7 +83,7 @@ impl Place {
             Location::Root => ScopeId::ROOT,
             Location::Durable { id, .. } => *id,
             Location::Ephemeral(scope) => scope.id,
-            Location::Conversation { scope, .. } => *scope,
+            Location::Conversation(talk) => talk.scope,
         }
     }
 
@@ -91,7 +92,7 @@ impl Place {
             Location::Root => ScopeName::root(),
             Location::Durable { name, .. } => name.clone(),
             Location::Ephemeral(scope) => scope.name.clone(),
-            Location::Conversation { id, .. } => id.into(),
+            Location::Conversation(talk) => (&talk.id).into(),
         }
     }
 
@@ -132,7 +133,7 @@ impl Place {
             Location::Root | Location::Durable { .. } => self.agent.ask(&self.actor, asked).await,
             Location::Ephemeral(_) if self.is_orphan() => Err(self.disposed()),
             Location::Ephemeral(_) => self.agent.ask_ephemeral_for(&self.actor, &mut asked),
-            Location::Conversation { id, .. } => self.agent.ask_conversation(&self.actor, id, &mut asked),
+            Location::Conversation(talk) => self.agent.ask_conversation(&self.actor, talk, asked).await,
         };
         answer.map_err(|error| self.own_disposal(error))
     }
@@ -299,9 +300,9 @@ impl Place {
                     Step::GoOn(durable) => self.find_durable(durable, key, reach, &mut found).await?,
                 }
             }
-            Location::Conversation { id, .. } => {
-                let AgentRuntime { conversations, id: agent, .. } = &*self.agent;
-                conversations.view(agent, id, time, clock, |_, scope, now| scope.get(key, now).and_then(&mut found))
+            Location::Conversation(talk) => {
+                let read = |_: &AgentState, scope: &ScopeState, now| scope.get(key, now).and_then(&mut found);
+                self.agent.view_conversation(talk, read).await?
             }
             Location::Root | Location::Durable { .. } => {
                 self.find_durable(self.scope_id(), key, reach, &mut found).await?
@@ -394,10 +395,7 @@ impl Place {
                 let now = self.agent.ephemeral.now(time, clock);
                 return self.in_ephemeral(id, |state, scope| read(state, scope, now));
             }
-            Location::Conversation { id, .. } => {
-                let AgentRuntime { conversations, id: agent, .. } = &*self.agent;
-                return Ok(conversations.view(agent, id, time, clock, read));
-            }
+            Location::Conversation(talk) => return self.agent.view_conversation(talk, read).await,
             Location::Root | Location::Durable { .. } => {}
         }
         let current = self.agent.engine.current(&self.agent.slot).await?;

@@ -134,7 +134,7 @@ impl Scope {
     /// How long it lives.
     pub fn durability(&self) -> Durability {
         match self.place.location {
-            Location::Ephemeral(_) | Location::Conversation { .. } => Durability::Ephemeral,
+            Location::Ephemeral(_) | Location::Conversation(_) => Durability::Ephemeral,
             Location::Root | Location::Durable { .. } => Durability::Durable,
         }
     }

@@ -21,7 +21,7 @@ pub struct AgentView {
 }
 
 impl AgentMemory {
-    /// The memory as it is now. Ephemeral scopes and conversations belong to the process and are not part of it.
+    /// The memory as it is now. Ephemeral scopes and conversations are not part of it.
     pub async fn view(&self) -> Result<AgentView> {
         let (current, now) = self.current().await?;
         Ok(AgentView { current, now, options: self.shared_options() })
