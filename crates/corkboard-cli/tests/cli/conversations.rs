@@ -153,9 +153,11 @@ fn working_memory_can_be_disabled() {
         let jot = write("a", "1");
         assert_eq!(fails(&["tools", "call", "memory_write", &jot, "--conversation", "c"])["code"], "feature_disabled");
     }
-    // Boards and shared cores go on, and what cannot be read can be deleted.
+    // Boards and shared cores still work, and what cannot be read can be deleted.
     there.ok(&["board", "create", "release"]);
     there.ok(&["core", "add", "house-rules", "Ship small"]);
-    there.ok(&["memory", "forget", "--everything", "--hard", "--yes"]);
     here.ok(&["memory", "set", "plan", "draft"]);
+    let everything = ["memory", "forget", "--everything", "--hard", "--yes"];
+    here.ok(&[&["--setting", "features.working_memory=false"], &everything[..]].concat());
+    assert_eq!(here.fails(&["memory", "get", "plan"], 3, "plan")["kind"], "gone");
 }

@@ -337,6 +337,7 @@ async fn delete_agent(
     Path(AgentPath { agent }): Path<AgentPath>,
     Body(DeleteAgentBody { if_rev, hard }): Body<DeleteAgentBody>,
 ) -> Result<Json<DeletedBody>, Failure> {
+    caller.agent(&agent)?;
     let corkboard = caller.corkboard();
     let deleted = match (if_rev, hard) {
         (Some(rev), true) => corkboard.forget_agent_at(&agent, rev).await,

@@ -27,7 +27,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         ("core", CORE, "?after={core rev}"),
         ("core", OWN_CORE, "?after={own core rev}"),
         ("tokens", "all", ""),
-        ("conversation", TALK, ""),
+        ("conversation", TALK, "?after={conversation rev}"),
     ] {
         all.push(of("GET /v1/spaces/{kind}/{name}/head", kind, name));
         all.push(of("GET /v1/spaces/{kind}/{name}/state", kind, name));
