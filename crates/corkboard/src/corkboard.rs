@@ -155,18 +155,17 @@ impl Corkboard {
         let agents = Engine::new(store.clone(), options.clone(), observer, &budget, elsewhere.clone());
         let boards = Engine::new(store.clone(), options.clone(), Box::new(BoardObserver), &budget, elsewhere.clone());
         let cores = Engine::new(store.clone(), options.clone(), Box::new(CoreObserver), &budget, elsewhere.clone());
-        let kept = match (&elsewhere, options.conversations) {
+        let conversations = match (&elsewhere, options.conversations) {
             (None, Conversations::Process) => {
                 // Nobody reads these logs: the state is enough.
                 let snapshots = SnapshotPolicy { events: 256, bytes: 1024 * 1024 };
                 let (save, retention) = (SavePolicy::OnChange, Some(Retention::Revisions(0)));
-                let options = Options { snapshots, save, retention, ..(*options).clone() };
-                (Arc::new(MemoryStore::new()) as Arc<dyn Store>, Arc::new(options))
+                let options = Arc::new(Options { snapshots, save, retention, ..(*options).clone() });
+                let observer = Box::new(AgentObserver::new(events.clone()));
+                Engine::new(Arc::new(MemoryStore::new()), options, observer, &budget, None)
             }
-            (Some(_), _) | (None, Conversations::Shared) => (store.clone(), options.clone()),
+            (Some(_), _) | (None, Conversations::Shared) => agents.clone(),
         };
-        let observer = Box::new(AgentObserver::new(events.clone()));
-        let conversations = Engine::new(kept.0, kept.1, observer, &budget, elsewhere.clone());
         // Every request from outside asks for its token: a revocation may take as long as this to be seen everywhere.
         let cached = Options { consistency: Consistency::Cached(Consistency::CACHED_AGE), ..(*options).clone() };
         let tokens = Engine::new(store, Arc::new(cached), Box::new(TokensObserver), &budget, elsewhere);
@@ -199,7 +198,6 @@ impl Corkboard {
                 let _ = board.inner.boards.flush().await;
                 let _ = board.inner.cores.flush().await;
                 let _ = board.inner.tokens.flush().await;
-                let _ = board.inner.conversations.flush().await;
             }));
         }
         *board.inner.background.lock() = background;
@@ -406,7 +404,11 @@ impl Corkboard {
         self.finish_learnings(boards.iter().filter_map(SpaceId::as_board)).await;
         let cores = self.tick_kind(&self.inner.cores, CoreCommand::Tick).await?;
         let tokens = self.tick_kind(&self.inner.tokens, TokensCommand::Tick).await?;
-        let conversations = self.tick_conversations().await?;
+        // Those in the store expire even if this process keeps its own in memory.
+        let mut conversations = self.tick_conversations(&self.inner.agents).await?;
+        if !Arc::ptr_eq(&self.inner.agents, &self.inner.conversations) {
+            conversations.extend(self.tick_conversations(&self.inner.conversations).await?);
+        }
         Ok(agents.len() + boards.len() + cores.len() + tokens.len() + conversations.len())
     }
 
@@ -425,8 +427,8 @@ impl Corkboard {
     }
 
     /// Ends the conversations whose idle time is over, and expires entries of the others. Returns those that were due.
-    async fn tick_conversations(&self) -> Result<HashSet<SpaceId>> {
-        let Inner { conversations, events, .. } = &*self.inner;
+    async fn tick_conversations(&self, conversations: &Arc<Engine<AgentState>>) -> Result<HashSet<SpaceId>> {
+        let events = &self.inner.events;
         let mut seen = HashSet::new();
         loop {
             let due = self.newly_due(conversations, SpaceKind::Conversation, &mut seen).await?;
@@ -467,7 +469,8 @@ impl Corkboard {
             let next_due = slot.peek().and_then(|state| state.state.next_due());
             next_due.is_some_and(|due| due <= engine.now_in(slot))
         };
-        let ahead = engine.slots_ahead().into_iter().filter(is_due);
+        let of_kind = |slot: &Arc<Slot<S>>| slot.id.kind() == Some(kind);
+        let ahead = engine.slots_ahead().into_iter().filter(of_kind).filter(is_due);
         Ok(ahead.filter(|slot| seen.insert(slot.id.clone())).collect())
     }
 

@@ -83,6 +83,7 @@ async fn a_shared_conversation_expires_24_hours_after_its_last_use_in_any_proces
     // What has expired is not shown, whether or not anybody has looked for it.
     assert_eq!(talks[1].get::<u8>("k").await.unwrap(), None);
     assert!(talks[1].contents().await.unwrap().is_empty());
+    assert_eq!(first.agent("A").unwrap().conversations().await.unwrap().len(), 1, "nothing of it is left in the store");
     let mut events = second.subscribe();
     home.clock.advance(Duration::from_secs(22 * 3600));
     second.tick().await.unwrap();
@@ -125,6 +126,27 @@ async fn a_shared_conversation_is_no_part_of_a_snapshot_and_is_forgotten_for_goo
     assert!(holds("frotz"));
     board.forget_agent("A").await.unwrap();
     assert!(!holds("frotz"), "deleted with its agent");
+}
+
+/// Not every process that opens the store has the setting: `cork` on the command line, for one.
+#[tokio::test]
+async fn a_process_with_conversations_of_its_own_forgets_and_expires_the_stored_ones_too() {
+    let home = Home::sqlite();
+    let [board, _] = two_processes(&home).await;
+    let own = home.open().await;
+    let talk = board.agent("A").unwrap().conversation("c").unwrap();
+    let stored = async || board.agent("A").unwrap().conversations().await.unwrap().len();
+    talk.set("secret", &1).await.unwrap();
+    talk.set("kept", &1).await.unwrap();
+    assert_eq!(own.agent("A").unwrap().conversations().await.unwrap(), []);
+    assert_eq!(own.agent("A").unwrap().forget("secret").await.unwrap().removed, 1);
+    assert_eq!(talk.contents().await.unwrap().list_keys(), ["kept"]);
+    own.delete_agent("A").await.unwrap();
+    assert_eq!(stored().await, 0);
+    talk.set("k", &1).await.unwrap();
+    home.clock.advance(Duration::from_secs(24 * 3600));
+    own.tick().await.unwrap();
+    assert_eq!(stored().await, 0);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, AgentState, Forget, IdleExpiry};
+use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, AgentState, Forget};
 use corkboard_core::{
     Actor, Commit, ConversationId, Entry, Key, LimitName, Limits, Note, NoteId, Request, Revisioned, ScopeId,
     ScopeState, Space, SpaceId, SpaceKind, Usage,
@@ -88,7 +88,7 @@ impl AgentRuntime {
             return Ok(());
         }
         let allowed = engine.options.limits.conversations_per_agent;
-        let listed = self.listed_conversations(usize::try_from(allowed).unwrap_or(usize::MAX)).await?;
+        let listed = self.listed_conversations(engine, usize::try_from(allowed).unwrap_or(usize::MAX)).await?;
         Ok(Limits::check(LimitName::ConversationsPerAgent, listed.len() as u64 + 1, allowed)?)
     }
 
@@ -122,13 +122,17 @@ impl AgentRuntime {
         let (engine, slot) = (&self.conversations, &talk.slot);
         let current = engine.current(slot).await?;
         let now = engine.now(slot, &current);
-        let is_stale = |idle: &IdleExpiry| idle.until <= now || idle.is_stale(now, self.idle_ms());
-        if engine.elsewhere().is_some() || !current.state.idle_expiry().is_some_and(is_stale) {
-            return Ok((current, now));
-        }
-        let renew = self.conversing(talk, Asked::Request(Request::new(AgentCommand::Tick)));
-        if let Err(error) = engine.ask(slot, Actor::system(), Usage::default(), renew).await {
-            tracing::debug!(space = %slot.id, %error, "the conversation could not be renewed");
+        let is_kept_here = engine.elsewhere().is_none();
+        let used = match current.state.idle_expiry().filter(|_| is_kept_here) {
+            Some(idle) if idle.until <= now => end(engine, slot, &self.events, End::IfIdle).await.map(|_| ()),
+            Some(idle) if idle.is_stale(now, self.idle_ms()) => {
+                let renew = self.conversing(talk, Asked::Request(Request::new(AgentCommand::Tick)));
+                engine.ask(slot, Actor::system(), Usage::default(), renew).await.map(|_| ())
+            }
+            _ => return Ok((current, now)),
+        };
+        if let Err(error) = used {
+            tracing::debug!(space = %slot.id, %error, "the conversation could not be renewed or ended yet");
         }
         let current = engine.current(slot).await?;
         let now = engine.now(slot, &current);
@@ -148,11 +152,11 @@ impl AgentRuntime {
     }
 
     /// The agent's conversations, in the order of their ids.
-    async fn listed_conversations(&self, limit: usize) -> Result<Vec<ListedSpace>> {
+    async fn listed_conversations(&self, engine: &Engine<AgentState>, limit: usize) -> Result<Vec<ListedSpace>> {
         let prefix = SpaceId::conversations_of(&self.id);
         let (mut found, mut after) = (Vec::new(), prefix.clone());
         loop {
-            let page = self.conversations.store.list(SpaceKind::Conversation, Some(&after), PAGE).await?;
+            let page = engine.store.list(SpaceKind::Conversation, Some(&after), PAGE).await?;
             let is_last = page.len() < PAGE;
             let Some(last) = page.last() else { return Ok(found) };
             after = last.space.clone();
@@ -171,32 +175,43 @@ impl AgentRuntime {
             let used_at = Timestamp::from_millisecond(summary.used_at_ms).unwrap_or_default();
             Some(ConversationInfo { id, entries: summary.entries, notes: summary.notes, used_at })
         };
-        Ok(self.listed_conversations(usize::MAX).await?.into_iter().filter_map(info).collect())
+        let listed = self.listed_conversations(&self.conversations, usize::MAX).await?;
+        Ok(listed.into_iter().filter_map(info).collect())
+    }
+
+    /// The engines that may hold conversations of the agent: the one in use, and the store's, which other processes may use.
+    fn conversation_engines(&self) -> impl Iterator<Item = &Arc<Engine<AgentState>>> {
+        let others = Some(&self.engine).filter(|engine| !Arc::ptr_eq(engine, &self.conversations));
+        std::iter::once(&self.conversations).chain(others)
     }
 
     /// Ends all conversations of the agent. Returns how many entries went.
     pub(crate) async fn end_conversations(&self) -> Result<u64> {
         let mut entries = 0;
-        for listed in self.listed_conversations(usize::MAX).await? {
-            let slot = self.conversations.slot(&listed.space);
-            entries += end(&self.conversations, &slot, &self.events, End::Now).await?.unwrap_or(0);
+        for engine in self.conversation_engines() {
+            for listed in self.listed_conversations(engine, usize::MAX).await? {
+                let slot = engine.slot(&listed.space);
+                entries += end(engine, &slot, &self.events, End::Now).await?.unwrap_or(0);
+            }
         }
         Ok(entries)
     }
 
     /// Forgets something in all conversations of the agent, for good. Returns how much went.
     pub(super) async fn forget_in_conversations(&self, actor: &Acting, forget: &Forget) -> Result<u64> {
-        let (engine, mut removed) = (&self.conversations, 0);
-        for listed in self.listed_conversations(usize::MAX).await? {
-            let (slot, mut forget) = (engine.slot(&listed.space), forget.clone());
-            engine.survey(&slot, &mut forget).await?;
-            let command = Request::new(AgentCommand::Forget { forget: forget.clone() });
-            let answer = engine.ask(&slot, actor.clone(), Usage::default(), Asked::Request(command)).await?;
-            match answer.reply {
-                AgentReply::Cleared { entries } => removed += entries,
-                other => return Err(unexpected(other)),
+        let mut removed = 0;
+        for engine in self.conversation_engines() {
+            for listed in self.listed_conversations(engine, usize::MAX).await? {
+                let (slot, mut forget) = (engine.slot(&listed.space), forget.clone());
+                engine.survey(&slot, &mut forget).await?;
+                let command = Request::new(AgentCommand::Forget { forget: forget.clone() });
+                let answer = engine.ask(&slot, actor.clone(), Usage::default(), Asked::Request(command)).await?;
+                match answer.reply {
+                    AgentReply::Cleared { entries } => removed += entries,
+                    other => return Err(unexpected(other)),
+                }
+                engine.forget(&slot, forget, answer.rev).await?;
             }
-            engine.forget(&slot, forget, answer.rev).await?;
         }
         Ok(removed)
     }
