@@ -352,7 +352,7 @@ impl Corkboard {
             return may.map(|()| false);
         }
         if if_rev.is_none() {
-            runtime.dispose_beside_log().await?;
+            runtime.dispose_ephemeral_scopes();
         }
         let agents = &self.inner.agents;
         let slot = agents.slot(&SpaceId::agent(&id));
