@@ -22,6 +22,7 @@ pub(crate) fn words(event: &BoardEvent) -> String {
             format!("added {id} {} after {}", short(&task.title), clip(&after.join(", "), SHOWN_TEXT))
         }
         BoardEvent::DependencyAdded { task, on } => format!("{task} waits for {on}"),
+        BoardEvent::DependencyRemoved { task, on } => format!("{task} no longer waits for {on}"),
         BoardEvent::TaskEdited { task, .. } => format!("edited {task}"),
         BoardEvent::TaskAssigned { task, to } => format!("{task} is assigned to {}", one_line(to.as_str())),
         BoardEvent::TaskStarted { task, .. } => format!("began {task}"),

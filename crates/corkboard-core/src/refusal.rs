@@ -244,8 +244,8 @@ pub enum Refusal {
         /// What hinders it.
         hindrances: Vec<Hindrance>,
     },
-    /// A task that was begun takes no new dependencies.
-    #[error("{task} is {}: only what was not begun can wait for something more", status.in_words())]
+    /// The dependencies of a task that was begun cannot change.
+    #[error("{task} is {}: its dependencies can change only before work begins", status.in_words())]
     AlreadyBegun {
         /// Which task.
         task: TaskId,

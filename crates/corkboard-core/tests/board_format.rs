@@ -5,7 +5,8 @@
 //! says as little as can be said, `board-people-v<n>` for one that people steer, `board-retired-v<n>` for one that was put
 //! away and purged, `board-drawn-v<n>` for one that began with what its memory cores know, `board-redrawn-v<n>` for one
 //! that got other cores, `board-learned-v<n>` for one that taught something, `board-given-up-v<n>` for one of which a core
-//! did not take everything, `board-outside-v<n>` for one on which results came from outside. What is missing is written by
+//! did not take everything, `board-outside-v<n>` for one on which results came from outside, `board-untied-v<n>` for one
+//! from which dependencies were removed. What is missing is written by
 //!
 //! ```text
 //! CORK_WRITE_FIXTURES=1 cargo test -p corkboard-core --test board_format
@@ -44,7 +45,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 const FIRST: u32 = 2;
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 11] = [
     "board",
     "board-copy",
     "board-small",
@@ -55,6 +56,7 @@ const KINDS: [&str; 10] = [
     "board-learned",
     "board-given-up",
     "board-outside",
+    "board-untied",
 ];
 
 #[test]
@@ -88,7 +90,7 @@ fn the_fixtures_hold_every_event_and_every_answer() {
         events.extend(commit.events.iter().map(event_name));
         replies.extend(commit.answered.iter().map(|(_, reply)| reply_name(reply)));
     }
-    assert_eq!(events.len(), 50, "{events:?}");
+    assert_eq!(events.len(), 51, "{events:?}");
     assert_eq!(replies.len(), 16, "{replies:?}");
 }
 
@@ -204,6 +206,9 @@ fn an_event_that_does_not_fit_is_a_misfit() {
         BoardEvent::TaskAdded { id: id(2), task: Box::new(member("x", &["y"])) },
         BoardEvent::DependencyAdded { task, on: nowhere },
         BoardEvent::DependencyAdded { task: nowhere, on: task },
+        BoardEvent::DependencyRemoved { task, on: task },
+        BoardEvent::DependencyRemoved { task, on: nowhere },
+        BoardEvent::DependencyRemoved { task: nowhere, on: task },
         BoardEvent::TaskStarted { task, by: None, epoch: 1, deadline: at(1), lease_ms: 1 },
         BoardEvent::LeaseRenewed { task, deadline: at(1) },
         BoardEvent::TaskReleased { task: nowhere },
@@ -273,6 +278,7 @@ impl Fixture {
                 write_if_missing("board-learned", &learned());
                 write_if_missing("board-given-up", &given_up());
                 write_if_missing("board-outside", &told_from_outside());
+                write_if_missing("board-untied", &untied());
             }
         });
         LazyLock::force(&WRITTEN);
@@ -724,6 +730,16 @@ fn told_from_outside() -> Desk {
     desk
 }
 
+/// A board on which tasks no longer wait for others.
+fn untied() -> Desk {
+    let mut desk = Desk::with(NewBoard { name: "untied".into(), ..NewBoard::default() });
+    desk.add_all(vec![member("a", &[]), member("b", &["a"]), member("c", &["a", "b"])]);
+    desk.tell(BoardCommand::RemoveDependency { task: id(3), on: id(1) });
+    desk.fail(id(1));
+    desk.tell(BoardCommand::RemoveDependency { task: id(2), on: id(1) });
+    desk
+}
+
 /// How long a nudge of these lasts.
 const LASTS: SignedDuration = SignedDuration::from_secs(20);
 
@@ -739,6 +755,7 @@ fn event_name(event: &BoardEvent) -> &'static str {
         BoardEvent::Edited(_) => "edited",
         BoardEvent::TaskAdded { .. } => "task added",
         BoardEvent::DependencyAdded { .. } => "dependency added",
+        BoardEvent::DependencyRemoved { .. } => "dependency removed",
         BoardEvent::TaskEdited { .. } => "task edited",
         BoardEvent::TaskAssigned { .. } => "task assigned",
         BoardEvent::TaskStarted { .. } => "task started",

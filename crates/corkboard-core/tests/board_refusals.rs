@@ -109,7 +109,7 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
     T-1 is completed and cannot become pending; it can become nothing else
     T-1 is in progress: it can become pending, but not by this
     T-1 cannot begin yet: it waits for T-1, T-2, T-3, T-4, T-5 and 3 more; C-1 is not decided; D-4 is not approved; it is tried again at 1970-01-01T00:00:00Z; no answer; whoever works on it cannot go on
-    T-1 is in review: only what was not begun can wait for something more
+    T-1 is in review: its dependencies can change only before work begins
     T-1 is ann's
     olga is the orchestrator until 1970-01-01T00:00:00Z
     fenced: T-1 is bob's now (epoch 2)

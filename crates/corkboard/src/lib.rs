@@ -59,9 +59,9 @@ pub use access::{CreatedToken, TokenDocument, TokenRequest, Tokens};
 pub use board::{
     AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardProgress, BoardRolledBack,
     BoardSearch, BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard,
-    Edge, EdgeType, Fork, GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning,
-    RecordArtifact, RollBackCores, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern,
-    UnreadablePattern, WorkOn,
+    Edge, EdgeType, Fork, GraphFormat, LogPage, LogRef, NoChecksum, NoLogRef, Orchestrate, Orchestrating, Orchestrator,
+    PromoteLearning, PromotedLearning, RecordArtifact, RecordedArtifact, RollBackCores, RollBackProgress,
+    RollBackStage, TaskDocument, TaskGraph, TaskPattern, UnreadablePattern, WorkOn,
 };
 #[cfg(feature = "client")]
 pub use client::{Identity, ServerAddress, ServerHealth};
@@ -97,8 +97,8 @@ pub use log::{
 };
 pub use memory::{
     AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, Append, Applied, Apply, Batch, ClearOptions,
-    Conversation, ConversationInfo, Durability, ForgetForGood, Forgotten, FoundItem, FoundScope, LongTermMemory,
-    MemoryEvent, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY,
+    Conversation, ConversationInfo, Durability, ForgetForGood, Forgotten, FoundItem, FoundScope,
+    LongTermMemory, MemoryEvent, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY,
     SESSION_HANDOFF_KEY, Scope, ScopeInfo, Search, SearchHit, Set, WorkingMemory, Write, WriteText, Written,
 };
 pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};

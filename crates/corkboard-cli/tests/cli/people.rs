@@ -244,13 +244,18 @@ fn refusals_say_what_to_do_about_them() {
         (&["task", "claim", "T-1", "--as", "ada"][..], 4, "T-1 is ada's", "if that is you, it is yours already: go on"),
         (&["task", "complete", "T-2", "done"][..], 4, "nobody has claimed T-2 yet", "`cork task claim T-2` first"),
         (&["task", "claim", "T-2", "--lease", "0"][..], 2, "a lease of 0 ms", "from 0.01 to 604800 seconds"),
-        (&["task", "depend", "T-1", "--on", "T-2"][..], 4, "only what was not begun", "`cork task release T-1`"),
+        (
+            &["task", "depend", "T-1", "--on", "T-2"][..],
+            4,
+            "can change only before work begins",
+            "`cork task release T-1`",
+        ),
         (&["board", "edit", "--core", "agent:ada"][..], 2, "must not begin with", "`cork core list`"),
     ] {
         let hint = hint(arguments, code, said);
         assert!(hint.contains(told), "{arguments:?}: {hint}");
     }
     desk.ok(&["task", "complete", "T-1", "done", "--as", "ada"]);
-    let over = hint(&["task", "depend", "T-1", "--on", "T-2"], 4, "only what was not begun");
+    let over = hint(&["task", "depend", "T-1", "--on", "T-2"], 4, "can change only before work begins");
     assert!(over.contains("`cork task add"), "{over}");
 }

@@ -88,7 +88,7 @@ fn whoever_comes_too_late_is_told() {
     assert!(moved["hint"].as_str().unwrap().contains("cork task complete T-1"), "{moved}");
     let moved = desk.fails(&["task", "review", "T-2", "approve"], 4, "T-2 is pending and cannot become completed");
     assert_eq!((&moved["code"], &moved["allowed"]), (&json!("task_move"), &json!(["assigned", "cancelled"])));
-    let cycle = desk.fails(&["task", "depend", "T-1", "--on", "T-2"], 4, "only what was not begun");
+    let cycle = desk.fails(&["task", "depend", "T-1", "--on", "T-2"], 4, "can change only before work begins");
     assert_eq!(cycle["code"], "already_begun");
     desk.ok(&["task", "release", "T-1"]);
     let cycle = desk.fails(&["task", "depend", "T-1", "--on", "T-2"], 2, "T-1 -> T-2 -> T-1");
@@ -284,4 +284,32 @@ fn lists_are_short_and_fit_the_terminal() {
     assert!(listed.lines().all(|line| line.chars().count() <= 80), "{listed}");
     let shown = desk.ok(&["board", "show"]);
     assert!(shown.contains("… and 10 more: `cork task list` shows them"), "{shown}");
+}
+
+#[test]
+fn a_dependency_can_be_removed() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "Schema"]);
+    desk.ok(&["task", "add", "Routes", "--after", "T-1"]);
+    assert_eq!(desk.ok(&["task", "list", "--view", "ready", "--ids"]), "T-1");
+    assert_eq!(desk.ok(&["task", "depend", "T-2", "--on", "T-1", "--remove"]), "T-2 no longer waits for T-1");
+    assert_eq!(desk.ok(&["task", "list", "--view", "ready", "--ids"]), "T-1\nT-2");
+    let again = desk.json(&["task", "depend", "T-2", "--on", "T-1", "--remove"]);
+    assert_eq!(again, json!({"task": "T-2", "on": "T-1", "removed": false}));
+    let shown = [desk.json(&["task", "show", "T-1"]), desk.json(&["task", "show", "T-2"])];
+    assert_eq!((&shown[0]["blocks"], &shown[1]["depends_on"]), (&json!([]), &json!([])));
+    assert!(desk.ok(&["board", "diff", "3"]).contains("T-2 no longer waits for T-1."));
+    // A task that was cancelled because of a failure can begin without it.
+    desk.ok(&["task", "add", "Release", "--after", "T-2"]);
+    desk.ok(&["--as", "ada", "task", "claim", "T-2"]);
+    desk.ok(&["--as", "ada", "task", "fail", "T-2", "no access"]);
+    assert_eq!(status(&desk, "T-3"), "cancelled");
+    desk.ok(&["task", "depend", "T-3", "--on", "T-2", "--remove"]);
+    assert_eq!(status(&desk, "T-3"), "pending");
+    desk.ok(&["task", "depend", "T-3", "--on", "T-1"]);
+    desk.ok(&["--as", "ada", "task", "claim", "T-1"]);
+    desk.ok(&["--as", "ada", "task", "complete", "T-1", "done"]);
+    desk.ok(&["--as", "ada", "task", "claim", "T-3"]);
+    let begun = ["task", "depend", "T-3", "--on", "T-1", "--remove"];
+    assert_eq!(desk.fails(&begun, 4, "its dependencies can change only before work begins")["code"], "already_begun");
 }

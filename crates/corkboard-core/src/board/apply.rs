@@ -34,6 +34,7 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
             state.add_task(Task::new(*id, task, depends_on.into(), stamp))?;
         }
         BoardEvent::DependencyAdded { task, on } => state.add_dependency(*task, *on, stamp)?,
+        BoardEvent::DependencyRemoved { task, on } => state.remove_dependency(*task, *on, stamp)?,
         BoardEvent::TaskEdited { task, edit } => state.change(*task, stamp, |task| task.edit(edit))?,
         BoardEvent::TaskAssigned { task, to } => state.change(*task, stamp, |task| {
             task.status = TaskStatus::Assigned;

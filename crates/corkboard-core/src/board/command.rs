@@ -53,6 +53,13 @@ pub enum BoardCommand {
         /// On what it depends.
         on: TaskId,
     },
+    /// Ends a task's wait for another.
+    RemoveDependency {
+        /// The task that waits.
+        task: TaskId,
+        /// The task that it no longer waits for.
+        on: TaskId,
+    },
     /// Changes what a task says.
     EditTask {
         /// Which task.

@@ -39,6 +39,13 @@ pub enum BoardEvent {
         /// On what it depends.
         on: TaskId,
     },
+    /// A task no longer waits for another.
+    DependencyRemoved {
+        /// The task that waited.
+        task: TaskId,
+        /// The task that it no longer waits for.
+        on: TaskId,
+    },
     /// What a task says changed.
     TaskEdited {
         /// Which.
@@ -379,6 +386,7 @@ impl BoardEvent {
         match self {
             Self::TaskAdded { id: task, .. }
             | Self::DependencyAdded { task, .. }
+            | Self::DependencyRemoved { task, .. }
             | Self::TaskEdited { task, .. }
             | Self::TaskAssigned { task, .. }
             | Self::TaskStarted { task, .. }

@@ -107,4 +107,27 @@ impl BoardState {
         self.link(task, on);
         Ok(())
     }
+
+    pub(super) fn remove_dependency(&mut self, task: TaskId, on: TaskId, stamp: Stamp<'_>) -> Result<(), FormatError> {
+        let fate = Fate::of(self.expect(on)?);
+        if !self.expect(task)?.depends_on.contains(&on) {
+            return Err(misfit(format!("{task} does not depend on {on}")));
+        }
+        self.change(task, stamp, |task| {
+            task.depends_on = task.depends_on.iter().copied().filter(|other| *other != on).collect();
+        })?;
+        self.retally(task, |tally| tally.take(fate));
+        self.unlink(task, on);
+        Ok(())
+    }
+
+    fn unlink(&mut self, task: TaskId, on: TaskId) {
+        self.edges = self.edges.saturating_sub(1);
+        if on > task {
+            self.forward_edges = self.forward_edges.saturating_sub(1);
+        }
+        if let Some(node) = self.nodes.get_mut(&on) {
+            node.blocks.remove(&task);
+        }
+    }
 }

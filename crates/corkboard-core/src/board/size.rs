@@ -85,6 +85,7 @@ impl BoardCommand {
             }
             Self::AsOrchestrator { command, .. } | Self::UnderClaim { command, .. } => return command.bytes(),
             Self::AddDependency { .. }
+            | Self::RemoveDependency { .. }
             | Self::Assign { .. }
             | Self::AssignReview { .. }
             | Self::Retry { .. }

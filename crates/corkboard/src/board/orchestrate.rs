@@ -62,6 +62,11 @@ impl Board {
         self.ask(BoardCommand::AddDependency { task, on }).await.map(|_| ())
     }
 
+    /// Ends a task's wait for another; it may become ready by that. Returns whether it waited for it.
+    pub async fn remove_dependency(&self, task: TaskId, on: TaskId) -> Result<bool> {
+        Ok(!self.tasks(BoardCommand::RemoveDependency { task, on }).await?.is_empty())
+    }
+
     /// Changes what a task says; with a version, only if it is at that version. Returns the task's version.
     pub async fn edit_task(&self, task: TaskId, edit: TaskEdit, if_version: Option<u64>) -> Result<u64> {
         Ok(self.ask(BoardCommand::EditTask { task, edit, if_version }).await?.rev)

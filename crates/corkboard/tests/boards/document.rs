@@ -79,7 +79,10 @@ async fn a_board_is_one_json_document() {
     assert_eq!(
         graph["edges"],
         json!([
+            { "from": "T-1", "to": "T-2", "type": "blocks" },
+            { "from": "T-1", "to": "T-4", "type": "blocks" },
             { "from": "T-2", "to": "T-1", "type": "depends_on" },
+            { "from": "T-2", "to": "T-4", "type": "blocks" },
             { "from": "T-4", "to": "T-1", "type": "depends_on" },
             { "from": "T-4", "to": "T-2", "type": "depends_on" },
         ])

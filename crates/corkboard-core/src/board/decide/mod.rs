@@ -138,6 +138,7 @@ impl Draft<'_> {
             BoardCommand::Edit { edit, if_version } => self.edit(edit, *if_version),
             BoardCommand::AddTasks { tasks, choices } => self.add_tasks(tasks, choices),
             BoardCommand::AddDependency { task, on } => self.add_dependency(*task, *on),
+            BoardCommand::RemoveDependency { task, on } => self.remove_dependency(*task, *on),
             BoardCommand::EditTask { task, edit, if_version } => self.edit_task(*task, edit, *if_version),
             BoardCommand::Assign { task, to } => self.assign(*task, to),
             BoardCommand::AssignReview { task, to } => self.assign_review(*task, to),

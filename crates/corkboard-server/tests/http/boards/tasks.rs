@@ -108,6 +108,13 @@ async fn a_task_is_edited_and_made_to_wait() {
     wait("T-1", "T-2").await.problem(400, "cycle");
     wait("T-1", "T-9").await.problem(404, "not_on_board");
     wait("T-1", "nine").await.problem(400, "body_json");
+    let dependency = |on: &str| format!("/v1/boards/b/tasks/T-2/dependencies?on={on}");
+    let removed = boss.delete(&dependency("T-1")).await.ok();
+    assert_eq!((&removed["removed"], rev(&removed)), (&json!(true), 6));
+    assert_eq!(boss.get("/v1/boards/b/tasks?view=ready").await.ok()["tasks"].as_array().unwrap().len(), 2);
+    assert_eq!(boss.delete(&dependency("T-1")).await.ok()["removed"], false);
+    boss.delete(&dependency("T-9")).await.problem(404, "not_on_board");
+    boss.delete("/v1/boards/b/tasks/T-2/dependencies").await.problem(400, "query");
     // What has no version cannot be compared with one: nothing is passed over in silence.
     let refused =
         with_header(&boss, Method::POST, "/v1/boards/b/tasks/T-1/cancel", ("if-match", "\"4\""), &json!({})).await;
