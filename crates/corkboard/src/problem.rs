@@ -163,6 +163,12 @@ pub struct EntryDocument {
     pub type_name: Arc<str>,
     /// What is known about it.
     pub metadata: MetadataDocument,
+    /// How often the process that answers has read it; approximate, and not stored.
+    #[serde(default)]
+    pub access_count: u64,
+    /// When the process that answers last read it; approximate, and not stored.
+    #[serde(default)]
+    pub last_accessed_at: Option<Timestamp>,
 }
 
 /// What is known about an entry.
@@ -210,6 +216,8 @@ impl EntryDocument {
             id: entry.id,
             type_name: entry.type_name.clone(),
             metadata,
+            access_count: entry.access.count(),
+            last_accessed_at: entry.access.last(),
         }
     }
 }

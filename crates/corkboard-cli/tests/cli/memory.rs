@@ -305,3 +305,14 @@ fn a_terminal_is_spared_what_would_drive_it() {
     assert!(ran.stdout.contains("red \u{fffd}[31malert\u{fffd}"), "{ran:?}");
     assert!(!ran.stdout.contains('\u{1b}'), "{ran:?}");
 }
+
+#[test]
+fn json_says_how_often_an_entry_was_read() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    let read = sandbox.json(&["memory", "get", "a"]);
+    assert_eq!(read["access_count"], 1, "{read}");
+    assert!(read["last_accessed_at"].is_string(), "{read}");
+    let listed = sandbox.json(&["memory", "list"]);
+    assert_eq!((&listed[0]["access_count"], &listed[0]["last_accessed_at"]), (&json!(0), &json!(null)));
+}

@@ -31,6 +31,7 @@ pub use long_term::LongTermMemory;
 pub(crate) use notebook::known;
 pub use notebook::{AgentNotebook, Applied, Apply, NotebookHistory, NotebookInfo, NotebookRevision};
 pub(crate) use observer::{AgentObserver, Meters};
+pub use place::FoundEntry;
 pub(crate) use place::{TextWrite, kept_metadata};
 pub use scope::{Durability, Scope, ScopeInfo};
 pub use search::{FoundItem, FoundScope, Search, SearchHit};

@@ -83,20 +83,6 @@ impl AgentView {
         self.scopes().find(|scope| scope.id == id)
     }
 
-    /// The entry under a key of a scope, or else of its parent, and so on to the root; and the scope that it is in.
-    pub fn found_from(&self, scope: ScopeId, key: &Key) -> Option<(ScopeId, &Arc<Entry>)> {
-        let mut id = scope;
-        loop {
-            if let Some(entry) = self.entry_in(id, key) {
-                return Some((id, entry));
-            }
-            if id.is_root() {
-                return None;
-            }
-            id = self.current.state.scope(id)?.parent;
-        }
-    }
-
     /// The notebooks that hold something, by name.
     pub fn notebooks(&self) -> impl Iterator<Item = NotebookInfo> {
         self.current.state.notebooks().map(NotebookInfo::from)
