@@ -31,8 +31,8 @@ pub(crate) struct Step {
 pub(crate) enum Action {
     AddTasks(Vec<(NewTask, Vec<Index>)>),
     AddChoice([Index; 3]),
+    /// One in three removes one instead.
     AddDependency([Index; 2]),
-    RemoveDependency(Index, Index),
     EditTask(Index, TaskEdit),
     Assign(Index, &'static str),
     Claim(Option<Index>, u64),
@@ -134,7 +134,6 @@ fn action() -> impl Strategy<Value = Action> {
         6 => batch(1..4),
         3 => any::<[Index; 3]>().prop_map(Action::AddChoice),
         3 => any::<[Index; 2]>().prop_map(Action::AddDependency),
-        2 => (index(), index()).prop_map(|(task, on)| Action::RemoveDependency(task, on)),
         2 => (index(), task_edit()).prop_map(|(task, edit)| Action::EditTask(task, edit)),
         2 => (index(), select(&AGENTS[..])).prop_map(|(task, to)| Action::Assign(task, to)),
         2 => index().prop_map(Action::CancelTask),
@@ -337,13 +336,13 @@ impl Action {
                 let options = choice(if two == three || one == three { &short } else { &options });
                 BoardCommand::AddTasks { tasks: Vec::new(), choices: vec![options] }
             }
-            Self::AddDependency([task, on]) => BoardCommand::AddDependency { task: waiting(task), on: waiting(on) },
-            Self::RemoveDependency(task, on) => {
+            Self::AddDependency([task, on]) if on.index(3) == 0 => {
                 let task = of(task, &|task| !task.depends_on.is_empty());
                 let depends_on = state.task(task).map(|task| task.depends_on.to_vec()).unwrap_or_default();
                 let on = if depends_on.is_empty() { pick(on) } else { *on.get(&depends_on) };
                 BoardCommand::RemoveDependency { task, on }
             }
+            Self::AddDependency([task, on]) => BoardCommand::AddDependency { task: waiting(task), on: waiting(on) },
             Self::EditTask(task, edit) => {
                 BoardCommand::EditTask { task: pick(task), edit: edit.clone(), if_version: None }
             }

@@ -21,7 +21,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         reads("GET /v1/boards/{board}/search").query("?q=login"),
         reads("GET /v1/boards/{board}/contributions"),
         reads("GET /v1/boards/{board}/events").query("?from_rev={board rev}"),
-        reads("GET /v1/log").query("?ref=board/{board}%231..{board rev}"),
+        reads("GET /v1/log").query("?ref=board/{board}%23{board rev}"),
         on_board("POST /v1/boards/{board}/fork", Create).sending_nothing().reaching_core(),
         on_board("POST /v1/boards/{board}/pause", Pause),
         on_board("POST /v1/boards/{board}/resume", Pause),
