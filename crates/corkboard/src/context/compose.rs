@@ -44,20 +44,17 @@ pub(super) struct Material<'a> {
     pub(super) hits: &'a [Hit],
     /// Whether the request names a conversation, however little is in it.
     pub(super) has_conversation: bool,
-    /// Whether the request has a query, however little it finds.
-    pub(super) has_query: bool,
 }
 
 impl Material<'_> {
-    /// The sections of the tail for which no room need be kept. Those of the request's that are only empty now are not among
-    /// them: what they show next must not move what stands above.
+    /// The sections of the tail for which no room need be kept. A conversation that is only empty now is not among them, nor is
+    /// what a query finds: with or without a query, what stands above is the same.
     fn absent(&self) -> Vec<SectionName> {
         let is_blank = self.scratchpad.is_none_or(|body| body.is_blank());
         let absent = [
             (SectionName::Progress, self.notebooks.progress.is_empty()),
             (SectionName::Scratchpad, is_blank),
             (SectionName::Conversation, !self.has_conversation),
-            (SectionName::Found, !self.has_query),
         ];
         absent.into_iter().filter(|(_, is_absent)| *is_absent).map(|(name, _)| name).collect()
     }

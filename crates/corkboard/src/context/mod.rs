@@ -397,7 +397,6 @@ impl ContextWindow {
         material.board = Some(lines.unwrap_or_default().knowing(&knowledge));
         material.hits = &hits;
         material.has_conversation = request.conversation.is_some();
-        material.has_query = request.query.is_some();
         sources::add_scratchpad(&mut material, &pad);
         let (composed, summary) = match request.strategy {
             Strategy::Summarize => summary::compose(material, budget, self.summarizer.as_ref()).await,
