@@ -312,6 +312,14 @@ fn store_hint(error: &StoreError) -> Option<String> {
             true => "--store or CORK_STORE takes, for example, sqlite:corkboard.db".into(),
             false => format!("did you mean --store sqlite:{url}?"),
         },
+        StoreError::Missing { .. } => {
+            "check --store or CORK_STORE; only `cork serve` and commands that write, such as `cork memory set`, create a \
+             store"
+                .into()
+        }
+        StoreError::NoFolder { folder } => {
+            format!("check --store or CORK_STORE, or create the folder: mkdir -p '{}'", folder.display())
+        }
         StoreError::ServerUrl { url, .. } => match url.contains(':') || url.is_empty() {
             true => SERVER_URL.into(),
             false => format!("{SERVER_URL}; did you mean --store?"),

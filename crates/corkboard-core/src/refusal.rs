@@ -632,11 +632,7 @@ fn addressed(to: &str) -> &str {
 }
 
 fn unfinished_text(unfinished: u64) -> String {
-    use alloc::format;
-    match unfinished {
-        1 => "1 task is not finished".into(),
-        many => format!("{many} tasks are not finished"),
-    }
+    crate::count(unfinished, "task is not finished", "tasks are not finished")
 }
 
 fn listed(ids: &[ItemId]) -> String {

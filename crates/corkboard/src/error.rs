@@ -465,6 +465,8 @@ impl StoreError {
             Self::Diverged => ("diverged", Gone),
             Self::Future { .. } => ("future_revision", Invalid),
             Self::Url { .. } => ("store_url", Invalid),
+            Self::Missing { .. } => ("store_missing", Gone),
+            Self::NoFolder { .. } => ("folder_missing", Gone),
             Self::ServerUrl { .. } => ("server_url", Invalid),
             Self::Closed => ("closed", Unavailable),
         }

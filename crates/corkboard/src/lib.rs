@@ -25,6 +25,7 @@
 //! Everything remembered is a revisioned log: see `ARCHITECTURE.md`.
 
 pub mod context;
+pub mod lists;
 pub mod model;
 pub mod prompt;
 pub mod scratchpad;
@@ -83,7 +84,7 @@ pub use corkboard_core::tokens;
 pub use corkboard_core::{
     Access, Actor, ActorKind, AgentId, BoardId, Commit, CommitId, Content, ConversationId, CoreId, Entry, EntryData,
     EntryId, EntryMetadata, FORMAT_VERSION, FormatError, Head, Key, LimitName, LimitWarning, Limits, MemoryKind, Note,
-    NoteId, NotebookName, Refusal, Role, ScopeId, ScopeName, SpaceId, SpaceKind,
+    NoteId, NotebookName, Refusal, Role, ScopeId, ScopeName, SpaceId, SpaceKind, count,
 };
 pub use engine::{Followed, Watch, Watched};
 pub use error::{Error, ErrorKind};
@@ -101,7 +102,7 @@ pub use memory::{
     MemoryEvent, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY,
     SESSION_HANDOFF_KEY, Scope, ScopeInfo, Search, SearchHit, Set, WorkingMemory, Write, WriteText, Written,
 };
-pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
+pub use options::{Consistency, Creation, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
 pub use problem::{EntryDocument, MetadataDocument, Problem};
 pub use snapshot::{
     Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,

@@ -25,6 +25,8 @@ pub struct Options {
     pub retention: Option<Retention>,
     /// About how many bytes of states are held in memory. What was least recently used goes first.
     pub memory_budget: u64,
+    /// What may be created when a store in a file or folder is opened.
+    pub creation: Creation,
     /// How long to wait for a store that others hold.
     pub busy_timeout: Duration,
     /// How often it is looked for what is due.
@@ -57,6 +59,7 @@ impl Default for Options {
             snapshots: SnapshotPolicy::default(),
             retention: None,
             memory_budget: 512 * 1024 * 1024,
+            creation: Creation::default(),
             busy_timeout: Duration::from_secs(30),
             tick_interval: Duration::from_secs(1),
             conversation_idle: Duration::from_secs(24 * 60 * 60),
@@ -93,6 +96,18 @@ impl std::fmt::Display for Tier {
             Self::Teams => "teams",
         })
     }
+}
+
+/// What may be created when a store in a file or folder is opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Creation {
+    /// The store, and the folders around it.
+    #[default]
+    WithFolders,
+    /// The store. The folder around it must exist.
+    Store,
+    /// Nothing. The store must exist.
+    Nothing,
 }
 
 /// When a change is acknowledged.

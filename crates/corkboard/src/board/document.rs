@@ -96,7 +96,7 @@ pub struct BoardDocument<'a> {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TaskDocument<'a> {
     /// The task itself.
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "crate::lists::serialize")]
     pub task: &'a Task,
     /// The tasks that wait for it.
     pub blocks: Vec<TaskId>,

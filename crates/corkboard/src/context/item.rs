@@ -102,7 +102,7 @@ fn render(begin: &str, label: &str, indent: &str, body: Body<'_>, most: u64) -> 
             return Some(Rendered { text, tokens, is_cut: false });
         }
     }
-    let cut = format!("… [cut: the whole has {} bytes]\n", body.len());
+    let cut = format!("… [cut: the whole has {}]\n", corkboard_core::count(body.len() as u64, "byte", "bytes"));
     let mut room = most.checked_sub(tokens::count(&cut))?;
     loop {
         // It says so at the end of a line, never at the beginning of one.

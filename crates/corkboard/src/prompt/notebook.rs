@@ -32,8 +32,8 @@ Rules:
 - Form: indent by two spaces. Write all three section headers. Where a list (ADD, ARCHIVE) has no changes, leave it out or \
 write (none) under it.
 - Reasons: every bullet under ADD and ARCHIVE gives one, a short sentence after `because`, without a colon in it.
-- Current Progress: rewrite the section fully. `In Progress` is mandatory and has at least one bullet; add `Completed` and \
-`Remaining` if they are useful. Keep bullets concise (under 100 characters) and action-oriented.
+- Current Progress: rewrite the section fully. `In Progress` is mandatory and has at least one bullet, or (none) \
+once the task is finished; add `Completed` and `Remaining` if they are useful. Keep bullets concise (under 100 characters) and action-oriented.
 - Key Learnings: add at most 1 to {most} insights, and only ones of high value; if you are unsure, add none. An insight is \
 one line without filler. It is written `because <reason>: <insight>`, without an id: new entries get theirs by themselves.
 - Verbatim Context: add a snippet only if the next steps need it. It is written `because <reason>: <label> =>`, with the \

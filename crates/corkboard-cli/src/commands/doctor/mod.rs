@@ -16,7 +16,7 @@ use super::stats::every_agent;
 use crate::args::Global;
 use crate::exit::{Failure, say};
 use crate::output::{Output, bytes, count, one_line, warnings};
-use crate::session::Session;
+use crate::session::{IfMissing, Session};
 
 /// Whose memory is written to and deleted. Always the same one: a deleted space leaves a tombstone.
 const SCRATCH: &str = "cork doctor's scratch";
@@ -62,9 +62,10 @@ impl Doctor {
             return server::examine(global, &address, report, depth).await;
         }
         let started = Instant::now();
-        let session = match patiently(&report, "still opening the store", Session::open(global)).await {
+        let opening = Session::open(global, IfMissing::Fail);
+        let session = match patiently(&report, "still opening the store", opening).await {
             Ok(session) => session,
-            Err(Failure::Library(error)) if error.kind() != ErrorKind::Invalid => {
+            Err(Failure::Library(error)) if !matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Gone) => {
                 report.add("open", Err(error.to_string()))?;
                 report.finish(None)?;
                 return Err(Failure::Told(error));

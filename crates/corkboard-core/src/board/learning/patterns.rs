@@ -180,9 +180,9 @@ impl BoardState {
 
     fn of_estimate(&self, word: &str, group: &[Estimated]) -> Option<LearningCandidate> {
         let ratio = median(group)?;
-        let (times, tenths) = (ratio / 1000, ratio % 1000 / 100);
         let content = format!(
-            "Tasks that begin with {word:?} took {times}.{tenths} times as long as estimated (median of {}).",
+            "Tasks that begin with {word:?} took {} as estimated (median of {}).",
+            compared(ratio),
             group.len()
         );
         let made = Made {
@@ -194,6 +194,15 @@ impl BoardState {
             ..Made::default()
         };
         Some(self.candidate(LearningId::Estimate(word.into()), made))
+    }
+}
+
+/// A ratio in thousandths, in words: `1.5 times as long`, `0.04 times as long`, `less than 0.01 times as long`.
+fn compared(ratio: u64) -> String {
+    match (ratio / 1000, ratio % 1000) {
+        (0, 0..10) => "less than 0.01 times as long".into(),
+        (0, rest @ 10..100) => format!("0.{:02} times as long", rest / 10),
+        (times, rest) => format!("{times}.{} times as long", rest / 100),
     }
 }
 

@@ -58,7 +58,6 @@ struct CreatedBody {
     /// Those tasks.
     tasks: Vec<TaskId>,
     /// Task patterns that fit better and cannot be read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     passed_over: Vec<UnreadablePattern>,
 }
 
