@@ -93,8 +93,8 @@ pub use knowledge::{
     Core, CoreEntries, CoreHit, CorePage, CoreSearch, CoreStats, CoreSummary, CoreWatch, Show, Withdrawn,
 };
 pub use log::{
-    AnswerDocument, CommandDocument, HeadDocument, LogWatch, PageDocument, RecordDocument, RevisionDocument,
-    SpaceDocument, SpaceLog, SpacesDocument, StateDocument,
+    AnswerDocument, CommandDocument, HeadDocument, LogSize, LogWatch, PageDocument, RecordDocument, RevisionDocument,
+    SpaceDocument, SpaceLog, SpacesDocument, StateDocument, Trimmed,
 };
 pub use memory::{
     AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, Append, Applied, Apply, Batch, ClearOptions,

@@ -20,8 +20,11 @@ use serde_json::value::RawValue;
 
 use crate::access::Acting;
 use crate::engine::{Answer, Asked, Engine, Followed, Following, Slot};
-use crate::store::{Cursor, ListedSpace, Page, Record};
+use crate::store::{Cursor, ListedSpace, Page, Record, StoreError, Trim};
 use crate::{AgentMemory, Board, Corkboard, Error, Result, Strict};
+
+/// Logs of up to this many revisions are measured exactly.
+const READ: usize = 1000;
 
 /// A command as text, with its conditions.
 #[derive(Debug, Serialize, Deserialize)]
@@ -370,10 +373,117 @@ impl SpaceLog {
         self.log.delete(at).await
     }
 
+    /// How large the log is: exactly if it is short, otherwise estimated from samples, so that it costs little.
+    pub async fn size(&self) -> Result<LogSize> {
+        let first = self.page(0, READ).await?;
+        let Some(oldest) = first.records.first().map(|record| record.rev) else { return Ok(LogSize::default()) };
+        let revisions = (first.head.rev + 1).saturating_sub(oldest);
+        let (bytes, estimated) = match first.records.len() as u64 == revisions {
+            true => (first.records.iter().map(|record| record.body.len() as u64).sum(), false),
+            false => self.bytes_of(oldest, first.head.rev).await?,
+        };
+        Ok(LogSize { oldest, revisions, bytes, estimated })
+    }
+
+    /// What [`SpaceLog::trim`] would remove.
+    pub async fn trimmable(&self, trim: Trim) -> Result<Trimmed> {
+        let first = self.page(0, 1).await?;
+        let Some(oldest) = first.records.first().map(|record| record.rev) else { return Ok(Trimmed::default()) };
+        // The newest revision always stays. Those that go lie before `kept`.
+        let mut kept = trim.up_to.saturating_add(1).min(first.head.rev);
+        if let Some(time) = trim.older_than {
+            let mut from = oldest;
+            // Times only grow in a log.
+            while from < kept {
+                let middle = from + (kept - from) / 2;
+                match self.page(middle.saturating_sub(1), 1).await?.records.first() {
+                    Some(record) if record.at < time => from = record.rev.max(middle) + 1,
+                    _ => kept = middle,
+                }
+            }
+        }
+        let kept = kept.max(oldest);
+        let (bytes, estimated) = self.bytes_of(oldest, kept - 1).await?;
+        Ok(Trimmed { revisions: kept - oldest, bytes, estimated, oldest: kept })
+    }
+
+    /// Removes old revisions from the log, for good; the state stays as it is, and a snapshot is written that covers them.
+    /// Only an admin may. Whoever asks for one of them later is told that it is `compacted`.
+    pub async fn trim(&self, trim: Trim) -> Result<Trimmed> {
+        let Actor { principal, role, .. } = Actor::clone(&self.actor);
+        if role != Role::Admin {
+            let (what, may) = ("trim history".into(), Role::Admin.to_string());
+            return Err(Refusal::RoleDenied { principal, role, what, may }.into());
+        }
+        let planned = self.trimmable(trim).await?;
+        if planned.revisions == 0 {
+            return Ok(planned);
+        }
+        let oldest = self.log.trim(trim).await?;
+        let revisions = (planned.revisions + oldest).saturating_sub(planned.oldest);
+        Ok(Trimmed { revisions, oldest, ..planned })
+    }
+
+    /// The bytes of these revisions, and whether that is an estimate.
+    async fn bytes_of(&self, first: u64, last: u64) -> Result<(u64, bool)> {
+        const SAMPLES: u64 = 8;
+        let revisions = (last + 1).saturating_sub(first);
+        let is_estimate = revisions > READ as u64;
+        let step = if is_estimate { revisions / SAMPLES } else { 1 };
+        let (mut after, mut seen, mut bytes) = (first.saturating_sub(1), 0, 0);
+        while after < last {
+            let limit = if is_estimate { READ / SAMPLES as usize } else { READ };
+            let page = self.page(after, limit.min(usize::try_from(last - after).unwrap_or(limit))).await?;
+            let Some(newest) = page.records.last().map(|record| record.rev) else { break };
+            seen += page.records.len() as u64;
+            bytes += page.records.iter().map(|record| record.body.len() as u64).sum::<u64>();
+            after = if is_estimate { newest.max(after + step) } else { newest };
+        }
+        let per_revision = bytes as f64 / seen.max(1) as f64;
+        Ok(if is_estimate { ((per_revision * revisions as f64) as u64, true) } else { (bytes, false) })
+    }
+
+    /// The revisions after that one, or after those that are held no longer.
+    async fn page(&self, after: u64, limit: usize) -> Result<Page> {
+        match self.log.after(Cursor { rev: after, commit: None }, limit).await {
+            Err(Error::Store(StoreError::Compacted { oldest })) => {
+                self.log.after(Cursor { rev: oldest.saturating_sub(1), commit: None }, limit).await
+            }
+            page => page,
+        }
+    }
+
     /// The time in the store.
     pub fn time(&self) -> Timestamp {
         self.log.time()
     }
+}
+
+/// How large a log is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct LogSize {
+    /// The oldest revision held; 0 if there is none.
+    pub oldest: u64,
+    /// How many revisions are held.
+    pub revisions: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Whether the bytes are an estimate.
+    pub estimated: bool,
+}
+
+/// What trimming a log removed, or would remove.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Trimmed {
+    /// How many revisions.
+    pub revisions: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Whether the bytes are an estimate.
+    pub estimated: bool,
+    /// The oldest revision held afterwards.
+    pub oldest: u64,
 }
 
 /// A reader of a space's log, as [`Watch`](crate::Watch) is, for those who want it as it is stored.
@@ -407,6 +517,7 @@ pub(crate) trait Logged: Send + Sync {
         json: &'a [u8],
     ) -> BoxFuture<'a, Result<AnswerDocument>>;
     fn delete(&self, at: Head) -> BoxFuture<'_, Result<bool>>;
+    fn trim(&self, trim: Trim) -> BoxFuture<'_, Result<u64>>;
     fn changes(&self) -> tokio::sync::watch::Receiver<u64>;
     fn time(&self) -> Timestamp;
 }
@@ -491,6 +602,10 @@ impl<S: Space> Logged for InEngine<S> {
 
     fn delete(&self, at: Head) -> BoxFuture<'_, Result<bool>> {
         Box::pin(self.engine.delete_at(&self.slot, at))
+    }
+
+    fn trim(&self, trim: Trim) -> BoxFuture<'_, Result<u64>> {
+        Box::pin(self.engine.trim(&self.slot, trim))
     }
 
     fn changes(&self) -> tokio::sync::watch::Receiver<u64> {

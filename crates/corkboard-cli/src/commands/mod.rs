@@ -4,6 +4,7 @@ mod activity;
 mod approve;
 mod board;
 mod choose;
+mod compact;
 mod completions;
 mod config;
 mod context;
@@ -65,6 +66,7 @@ pub(crate) enum Command {
     Context(context::Context),
     Stats(stats::Stats),
     Gc(gc::Gc),
+    Compact(compact::Compact),
     #[command(subcommand)]
     Token(token::TokenCommand),
     #[command(subcommand)]
@@ -84,7 +86,9 @@ impl Command {
         match self {
             Self::Tools(tools::Tools::List(_)) => IfMissing::UseNone,
             // To wait for what others write to a store, there must be one.
-            Self::Memory(memory::Memory::Watch(_)) | Self::Board(board::BoardCommand::Watch(_)) => IfMissing::Fail,
+            Self::Memory(memory::Memory::Watch(_)) | Self::Board(board::BoardCommand::Watch(_)) | Self::Compact(_) => {
+                IfMissing::Fail
+            }
             command if command.only_reads() => IfMissing::FailUnlessDefault,
             _ => IfMissing::Create,
         }
@@ -183,6 +187,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Context(context) => context.run(&session).await,
         Command::Stats(stats) => stats.run(&session).await,
         Command::Gc(gc) => gc.run(&session).await,
+        Command::Compact(compact) => compact.run(&session).await,
         Command::Token(token) => token.run(&session, &global).await,
         Command::Snapshot(snapshot) => snapshot.run(&session).await,
         Command::Serve(_)

@@ -1,6 +1,8 @@
 //! A store of its own for every test, and a binary to run on it.
 
+use std::fs::File;
 use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -43,8 +45,15 @@ impl Sandbox {
         if is_remote { Self::remote() } else { Self::local() }
     }
 
-    /// Commands open the store.
+    /// Commands open the store. It is there, and empty: commands that read create none.
     pub(crate) fn local() -> Self {
+        let sandbox = Self::without_store();
+        File::options().write(true).create_new(true).mode(0o600).open(sandbox.database()).unwrap();
+        sandbox
+    }
+
+    /// The store does not exist yet.
+    pub(crate) fn without_store() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), served: None }
     }
 

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use axum::Json;
-use corkboard::store::Cursor;
+use corkboard::store::{Cursor, Trim};
 use corkboard::{
     AnswerDocument, CommitId, Error, Forget, Forgotten, Head, HeadDocument, PageDocument, RecordDocument,
-    SpaceDocument, SpaceKind, SpacesDocument, StateDocument,
+    SpaceDocument, SpaceKind, SpacesDocument, StateDocument, Trimmed,
 };
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -33,6 +34,7 @@ pub(super) fn routes() -> Routes {
         .routes(routes!(log))
         .routes(routes!(command))
         .routes(routes!(delete))
+        .routes(routes!(trim))
         .routes(routes!(forget))
 }
 
@@ -133,6 +135,19 @@ struct DeleteQuery {
 struct DeletedBody {
     /// Whether it was there, at that revision.
     deleted: bool,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[schema(as = SpaceTrimBody, example = json!({"older_than": "2026-01-01T00:00:00Z", "dry_run": true}))]
+#[serde(deny_unknown_fields)]
+struct TrimBody {
+    /// The newest revision that may be removed.
+    up_to: Option<u64>,
+    /// Remove only revisions decided before this time.
+    older_than: Option<Timestamp>,
+    /// Only tell what would be removed.
+    #[serde(default)]
+    dry_run: bool,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -285,6 +300,33 @@ async fn delete(
     let at = Head { rev: query.at, commit: query.commit };
     let deleted = caller.log(path.kind, &path.name)?.delete(at).await?;
     Ok(Json(DeletedBody { deleted }))
+}
+
+/// Trim a space's history.
+///
+/// Removes the revisions that were decided before `older_than`, those up to `up_to`, or those of which both is true. The state
+/// stays as it is, with contributions and daily activity. Asking for a trimmed revision returns `compacted`. Only an admin
+/// token may.
+#[utoipa::path(
+    post,
+    path = "/v1/spaces/{kind}/{name}/trim",
+    operation_id = "trim_space",
+    tag = "spaces",
+    params(SpacePath),
+    request_body = TrimBody,
+    responses((status = 200, body = Trimmed), Problems)
+)]
+async fn trim(
+    caller: Caller,
+    Path(path): Path<SpacePath>,
+    Body(body): Body<TrimBody>,
+) -> Result<Json<Trimmed>, Failure> {
+    let log = caller.store()?.log(path.kind, &path.name)?;
+    if body.up_to.is_none() && body.older_than.is_none() {
+        return Err(Error::Command { message: "give up_to, older_than or both".into() }.into());
+    }
+    let trim = Trim { up_to: body.up_to.unwrap_or(u64::MAX), older_than: body.older_than };
+    Ok(Json(if body.dry_run { log.trimmable(trim).await? } else { log.trim(trim).await? }))
 }
 
 /// Forget something of an agent's for good.

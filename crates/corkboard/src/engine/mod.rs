@@ -440,6 +440,16 @@ impl<S: Space> Engine<S> {
         slot.snapshotting.store(false, Ordering::Release);
     }
 
+    /// Drops old revisions, after a snapshot that covers them. Returns the oldest revision held.
+    pub(crate) async fn trim(self: &Arc<Self>, slot: &Arc<Slot<S>>, trim: Trim) -> Result<u64> {
+        // Elsewhere, the one who decides sees to the snapshot.
+        if self.elsewhere.is_none() {
+            let state = self.current(slot).await?;
+            self.snapshot(slot, state).await?;
+        }
+        Ok(self.store.trim(&slot.id, trim).await?)
+    }
+
     async fn snapshot(&self, slot: &Slot<S>, state: Arc<Revisioned<S>>) -> Result<()> {
         // A snapshot must not run ahead of its log.
         self.flush_slot(slot, slot.flushing.lock().await).await?;

@@ -211,3 +211,24 @@ fn capitalised(word: &str) -> String {
     let first = characters.next().into_iter().flat_map(char::to_uppercase);
     first.chain(characters).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_ratio_is_told_as_none() {
+        for (ratio, expected) in [
+            (0, "less than 0.01 times as long"),
+            (9, "less than 0.01 times as long"),
+            (10, "0.01 times as long"),
+            (45, "0.04 times as long"),
+            (100, "0.1 times as long"),
+            (640, "0.6 times as long"),
+            (1_500, "1.5 times as long"),
+            (12_050, "12.0 times as long"),
+        ] {
+            assert_eq!(compared(ratio), expected);
+        }
+    }
+}

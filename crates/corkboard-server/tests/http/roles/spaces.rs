@@ -8,7 +8,7 @@ use corkboard::tokens::TokensCommand;
 use serde::Serialize;
 use serde_json::json;
 
-use super::expected::{Asks, Expected, Reach, lists, reads};
+use super::expected::{Asks, Expected, Reach, admins, lists, reads};
 use super::fixture::{AGENT, BOARD, CORE, OWN_CORE};
 
 const COMMANDS: &str = "POST /v1/spaces/{kind}/{name}/commands";
@@ -29,6 +29,10 @@ pub(crate) fn expected() -> Vec<Expected> {
         all.push(of("GET /v1/spaces/{kind}/{name}/head", kind, name));
         all.push(of("GET /v1/spaces/{kind}/{name}/state", kind, name));
         all.push(of("GET /v1/spaces/{kind}/{name}/log", kind, name).query(after));
+    }
+    for (kind, name) in [("agent", AGENT), ("board", BOARD), ("core", CORE), ("core", OWN_CORE), ("tokens", "all")] {
+        let trim = admins("POST /v1/spaces/{kind}/{name}/trim").naming("{kind}", kind).naming("{name}", name);
+        all.push(trim.sending(json!({"up_to": 1, "dry_run": true})));
     }
     for command in ["clear_all", "tick"] {
         all.push(commanding("agent", AGENT, &command, Asks::ToWrite));
