@@ -79,7 +79,7 @@ impl Compact {
         let then = "the spaces that were trimmed stay so; the same command continues";
         let done = unless_interrupted(then, self.compact(session, trim, &mut compacted)).await;
         if done.is_ok() || !compacted.is_empty() {
-            let sum = |of: fn(&Trimmed) -> u64| compacted.iter().map(|space| of(&space.trimmed)).sum();
+            let sum = |of: fn(&Trimmed) -> u64| compacted.iter().map(|space| of(&space.trimmed)).sum::<u64>();
             let (revisions, bytes) = (sum(|trimmed| trimmed.revisions), sum(|trimmed| trimmed.bytes));
             let answer = Answer { dry_run: self.dry_run, revisions, bytes, spaces: &compacted };
             session.output.answer(&answer, || told(&answer))?;
