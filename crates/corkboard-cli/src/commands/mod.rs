@@ -106,6 +106,7 @@ impl Command {
                 Memory::Get(_) | Memory::List(_) | Memory::Search(_) | Memory::Note(memory::note::Note::List(_))
             ),
             Self::Scope(command) => matches!(command, scope::ScopeCommand::List(_) | scope::ScopeCommand::Show(_)),
+            Self::Notebook(Notebook::Review(review)) => review.only_reads(),
             Self::Notebook(command) => matches!(
                 command,
                 Notebook::Show(_) | Notebook::History(_) | Notebook::Diff(_) | Notebook::List(_) | Notebook::Prompt(_)

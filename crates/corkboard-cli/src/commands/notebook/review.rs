@@ -48,6 +48,11 @@ pub(crate) struct Review {
 }
 
 impl Review {
+    /// Whether it changes nothing.
+    pub(crate) fn only_reads(&self) -> bool {
+        !self.apply
+    }
+
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
         let report = read(&self.file)?;
         let none = || Failure::not_found("the report has no answer of the model");
