@@ -330,7 +330,8 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
     assert_eq!(sandbox.json(&["--board", "b", "task", "show", "T-2"])["description"], "with its errors");
     let named = ["board", "create", "Sing", "--id", "c", "--pattern", "rules:E-2", "--idempotency-key", "k"];
     let answer = json!({
-        "id": "c", "name": "Sing", "drawn": [], "pattern": "rules:E-2", "tasks": ["T-1", "T-2", "T-3"]
+        "id": "c", "name": "Sing", "drawn": [], "pattern": "rules:E-2", "tasks": ["T-1", "T-2", "T-3"],
+        "passed_over": []
     });
     assert_eq!(sandbox.json(&named), answer);
     assert_eq!(sandbox.json(&named), answer, "the same again is the same board");

@@ -161,7 +161,7 @@ fn what_is_rolled_back_goes_and_what_others_said_stays() {
     assert_eq!(
         again,
         json!([
-            {"learning": "D-1", "core": "rules", "entry": "E-1", "now": false},
+            {"learning": "D-1", "core": "rules", "entry": "E-1", "now": false, "kept_for": []},
             {"learning": "F-2", "core": "rules", "entry": "E-2", "now": false, "kept_for": ["grace"]},
         ])
     );

@@ -26,7 +26,7 @@ fn a_nudge_reaches_its_target_and_that_is_shown() {
         (&listed[0]["delivered"][0]["agent"], &listed[0]["acknowledged"][0]["agent"]),
         (&json!("ada"), &json!("ada"))
     );
-    assert!(listed[1]["expires_at"].is_string() && listed[2]["delivered"].is_null(), "{listed}");
+    assert!(listed[1]["expires_at"].is_string() && listed[2]["delivered"] == json!([]), "{listed}");
     assert!(desk.ok(&["nudge", "list"]).contains("the orchestrator"));
     let error = desk.fails(&["nudge", "ack", "N-3", "--as", "ada"], 6, "N-3 is not for you");
     assert_eq!(error["code"], "not_for_you");
@@ -78,7 +78,7 @@ fn an_agents_context_is_read_by_the_agent_unless_another_is_named() {
     assert!(context.contains("- N-1 normal, heed and acknowledge, said by boss: Use staging"), "{context}");
     assert!(!context.contains("Go home") && !context.contains("Call me"), "{context}");
     assert_eq!(delivered(0)[0]["agent"], "ada");
-    assert_eq!((delivered(1), delivered(2), delivered(3)), (json!(null), json!(null), json!(null)));
+    assert_eq!((delivered(1), delivered(2), delivered(3)), (json!([]), json!([]), json!([])));
 
     // What is said to all who work on the board, to the agent as one of them.
     let context = desk.ok(&["context", "--agent", "ada", "--role", "worker", "--task", "T-1"]);

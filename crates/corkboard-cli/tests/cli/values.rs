@@ -24,7 +24,6 @@ fn a_value_is_json_if_it_can_be_and_text_otherwise() {
         ("---", "---", json!("---")),
         ("two\nlines\n", "two\nlines\n", json!("two\nlines\n")),
         ("grün 🌱", "grün 🌱", json!("grün 🌱")),
-        ("{broken", "{broken", json!("{broken")),
     ] {
         sandbox.ok(&["memory", "set", "key", argument]);
         assert_eq!(sandbox.ok(&["memory", "get", "key"]), printed);
@@ -189,7 +188,7 @@ fn json_answers_have_their_empty_lists() {
     let board = board["id"].as_str().unwrap();
     sandbox.ok(&["--board", board, "task", "add", "Write it"]);
     sandbox.ok(&["--board", board, "nudge", "Faster"]);
-    sandbox.ok(&["--board", board, "board", "decide", "Use SQLite"]);
+    sandbox.ok(&["--board", board, "board", "decide", "Which store?", "SQLite"]);
     let shown = sandbox.json(&["board", "show", board]);
     empty(&shown["tasks"][0], &["depends_on", "setbacks", "blocks", "hindrances"]);
     empty(&shown["nudges"][0], &["delivered", "acknowledged"]);
@@ -204,6 +203,4 @@ fn one_byte_is_one_byte() {
     let block = b"VERBATIM_CONTEXT:\n  ADD:\n    - because r: l => x\n";
     let ran = sandbox.cork_with_stdin(&["notebook", "apply", "-"], block);
     assert!(ran.stdout.contains("l, 1 line, 1 byte (because"), "{ran:?}");
-    let ran = sandbox.cork(&["tools", "call", "memory_write", "{\"action\": \"clear\"}"]);
-    assert!(ran.stdout.contains("0 facts, 0 notes"), "{ran:?}");
 }
