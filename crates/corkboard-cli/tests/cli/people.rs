@@ -87,7 +87,7 @@ fn an_agents_context_is_read_by_the_agent_unless_another_is_named() {
 
     let context = desk.ok(&["context", "--agent", "ada", "--as", "grace"]);
     assert!(context.contains("Call me") && !context.contains("Use staging"), "{context}");
-    assert_eq!((&delivered(2)[0]["agent"], delivered(1)), (&json!("grace"), json!(null)));
+    assert_eq!((&delivered(2)[0]["agent"], delivered(1)), (&json!("grace"), json!([])));
 
     desk.ok(&["nudge", "ack", "N-1", "--as", "ada"]);
     assert!(!desk.ok(&["context", "--agent", "ada"]).contains("Use staging"), "until it is acknowledged");
