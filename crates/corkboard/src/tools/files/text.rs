@@ -33,7 +33,7 @@ pub(super) fn view(path: &str, text: &str, range: Option<[i64; 2]>) -> Result<St
         let Some(left) = room.checked_sub(line.len() + 1) else {
             let rest = last - number + 1;
             let rest = corkboard_core::count(rest as u64, "more line is", "more lines are");
-            shown.push_str(&format!("\n[{rest} not shown. View the rest with view_range [{number}, {last}].]"));
+            shown.push_str(&format!("\n[{rest} not shown. View them with view_range [{number}, {last}].]"));
             break;
         };
         room = left;
