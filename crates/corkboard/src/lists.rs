@@ -298,6 +298,7 @@ impl<S: SerializeStructVariant> SerializeStructVariant for Lists<S> {
 mod tests {
     use super::*;
     use corkboard_core::notebook::Notebook;
+    use serde::Serialize;
     use serde_json::json;
     use std::path::Path;
 

@@ -360,7 +360,7 @@ Now write the complete block: CURRENT_PROGRESS, KEY_LEARNINGS and VERBATIM_CONTE
     fn a_long_task_and_a_long_progress_are_cut_and_it_is_said() {
         let long = "and then we do this ".repeat(5_000);
         let notebook = notebook(&[&long], &["first".into()], &[("label".into(), long.clone())]);
-        let prompt = notebook_prompt(&notebook, Some(&long), 2_000).unwrap();
+        let prompt = notebook_prompt(&notebook, Some(long.as_str()), 2_000).unwrap();
         assert!(prompt.tokens <= 2_000, "{}", prompt.tokens);
         assert_eq!(prompt.left_out, ["task", "progress", "VC-1"]);
         assert_eq!(prompt.data.matches("… [cut: the whole has ").count(), 3, "{}", prompt.data);
