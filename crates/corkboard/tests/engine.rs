@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use corkboard::boards::{NewBoard, NewTask, TaskStatus};
+use corkboard::boards::{NewBoard, NewDiscovery, NewTask, TaskStatus};
 use corkboard::store::{Append, Cursor, MemoryStore, Ownership, Record, SqliteStore, Store, StoreError, Trim};
 use corkboard::testing::{FaultPlan, FaultyStore};
 use corkboard::tokens::Grants;
@@ -934,7 +934,11 @@ async fn trimming_keeps_contributions_and_daily_activity() {
     }
     board.agent("a").unwrap().working().set("key", "value").await.unwrap();
     board.agent("a").unwrap().working().set("key", "other").await.unwrap();
-    let contributions = plan.view().await.unwrap().document().unwrap().agent_contributions.clone();
+    let ada = board.acting_as(Actor::new("ada", ActorKind::Agent, Role::Worker)).board(plan.id().as_str()).unwrap();
+    ada.record_discovery(NewDiscovery { content: "users has no tokens".into(), ..NewDiscovery::default() })
+        .await
+        .unwrap();
+    let contributions = plan.contributions().await.unwrap();
     assert!(!contributions.is_empty());
     let agent = board.agent("a").unwrap();
     let today = "2026-11-15".parse().unwrap();
@@ -943,7 +947,7 @@ async fn trimming_keeps_contributions_and_daily_activity() {
     for (kind, name) in [(SpaceKind::Board, plan.id().as_str()), (SpaceKind::Agent, "a")] {
         assert!(board.log(kind, name).unwrap().trim(trim).await.unwrap().revisions > 0);
     }
-    assert_eq!(plan.view().await.unwrap().document().unwrap().agent_contributions, contributions);
+    assert_eq!(plan.contributions().await.unwrap(), contributions);
     assert_eq!(serde_json::to_value(agent.activity(today).await.unwrap()).unwrap(), activity);
 }
 

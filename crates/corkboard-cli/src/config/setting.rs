@@ -317,8 +317,8 @@ mod tests {
         for limit in limits {
             assert!(keys.contains(&format!("limits.{limit}").as_str()), "{limit}");
         }
-        // The snapshots' two have names of their own; who acts and what time it is are no settings.
-        let named_otherwise = ["limits", "snapshots", "actor", "clock"];
+        // The snapshots' two have names of their own. Commands choose the actor, the clock and what may be created.
+        let named_otherwise = ["limits", "snapshots", "actor", "clock", "creation"];
         for option in fields(&format!("{:#?}", chosen.options)) {
             assert!(named_otherwise.contains(&option.as_str()) || keys.contains(&option.as_str()), "{option}");
         }
