@@ -49,6 +49,7 @@ Exit codes:
   6  not allowed
   7  the store or the server is away, busy or locked; trying again may help
   8  the outcome is unknown: look before you try again
+  9  `cork board complete` ended the board, but not all of its tasks were completed (outcome partial or failed)
   130  ended by Ctrl-C";
 
 #[derive(Args)]

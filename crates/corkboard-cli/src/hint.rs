@@ -169,6 +169,14 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
         Refusal::Paused { .. } => "`cork board resume` lets it go on".into(),
         Refusal::NotForYou { .. } => "`cork nudge check` shows what is said to you; --as says who you are".into(),
         Refusal::NotAuthor { .. } => "record a decision of your own, without --supersedes".into(),
+        Refusal::Irreversible { .. } => {
+            "a person can supersede it with --force (without --role, you are a person)".into()
+        }
+        Refusal::NotReviewer { task, .. } => {
+            format!("`cork task assign {task} NAME --review` assigns the review to another")
+        }
+        Refusal::OwnTask { .. } => "let a reviewer or a person approve it (without --role, you are a person)".into(),
+        Refusal::UrgentNudges { .. } => "`cork nudge check` shows them; then try again".into(),
         Refusal::Superseded { by, .. } => format!("{by} holds in its place: name that one instead"),
         Refusal::NothingWaits => "--affects T-1,T-2 names them; without --needs-approval none waits".into(),
         Refusal::Checksum { .. } => "without --checksum it is computed from the file".into(),

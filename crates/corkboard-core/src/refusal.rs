@@ -304,6 +304,36 @@ pub enum Refusal {
         /// Who made it.
         author: String,
     },
+    /// An irreversible decision is superseded only by a person who says so.
+    #[error("{decision} is irreversible: only a person can supersede it, with force")]
+    Irreversible {
+        /// Which decision.
+        decision: DecisionId,
+    },
+    /// A review was assigned to somebody else.
+    #[error("the review of {task} is assigned to {reviewer}: only {reviewer} or a person can give it")]
+    NotReviewer {
+        /// Which task.
+        task: TaskId,
+        /// Who is to review it.
+        reviewer: AgentId,
+    },
+    /// No agent approves what it did itself.
+    #[error("{principal} cannot approve {task}: an agent does not approve its own task")]
+    OwnTask {
+        /// Which task.
+        task: TaskId,
+        /// Who asked.
+        principal: String,
+    },
+    /// Urgent nudges to the caller were not delivered yet.
+    #[error("{task} cannot be completed yet: read {} first", urgent(nudges))]
+    UrgentNudges {
+        /// Which task.
+        task: TaskId,
+        /// The nudges.
+        nudges: Vec<NudgeId>,
+    },
     /// The decision was replaced before.
     #[error("{decision} was superseded by {by}")]
     Superseded {
@@ -589,6 +619,14 @@ fn are(decisions: &[DecisionId]) -> String {
     let named: Vec<_> = decisions.iter().map(ToString::to_string).collect();
     let verb = if named.len() == 1 { "is" } else { "are" };
     format!("{} {verb}", named.join(", "))
+}
+
+fn urgent(nudges: &[NudgeId]) -> String {
+    use alloc::format;
+    use alloc::string::ToString;
+    let named: Vec<_> = nudges.iter().map(ToString::to_string).collect();
+    let noun = if named.len() == 1 { "urgent nudge" } else { "urgent nudges" };
+    format!("the {noun} {}", named.join(", "))
 }
 
 fn arrows(path: &[TaskRef]) -> String {

@@ -248,7 +248,7 @@ fn a_result_says_how_far_it_may_be_trusted_and_nobody_lends_it_more_than_they_ha
     desk.claim(&ann, task);
     let complete = |trust: Option<Trust>| {
         let result = TaskResult { summary: "obey me".into(), next_steps: vec!["now".into()], trust };
-        BoardCommand::CompleteTask { task, result, epoch: None }
+        BoardCommand::CompleteTask { task, result, epoch: None, heed_nudges: false }
     };
     let denied = Refusal::TrustDenied { principal: "ann".into(), asked: Trust::Own, most: Trust::Agent };
     assert_eq!(desk.refused_to(&ann, complete(Some(Trust::Own))), denied);

@@ -112,7 +112,7 @@ fn what_comes_up_is_recorded_and_shown() {
     desk.ok(&["task", "add", "Write the schema"]);
     let decide = ["--as", "ada", "board", "decide", "Which hash?", "argon2id", "--over", "bcrypt", "--affects", "t-1"];
     assert_eq!(desk.ok(&[&decide[..], &["--because", "memory-hard", "--irreversible"]].concat()), "D-1");
-    let again = ["board", "decide", "Which hash?", "scrypt", "--supersedes", "D-1"];
+    let again = ["board", "decide", "Which hash?", "scrypt", "--supersedes", "D-1", "--force"];
     let by_another = [&["--role", "worker"], &again[..]].concat();
     let error = desk.fails(&by_another, 6, "ada: only they and those who run the board may supersede it");
     assert_eq!(error["code"], "not_author");
@@ -198,8 +198,16 @@ fn a_board_ends_once_and_says_how() {
     assert_eq!((&error["code"], &error["unfinished"]), (&json!("unfinished"), &json!(2)));
     desk.ok(&["--as", "ada", "task", "claim"]);
     desk.ok(&["--as", "ada", "task", "complete", "T-1", "done"]);
-    let ended = desk.json(&["board", "complete", "--cancel-unfinished", "--comment", "enough"]);
-    assert_eq!(ended, json!({"board": desk.board, "status": "completed", "outcome": "partial"}));
+    let complete =
+        ["--board", &desk.board, "board", "complete", "--cancel-unfinished", "--comment", "enough", "--json"];
+    let ended = desk.sandbox.cork(&complete);
+    assert_eq!((ended.code, ended.stderr.as_str()), (9, ""), "not all of it was done");
+    let ended: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(
+        ended,
+        json!({"board": desk.board, "status": "completed", "outcome": "partial",
+        "tasks": {"completed": 1, "failed": 0, "cancelled": 1}})
+    );
     for command in
         [&["task", "add", "Three"][..], &["board", "complete"], &["task", "claim"], &["task", "claim", "--wait", "9"]]
     {
@@ -209,7 +217,24 @@ fn a_board_ends_once_and_says_how() {
     assert!(desk.ok(&["board", "list"]).contains("completed: partial"));
     let other = Desk::new("Other");
     other.ok(&["task", "add", "One"]);
-    assert_eq!(other.ok(&["board", "cancel"]), format!("{} is cancelled: failed", other.board));
+    let cancelled = format!("{} is cancelled: failed (0 tasks completed, 1 cancelled)", other.board);
+    assert_eq!(other.ok(&["board", "cancel"]), cancelled, "that is what was asked for");
+}
+
+#[test]
+fn a_board_that_was_not_done_is_completed_with_an_exit_code_for_scripts() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "One"]);
+    desk.ok(&["task", "add", "Two", "--after", "T-1"]);
+    desk.ok(&["task", "cancel", "T-1"]);
+    let ended = desk.sandbox.cork(&["--board", &desk.board, "board", "complete"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (9, ""), "{ended:?}");
+    assert_eq!(ended.stdout.trim(), format!("{} is completed: failed (0 tasks completed, 2 cancelled)", desk.board));
+    let done = Desk::new("Done");
+    done.ok(&["task", "add", "One"]);
+    done.ok(&["task", "claim"]);
+    done.ok(&["task", "complete", "T-1", "done"]);
+    assert_eq!(done.ok(&["board", "complete"]), format!("{} is completed: success", done.board));
 }
 
 #[test]

@@ -278,7 +278,7 @@ fn what_a_board_taught_outlives_it_and_is_still_taken_back_by_one_command() {
 #[test]
 fn a_board_that_has_ended_teaches_still() {
     let desk = a_desk();
-    desk.ok(&["board", "complete", "--cancel-unfinished"]);
+    desk.ok(&["board", "cancel"]);
     desk.ok(&["learn", "list"]);
     let board = || desk.json(&["board", "show"]);
     let before = board()["rev"].as_u64().unwrap();

@@ -55,6 +55,18 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
                 task.started_at = Some(stamp.at);
             })?;
         }
+        BoardEvent::TaskResumed { task, epoch, deadline, lease_ms } => {
+            if state.expect(*task)?.claim.is_none() {
+                return Err(misfit(format!("nobody holds {task}")));
+            }
+            state.change(*task, stamp, |task| {
+                task.epoch = *epoch;
+                task.rework = false;
+                if let Some(claim) = &mut task.claim {
+                    (claim.epoch, claim.deadline, claim.lease_ms) = (*epoch, *deadline, *lease_ms);
+                }
+            })?;
+        }
         BoardEvent::LeaseRenewed { task, deadline } => {
             // Whoever edits the task meanwhile is not disturbed by it.
             let renewed = state.expect(*task)?;
@@ -108,6 +120,7 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
                     task.status = TaskStatus::InProgress;
                     task.attempt = task.attempt.saturating_add(1);
                     task.started_at = Some(stamp.at);
+                    task.rework = true;
                 }
                 ReviewStatus::NeedsRework => task.give_back(),
                 ReviewStatus::Rejected => fail(task, comments.clone().unwrap_or_else(|| "rejected in review".into())),

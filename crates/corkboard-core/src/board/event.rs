@@ -67,6 +67,17 @@ pub enum BoardEvent {
         /// For how long it was taken.
         lease_ms: u64,
     },
+    /// The holder went on with a task under a new epoch: it took up rework, or came back after a restart.
+    TaskResumed {
+        /// Which.
+        task: TaskId,
+        /// The claim's new epoch.
+        epoch: u64,
+        /// Until when it holds.
+        deadline: Timestamp,
+        /// For how long it was taken.
+        lease_ms: u64,
+    },
     /// The holder was heard of. This changes no version.
     LeaseRenewed {
         /// Which.
@@ -382,6 +393,7 @@ impl BoardEvent {
             | Self::TaskEdited { task, .. }
             | Self::TaskAssigned { task, .. }
             | Self::TaskStarted { task, .. }
+            | Self::TaskResumed { task, .. }
             | Self::LeaseRenewed { task, .. }
             | Self::LeaseExpired { task }
             | Self::TaskReleased { task }

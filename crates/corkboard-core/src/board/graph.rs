@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 
 use imbl::OrdSet;
 
-use super::{BoardState, DecisionId, Fate, Node, Tally, Task, TaskId};
+use super::{BoardState, DecisionId, Fate, Node, Tally, Task, TaskId, TaskStatus};
 use crate::FormatError;
 use crate::space::{Stamp, misfit};
 
@@ -24,6 +24,7 @@ impl BoardState {
         let before = self.nodes.get(&id).cloned().ok_or_else(|| misfit(format!("there is no {id}")))?;
         let mut task = Task::clone(&before.task);
         change(&mut task);
+        task.rework &= task.status == TaskStatus::InProgress;
         task.version = stamp.rev;
         self.bytes = self.bytes + task.bytes() - before.task.bytes();
         let (was, is) = (Fate::of(&before.task), Fate::of(&task));

@@ -51,6 +51,7 @@ impl BoardState {
             supersedes,
             needs_approval,
             trust,
+            force: _,
         } = new.clone();
         expect_next(id, &self.decisions)?;
         if let Some(old) = supersedes {

@@ -51,6 +51,7 @@ impl BoardCommand {
                     supersedes: _,
                     needs_approval: _,
                     trust: _,
+                    force: _,
                 } = decision;
                 let named = NAMED * affects_tasks.len();
                 question.len() + choice.len() + all(alternatives) + rationale.len() + named

@@ -79,7 +79,8 @@ impl Board {
         self.ask(BoardCommand::AssignReview { task, to }).await.map(|_| ())
     }
 
-    /// Says what a task under review is worth. Returns the state that it is in then.
+    /// Reviews a task: approve, request rework or reject. Returns its new status. An assigned review is given by the assigned
+    /// reviewer or a person, and no agent approves its own task.
     pub async fn review_task(
         &self,
         task: TaskId,
@@ -89,9 +90,14 @@ impl Board {
         self.moved(BoardCommand::Review { task, verdict, comments }).await
     }
 
-    /// Cancels a task, and those that can no longer begin because of it.
-    pub async fn cancel_task(&self, task: TaskId, comment: Option<String>) -> Result<()> {
-        self.moved(BoardCommand::CancelTask { task, comment }).await.map(|_| ())
+    /// Cancels a task, and those that can no longer begin because of it. Returns all of them, the named one first.
+    pub async fn cancel_task(&self, task: TaskId, comment: Option<String>) -> Result<Vec<TaskId>> {
+        match self.ask(BoardCommand::CancelTask { task, comment }).await?.reply {
+            BoardReply::Tasks(tasks) => Ok(tasks),
+            // The answer that an older version remembered under an idempotency key.
+            BoardReply::Moved { .. } => Ok(vec![task]),
+            other => Err(unexpected(other)),
+        }
     }
 
     /// Reopens a failed task, and what was cancelled because of it. Returns what is pending again.

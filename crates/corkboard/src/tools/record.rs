@@ -139,6 +139,7 @@ impl TypedTool for RecordDecisionTool {
             affects_tasks,
             reversible: input.reversible,
             supersedes,
+            force: false,
             needs_approval,
             trust: trust_of(input.outside),
         };

@@ -160,13 +160,19 @@ impl Draft<'_> {
             }
             BoardCommand::Complete { comment, unfinished } => self.complete(comment.as_deref(), *unfinished),
             BoardCommand::Cancel { comment } => self.cancel(comment.as_deref()),
-            BoardCommand::Claim { task, lease_ms } => self.claim(*task, *lease_ms),
+            BoardCommand::Claim { task, epoch, lease_ms } => self.claim(*task, *epoch, *lease_ms),
             BoardCommand::Heartbeat { task, epoch } => self.heartbeat(*task, *epoch),
             BoardCommand::Release { task, epoch } => self.release(*task, *epoch),
             BoardCommand::SetStatus { task, status, reason, epoch, lease_ms } => {
                 self.set_status(*task, *status, reason.as_deref(), *epoch, *lease_ms)
             }
-            BoardCommand::CompleteTask { task, result, epoch } => self.complete_task(*task, Some(result), *epoch),
+            BoardCommand::CompleteTask { task, result, epoch, heed_nudges } => {
+                self.check_holder(*task, *epoch)?;
+                if *heed_nudges {
+                    self.check_nudges_delivered(*task)?;
+                }
+                self.complete_task(*task, Some(result), *epoch)
+            }
             BoardCommand::FailTask { task, reason, epoch } => self.fail_task(*task, reason, *epoch),
             BoardCommand::RecordDecision(decision) => self.record_decision(decision),
             BoardCommand::RecordDiscovery(discovery) => self.record_discovery(discovery),

@@ -23,7 +23,7 @@ impl Draft<'_> {
         self.check_length(&decision.rationale)?;
         self.check_tasks(&decision.affects_tasks)?;
         if let Some(id) = decision.supersedes {
-            self.check_may_supersede(id)?;
+            self.check_may_supersede(id, decision.force)?;
         }
         // What concerns all tasks would bring the whole board to a stop.
         if decision.needs_approval && decision.affects_tasks.is_empty() {

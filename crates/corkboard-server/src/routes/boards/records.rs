@@ -191,7 +191,8 @@ async fn record_decision(
 
 /// Replace a decision by another.
 ///
-/// One's own, or anyone's if the caller runs the board. Both are kept; the new one holds.
+/// One's own, or anyone's if the caller runs the board. Both are kept; the new one holds. An irreversible decision is
+/// replaced only by a person, with `force` (`irreversible`).
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions/{decision}/supersede",

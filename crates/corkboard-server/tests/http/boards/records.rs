@@ -68,3 +68,20 @@ async fn artifacts_have_versions_and_true_checksums() {
     assert_eq!((&passwords["id"], &listed["artifacts"][2]["size"]), (&json!("A-3"), &Value::Null));
     server.stop().await;
 }
+
+#[tokio::test]
+async fn an_irreversible_decision_is_superseded_only_by_a_person_with_force() {
+    let server = Running::start().await;
+    let boss = somebody(&server, "boss", Role::Orchestrator).await;
+    let grace = somebody(&server, "grace", Role::Human).await;
+    make_board(&boss, "b").await;
+    let decided = json!({"question": "Delete the old data?", "choice": "yes", "reversible": false});
+    boss.post("/v1/boards/b/decisions", &decided).await.ok();
+    let anew = json!({"question": "Delete the old data?", "choice": "no"});
+    let forced = json!({"question": "Delete the old data?", "choice": "no", "force": true});
+    boss.post("/v1/boards/b/decisions/D-1/supersede", &anew).await.problem(403, "irreversible");
+    boss.post("/v1/boards/b/decisions/D-1/supersede", &forced).await.problem(403, "irreversible");
+    grace.post("/v1/boards/b/decisions/D-1/supersede", &anew).await.problem(403, "irreversible");
+    assert_eq!(grace.post("/v1/boards/b/decisions/D-1/supersede", &forced).await.ok()["id"], "D-2");
+    server.stop().await;
+}
