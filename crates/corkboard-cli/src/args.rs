@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, ValueEnum};
-use corkboard::{Actor, ActorKind, Options, Role, ServerAddress};
+use corkboard::{Actor, ActorKind, Creation, Options, Role, ServerAddress};
 use tracing_subscriber::EnvFilter;
 
 use crate::commands::Command;
@@ -49,6 +49,7 @@ Exit codes:
   6  not allowed
   7  the store or the server is away, busy or locked; trying again may help
   8  the outcome is unknown: look before you try again
+  9  `cork board complete` ended the board, but not all of its tasks were completed (outcome partial or failed)
   130  ended by Ctrl-C";
 
 #[derive(Args)]
@@ -204,6 +205,20 @@ impl Global {
     /// How a Corkboard is to behave.
     pub(crate) fn options(&self) -> Options {
         self.config.chosen.options.clone()
+    }
+
+    /// The same, with what may be created when the store is opened. The default store's folder may always be created with it.
+    pub(crate) fn options_to(&self, creation: Creation) -> Options {
+        let creation = match creation {
+            Creation::Store if self.is_default_store() => Creation::WithFolders,
+            other => other,
+        };
+        Options { creation, ..self.options() }
+    }
+
+    /// Whether nobody named a store.
+    pub(crate) fn is_default_store(&self) -> bool {
+        self.config.chosen.store.is_none()
     }
 
     /// The store's URL: as given, or the default one.

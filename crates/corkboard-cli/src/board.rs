@@ -8,7 +8,7 @@ use corkboard::{Board, BoardView, Error, Refusal};
 
 use crate::exit::Failure;
 use crate::hint::hint;
-use crate::output::{Room, clip, one_line, table};
+use crate::output::{Room, clip, count, one_line, table};
 use crate::session::Session;
 
 /// The most characters of a remark about a task in a list.
@@ -282,7 +282,8 @@ pub(crate) fn progress(state: &BoardState) -> String {
     if total == 0 {
         return "no tasks".into();
     }
-    let mut parts = vec![format!("{} of {total} tasks done", state.count(TaskStatus::Completed))];
+    let mut parts =
+        vec![format!("{} of {} done", state.count(TaskStatus::Completed), count(total as u64, "task", "tasks"))];
     let waiting = state.blocked().len() as u64;
     let counts = [
         (state.ready().len() as u64, ready(state)),

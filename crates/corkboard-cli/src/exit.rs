@@ -27,11 +27,16 @@ pub(crate) enum Failure {
     Copy(std::io::Error),
     /// `doctor` found something, and said what.
     Unhealthy,
+    /// A board was completed, and not all of its tasks were. The answer says so.
+    Incomplete,
     /// `doctor` was stopped by this, and said so.
     Told(Error),
     /// Ctrl-C.
     Interrupted { then: &'static str },
 }
+
+/// A board was completed with the outcome partial or failed.
+const INCOMPLETE: u8 = 9;
 
 /// What shells make of a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
@@ -61,7 +66,7 @@ impl Failure {
         match self {
             Self::Library(error) | Self::Told(error) => error.kind(),
             Self::Own { kind, .. } => *kind,
-            Self::Output(_) | Self::Copy(_) | Self::Unhealthy => ErrorKind::Damaged,
+            Self::Output(_) | Self::Copy(_) | Self::Unhealthy | Self::Incomplete => ErrorKind::Damaged,
             Self::Interrupted { .. } => ErrorKind::Unavailable,
         }
     }
@@ -85,6 +90,7 @@ pub(crate) fn report(json: bool, result: Result<(), Failure>) -> ExitCode {
     let mut exit_code = kind.exit_code();
     let problem = match &failure {
         Failure::Unhealthy => return ExitCode::from(exit_code),
+        Failure::Incomplete => return ExitCode::from(INCOMPLETE),
         Failure::Told(error) if !json => {
             if let Some(hint) = hint(error) {
                 say(&format!("hint: {}", plain(&hint)));

@@ -169,6 +169,14 @@ fn board_hint(refusal: &Refusal) -> Option<String> {
         Refusal::Paused { .. } => "`cork board resume` lets it go on".into(),
         Refusal::NotForYou { .. } => "`cork nudge check` shows what is said to you; --as says who you are".into(),
         Refusal::NotAuthor { .. } => "record a decision of your own, without --supersedes".into(),
+        Refusal::Irreversible { .. } => {
+            "a person can supersede it with --force (without --role, you are a person)".into()
+        }
+        Refusal::NotReviewer { task, .. } => {
+            format!("`cork task assign {task} NAME --review` assigns the review to another")
+        }
+        Refusal::OwnTask { .. } => "let a reviewer or a person approve it (without --role, you are a person)".into(),
+        Refusal::UrgentNudges { .. } => "`cork nudge check` shows them; then try again".into(),
         Refusal::Superseded { by, .. } => format!("{by} holds in its place: name that one instead"),
         Refusal::NothingWaits => "--affects T-1,T-2 names them; without --needs-approval none waits".into(),
         Refusal::Checksum { .. } => "without --checksum it is computed from the file".into(),
@@ -312,6 +320,14 @@ fn store_hint(error: &StoreError) -> Option<String> {
             true => "--store or CORK_STORE takes, for example, sqlite:corkboard.db".into(),
             false => format!("did you mean --store sqlite:{url}?"),
         },
+        StoreError::Missing { .. } => {
+            "check --store or CORK_STORE; only `cork serve` and commands that write, such as `cork memory set`, create a \
+             store"
+                .into()
+        }
+        StoreError::NoFolder { folder } => {
+            format!("check --store or CORK_STORE, or create the folder: mkdir -p '{}'", folder.display())
+        }
         StoreError::ServerUrl { url, .. } => match url.contains(':') || url.is_empty() {
             true => SERVER_URL.into(),
             false => format!("{SERVER_URL}; did you mean --store?"),

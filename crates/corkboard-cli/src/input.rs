@@ -66,18 +66,30 @@ pub(crate) fn time_argument(argument: &str) -> Result<Timestamp, String> {
 pub(crate) fn moment_argument(argument: &str) -> Result<Timestamp, String> {
     let wrong =
         || format!("{argument:?} is neither a length of time, such as 30d or 12h, nor a time as RFC 3339 writes it");
-    let Some((number, unit)) = argument.split_at_checked(argument.len().saturating_sub(1)) else { return Err(wrong()) };
+    let later = match length(argument) {
+        Some(length) => length.ok_or_else(wrong)?,
+        None => return argument.parse().map_err(|_| wrong()),
+    };
+    Timestamp::now().checked_add(later).map_err(|_| format!("{argument:?} is too long"))
+}
+
+/// A length of time: `30d`, `12h`, `45m`, `90s`.
+pub(crate) fn length_argument(argument: &str) -> Result<SignedDuration, String> {
+    length(argument).flatten().ok_or_else(|| format!("{argument:?} is not a length of time such as 30d or 12h"))
+}
+
+/// None if it does not end in a unit of time, and no length if what precedes the unit is not a number.
+fn length(argument: &str) -> Option<Option<SignedDuration>> {
+    let (number, unit) = argument.split_at_checked(argument.len().saturating_sub(1))?;
     let seconds = match unit {
         "s" => 1,
         "m" => 60,
         "h" => 60 * 60,
         "d" => 24 * 60 * 60,
         "w" => 7 * 24 * 60 * 60,
-        _ => return argument.parse().map_err(|_| wrong()),
+        _ => return None,
     };
-    let length = number.parse::<u32>().map_err(|_| wrong())?;
-    let later = SignedDuration::from_secs(i64::from(length) * seconds);
-    Timestamp::now().checked_add(later).map_err(|_| format!("{argument:?} is too long"))
+    Some(number.parse::<u32>().ok().map(|length| SignedDuration::from_secs(i64::from(length) * seconds)))
 }
 
 pub(crate) fn object_argument(argument: &str) -> Result<Map<String, Value>, String> {

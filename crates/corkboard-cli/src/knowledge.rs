@@ -140,7 +140,7 @@ pub(crate) struct ChangedEntry {
 /// An entry as programs see it: what it holds, and what follows from where it came from.
 #[derive(Serialize)]
 pub(crate) struct EntryDocument<'a> {
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "corkboard::lists::serialize")]
     entry: &'a CoreEntry,
     author: &'a str,
     trust: Trust,

@@ -5,10 +5,13 @@ use std::io::{IsTerminal, Write};
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement, Row, Table, Width};
+use corkboard::lists::WithLists;
 use corkboard::store::StoreInfo;
 use corkboard::{Content, EntryDocument, Note};
 use jiff::Timestamp;
 use serde::Serialize;
+
+pub(crate) use corkboard::count;
 
 use crate::exit::Failure;
 
@@ -35,9 +38,9 @@ impl Output {
         if self.json { self.document(value) } else { self.line(&text()) }
     }
 
-    /// One JSON document on one line.
+    /// One JSON document on one line, with its empty lists.
     pub(crate) fn document(self, value: &impl Serialize) -> Result<(), Failure> {
-        let json = serde_json::to_string(value).map_err(|error| Failure::Output(error.into()))?;
+        let json = serde_json::to_string(&WithLists(value)).map_err(|error| Failure::Output(error.into()))?;
         self.line(&json)
     }
 
@@ -137,11 +140,6 @@ pub(crate) fn clip(text: &str, characters: usize) -> String {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
     }
-}
-
-/// "1 entry", "2 entries".
-pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 pub(crate) fn bytes(bytes: u64) -> String {

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use corkboard::store::{self, Store, StoreUrl};
-use corkboard::{Actor, AgentMemory, Board, Core, CoreId, Corkboard, Error, Refusal, WorkingMemory};
+use corkboard::store::{self, Store, StoreError};
+use corkboard::{Actor, AgentMemory, Board, Core, CoreId, Corkboard, Creation, Error, Options, Refusal, WorkingMemory};
 
 use crate::args::{Actors, Global};
 use crate::exit::Failure;
@@ -26,8 +26,21 @@ pub(crate) struct Session {
     opened_core: OnceLock<String>,
 }
 
+/// What becomes of a command whose store does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IfMissing {
+    /// It creates the store.
+    Create,
+    /// It fails.
+    Fail,
+    /// It fails, unless the store is the default one: that counts as empty until something is written to it.
+    FailUnlessDefault,
+    /// It needs no store.
+    UseNone,
+}
+
 impl Session {
-    pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
+    pub(crate) async fn open(global: &Global, if_missing: IfMissing) -> Result<Self, Failure> {
         let (board, actors) = match global.server() {
             Some(server) => {
                 let board = Corkboard::connect(server, global.options()).await?;
@@ -36,7 +49,7 @@ impl Session {
             }
             None => {
                 let actors = global.actors(None);
-                (Corkboard::open_with(&global.store_url()?, global.options()).await?, actors)
+                (open_store(global, if_missing).await?, actors)
             }
         };
         let Actors { caller, tool: tool_actor, reader } = actors;
@@ -109,6 +122,24 @@ impl Session {
     }
 }
 
+async fn open_store(global: &Global, if_missing: IfMissing) -> Result<Corkboard, Failure> {
+    let creation = if if_missing == IfMissing::Create { Creation::Store } else { Creation::Nothing };
+    let missing = match Corkboard::open_with(&global.store_url()?, global.options_to(creation)).await {
+        Err(Error::Store(StoreError::Missing { path })) => path,
+        opened => return Ok(opened?),
+    };
+    match if_missing {
+        IfMissing::UseNone => {}
+        IfMissing::FailUnlessDefault if global.is_default_store() => {
+            let note =
+                format!("note: nothing is stored yet; the first command that writes creates {}", missing.display());
+            Output::new(global.json).warn(&note);
+        }
+        _ => return Err(Error::Store(StoreError::Missing { path: missing }).into()),
+    }
+    Ok(Corkboard::open_with("memory:", Options { save: Default::default(), ..global.options() }).await?)
+}
+
 /// An open store for a command that moves logs, whatever is in them. Nothing expires meanwhile.
 pub(crate) struct StoreSession {
     pub(crate) store: Arc<dyn Store>,
@@ -116,20 +147,23 @@ pub(crate) struct StoreSession {
 }
 
 impl StoreSession {
+    /// Opens the store, and creates it if it is missing.
     pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
-        if let Some(server) = global.server() {
-            let message = format!("whole logs are moved where the store is, not through the server at {}", server.url);
-            return Err(Failure::invalid("needs_store", message).hint("name the store by --store, and no --url"));
-        }
-        let store = store::open(&global.store_url()?, &global.options()).await.map_err(Error::from)?;
-        Ok(Self { store, output: Output::new(global.json) })
+        Self::open_with(global, Creation::Store).await
     }
 
     /// Opens a store that is there: to read from one that is not would only create it.
     pub(crate) async fn open_existing(global: &Global) -> Result<Self, Failure> {
-        let url: StoreUrl = global.store_url()?.parse().map_err(Error::from)?;
-        expect_there(&url)?;
-        Self::open(global).await
+        Self::open_with(global, Creation::Nothing).await
+    }
+
+    async fn open_with(global: &Global, creation: Creation) -> Result<Self, Failure> {
+        if let Some(server) = global.server() {
+            let message = format!("whole logs are moved where the store is, not through the server at {}", server.url);
+            return Err(Failure::invalid("needs_store", message).hint("name the store by --store, and no --url"));
+        }
+        let store = store::open(&global.store_url()?, &global.options_to(creation)).await.map_err(Error::from)?;
+        Ok(Self { store, output: Output::new(global.json) })
     }
 
     /// Lets go of the store. What the command met counts more than what closing meets.
@@ -141,13 +175,6 @@ impl StoreSession {
         let closed = self.store.close().await;
         result?;
         Ok(closed.map_err(Error::from)?)
-    }
-}
-
-pub(crate) fn expect_there(url: &StoreUrl) -> Result<(), Failure> {
-    match url.path().filter(|path| !path.exists()) {
-        None => Ok(()),
-        Some(path) => Err(Failure::not_found(format!("there is no store at {}", path.display()))),
     }
 }
 

@@ -22,9 +22,11 @@ pub(crate) fn words(event: &BoardEvent) -> String {
             format!("added {id} {} after {}", short(&task.title), clip(&after.join(", "), SHOWN_TEXT))
         }
         BoardEvent::DependencyAdded { task, on } => format!("{task} waits for {on}"),
+        BoardEvent::DependencyRemoved { task, on } => format!("{task} no longer waits for {on}"),
         BoardEvent::TaskEdited { task, .. } => format!("edited {task}"),
         BoardEvent::TaskAssigned { task, to } => format!("{task} is assigned to {}", one_line(to.as_str())),
         BoardEvent::TaskStarted { task, .. } => format!("began {task}"),
+        BoardEvent::TaskResumed { task, .. } => format!("claimed {task} again"),
         BoardEvent::LeaseRenewed { task, deadline } => format!("still works on {task}, until {}", time(*deadline)),
         BoardEvent::LeaseExpired { task } => format!("{task} lost its worker, who was not heard of in time"),
         BoardEvent::TaskReleased { task } => format!("gave {task} back"),
@@ -58,6 +60,8 @@ pub(crate) fn words(event: &BoardEvent) -> String {
                 (CancelReason::BranchNotTaken, _) => ", it can no longer begin".into(),
                 (CancelReason::UpstreamFailed, Some(cause)) => format!(" because of {cause}"),
                 (CancelReason::UpstreamFailed, None) => " because of what it depends on".into(),
+                (CancelReason::UpstreamCancelled, Some(cause)) => format!(" because {cause} was cancelled"),
+                (CancelReason::UpstreamCancelled, None) => " because a task that it depends on was cancelled".into(),
                 (CancelReason::BoardEnded, _) => " with the board".into(),
             };
             format!("{task} is cancelled{why}{}", because(comment.as_deref()))

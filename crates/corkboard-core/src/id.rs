@@ -296,11 +296,13 @@ pub enum SpaceKind {
     Core,
     /// The tokens by which a store is reached from outside.
     Tokens,
+    /// The scratchpad of one conversation with an agent.
+    Conversation,
 }
 
 impl SpaceKind {
     /// Every kind there is.
-    pub const ALL: &[Self] = &[Self::Agent, Self::Board, Self::Core, Self::Tokens];
+    pub const ALL: &[Self] = &[Self::Agent, Self::Board, Self::Core, Self::Tokens, Self::Conversation];
 
     /// The first part of a space's id.
     pub fn as_str(self) -> &'static str {
@@ -309,6 +311,7 @@ impl SpaceKind {
             Self::Board => "board",
             Self::Core => "core",
             Self::Tokens => "tokens",
+            Self::Conversation => "conversation",
         }
     }
 }
@@ -336,6 +339,21 @@ impl SpaceId {
     /// The space of a store's tokens.
     pub fn tokens() -> Self {
         Self::of(SpaceKind::Tokens, "all")
+    }
+
+    /// The space of one conversation with an agent. Its name is the agent's ID, a slash and the conversation's ID. In the
+    /// agent's ID, `%` and `/` are percent-encoded, so that no two conversations share a name.
+    pub fn conversation(agent: &AgentId, conversation: &ConversationId) -> Self {
+        let mut id = String::from(Self::conversations_of(agent).as_str());
+        id.push_str(conversation.as_str());
+        Self(Arc::from(id))
+    }
+
+    /// How the IDs of all conversations with an agent begin. They follow one another in the order of IDs.
+    pub fn conversations_of(agent: &AgentId) -> Self {
+        let mut name = agent.as_str().replace('%', "%25").replace('/', "%2F");
+        name.push('/');
+        Self::of(SpaceKind::Conversation, &name)
     }
 
     /// The space of that kind and name.
@@ -376,6 +394,14 @@ impl SpaceId {
     /// The memory core that this is.
     pub fn as_core(&self) -> Option<CoreId> {
         matches!(self.kind(), Some(SpaceKind::Core)).then(|| CoreId(Arc::from(self.name())))
+    }
+
+    /// The agent and the conversation with it that this is.
+    pub fn as_conversation(&self) -> Option<(AgentId, ConversationId)> {
+        let (agent, conversation) = self.name().split_once('/')?;
+        let agent = agent.replace("%2F", "/").replace("%25", "%");
+        matches!(self.kind(), Some(SpaceKind::Conversation))
+            .then(|| (AgentId(Arc::from(agent)), ConversationId(Arc::from(conversation))))
     }
 
     /// The agent whose memory this is.
@@ -458,6 +484,20 @@ mod tests {
         assert_eq!(space.as_str(), "agent/team/alice");
         assert_eq!(space.as_agent(), Some(agent));
         assert_eq!(SpaceId::from_stored("galaxy/x").kind(), None);
+    }
+
+    #[test]
+    fn no_two_conversations_share_a_space() {
+        let limits = Limits::default();
+        let mut seen = alloc::collections::BTreeSet::new();
+        for (agent, talk) in [("a", "b/c"), ("a/b", "c"), ("a%2Fb", "c"), ("a%252Fb", "c"), ("a", "%2F"), ("a%", "/")] {
+            let pair = (AgentId::new(agent, &limits).unwrap(), ConversationId::new(talk, &limits).unwrap());
+            let space = SpaceId::conversation(&pair.0, &pair.1);
+            assert!(space.as_str().starts_with(SpaceId::conversations_of(&pair.0).as_str()), "{space}");
+            assert_eq!(space.as_conversation(), Some(pair));
+            assert!(seen.insert(space));
+        }
+        assert_eq!(SpaceId::from_stored("conversation/ada").as_conversation(), None);
     }
 
     #[test]

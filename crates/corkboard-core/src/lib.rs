@@ -24,6 +24,7 @@ pub mod tokens;
 mod actor;
 mod authority;
 mod context;
+mod count;
 mod entry;
 mod id;
 mod idempotency;
@@ -40,6 +41,7 @@ mod space;
 
 pub use actor::{Actor, ActorKind, Role};
 pub use context::{Context, Usage};
+pub use count::count;
 pub use entry::{Access, Content, Entry, EntryData, EntryMetadata, MemoryKind};
 pub use id::{
     AgentId, BoardId, CommitId, ConversationId, CoreId, EntryId, Key, NoteId, NotebookName, ScopeId, ScopeName,

@@ -244,8 +244,8 @@ pub enum Refusal {
         /// What hinders it.
         hindrances: Vec<Hindrance>,
     },
-    /// A task that was begun takes no new dependencies.
-    #[error("{task} is {}: only what was not begun can wait for something more", status.in_words())]
+    /// The dependencies of a task that was begun cannot change.
+    #[error("{task} is {}: its dependencies can change only before work begins", status.in_words())]
     AlreadyBegun {
         /// Which task.
         task: TaskId,
@@ -303,6 +303,36 @@ pub enum Refusal {
         decision: DecisionId,
         /// Who made it.
         author: String,
+    },
+    /// An irreversible decision is superseded only by a person who says so.
+    #[error("{decision} is irreversible: only a person can supersede it, with force")]
+    Irreversible {
+        /// Which decision.
+        decision: DecisionId,
+    },
+    /// A review was assigned to somebody else.
+    #[error("the review of {task} is assigned to {reviewer}: only {reviewer} or a person can give it")]
+    NotReviewer {
+        /// Which task.
+        task: TaskId,
+        /// Who is to review it.
+        reviewer: AgentId,
+    },
+    /// No agent approves what it did itself.
+    #[error("{principal} cannot approve {task}: an agent does not approve its own task")]
+    OwnTask {
+        /// Which task.
+        task: TaskId,
+        /// Who asked.
+        principal: String,
+    },
+    /// Urgent nudges to the caller were not delivered yet.
+    #[error("{task} cannot be completed yet: read {} first", urgent(nudges))]
+    UrgentNudges {
+        /// Which task.
+        task: TaskId,
+        /// The nudges.
+        nudges: Vec<NudgeId>,
     },
     /// The decision was replaced before.
     #[error("{decision} was superseded by {by}")]
@@ -591,6 +621,14 @@ fn are(decisions: &[DecisionId]) -> String {
     format!("{} {verb}", named.join(", "))
 }
 
+fn urgent(nudges: &[NudgeId]) -> String {
+    use alloc::format;
+    use alloc::string::ToString;
+    let named: Vec<_> = nudges.iter().map(ToString::to_string).collect();
+    let noun = if named.len() == 1 { "urgent nudge" } else { "urgent nudges" };
+    format!("the {noun} {}", named.join(", "))
+}
+
 fn arrows(path: &[TaskRef]) -> String {
     use alloc::format;
     use alloc::string::ToString;
@@ -632,11 +670,7 @@ fn addressed(to: &str) -> &str {
 }
 
 fn unfinished_text(unfinished: u64) -> String {
-    use alloc::format;
-    match unfinished {
-        1 => "1 task is not finished".into(),
-        many => format!("{many} tasks are not finished"),
-    }
+    crate::count(unfinished, "task is not finished", "tasks are not finished")
 }
 
 fn listed(ids: &[ItemId]) -> String {

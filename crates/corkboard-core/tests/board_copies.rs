@@ -289,7 +289,7 @@ fn judged() -> Desk {
     desk.tell(BoardCommand::RecordArtifact(NewArtifact { path: "p".into(), ..Default::default() }));
     desk.claim(&human(), id(1));
     let result = TaskResult { summary: "done".into(), next_steps: vec![], trust: Some(Trust::Own) };
-    desk.tell(BoardCommand::CompleteTask { task: id(1), result, epoch: None });
+    desk.tell(BoardCommand::CompleteTask { task: id(1), result, epoch: None, heed_nudges: false });
     desk
 }
 

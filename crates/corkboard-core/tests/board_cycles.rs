@@ -9,7 +9,7 @@
 mod board_support;
 
 use board_support::*;
-use corkboard_core::board::{BoardCommand, BoardReply, NewTask, TaskId, TaskRef, TaskStatus};
+use corkboard_core::board::{BoardCommand, BoardEvent, BoardReply, NewTask, TaskId, TaskRef, TaskStatus, TriggerRule};
 use corkboard_core::{Actor, LimitName, Limits, Refusal};
 
 fn depend(task: TaskId, on: TaskId) -> BoardCommand {
@@ -104,6 +104,50 @@ fn a_dependency_is_added_once_and_only_to_what_was_not_begun() {
     assert_eq!(refusal, Refusal::AlreadyBegun { task: id(1), status: TaskStatus::InProgress });
     assert_eq!(desk.refused(depend(id(9), id(1))), Refusal::NotOnBoard { what: "task".into(), id: "T-9".into() });
     assert_eq!(desk.refused(depend(id(1), id(9))), Refusal::NotOnBoard { what: "task".into(), id: "T-9".into() });
+}
+
+#[test]
+fn a_dependency_can_be_removed_and_the_task_becomes_ready() {
+    let remove = |task, on| BoardCommand::RemoveDependency { task: id(task), on: id(on) };
+    let mut desk = Desk::new();
+    desk.add_all(chain(3));
+    let later = desk.add(NewTask::new("later"));
+    desk.tell(depend(id(1), later));
+    assert_eq!((desk.ready(), desk.state().edge_count()), (ids(&[4]), 3));
+    // The desk holds views, tallies and edges against a scan after each of these.
+    assert_eq!(desk.tell(remove(2, 1)), BoardReply::Tasks(ids(&[2])));
+    assert_eq!((desk.ready(), desk.state().edge_count()), (ids(&[2, 4]), 2));
+    assert_eq!(desk.last_events(), [BoardEvent::DependencyRemoved { task: id(2), on: id(1) }]);
+    let rev = desk.rev();
+    assert_eq!(desk.tell(remove(2, 1)), BoardReply::Tasks(vec![]));
+    assert_eq!(desk.rev(), rev, "it was not there");
+    // What would have been a way round is none any more, forward edges included.
+    desk.tell(remove(1, 4));
+    desk.tell(depend(id(4), id(1)));
+    desk.tell(depend(id(1), id(2)));
+    assert_eq!(path(desk.refused(depend(id(2), id(4)))), ["T-2", "T-4", "T-1", "T-2"]);
+    assert_eq!(desk.refused(remove(9, 1)), Refusal::NotOnBoard { what: "task".into(), id: "T-9".into() });
+    assert_eq!(desk.refused(remove(1, 9)), Refusal::NotOnBoard { what: "task".into(), id: "T-9".into() });
+    desk.complete(id(2));
+    desk.claim(&worker("ann"), id(1));
+    assert_eq!(desk.refused(remove(1, 2)), Refusal::AlreadyBegun { task: id(1), status: TaskStatus::InProgress });
+}
+
+#[test]
+fn without_a_failed_dependency_a_task_and_what_depends_on_it_return() {
+    let remove = |task, on| BoardCommand::RemoveDependency { task: id(task), on: id(on) };
+    let mut desk = Desk::new();
+    desk.add_all(chain(3));
+    let last_chance = desk.add(NewTask { trigger_rule: TriggerRule::OneFailed, ..after("repair", &ids(&[1, 2])) });
+    desk.fail(id(1));
+    assert_eq!((desk.status(id(2)), desk.status(id(3))), (TaskStatus::Cancelled, TaskStatus::Cancelled));
+    desk.tell(remove(2, 1));
+    assert_eq!((desk.status(id(2)), desk.status(id(3))), (TaskStatus::Pending, TaskStatus::Pending));
+    // Without the failure that it waits for, another can no longer begin.
+    assert_eq!(desk.status(last_chance), TaskStatus::Pending);
+    desk.tell(remove(4, 1));
+    desk.complete(id(2));
+    assert_eq!(desk.status(last_chance), TaskStatus::Cancelled);
 }
 
 #[test]

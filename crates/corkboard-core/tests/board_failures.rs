@@ -34,6 +34,43 @@ fn chain(on_failure: FailurePolicy) -> Desk {
     desk
 }
 
+/// Why a task was cancelled, as it is stored.
+fn reason(desk: &Desk, task: u64) -> String {
+    let cancelled = serde_json::to_value(desk.task(id(task)).cancellation.as_ref().unwrap()).unwrap();
+    format!("{} {}", cancelled["reason"].as_str().unwrap(), cancelled["cause"].as_str().unwrap_or("-"))
+}
+
+#[test]
+fn what_a_cancelled_task_stops_is_reported_and_names_the_cancellation() {
+    let mut desk = chain(FailurePolicy::SkipDependents);
+    let cancelled = desk.tell(cancel_task(id(1)));
+    assert_eq!(tasks_of(&cancelled), ids(&[1, 2, 3]), "all of them are reported");
+    assert_eq!(
+        ["requested -", "upstream_cancelled T-1", "upstream_cancelled T-1"],
+        [1, 2, 3].map(|it| reason(&desk, it))[..]
+    );
+    // Nothing failed, so there is nothing to try again.
+    assert_eq!(desk.tell(BoardCommand::RetryFailed), BoardReply::Tasks(vec![]));
+    let refused = Refusal::CauseNotRetried { task: id(3), cause: "T-1".into() };
+    assert_eq!(desk.refused(BoardCommand::Retry { task: id(3) }), refused);
+}
+
+#[test]
+fn a_cancelled_and_a_failed_task_above_are_told_apart() {
+    let mut desk = Desk::new();
+    desk.add_all(vec![member("a", &[]), member("b", &[]), member("c", &["a", "b"]), member("d", &["c"])]);
+    desk.fail(id(1));
+    assert_eq!([reason(&desk, 3), reason(&desk, 4)], ["upstream_failed T-1", "upstream_failed T-1"]);
+    assert_eq!(tasks_of(&desk.tell(cancel_task(id(2)))), ids(&[2]), "the others were cancelled before");
+    // When the failed one is tried again, what is left is that the other was cancelled.
+    desk.tell(BoardCommand::RetryFailed);
+    assert_eq!([reason(&desk, 3), reason(&desk, 4)], ["upstream_cancelled T-2", "upstream_cancelled T-2"]);
+    // A rule that takes any end lets it begin after all.
+    let edit = TaskEdit { trigger_rule: Some(TriggerRule::AllDone), ..TaskEdit::default() };
+    desk.tell(BoardCommand::EditTask { task: id(3), edit, if_version: None });
+    assert_eq!((desk.status(id(3)), desk.status(id(4))), (TaskStatus::Pending, TaskStatus::Pending));
+}
+
 #[test]
 fn answer_12_skip_dependents_cancels_what_can_no_longer_begin() {
     let mut desk = chain(FailurePolicy::SkipDependents);
@@ -180,7 +217,7 @@ fn what_was_cancelled_comes_back_only_with_its_cause() {
     // Retrying what was cancelled retries what failed.
     assert_eq!(tasks_of(&desk.tell(BoardCommand::Retry { task: id(3) })), ids(&[1, 2, 3]));
     desk.tell(cancel_task(id(1)));
-    assert_eq!(desk.cancelled(id(3)), upstream_failed(id(1)));
+    assert_eq!(desk.cancelled(id(3)), Some((CancelReason::UpstreamCancelled, Some(id(1)))));
     let refusal = desk.refused(BoardCommand::Retry { task: id(3) });
     assert_eq!(refusal, Refusal::CauseNotRetried { task: id(3), cause: "T-1".into() });
 }

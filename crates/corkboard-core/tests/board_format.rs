@@ -5,7 +5,9 @@
 //! says as little as can be said, `board-people-v<n>` for one that people steer, `board-retired-v<n>` for one that was put
 //! away and purged, `board-drawn-v<n>` for one that began with what its memory cores know, `board-redrawn-v<n>` for one
 //! that got other cores, `board-learned-v<n>` for one that taught something, `board-given-up-v<n>` for one of which a core
-//! did not take everything, `board-outside-v<n>` for one on which results came from outside. What is missing is written by
+//! did not take everything, `board-outside-v<n>` for one on which results came from outside, `board-untied-v<n>` for one
+//! from which dependencies were removed, `board-reworked-v<n>` for one on
+//! which work was sent back, taken up again after a restart, and cancelled. What is missing is written by
 //!
 //! ```text
 //! CORK_WRITE_FIXTURES=1 cargo test -p corkboard-core --test board_format
@@ -44,7 +46,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 const FIRST: u32 = 2;
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 12] = [
     "board",
     "board-copy",
     "board-small",
@@ -55,6 +57,8 @@ const KINDS: [&str; 10] = [
     "board-learned",
     "board-given-up",
     "board-outside",
+    "board-untied",
+    "board-reworked",
 ];
 
 #[test]
@@ -88,7 +92,7 @@ fn the_fixtures_hold_every_event_and_every_answer() {
         events.extend(commit.events.iter().map(event_name));
         replies.extend(commit.answered.iter().map(|(_, reply)| reply_name(reply)));
     }
-    assert_eq!(events.len(), 50, "{events:?}");
+    assert_eq!(events.len(), 52, "{events:?}");
     assert_eq!(replies.len(), 16, "{replies:?}");
 }
 
@@ -99,7 +103,7 @@ fn the_fixtures_hold_every_word_of_every_list() {
     let words = [
         "all_success all_done one_success one_failed none_failed none_failed_min_one_success",
         "skip_dependents fail_fast continue approved needs_rework rejected",
-        "requested branch_not_taken upstream_failed board_ended constraint opportunity risk insight",
+        "requested branch_not_taken upstream_failed upstream_cancelled board_ended constraint opportunity risk insight",
         "file code document config test completed success",
         "all orchestrator agent low normal urgent approved rejected own outside human service",
     ];
@@ -151,7 +155,7 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
     check(&events("task_failed"), "remembered");
     check(&events("task_retried"), "not_before by_hand");
     check(&events("task_cancelled"), "cause comment");
-    let decision = "alternatives rationale affects_tasks reversible supersedes needs_approval trust";
+    let decision = "alternatives rationale affects_tasks reversible supersedes force needs_approval trust";
     check(&inner("decision_recorded", "decision"), decision);
     check(&inner("discovery_recorded", "discovery"), "affects_tasks promote_to_core trust");
     check(&inner("artifact_recorded", "artifact"), "description associated_task checksum size content trust");
@@ -170,7 +174,7 @@ fn the_fixtures_hold_every_optional_field_present_and_absent() {
         snapshots.iter().flat_map(|snapshot| snapshot["state"][field].as_array().cloned().unwrap_or_default()).collect()
     };
     let task = "assigned_to assigned_at estimate_minutes not_before claim worked_as started_at blocked_reason result \
-                completed_at failure cancellation reviewer reviewed_by review_status review_comments choice setbacks";
+                completed_at failure cancellation reviewer reviewed_by review_status review_comments choice setbacks rework";
     check(&of_image("tasks"), task);
     check(&of_image("decisions"), "supersedes superseded_by needs_approval verdict trust");
     check(&of_image("approvals"), "comment");
@@ -204,6 +208,9 @@ fn an_event_that_does_not_fit_is_a_misfit() {
         BoardEvent::TaskAdded { id: id(2), task: Box::new(member("x", &["y"])) },
         BoardEvent::DependencyAdded { task, on: nowhere },
         BoardEvent::DependencyAdded { task: nowhere, on: task },
+        BoardEvent::DependencyRemoved { task, on: task },
+        BoardEvent::DependencyRemoved { task, on: nowhere },
+        BoardEvent::DependencyRemoved { task: nowhere, on: task },
         BoardEvent::TaskStarted { task, by: None, epoch: 1, deadline: at(1), lease_ms: 1 },
         BoardEvent::LeaseRenewed { task, deadline: at(1) },
         BoardEvent::TaskReleased { task: nowhere },
@@ -273,6 +280,8 @@ impl Fixture {
                 write_if_missing("board-learned", &learned());
                 write_if_missing("board-given-up", &given_up());
                 write_if_missing("board-outside", &told_from_outside());
+                write_if_missing("board-untied", &untied());
+                write_if_missing("board-reworked", &reworked());
             }
         });
         LazyLock::force(&WRITTEN);
@@ -447,7 +456,7 @@ fn history() -> Desk {
     desk.ask(&ann, set_status(id(2), TaskStatus::Review, None)).unwrap();
     desk.tell(review(id(2), ReviewStatus::NeedsRework));
     let result = TaskResult { summary: "done better".into(), next_steps: vec!["write tests".into()], trust: None };
-    desk.ask(&ann, BoardCommand::CompleteTask { task: id(2), result, epoch: None }).unwrap();
+    desk.ask(&ann, BoardCommand::CompleteTask { task: id(2), result, epoch: None, heed_nudges: false }).unwrap();
     let (verdict, comments) = (ReviewStatus::Rejected, Some("not yet".into()));
     desk.ask(&named("rita", Role::Reviewer), BoardCommand::Review { task: id(2), verdict, comments }).unwrap();
     keyed(&mut desk, &human(), BoardCommand::RetryFailed);
@@ -712,15 +721,48 @@ fn told_from_outside() -> Desk {
             desk.claim(&ann, task);
         }
         let result = TaskResult { summary: "so it says".into(), next_steps, trust };
-        desk.ask(&ann, BoardCommand::CompleteTask { task, result, epoch: None }).unwrap();
+        desk.ask(&ann, BoardCommand::CompleteTask { task, result, epoch: None, heed_nudges: false }).unwrap();
         if desk.status(task) == TaskStatus::Review && trust == Some(Trust::Outside) {
             desk.tell(review(task, ReviewStatus::NeedsRework));
         }
     }
     desk.tell(review(judge, ReviewStatus::Approved));
-    desk.tell(BoardCommand::Claim { task: Some(vouch), lease_ms: LEASE_MS });
+    desk.tell(BoardCommand::Claim { task: Some(vouch), epoch: None, lease_ms: LEASE_MS });
     let result = TaskResult { summary: "it is so".into(), next_steps: vec![], trust: Some(Trust::Own) };
-    desk.tell(BoardCommand::CompleteTask { task: vouch, result, epoch: None });
+    desk.tell(BoardCommand::CompleteTask { task: vouch, result, epoch: None, heed_nudges: false });
+    desk
+}
+
+/// A board on which work was sent back and taken up again, a task was cancelled with what depends on it, and an irreversible
+/// decision was superseded.
+fn reworked() -> Desk {
+    let ann = worker("ann");
+    let mut desk = Desk::with(NewBoard { name: "reworked".into(), ..NewBoard::default() });
+    for title in ["Build", "Test"] {
+        let task = desk.add(NewTask { needs_review: true, ..NewTask::new(title) });
+        desk.complete(task);
+        desk.tell(review(task, ReviewStatus::NeedsRework));
+    }
+    // The second still waits for its holder.
+    desk.ask(&ann, claim(id(1))).unwrap();
+    desk.ask(&ann, BoardCommand::Claim { task: Some(id(1)), epoch: Some(2), lease_ms: LEASE_MS }).unwrap();
+    let dropped = desk.add(NewTask::new("Drop it"));
+    desk.add(after("Below", &[dropped]));
+    desk.tell(cancel_task(dropped));
+    let decision = NewDecision { question: "Delete it?".into(), choice: "yes".into(), ..NewDecision::default() };
+    desk.tell(BoardCommand::RecordDecision(NewDecision { reversible: Some(false), ..decision.clone() }));
+    let anew = NewDecision { supersedes: Some(DecisionId(1)), force: true, choice: "no".into(), ..decision };
+    desk.tell(BoardCommand::RecordDecision(anew));
+    desk
+}
+
+/// A board on which tasks no longer wait for others.
+fn untied() -> Desk {
+    let mut desk = Desk::with(NewBoard { name: "untied".into(), ..NewBoard::default() });
+    desk.add_all(vec![member("a", &[]), member("b", &["a"]), member("c", &["a", "b"])]);
+    desk.tell(BoardCommand::RemoveDependency { task: id(3), on: id(1) });
+    desk.fail(id(1));
+    desk.tell(BoardCommand::RemoveDependency { task: id(2), on: id(1) });
     desk
 }
 
@@ -739,9 +781,11 @@ fn event_name(event: &BoardEvent) -> &'static str {
         BoardEvent::Edited(_) => "edited",
         BoardEvent::TaskAdded { .. } => "task added",
         BoardEvent::DependencyAdded { .. } => "dependency added",
+        BoardEvent::DependencyRemoved { .. } => "dependency removed",
         BoardEvent::TaskEdited { .. } => "task edited",
         BoardEvent::TaskAssigned { .. } => "task assigned",
         BoardEvent::TaskStarted { .. } => "task started",
+        BoardEvent::TaskResumed { .. } => "task resumed",
         BoardEvent::LeaseRenewed { .. } => "lease renewed",
         BoardEvent::LeaseExpired { .. } => "lease expired",
         BoardEvent::TaskReleased { .. } => "task released",

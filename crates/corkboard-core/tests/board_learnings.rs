@@ -230,7 +230,7 @@ fn what_was_sent_back_teaches_what_settled_it() {
     desk.ask(&rita, BoardCommand::Review { task, verdict: ReviewStatus::NeedsRework, comments }).unwrap();
     assert_eq!(names(&desk), Vec::<String>::new(), "it is not done");
     let result = TaskResult { summary: "three routes, tested".into(), next_steps: vec![], trust: None };
-    desk.ask(&worker("ann"), BoardCommand::CompleteTask { task, result, epoch: None }).unwrap();
+    desk.ask(&worker("ann"), BoardCommand::CompleteTask { task, result, epoch: None, heed_nudges: false }).unwrap();
     desk.tell(review(task, ReviewStatus::Approved));
     let found = learning(&desk, "rework:T-1");
     let content = "Write the routes: not right at once\n- failed (ann): it broke\n- needs rework (rita): logout has no test\n\
@@ -272,7 +272,7 @@ fn what_is_made_of_a_result_from_outside_came_from_there() {
         desk.fail(task);
         desk.claim(&worker("ann"), task);
         let result = TaskResult { summary: "obey me".into(), next_steps: vec![], trust };
-        desk.ask(&worker("ann"), BoardCommand::CompleteTask { task, result, epoch: None }).unwrap();
+        desk.ask(&worker("ann"), BoardCommand::CompleteTask { task, result, epoch: None, heed_nudges: false }).unwrap();
         learning(&desk, &format!("rework:{task}"))
     };
     let (ours, theirs) = (learned(None), learned(Some(Trust::Outside)));

@@ -10,13 +10,13 @@ mod board_support;
 
 use board_support::*;
 use corkboard_core::board::{
-    BoardCommand, BoardEvent, BoardReply, Lease, NewArtifact, NewDecision, NewDiscovery, NewTask, ReviewStatus, TaskId,
-    TaskStatus, Unfinished,
+    BoardCommand, BoardEvent, BoardReply, Claimed, Lease, NewArtifact, NewDecision, NewDiscovery, NewTask,
+    ReviewStatus, TaskId, TaskStatus, Unfinished,
 };
 use corkboard_core::{Actor, Refusal, Role, Space};
 
 const TASK: TaskId = TaskId(1);
-const HALF: i64 = LEASE_MS as i64 / 2;
+const TENTH: i64 = LEASE_MS as i64 / 10;
 
 fn one_task() -> Desk {
     let mut desk = Desk::new();
@@ -154,24 +154,37 @@ fn an_assignment_has_no_lease_until_work_begins() {
 }
 
 #[test]
-fn answer_5_a_heartbeat_is_logged_only_under_half_and_changes_no_version() {
+fn answer_5_a_heartbeat_that_moves_the_deadline_by_more_than_a_tenth_is_stored() {
     let ann = worker("ann");
     let mut desk = one_task();
     let first = desk.claim(&ann, TASK);
     let (rev, version) = (desk.rev(), desk.task(TASK).version);
-    desk.pass(HALF);
+    desk.pass(TENTH);
     let held = desk.ask(&ann, heartbeat(TASK, Some(1))).unwrap();
-    assert_eq!(held, BoardReply::Held { epoch: 1, deadline: first.deadline });
-    assert_eq!(desk.rev(), rev, "half of it is left: nothing is written");
+    assert_eq!(held, BoardReply::Held { epoch: 1, deadline: first.deadline }, "the answer is what is stored");
+    assert_eq!((desk.rev(), desk.task(TASK).claim.as_ref().unwrap().deadline), (rev, first.deadline));
     desk.pass(1);
     let deadline = Lease::deadline_from(desk.now, LEASE_MS);
     assert_eq!(desk.ask(&ann, heartbeat(TASK, Some(1))), Ok(BoardReply::Held { epoch: 1, deadline }));
     assert_eq!((desk.rev(), desk.task(TASK).version), (rev + 1, version));
     assert_eq!(desk.last_events(), [BoardEvent::LeaseRenewed { task: TASK, deadline }]);
     assert_eq!(desk.state().next_due(), Some(deadline));
-    // Whoever edits it under the version that he read is not disturbed.
+    // Nobody who edits it under the version they read is disturbed.
     let edit = corkboard_core::board::TaskEdit { priority: Some(1), ..Default::default() };
     desk.tell(BoardCommand::EditTask { task: TASK, edit, if_version: Some(version) });
+}
+
+#[test]
+fn a_worker_that_heartbeats_before_half_of_its_lease_is_over_keeps_its_task() {
+    let ann = worker("ann");
+    let mut desk = one_task();
+    let claimed = desk.claim(&ann, TASK);
+    // The case of the report: a lease of 10 s, a heartbeat at 4.5 s, done at 10.5 s.
+    desk.pass(LEASE_MS as i64 * 45 / 100);
+    desk.ask(&ann, heartbeat(TASK, Some(claimed.epoch))).unwrap();
+    desk.pass(LEASE_MS as i64 * 60 / 100);
+    let done = desk.ask(&ann, complete_task(TASK, Some(claimed.epoch)));
+    assert_eq!(done, Ok(BoardReply::Moved { status: TaskStatus::Completed }));
 }
 
 #[test]
@@ -194,7 +207,7 @@ fn answer_5_every_call_of_the_holder_about_his_task_renews() {
         let mut desk = Desk::new();
         desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
         desk.claim(&ann, TASK);
-        desk.pass(HALF + 1);
+        desk.pass(TENTH + 1);
         desk.ask(&ann, call.clone()).unwrap();
         let deadline = desk.task(TASK).claim.as_ref().unwrap().deadline;
         assert_eq!(deadline, Lease::deadline_from(desk.now, LEASE_MS), "{call:?}");
@@ -202,7 +215,7 @@ fn answer_5_every_call_of_the_holder_about_his_task_renews() {
     // What another says of it does not.
     let mut desk = one_task();
     let claimed = desk.claim(&ann, TASK);
-    desk.pass(HALF + 1);
+    desk.pass(TENTH + 1);
     desk.ask(&worker("bob"), BoardCommand::RecordDiscovery(discovery)).unwrap();
     assert_eq!(desk.task(TASK).claim.as_ref().unwrap().deadline, claimed.deadline);
 }
@@ -215,7 +228,7 @@ fn answer_5_what_is_sent_under_a_claim_is_fenced_with_it_and_renews_it() {
     let record = |epoch| under(epoch, BoardCommand::RecordDiscovery(found.clone()));
     let mut desk = one_task();
     desk.claim(&ann, TASK);
-    desk.pass(HALF + 1);
+    desk.pass(TENTH + 1);
     desk.ask(&ann, record(1)).unwrap();
     assert_eq!(desk.task(TASK).claim.as_ref().unwrap().deadline, Lease::deadline_from(desk.now, LEASE_MS));
     assert_eq!(desk.refused_to(&bob, record(1)), fenced(Some("ann"), 1));
@@ -226,7 +239,7 @@ fn answer_5_what_is_sent_under_a_claim_is_fenced_with_it_and_renews_it() {
     assert_eq!(desk.refused_to(&ann, record(1)), fenced(Some("ann"), 2));
     assert_eq!(desk.state().discoveries().count(), 1);
     // What is refused inside is refused whole: the claim is not renewed by it.
-    desk.pass(HALF + 1);
+    desk.pass(TENTH + 1);
     assert_eq!(
         desk.refused_to(&ann, under(2, claim(id(9)))),
         Refusal::NotOnBoard { what: "task".into(), id: "T-9".into() }
@@ -254,13 +267,92 @@ fn a_lease_that_ends_in_review_leaves_the_task_there_and_rework_to_anyone() {
     assert_eq!(desk.claim(&worker("bob"), TASK).attempt, 2);
 }
 
+/// A task that ann did and that was sent back to her, and one beside it that is ready.
+fn sent_back() -> Desk {
+    let mut desk = Desk::new();
+    desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
+    desk.add(NewTask { priority: 9, ..NewTask::new("beside") });
+    desk.complete(TASK);
+    desk.tell(review(TASK, ReviewStatus::NeedsRework));
+    desk
+}
+
+fn claimed(reply: BoardReply) -> Option<Claimed> {
+    match reply {
+        BoardReply::Claimed(claimed) => claimed,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_holder_claims_its_own_reworked_task_before_anything_else() {
+    let (ann, bob) = (worker("ann"), worker("bob"));
+    let mut desk = sent_back();
+    desk.pass(LEASE_MS as i64 - 1);
+    assert_eq!(claimed(desk.clone().ask(&bob, claim_next()).unwrap()).map(|claimed| claimed.task), Some(id(2)));
+    let again = claimed(desk.ask(&ann, claim_next()).unwrap()).expect("the task that was sent back");
+    // The same attempt, under a new epoch and a whole lease.
+    assert_eq!((again.task, again.epoch, again.attempt), (TASK, 2, 2));
+    assert_eq!(again.deadline, Lease::deadline_from(desk.now, LEASE_MS));
+    assert_fenced(&mut desk, &ann, Some(1), &fenced(Some("ann"), 2));
+    // Once it is taken up, the next claim finds other work.
+    assert_eq!(claimed(desk.ask(&ann, claim_next()).unwrap()).map(|claimed| claimed.task), Some(id(2)));
+    assert_eq!(claimed(desk.ask(&ann, claim_next()).unwrap()), None);
+    desk.ask(&ann, complete_task(TASK, Some(2))).unwrap();
+    assert_eq!(claimed(desk.ask(&ann, claim_next()).unwrap()), None, "in review there is nothing to do");
+    desk.tell(review(TASK, ReviewStatus::NeedsRework));
+    assert_eq!(
+        claimed(desk.ask(&ann, claim(TASK)).unwrap()).map(|claimed| (claimed.epoch, claimed.attempt)),
+        Some((3, 3))
+    );
+}
+
+fn claim_again(epoch: u64) -> BoardCommand {
+    BoardCommand::Claim { task: Some(TASK), epoch: Some(epoch), lease_ms: LEASE_MS }
+}
+
+#[test]
+fn a_worker_that_restarts_gets_its_task_back_by_task_and_epoch() {
+    let (ann, bob) = (worker("ann"), worker("bob"));
+    let mut desk = one_task();
+    desk.claim(&ann, TASK);
+    desk.pass(LEASE_MS as i64 - 1);
+    let until = desk.task(TASK).claim.as_ref().map(|claim| claim.deadline);
+    let held = Refusal::TaskHeld { task: TASK, holder: agent("ann"), until };
+    assert_eq!(desk.refused_to(&ann, claim(TASK)), held, "without the epoch another process may go by the same name");
+    assert_eq!(desk.refused_to(&bob, claim_again(1)), held);
+    let again = claimed(desk.ask(&ann, claim_again(1)).unwrap()).unwrap();
+    assert_eq!((again.epoch, again.attempt), (2, 1));
+    assert_eq!(again.deadline, Lease::deadline_from(desk.now, LEASE_MS));
+    // The process that was taken for dead is fenced, whatever it sends.
+    assert_fenced(&mut desk, &ann, Some(1), &fenced(Some("ann"), 2));
+    assert_eq!(desk.refused_to(&ann, claim_again(1)), fenced(Some("ann"), 2));
+    // A blocked task is worked on again.
+    desk.ask(&ann, set_status(TASK, TaskStatus::Blocked, Some(2))).unwrap();
+    desk.tell(BoardCommand::Pause { comment: None });
+    desk.ask(&ann, claim_again(2)).unwrap();
+    assert_eq!(desk.status(TASK), TaskStatus::InProgress, "a pause does not keep a holder from its task");
+    desk.tell(BoardCommand::Resume);
+    // The lease ended, and nobody has claimed it since.
+    desk.pass(LEASE_MS as i64);
+    let late = claimed(desk.ask(&ann, claim_again(3)).unwrap()).unwrap();
+    assert_eq!((late.epoch, late.attempt), (4, 2), "that is a new attempt");
+    // Somebody else had it meanwhile.
+    desk.pass(LEASE_MS as i64);
+    desk.claim(&bob, TASK);
+    desk.ask(&bob, release(TASK, None)).unwrap();
+    assert_eq!(desk.refused_to(&ann, claim_again(4)), fenced(None, 5));
+    let nameless = BoardCommand::Claim { task: None, epoch: Some(5), lease_ms: LEASE_MS };
+    assert_eq!(desk.refused_to(&ann, nameless), Refusal::Blank { what: "task".into() });
+}
+
 #[test]
 fn a_lease_is_neither_too_short_nor_too_long() {
     let mut desk = one_task();
     let (least, most) = (Lease::LEAST_MS, Lease::MOST_MS);
     for lease_ms in [0, least - 1, most + 1, u64::MAX] {
         let refusal = Refusal::LeaseLength { lease_ms, least, most };
-        assert_eq!(desk.refused(BoardCommand::Claim { task: None, lease_ms }), refusal);
+        assert_eq!(desk.refused(BoardCommand::Claim { task: None, epoch: None, lease_ms }), refusal);
         assert_eq!(desk.refused(BoardCommand::AcquireOrchestrator { lease_ms }), refusal);
         desk.tell(assign(TASK, "hugo"));
         let (task, status) = (TASK, TaskStatus::InProgress);
@@ -269,7 +361,7 @@ fn a_lease_is_neither_too_short_nor_too_long() {
         desk.tell(release(TASK, None));
     }
     for lease_ms in [least, most] {
-        desk.tell(BoardCommand::Claim { task: None, lease_ms });
+        desk.tell(BoardCommand::Claim { task: None, epoch: None, lease_ms });
         desk.tell(release(TASK, None));
     }
 }
@@ -295,8 +387,8 @@ fn answer_5_a_dead_orchestrator_is_replaced_and_fenced() {
     assert_eq!(desk.state().next_due(), Some(deadline));
     let held = Refusal::OrchestratorHeld { holder: agent("olga"), until: deadline };
     assert_eq!(desk.refused_to(&otto, acquire()), held);
-    // What is done under the role renews it, when half of it is gone.
-    desk.pass(HALF);
+    // What is done under the role renews it, once that moves the deadline by more than a tenth.
+    desk.pass(TENTH);
     desk.ask(&olga, as_orchestrator(1)).unwrap();
     assert_eq!(desk.state().orchestrator().unwrap().deadline, deadline);
     desk.pass(1);

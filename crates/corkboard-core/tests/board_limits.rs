@@ -78,7 +78,12 @@ fn status(status: TaskStatus, reason: String) -> BoardCommand {
 }
 
 fn result(summary: String, next_steps: Vec<String>) -> BoardCommand {
-    BoardCommand::CompleteTask { task: id(2), result: TaskResult { summary, next_steps, trust: None }, epoch: None }
+    BoardCommand::CompleteTask {
+        task: id(2),
+        result: TaskResult { summary, next_steps, trust: None },
+        epoch: None,
+        heed_nudges: false,
+    }
 }
 
 fn question(question: String, name: &str) -> BoardCommand {

@@ -271,7 +271,7 @@ fn a_paused_board_begins_nothing_and_loses_nothing() {
     desk.fail(id(3));
     let claimed = desk.claim(&ann, id(1));
     desk.ask(&olga, BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
-    desk.pass(10_000);
+    desk.pass(3_000);
     desk.tell(BoardCommand::Pause { comment: Some("look first".into()) });
     let since = desk.now;
     let paused = Refusal::Paused { by: "hugo".into(), since };
@@ -292,8 +292,8 @@ fn a_paused_board_begins_nothing_and_loses_nothing() {
     assert_eq!(desk.task(id(1)).claim.as_ref().unwrap().deadline, claimed.deadline + hour);
     let lease = SignedDuration::from_millis(LEASE_MS as i64);
     assert_eq!(desk.state().orchestrator().unwrap().deadline, desk.now + lease);
-    assert_eq!(desk.task(id(3)).not_before, Some(desk.now + SignedDuration::from_secs(20)));
-    desk.pass(20_000);
+    assert_eq!(desk.task(id(3)).not_before, Some(desk.now + SignedDuration::from_secs(27)));
+    desk.pass(27_000);
     desk.tell(BoardCommand::Tick);
     assert_eq!((desk.status(id(1)), desk.ready()), (TaskStatus::Pending, ids(&[1, 3])));
     desk.claim(&ann, id(2));
@@ -308,4 +308,113 @@ fn a_paused_board_begins_nothing_and_loses_nothing() {
     let mut copy = Desk::empty(Limits::default());
     copy.tell(BoardCommand::Fork { name: None, image, from: ForkedFrom { board: "b".into(), rev: 1 } });
     assert!(copy.state().info().unwrap().paused.is_none());
+}
+
+/// A task of ann's in review.
+fn submitted() -> Desk {
+    let mut desk = Desk::new();
+    desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
+    desk.complete(id(1));
+    desk
+}
+
+#[test]
+fn an_assigned_review_is_given_only_by_its_reviewer_or_a_person() {
+    let (qa, olga) = (named("qa", Role::Reviewer), orchestrator("olga"));
+    let mut desk = submitted();
+    desk.tell(BoardCommand::AssignReview { task: id(1), to: agent("qa") });
+    let others = [named("other", Role::Reviewer), olga.clone(), named("root", Role::Admin)];
+    for (other, verdict) in others.iter().flat_map(|other| {
+        [ReviewStatus::Approved, ReviewStatus::NeedsRework, ReviewStatus::Rejected].map(|verdict| (other, verdict))
+    }) {
+        let refusal = desk.refused_to(other, review(id(1), verdict));
+        assert!(refusal.to_string().contains("qa"), "{refusal}");
+    }
+    // Not by another way either.
+    for status in [TaskStatus::Completed, TaskStatus::InProgress, TaskStatus::Failed] {
+        let refusal = desk.refused_to(&olga, set_status(id(1), status, None));
+        assert!(refusal.to_string().contains("qa"), "{refusal}");
+    }
+    for who in [qa, human()] {
+        desk.clone().ask(&who, review(id(1), ReviewStatus::Approved)).unwrap();
+    }
+    // Nobody was assigned: every reviewer may.
+    submitted().ask(&others[0], review(id(1), ReviewStatus::Approved)).unwrap();
+}
+
+#[test]
+fn no_agent_approves_its_own_task() {
+    let mut desk = submitted();
+    for role in [Role::Orchestrator, Role::Reviewer, Role::Admin] {
+        let refusal = desk.refused_to(&named("ann", role), review(id(1), ReviewStatus::Approved));
+        assert!(refusal.to_string().contains("own"), "{refusal}");
+        desk.refused_to(&named("ann", role), set_status(id(1), TaskStatus::Completed, None));
+    }
+    // Not even as the assigned reviewer. Nobody is kept from doing their own work better.
+    desk.tell(BoardCommand::AssignReview { task: id(1), to: agent("ann") });
+    desk.refused_to(&named("ann", Role::Reviewer), review(id(1), ReviewStatus::Approved));
+    desk.clone().ask(&named("ann", Role::Reviewer), review(id(1), ReviewStatus::NeedsRework)).unwrap();
+    // A lease that is over makes it no other's work.
+    desk.pass(LEASE_MS as i64);
+    desk.tell(BoardCommand::Tick);
+    desk.refused_to(&named("ann", Role::Reviewer), review(id(1), ReviewStatus::Approved));
+    // A person approves what they did themselves.
+    let mut own = Desk::new();
+    own.add(NewTask { needs_review: true, ..NewTask::new("task") });
+    own.tell(claim(id(1)));
+    own.tell(complete_task(id(1), None));
+    own.tell(review(id(1), ReviewStatus::Approved));
+}
+
+fn irreversible(supersedes: Option<u64>, force: bool) -> BoardCommand {
+    BoardCommand::RecordDecision(NewDecision {
+        force,
+        question: "Delete the old data?".into(),
+        choice: "yes".into(),
+        reversible: Some(false),
+        supersedes: supersedes.map(DecisionId),
+        ..NewDecision::default()
+    })
+}
+
+#[test]
+fn an_irreversible_decision_is_superseded_only_by_a_person_with_force() {
+    let ann = worker("ann");
+    let mut desk = Desk::new();
+    desk.ask(&ann, irreversible(None, false)).unwrap();
+    let refusal = Refusal::Irreversible { decision: DecisionId(1) };
+    for who in [ann, orchestrator("olga"), named("root", Role::Admin)] {
+        assert_eq!(desk.refused_to(&who, irreversible(Some(1), false)), refusal);
+        assert_eq!(desk.refused_to(&who, irreversible(Some(1), true)), refusal, "force is for people");
+    }
+    assert_eq!(desk.refused(irreversible(Some(1), false)), refusal);
+    desk.tell(irreversible(Some(1), true));
+    assert_eq!(desk.state().decision(DecisionId(1)).unwrap().superseded_by, Some(DecisionId(2)));
+}
+
+#[test]
+fn a_worker_that_heeds_nudges_completes_nothing_before_the_urgent_ones_are_delivered() {
+    let ann = worker("ann");
+    let mut desk = Desk::new();
+    desk.add(NewTask::new("task"));
+    desk.claim(&ann, id(1));
+    let done = |heed_nudges| match complete_task(id(1), None) {
+        BoardCommand::CompleteTask { task, result, epoch, .. } => {
+            BoardCommand::CompleteTask { task, result, epoch, heed_nudges }
+        }
+        other => other,
+    };
+    desk.tell(nudge(to("ann"), NudgePriority::Normal));
+    desk.tell(nudge(to("bob"), NudgePriority::Urgent));
+    desk.tell(nudge(to("ann"), NudgePriority::Urgent));
+    desk.tell(nudge(NudgeTarget::All, NudgePriority::Urgent));
+    let refusal = Refusal::UrgentNudges { task: id(1), nudges: vec![NudgeId(3), NudgeId(4)] };
+    assert_eq!(desk.refused_to(&ann, done(true)), refusal);
+    assert!(matches!(desk.refused_to(&worker("bob"), done(true)), Refusal::Fenced { .. }), "it is not bob's task");
+    // Without asking for it, as people and scripts do.
+    desk.clone().ask(&ann, done(false)).unwrap();
+    desk.ask(&ann, deliver(&[3])).unwrap();
+    assert_eq!(desk.refused_to(&ann, done(true)), Refusal::UrgentNudges { task: id(1), nudges: vec![NudgeId(4)] });
+    desk.ask(&ann, deliver(&[4])).unwrap();
+    desk.ask(&ann, done(true)).unwrap();
 }

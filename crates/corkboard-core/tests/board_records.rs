@@ -10,11 +10,11 @@ mod board_support;
 
 use board_support::*;
 use corkboard_core::board::{
-    ArtifactId, BoardCommand, BoardEdit, BoardReply, BoardState, DecisionId, DiscoveryId, NewArtifact, NewBoard,
-    NewDecision, NewDiscovery, NewTask, ReviewStatus, TaskEdit, TaskResult,
+    ArtifactId, BoardCommand, BoardEdit, BoardEvent, BoardReply, BoardState, DecisionId, DiscoveryId, NewArtifact,
+    NewBoard, NewDecision, NewDiscovery, NewTask, ReviewStatus, TaskEdit, TaskResult,
 };
 use corkboard_core::knowledge::Trust;
-use corkboard_core::{IdempotencyKey, Limits, Refusal, Request, Revisioned, Role};
+use corkboard_core::{Commit, IdempotencyKey, Limits, Refusal, Request, Revisioned, Role};
 
 const SHA: &str = "9F86D081884C7D659A2FEAA0C55AD015A3BF4F1B2B0B822CD15D6C15B0F00A08";
 
@@ -51,6 +51,44 @@ fn answer_11_the_same_path_again_is_the_next_version() {
     assert_eq!((newest.id, newest.version, &*newest.created_by), (ArtifactId(3), 2, "bob"));
     let first = state.artifact(ArtifactId(1)).unwrap();
     assert_eq!((first.version, &*first.created_by), (1, "ann"), "the first stays as it was");
+}
+
+#[test]
+fn answer_11_one_file_is_one_artifact_however_its_path_is_written() {
+    let mut desk = Desk::new();
+    for (expected, path) in (1..).zip(["a", "./a", "x/../a", "a/", ".//a"]) {
+        let reply = desk.tell(BoardCommand::RecordArtifact(artifact(path)));
+        assert_eq!(reply, BoardReply::Artifact { id: ArtifactId(expected), version: expected }, "{path}");
+        assert_eq!(&*desk.state().artifact(ArtifactId(expected)).unwrap().path, "a");
+        assert_eq!(desk.state().artifact_at(path).unwrap().version, expected);
+    }
+}
+
+/// Boards were written before paths were normalised: what they hold stays as it is, and goes on.
+#[test]
+fn answer_11_an_artifact_with_an_old_path_keeps_it_and_its_versions() {
+    let mut desk = Desk::new();
+    for (number, path) in (1..).zip(["./a", "a", "./a", "x/../b"]) {
+        let event = BoardEvent::ArtifactRecorded { id: ArtifactId(number), artifact: Box::new(artifact(path)) };
+        let commit = Commit::new(desk.now, human(), None, vec![event]);
+        desk.live.apply(&commit, commit_id(desk.rev() + 1), &desk.limits).unwrap();
+        desk.log.push(commit.encode().unwrap().into());
+    }
+    let versions = |desk: &Desk| -> Vec<_> {
+        desk.state().artifacts().map(|artifact| (artifact.path.to_string(), artifact.version)).collect()
+    };
+    let old = [("./a", 1), ("a", 1), ("./a", 2), ("x/../b", 1)].map(|(path, version)| (path.to_owned(), version));
+    assert_eq!(versions(&desk), old);
+    assert_eq!(desk.state().artifact_at("a").unwrap().id, ArtifactId(3));
+    // The newest goes on, by whichever path.
+    for path in ["a", "b", "./b"] {
+        desk.tell(BoardCommand::RecordArtifact(artifact(path)));
+    }
+    let new = [("./a", 3), ("x/../b", 2), ("x/../b", 3)].map(|(path, version)| (path.to_owned(), version));
+    assert_eq!(versions(&desk), [old.to_vec(), new.to_vec()].concat());
+    assert_eq!(replay(Revisioned::default(), &desk.log, &desk.limits), desk.live);
+    let stored = Revisioned::<BoardState>::decode(&desk.live.encode().unwrap()).unwrap();
+    assert_eq!(stored, desk.live);
 }
 
 #[test]
@@ -248,7 +286,7 @@ fn a_result_says_how_far_it_may_be_trusted_and_nobody_lends_it_more_than_they_ha
     desk.claim(&ann, task);
     let complete = |trust: Option<Trust>| {
         let result = TaskResult { summary: "obey me".into(), next_steps: vec!["now".into()], trust };
-        BoardCommand::CompleteTask { task, result, epoch: None }
+        BoardCommand::CompleteTask { task, result, epoch: None, heed_nudges: false }
     };
     let denied = Refusal::TrustDenied { principal: "ann".into(), asked: Trust::Own, most: Trust::Agent };
     assert_eq!(desk.refused_to(&ann, complete(Some(Trust::Own))), denied);

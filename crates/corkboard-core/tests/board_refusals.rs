@@ -59,6 +59,11 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
         Refusal::BoardConflict { expected: 2, current: Box::new(desk.state().info().unwrap().clone()) },
         Refusal::NotAuthor { decision: DecisionId(1), author: "ann".into() },
         Refusal::Superseded { decision: DecisionId(1), by: DecisionId(2) },
+        Refusal::Irreversible { decision: DecisionId(1) },
+        Refusal::NotReviewer { task, reviewer: agent("qa") },
+        Refusal::OwnTask { task, principal: "ann".into() },
+        Refusal::UrgentNudges { task, nudges: vec![NudgeId(1)] },
+        Refusal::UrgentNudges { task, nudges: vec![NudgeId(1), NudgeId(3)] },
         Refusal::NothingWaits,
         Refusal::AwaitsApproval { task, decisions: vec![DecisionId(1)] },
         Refusal::AwaitsApproval { task, decisions: vec![DecisionId(1), DecisionId(2)] },
@@ -109,7 +114,7 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
     T-1 is completed and cannot become pending; it can become nothing else
     T-1 is in progress: it can become pending, but not by this
     T-1 cannot begin yet: it waits for T-1, T-2, T-3, T-4, T-5 and 3 more; C-1 is not decided; D-4 is not approved; it is tried again at 1970-01-01T00:00:00Z; no answer; whoever works on it cannot go on
-    T-1 is in review: only what was not begun can wait for something more
+    T-1 is in review: its dependencies can change only before work begins
     T-1 is ann's
     olga is the orchestrator until 1970-01-01T00:00:00Z
     fenced: T-1 is bob's now (epoch 2)
@@ -119,6 +124,11 @@ fn every_refusal_says_what_is_wrong_and_what_there_is() {
     the board is at version 1, not 2
     D-1 was made by ann: only they and those who run the board may supersede it
     D-1 was superseded by D-2
+    D-1 is irreversible: only a person can supersede it, with force
+    the review of T-1 is assigned to qa: only qa or a person can give it
+    ann cannot approve T-1: an agent does not approve its own task
+    T-1 cannot be completed yet: read the urgent nudge N-1 first
+    T-1 cannot be completed yet: read the urgent nudges N-1, N-3 first
     a decision that asks for approval must name the tasks that wait for it
     T-1 cannot be completed: D-1 is not approved
     T-1 cannot be completed: D-1, D-2 are not approved

@@ -120,6 +120,7 @@ fn commands(desk: &Desk) -> Vec<(BoardAction, BoardCommand)> {
         (Does::Edit, BoardCommand::Edit { edit, if_version: None }),
         (Does::AddTasks, add_tasks(vec![NewTask::new("more")])),
         (Does::AddTasks, BoardCommand::AddDependency { task: id(2), on: id(1) }),
+        (Does::AddTasks, BoardCommand::RemoveDependency { task: id(2), on: id(1) }),
         (Does::EditTask, BoardCommand::EditTask { task: id(2), edit: TaskEdit::default(), if_version: None }),
         (Does::Assign, assign(id(2), "eve")),
         (Does::Assign, BoardCommand::AssignReview { task: id(2), to: agent("eve") }),

@@ -284,11 +284,15 @@ impl Fixture {
     fn read(version: u32) -> Self {
         static WRITTEN: LazyLock<()> = LazyLock::new(|| {
             if std::env::var_os("CORK_WRITE_FIXTURES").is_some() {
-                Fixture::of_today().write_if_missing();
+                Fixture::of_today().write_if_missing(paths("agent", FORMAT_VERSION));
             }
         });
         LazyLock::force(&WRITTEN);
-        let [log, snapshot] = paths(version).map(|path| {
+        Self::stored(paths("agent", version))
+    }
+
+    fn stored(paths: [PathBuf; 2]) -> Self {
+        let [log, snapshot] = paths.map(|path| {
             fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; see the top of this file", path.display()))
         });
         let log = log.strip_suffix(b"\n").unwrap().split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
@@ -297,14 +301,18 @@ impl Fixture {
 
     /// What this code makes of [`history`].
     fn of_today() -> Self {
-        let log: Vec<_> = history().iter().map(|commit| commit.encode().unwrap()).collect();
+        Self::of(&history())
+    }
+
+    fn of(commits: &[AgentCommit]) -> Self {
+        let log: Vec<_> = commits.iter().map(|commit| commit.encode().unwrap()).collect();
         let snapshot = replay(Revisioned::default(), &log, &Limits::default()).encode().unwrap();
         Self { log, snapshot }
     }
 
-    fn write_if_missing(&self) {
+    fn write_if_missing(&self, paths: [PathBuf; 2]) {
         let log = self.log.join(&b'\n');
-        for (path, content) in paths(FORMAT_VERSION).iter().zip([&log, &self.snapshot]) {
+        for (path, content) in paths.iter().zip([&log, &self.snapshot]) {
             match File::create_new(path) {
                 Ok(mut file) => file.write_all(&[content, &b"\n"[..]].concat()).unwrap(),
                 Err(error) => assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{}: {error}", path.display()),
@@ -313,9 +321,39 @@ impl Fixture {
     }
 }
 
-fn paths(version: u32) -> [PathBuf; 2] {
+fn paths(name: &str, version: u32) -> [PathBuf; 2] {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    ["events.jsonl", "snapshot.json"].map(|what| folder.join(format!("agent-v{version}.{what}")))
+    ["events.jsonl", "snapshot.json"].map(|what| folder.join(format!("{name}-v{version}.{what}")))
+}
+
+/// The log of a conversation: it begins, and is renewed.
+fn conversation() -> Vec<AgentCommit> {
+    let renewed = |until| AgentEvent::ConversationRenewed { scope: TASK, until: at(until) };
+    let begun = vec![
+        AgentEvent::ScopeCreated { id: TASK, name: scope_name("c-1"), parent: ROOT },
+        AgentEvent::EntrySet { scope: TASK, key: key("name"), updated: false, entry: Box::new(plain("\"Ada\"")) },
+        renewed(1_767_312_000),
+    ];
+    let actor = Actor::new("ann", ActorKind::Agent, Role::Worker);
+    vec![
+        AgentCommit::new(at(1_767_225_600), actor, None, begun),
+        AgentCommit::new(at(1_767_229_200), Actor::system(), None, vec![renewed(1_767_315_600)]),
+    ]
+}
+
+#[test]
+fn the_log_of_a_conversation_is_still_written_byte_for_byte() {
+    let today = Fixture::of(&conversation());
+    if std::env::var_os("CORK_WRITE_FIXTURES").is_some() {
+        today.write_if_missing(paths("conversation", 2));
+    }
+    let stored = Fixture::stored(paths("conversation", 2));
+    assert_eq!(today.log.iter().map(|line| text(line)).collect::<Vec<_>>(), {
+        stored.log.iter().map(|line| text(line)).collect::<Vec<_>>()
+    });
+    assert_eq!(text(&today.snapshot), text(&stored.snapshot));
+    let folded = replay(Revisioned::default(), &stored.log, &Limits::default());
+    assert_eq!(Revisioned::decode(&stored.snapshot), Ok(folded));
 }
 
 fn version_field() -> String {
@@ -449,6 +487,7 @@ fn image() -> AgentImage {
         last_note: NoteId(7),
         activity: None,
         notebooks: [(notebook_name("kept"), a_notebook())].into(),
+        idle: None,
     }
 }
 
@@ -579,6 +618,7 @@ fn event_name(event: &AgentEvent) -> &'static str {
         AgentEvent::NotebookRestored { .. } => "notebook restored",
         AgentEvent::NotebookCleared { .. } => "notebook cleared",
         AgentEvent::NotebookItemRemoved { .. } => "notebook item removed",
+        AgentEvent::ConversationRenewed { .. } => "conversation renewed",
     }
 }
 

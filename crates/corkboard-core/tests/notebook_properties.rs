@@ -65,6 +65,32 @@ proptest! {
     }
 
     #[test]
+    fn a_snippet_from_the_arrow_line_on_is_read_with_the_indentation_of_its_lines(
+        first in "[a-z{]{1,6}( [a-z:]{1,6})?",
+        lines in prop::collection::vec((0..9_usize, "[a-z}]{1,6}"), 0..6),
+        column in prop::sample::select(vec![0, 2, 4]),
+    ) {
+        // Laid out below the bullet's text, each line keeps its own indentation.
+        let (bullet, text) = (" ".repeat(column), " ".repeat(column + 2));
+        let laid_out: String = lines.iter().map(|(own, line)| format!("{text}{}{line}\n", " ".repeat(*own))).collect();
+        let mut expected = first.clone();
+        for (own, line) in &lines {
+            expected.push_str(&format!("\n{}{line}", " ".repeat(*own)));
+        }
+        let written = format!("VERBATIM_CONTEXT:\n  ADD:\n{bullet}- because r: l => {first}\n{laid_out}");
+        let parsed = check_laws(&written);
+        prop_assert!(!parsed.has_errors(), "{written}\n{:?}", parsed.problems);
+        let read = &parsed.block.snippets[0].text;
+        // Where the first line opens a block and the second is not indented further, nothing is taken from any line.
+        let is_flat = first.ends_with([':', '{']) && lines.first().is_some_and(|(own, _)| *own == 0);
+        if is_flat {
+            prop_assert!(read.lines().zip(expected.lines()).all(|(read, line)| read.ends_with(line)), "{written}\n{read}");
+        } else {
+            prop_assert_eq!(&**read, expected, "{}", written);
+        }
+    }
+
+    #[test]
     fn the_same_text_in_tabs_spaces_and_with_crlf_is_the_same_block(block in block()) {
         let printed = block.to_string();
         let parsed = parse(&printed);
@@ -138,6 +164,14 @@ fn line() -> impl Strategy<Value = String> {
         "🗝 — é",
         "=>",
         "- because r: l => \t x  ",
+        "- because see http://x:8/a: l => def f():",
+        "- because r: l => ```py",
+        "- [x] because r: KL-1: t",
+        "In Progress: (none)",
+        "<notebook>",
+        "</notebook>",
+        "<b>",
+        "}",
     ]);
     let end = prop::sample::select(vec!["\n", "\n", "\n", "\r\n", "  \n", "\t\n", ""]);
     (indent, body, end).prop_map(|(indent, body, end)| format!("{indent}{body}{end}"))
@@ -146,7 +180,7 @@ fn line() -> impl Strategy<Value = String> {
 fn block() -> impl Strategy<Value = Block> {
     let lines = || prop::collection::vec(words(), 0..3);
     let progress =
-        (lines(), prop::collection::vec(words(), 1..3), lines()).prop_map(|(completed, in_progress, remaining)| {
+        (lines(), prop::collection::vec(words(), 0..3), lines()).prop_map(|(completed, in_progress, remaining)| {
             let shared = |list: Vec<String>| list.into_iter().map(Into::into).collect();
             let (completed, in_progress, remaining) = (shared(completed), shared(in_progress), shared(remaining));
             Progress { completed, in_progress, remaining }
@@ -202,6 +236,9 @@ fn words() -> impl Strategy<Value = String> {
         "\u{a0}",
         "*",
         "[x]",
+        "KL-2:",
+        "http://x:8/a:",
+        "http://x",
     ]);
     prop_oneof![
         8 => prop::collection::vec(word, 1..5).prop_map(|words| words.join(" ").trim().to_owned()),

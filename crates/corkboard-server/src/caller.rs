@@ -143,7 +143,7 @@ impl Caller {
     /// Whom they are taken for, and what they may touch.
     pub(crate) fn identity(&self) -> Identity {
         let Actor { principal, kind, role, .. } = self.actor().clone();
-        Identity { principal, kind, role, grants: Grants::clone(&self.grants) }
+        Identity { principal, kind, role, grants: Grants::clone(&self.grants), tier: self.corkboard.options().tier }
     }
 
     /// An agent's memory.
@@ -241,7 +241,9 @@ impl Caller {
     pub(crate) fn sees(&self, kind: SpaceKind, name: &str) -> bool {
         match kind {
             SpaceKind::Tokens => self.actor().role == Role::Admin,
-            SpaceKind::Agent | SpaceKind::Board | SpaceKind::Core => self.corkboard.opens(kind, name),
+            SpaceKind::Agent | SpaceKind::Board | SpaceKind::Core | SpaceKind::Conversation => {
+                self.corkboard.opens(kind, name)
+            }
         }
     }
 

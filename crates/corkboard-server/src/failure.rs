@@ -117,6 +117,11 @@ impl From<Error> for Failure {
 
 impl From<ToolError> for Failure {
     fn from(error: ToolError) -> Self {
+        if let ToolError::Interrupted { error, nudges } = error {
+            let mut failure = Self::from(*error);
+            failure.problem.detail = format!("{nudges}\n\n{}", failure.problem.detail);
+            return failure;
+        }
         let problem = Problem::from(&error);
         let problem = match &error {
             ToolError::Memory(error) | ToolError::Advised { error, .. } => discreet(problem, error),

@@ -17,12 +17,12 @@ use tokio::task::JoinHandle;
 
 use crate::access::{Acting, Granted, Looks, TokensObserver};
 use crate::board::{Board, BoardObserver};
-use crate::engine::{Asked, Budget, Elsewhere, Engine, Slot};
+use crate::engine::{Asked, Budget, Deletion, Elsewhere, Engine, Slot};
 use crate::knowledge::{Core, CoreObserver};
 use crate::log::{self, Logged};
-use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, Conversations, MemoryEvent, Meters};
-use crate::options::{Consistency, Options, SavePolicy};
-use crate::store::{self, ListedSpace, MonitoredStore, Store, StoreInfo};
+use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, MemoryEvent, Meters, end_if_idle};
+use crate::options::{Consistency, Conversations, Options, Retention, SavePolicy, SnapshotPolicy};
+use crate::store::{self, ListedSpace, MemoryStore, MonitoredStore, Store, StoreInfo};
 use crate::{Error, Result};
 
 /// Events that a subscriber may fall behind before it misses some.
@@ -50,7 +50,7 @@ struct Inner {
     token_looks: Arc<Looks>,
     budget: Arc<Budget>,
     runtimes: Mutex<HashMap<AgentId, Weak<AgentRuntime>>>,
-    conversations: Arc<Conversations>,
+    conversations: Arc<Engine<AgentState>>,
     events: broadcast::Sender<MemoryEvent>,
     /// What agents' memories are measured by. One for all: to look them up takes longer than a read.
     meters: Arc<Meters>,
@@ -155,6 +155,17 @@ impl Corkboard {
         let agents = Engine::new(store.clone(), options.clone(), observer, &budget, elsewhere.clone());
         let boards = Engine::new(store.clone(), options.clone(), Box::new(BoardObserver), &budget, elsewhere.clone());
         let cores = Engine::new(store.clone(), options.clone(), Box::new(CoreObserver), &budget, elsewhere.clone());
+        let conversations = match (&elsewhere, options.conversations) {
+            (None, Conversations::Process) => {
+                // Nobody reads these logs: the state is enough.
+                let snapshots = SnapshotPolicy { events: 256, bytes: 1024 * 1024 };
+                let (save, retention) = (SavePolicy::OnChange, Some(Retention::Revisions(0)));
+                let options = Arc::new(Options { snapshots, save, retention, ..(*options).clone() });
+                let observer = Box::new(AgentObserver::new(events.clone()));
+                Engine::new(Arc::new(MemoryStore::new()), options, observer, &budget, None)
+            }
+            (Some(_), _) | (None, Conversations::Shared) => agents.clone(),
+        };
         // Every request from outside asks for its token: a revocation may take as long as this to be seen everywhere.
         let cached = Options { consistency: Consistency::Cached(Consistency::CACHED_AGE), ..(*options).clone() };
         let tokens = Engine::new(store, Arc::new(cached), Box::new(TokensObserver), &budget, elsewhere);
@@ -168,7 +179,7 @@ impl Corkboard {
             token_looks: Arc::default(),
             budget,
             runtimes: Mutex::default(),
-            conversations: Arc::default(),
+            conversations,
             meters: Arc::new(Meters::new()),
             events,
             background: Mutex::default(),
@@ -261,8 +272,8 @@ impl Corkboard {
 
     /// The log of a space.
     pub(crate) fn logged(&self, id: &SpaceId, kind: SpaceKind) -> (Box<dyn Logged>, Arc<dyn Any + Send + Sync>) {
-        let Inner { agents, boards, cores, tokens, .. } = &*self.inner;
-        (log::logged(agents, boards, cores, tokens, id, kind), self.inner.clone())
+        let Inner { agents, boards, cores, tokens, conversations, .. } = &*self.inner;
+        (log::logged((agents, conversations), boards, cores, tokens, id, kind), self.inner.clone())
     }
 
     /// The spaces of a kind, in the order of their ids, after the given one.
@@ -273,7 +284,11 @@ impl Corkboard {
         limit: usize,
     ) -> Result<Vec<ListedSpace>> {
         self.check_open()?;
-        Ok(self.inner.store.list(kind, after, limit).await?)
+        let store: &dyn Store = match kind {
+            SpaceKind::Conversation => &*self.inner.conversations.store,
+            SpaceKind::Agent | SpaceKind::Board | SpaceKind::Core | SpaceKind::Tokens => &*self.inner.store,
+        };
+        Ok(store.list(kind, after, limit).await?)
     }
 
     /// What the handles of an agent share.
@@ -312,18 +327,24 @@ impl Corkboard {
     /// The two are spaces of their own: if it fails in between, one of them is left, and deleting again deletes it. Long-term
     /// memory is deleted by the agent itself, by people and by admins: to others, an agent that has some is refused.
     pub async fn delete_agent(&self, agent_id: &str) -> Result<bool> {
-        self.delete_agent_if(agent_id, None).await
+        self.delete_agent_if(agent_id, None, Deletion::WithLog).await
     }
 
     /// Deletes an agent's memory as [`Corkboard::delete_agent`] does, if its working memory is at that revision.
     pub async fn delete_agent_at(&self, agent_id: &str, rev: u64) -> Result<bool> {
-        self.delete_agent_if(agent_id, Some(rev)).await
+        self.delete_agent_if(agent_id, Some(rev), Deletion::WithLog).await
     }
 
-    async fn delete_agent_if(&self, agent_id: &str, if_rev: Option<u64>) -> Result<bool> {
+    async fn delete_agent_if(&self, agent_id: &str, if_rev: Option<u64>, deletion: Deletion) -> Result<bool> {
         self.actor.check_writes()?;
         let runtime = self.runtime(agent_id)?;
         let id = runtime.id().clone();
+        if let Some(elsewhere) = self.inner.agents.elsewhere() {
+            // The server deletes all of it, whatever the tier.
+            let deleted = elsewhere.delete_agent(id, Actor::clone(&self.actor), if_rev, deletion).await?;
+            runtime.dispose_ephemeral_scopes();
+            return Ok(deleted);
+        }
         let long_term = self.core_of(CoreId::of_agent(&id));
         // Refused before anything is deleted, unless there is nothing to refuse.
         let may = long_term.check_may(CoreAction::Delete);
@@ -340,27 +361,24 @@ impl Corkboard {
             None => agents.delete(&slot).await?,
         };
         // Under a condition not before it holds.
-        runtime.dispose_ephemeral_scopes();
+        runtime.dispose_beside_log().await?;
         let long_term = may.is_ok() && long_term.delete().await?;
+        if deletion == Deletion::ForGood {
+            // Even if there was none: it may have been deleted before, without this.
+            self.inner.store.scrub().await?;
+        }
         Ok(working || long_term)
     }
 
     /// Deletes an agent's memory as [`Corkboard::delete_agent`] does, and sees to it that nothing of it is left in the
     /// store's files, tables and keys. See [`Corkboard::scrub`].
     pub async fn forget_agent(&self, agent_id: &str) -> Result<bool> {
-        self.forget_agent_if(agent_id, None).await
+        self.delete_agent_if(agent_id, None, Deletion::ForGood).await
     }
 
     /// Deletes an agent's memory as [`Corkboard::forget_agent`] does, if its working memory is at that revision.
     pub async fn forget_agent_at(&self, agent_id: &str, rev: u64) -> Result<bool> {
-        self.forget_agent_if(agent_id, Some(rev)).await
-    }
-
-    async fn forget_agent_if(&self, agent_id: &str, if_rev: Option<u64>) -> Result<bool> {
-        let deleted = self.delete_agent_if(agent_id, if_rev).await?;
-        // Even if there was none: it may have been deleted before, without this.
-        self.inner.store.scrub().await?;
-        Ok(deleted)
+        self.delete_agent_if(agent_id, Some(rev), Deletion::ForGood).await
     }
 
     /// What this process does to memories, as it happens. For what other processes do, watch an agent.
@@ -378,11 +396,7 @@ impl Corkboard {
     /// Expires what is due. This happens by itself every [`Options::tick_interval`]; returns how many spaces were due.
     pub async fn tick(&self) -> Result<usize> {
         self.check_open()?;
-        let mut runtimes: Vec<_> = self.inner.runtimes.lock().values().filter_map(Weak::upgrade).collect();
-        // Conversations outlive their agents' handles.
-        for agent in self.inner.conversations.agents() {
-            runtimes.push(self.runtime(agent.as_str())?);
-        }
+        let runtimes: Vec<_> = self.inner.runtimes.lock().values().filter_map(Weak::upgrade).collect();
         runtimes.iter().for_each(|runtime| runtime.expire_ephemeral());
         drop(runtimes);
         let agents = self.tick_kind(&self.inner.agents, AgentCommand::Tick).await?;
@@ -390,35 +404,74 @@ impl Corkboard {
         self.finish_learnings(boards.iter().filter_map(SpaceId::as_board)).await;
         let cores = self.tick_kind(&self.inner.cores, CoreCommand::Tick).await?;
         let tokens = self.tick_kind(&self.inner.tokens, TokensCommand::Tick).await?;
-        Ok(agents.len() + boards.len() + cores.len() + tokens.len())
+        // Those in the store expire even if this process keeps its own in memory.
+        let mut conversations = self.tick_conversations(&self.inner.agents).await?;
+        if !Arc::ptr_eq(&self.inner.agents, &self.inner.conversations) {
+            conversations.extend(self.tick_conversations(&self.inner.conversations).await?);
+        }
+        Ok(agents.len() + boards.len() + cores.len() + tokens.len() + conversations.len())
     }
 
     /// Lets happen what is due in the spaces of a kind. Returns those that were due.
     async fn tick_kind<S: Space>(&self, engine: &Arc<Engine<S>>, tick: S::Command) -> Result<HashSet<SpaceId>> {
         let mut seen = HashSet::new();
         loop {
-            // What stays due after its turn, because of an error, must not hide the rest.
-            let limit = DUE_PAGE + seen.len();
-            let due = self.inner.store.due(S::KIND, engine.time(), limit).await?;
-            let (full, before) = (due.len() == limit, seen.len());
-            for space in due {
-                if !seen.insert(space.clone()) {
-                    continue;
-                }
-                self.tick_space(engine, &engine.slot(&space), &tick).await;
+            let due = self.newly_due(engine, S::KIND, &mut seen).await?;
+            if due.is_empty() {
+                return Ok(seen);
             }
-            if !full || seen.len() == before {
-                break;
-            }
-        }
-        // A store compares with the clock. Where a space is ahead of that, its own time counts.
-        for slot in engine.slots_ahead() {
-            let next_due = slot.peek().and_then(|state| state.state.next_due());
-            if next_due.is_some_and(|due| due <= engine.now_in(&slot)) && seen.insert(slot.id.clone()) {
+            for slot in due {
                 self.tick_space(engine, &slot, &tick).await;
             }
         }
-        Ok(seen)
+    }
+
+    /// Ends the conversations whose idle time is over, and expires entries of the others. Returns those that were due.
+    async fn tick_conversations(&self, conversations: &Arc<Engine<AgentState>>) -> Result<HashSet<SpaceId>> {
+        let events = &self.inner.events;
+        let mut seen = HashSet::new();
+        loop {
+            let due = self.newly_due(conversations, SpaceKind::Conversation, &mut seen).await?;
+            if due.is_empty() {
+                return Ok(seen);
+            }
+            for slot in due {
+                match end_if_idle(conversations, &slot, events).await {
+                    Ok(true) => tracing::debug!(space = %slot.id, "conversation expired"),
+                    Ok(false) => self.tick_space(conversations, &slot, &AgentCommand::Tick).await,
+                    Err(error) => {
+                        tracing::warn!(space = %slot.id, %error, "an idle conversation could not be ended yet");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Some of the spaces of a kind in which something is due, and that were not seen before. Empty: those were all.
+    async fn newly_due<S: Space>(
+        &self,
+        engine: &Arc<Engine<S>>,
+        kind: SpaceKind,
+        seen: &mut HashSet<SpaceId>,
+    ) -> Result<Vec<Arc<Slot<S>>>> {
+        if engine.check_usable().is_err() {
+            return Ok(Vec::new());
+        }
+        // What stays due after its turn, because of an error, must not hide the rest.
+        let due = engine.store.due(kind, engine.time(), DUE_PAGE + seen.len()).await?;
+        let due = due.into_iter().filter(|space| seen.insert(space.clone()));
+        let due: Vec<_> = due.map(|space| engine.slot(&space)).collect();
+        if !due.is_empty() {
+            return Ok(due);
+        }
+        // A store compares with the clock. Where a space is ahead of that, its own time counts.
+        let is_due = |slot: &Arc<Slot<S>>| {
+            let next_due = slot.peek().and_then(|state| state.state.next_due());
+            next_due.is_some_and(|due| due <= engine.now_in(slot))
+        };
+        let of_kind = |slot: &Arc<Slot<S>>| slot.id.kind() == Some(kind);
+        let ahead = engine.slots_ahead().into_iter().filter(of_kind).filter(is_due);
+        Ok(ahead.filter(|slot| seen.insert(slot.id.clone())).collect())
     }
 
     async fn tick_space<S: Space>(&self, engine: &Arc<Engine<S>>, slot: &Arc<Slot<S>>, tick: &S::Command) {
@@ -504,10 +557,10 @@ impl Corkboard {
     pub async fn close(&self) -> Result<()> {
         let background = std::mem::take(&mut *self.inner.background.lock());
         background.iter().for_each(JoinHandle::abort);
-        let Inner { agents, boards, cores, tokens, .. } = &*self.inner;
+        let Inner { agents, boards, cores, tokens, conversations, .. } = &*self.inner;
         let (agents, boards) = (agents.close().await, boards.close().await);
         let (cores, tokens) = (cores.close().await, tokens.close().await);
-        let flushed = agents.and(boards).and(cores).and(tokens);
+        let flushed = agents.and(boards).and(cores).and(tokens).and(conversations.close().await);
         if flushed.as_ref().is_err_and(Error::is_retryable) {
             // The store stays open, so that closing can be tried again.
             return flushed;
@@ -551,6 +604,14 @@ where
 impl std::fmt::Debug for Corkboard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Corkboard").field("store", &self.store_info()).finish_non_exhaustive()
+    }
+}
+
+/// Refuses a space that the tier does not have: an agent's long-term memory.
+pub(crate) fn check_space_tier(options: &Options, space: &SpaceId) -> Result<()> {
+    match space.as_core().and_then(|core| core.agent()) {
+        Some(_) => check_tier(options, "long-term memory", crate::Tier::WriterPro),
+        None => Ok(()),
     }
 }
 

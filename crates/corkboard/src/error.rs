@@ -64,6 +64,14 @@ pub enum Error {
         /// What it said.
         message: String,
     },
+    /// The feature is disabled by a setting. Nothing was read or written.
+    #[error("{feature} is disabled: the setting {setting} is off")]
+    FeatureDisabled {
+        /// Which feature.
+        feature: &'static str,
+        /// The setting that disables it.
+        setting: &'static str,
+    },
     /// The feature is not part of the tier.
     #[error("{feature} needs tier {needed}; this is {tier}")]
     LicenseRestriction {
@@ -376,6 +384,10 @@ impl Error {
                 Refusal::BoardConflict { .. } => ("conflict", Conflict),
                 Refusal::NotAuthor { .. } => ("not_author", Denied),
                 Refusal::Superseded { .. } => ("superseded", Conflict),
+                Refusal::Irreversible { .. } => ("irreversible", Denied),
+                Refusal::NotReviewer { .. } => ("not_reviewer", Denied),
+                Refusal::OwnTask { .. } => ("own_task", Denied),
+                Refusal::UrgentNudges { .. } => ("urgent_nudges", Conflict),
                 Refusal::NothingWaits => ("nothing_waits", Invalid),
                 Refusal::AwaitsApproval { .. } => ("awaits_approval", Conflict),
                 Refusal::Paused { .. } => ("paused", Conflict),
@@ -414,6 +426,7 @@ impl Error {
             Self::Factory { .. } => ("factory", Caller),
             Self::Panicked { .. } => ("panicked", Caller),
             Self::LicenseRestriction { .. } => ("license_restriction", Denied),
+            Self::FeatureDisabled { .. } => ("feature_disabled", Denied),
             Self::NewerFormat { .. } => ("newer_format", Damaged),
             Self::Damaged { .. } => ("damaged", Damaged),
             Self::NotASnapshot(_) => ("not_a_snapshot", Invalid),
@@ -465,6 +478,8 @@ impl StoreError {
             Self::Diverged => ("diverged", Gone),
             Self::Future { .. } => ("future_revision", Invalid),
             Self::Url { .. } => ("store_url", Invalid),
+            Self::Missing { .. } => ("store_missing", Gone),
+            Self::NoFolder { .. } => ("folder_missing", Gone),
             Self::ServerUrl { .. } => ("server_url", Invalid),
             Self::Closed => ("closed", Unavailable),
         }

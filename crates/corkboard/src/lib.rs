@@ -25,6 +25,7 @@
 //! Everything remembered is a revisioned log: see `ARCHITECTURE.md`.
 
 pub mod context;
+pub mod lists;
 pub mod model;
 pub mod prompt;
 pub mod scratchpad;
@@ -59,9 +60,9 @@ pub use access::{CreatedToken, TokenDocument, TokenRequest, Tokens};
 pub use board::{
     AgentContribution, Board, BoardChange, BoardDiff, BoardDocument, BoardHit, BoardProgress, BoardRolledBack,
     BoardSearch, BoardView, BoardWatch, Claim, ClaimTask, CoreRolledBack, CoresRolledBack, CreateBoard, CreatedBoard,
-    Edge, EdgeType, Fork, GraphFormat, Orchestrate, Orchestrating, Orchestrator, PromoteLearning, PromotedLearning,
-    RecordArtifact, RollBackCores, RollBackProgress, RollBackStage, TaskDocument, TaskGraph, TaskPattern,
-    UnreadablePattern, WorkOn,
+    Edge, EdgeType, Fork, GraphFormat, LogPage, LogRef, NoChecksum, NoLogRef, Orchestrate, Orchestrating, Orchestrator,
+    PromoteLearning, PromotedLearning, RecordArtifact, RecordedArtifact, RollBackCores, RollBackProgress,
+    RollBackStage, TaskDocument, TaskGraph, TaskPattern, UnreadablePattern, WorkOn,
 };
 #[cfg(feature = "client")]
 pub use client::{Identity, ServerAddress, ServerHealth};
@@ -83,7 +84,7 @@ pub use corkboard_core::tokens;
 pub use corkboard_core::{
     Access, Actor, ActorKind, AgentId, BoardId, Commit, CommitId, Content, ConversationId, CoreId, Entry, EntryData,
     EntryId, EntryMetadata, FORMAT_VERSION, FormatError, Head, Key, LimitName, LimitWarning, Limits, MemoryKind, Note,
-    NoteId, NotebookName, Refusal, Role, ScopeId, ScopeName, SpaceId, SpaceKind,
+    NoteId, NotebookName, Refusal, Role, ScopeId, ScopeName, SpaceId, SpaceKind, count,
 };
 pub use engine::{Followed, Watch, Watched};
 pub use error::{Error, ErrorKind};
@@ -92,16 +93,18 @@ pub use knowledge::{
     Core, CoreEntries, CoreHit, CorePage, CoreSearch, CoreStats, CoreSummary, CoreWatch, Show, Withdrawn,
 };
 pub use log::{
-    AnswerDocument, CommandDocument, HeadDocument, LogWatch, PageDocument, RecordDocument, RevisionDocument,
-    SpaceDocument, SpaceLog, SpacesDocument, StateDocument,
+    AnswerDocument, CommandDocument, HeadDocument, LogSize, LogWatch, PageDocument, RecordDocument, RevisionDocument,
+    SpaceDocument, SpaceLog, SpacesDocument, StateDocument, Trimmed,
 };
 pub use memory::{
     AddNote, AgentMemory, AgentNotebook, AgentView, AgentWatch, Append, Applied, Apply, Batch, ClearOptions,
-    Conversation, ConversationInfo, Durability, ForgetForGood, Forgotten, FoundItem, FoundScope, LongTermMemory,
-    MemoryEvent, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY,
+    Conversation, ConversationInfo, Durability, ForgetForGood, Forgotten, FoundEntry, FoundItem, FoundScope,
+    LongTermMemory, MemoryEvent, MemoryStats, NotebookHistory, NotebookInfo, NotebookRevision, Remove, SCRATCHPAD_KEY,
     SESSION_HANDOFF_KEY, Scope, ScopeInfo, Search, SearchHit, Set, WorkingMemory, Write, WriteText, Written,
 };
-pub use options::{Consistency, Options, Retention, SavePolicy, SnapshotPolicy, Tier};
+pub use options::{
+    Consistency, Conversations, Creation, Features, Options, Retention, SavePolicy, SnapshotPolicy, Tier,
+};
 pub use problem::{EntryDocument, MetadataDocument, Problem};
 pub use snapshot::{
     Passphrase, PassphraseCost, SNAPSHOT_VERSION, Seal, Sealing, SnapshotBytes, SnapshotError, SnapshotForm,

@@ -9,8 +9,8 @@ use corkboard_core::board::{BoardAction, BoardCommand, BoardState};
 use corkboard_core::knowledge::{CoreAction, CoreCommand, CoreState};
 use corkboard_core::tokens::TokensState;
 use corkboard_core::{
-    Actor, AgentId, BoardId, CommitId, CoreId, FORMAT_VERSION, Head, IdempotencyKey, LimitWarning, Refusal, Request,
-    Role, Space, SpaceId, SpaceKind, Usage,
+    Actor, AgentId, BoardId, CommitId, ConversationId, CoreId, FORMAT_VERSION, Head, IdempotencyKey, LimitWarning,
+    Limits, Refusal, Request, Role, Space, SpaceId, SpaceKind, Usage,
 };
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
@@ -19,9 +19,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::access::Acting;
+use crate::corkboard::check_space_tier;
 use crate::engine::{Answer, Asked, Engine, Followed, Following, Slot};
-use crate::store::{Cursor, ListedSpace, Page, Record};
-use crate::{AgentMemory, Board, Corkboard, Error, Result, Strict};
+use crate::store::{Cursor, ListedSpace, Page, Record, StoreError, Trim};
+use crate::{AgentMemory, Board, Conversation, Corkboard, Error, Result, Strict};
+
+/// Logs of up to this many revisions are measured exactly.
+const READ: usize = 1000;
 
 /// A command as text, with its conditions.
 #[derive(Debug, Serialize, Deserialize)]
@@ -242,6 +246,11 @@ fn no_command(error: serde_json::Error) -> Error {
     Error::Command { message: error.to_string() }
 }
 
+/// What is said of a conversation's name without a slash.
+fn no_conversation() -> Refusal {
+    Refusal::Blank { what: "conversation id".into() }
+}
+
 fn is_hash(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -259,6 +268,8 @@ pub struct SpaceLog {
     board: Option<Board>,
     /// The same as an agent's memory, if it is one.
     agent: Option<AgentMemory>,
+    /// The same as a conversation, if it is one.
+    conversation: Option<Conversation>,
     /// Where the boards are that promote into it, if it is a memory core.
     promoting: Option<(Corkboard, CoreId)>,
     log: Box<dyn Logged>,
@@ -278,13 +289,22 @@ impl Corkboard {
                 None => CoreId::new(name, limits)?,
             }),
             SpaceKind::Tokens => SpaceId::tokens(),
+            SpaceKind::Conversation => {
+                let (agent, conversation) = SpaceId::of(kind, name).as_conversation().ok_or(no_conversation())?;
+                let agent = AgentId::new(agent.as_str(), limits)?;
+                SpaceId::conversation(&agent, &ConversationId::new(conversation.as_str(), limits)?)
+            }
         };
         self.granted().check(self.actor(), kind, id.name())?;
+        check_space_tier(self.options(), &id)?;
         let (log, corkboard) = self.logged(&id, kind);
         let (actor, board) = (self.acting().clone(), id.as_board().map(|board| self.board_of(board)));
         let agent = (kind == SpaceKind::Agent).then(|| self.agent(name)).transpose()?;
+        let conversation =
+            id.as_conversation().map(|(agent, id)| self.agent(agent.as_str())?.conversation(id.as_str()));
+        let conversation = conversation.transpose()?;
         let promoting = id.as_core().map(|core| (self.clone(), core));
-        Ok(SpaceLog { id, actor, board, agent, promoting, log, _corkboard: corkboard })
+        Ok(SpaceLog { id, actor, board, agent, conversation, promoting, log, _corkboard: corkboard })
     }
 
     /// The spaces of a kind, in the order of their names, after the given one.
@@ -302,7 +322,16 @@ impl SpaceLog {
 
     /// Where the log is.
     pub async fn head(&self) -> Result<Head> {
+        self.renew().await?;
         self.log.head().await
+    }
+
+    /// Reading a conversation renews it.
+    async fn renew(&self) -> Result<()> {
+        match &self.conversation {
+            Some(conversation) => conversation.view().await.map(|_| ()),
+            None => Ok(()),
+        }
     }
 
     /// Where the log is, once it is past that revision, or after that time.
@@ -320,6 +349,7 @@ impl SpaceLog {
 
     /// The state as it is now.
     pub async fn state(&self) -> Result<StateDocument> {
+        self.renew().await?;
         self.log.state().await
     }
 
@@ -342,6 +372,11 @@ impl SpaceLog {
             board.check_granted(&asked.command).await?;
             return board.in_engine().ask(&self.actor, Usage::default(), asked).await;
         }
+        if let Some(conversation) = &self.conversation {
+            let asked = read_command(json)?;
+            let request = request_of::<AgentState>(&conversation.options().limits, &self.actor, asked)?;
+            return AnswerDocument::of(conversation.ask(request).await?);
+        }
         if let Some((corkboard, core)) = &self.promoting {
             let asked: CommandDocument<CoreCommand> = read_command(json)?;
             corkboard.check_promoted(core, &asked.command).await?;
@@ -359,8 +394,8 @@ impl SpaceLog {
                 let owner = self.id.as_core().and_then(|core| core.agent());
                 CoreAction::Delete.check(&self.actor, owner.as_ref())?;
             }
-            Some(SpaceKind::Agent) if self.actor.role != Role::Observer => {}
-            Some(SpaceKind::Agent | SpaceKind::Tokens) | None => {
+            Some(SpaceKind::Agent | SpaceKind::Conversation) if self.actor.role != Role::Observer => {}
+            Some(SpaceKind::Agent | SpaceKind::Conversation | SpaceKind::Tokens) | None => {
                 let Actor { principal, role, .. } = Actor::clone(&self.actor);
                 return Err(
                     Refusal::RoleDenied { principal, role, what: "delete that".into(), may: String::new() }.into()
@@ -370,10 +405,117 @@ impl SpaceLog {
         self.log.delete(at).await
     }
 
+    /// How large the log is: exactly if it is short, otherwise estimated from samples, so that it costs little.
+    pub async fn size(&self) -> Result<LogSize> {
+        let first = self.page(0, READ).await?;
+        let Some(oldest) = first.records.first().map(|record| record.rev) else { return Ok(LogSize::default()) };
+        let revisions = (first.head.rev + 1).saturating_sub(oldest);
+        let (bytes, estimated) = match first.records.len() as u64 == revisions {
+            true => (first.records.iter().map(|record| record.body.len() as u64).sum(), false),
+            false => self.bytes_of(oldest, first.head.rev).await?,
+        };
+        Ok(LogSize { oldest, revisions, bytes, estimated })
+    }
+
+    /// What [`SpaceLog::trim`] would remove.
+    pub async fn trimmable(&self, trim: Trim) -> Result<Trimmed> {
+        let first = self.page(0, 1).await?;
+        let Some(oldest) = first.records.first().map(|record| record.rev) else { return Ok(Trimmed::default()) };
+        // The newest revision always stays. Those that go lie before `kept`.
+        let mut kept = trim.up_to.saturating_add(1).min(first.head.rev);
+        if let Some(time) = trim.older_than {
+            let mut from = oldest;
+            // Times only grow in a log.
+            while from < kept {
+                let middle = from + (kept - from) / 2;
+                match self.page(middle.saturating_sub(1), 1).await?.records.first() {
+                    Some(record) if record.at < time => from = record.rev.max(middle) + 1,
+                    _ => kept = middle,
+                }
+            }
+        }
+        let kept = kept.max(oldest);
+        let (bytes, estimated) = self.bytes_of(oldest, kept - 1).await?;
+        Ok(Trimmed { revisions: kept - oldest, bytes, estimated, oldest: kept })
+    }
+
+    /// Removes old revisions from the log, for good; the state stays as it is, and a snapshot is written that covers them.
+    /// Only an admin may. Whoever asks for one of them later is told that it is `compacted`.
+    pub async fn trim(&self, trim: Trim) -> Result<Trimmed> {
+        let Actor { principal, role, .. } = Actor::clone(&self.actor);
+        if role != Role::Admin {
+            let (what, may) = ("trim history".into(), Role::Admin.to_string());
+            return Err(Refusal::RoleDenied { principal, role, what, may }.into());
+        }
+        let planned = self.trimmable(trim).await?;
+        if planned.revisions == 0 {
+            return Ok(planned);
+        }
+        let oldest = self.log.trim(trim).await?;
+        let revisions = (planned.revisions + oldest).saturating_sub(planned.oldest);
+        Ok(Trimmed { revisions, oldest, ..planned })
+    }
+
+    /// The bytes of these revisions, and whether that is an estimate.
+    async fn bytes_of(&self, first: u64, last: u64) -> Result<(u64, bool)> {
+        const SAMPLES: u64 = 8;
+        let revisions = (last + 1).saturating_sub(first);
+        let is_estimate = revisions > READ as u64;
+        let step = if is_estimate { revisions / SAMPLES } else { 1 };
+        let (mut after, mut seen, mut bytes) = (first.saturating_sub(1), 0, 0);
+        while after < last {
+            let limit = if is_estimate { READ / SAMPLES as usize } else { READ };
+            let page = self.page(after, limit.min(usize::try_from(last - after).unwrap_or(limit))).await?;
+            let Some(newest) = page.records.last().map(|record| record.rev) else { break };
+            seen += page.records.len() as u64;
+            bytes += page.records.iter().map(|record| record.body.len() as u64).sum::<u64>();
+            after = if is_estimate { newest.max(after + step) } else { newest };
+        }
+        let per_revision = bytes as f64 / seen.max(1) as f64;
+        Ok(if is_estimate { ((per_revision * revisions as f64) as u64, true) } else { (bytes, false) })
+    }
+
+    /// The revisions after that one, or after those that are held no longer.
+    async fn page(&self, after: u64, limit: usize) -> Result<Page> {
+        match self.log.after(Cursor { rev: after, commit: None }, limit).await {
+            Err(Error::Store(StoreError::Compacted { oldest })) => {
+                self.log.after(Cursor { rev: oldest.saturating_sub(1), commit: None }, limit).await
+            }
+            page => page,
+        }
+    }
+
     /// The time in the store.
     pub fn time(&self) -> Timestamp {
         self.log.time()
     }
+}
+
+/// How large a log is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct LogSize {
+    /// The oldest revision held; 0 if there is none.
+    pub oldest: u64,
+    /// How many revisions are held.
+    pub revisions: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Whether the bytes are an estimate.
+    pub estimated: bool,
+}
+
+/// What trimming a log removed, or would remove.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Trimmed {
+    /// How many revisions.
+    pub revisions: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Whether the bytes are an estimate.
+    pub estimated: bool,
+    /// The oldest revision held afterwards.
+    pub oldest: u64,
 }
 
 /// A reader of a space's log, as [`Watch`](crate::Watch) is, for those who want it as it is stored.
@@ -407,6 +549,7 @@ pub(crate) trait Logged: Send + Sync {
         json: &'a [u8],
     ) -> BoxFuture<'a, Result<AnswerDocument>>;
     fn delete(&self, at: Head) -> BoxFuture<'_, Result<bool>>;
+    fn trim(&self, trim: Trim) -> BoxFuture<'_, Result<u64>>;
     fn changes(&self) -> tokio::sync::watch::Receiver<u64>;
     fn time(&self) -> Timestamp;
 }
@@ -424,24 +567,37 @@ impl<S: Space> InEngine<S> {
 
     /// Has a command from outside decided.
     async fn ask(&self, actor: &Acting, outside: Usage, asked: CommandDocument<S::Command>) -> Result<AnswerDocument> {
-        let limits = &self.engine.options.limits;
-        let CommandDocument { mut command, if_rev, idempotency_key, idempotency_body } = asked;
-        S::check(&mut command, actor, limits)?;
-        let key = idempotency_key.as_deref();
-        let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
-        let idempotency = match (idempotency, idempotency_body) {
-            (Some(name), Some(body)) if is_hash(&body) => Some(IdempotencyKey { body, ..name }),
-            (_, Some(_)) => {
-                let message = "idempotency_body goes with idempotency_key, and is 32 hexadecimal digits";
-                return Err(Error::Command { message: message.into() });
-            }
-            (idempotency, None) => idempotency,
-        };
-        let asked = Asked::Request(Request { command, if_rev, idempotency });
-        let answer = self.engine.ask(&self.slot, actor.clone(), outside, asked).await?;
+        let asked = Asked::Request(request_of::<S>(&self.engine.options.limits, actor, asked)?);
+        AnswerDocument::of(self.engine.ask(&self.slot, actor.clone(), outside, asked).await?)
+    }
+}
+
+/// A command that came as text, checked, with its conditions.
+fn request_of<S: Space>(
+    limits: &Limits,
+    actor: &Actor,
+    asked: CommandDocument<S::Command>,
+) -> Result<Request<S::Command>> {
+    let CommandDocument { mut command, if_rev, idempotency_key, idempotency_body } = asked;
+    S::check(&mut command, actor, limits)?;
+    let key = idempotency_key.as_deref();
+    let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
+    let idempotency = match (idempotency, idempotency_body) {
+        (Some(name), Some(body)) if is_hash(&body) => Some(IdempotencyKey { body, ..name }),
+        (_, Some(_)) => {
+            let message = "idempotency_body goes with idempotency_key, and is 32 hexadecimal digits";
+            return Err(Error::Command { message: message.into() });
+        }
+        (idempotency, None) => idempotency,
+    };
+    Ok(Request { command, if_rev, idempotency })
+}
+
+impl AnswerDocument {
+    fn of<R: Serialize>(answer: Answer<R>) -> Result<Self> {
         let Answer { reply, rev, commit, warnings } = answer;
         let reply = serde_json::value::to_raw_value(&reply).map_err(no_command)?;
-        Ok(AnswerDocument { reply, rev, commit, warnings })
+        Ok(Self { reply, rev, commit, warnings })
     }
 }
 
@@ -475,6 +631,7 @@ impl<S: Space> Logged for InEngine<S> {
 
     fn after(&self, cursor: Cursor, limit: usize) -> BoxFuture<'_, Result<Page>> {
         Box::pin(async move {
+            self.engine.check_usable()?;
             self.engine.flush_now(&self.slot).await?;
             Ok(self.engine.store.read_after(&self.slot.id, cursor, limit).await?)
         })
@@ -493,6 +650,10 @@ impl<S: Space> Logged for InEngine<S> {
         Box::pin(self.engine.delete_at(&self.slot, at))
     }
 
+    fn trim(&self, trim: Trim) -> BoxFuture<'_, Result<u64>> {
+        Box::pin(self.engine.trim(&self.slot, trim))
+    }
+
     fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
         self.engine.store.changes(&self.slot.id)
     }
@@ -504,7 +665,7 @@ impl<S: Space> Logged for InEngine<S> {
 
 /// The log of a space of that kind.
 pub(crate) fn logged(
-    agents: &Arc<Engine<AgentState>>,
+    (agents, conversations): (&Arc<Engine<AgentState>>, &Arc<Engine<AgentState>>),
     boards: &Arc<Engine<BoardState>>,
     cores: &Arc<Engine<CoreState>>,
     tokens: &Arc<Engine<TokensState>>,
@@ -516,5 +677,6 @@ pub(crate) fn logged(
         SpaceKind::Board => Box::new(InEngine::new(boards, id)),
         SpaceKind::Core => Box::new(InEngine::new(cores, id)),
         SpaceKind::Tokens => Box::new(InEngine::new(tokens, id)),
+        SpaceKind::Conversation => Box::new(InEngine::new(conversations, id)),
     }
 }

@@ -14,6 +14,8 @@ pub struct Options {
     pub limits: Limits,
     /// Which features are on.
     pub tier: Tier,
+    /// Features that can be disabled, whatever the tier.
+    pub features: Features,
     /// When a change is acknowledged.
     pub save: SavePolicy,
     /// How current a read is where others write to the store too.
@@ -25,11 +27,15 @@ pub struct Options {
     pub retention: Option<Retention>,
     /// About how many bytes of states are held in memory. What was least recently used goes first.
     pub memory_budget: u64,
+    /// What may be created when a store in a file or folder is opened.
+    pub creation: Creation,
     /// How long to wait for a store that others hold.
     pub busy_timeout: Duration,
     /// How often it is looked for what is due.
     pub tick_interval: Duration,
-    /// A conversation's scratchpad that nobody used for so long is gone.
+    /// Where the scratchpads of conversations are kept. A client of a server passes this over: the server decides.
+    pub conversations: Conversations,
+    /// An unused conversation's scratchpad expires after this time.
     pub conversation_idle: Duration,
     /// For how long an archived board is kept at least, unless it is said otherwise.
     pub board_retention: Duration,
@@ -52,13 +58,16 @@ impl Default for Options {
         Self {
             limits: Limits::default(),
             tier: Tier::default(),
+            features: Features::default(),
             save: SavePolicy::default(),
             consistency: Consistency::default(),
             snapshots: SnapshotPolicy::default(),
             retention: None,
             memory_budget: 512 * 1024 * 1024,
+            creation: Creation::default(),
             busy_timeout: Duration::from_secs(30),
             tick_interval: Duration::from_secs(1),
+            conversations: Conversations::default(),
             conversation_idle: Duration::from_secs(24 * 60 * 60),
             board_retention: Duration::from_secs(30 * 24 * 60 * 60),
             idle_after: Duration::from_secs(7 * 24 * 60 * 60),
@@ -71,8 +80,23 @@ impl Default for Options {
     }
 }
 
+/// Features that can be disabled, whatever the tier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Features {
+    /// Agents' memories: entries, notes, scopes, notebooks, conversations and context windows. While it is off, every call
+    /// returns [`Error::FeatureDisabled`](crate::Error::FeatureDisabled), except those that delete an agent. Boards and shared
+    /// memory cores are not affected.
+    pub working_memory: bool,
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Self { working_memory: true }
+    }
+}
+
 /// Which features are on. Each tier has all of the one before.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
@@ -93,6 +117,28 @@ impl std::fmt::Display for Tier {
             Self::Teams => "teams",
         })
     }
+}
+
+/// Where the scratchpads of conversations are kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Conversations {
+    /// In the memory of this process: they end with it.
+    #[default]
+    Process,
+    /// In the store, for all processes and servers that share it.
+    Shared,
+}
+
+/// What may be created when a store in a file or folder is opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Creation {
+    /// The store, and the folders around it.
+    #[default]
+    WithFolders,
+    /// The store. The folder around it must exist.
+    Store,
+    /// Nothing. The store must exist.
+    Nothing,
 }
 
 /// When a change is acknowledged.

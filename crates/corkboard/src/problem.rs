@@ -109,6 +109,9 @@ impl From<&ToolError> for Problem {
             ToolError::Failed { .. } => (new(), Value::Null),
             ToolError::Advised { error, advice } => (Self::from(error), json!({ "advice": advice })),
             ToolError::Memory(error) => (Self::from(error), Value::Null),
+            ToolError::Interrupted { error: inner, .. } => {
+                return Self { detail: error.to_string(), ..Self::from(&**inner) };
+            }
         };
         let more = details.as_object().cloned().unwrap_or_default();
         Self { details: problem.details.into_iter().chain(more).collect(), ..problem }
@@ -141,6 +144,10 @@ fn of_refusal(refusal: &Refusal) -> Value {
         Refusal::NotPromoted { learning, state } | Refusal::PromotionOver { learning, state } => {
             json!({ "learning": learning, "state": state })
         }
+        Refusal::Irreversible { decision } => json!({ "decision": decision }),
+        Refusal::NotReviewer { task, reviewer } => json!({ "task": task, "reviewer": reviewer }),
+        Refusal::OwnTask { task, .. } => json!({ "task": task }),
+        Refusal::UrgentNudges { task, nudges } => json!({ "task": task, "nudges": nudges }),
         Refusal::BoardKept { by } => json!({ "kept_by": by }),
         Refusal::Unfinished { unfinished } => json!({ "unfinished": unfinished }),
         _ => Value::Null,
@@ -163,6 +170,12 @@ pub struct EntryDocument {
     pub type_name: Arc<str>,
     /// What is known about it.
     pub metadata: MetadataDocument,
+    /// How often the process that answers has read it; approximate, and not stored.
+    #[serde(default)]
+    pub access_count: u64,
+    /// When the process that answers last read it; approximate, and not stored.
+    #[serde(default)]
+    pub last_accessed_at: Option<Timestamp>,
 }
 
 /// What is known about an entry.
@@ -210,6 +223,8 @@ impl EntryDocument {
             id: entry.id,
             type_name: entry.type_name.clone(),
             metadata,
+            access_count: entry.access.count(),
+            last_accessed_at: entry.access.last(),
         }
     }
 }

@@ -11,7 +11,9 @@ mod common;
 
 use std::time::Duration;
 
-use corkboard::boards::{NewDiscovery, NewTask, TaskStatus};
+use corkboard::boards::{
+    NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, ReviewStatus, TaskId, TaskStatus,
+};
 use corkboard::cores::Trust;
 use corkboard::tools::{ToolContext, ToolError, ToolFormat, ToolOutput, ToolRegistry, ToolSet};
 use corkboard::{Actor, ActorKind, Board, Corkboard, ErrorKind, Role};
@@ -156,12 +158,12 @@ To decide:
         let said = caller.call("boss", "assign_task", json!({"task": "T-2", "agent": "qa", "review": true})).await;
         assert_eq!(said, "qa is to review T-2.");
         let rework = json!({"task": "T-2", "status": "needs_rework", "comments": "Tests are missing"});
-        assert_eq!(caller.call("boss", "review_task", rework).await, "T-2 is bob's to do better.");
+        assert_eq!(caller.call("qa", "review_task", rework).await, "T-2 is bob's to do better.");
         let context = caller.call("bob", "board_context", json!({})).await;
-        assert!(context.contains("  - review: needs_rework by boss: Tests are missing\n"), "{context}");
+        assert!(context.contains("  - review: needs_rework by qa: Tests are missing\n"), "{context}");
         caller.call("bob", "complete_task", done()).await;
         let approved = json!({"task": "T-2", "status": "approved"});
-        assert_eq!(caller.call("boss", "review_task", approved).await, "T-2 is completed. Ready: T-4.");
+        assert_eq!(caller.call("qa", "review_task", approved).await, "T-2 is completed. Ready: T-4.");
 
         caller.call("ann", "claim_task", json!({})).await;
         let said = caller.call("ann", "update_task", json!({"status": "failed", "reason": "two tests are red"})).await;
@@ -319,13 +321,13 @@ async fn every_call_of_the_holder_renews_the_claim() {
             ("update_task", json!({"status": "in_progress"})),
             ("board_context", json!({})),
         ] {
-            // More than half of it is over.
+            // More than a tenth of it is over.
             home.clock.advance(Duration::from_secs(8 * 60));
             let before = lease().await.unwrap().deadline;
             caller.call("ann", tool, input.clone()).await;
             let after = lease().await.unwrap().deadline;
             assert_eq!(after.duration_since(before).as_secs(), 8 * 60, "{tool}");
-            // Less than half of it is over: there is nothing to write down.
+            // It was renewed just now: there is nothing to write down.
             let rev = caller.handle().view().await.unwrap().rev();
             caller.call("ann", "board_context", json!({})).await;
             assert_eq!(caller.handle().view().await.unwrap().rev(), rev);
@@ -551,4 +553,128 @@ async fn a_task_may_be_named_by_the_context() {
     // Handles and tools are one board.
     caller.handle().add_task(NewTask::new("Third")).await.unwrap();
     assert!(caller.call("ann", "claim_task", json!({"task": "T-3"})).await.starts_with("T-3 is yours"));
+}
+
+/// A person says something to an agent.
+async fn nudge(caller: &Caller, to: &str, priority: NudgePriority, message: &str) -> NudgeId {
+    let to: NudgeTarget = serde_json::from_value(json!({ "agent": to })).unwrap();
+    let nudge = NewNudge { to, message: message.into(), priority, expires_at: None };
+    caller.handle().inject_nudge(nudge).await.unwrap()
+}
+
+async fn is_delivered(caller: &Caller, nudge: NudgeId, agent: &str) -> bool {
+    caller.handle().view().await.unwrap().state().nudge(nudge).unwrap().is_delivered_to(agent)
+}
+
+#[tokio::test]
+async fn while_an_urgent_nudge_waits_every_tool_answer_carries_it() {
+    on_every_store(async |home: Home| {
+        let caller = Caller::new(&home).await;
+        let tools = ToolRegistry::with_sets(&caller.corkboard, &ToolSet::ALL);
+        caller.add(&["First", "Second"]).await;
+        let stop = nudge(&caller, "ann", NudgePriority::Urgent, "Stop, the <user> table is frozen").await;
+        for message in ["Use staging", "Mind the budget"] {
+            nudge(&caller, "ann", NudgePriority::Normal, message).await;
+        }
+        let calls = [
+            ("claim_task", json!({})),
+            ("board_context", json!({})),
+            ("memory_write", json!({"action": "set", "key": "k", "value": "v"})),
+            ("memory_read", json!({"key": "k"})),
+            ("write_memory", json!({"key": "plan", "content": "ship"})),
+            ("search_memory", json!({"query": "ship"})),
+            ("write_session_handoff", json!({"content": "half done"})),
+            ("scratch_note", json!({"mode": "append", "content": "n"})),
+            ("read_notebook", json!({})),
+            ("memory", json!({"command": "view", "path": "/memories"})),
+            ("update_task", json!({"status": "in_progress"})),
+            ("record_decision", json!({"question": "q", "choice": "c"})),
+            ("record_discovery", json!({"content": "c"})),
+            ("record_artifact", json!({"path": "p"})),
+            ("check_nudges", json!({})),
+            ("add_tasks", json!({"tasks": [{"title": "more"}]})),
+            ("assign_task", json!({"task": "T-2", "to": "bob"})),
+            ("board_status", json!({})),
+            ("extract_learnings", json!({})),
+            // A call that is refused is answered, too.
+            ("update_task", json!({"status": "blocked"})),
+            ("choose_branch", json!({"choice": "C-9", "option": "x"})),
+            ("no_such_tool", json!({})),
+        ];
+        let context = caller.context("ann").in_conversation("c-1");
+        for (tool, input) in calls {
+            let text = match tools.call(tool, input, &context).await {
+                Ok(answer) => answer.text,
+                Err(error) => error.to_string(),
+            };
+            assert!(text.contains("Stop, the") && text.contains("table is frozen"), "{tool}: {text}");
+            assert_eq!(text.matches("table is frozen").count(), 1, "{tool} says it twice: {text}");
+            if !["board_context", "check_nudges"].contains(&tool) {
+                assert!(text.contains("2 other nudges wait"), "{tool}: {text}");
+                assert!(!text.contains("Use staging"), "{tool}: {text}");
+            }
+            assert!(is_delivered(&caller, stop, "ann").await, "{tool}");
+            // Others are not disturbed.
+            let other = tools.call("board_status", json!({}), &caller.context("bob")).await.unwrap();
+            assert!(!other.text.contains("frozen"), "{tool}: {}", other.text);
+        }
+        // Acknowledged, it waits no longer.
+        tools.call("check_nudges", json!({"ack": [stop]}), &context).await.unwrap();
+        let quiet = tools.call("memory_read", json!({"key": "k"}), &context).await.unwrap();
+        assert_eq!(quiet.text, "v");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn complete_task_is_refused_until_an_urgent_nudge_was_delivered() {
+    on_every_store(async |home: Home| {
+        let caller = Caller::new(&home).await;
+        caller.add(&["First", "Second"]).await;
+        caller.call("ann", "claim_task", json!({})).await;
+        nudge(&caller, "ann", NudgePriority::Normal, "Mind the budget").await;
+        let first = nudge(&caller, "ann", NudgePriority::Urgent, "Stop").await;
+        let second = nudge(&caller, "ann", NudgePriority::Urgent, "Not the user table").await;
+        nudge(&caller, "bob", NudgePriority::Urgent, "Bob, too").await;
+        let error = caller.try_call("ann", "complete_task", json!({"summary": "done"})).await.unwrap_err();
+        assert_eq!((error.code(), error.kind()), ("urgent_nudges", ErrorKind::Conflict), "{error}");
+        let said = error.to_string();
+        assert!(said.contains("Stop") && said.contains("Not the user table") && !said.contains("Bob, too"), "{said}");
+        assert!(said.contains("complete_task"), "{said}");
+        assert!(is_delivered(&caller, first, "ann").await && is_delivered(&caller, second, "ann").await);
+        let view = caller.handle().view().await.unwrap();
+        assert_eq!(view.task(TaskId(1)).unwrap().status, TaskStatus::InProgress);
+        // It was read: the next try counts, and still carries what nobody has acknowledged.
+        let done = caller.call("ann", "complete_task", json!({"summary": "done"})).await;
+        assert!(done.contains("T-1 is completed.") && done.contains("Not the user table"), "{done}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_worker_gets_back_its_reworked_task_and_after_a_restart_its_unfinished_one() {
+    on_every_store(async |home: Home| {
+        let caller = Caller::new(&home).await;
+        let plan = json!({"tasks": [{"title": "First", "needs_review": true}, {"title": "Second"}]});
+        caller.call("boss", "add_tasks", plan).await;
+        caller.call("ann", "claim_task", json!({})).await;
+        caller.call("ann", "complete_task", json!({"summary": "one table"})).await;
+        let verdict = ReviewStatus::NeedsRework;
+        caller.handle().review_task(TaskId(1), verdict, Some("two are missing".into())).await.unwrap();
+        let again = caller.try_call("ann", "claim_task", json!({})).await.unwrap();
+        assert_eq!(
+            (&again.data["task"], &again.data["epoch"], &again.data["attempt"]),
+            (&json!("T-1"), &json!(2), &json!(2))
+        );
+        assert!(again.text.contains("rework") && again.text.contains("two are missing"), "{}", again.text);
+        // The process ends. Another one of the same name goes on.
+        let resumed = caller.try_call("ann", "claim_task", json!({"task": "T-1", "epoch": 2})).await.unwrap();
+        assert_eq!((&resumed.data["task"], &resumed.data["epoch"]), (&json!("T-1"), &json!(3)));
+        let (code, _) = caller.refused("ann", "claim_task", json!({"task": "T-1", "epoch": 2})).await;
+        assert_eq!(code, "fenced");
+        let (code, _) = caller.refused("bob", "claim_task", json!({"task": "T-1", "epoch": 3})).await;
+        assert_eq!(code, "task_held");
+        caller.call("ann", "complete_task", json!({"summary": "three tables"})).await;
+    })
+    .await;
 }

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use corkboard::boards::{NewBoard, NewTask, TaskStatus};
-use corkboard::store::{Append, MemoryStore, Ownership, Record, SqliteStore, Store, StoreError};
+use corkboard::boards::{NewBoard, NewDiscovery, NewTask, TaskStatus};
+use corkboard::store::{Append, Cursor, MemoryStore, Ownership, Record, SqliteStore, Store, StoreError, Trim};
 use corkboard::testing::{FaultPlan, FaultyStore};
 use corkboard::tokens::Grants;
 use corkboard::{
@@ -398,7 +398,7 @@ async fn a_clock_that_jumps_ahead_and_back_does_not_stop_time_in_this_process() 
     // Nobody has used the conversation since then, whatever the clock showed before.
     clock.advance(hours(25));
     board.tick().await.unwrap();
-    assert_eq!(agent.conversations().len(), 0);
+    assert_eq!(agent.conversations().await.unwrap().len(), 0);
     // Once the clock is ahead, everything goes by it again.
     assert_eq!(board.spaces_ahead().len(), 1);
     clock.set(noon() + 2 * YEAR);
@@ -874,4 +874,98 @@ fn a_board_whose_runtime_ended_answers_all_the_same() {
             }
         }
     });
+}
+
+#[tokio::test]
+async fn old_history_is_trimmed_by_age_and_revision_and_the_state_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let urls = ["memory:".to_owned(), url(&folder), format!("file:{}", folder.path().join("files").display())];
+    for url in urls {
+        let clock = Arc::new(ManualClock::new(noon()));
+        let board = Corkboard::open_with(&url, Options { clock: clock.clone(), ..Options::default() }).await.unwrap();
+        let agent = board.agent("a").unwrap();
+        for index in 0..60_u32 {
+            agent.working().set("key", &index).await.unwrap();
+            clock.advance(Duration::from_secs(60));
+        }
+        let log = board.log(SpaceKind::Agent, "a").unwrap();
+        let before = log.size().await.unwrap();
+        assert_eq!((before.oldest, before.revisions, before.estimated), (1, 60, false), "{url}");
+        // The first half hour, but not beyond revision 20.
+        let half_hour = noon() + Duration::from_secs(30 * 60);
+        let trim = Trim { up_to: 20, older_than: Some(half_hour) };
+        let planned = log.trimmable(trim).await.unwrap();
+        assert_eq!((planned.revisions, planned.oldest), (20, 21), "{url}");
+        assert_eq!(log.size().await.unwrap(), before, "{url}");
+        let worker = Actor::new("w", ActorKind::Agent, Role::Worker);
+        let denied = board.acting_as(worker).log(SpaceKind::Agent, "a").unwrap().trim(trim).await.unwrap_err();
+        assert_eq!(denied.code(), "role_denied", "{url}");
+        assert_eq!(log.trim(trim).await.unwrap(), planned, "{url}");
+        // Revision 30 was decided 29 minutes after noon.
+        let trim = Trim { up_to: u64::MAX, older_than: Some(half_hour) };
+        assert_eq!(log.trim(trim).await.unwrap().oldest, 31, "{url}");
+        let after = log.size().await.unwrap();
+        assert_eq!((after.oldest, after.revisions), (31, 30), "{url}");
+        let gone = agent.watch(20).await;
+        assert!(matches!(gone, Err(Error::Store(StoreError::Compacted { oldest: 31 }))), "{url}");
+        assert!(agent.watch(30).await.is_ok(), "{url}");
+        assert_eq!(agent.working().get::<u32>("key").await.unwrap(), Some(59), "{url}");
+        // All of it but the newest.
+        let trim = Trim { up_to: u64::MAX, older_than: None };
+        assert_eq!(log.trim(trim).await.unwrap().oldest, 60, "{url}");
+        assert_eq!(log.trim(trim).await.unwrap().revisions, 0, "{url}");
+        agent.working().set("key", &60_u32).await.unwrap();
+        board.close().await.unwrap();
+        if url != "memory:" {
+            let again = Corkboard::open(&url).await.unwrap();
+            assert_eq!(again.agent("a").unwrap().working().get::<u32>("key").await.unwrap(), Some(60), "{url}");
+            again.close().await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn trimming_keeps_contributions_and_daily_activity() {
+    let clock = Arc::new(ManualClock::new(noon()));
+    let board = Corkboard::open_with("memory:", Options { clock, ..Options::default() }).await.unwrap();
+    let plan = board.create_board(NewBoard { name: "Plan".into(), ..NewBoard::default() }).await.unwrap();
+    for title in ["One", "Two", "Three"] {
+        plan.add_task(NewTask { title: title.into(), ..NewTask::default() }).await.unwrap();
+    }
+    board.agent("a").unwrap().working().set("key", "value").await.unwrap();
+    board.agent("a").unwrap().working().set("key", "other").await.unwrap();
+    let ada = board.acting_as(Actor::new("ada", ActorKind::Agent, Role::Worker)).board(plan.id().as_str()).unwrap();
+    ada.record_discovery(NewDiscovery { content: "users has no tokens".into(), ..NewDiscovery::default() })
+        .await
+        .unwrap();
+    let contributions = plan.contributions().await.unwrap();
+    assert!(!contributions.is_empty());
+    let agent = board.agent("a").unwrap();
+    let today = "2026-11-15".parse().unwrap();
+    let activity = serde_json::to_value(agent.activity(today).await.unwrap()).unwrap();
+    let trim = Trim { up_to: u64::MAX, older_than: None };
+    for (kind, name) in [(SpaceKind::Board, plan.id().as_str()), (SpaceKind::Agent, "a")] {
+        assert!(board.log(kind, name).unwrap().trim(trim).await.unwrap().revisions > 0);
+    }
+    assert_eq!(plan.contributions().await.unwrap(), contributions);
+    assert_eq!(serde_json::to_value(agent.activity(today).await.unwrap()).unwrap(), activity);
+}
+
+#[tokio::test]
+async fn a_long_log_is_measured_by_samples() {
+    let board = Corkboard::open("memory:").await.unwrap();
+    let memory = board.agent("a").unwrap().working();
+    for index in 0..3_000_u32 {
+        memory.set("key", &format!("{index:08}")).await.unwrap();
+    }
+    let log = board.log(SpaceKind::Agent, "a").unwrap();
+    let size = log.size().await.unwrap();
+    assert_eq!((size.oldest, size.revisions, size.estimated), (1, 3_000, true));
+    let (mut exact, mut cursor) = (0, Cursor { rev: 0, commit: None });
+    while cursor.rev < 3_000 {
+        let page = log.after(cursor, 1_000).await.unwrap();
+        exact += page.records.iter().map(|record| record.body.len() as u64).sum::<u64>();
+        cursor.rev = page.records.last().unwrap().rev;
+    }
+    assert!(size.bytes.abs_diff(exact) < exact / 20, "{} against {exact}", size.bytes);
 }

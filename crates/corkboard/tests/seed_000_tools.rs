@@ -98,7 +98,7 @@ async fn clear_empties_the_whole_scratchpad() {
         }
         caller.write(json!({"action": "note", "value": "n"})).await;
         let said = caller.write(json!({"action": "clear"})).await;
-        assert_eq!(said, "Cleared the scratchpad: 5 facts, 1 notes.");
+        assert_eq!(said, "Cleared the scratchpad: 5 facts, 1 note.");
         let all = caller.read(json!({})).await;
         assert_eq!((all.text.as_str(), all.data), ("The scratchpad is empty.", json!({"entries": {}, "notes": []})));
     })

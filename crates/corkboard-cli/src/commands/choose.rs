@@ -45,6 +45,13 @@ pub(crate) struct Choose {
     conditions: BoardConditions,
 }
 
+impl Choose {
+    /// Whether it changes nothing.
+    pub(crate) fn only_reads(&self) -> bool {
+        matches!(self.command, Some(ChooseCommand::List(_)))
+    }
+}
+
 #[derive(Subcommand)]
 enum ChooseCommand {
     Add(Add),

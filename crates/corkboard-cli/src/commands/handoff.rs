@@ -22,6 +22,13 @@ pub(crate) struct Handoff {
     action: Option<Action>,
 }
 
+impl Handoff {
+    /// Whether it changes nothing.
+    pub(crate) fn only_reads(&self) -> bool {
+        matches!(self.action, None | Some(Action::Show))
+    }
+}
+
 #[derive(Subcommand)]
 enum Action {
     /// Show it

@@ -5,7 +5,7 @@ use corkboard::store::{self, Store, StoreError, StoreInfo, StoreUrl};
 use corkboard::transfer::{
     Checksum, MigrateMode, MigrateOptions, Migrated, MigratedSpace, Problem, TransferError, migrate,
 };
-use corkboard::{Error, ErrorKind};
+use corkboard::{Creation, Error, ErrorKind, Options};
 use serde::Serialize;
 
 use super::import::{ProblemView, expect_none, tell_left_out, tokens};
@@ -13,7 +13,6 @@ use crate::args::Global;
 use crate::exit::Failure;
 use crate::output::{Output, Room, bytes, count, one_line, table};
 use crate::progress::{ProgressLine, unless_interrupted};
-use crate::session::expect_there;
 
 /// The most names that a line tells.
 const SHOWN_NAMES: usize = 10;
@@ -57,14 +56,13 @@ pub(crate) struct Migrate {
 
 impl Migrate {
     pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
-        let (source, target) = (url(&self.from)?, url(&self.to)?);
-        expect_there(&source)?;
-        if self.verify_only {
-            expect_there(&target)?;
-        }
-        let options = global.options();
-        let from = store::open(&self.from, &options).await.map_err(TransferError::Source).map_err(Error::from)?;
-        let to = store::open(&self.to, &options).await.map_err(TransferError::Target).map_err(Error::from)?;
+        expect_kept(&self.from)?;
+        expect_kept(&self.to)?;
+        let existing = Options { creation: Creation::Nothing, ..global.options() };
+        let creation = if self.verify_only { Creation::Nothing } else { Creation::Store };
+        let target = Options { creation, ..global.options() };
+        let from = store::open(&self.from, &existing).await.map_err(TransferError::Source).map_err(Error::from)?;
+        let to = store::open(&self.to, &target).await.map_err(TransferError::Target).map_err(Error::from)?;
         let result = match is_same(&from.info(), &to.info()) {
             true => Err(Failure::invalid("same_store", "both are the same store")),
             false => {
@@ -130,14 +128,14 @@ impl Migrate {
     }
 }
 
-/// A store that can be migrated from or to.
-fn url(given: &str) -> Result<StoreUrl, Failure> {
+/// Fails if a store cannot be migrated from or to.
+fn expect_kept(given: &str) -> Result<(), Failure> {
     match given.parse() {
         Ok(StoreUrl::Memory) => Err(Failure::invalid(
             "store_url",
             "memory: begins and ends with this command: there is nothing to keep there",
         )),
-        Ok(url) => Ok(url),
+        Ok(_) => Ok(()),
         Err(error @ StoreError::Url { .. }) if !given.contains(':') => {
             Err(Failure::invalid("store_url", error.to_string()).hint(format!("did you mean sqlite:{given}?")))
         }

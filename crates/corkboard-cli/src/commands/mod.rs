@@ -4,6 +4,7 @@ mod activity;
 mod approve;
 mod board;
 mod choose;
+mod compact;
 mod completions;
 mod config;
 mod context;
@@ -34,7 +35,7 @@ use crate::args::{Cli, Global};
 use crate::config::LogFormat;
 use crate::exit::Failure;
 use crate::output::Output;
-use crate::session::Session;
+use crate::session::{IfMissing, Session};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -65,6 +66,7 @@ pub(crate) enum Command {
     Context(context::Context),
     Stats(stats::Stats),
     Gc(gc::Gc),
+    Compact(compact::Compact),
     #[command(subcommand)]
     Token(token::TokenCommand),
     #[command(subcommand)]
@@ -76,6 +78,54 @@ pub(crate) enum Command {
     Config(config::ConfigCommand),
     Doctor(doctor::Doctor),
     Completions(completions::Completions),
+}
+
+impl Command {
+    /// What becomes of it if the store does not exist: only commands that write create one.
+    fn if_missing(&self) -> IfMissing {
+        match self {
+            Self::Tools(tools::Tools::List(_)) => IfMissing::UseNone,
+            // To wait for what others write to a store, there must be one.
+            Self::Memory(memory::Memory::Watch(_)) | Self::Board(board::BoardCommand::Watch(_)) | Self::Compact(_) => {
+                IfMissing::Fail
+            }
+            command if command.only_reads() => IfMissing::FailUnlessDefault,
+            _ => IfMissing::Create,
+        }
+    }
+
+    fn only_reads(&self) -> bool {
+        use board::BoardCommand as Board;
+        use core::CoreCommand as Core;
+        use memory::Memory;
+        use notebook::Notebook;
+        use task::TaskCommand as Task;
+        match self {
+            Self::Memory(command) => matches!(
+                command,
+                Memory::Get(_) | Memory::List(_) | Memory::Search(_) | Memory::Note(memory::note::Note::List(_))
+            ),
+            Self::Scope(command) => matches!(command, scope::ScopeCommand::List(_) | scope::ScopeCommand::Show(_)),
+            Self::Notebook(Notebook::Review(review)) => review.only_reads(),
+            Self::Notebook(command) => matches!(
+                command,
+                Notebook::Show(_) | Notebook::History(_) | Notebook::Diff(_) | Notebook::List(_) | Notebook::Prompt(_)
+            ),
+            Self::Board(command) => {
+                matches!(command, Board::List(_) | Board::Show(_) | Board::Search(_) | Board::Graph(_) | Board::Diff(_))
+            }
+            Self::Task(command) => matches!(command, Task::List(_) | Task::Show(_) | Task::Context(_)),
+            Self::Core(command) => matches!(command, Core::List(_) | Core::Show(_) | Core::Search(_)),
+            Self::Learn(command) => matches!(command, learn::LearnCommand::List(_)),
+            Self::Token(command) => matches!(command, token::TokenCommand::List(_)),
+            Self::Snapshot(command) => matches!(command, snapshot::Snapshot::Save(_)),
+            Self::Choose(command) => command.only_reads(),
+            Self::Nudge(command) => command.only_reads(),
+            Self::Handoff(command) => command.only_reads(),
+            Self::Activity(_) | Self::Context(_) | Self::Stats(_) | Self::Gc(_) => true,
+            _ => false,
+        }
+    }
 }
 
 /// Does what the command line says.
@@ -118,7 +168,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Snapshot(snapshot::Snapshot::Store(store)) => return store.run(&global).await,
         command => command,
     };
-    let session = Session::open(&global).await?;
+    let session = Session::open(&global, command.if_missing()).await?;
     let result = match command {
         Command::Memory(memory) => memory.run(&session).await,
         Command::Scope(scope) => scope.run(&session).await,
@@ -138,6 +188,7 @@ async fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Context(context) => context.run(&session).await,
         Command::Stats(stats) => stats.run(&session).await,
         Command::Gc(gc) => gc.run(&session).await,
+        Command::Compact(compact) => compact.run(&session).await,
         Command::Token(token) => token.run(&session, &global).await,
         Command::Snapshot(snapshot) => snapshot.run(&session).await,
         Command::Serve(_)

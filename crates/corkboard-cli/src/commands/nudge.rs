@@ -68,6 +68,13 @@ enum Priority {
     Urgent,
 }
 
+impl NudgeCommand {
+    /// Whether it changes nothing.
+    pub(crate) fn only_reads(&self) -> bool {
+        matches!(self.command, Some(Sub::List(_)))
+    }
+}
+
 #[derive(Subcommand)]
 enum Sub {
     List(List),

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use corkboard::Corkboard;
 use corkboard::store::StoreInfo;
+use corkboard::{Corkboard, Creation};
 use corkboard_server::{Access, Metrics, Server, Settings, Tls};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
@@ -176,7 +176,7 @@ impl WayIn {
 /// Opens the store. It may be large, or far away.
 async fn open(global: &Global, output: Output) -> Result<Corkboard, Failure> {
     let url = global.store_url()?;
-    let mut opening = std::pin::pin!(Corkboard::open_with(&url, global.options()));
+    let mut opening = std::pin::pin!(Corkboard::open_with(&url, global.options_to(Creation::Store)));
     loop {
         match tokio::time::timeout(PATIENCE, &mut opening).await {
             Ok(opened) => return Ok(opened?),

@@ -5,12 +5,13 @@ use std::fmt;
 
 use clap::Args;
 use corkboard::store::StoreInfo;
-use corkboard::{AgentSummary, BoardSummary, CoreSummary, Corkboard, MemoryStats};
+use corkboard::{AgentSummary, BoardSummary, CoreSummary, Corkboard, LogSize, MemoryStats, SpaceKind};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::board::every_board;
+use super::compact::{SpaceSize, about, compared, sizes};
 use super::core::every_core;
 use crate::exit::Failure;
 use crate::output::{Room, bytes, count, fields, one_line, table, time, warnings};
@@ -42,14 +43,16 @@ impl Stats {
             agent: &'a str,
             #[serde(flatten)]
             stats: &'a MemoryStats,
+            log: LogSize,
             /// What the store warns of.
             warnings: &'a [String],
         }
         let stats = session.agent.stats().await?;
         let agent = session.agent.agent_id().as_str();
         let info = session.board.store_info();
-        let answer = Answer { agent, stats: &stats, warnings: &info.warnings };
-        session.output.answer(&answer, || with_warnings(one(agent, &stats), &info))
+        let log = session.board.log(SpaceKind::Agent, agent)?.size().await?;
+        let answer = Answer { agent, stats: &stats, log, warnings: &info.warnings };
+        session.output.answer(&answer, || with_warnings(one(agent, &stats, log), &info))
     }
 }
 
@@ -58,7 +61,7 @@ fn with_warnings(text: String, info: &StoreInfo) -> String {
     [vec![text], warnings(info)].concat().join("\n")
 }
 
-fn one(agent: &str, stats: &MemoryStats) -> String {
+fn one(agent: &str, stats: &MemoryStats, log: LogSize) -> String {
     let when = |at: Option<Timestamp>| at.map_or_else(|| "none".into(), time);
     let (used, limit) = (stats.storage_bytes_used, stats.storage_bytes_limit);
     fields(&[
@@ -77,6 +80,7 @@ fn one(agent: &str, stats: &MemoryStats) -> String {
             ),
         ),
         ("storage", format!("{} of {} ({:.1} %)", bytes(used), bytes(limit), stats.storage_percent_used)),
+        ("log", format!("{}, {}", about(log.bytes, log.estimated), count(log.revisions, "revision", "revisions"))),
         ("context", format!("{} of {} tokens", stats.context_tokens_used, stats.context_tokens_max)),
         ("oldest entry", when(stats.oldest_entry)),
         ("newest entry", when(stats.newest_entry)),
@@ -89,6 +93,8 @@ struct All<'a> {
     agents: &'a [AgentSummary],
     boards: &'a Boards,
     cores: &'a Cores,
+    /// How large each state and each log is.
+    sizes: &'a [SpaceSize],
     /// What the store warns of.
     warnings: &'a [String],
 }
@@ -167,9 +173,18 @@ async fn all(session: &Session) -> Result<(), Failure> {
     let boards = Boards::count(&every_board(corkboard).await?);
     let cores = Cores::count(&every_core(corkboard).await?);
     let info = corkboard.store_info();
-    let answer = All { agents: &agents, boards: &boards, cores: &cores, warnings: &info.warnings };
+    let sizes = sizes(corkboard).await?;
+    let answer = All { agents: &agents, boards: &boards, cores: &cores, sizes: &sizes, warnings: &info.warnings };
     session.output.answer(&answer, || {
-        let rest = fields(&[("boards", boards.to_string()), ("memory cores", cores.to_string())]);
+        let mut rest = vec![("boards", boards.to_string()), ("memory cores", cores.to_string())];
+        if !sizes.is_empty() {
+            rest.push(("logs", format!("{}; `cork compact` trims old history", compared(&sizes))));
+        }
+        let rest = fields(&rest);
+        let rest = match boards.total + cores.total {
+            0 => rest,
+            _ => format!("{rest}\n\n{}", log_table(&sizes)),
+        };
         if agents.is_empty() {
             return with_warnings(format!("no agent has written anything yet\n\n{rest}"), &info);
         }
@@ -183,6 +198,7 @@ async fn all(session: &Session) -> Result<(), Failure> {
                 cell("notes"),
                 cell("scopes"),
                 counted("bytes").map_or_else(|| "?".into(), bytes),
+                log_of(&sizes, &format!("agent/{}", agent.agent)),
             ]
         });
         let header = [
@@ -192,9 +208,25 @@ async fn all(session: &Session) -> Result<(), Failure> {
             ("NOTES", Room::Whole),
             ("SCOPES", Room::Whole),
             ("STORAGE", Room::Whole),
+            ("LOG", Room::Whole),
         ];
         with_warnings(format!("{}\n\n{rest}", table(header, rows)), &info)
     })
+}
+
+fn log_of(sizes: &[SpaceSize], space: &str) -> String {
+    let found = sizes.iter().find(|size| size.space == space);
+    found.map_or_else(|| "?".into(), |size| about(size.log.bytes, size.log.estimated))
+}
+
+/// The logs of boards and memory cores; those of agents are in a table of their own.
+fn log_table(sizes: &[SpaceSize]) -> String {
+    let rows = sizes.iter().filter(|size| !size.space.starts_with("agent/")).map(|size| {
+        let log = about(size.log.bytes, size.log.estimated);
+        [one_line(&size.space), size.log.revisions.to_string(), bytes(size.state_bytes), log]
+    });
+    let header = [("SPACE", Room::Rest), ("REVISIONS", Room::Whole), ("STORAGE", Room::Whole), ("LOG", Room::Whole)];
+    table(header, rows)
 }
 
 /// All agents of a store, in the order of their ids.

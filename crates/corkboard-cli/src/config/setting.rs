@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use corkboard::{Consistency, Retention, SavePolicy, Tier};
+use corkboard::{Consistency, Conversations, Retention, SavePolicy, Tier};
 use tracing_subscriber::EnvFilter;
 
 use super::LogFormat;
@@ -115,6 +115,11 @@ pub(crate) const SETTINGS: &[Setting] = &[
     ),
     setting("wrong_tokens_at_once", "how many in one burst", Slot::Count(1, |chosen| &mut chosen.wrong_tokens_at_once)),
     setting("tier", "which features are on", TIER),
+    setting(
+        "features.working_memory",
+        "agents' memories can be used; off, calls return feature_disabled",
+        Slot::Switch(|chosen| &mut chosen.options.features.working_memory),
+    ),
     setting("save", "when a change is acknowledged: once it is durable, or at once and written that often", SAVE),
     setting("consistency", "how current a read is where others write too", CONSISTENCY),
     setting("retention", "how much of the old log is kept", RETENTION),
@@ -140,8 +145,13 @@ pub(crate) const SETTINGS: &[Setting] = &[
         Slot::Time(MOMENT, |chosen| &mut chosen.options.tick_interval),
     ),
     setting(
+        "conversations",
+        "where conversations' scratchpads are kept: in the memory of the process, or in the store for all that share it",
+        CONVERSATIONS,
+    ),
+    setting(
         "conversation_idle",
-        "an unused scratchpad is gone after",
+        "an unused conversation's scratchpad expires after",
         Slot::Time(MOMENT, |chosen| &mut chosen.options.conversation_idle),
     ),
     setting(
@@ -246,6 +256,21 @@ const TIER: Slot = Slot::Words {
     shown: |chosen| Some(chosen.options.tier.to_string()),
 };
 
+const CONVERSATIONS: Slot = Slot::Words {
+    allowed: "process or shared",
+    set: |chosen, text| {
+        chosen.options.conversations = match text {
+            "process" => Conversations::Process,
+            "shared" => Conversations::Shared,
+            _ => return false,
+        };
+        true
+    },
+    shown: |chosen| {
+        Some(if chosen.options.conversations == Conversations::Shared { "shared" } else { "process" }.into())
+    },
+};
+
 const SAVE: Slot = Slot::Words {
     allowed: "on_change, or a time: 500ms",
     set: |chosen, text| {
@@ -317,8 +342,8 @@ mod tests {
         for limit in limits {
             assert!(keys.contains(&format!("limits.{limit}").as_str()), "{limit}");
         }
-        // The snapshots' two have names of their own; who acts and what time it is are no settings.
-        let named_otherwise = ["limits", "snapshots", "actor", "clock"];
+        // The snapshots' two have names of their own. Commands choose the actor, the clock and what may be created.
+        let named_otherwise = ["limits", "features", "snapshots", "actor", "clock", "creation"];
         for option in fields(&format!("{:#?}", chosen.options)) {
             assert!(named_otherwise.contains(&option.as_str()) || keys.contains(&option.as_str()), "{option}");
         }

@@ -112,7 +112,7 @@ fn what_comes_up_is_recorded_and_shown() {
     desk.ok(&["task", "add", "Write the schema"]);
     let decide = ["--as", "ada", "board", "decide", "Which hash?", "argon2id", "--over", "bcrypt", "--affects", "t-1"];
     assert_eq!(desk.ok(&[&decide[..], &["--because", "memory-hard", "--irreversible"]].concat()), "D-1");
-    let again = ["board", "decide", "Which hash?", "scrypt", "--supersedes", "D-1"];
+    let again = ["board", "decide", "Which hash?", "scrypt", "--supersedes", "D-1", "--force"];
     let by_another = [&["--role", "worker"], &again[..]].concat();
     let error = desk.fails(&by_another, 6, "ada: only they and those who run the board may supersede it");
     assert_eq!(error["code"], "not_author");
@@ -123,7 +123,7 @@ fn what_comes_up_is_recorded_and_shown() {
     std::fs::write(desk.sandbox.path().join("schema.sql"), "create table users;").unwrap();
     assert_eq!(desk.ok(&["board", "artifact", "schema.sql", "--type", "code", "--task", "T-1", "--inline"]), "A-1");
     let second = desk.json(&["board", "artifact", "schema.sql", "-d", "again"]);
-    assert_eq!(second, json!({"id": "A-2", "version": 2}));
+    assert_eq!((&second["id"], &second["version"]), (&json!("A-2"), &json!(2)));
     desk.fails(&["board", "artifact", "schema.sql", "--size", "3"], 2, "another size");
     desk.fails(&["board", "artifact", "nothing.txt", "--inline"], 2, "cannot be read");
     std::fs::write(desk.sandbox.path().join("large"), vec![b'x'; 65 * 1024]).unwrap();
@@ -198,8 +198,16 @@ fn a_board_ends_once_and_says_how() {
     assert_eq!((&error["code"], &error["unfinished"]), (&json!("unfinished"), &json!(2)));
     desk.ok(&["--as", "ada", "task", "claim"]);
     desk.ok(&["--as", "ada", "task", "complete", "T-1", "done"]);
-    let ended = desk.json(&["board", "complete", "--cancel-unfinished", "--comment", "enough"]);
-    assert_eq!(ended, json!({"board": desk.board, "status": "completed", "outcome": "partial"}));
+    let complete =
+        ["--board", &desk.board, "board", "complete", "--cancel-unfinished", "--comment", "enough", "--json"];
+    let ended = desk.sandbox.cork(&complete);
+    assert_eq!((ended.code, ended.stderr.as_str()), (9, ""), "not all of it was done");
+    let ended: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(
+        ended,
+        json!({"board": desk.board, "status": "completed", "outcome": "partial",
+        "tasks": {"completed": 1, "failed": 0, "cancelled": 1}})
+    );
     for command in
         [&["task", "add", "Three"][..], &["board", "complete"], &["task", "claim"], &["task", "claim", "--wait", "9"]]
     {
@@ -209,7 +217,24 @@ fn a_board_ends_once_and_says_how() {
     assert!(desk.ok(&["board", "list"]).contains("completed: partial"));
     let other = Desk::new("Other");
     other.ok(&["task", "add", "One"]);
-    assert_eq!(other.ok(&["board", "cancel"]), format!("{} is cancelled: failed", other.board));
+    let cancelled = format!("{} is cancelled: failed (0 tasks completed, 1 cancelled)", other.board);
+    assert_eq!(other.ok(&["board", "cancel"]), cancelled, "that is what was asked for");
+}
+
+#[test]
+fn a_board_that_was_not_done_is_completed_with_an_exit_code_for_scripts() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "One"]);
+    desk.ok(&["task", "add", "Two", "--after", "T-1"]);
+    desk.ok(&["task", "cancel", "T-1"]);
+    let ended = desk.sandbox.cork(&["--board", &desk.board, "board", "complete"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (9, ""), "{ended:?}");
+    assert_eq!(ended.stdout.trim(), format!("{} is completed: failed (0 tasks completed, 2 cancelled)", desk.board));
+    let done = Desk::new("Done");
+    done.ok(&["task", "add", "One"]);
+    done.ok(&["task", "claim"]);
+    done.ok(&["task", "complete", "T-1", "done"]);
+    assert_eq!(done.ok(&["board", "complete"]), format!("{} is completed: success", done.board));
 }
 
 #[test]
@@ -263,7 +288,7 @@ fn an_artifact_that_is_no_file_here_has_no_checksum_and_that_is_said() {
     let checksum = "0".repeat(64);
     for (arguments, said) in [
         (&["typo.sql"][..], "note: no checksum was taken: there is no file typo.sql here\n"),
-        (&["src"], "note: no checksum was taken: src is a folder\n"),
+        (&["src"], "note: no checksum was taken: src is not a file\n"),
         (&["there"], ""),
         (&["typo.sql", "--checksum", &checksum], ""),
         (&["https://example.org/build/17.tar"], ""),
@@ -330,7 +355,8 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
     assert_eq!(sandbox.json(&["--board", "b", "task", "show", "T-2"])["description"], "with its errors");
     let named = ["board", "create", "Sing", "--id", "c", "--pattern", "rules:E-2", "--idempotency-key", "k"];
     let answer = json!({
-        "id": "c", "name": "Sing", "drawn": [], "pattern": "rules:E-2", "tasks": ["T-1", "T-2", "T-3"]
+        "id": "c", "name": "Sing", "drawn": [], "pattern": "rules:E-2", "tasks": ["T-1", "T-2", "T-3"],
+        "passed_over": []
     });
     assert_eq!(sandbox.json(&named), answer);
     assert_eq!(sandbox.json(&named), answer, "the same again is the same board");
@@ -364,4 +390,56 @@ fn a_board_draws_on_cores_and_begins_with_the_tasks_of_a_pattern() {
     let wrong = sandbox.cork(&["board", "create", "x", "--pattern", "rules"]);
     assert!(wrong.code == 2 && wrong.stderr.contains("they read house-rules:E-3"), "{wrong:?}");
     sandbox.fails(&["board", "create", "x", "--core", "agent:ada"], 2, "must not begin with \"agent:\"");
+}
+
+#[test]
+fn a_log_reference_shows_its_revisions() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "Design", "--review"]);
+    desk.ok(&["--as", "dev", "task", "claim", "T-1"]);
+    desk.ok(&["--as", "dev", "board", "decide", "Which hash?", "argon2id"]);
+    desk.ok(&["board", "discover", "users has no column for tokens"]);
+    desk.ok(&["--as", "dev", "task", "complete", "T-1", "four tables"]);
+    desk.ok(&["task", "review", "T-1", "approve"]);
+    let contributions = desk.json(&["board", "show"])["agent_contributions"].clone();
+    let of_dev = contributions.as_array().unwrap().iter().find(|by| by["agent_id"] == "dev").unwrap();
+    let reference = of_dev["log_ref"].as_str().unwrap();
+    assert_eq!(reference, format!("board/{}#4..7@dev", desk.board));
+    // What dev wrote, and the review that completed the task; not what somebody else found out.
+    let lines = desk.ok(&["board", "log", reference]);
+    let revisions: Vec<_> = lines.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    assert_eq!(revisions, ["4", "6", "7"], "{lines}");
+    assert!(lines.contains("argon2id") && lines.contains("approved T-1"), "{lines}");
+    let all = desk.json(&["board", "log", &format!("board/{}#4..6", desk.board)]);
+    let revisions: Vec<_> = all.as_array().unwrap().iter().map(|revision| revision["rev"].as_u64().unwrap()).collect();
+    assert_eq!(revisions, [4, 5, 6]);
+    let one = desk.json(&["board", "log", &format!("board/{}#1", desk.board)]);
+    assert!(one[0]["events"][0]["created"].is_object(), "{one}");
+    let nothing = desk.ok(&["board", "log", &format!("board/{}#1@dev", desk.board)]);
+    assert_eq!(nothing, format!("no revisions match board/{}#1..1@dev", desk.board));
+    desk.fails(&["board", "log", &format!("board/{}#4..99", desk.board)], 2, "99");
+    desk.fails(&["board", "log", "board/elsewhere#1"], 3, "elsewhere");
+    let wrong = desk.with_stdin(&["board", "log", "plan#4"], "");
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+    assert!(wrong.stderr.contains("expected a form like board/ID#6..12@agent"), "{wrong:?}");
+}
+
+#[test]
+fn a_file_outside_the_folder_says_that_it_has_no_checksum() {
+    let desk = Desk::new("Plan");
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    let path = outside.path().to_str().unwrap();
+    let ran = desk.with_stdin(&["board", "artifact", path], "");
+    let said = format!("note: no checksum was taken: {path} is outside of the current folder\n");
+    assert_eq!((ran.code, ran.stderr, ran.stdout.trim_end()), (0, said, "A-1"));
+    let answer = desk.json(&["board", "artifact", path]);
+    assert_eq!(answer, json!({"id": "A-2", "version": 2, "checksum": null, "no_checksum": "outside_folder"}));
+    // The file in the folder is one artifact, by whichever path.
+    std::fs::write(desk.sandbox.path().join("a"), "abc").unwrap();
+    let absolute = desk.sandbox.path().join("a");
+    for (version, path) in (1..).zip(["a", "./a", "x/../a", absolute.to_str().unwrap()]) {
+        let answer = desk.json(&["board", "artifact", path]);
+        assert_eq!((&answer["version"], &answer["no_checksum"]), (&json!(version), &json!(null)), "{path} {answer}");
+        assert_eq!(answer["checksum"].as_str().unwrap().len(), 64);
+    }
 }

@@ -117,3 +117,37 @@ fn a_prompt_for_a_task_of_a_board() {
     sandbox.fails(&["context", "--board", "nowhere"], 3, "there is no such board");
     sandbox.fails(&["context", "--task", "T-1"], 2, "board");
 }
+
+#[test]
+fn an_urgent_nudge_interrupts_tools_and_the_refusal_of_complete_task_delivers_it() {
+    let sandbox = Sandbox::new();
+    let board = a_board(&sandbox);
+    let arguments = |agent: &'static str, name: &'static str, input: &'static str| {
+        [
+            "--board".into(),
+            board.clone(),
+            "--agent".into(),
+            agent.into(),
+            "tools".into(),
+            "call".into(),
+            name.into(),
+            input.into(),
+        ]
+    };
+    let tool = |agent, name, input| {
+        let arguments: [String; 8] = arguments(agent, name, input);
+        sandbox.cork(&arguments.each_ref().map(String::as_str))
+    };
+    tool("boss", "add_tasks", r#"{"tasks": [{"title": "First"}]}"#);
+    tool("ann", "claim_task", "{}");
+    sandbox.ok(&["--board", &board, "nudge", "Stop", "--to", "ann", "--priority", "urgent"]);
+    let refused = tool("ann", "complete_task", r#"{"summary": "done"}"#);
+    assert_eq!(refused.code, 4, "{refused:?}");
+    assert!(refused.stderr.contains("N-1 (urgent) from tester: Stop"), "{refused:?}");
+    let nudges = sandbox.json(&["--board", &board, "nudge", "list"]);
+    assert_eq!(nudges[0]["delivered"][0]["agent"], "ann", "{nudges}");
+    let answer = tool("ann", "write_memory", r#"{"key": "k", "content": "v"}"#);
+    assert!(answer.stdout.contains("N-1 (urgent) from tester: Stop"), "{answer:?}");
+    let done = tool("ann", "complete_task", r#"{"summary": "done"}"#);
+    assert!(done.code == 0 && done.stdout.contains("T-1 is completed."), "{done:?}");
+}

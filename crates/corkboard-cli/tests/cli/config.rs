@@ -245,7 +245,7 @@ fn a_store_that_is_named_nearer_counts_more_than_a_server() {
     let file = ["--config", "c.toml"];
     let ran = with(&sandbox, &[], &[&file[..], &["memory", "list"]].concat());
     assert_eq!(ran.code, 7, "there is no such server: {ran:?}");
-    let ran = with(&sandbox, &[], &[&file[..], &["--store", "sqlite:x.db", "memory", "list"]].concat());
+    let ran = with(&sandbox, &[], &[&file[..], &["--store", "sqlite:x.db", "memory", "set", "a", "1"]].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
     let variables = [("CORK_STORE", "sqlite:x.db"), ("CORK_URL", "http://127.0.0.1:1")];
     let ran = with(&sandbox, &variables, &["memory", "list"]);

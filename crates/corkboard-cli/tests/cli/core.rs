@@ -125,7 +125,7 @@ fn an_entry_is_edited_if_nobody_was_first() {
     assert_eq!(error["code"], "rev_conflict");
     assert_eq!(sandbox.cork(&edit).code, 2, "an edit without a change");
     let shown = sandbox.json(&["core", "show", "rules", "E-1"]);
-    assert_eq!((&shown["content"], shown.get("tags")), (&json!("uno"), None));
+    assert_eq!((&shown["content"], &shown["tags"]), (&json!("uno"), &json!([])));
     assert_eq!(shown["provenance"][0]["edited_by"], json!(["tester"]));
     sandbox.fails(&["core", "add", "rules", "x", "--importance", "2"], 2, "importance must be");
     sandbox.fails(&["core", "add", "rules", " "], 2, "entry must not be blank");

@@ -11,7 +11,7 @@ use crate::support::{CORK, Ran, Sandbox, finish, run};
 #[test]
 fn usage_errors_are_2() {
     // A server has the store open already.
-    let sandbox = Sandbox::local();
+    let sandbox = Sandbox::without_store();
     for (arguments, said) in [
         (&["memory", "set", "key"][..], "<VALUE>"),
         (&["memory", "frobnicate"][..], "unrecognized subcommand 'frobnicate'"),

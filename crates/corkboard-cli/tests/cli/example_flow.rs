@@ -1,5 +1,6 @@
 //! `examples/auth-system.sh`: an orchestrator, a developer, a reviewer and a person, each a process of their own, in the eight
-//! steps of the specification's example, and what comes of what they learned.
+//! steps of the specification's example, and what comes of what they learned. `examples/interrupted-worker.sh`: a worker that
+//! is interrupted, sent back and killed, and does not lose its task.
 
 use serde_json::{Value, json};
 
@@ -13,7 +14,7 @@ struct Happened {
     body: Value,
 }
 
-/// A store in which the example ran.
+/// A store in which an example ran.
 struct Played {
     sandbox: Sandbox,
     ran: Ran,
@@ -21,14 +22,15 @@ struct Played {
 }
 
 impl Played {
-    fn new() -> Self {
+    /// Plays an example, which is named like its board.
+    fn new(example: &str) -> Self {
         let sandbox = Sandbox::new();
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/auth-system.sh");
+        let script = format!("{}/../../examples/{example}.sh", env!("CARGO_MANIFEST_DIR"));
         let mut command = sandbox.command("bash");
         command.arg(script).arg(format!("sqlite:{}", sandbox.database().display())).env("TMPDIR", sandbox.path());
         let ran = run(command, b"");
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
-        let log = log(&sandbox);
+        let log = log(&sandbox, example);
         Self { sandbox, ran, log }
     }
 
@@ -47,8 +49,8 @@ impl Played {
     }
 }
 
-fn log(sandbox: &Sandbox) -> Vec<Happened> {
-    let lines = sandbox.ok(&["board", "watch", "auth-system", "--from-rev", "0", "--json"]);
+fn log(sandbox: &Sandbox, board: &str) -> Vec<Happened> {
+    let lines = sandbox.ok(&["board", "watch", board, "--from-rev", "0", "--json"]);
     let revisions = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let events = revisions.flat_map(|revision| {
         let (rev, by) =
@@ -69,7 +71,7 @@ fn log(sandbox: &Sandbox) -> Vec<Happened> {
 
 #[test]
 fn the_eight_steps_of_the_example_happen_one_after_the_other_and_what_was_learned_is_taken_back() {
-    let played = Played::new();
+    let played = Played::new("auth-system");
 
     // 1. Orchestrator creates working memory, queries the cores, creates initial tasks based on a pattern.
     let created = played.after(0, "conductor", "created", |board| board["goal"] == "Build auth system for the API");
@@ -132,4 +134,36 @@ fn the_eight_steps_of_the_example_happen_one_after_the_other_and_what_was_learne
     assert!(left.contains("in front of PostgreSQL"), "the rest is still known: {left}");
     let archived = played.sandbox.json(&["board", "show", "auth-system"]);
     assert_eq!(archived["status"], "archived");
+}
+
+#[test]
+fn a_worker_that_is_interrupted_sent_back_and_killed_does_not_lose_its_task() {
+    let played = Played::new("interrupted-worker");
+    let of_task = |event: &Value| event["task"] == "T-1";
+    let started = played.after(0, "dev", "task_started", of_task);
+    assert_eq!(started.body["epoch"], 1);
+    // The refusal of complete_task delivers the nudge; nothing is submitted before it is acknowledged.
+    let nudged =
+        played.after(started.rev + 1, "grace", "nudge_injected", |event| event["nudge"]["priority"] == "urgent");
+    let delivered = played.after(nudged.rev + 1, "dev", "nudge_delivered", |_| true);
+    let followed = played.after(delivered.rev + 1, "dev", "nudge_acknowledged", |_| true);
+    let submitted = played.after(0, "dev", "task_submitted", of_task);
+    assert!(submitted.rev > followed.rev, "{}", played.ran.stdout);
+    assert_eq!(submitted.body["result"]["summary"], "A separate token table");
+    // Sent back, it is claimed again by its holder; after the crash, by the same name with task and epoch.
+    let reviewed =
+        played.after(submitted.rev + 1, "grace", "task_reviewed", |event| event["verdict"] == "needs_rework");
+    let reworked = played.after(reviewed.rev + 1, "dev", "task_resumed", |event| event["epoch"] == 2);
+    let restarted = played.after(reworked.rev + 1, "dev", "task_resumed", |event| event["epoch"] == 3);
+    let done = played.after(restarted.rev + 1, "dev", "task_submitted", of_task);
+    assert_eq!(done.body["result"]["summary"], "A separate token table, with an index");
+    let ended = played.after(done.rev + 1, "grace", "ended", |_| true);
+    assert_eq!(ended.body["outcome"], "success");
+    // Never was it anybody else's, nor anybody's anew.
+    for lost in ["lease_expired", "task_released", "task_failed"] {
+        assert!(!played.log.iter().any(|happened| happened.what == lost), "{lost}: {}", played.ran.stdout);
+    }
+    assert_eq!(played.log.iter().filter(|happened| happened.what == "task_started").count(), 1);
+    let task = played.sandbox.json(&["--board", "interrupted-worker", "task", "show", "T-1"]);
+    assert_eq!((&task["status"], &task["attempt"], &task["epoch"]), (&json!("completed"), &json!(2), &json!(3)));
 }

@@ -161,7 +161,7 @@ fn what_is_rolled_back_goes_and_what_others_said_stays() {
     assert_eq!(
         again,
         json!([
-            {"learning": "D-1", "core": "rules", "entry": "E-1", "now": false},
+            {"learning": "D-1", "core": "rules", "entry": "E-1", "now": false, "kept_for": []},
             {"learning": "F-2", "core": "rules", "entry": "E-2", "now": false, "kept_for": ["grace"]},
         ])
     );
@@ -278,7 +278,7 @@ fn what_a_board_taught_outlives_it_and_is_still_taken_back_by_one_command() {
 #[test]
 fn a_board_that_has_ended_teaches_still() {
     let desk = a_desk();
-    desk.ok(&["board", "complete", "--cancel-unfinished"]);
+    desk.ok(&["board", "cancel"]);
     desk.ok(&["learn", "list"]);
     let board = || desk.json(&["board", "show"]);
     let before = board()["rev"].as_u64().unwrap();

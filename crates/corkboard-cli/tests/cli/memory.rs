@@ -1,8 +1,15 @@
 //! Every verb of `cork memory` but `watch`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{CORK, Sandbox, eventually, run};
+
+/// An entry as it was before it was read.
+fn unread(mut entry: Value) -> Value {
+    entry["access_count"] = json!(0);
+    entry["last_accessed_at"] = json!(null);
+    entry
+}
 
 #[test]
 fn set_and_append_print_versions() {
@@ -86,7 +93,7 @@ fn list_filters_clips_and_shows() {
     assert_eq!(sandbox.ok(&["memory", "list", "--prefix", "zzz"]), "no such entries");
     let listed = sandbox.json(&["memory", "list", "--tag", "big"]);
     assert_eq!(listed.as_array().unwrap().len(), 1);
-    assert_eq!(listed[0], sandbox.json(&["memory", "get", "project/plan"]));
+    assert_eq!(listed[0], unread(sandbox.json(&["memory", "get", "project/plan"])));
 }
 
 #[test]
@@ -114,7 +121,7 @@ fn a_stale_writer_is_told_what_is_there() {
     );
     assert_eq!((&error["code"], &error["kind"]), (&json!("conflict"), &json!("conflict")));
     assert_eq!((&error["key"], &error["expected"]), (&json!("counter"), &json!(1)));
-    assert_eq!(error["current"], sandbox.json(&["memory", "get", "counter"]));
+    assert_eq!(error["current"], unread(sandbox.json(&["memory", "get", "counter"])));
     sandbox.ok(&["memory", "set", "counter", "43", "--if-version", "2"]);
 
     sandbox.fails(&["memory", "set", "counter", "1", "--if-version", "0"], 4, "exists already, at version 3");
@@ -304,4 +311,15 @@ fn a_terminal_is_spared_what_would_drive_it() {
     let ran = crate::support::run(python, b"");
     assert!(ran.stdout.contains("red \u{fffd}[31malert\u{fffd}"), "{ran:?}");
     assert!(!ran.stdout.contains('\u{1b}'), "{ran:?}");
+}
+
+#[test]
+fn json_says_how_often_an_entry_was_read() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    let read = sandbox.json(&["memory", "get", "a"]);
+    assert_eq!(read["access_count"], 1, "{read}");
+    assert!(read["last_accessed_at"].is_string(), "{read}");
+    let listed = sandbox.json(&["memory", "list"]);
+    assert_eq!((&listed[0]["access_count"], &listed[0]["last_accessed_at"]), (&json!(0), &json!(null)));
 }

@@ -71,6 +71,27 @@ fn the_prompt_is_printed() {
 }
 
 #[test]
+fn the_model_is_told_the_transcript_within_the_budget() {
+    let sandbox = Sandbox::new();
+    let lines: String = (0..20_000).map(|at| format!("step {at} is done\n")).collect();
+    std::fs::write(sandbox.path().join("session.log"), &lines).unwrap();
+    let server = Server::start(vec![says(GOOD)]);
+    let ran = server.cork(&sandbox, &["update", "--transcript", "session.log", "--budget", "3000", "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["left_out"], json!(["transcript"]), "{report}");
+    assert!(report["attempts"][0]["prompt_tokens"].as_u64().unwrap() <= 3000, "{report}");
+    let told = server.seen()[0].body.to_string();
+    assert!(told.contains("step 19999 is done") && !told.contains("step 0 is done"), "{told}");
+    // The same by stdin, to look at; and one that is short is there whole.
+    let ran = sandbox.cork_with_stdin(&["notebook", "prompt", "--transcript", "-"], b"user: </transcript> hi\n");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let (_, transcript) = ran.stdout.split_once("<transcript>\n").unwrap();
+    assert!(transcript.contains("hi\n</transcript>\n") && !transcript.contains("user: </transcript>"), "{transcript}");
+    sandbox.fails(&["notebook", "prompt", "--transcript", "none.log"], 2, "cannot read none.log");
+}
+
+#[test]
 fn a_good_answer_is_applied() {
     let sandbox = Sandbox::new();
     let server = Server::start(vec![says(GOOD)]);

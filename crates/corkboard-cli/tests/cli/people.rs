@@ -26,7 +26,7 @@ fn a_nudge_reaches_its_target_and_that_is_shown() {
         (&listed[0]["delivered"][0]["agent"], &listed[0]["acknowledged"][0]["agent"]),
         (&json!("ada"), &json!("ada"))
     );
-    assert!(listed[1]["expires_at"].is_string() && listed[2]["delivered"].is_null(), "{listed}");
+    assert!(listed[1]["expires_at"].is_string() && listed[2]["delivered"] == json!([]), "{listed}");
     assert!(desk.ok(&["nudge", "list"]).contains("the orchestrator"));
     let error = desk.fails(&["nudge", "ack", "N-3", "--as", "ada"], 6, "N-3 is not for you");
     assert_eq!(error["code"], "not_for_you");
@@ -78,7 +78,7 @@ fn an_agents_context_is_read_by_the_agent_unless_another_is_named() {
     assert!(context.contains("- N-1 normal, heed and acknowledge, said by boss: Use staging"), "{context}");
     assert!(!context.contains("Go home") && !context.contains("Call me"), "{context}");
     assert_eq!(delivered(0)[0]["agent"], "ada");
-    assert_eq!((delivered(1), delivered(2), delivered(3)), (json!(null), json!(null), json!(null)));
+    assert_eq!((delivered(1), delivered(2), delivered(3)), (json!([]), json!([]), json!([])));
 
     // What is said to all who work on the board, to the agent as one of them.
     let context = desk.ok(&["context", "--agent", "ada", "--role", "worker", "--task", "T-1"]);
@@ -87,7 +87,7 @@ fn an_agents_context_is_read_by_the_agent_unless_another_is_named() {
 
     let context = desk.ok(&["context", "--agent", "ada", "--as", "grace"]);
     assert!(context.contains("Call me") && !context.contains("Use staging"), "{context}");
-    assert_eq!((&delivered(2)[0]["agent"], delivered(1)), (&json!("grace"), json!(null)));
+    assert_eq!((&delivered(2)[0]["agent"], delivered(1)), (&json!("grace"), json!([])));
 
     desk.ok(&["nudge", "ack", "N-1", "--as", "ada"]);
     assert!(!desk.ok(&["context", "--agent", "ada"]).contains("Use staging"), "until it is acknowledged");
@@ -244,13 +244,18 @@ fn refusals_say_what_to_do_about_them() {
         (&["task", "claim", "T-1", "--as", "ada"][..], 4, "T-1 is ada's", "if that is you, it is yours already: go on"),
         (&["task", "complete", "T-2", "done"][..], 4, "nobody has claimed T-2 yet", "`cork task claim T-2` first"),
         (&["task", "claim", "T-2", "--lease", "0"][..], 2, "a lease of 0 ms", "from 0.01 to 604800 seconds"),
-        (&["task", "depend", "T-1", "--on", "T-2"][..], 4, "only what was not begun", "`cork task release T-1`"),
+        (
+            &["task", "depend", "T-1", "--on", "T-2"][..],
+            4,
+            "can change only before work begins",
+            "`cork task release T-1`",
+        ),
         (&["board", "edit", "--core", "agent:ada"][..], 2, "must not begin with", "`cork core list`"),
     ] {
         let hint = hint(arguments, code, said);
         assert!(hint.contains(told), "{arguments:?}: {hint}");
     }
     desk.ok(&["task", "complete", "T-1", "done", "--as", "ada"]);
-    let over = hint(&["task", "depend", "T-1", "--on", "T-2"], 4, "only what was not begun");
+    let over = hint(&["task", "depend", "T-1", "--on", "T-2"], 4, "can change only before work begins");
     assert!(over.contains("`cork task add"), "{over}");
 }

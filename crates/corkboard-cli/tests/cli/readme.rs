@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{CORK, Ran, Sandbox, run};
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-fn document(name: &str) -> String {
+pub(crate) fn document(name: &str) -> String {
     std::fs::read_to_string(root().join(name)).unwrap()
 }
 

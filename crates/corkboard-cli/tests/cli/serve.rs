@@ -511,3 +511,44 @@ fn what_is_readable_on_the_way_or_easily_guessed_is_warned_of() {
     let (_, said) = started(&sandbox, &[], ADMIN);
     assert_eq!(said, "");
 }
+
+/// A number of the metrics; 0 before it was first counted.
+fn metric(server: &Serving, name: &str) -> u64 {
+    let text = server.ask("GET", "/metrics", &[], "").text();
+    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn reads_over_http_are_measured_and_logged_once() {
+    let sandbox = Sandbox::local();
+    let server = Serving::with(&sandbox, &[], &[("CORK_LOG", "corkboard::memory=debug")]);
+    server.ask("PUT", ENTRY, &[], GREEN);
+    server.ask("PUT", "/v1/agents/ada/handoff", &[], r#"{"text":"go on"}"#);
+    server.ask("PUT", "/v1/agents/ada/conversations/c/entries/color", &[], GREEN);
+    let scope = server.ask("POST", "/v1/agents/ada/scopes", &[], r#"{"name":"task"}"#).json()["id"].clone();
+    let scope = scope.as_str().unwrap();
+    let in_scope = format!("/v1/agents/ada/scopes/{scope}/entries/color");
+    let counts = || {
+        let latency = metric(&server, "agents_memory_working_get_latency_ms_count");
+        (latency, metric(&server, "agents_memory_working_scope_fallback_total"))
+    };
+    let (gets, fallbacks) = counts();
+    for (path, status, more) in [
+        (ENTRY, 200, (1, 0)),
+        ("/v1/agents/ada/entries/none", 404, (2, 0)),
+        (in_scope.as_str(), 200, (3, 1)),
+        (&format!("{in_scope}?local=true"), 404, (4, 1)),
+        ("/v1/agents/ada/handoff", 200, (5, 1)),
+        ("/v1/agents/ada/conversations/c/entries/color", 200, (6, 1)),
+    ] {
+        assert_eq!(server.ask("GET", path, &[], "").status, status, "{path}");
+        assert_eq!(counts(), (gets + more.0, fallbacks + more.1), "{path}");
+    }
+    let nowhere = "/v1/agents/ada/scopes/01a1e196-b59c-7562-85a4-ebca46d1a0e8/entries/color";
+    assert_eq!(server.ask("GET", nowhere, &[], "").status, 404);
+    server.signal("TERM");
+    let log = server.ended().stderr;
+    let lookup = format!("Working memory scope task ({scope}) lookup for key color: ");
+    assert_eq!(log.matches(&format!("{lookup}true")).count(), 1, "{log}");
+    assert_eq!(log.matches(&format!("{lookup}false")).count(), 1, "{log}");
+}

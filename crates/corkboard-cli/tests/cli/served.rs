@@ -24,8 +24,14 @@ pub(crate) struct Served {
 impl Served {
     /// Serves a store. Whoever may do everything is called `admin`.
     pub(crate) fn start(store: &str, listen: &str) -> Self {
+        Self::start_with(store, listen, &[])
+    }
+
+    /// Serves a store with settings, each as a variable of the environment.
+    pub(crate) fn start_with(store: &str, listen: &str, settings: &[(&str, &str)]) -> Self {
         let mut command = Command::new(CORK);
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("CORK_TOKEN", ADMIN);
+        command.envs(settings.iter().copied());
         command.args(["--store", store, "serve", "--listen", listen, "--json"]);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();

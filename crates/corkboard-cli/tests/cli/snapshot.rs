@@ -108,3 +108,34 @@ fn only_a_snapshot_of_this_agent_is_restored() {
     }
     sandbox.fails(&["snapshot", "restore", "none.json", "--yes"], 2, "none.json: No such file");
 }
+
+#[test]
+fn a_plain_snapshot_with_long_term_memory_is_not_silent() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["memory", "set", "a", "1"]);
+    // Working memory alone needs no warning.
+    sandbox.ok(&["snapshot", "save", "working.json"]);
+    sandbox.ok(&["core", "add", "agent:default", "tea, not coffee"]);
+    for (arguments, command) in [
+        (&["snapshot", "save", "my backup.json"][..], "snapshot save 'my backup.json' --key-file snapshot.key --force"),
+        (
+            &["--agent", "default", "snapshot", "save", "b", "--format", "bytes", "--json"],
+            "--agent default snapshot save b --json --key-file snapshot.key --force",
+        ),
+    ] {
+        let ran = sandbox.cork(arguments);
+        let file = arguments.iter().find(|argument| ["my backup.json", "b"].contains(argument)).unwrap();
+        let said = format!(
+            "warning: {file} contains long-term memory, and is not encrypted. To encrypt it:\n\
+            \x20 head -c 32 /dev/urandom > snapshot.key\n  cork {command}\n"
+        );
+        assert_eq!((ran.code, ran.stderr), (0, said), "{arguments:?}");
+    }
+    let piped = sandbox.cork(&["snapshot", "save", "-"]);
+    assert!(piped.stderr.contains("  cork snapshot save - --key-file snapshot.key\n"), "{piped:?}");
+    assert!(piped.stdout.starts_with('{'), "{piped:?}");
+    // The command does what it says.
+    std::fs::write(sandbox.path().join("snapshot.key"), [7; 32]).unwrap();
+    let sealed = sandbox.ok(&["snapshot", "save", "my backup.json", "--key-file", "snapshot.key", "--force"]);
+    assert!(sealed.ends_with("to my backup.json, sealed with a key"), "{sealed}");
+}

@@ -61,7 +61,7 @@ fn all_agents_more_than_a_page() {
     assert_eq!(ids, expected);
     assert_eq!(all[7]["summary"]["entries"], 1);
     let table = sandbox.ok(&["stats", "--all"]);
-    assert_eq!(table.lines().count(), 1002 + 3);
+    assert_eq!(table.lines().count(), 1002 + 4);
     assert!(table.lines().next().unwrap().starts_with("AGENT "), "{table}");
 }
 

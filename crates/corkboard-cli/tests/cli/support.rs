@@ -1,6 +1,8 @@
 //! A store of its own for every test, and a binary to run on it.
 
+use std::fs::File;
 use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -21,7 +23,7 @@ const USER: &str = "tester";
 pub(crate) struct Sandbox {
     pub(crate) folder: TempDir,
     /// Through which commands reach the store, if not by themselves.
-    served: Option<Served>,
+    pub(crate) served: Option<Served>,
 }
 
 /// Set to anything, it has every sandbox serve its store, and every command go through the server.
@@ -43,15 +45,27 @@ impl Sandbox {
         if is_remote { Self::remote() } else { Self::local() }
     }
 
-    /// Commands open the store.
+    /// Commands open the store. It is there, and empty: commands that read create none.
     pub(crate) fn local() -> Self {
+        let sandbox = Self::without_store();
+        File::options().write(true).create_new(true).mode(0o600).open(sandbox.database()).unwrap();
+        sandbox
+    }
+
+    /// The store does not exist yet.
+    pub(crate) fn without_store() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), served: None }
     }
 
     /// Commands ask a server, which has the store open. They come with the token of an admin who is called as the user is.
     pub(crate) fn remote() -> Self {
+        Self::remote_with(&[])
+    }
+
+    /// Commands ask a server with these settings, each a variable of the environment.
+    pub(crate) fn remote_with(settings: &[(&str, &str)]) -> Self {
         let sandbox = Self::local();
-        let served = Served::start(&sandbox.store(), "127.0.0.1:0").with_token_of(USER);
+        let served = Served::start_with(&sandbox.store(), "127.0.0.1:0", settings).with_token_of(USER);
         Self { served: Some(served), ..sandbox }
     }
 

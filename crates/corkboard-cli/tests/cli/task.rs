@@ -88,7 +88,7 @@ fn whoever_comes_too_late_is_told() {
     assert!(moved["hint"].as_str().unwrap().contains("cork task complete T-1"), "{moved}");
     let moved = desk.fails(&["task", "review", "T-2", "approve"], 4, "T-2 is pending and cannot become completed");
     assert_eq!((&moved["code"], &moved["allowed"]), (&json!("task_move"), &json!(["assigned", "cancelled"])));
-    let cycle = desk.fails(&["task", "depend", "T-1", "--on", "T-2"], 4, "only what was not begun");
+    let cycle = desk.fails(&["task", "depend", "T-1", "--on", "T-2"], 4, "can change only before work begins");
     assert_eq!(cycle["code"], "already_begun");
     desk.ok(&["task", "release", "T-1"]);
     let cycle = desk.fails(&["task", "depend", "T-1", "--on", "T-2"], 2, "T-1 -> T-2 -> T-1");
@@ -284,4 +284,104 @@ fn lists_are_short_and_fit_the_terminal() {
     assert!(listed.lines().all(|line| line.chars().count() <= 80), "{listed}");
     let shown = desk.ok(&["board", "show"]);
     assert!(shown.contains("… and 10 more: `cork task list` shows them"), "{shown}");
+}
+
+#[test]
+fn a_dependency_can_be_removed() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "Schema"]);
+    desk.ok(&["task", "add", "Routes", "--after", "T-1"]);
+    assert_eq!(desk.ok(&["task", "list", "--view", "ready", "--ids"]), "T-1");
+    assert_eq!(desk.ok(&["task", "depend", "T-2", "--on", "T-1", "--remove"]), "T-2 no longer waits for T-1");
+    assert_eq!(desk.ok(&["task", "list", "--view", "ready", "--ids"]), "T-1\nT-2");
+    let again = desk.json(&["task", "depend", "T-2", "--on", "T-1", "--remove"]);
+    assert_eq!(again, json!({"task": "T-2", "on": "T-1", "removed": false}));
+    let shown = [desk.json(&["task", "show", "T-1"]), desk.json(&["task", "show", "T-2"])];
+    assert_eq!((&shown[0]["blocks"], &shown[1]["depends_on"]), (&json!([]), &json!([])));
+    assert!(desk.ok(&["board", "diff", "3"]).contains("T-2 no longer waits for T-1."));
+    // A task that was cancelled because of a failure can begin without it.
+    desk.ok(&["task", "add", "Release", "--after", "T-2"]);
+    desk.ok(&["--as", "ada", "task", "claim", "T-2"]);
+    desk.ok(&["--as", "ada", "task", "fail", "T-2", "no access"]);
+    assert_eq!(status(&desk, "T-3"), "cancelled");
+    desk.ok(&["task", "depend", "T-3", "--on", "T-2", "--remove"]);
+    assert_eq!(status(&desk, "T-3"), "pending");
+    desk.ok(&["task", "depend", "T-3", "--on", "T-1"]);
+    desk.ok(&["--as", "ada", "task", "claim", "T-1"]);
+    desk.ok(&["--as", "ada", "task", "complete", "T-1", "done"]);
+    desk.ok(&["--as", "ada", "task", "claim", "T-3"]);
+    let begun = ["task", "depend", "T-3", "--on", "T-1", "--remove"];
+    assert_eq!(desk.fails(&begun, 4, "its dependencies can change only before work begins")["code"], "already_begun");
+}
+
+#[test]
+fn a_cancelled_task_tells_of_all_that_it_stops_and_why() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "One"]);
+    desk.ok(&["task", "add", "Two", "--after", "T-1"]);
+    desk.ok(&["task", "add", "Three", "--after", "T-2"]);
+    desk.ok(&["task", "add", "Four", "--after", "T-3"]);
+    assert_eq!(desk.ok(&["task", "cancel", "T-4"]), "T-4 is cancelled");
+    let cancelled = desk.ok(&["task", "cancel", "T-1"]);
+    assert_eq!(cancelled, "T-1 is cancelled, and with it T-2, T-3, which depend on it");
+    let listed = desk.ok(&["task", "list"]);
+    assert!(listed.contains("upstream cancelled (T-1)") && !listed.contains("failed"), "{listed}");
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "One"]);
+    desk.ok(&["task", "add", "Two", "--after", "T-1"]);
+    let cancelled = desk.json(&["task", "cancel", "T-1", "not needed"]);
+    assert_eq!(cancelled, json!({"task": "T-1", "status": "cancelled", "cancelled": ["T-1", "T-2"]}));
+    assert_eq!(
+        desk.json(&["task", "show", "T-2"])["cancellation"],
+        json!({"reason": "upstream_cancelled", "cause": "T-1"})
+    );
+    desk.ok(&["board", "cancel"]);
+    let log = desk.ok(&["board", "watch", "--from-rev", "0"]);
+    assert!(log.contains("T-2 is cancelled because T-1 was cancelled"), "{log}");
+}
+
+#[test]
+fn a_worker_claims_its_reworked_task_and_its_unfinished_one_after_a_restart() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "One", "--review"]);
+    let claimed = desk.json(&["--as", "ada", "task", "claim"]);
+    assert_eq!(claimed["epoch"], 1);
+    desk.ok(&["--as", "ada", "task", "complete", "T-1", "done"]);
+    desk.fails(&["--as", "ada", "task", "claim"], 3, "nothing is ready");
+    desk.ok(&["task", "review", "T-1", "rework", "no test"]);
+    let reworked = desk.json(&["--as", "ada", "task", "claim", "--wait", "60"]);
+    assert_eq!((&reworked["task"], &reworked["epoch"], &reworked["attempt"]), (&json!("T-1"), &json!(2), &json!(2)));
+    // Killed, and started anew under the same name.
+    let restarted = desk.json(&["--as", "ada", "task", "claim", "T-1", "--epoch", "2"]);
+    assert_eq!((&restarted["task"], &restarted["epoch"], &restarted["attempt"]), (&json!("T-1"), &json!(3), &json!(2)));
+    let fenced = desk.fails(&["--as", "ada", "task", "complete", "T-1", "old", "--epoch", "2"], 4, "T-1 is ada's now");
+    assert_eq!(fenced["code"], "fenced");
+    desk.fails(&["--as", "ada", "task", "claim", "T-1", "--epoch", "2"], 4, "fenced");
+    assert_eq!(desk.ok(&["--as", "ada", "task", "complete", "T-1", "tested", "--epoch", "3"]), "T-1 is in review");
+    let ran = desk.sandbox.cork(&["--board", &desk.board, "task", "claim", "--epoch", "3"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+}
+
+#[test]
+fn reviews_are_given_by_the_reviewer_or_a_person_and_force_is_a_persons() {
+    let desk = Desk::new("Plan");
+    desk.ok(&["task", "add", "One", "--review"]);
+    let boss = ["--as", "boss", "--role", "orchestrator"];
+    desk.ok(&[&boss[..], &["task", "claim"]].concat());
+    desk.ok(&[&boss[..], &["task", "complete", "T-1", "done"]].concat());
+    let own = desk.fails(&[&boss[..], &["review", "T-1", "approve"]].concat(), 6, "its own");
+    assert_eq!(own["code"], "own_task");
+    desk.ok(&["task", "assign", "T-1", "qa", "--review"]);
+    let other = desk.fails(&["--as", "otto", "--role", "reviewer", "review", "T-1", "approve"], 6, "qa");
+    assert_eq!((&other["code"], &other["reviewer"]), (&json!("not_reviewer"), &json!("qa")));
+    assert_eq!(desk.ok(&["--as", "qa", "--role", "reviewer", "review", "T-1", "approve"]), "T-1 is completed");
+
+    desk.ok(&[&boss[..], &["board", "decide", "Drop it?", "yes", "--irreversible"]].concat());
+    let anew = ["board", "decide", "Drop it?", "no", "--supersedes", "D-1"];
+    let refused = desk.fails(&anew, 6, "irreversible");
+    assert_eq!(refused["code"], "irreversible");
+    assert!(refused["hint"].as_str().unwrap().contains("--force"), "{refused}");
+    let forced = [&anew[..], &["--force"]].concat();
+    desk.fails(&[&boss[..], &forced].concat(), 6, "irreversible");
+    assert_eq!(desk.ok(&forced), "D-2");
 }

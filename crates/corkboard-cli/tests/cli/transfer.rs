@@ -98,7 +98,7 @@ fn one_agent_or_all_to_a_file() {
     assert_eq!(error["code"], "not_found");
     sandbox.fails(&["export", "--agent", "eve", "-o", "eve.jsonl"], 3, "agent/eve");
     sandbox.fails(&["export", "-o", "no/such/folder", "--agent", "ada"], 2, "no/such/folder: ");
-    sandbox.fails(&["export", "--all", "--store", "sqlite:none.db"], 3, "there is no store at none.db");
+    sandbox.fails(&["export", "--all", "--store", "sqlite:none.db"], 3, "none.db");
     let names = names(sandbox.path());
     assert!(!names.iter().any(|name| name.contains("none") || name.contains("eve")), "{names:?}");
 }
@@ -288,7 +288,7 @@ fn what_cannot_be_migrated() {
     let sandbox = Sandbox::local();
     sandbox.ok(&["memory", "set", "a", "1"]);
     for (from, to, code, said) in [
-        ("sqlite:none.db", "sqlite:copy.db", 3, "there is no store at none.db"),
+        ("sqlite:none.db", "sqlite:copy.db", 3, "none.db"),
         ("cork.db", "sqlite:copy.db", 2, "hint: did you mean sqlite:cork.db?"),
         ("sqlite:cork.db", "memory:", 2, "memory: begins and ends with this command"),
         ("memory:", "sqlite:copy.db", 2, "memory: begins and ends with this command"),
@@ -297,7 +297,7 @@ fn what_cannot_be_migrated() {
     ] {
         sandbox.fails(&["migrate", from, to], code, said);
     }
-    sandbox.fails(&["migrate", "sqlite:cork.db", "sqlite:none.db", "--verify-only"], 3, "there is no store at none.db");
+    sandbox.fails(&["migrate", "sqlite:cork.db", "sqlite:none.db", "--verify-only"], 3, "none.db");
     let names = names(sandbox.path());
     assert!(!names.iter().any(|name| name.starts_with("none") || name.starts_with("copy")), "{names:?}");
 }
@@ -320,7 +320,7 @@ fn a_store_is_saved_while_others_write() {
     sandbox.ok(&["--store", "sqlite:copy.db", "doctor"]);
     let answer = sandbox.json(&["snapshot", "store", "all.jsonl", "--force"]);
     assert_eq!((&answer["spaces"], &answer["file"]), (&json!(20), &json!("all.jsonl")));
-    sandbox.fails(&["--store", "sqlite:none.db", "snapshot", "store", "none.jsonl"], 3, "there is no store at none.db");
+    sandbox.fails(&["--store", "sqlite:none.db", "snapshot", "store", "none.jsonl"], 3, "none.db");
 }
 
 /// Starts a command again and again and kills it at some moment, then lets it end by itself. Returns how many revisions the

@@ -1,6 +1,6 @@
 //! What `set` makes of its argument, and `get` of the value.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 
@@ -24,7 +24,6 @@ fn a_value_is_json_if_it_can_be_and_text_otherwise() {
         ("---", "---", json!("---")),
         ("two\nlines\n", "two\nlines\n", json!("two\nlines\n")),
         ("grün 🌱", "grün 🌱", json!("grün 🌱")),
-        ("{broken", "{broken", json!("{broken")),
     ] {
         sandbox.ok(&["memory", "set", "key", argument]);
         assert_eq!(sandbox.ok(&["memory", "get", "key"]), printed);
@@ -150,4 +149,58 @@ fn json_nested_too_deep_is_refused() {
     let ran = sandbox.cork_with_stdin(&["memory", "set", "text", "-"], "[".repeat(100_000).as_bytes());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(sandbox.ok(&["memory", "get", "text"]).len(), 100_000);
+}
+
+#[test]
+fn a_value_that_begins_like_json_and_is_not_valid_is_stored_as_text_with_a_warning() {
+    let sandbox = Sandbox::new();
+    for value in ["{\"a\": 1", "[1, 2", "  {a: 1}"] {
+        let ran = sandbox.cork(&["memory", "set", "key", value]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(ran.stderr.starts_with("warning: stored as text, because the value is not valid JSON"), "{ran:?}");
+        assert_eq!(sandbox.json(&["memory", "get", "key"])["value"], value);
+        let ran = sandbox.cork(&["memory", "set", "key", value, "--json"]);
+        assert!(ran.stdout.contains("\"warning\":\"stored as text"), "{ran:?}");
+        assert_eq!(ran.stderr, "", "{ran:?}");
+        sandbox.ok(&["memory", "set", "key", value, "--string"]);
+    }
+    for value in ["{\"a\": 1}", "[1]", "plain", "a {b"] {
+        sandbox.ok(&["memory", "set", "key", value]);
+    }
+}
+
+#[test]
+fn json_answers_have_their_empty_lists() {
+    let sandbox = Sandbox::new();
+    let empty = |document: &Value, lists: &[&str]| {
+        for list in lists {
+            assert_eq!(document[list], json!([]), "{list} in {document}");
+        }
+    };
+    let notebook = sandbox.json(&["notebook", "show"]);
+    empty(&notebook, &["learnings", "snippets", "archived_learnings", "archived_snippets"]);
+    empty(&notebook["progress"], &["completed", "in_progress", "remaining"]);
+    sandbox.ok(&["core", "add", "team", "Tea, not coffee"]);
+    let entries = sandbox.json(&["core", "show", "team"]);
+    empty(&entries["entries"][0], &["tags"]);
+    let board = sandbox.json(&["board", "create", "Plan"]);
+    empty(&board, &["drawn", "tasks", "passed_over"]);
+    let board = board["id"].as_str().unwrap();
+    sandbox.ok(&["--board", board, "task", "add", "Write it"]);
+    sandbox.ok(&["--board", board, "nudge", "Faster"]);
+    sandbox.ok(&["--board", board, "board", "decide", "Which store?", "SQLite"]);
+    let shown = sandbox.json(&["board", "show", board]);
+    empty(&shown["tasks"][0], &["depends_on", "setbacks", "blocks", "hindrances"]);
+    empty(&shown["nudges"][0], &["delivered", "acknowledged"]);
+    empty(&shown["decisions"][0], &["alternatives", "affects_tasks"]);
+    let task = sandbox.json(&["--board", board, "task", "show", "T-1"]);
+    assert!(task.to_string().contains("\"setbacks\":[]"), "{task}");
+}
+
+#[test]
+fn one_byte_is_one_byte() {
+    let sandbox = Sandbox::new();
+    let block = b"VERBATIM_CONTEXT:\n  ADD:\n    - because r: l => x\n";
+    let ran = sandbox.cork_with_stdin(&["notebook", "apply", "-"], block);
+    assert!(ran.stdout.contains("l, 1 line, 1 byte (because"), "{ran:?}");
 }

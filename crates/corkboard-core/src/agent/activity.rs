@@ -326,7 +326,7 @@ impl AgentState {
                 (Deed::NotebookItemRemoved, Some(format!("{id} from notebook {notebook}").into()))
             }
             // Nobody wrote.
-            AgentEvent::EntryExpired { .. } => return None,
+            AgentEvent::EntryExpired { .. } | AgentEvent::ConversationRenewed { .. } => return None,
         })
     }
 }

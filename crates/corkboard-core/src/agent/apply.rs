@@ -2,7 +2,7 @@
 
 use alloc::format;
 
-use super::{AgentEvent, AgentState};
+use super::{AgentEvent, AgentState, IdleExpiry};
 use crate::notebook::Notebook;
 use crate::space::{Stamp, misfit};
 use crate::{Access, Entry, EntryData, FormatError, Key, NoteId, NotebookName, ScopeId, ScopeState};
@@ -49,6 +49,11 @@ pub(super) fn apply(state: &mut AgentState, event: &AgentEvent, stamp: Stamp<'_>
         AgentEvent::ScopeDisposed { scope, .. } => {
             clear(state, *scope)?;
             state.scopes.remove(scope);
+            state.idle = state.idle.filter(|idle| idle.scope != *scope);
+        }
+        AgentEvent::ConversationRenewed { scope, until } => {
+            expect_scope(state, *scope)?;
+            state.idle = Some(IdleExpiry { scope: *scope, used_at: stamp.at, until: *until });
         }
         AgentEvent::NotebookUpdated { notebook, update } => {
             let mut changed = state.notebook_or_new(notebook);

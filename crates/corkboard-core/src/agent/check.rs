@@ -39,6 +39,8 @@ pub(super) fn check(command: &mut AgentCommand, actor: &Actor, limits: &Limits) 
         | AgentCommand::MarkMerged { .. }
         | AgentCommand::DisposeScope { .. }
         | AgentCommand::ClearAll
-        | AgentCommand::Tick => Ok(()),
+        | AgentCommand::Tick
+        // It has no form as text.
+        | AgentCommand::Converse { .. } => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{AgentImage, Forget};
 use crate::knowledge::Trust;
 use crate::notebook::{Block, LearningId, NotebookContent, SnippetId, UnknownIds};
-use crate::{Content, EntryData, EntryMetadata, Key, Note, NoteId, NotebookName, ScopeId, ScopeName};
+use crate::{Content, ConversationId, EntryData, EntryMetadata, Key, Note, NoteId, NotebookName, ScopeId, ScopeName};
 
 /// A command to an agent's memory. `if_version` is the version that the entry must be at; 0 stands for "must not exist".
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -161,6 +161,35 @@ pub enum AgentCommand {
     },
     /// Expires what is due, as every command does first.
     Tick,
+    /// Has a command decided in a conversation's scope, which is created if it is missing and renewed. The process that keeps
+    /// the conversation makes this command: it cannot be sent.
+    #[serde(skip)]
+    Converse {
+        /// The conversation.
+        conversation: ConversationId,
+        /// Its scope.
+        scope: ScopeId,
+        /// Milliseconds after which an unused conversation expires.
+        idle_ms: u64,
+        /// What to do in the scope.
+        command: Box<AgentCommand>,
+    },
+}
+
+impl AgentCommand {
+    /// The scope whose entries or notes the command changes, if that is all it does.
+    pub fn changed_scope(&self) -> Option<ScopeId> {
+        match self {
+            Self::Set { scope, .. }
+            | Self::Append { scope, .. }
+            | Self::Remove { scope, .. }
+            | Self::Batch { scope, .. }
+            | Self::Clear { scope }
+            | Self::AddNote { scope, .. }
+            | Self::RemoveNote { scope, .. } => Some(*scope),
+            _ => None,
+        }
+    }
 }
 
 /// One change of a [`AgentCommand::Batch`]. An entry that an earlier change of the same batch wrote is at the version that

@@ -5,6 +5,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::conversation::converse;
 use super::entries::{append, batch, remove, set};
 use super::notebooks;
 use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, Kept};
@@ -74,6 +75,9 @@ pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Conte
             Ok(Decision::new(events, AgentReply::Cleared { entries }))
         }
         AgentCommand::Tick => Ok(Decision::new(Vec::new(), AgentReply::Done)),
+        AgentCommand::Converse { conversation, scope, idle_ms, command } => {
+            converse(state, context, (conversation, *scope), *idle_ms, command)
+        }
     }
 }
 
@@ -181,7 +185,7 @@ fn clear_all(state: &AgentState) -> Decided {
     Ok(Decision::new(events, AgentReply::Cleared { entries: state.entries }))
 }
 
-fn dispose_all(state: &AgentState, scopes: impl Iterator<Item = ScopeId>) -> Vec<AgentEvent> {
+pub(super) fn dispose_all(state: &AgentState, scopes: impl Iterator<Item = ScopeId>) -> Vec<AgentEvent> {
     let found = scopes.filter_map(|id| state.scope(id).map(|scope| (id, scope)));
     found
         .map(|(scope, found)| AgentEvent::ScopeDisposed {
@@ -211,7 +215,7 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
         scope.notes.iter().try_for_each(|note| check_whole_note(note, limits))?;
     }
     notebooks::check_image(image, limits)?;
-    let image = admitted(AgentImage { activity: None, ..image.clone() }, state, context);
+    let image = admitted(AgentImage { activity: None, idle: None, ..image.clone() }, state, context);
     let mut restored = AgentState::from(image.clone());
     restored.keep_ids_of(state.notebooks.clone(), context.stamp());
     let notebooks = notebooks::check_count(state, &restored, limits)?;

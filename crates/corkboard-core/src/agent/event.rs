@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::AgentImage;
@@ -128,6 +129,13 @@ pub enum AgentEvent {
         notebook: NotebookName,
         /// Which item.
         id: ItemId,
+    },
+    /// A conversation was used: it expires later.
+    ConversationRenewed {
+        /// The conversation's scope.
+        scope: ScopeId,
+        /// When it expires if nobody uses it.
+        until: Timestamp,
     },
     /// Everything was replaced.
     Restored {

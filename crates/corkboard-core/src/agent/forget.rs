@@ -138,7 +138,8 @@ impl Forget {
             | AgentEvent::NotebookUpdated { .. }
             | AgentEvent::NotebookRestored { .. }
             | AgentEvent::NotebookCleared { .. }
-            | AgentEvent::NotebookItemRemoved { .. } => {}
+            | AgentEvent::NotebookItemRemoved { .. }
+            | AgentEvent::ConversationRenewed { .. } => {}
         }
     }
 
@@ -181,7 +182,8 @@ impl Forget {
             | AgentEvent::NoteRemoved { .. }
             | AgentEvent::ScopeCreated { .. }
             | AgentEvent::ScopeMerged { .. }
-            | AgentEvent::ScopeDisposed { .. } => false,
+            | AgentEvent::ScopeDisposed { .. }
+            | AgentEvent::ConversationRenewed { .. } => false,
         }
     }
 

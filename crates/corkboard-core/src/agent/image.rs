@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Activity, AgentState};
+use super::{Activity, AgentState, IdleExpiry};
 use crate::knowledge::CoreImage;
 use crate::notebook::Notebook;
 use crate::{
@@ -31,6 +31,9 @@ pub struct AgentImage {
     /// The notebooks, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub notebooks: BTreeMap<NotebookName, Notebook>,
+    /// When the scope of a conversation expires, in the space of a conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleExpiry>,
 }
 
 /// One scope's content.
@@ -118,9 +121,10 @@ impl From<AgentState> for AgentImage {
             bytes: _,
             activity: _,
             notebooks,
+            idle,
         } = state;
         let notebooks = notebooks.into_iter().map(|(name, found)| (name, Arc::unwrap_or_clone(found))).collect();
-        Self { scopes, last_note, activity, notebooks }
+        Self { scopes, last_note, activity, notebooks, idle }
     }
 }
 
@@ -146,9 +150,9 @@ impl ScopeImage {
 
 impl From<AgentImage> for AgentState {
     fn from(image: AgentImage) -> Self {
-        let AgentImage { scopes, last_note, activity, notebooks } = image;
+        let AgentImage { scopes, last_note, activity, notebooks, idle } = image;
         let activity = Some(activity.unwrap_or_default());
-        let mut state = Self { last_note, activity, ..Self::default() };
+        let mut state = Self { last_note, activity, idle, ..Self::default() };
         for (name, notebook) in notebooks {
             state.put_notebook(name, notebook);
         }

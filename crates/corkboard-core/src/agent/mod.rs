@@ -4,6 +4,7 @@ mod activity;
 mod apply;
 mod check;
 mod command;
+mod conversation;
 mod decide;
 mod encode;
 mod entries;
@@ -31,6 +32,7 @@ use crate::{
 
 pub use activity::{Activity, ActivityLine, DayActivity, Deed};
 pub use command::{AgentCommand, AgentReply, EntryChange, Kept, Separator};
+pub use conversation::IdleExpiry;
 pub use event::AgentEvent;
 pub use forget::{Forget, Trail};
 pub use image::{AgentImage, EntryImage, MemorySnapshot, ScopeImage};
@@ -50,6 +52,8 @@ pub struct AgentState {
     /// None where none is kept.
     activity: Option<Activity>,
     notebooks: OrdMap<NotebookName, Arc<Notebook>>,
+    /// When the scope of a conversation expires, in the space of a conversation.
+    idle: Option<IdleExpiry>,
 }
 
 impl Default for AgentState {
@@ -64,6 +68,7 @@ impl Default for AgentState {
             bytes: 0,
             activity: Some(Activity::default()),
             notebooks: OrdMap::new(),
+            idle: None,
         }
     }
 }
@@ -123,8 +128,12 @@ impl Space for AgentState {
     type Forget = Forget;
 
     fn expire(&self, now: Timestamp) -> Vec<AgentEvent> {
-        let due = self.expiries.iter().take_while(|(at, ..)| *at <= now);
-        due.map(|(_, scope, key)| AgentEvent::EntryExpired { scope: *scope, key: key.clone() }).collect()
+        let over = self.idle.filter(|idle| idle.until <= now).map(|idle| idle.scope);
+        let due = self.expiries.iter().take_while(|(at, ..)| *at <= now).filter(|(_, scope, _)| Some(*scope) != over);
+        let mut events: Vec<_> =
+            due.map(|(_, scope, key)| AgentEvent::EntryExpired { scope: *scope, key: key.clone() }).collect();
+        events.extend(decide::dispose_all(self, over.into_iter()));
+        events
     }
 
     fn check(command: &mut AgentCommand, actor: &Actor, limits: &Limits) -> Result<(), Refusal> {
@@ -161,7 +170,8 @@ impl Space for AgentState {
     }
 
     fn next_due(&self) -> Option<Timestamp> {
-        self.expiries.get_min().map(|(at, ..)| *at)
+        let entry = self.expiries.get_min().map(|(at, ..)| *at);
+        entry.into_iter().chain(self.idle.map(|idle| idle.until)).min()
     }
 
     fn summary(&self, _changed_at: Timestamp) -> String {
@@ -173,6 +183,7 @@ impl Space for AgentState {
             (",\"scopes\":", Some(self.scopes.len() as u64)),
             (",\"notebooks\":", (notebooks > 0).then_some(notebooks as u64)),
             (",\"bytes\":", Some(self.bytes)),
+            (",\"used_at_ms\":", self.idle.and_then(|idle| u64::try_from(idle.used_at.as_millisecond()).ok())),
         ];
         let mut json = JsonText::with_capacity(96);
         for (name, count) in counts.into_iter().filter_map(|(name, count)| Some((name, count?))) {

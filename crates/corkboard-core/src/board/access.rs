@@ -14,7 +14,7 @@ pub enum BoardAction {
     Create,
     /// To change what the board says of itself.
     Edit,
-    /// To add tasks, choices and dependencies.
+    /// To add tasks and choices, and to add or remove dependencies.
     AddTasks,
     /// To change what a task says.
     EditTask,
@@ -66,7 +66,7 @@ pub enum BoardAction {
 static TABLE: [(BoardAction, &str, &[Role]); 25] = [
     (BoardAction::Create, "make a board", &[Orchestrator, Human, Admin]),
     (BoardAction::Edit, "edit the board", &[Orchestrator, Human, Admin]),
-    (BoardAction::AddTasks, "add tasks, choices or dependencies", &[Orchestrator, Human, Admin]),
+    (BoardAction::AddTasks, "add tasks or choices, or change dependencies", &[Orchestrator, Human, Admin]),
     (BoardAction::EditTask, "edit a task", &[Orchestrator, Human, Admin]),
     (BoardAction::Assign, "assign a task or its review", &[Orchestrator, Human, Admin]),
     (BoardAction::Review, "review a task", &[Orchestrator, Reviewer, Human, Admin]),
@@ -137,7 +137,7 @@ impl BoardCommand {
         Some(match self {
             Self::Create(_) | Self::CreateWithTasks { .. } | Self::Fork { .. } => BoardAction::Create,
             Self::Edit { .. } => BoardAction::Edit,
-            Self::AddTasks { .. } | Self::AddDependency { .. } => BoardAction::AddTasks,
+            Self::AddTasks { .. } | Self::AddDependency { .. } | Self::RemoveDependency { .. } => BoardAction::AddTasks,
             Self::EditTask { .. } => BoardAction::EditTask,
             Self::Assign { .. } | Self::AssignReview { .. } => BoardAction::Assign,
             Self::Review { .. } => BoardAction::Review,

@@ -34,6 +34,7 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
             state.add_task(Task::new(*id, task, depends_on.into(), stamp))?;
         }
         BoardEvent::DependencyAdded { task, on } => state.add_dependency(*task, *on, stamp)?,
+        BoardEvent::DependencyRemoved { task, on } => state.remove_dependency(*task, *on, stamp)?,
         BoardEvent::TaskEdited { task, edit } => state.change(*task, stamp, |task| task.edit(edit))?,
         BoardEvent::TaskAssigned { task, to } => state.change(*task, stamp, |task| {
             task.status = TaskStatus::Assigned;
@@ -53,6 +54,18 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
                 task.epoch = *epoch;
                 task.attempt = task.attempt.saturating_add(1);
                 task.started_at = Some(stamp.at);
+            })?;
+        }
+        BoardEvent::TaskResumed { task, epoch, deadline, lease_ms } => {
+            if state.expect(*task)?.claim.is_none() {
+                return Err(misfit(format!("nobody holds {task}")));
+            }
+            state.change(*task, stamp, |task| {
+                task.epoch = *epoch;
+                task.rework = false;
+                if let Some(claim) = &mut task.claim {
+                    (claim.epoch, claim.deadline, claim.lease_ms) = (*epoch, *deadline, *lease_ms);
+                }
             })?;
         }
         BoardEvent::LeaseRenewed { task, deadline } => {
@@ -108,6 +121,7 @@ pub(super) fn apply(state: &mut BoardState, event: &BoardEvent, stamp: Stamp<'_>
                     task.status = TaskStatus::InProgress;
                     task.attempt = task.attempt.saturating_add(1);
                     task.started_at = Some(stamp.at);
+                    task.rework = true;
                 }
                 ReviewStatus::NeedsRework => task.give_back(),
                 ReviewStatus::Rejected => fail(task, comments.clone().unwrap_or_else(|| "rejected in review".into())),

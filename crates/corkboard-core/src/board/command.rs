@@ -53,6 +53,13 @@ pub enum BoardCommand {
         /// On what it depends.
         on: TaskId,
     },
+    /// Ends a task's wait for another.
+    RemoveDependency {
+        /// The task that waits.
+        task: TaskId,
+        /// The task that it no longer waits for.
+        on: TaskId,
+    },
     /// Changes what a task says.
     EditTask {
         /// Which task.
@@ -164,10 +171,16 @@ pub enum BoardCommand {
     },
     /// Lets go of a board for good, if nothing keeps it. Whoever decides that deletes its space then.
     Purge,
-    /// Takes a task to work on it: a named one, or the next that is ready.
+    /// Takes a task to work on it: a named one, or the next. A task that the caller holds and goes on with gets a new epoch:
+    /// another process of the same name that has the old one is fenced.
     Claim {
-        /// Which; none: what is assigned to the caller, then the first by priority and age.
+        /// Which; none: what was sent back to the caller for rework, then what is assigned to them, then the first by
+        /// priority and age.
         task: Option<TaskId>,
+        /// The epoch that the caller last had of the named task: after a restart, they get it back. Refused as fenced if
+        /// somebody claimed it since.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        epoch: Option<u64>,
         /// For how long, if the caller is not heard of.
         lease_ms: u64,
     },
@@ -206,6 +219,9 @@ pub enum BoardCommand {
         result: TaskResult,
         /// The claim's epoch.
         epoch: Option<u64>,
+        /// Refuse while an urgent nudge to the caller is not delivered. The tool `complete_task` asks for it.
+        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        heed_nudges: bool,
     },
     /// Says that a task did not work. It is tried again if its retry limit allows.
     FailTask {
@@ -457,7 +473,7 @@ pub enum BoardReply {
     Nudge(NudgeId),
     /// To `DeliverNudges` and `AcknowledgeNudges`: those for which it was new.
     Nudges(Vec<NudgeId>),
-    /// To `Retry`, `RetryFailed` (those that are pending again) and `Choose` (those that were cancelled).
+    /// To `Retry`, `RetryFailed` (those that are pending again), `Choose` and `CancelTask` (those that were cancelled).
     Tasks(Vec<TaskId>),
     /// To `Complete` and `Cancel`.
     Ended {

@@ -39,6 +39,13 @@ pub enum BoardEvent {
         /// On what it depends.
         on: TaskId,
     },
+    /// A task no longer waits for another.
+    DependencyRemoved {
+        /// The task that waited.
+        task: TaskId,
+        /// The task that it no longer waits for.
+        on: TaskId,
+    },
     /// What a task says changed.
     TaskEdited {
         /// Which.
@@ -61,6 +68,17 @@ pub enum BoardEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<AgentId>,
         /// The claim's epoch.
+        epoch: u64,
+        /// Until when it holds.
+        deadline: Timestamp,
+        /// For how long it was taken.
+        lease_ms: u64,
+    },
+    /// The holder went on with a task under a new epoch: it took up rework, or came back after a restart.
+    TaskResumed {
+        /// Which.
+        task: TaskId,
+        /// The claim's new epoch.
         epoch: u64,
         /// Until when it holds.
         deadline: Timestamp,
@@ -379,9 +397,11 @@ impl BoardEvent {
         match self {
             Self::TaskAdded { id: task, .. }
             | Self::DependencyAdded { task, .. }
+            | Self::DependencyRemoved { task, .. }
             | Self::TaskEdited { task, .. }
             | Self::TaskAssigned { task, .. }
             | Self::TaskStarted { task, .. }
+            | Self::TaskResumed { task, .. }
             | Self::LeaseRenewed { task, .. }
             | Self::LeaseExpired { task }
             | Self::TaskReleased { task }

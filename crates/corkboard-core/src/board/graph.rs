@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 
 use imbl::OrdSet;
 
-use super::{BoardState, DecisionId, Fate, Node, Tally, Task, TaskId};
+use super::{BoardState, DecisionId, Fate, Node, Tally, Task, TaskId, TaskStatus};
 use crate::FormatError;
 use crate::space::{Stamp, misfit};
 
@@ -24,6 +24,7 @@ impl BoardState {
         let before = self.nodes.get(&id).cloned().ok_or_else(|| misfit(format!("there is no {id}")))?;
         let mut task = Task::clone(&before.task);
         change(&mut task);
+        task.rework &= task.status == TaskStatus::InProgress;
         task.version = stamp.rev;
         self.bytes = self.bytes + task.bytes() - before.task.bytes();
         let (was, is) = (Fate::of(&before.task), Fate::of(&task));
@@ -106,5 +107,28 @@ impl BoardState {
         self.retally(task, |tally| tally.add(fate));
         self.link(task, on);
         Ok(())
+    }
+
+    pub(super) fn remove_dependency(&mut self, task: TaskId, on: TaskId, stamp: Stamp<'_>) -> Result<(), FormatError> {
+        let fate = Fate::of(self.expect(on)?);
+        if !self.expect(task)?.depends_on.contains(&on) {
+            return Err(misfit(format!("{task} does not depend on {on}")));
+        }
+        self.change(task, stamp, |task| {
+            task.depends_on = task.depends_on.iter().copied().filter(|other| *other != on).collect();
+        })?;
+        self.retally(task, |tally| tally.take(fate));
+        self.unlink(task, on);
+        Ok(())
+    }
+
+    fn unlink(&mut self, task: TaskId, on: TaskId) {
+        self.edges = self.edges.saturating_sub(1);
+        if on > task {
+            self.forward_edges = self.forward_edges.saturating_sub(1);
+        }
+        if let Some(node) = self.nodes.get_mut(&on) {
+            node.blocks.remove(&task);
+        }
     }
 }

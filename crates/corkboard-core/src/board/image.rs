@@ -97,6 +97,7 @@ impl From<BoardState> for BoardImage {
             discoveries,
             artifacts,
             paths: _,
+            odd_paths: _,
             choices,
             approvals,
             nudges,

@@ -1,5 +1,6 @@
 //! What a board keeps besides its tasks: what it says of itself, records, choices, and who orchestrates it.
 
+use alloc::borrow::Cow;
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -10,7 +11,7 @@ use super::id::{Numbered, next_id};
 use super::{
     Approval, Artifact, ArtifactId, BoardInfo, BoardState, Branch, Choice, ChoiceId, Decision, DecisionId, Discovery,
     DiscoveryId, Lease, NewArtifact, NewChoice, NewDecision, NewDiscovery, NewNudge, Node, Nudge, NudgeId, TaskId,
-    TaskRef,
+    TaskRef, normal_path,
 };
 use crate::FormatError;
 use crate::space::{Stamp, misfit};
@@ -51,6 +52,7 @@ impl BoardState {
             supersedes,
             needs_approval,
             trust,
+            force: _,
         } = new.clone();
         expect_next(id, &self.decisions)?;
         if let Some(old) = supersedes {
@@ -195,7 +197,9 @@ impl BoardState {
     ) -> Result<(), FormatError> {
         expect_next(id, &self.artifacts)?;
         let NewArtifact { kind, path, description, associated_task, checksum, size, content, trust } = new.clone();
-        let version = self.artifact_at(&path).map_or(1, |before| before.version + 1);
+        // By the path as it is written: what was recorded before paths were normalised keeps its version.
+        let before = self.paths.get(&*path).and_then(|id| self.artifact(*id));
+        let version = before.map_or(1, |before| before.version + 1);
         self.put_artifact(Artifact {
             id,
             created_at: stamp.at,
@@ -216,6 +220,11 @@ impl BoardState {
     pub(super) fn put_artifact(&mut self, artifact: Artifact) {
         self.bytes += artifact.bytes();
         self.paths.insert(artifact.path.clone(), artifact.id);
+        if let Cow::Owned(normal) = normal_path(&artifact.path)
+            && *normal != *artifact.path
+        {
+            self.odd_paths.insert(normal.into(), artifact.path.clone());
+        }
         self.artifacts.insert(artifact.id, Arc::new(artifact));
     }
 

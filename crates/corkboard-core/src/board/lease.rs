@@ -36,9 +36,9 @@ impl Lease {
         now.saturating_add(length).unwrap_or(Timestamp::MAX)
     }
 
-    /// The new deadline, if less than half of it is left. Renewing earlier would write much and tell nothing.
+    /// The new deadline, if it is later by more than a tenth of the lease. Smaller steps are not worth a write.
     pub fn renewed(&self, now: Timestamp) -> Option<Timestamp> {
-        let half = Self::deadline_from(now, self.lease_ms / 2);
-        (self.deadline < half).then(|| Self::deadline_from(now, self.lease_ms))
+        let deadline = Self::deadline_from(now, self.lease_ms);
+        (Self::deadline_from(self.deadline, self.lease_ms / 10) < deadline).then_some(deadline)
     }
 }

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{BoardInfo, BoardState, BoardStatus, LearningState};
-use crate::Refusal;
+use crate::{Refusal, count};
 
 /// That it was looked through what a board taught, after its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,8 +174,9 @@ impl fmt::Display for KeptBy {
             Self::NotArchived => f.write_str("it is not archived"),
             Self::Retention { until } => write!(f, "it is to be kept until {until}"),
             Self::Learnings => f.write_str("what it taught was neither extracted nor waived"),
-            Self::Undecided { learnings: 1 } => f.write_str("1 learning waits for a decision"),
-            Self::Undecided { learnings } => write!(f, "{learnings} learnings wait for a decision"),
+            Self::Undecided { learnings } => {
+                f.write_str(&count(*learnings, "learning waits for a decision", "learnings wait for a decision"))
+            }
             Self::Promotion => f.write_str("a learning is on its way into a memory core"),
         }
     }

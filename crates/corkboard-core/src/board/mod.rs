@@ -21,6 +21,7 @@ mod lease;
 mod lifetime;
 mod new_task;
 mod nudge;
+mod path;
 mod pattern;
 mod pause;
 mod reached;
@@ -64,6 +65,7 @@ pub(crate) use lifetime::reasons;
 pub use lifetime::{Extraction, KeptBy, Learnings, Lifetime, Waiver};
 pub use new_task::{NewTask, TaskEdit};
 pub use nudge::{NewNudge, Nudge, NudgePriority, NudgeTarget, Receipt};
+pub use path::normal_path;
 pub(crate) use pattern::{EXAMPLE as PATTERN_EXAMPLE, check_tagged};
 pub use pattern::{PatternProblem, TASK_PATTERN_TAG};
 pub use record::{
@@ -89,6 +91,8 @@ pub struct BoardState {
     artifacts: OrdMap<ArtifactId, Arc<Artifact>>,
     /// The newest artifact of every path.
     paths: OrdMap<Arc<str>, ArtifactId>,
+    /// The newest path that was recorded before paths were normalised, by its normal form.
+    odd_paths: OrdMap<Arc<str>, Arc<str>>,
     choices: OrdMap<ChoiceId, Arc<Choice>>,
     approvals: OrdMap<ApprovalId, Arc<Approval>>,
     nudges: OrdMap<NudgeId, Arc<Nudge>>,
@@ -205,9 +209,12 @@ impl BoardState {
         self.artifacts.get(&id).map(|artifact| &**artifact)
     }
 
-    /// The newest version of the artifact with that path.
+    /// The newest version of the artifact with that path, however the path is written: `./a` is `a`.
     pub fn artifact_at(&self, path: &str) -> Option<&Artifact> {
-        self.paths.get(path).and_then(|id| self.artifact(*id))
+        let normal = normal_path(path);
+        let odd = self.odd_paths.get(&*normal).and_then(|path| self.paths.get(path));
+        let newest = self.paths.get(&*normal).into_iter().chain(odd).max()?;
+        self.artifact(*newest)
     }
 
     /// All artifacts in all versions, in order.

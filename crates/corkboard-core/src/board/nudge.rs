@@ -103,6 +103,11 @@ impl Nudge {
         self.delivered.iter().any(|receipt| *receipt.agent == *agent)
     }
 
+    /// Whether it is urgent and this agent has not read it.
+    pub fn waits_undelivered(&self, agent: &str) -> bool {
+        self.priority == NudgePriority::Urgent && !self.is_delivered_to(agent)
+    }
+
     /// Whether this agent has said that they heed it.
     pub fn is_acknowledged_by(&self, agent: &str) -> bool {
         self.acknowledged.iter().any(|receipt| *receipt.agent == *agent)

@@ -31,9 +31,13 @@ pub struct NewDecision {
     /// Whether it can be taken back; none: yes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reversible: Option<bool>,
-    /// The decision that no longer holds: one of the same author, or anyone's if whoever decides runs the board.
+    /// The decision that no longer holds: one of the same author, or anyone's if the caller runs the board. An irreversible
+    /// one is superseded only by a person, with `force`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<DecisionId>,
+    /// Supersede an irreversible decision. Only a person may.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub force: bool,
     /// Whether somebody is to approve it. Until then, the tasks that it concerns neither begin nor are completed.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub needs_approval: bool,

@@ -51,6 +51,7 @@ impl BoardCommand {
                     supersedes: _,
                     needs_approval: _,
                     trust: _,
+                    force: _,
                 } = decision;
                 let named = NAMED * affects_tasks.len();
                 question.len() + choice.len() + all(alternatives) + rationale.len() + named
@@ -85,6 +86,7 @@ impl BoardCommand {
             }
             Self::AsOrchestrator { command, .. } | Self::UnderClaim { command, .. } => return command.bytes(),
             Self::AddDependency { .. }
+            | Self::RemoveDependency { .. }
             | Self::Assign { .. }
             | Self::AssignReview { .. }
             | Self::Retry { .. }

@@ -123,10 +123,19 @@ pub enum CancelReason {
     Requested,
     /// Another branch was chosen.
     BranchNotTaken,
-    /// What it depends on failed or was cancelled. It comes back when that is tried again.
+    /// A task that it depends on failed, or one with the policy `fail_fast`. It comes back when that is tried again.
     UpstreamFailed,
+    /// A task that it depends on was cancelled. Older logs say `upstream_failed` for this, too.
+    UpstreamCancelled,
     /// The board ended.
     BoardEnded,
+}
+
+impl CancelReason {
+    /// Whether another task is the cause.
+    pub fn is_upstream(self) -> bool {
+        matches!(self, Self::UpstreamFailed | Self::UpstreamCancelled)
+    }
 }
 
 /// That a task was cancelled.

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CancelReason, Cancellation, ChoiceId, FailurePolicy, Lease, NewTask, ReviewStatus, Setback, TaskEdit, TaskId,
-    TaskStatus, TriggerRule,
+    Cancellation, ChoiceId, FailurePolicy, Lease, NewTask, ReviewStatus, Setback, TaskEdit, TaskId, TaskStatus,
+    TriggerRule,
 };
 use crate::knowledge::Trust;
 use crate::space::Stamp;
@@ -117,6 +117,9 @@ pub struct Task {
     /// What else was said then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_comments: Option<Arc<str>>,
+    /// Whether it was sent back for rework and its holder has not claimed it again.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub rework: bool,
     /// How it was sent back, or failed, so far: the last times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setbacks: Vec<Arc<Setback>>,
@@ -164,6 +167,7 @@ impl Task {
             reviewed_by: None,
             review_status: None,
             review_comments: None,
+            rework: false,
             setbacks: Vec::new(),
             choice: None,
             created_at: stamp.at,
@@ -204,6 +208,7 @@ impl Task {
         self.claim = None;
         self.blocked_reason = None;
         self.cancellation = None;
+        self.rework = false;
     }
 
     /// The states that it may move to next.
@@ -220,20 +225,20 @@ impl Task {
             Review => &[Pending, Completed, Failed, Cancelled],
             Completed => &[],
             Failed => &[Pending],
-            Cancelled if self.is_upstream_failed() => &[Pending],
+            Cancelled if self.is_stopped() => &[Pending],
             Cancelled => &[],
         };
         moves.to_vec()
     }
 
-    /// Whether it was cancelled because of what it depends on.
-    pub fn is_upstream_failed(&self) -> bool {
-        self.cancellation.as_ref().is_some_and(|cancelled| cancelled.reason == CancelReason::UpstreamFailed)
+    /// Whether it was cancelled because another task failed or was cancelled.
+    pub fn is_stopped(&self) -> bool {
+        self.cancellation.as_ref().is_some_and(|cancelled| cancelled.reason.is_upstream())
     }
 
-    /// The task in which it began, if it was cancelled because of what it depends on.
+    /// The task that failed or was cancelled first, if this one was cancelled because of it.
     pub fn upstream_cause(&self) -> Option<TaskId> {
-        self.cancellation.as_ref().filter(|_| self.is_upstream_failed()).and_then(|cancelled| cancelled.cause)
+        self.cancellation.as_ref().filter(|_| self.is_stopped()).and_then(|cancelled| cancelled.cause)
     }
 
     /// What counts against the size of its board.

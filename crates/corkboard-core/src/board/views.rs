@@ -22,6 +22,8 @@ pub(super) struct Views {
     in_progress: OrdSet<TaskId>,
     needs_review: OrdSet<TaskId>,
     assigned: OrdSet<(AgentId, TaskId)>,
+    /// Sent back for rework, and not claimed again by their holders.
+    rework: OrdSet<(AgentId, TaskId)>,
     due: OrdSet<(Timestamp, Due)>,
     counts: [u64; TaskStatus::ALL.len()],
 }
@@ -172,6 +174,9 @@ impl Views {
         if let (TaskStatus::Assigned, Some(agent)) = (task.status, &task.assigned_to) {
             change.apply(&mut self.assigned, (agent.clone(), task.id));
         }
+        if let (true, Some(agent)) = (task.rework, &task.assigned_to) {
+            change.apply(&mut self.rework, (agent.clone(), task.id));
+        }
         if let Some(claim) = &task.claim {
             change.apply(&mut self.due, (claim.deadline, Due::Lease(task.id)));
         }
@@ -207,6 +212,12 @@ pub(super) enum Standing {
     NotTaken,
 }
 
+/// An agent's tasks in a view that is ordered by agent.
+fn of_agent(view: &OrdSet<(AgentId, TaskId)>, agent: &AgentId) -> impl Iterator<Item = TaskId> {
+    let from = (agent.clone(), TaskId(0));
+    view.range(from..).take_while(move |(to, _)| to == agent).map(|(_, id)| *id)
+}
+
 /// Whether nothing but a worker is missing.
 fn is_free(node: &Node, standing: Standing) -> bool {
     let Node { task, tally, awaits, .. } = node;
@@ -237,8 +248,12 @@ impl BoardState {
 
     /// The tasks assigned to an agent that has not begun, oldest first.
     pub fn assigned_to(&self, agent: &AgentId) -> impl Iterator<Item = TaskId> {
-        let from = (agent.clone(), TaskId(0));
-        self.views.assigned.range(from..).take_while(move |(to, _)| to == agent).map(|(_, id)| *id)
+        of_agent(&self.views.assigned, agent)
+    }
+
+    /// The tasks that were sent back for rework to an agent that has not claimed them again, oldest first.
+    pub fn rework_of(&self, agent: &AgentId) -> impl Iterator<Item = TaskId> {
+        of_agent(&self.views.rework, agent)
     }
 
     /// The tasks assigned to somebody who has not begun, by agent.

@@ -4,7 +4,7 @@ use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::sync::Arc;
 
-use super::bullet::{self, ArchivalText, after_because, split_label, split_reason};
+use super::bullet::{self, ArchivalText, after_because, id_in_front, leading_id, split_label, split_reason};
 use super::line::{Bullet, Line, Section};
 use super::parse::Parser;
 use super::snippet::Draft;
@@ -15,6 +15,10 @@ impl<'a> Parser<'a> {
     fn reasoned(&mut self, line: &Line<'a>, text: &'a str, content: &str) -> Option<(&'a str, &'a str)> {
         let form = || format!("`- because <reason>: {content}`");
         let Some(rest) = after_because(text) else {
+            if let Some((id, _)) = leading_id(text) {
+                self.has_id(line, id);
+                return None;
+            }
             self.problem(ProblemKind::NoReason, line, text, format!("an `ADD` bullet must read {}", form()));
             return None;
         };
@@ -36,7 +40,16 @@ impl<'a> Parser<'a> {
             );
             return None;
         }
+        if let Some(id) = id_in_front(content) {
+            self.has_id(line, id);
+            return None;
+        }
         Some((reason, content))
+    }
+
+    fn has_id(&mut self, line: &Line<'a>, id: &str) {
+        let message = format!("IDs are assigned automatically; leave out `{id}` in front of a new item");
+        self.problem(ProblemKind::BadId, line, id, message);
     }
 
     pub(super) fn add_learning(&mut self, line: &Line<'a>, bullet: Bullet<'a>) {
@@ -61,6 +74,11 @@ impl<'a> Parser<'a> {
             match split_label(content) {
                 Some((label, first)) if !label.is_empty() => {
                     draft = Draft::new(line, bullet, reason, label, first);
+                    if let Some(fence) = draft.first_fence()
+                        && self.closes_later(fence, &line)
+                    {
+                        draft.open_first_fence(fence);
+                    }
                     if !bullet::is_readable_label(reason, label) {
                         self.unclear(&line, reason);
                         draft.keep = false;

@@ -16,12 +16,12 @@ pub(super) fn after_because(text: &str) -> Option<&str> {
     })
 }
 
-/// Splits at the colon that ends the reason: the first outside of quotes and brackets. Where something is left open so that
-/// there is none, brackets do not count, then quotes neither.
+/// Splits at the colon that ends the reason: the first outside of quotes, brackets and URLs. Where something is left open so
+/// that there is none, brackets do not count, then quotes neither, then URLs up to their `://` neither.
 pub(super) fn split_reason(text: &str) -> Option<(&str, &str)> {
     match text.bytes().position(is_special) {
         // Most reasons have nothing special before their colon.
-        Some(first) if text.as_bytes().get(first) == Some(&b':') => split_at(text, first),
+        Some(first) if text.as_bytes().get(first) == Some(&b':') && !is_scheme(text, first) => split_at(text, first),
         Some(_) => split_special(text),
         None => None,
     }
@@ -57,6 +57,7 @@ fn split_special(text: &str) -> Option<(&str, &str)> {
             continue;
         }
         match character {
+            ':' if is_scheme(text, at) => skip_to = end_of_url(text, at),
             ':' if depth == 0 => return split_at(text, at),
             ':' => outside_quotes = outside_quotes.or(Some(at)),
             '(' | '[' | '{' => depth += 1,
@@ -78,13 +79,61 @@ fn split_special(text: &str) -> Option<(&str, &str)> {
         }
         before = Some(character);
     }
-    split_at(text, outside_quotes.or_else(|| text.find(':'))?)
+    let any = || text.match_indices(':').map(|(at, _)| at).find(|at| !is_scheme(text, *at));
+    split_at(text, outside_quotes.or_else(any)?)
+}
+
+/// Whether the colon at this byte is that of a `://`.
+fn is_scheme(text: &str, colon: usize) -> bool {
+    text.get(colon..).is_some_and(|rest| rest.starts_with("://"))
+}
+
+/// Where a URL ends that has its `://` at this byte: before white space, what encloses it, or a colon that white space follows.
+/// A colon inside of it, as before a port, belongs to it.
+fn end_of_url(text: &str, scheme: usize) -> usize {
+    let start = scheme + "://".len();
+    let host = text.get(start..).unwrap_or_default();
+    // An IPv6 address.
+    let address = host.strip_prefix('[').and_then(|host| host.find(']')).map_or(0, |end| end + "[]".len());
+    let start = start + address;
+    let rest = host.get(address..).unwrap_or_default();
+    let ends = |(at, character): (usize, char)| {
+        let after = || rest.get(at + 1..).and_then(|rest| rest.chars().next());
+        match character {
+            ':' => after().is_none_or(char::is_whitespace),
+            '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | '”' | '’' | '»' => true,
+            other => other.is_whitespace(),
+        }
+    };
+    start + rest.char_indices().find(|found| ends(*found)).map_or(rest.len(), |(at, _)| at)
 }
 
 const QUOTES: [(char, char); 6] = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('‘', '’'), ('«', '»')];
 
 fn split_at(text: &str, colon: usize) -> Option<(&str, &str)> {
     Some((text.get(..colon)?.trim(), text.get(colon + 1..)?.trim_start()))
+}
+
+/// The id at the beginning of a text, and whether a colon follows it.
+pub(super) fn leading_id(text: &str) -> Option<(&str, bool)> {
+    let (word, rest) = text.split_at_checked(text.find([' ', '\t', ':']).unwrap_or(text.len()))?;
+    let id = bare_id(word);
+    id.parse::<ItemId>().ok()?;
+    Some((id, rest.trim_start().starts_with(':')))
+}
+
+/// The id in front of a new item, as in `KL-2: text`. A text that only mentions an id has no colon after it.
+pub(super) fn id_in_front(text: &str) -> Option<&str> {
+    leading_id(text).and_then(|(id, colon)| colon.then_some(id))
+}
+
+/// The text of a bullet without the checkbox at its beginning: `[x]`, `[X]` or `[ ]`.
+pub(super) fn without_checkbox(text: &str) -> &str {
+    let inside = text.strip_prefix('[').and_then(|rest| rest.strip_prefix([' ', 'x', 'X']));
+    match inside.and_then(|rest| rest.strip_prefix(']')) {
+        Some(rest) if rest.is_empty() || rest.starts_with([' ', '\t']) => without_checkbox(rest.trim_start()),
+        _ => text,
+    }
 }
 
 /// Splits a snippet's `label => text`. The text is as it stands, less the space after the arrow.
@@ -131,6 +180,11 @@ pub(super) fn is_readable_bullet(text: &str) -> bool {
             let written = format!("- {text}");
             matches!(Line::new(1, &written).shape(), Shape::Bullet(bullet) if bullet.text == text)
         })
+}
+
+/// Whether a new bullet of the progress, written down, is read as this one. Older ones may begin with a checkbox.
+pub(super) fn is_readable_new_bullet(text: &str) -> bool {
+    is_readable_bullet(text) && without_checkbox(text) == text
 }
 
 /// Whether a snippet, written down, is read as this one.
@@ -207,6 +261,12 @@ mod tests {
             ("it's the users' choice: x", "it's the users' choice", "x"),
             ("5\" pipes leak: x", "5\" pipes leak", "x"),
             ("‘a:b’ and “c:d” and «e:f»: x", "‘a:b’ and “c:d” and «e:f»", "x"),
+            ("see http://x/a: y", "see http://x/a", "y"),
+            ("http://x:80/a?b=c:d: y: z", "http://x:80/a?b=c:d", "y: z"),
+            ("it (see http://x:80) is: y", "it (see http://x:80) is", "y"),
+            ("“http://x:80”: y", "“http://x:80”", "y"),
+            ("http://[::1]:80/a: y", "http://[::1]:80/a", "y"),
+            ("see http://x/a:y", "see http://x/a", "y"),
             // Left open.
             ("'tis so: x", "'tis so", "x"),
             ("an ( open one: x", "an ( open one", "x"),
@@ -218,6 +278,7 @@ mod tests {
             assert_eq!(split_reason(text), Some((reason, content)), "{text}");
         }
         assert_eq!(split_reason("none"), None);
+        assert_eq!(split_reason("see http://x/a"), None);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::bullet::{
-    is_readable_archival, is_readable_bullet, is_readable_label, is_readable_learning, is_readable_snippet,
+    id_in_front, is_readable_archival, is_readable_bullet, is_readable_label, is_readable_learning,
+    is_readable_new_bullet, is_readable_snippet,
 };
 use super::{Block, ItemId, NewLearning, NewSnippet, Notebook, NotebookContent, Progress};
 use crate::{LimitName, Limits, Refusal};
@@ -83,12 +84,19 @@ impl NotebookContent {
 }
 
 pub(super) fn check_block(block: &Block, limits: &Limits) -> Result<(), Refusal> {
-    block.progress.as_ref().map_or(Ok(()), |progress| check_progress(progress, limits))?;
+    if let Some(progress) = &block.progress {
+        check_progress(progress, limits)?;
+        for bullet in progress.bullets() {
+            readable(is_readable_new_bullet(bullet), "progress bullet", bullet)?;
+        }
+    }
     for NewLearning { text, reason } in &block.learnings {
         check_learning(text, reason, limits)?;
+        readable(id_in_front(text).is_none(), "learning", text)?;
     }
     for NewSnippet { label, text, reason } in &block.snippets {
         check_snippet(label, text, reason, limits)?;
+        readable(id_in_front(label).is_none(), "snippet", label)?;
     }
     let reasons = block.archived_learnings.iter().map(|old| &old.reason);
     reasons
@@ -97,7 +105,7 @@ pub(super) fn check_block(block: &Block, limits: &Limits) -> Result<(), Refusal>
 }
 
 fn check_progress(progress: &Progress, limits: &Limits) -> Result<(), Refusal> {
-    if progress.in_progress.is_empty() {
+    if progress.in_progress.is_empty() && !progress.remaining.is_empty() {
         return Err(Refusal::Blank { what: "in progress".into() });
     }
     Limits::check(LimitName::ProgressBullets, progress.bullets().count() as u64, limits.progress_bullets)?;
@@ -134,4 +142,32 @@ fn check_line(line: &str, limits: &Limits) -> Result<(), Refusal> {
 fn readable(readable: bool, what: &'static str, text: &str) -> Result<(), Refusal> {
     let shown = || text.chars().take(80).collect();
     if readable { Ok(()) } else { Err(Refusal::Unreadable { what: what.into(), text: shown() }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::sync::Arc;
+    use alloc::vec;
+
+    use super::super::{Learning, LearningId};
+    use super::*;
+
+    /// Stores from before checkboxes and ids were taken off hold some.
+    #[test]
+    fn checkboxes_and_ids_are_refused_in_what_is_new_and_accepted_in_what_is_restored() {
+        let limits = Limits::default();
+        let progress = Progress { in_progress: vec!["[x] done".into()], ..Progress::default() };
+        let learning = NewLearning { text: "KL-2: x".into(), reason: "r".into() };
+        for block in [
+            Block { progress: Some(progress.clone()), ..Block::default() },
+            Block { learnings: vec![learning], ..Block::default() },
+        ] {
+            assert!(matches!(check_block(&block, &limits), Err(Refusal::Unreadable { .. })), "{block:?}");
+        }
+        let id = LearningId(1);
+        let (text, reason, added_by) = ("KL-2: x".into(), "r".into(), "me".into());
+        let learning = Arc::new(Learning { id, text, reason, added_by, added_at: jiff::Timestamp::UNIX_EPOCH });
+        let notebook = Notebook { progress, learnings: vec![learning], last_learning: id, ..Notebook::default() };
+        assert_eq!(notebook.check(&limits), Ok(()));
+    }
 }

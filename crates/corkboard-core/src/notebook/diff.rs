@@ -9,6 +9,7 @@ use core::fmt;
 use serde::Serialize;
 
 use super::{Archived, ItemId, Learning, Notebook, Numbered, Snippet};
+use crate::count;
 
 /// The changes from one revision to another. As text, a line for each.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -136,9 +137,8 @@ impl fmt::Display for Change {
 }
 
 fn size_of(snippet: &Snippet) -> String {
-    let lines = snippet.text.split('\n').count();
-    let plural = if lines == 1 { "" } else { "s" };
-    format!("{}, {lines} line{plural}, {} bytes", snippet.label, snippet.text.len())
+    let lines = count(snippet.text.split('\n').count() as u64, "line", "lines");
+    format!("{}, {lines}, {}", snippet.label, count(snippet.text.len() as u64, "byte", "bytes"))
 }
 
 fn progress(before: &Notebook, after: &Notebook) -> Vec<Change> {

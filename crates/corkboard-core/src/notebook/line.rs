@@ -89,8 +89,9 @@ pub(super) enum Shape<'a> {
 /// What follows a header's colon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum After<'a> {
-    /// Nothing, or `(none)`.
     Nothing,
+    /// `(none)`, or another word for it.
+    Word(&'a str),
     Text(&'a str),
 }
 
@@ -140,18 +141,17 @@ impl<'a> Line<'a> {
         let body = self.body;
         let Some(&first) = body.as_bytes().first() else { return Shape::Blank };
         match first {
-            b'`' | b'~' => {
+            b'-' | b'*' | b'_' | b'=' if is_rule(body, first) => return Shape::Rule,
+            _ => {
                 if let Some(fence) = fence(body) {
                     return Shape::Fence(fence);
                 }
             }
-            b'-' | b'*' | b'_' | b'=' if is_rule(body, first) => return Shape::Rule,
-            _ => {}
         }
         if let Some(bullet) = bullet(body) {
             return match header(bullet.text) {
                 // A list as a bullet, with its own bullets below.
-                Some(Shape::List(list, After::Nothing)) => Shape::List(list, After::Nothing),
+                Some(Shape::List(list, after @ (After::Nothing | After::Word(_)))) => Shape::List(list, after),
                 _ => Shape::Bullet(bullet),
             };
         }
@@ -180,8 +180,11 @@ pub(super) fn indentation(text: &str, at_most: usize) -> (usize, usize) {
     (columns, bytes)
 }
 
-fn fence(body: &str) -> Option<Fence> {
+pub(super) fn fence(body: &str) -> Option<Fence> {
     let mark = *body.as_bytes().first()?;
+    if mark != b'`' && mark != b'~' {
+        return None;
+    }
     let len = body.bytes().take_while(|byte| *byte == mark).count();
     let rest = body.get(len..)?;
     // Code in a line of text is no fence.
@@ -214,15 +217,33 @@ pub(super) fn bullet(body: &str) -> Option<Bullet<'_>> {
     Some(Bullet { mark, width: columns + spaces, text: rest.trim() })
 }
 
-/// `(none)`, in the forms it is really written.
+/// `(none)` or `(no change)`, in the forms they are really written.
 pub(super) fn is_nothing(text: &str) -> bool {
+    is_none(text) || is_one_of(text, &["no change", "no changes"])
+}
+
+/// `(none)`, in the forms it is really written.
+pub(super) fn is_none(text: &str) -> bool {
+    is_one_of(text, &["none", "nothing", "empty", "n/a"])
+}
+
+fn is_one_of(text: &str, words: &[&str]) -> bool {
     // The longest of them in brackets, with a full stop.
     if text.len() > 16 {
         return false;
     }
     let text = text.trim_matches(['*', '_']).trim_end_matches('.');
     let inner = text.strip_prefix(['(', '[']).and_then(|text| text.strip_suffix([')', ']'])).unwrap_or(text);
-    ["none", "no change", "no changes", "nothing", "empty", "n/a"].iter().any(|word| inner.eq_ignore_ascii_case(word))
+    words.iter().any(|word| inner.eq_ignore_ascii_case(word))
+}
+
+/// An XML tag on a line of its own: its name, and whether it is a closing tag.
+pub(super) fn tag(body: &str) -> Option<(&str, bool)> {
+    let inside = body.strip_prefix('<')?.strip_suffix('>')?;
+    let (text, closes) = inside.strip_prefix('/').map_or((inside, false), |text| (text, true));
+    let name = text.split([' ', '\t']).next().unwrap_or_default();
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    (is_name && !text.contains(['<', '>'])).then_some((name, closes))
 }
 
 /// A section or a list, as a line of its own: `ADD:`, `## Key Learnings`, `**In Progress:**`.
@@ -245,12 +266,16 @@ fn header(body: &str) -> Option<Shape<'_>> {
     }
     let name = name.trim_end_matches(['*', '_', '`', ' ', '\t']);
     let rest = after.unwrap_or_default().trim_start_matches(['*', '_', '`']).trim();
-    let rest = if rest.is_empty() || is_nothing(rest) { After::Nothing } else { After::Text(rest) };
+    let rest = match rest {
+        "" => After::Nothing,
+        word if is_nothing(word) => After::Word(word),
+        text => After::Text(text),
+    };
     if let Some(section) = Section::ALL.into_iter().find(|section| is_name(name, section.name())) {
         // As words of a sentence they are no header.
         let exact = name == section.name();
         let is_header = match rest {
-            After::Nothing => after.is_some() || decorated || exact,
+            After::Nothing | After::Word(_) => after.is_some() || decorated || exact,
             After::Text(_) => exact && after.is_some(),
         };
         return is_header.then_some(Shape::Section(section, rest));

@@ -7,10 +7,10 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::bullet::{self, after_because};
+use super::bullet::{self, after_because, without_checkbox};
 use super::fences::LastFences;
-use super::line::{After, Bullet, Fence, Line, List, Section, Shape, is_nothing};
-use super::snippet::{Columns, Draft, Whose};
+use super::line::{self, After, Bullet, Fence, Line, List, Section, Shape, is_none, is_nothing};
+use super::snippet::{Columns, Draft, OuterFence, Surroundings, Whose};
 use super::{Block, ItemId, Problem, ProblemKind, Progress};
 
 /// What a text asks for, and what is wrong with it.
@@ -62,8 +62,10 @@ pub(super) struct Parser<'a> {
     pub(super) snippet: Option<Draft<'a>>,
     last: Last,
     pub(super) after_blank: bool,
-    /// A fence around the block, and its column.
-    fence: Option<(Fence, usize)>,
+    /// The fences around the block, the innermost last.
+    fences: Vec<OuterFence>,
+    /// The last tag before the block.
+    tag: Option<&'a str>,
     last_fences: Option<LastFences>,
     progress: Option<ProgressDraft<'a>>,
     seen_section: bool,
@@ -82,9 +84,18 @@ struct ProgressDraft<'a> {
     lists: [Vec<String>; 3],
     /// Whether a bullet was wrong: then it is not missing.
     faulty: bool,
+    /// Whether the text says that nothing is in progress.
+    finished: bool,
+}
+
+fn closes_later(last_fences: &mut Option<LastFences>, text: &str, fence: Fence, line: &Line<'_>) -> bool {
+    last_fences.get_or_insert_with(|| LastFences::of(text)).closes_after(fence, line.number)
 }
 
 impl<'a> Parser<'a> {
+    /// More fences around each other than this are passed over, so that a hostile text costs no more than others.
+    const FENCES: usize = 8;
+
     fn new(text: &'a str) -> Self {
         Self {
             text,
@@ -94,7 +105,8 @@ impl<'a> Parser<'a> {
             snippet: None,
             last: Last::None,
             after_blank: true,
-            fence: None,
+            fences: Vec::new(),
+            tag: None,
             last_fences: None,
             progress: None,
             seen_section: false,
@@ -104,10 +116,9 @@ impl<'a> Parser<'a> {
 
     fn line(&mut self, line: Line<'a>) {
         if let Some(mut draft) = self.snippet.take() {
-            let (text, last_fences) = (self.text, &mut self.last_fences);
-            let can_close =
-                |fence: Fence| last_fences.get_or_insert_with(|| LastFences::of(text)).closes_after(fence, line.number);
-            match draft.take(&line, self.columns, self.fence, can_close) {
+            let Self { text, last_fences, fences, tag, columns, .. } = self;
+            let surroundings = Surroundings { columns: *columns, fences, tag: *tag };
+            match draft.take(&line, &surroundings, |fence| closes_later(last_fences, text, fence, &line)) {
                 Whose::Snippet => {
                     self.snippet = Some(draft);
                     return;
@@ -125,7 +136,8 @@ impl<'a> Parser<'a> {
                 self.after_blank = true;
                 return;
             }
-            Shape::Rule | Shape::Nothing => {}
+            Shape::Rule => {}
+            Shape::Nothing => self.nothing(line.body),
             Shape::Fence(fence) => self.fence(&line, fence),
             Shape::Section(section, after) => self.begin_section(line, section, after),
             Shape::List(list, after) => self.begin_list(&line, list, after),
@@ -137,13 +149,27 @@ impl<'a> Parser<'a> {
     }
 
     fn fence(&mut self, line: &Line<'a>, fence: Fence) {
-        match self.fence {
-            Some((opened, _)) if fence.closes(opened) => {
-                self.fence = None;
+        if let Some(index) = self.fences.iter().rposition(|outer| fence.closes(outer.fence)) {
+            let opened_in = self.fences.get(index).and_then(|outer| outer.section);
+            self.fences.truncate(index);
+            // One inside of a section does not end it.
+            if opened_in != self.section {
                 self.leave();
             }
-            Some(_) => {}
-            None => self.fence = Some((fence, line.indent)),
+        } else if self.fences.len() < Self::FENCES {
+            self.fences.push(OuterFence { fence, indent: line.indent, section: self.section });
+        }
+    }
+
+    /// Whether a fence that opens in this line is closed further down.
+    pub(super) fn closes_later(&mut self, fence: Fence, line: &Line<'a>) -> bool {
+        closes_later(&mut self.last_fences, self.text, fence, line)
+    }
+
+    /// `(none)` in the place of a list's bullets.
+    fn nothing(&mut self, word: &str) {
+        if let (Some(List::InProgress), Some(progress)) = (self.list, &mut self.progress) {
+            progress.finished |= is_none(word);
         }
     }
 
@@ -155,7 +181,7 @@ impl<'a> Parser<'a> {
         self.leave();
         (self.section, self.seen_section, self.columns.section) = (Some(section), true, line.indent);
         if section == Section::Progress {
-            let draft = ProgressDraft { header: line, lists: Default::default(), faulty: false };
+            let draft = ProgressDraft { header: line, lists: Default::default(), faulty: false, finished: false };
             if let Some(before) = self.progress.replace(draft) {
                 let message = format!("a second CURRENT_PROGRESS replaces the one in line {}", before.header.number);
                 self.problem(ProblemKind::ProgressTwice, &line, line.body, message);
@@ -170,7 +196,7 @@ impl<'a> Parser<'a> {
     fn begin_list(&mut self, line: &Line<'a>, list: List, after: After<'a>) {
         let Some(section) = self.section else {
             // Prose may have such a word and a colon; it has no bare line of it.
-            if after == After::Nothing && self.seen_section {
+            if !matches!(after, After::Text(_)) && self.seen_section {
                 let message = format!("`{}:` stands outside of every section and is left out", list.name());
                 self.problem(ProblemKind::OutsideSection, line, line.body, message);
             }
@@ -188,6 +214,8 @@ impl<'a> Parser<'a> {
             let message =
                 format!("nothing may follow `{}:` on its line; begin a bullet below it with `- `", list.name());
             self.problem(ProblemKind::TextAfterHeader, line, text, message);
+        } else if let After::Word(word) = after {
+            self.nothing(word);
         }
     }
 
@@ -201,7 +229,15 @@ impl<'a> Parser<'a> {
     }
 
     fn text(&mut self, line: &Line<'a>) {
-        let Some(section) = self.section else { return };
+        let Some(section) = self.section else {
+            if let Some((name, false)) = line::tag(line.body) {
+                self.tag = Some(name);
+            }
+            return;
+        };
+        if (Surroundings { columns: self.columns, fences: &self.fences, tag: self.tag }).is_closed_by(line) {
+            return self.leave();
+        }
         if let Last::Bullet { column, list, reported } = self.last
             && line.indent > column
         {
@@ -241,6 +277,7 @@ impl<'a> Parser<'a> {
 
     fn bullet(&mut self, line: Line<'a>, bullet: Bullet<'a>) {
         let Some(section) = self.section else { return };
+        let bullet = Bullet { text: without_checkbox(bullet.text), ..bullet };
         let Some(list) = self.list else {
             if is_nothing(bullet.text) {
                 return;
@@ -255,7 +292,7 @@ impl<'a> Parser<'a> {
             return;
         };
         if is_nothing(bullet.text) {
-            return;
+            return self.nothing(bullet.text);
         }
         self.last = Last::Bullet { column: line.indent, list, reported: false };
         if bullet.text.is_empty() {
@@ -302,15 +339,18 @@ impl<'a> Parser<'a> {
                 "no section found: write CURRENT_PROGRESS:, KEY_LEARNINGS: or VERBATIM_CONTEXT: on a line of its own";
             self.problem(ProblemKind::NoSection, &first, first.body, message.to_owned());
         }
-        if let Some(ProgressDraft { header, lists, faulty }) = self.progress.take() {
+        if let Some(ProgressDraft { header, lists, faulty, finished }) = self.progress.take() {
             let [completed, in_progress, remaining] = lists.map(|list| list.into_iter().map(Arc::from).collect());
             let progress = Progress { completed, in_progress, remaining };
-            if progress.in_progress.is_empty() && !faulty {
-                let message = "CURRENT_PROGRESS needs at least one bullet under `In Progress:`".to_owned();
+            if progress.in_progress.is_empty() && !faulty && !(finished && progress.remaining.is_empty()) {
+                let message =
+                    "CURRENT_PROGRESS needs at least one bullet under `In Progress:`; write `(none)` there only if \
+                               the task is finished and nothing remains"
+                        .to_owned();
                 self.problem(ProblemKind::NothingInProgress, &header, header.body, message);
             }
             // Lines that were joined can make one that would be read as something else.
-            if let Some(bullet) = progress.bullets().find(|bullet| !bullet::is_readable_bullet(bullet)) {
+            if let Some(bullet) = progress.bullets().find(|bullet| !bullet::is_readable_new_bullet(bullet)) {
                 let message = format!("{bullet:?} cannot be a bullet of CURRENT_PROGRESS");
                 self.problem(ProblemKind::UnexpectedText, &header, header.body, message);
             }

@@ -37,8 +37,12 @@ impl fmt::Display for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(progress) = &self.progress {
             writeln!(f, "{}:", Section::Progress.name())?;
-            for (name, bullets) in progress.lists().into_iter().filter(|(_, bullets)| !bullets.is_empty()) {
-                writeln!(f, "  {name}:")?;
+            for (name, bullets) in progress.lists() {
+                match (bullets.is_empty(), name == List::InProgress.name()) {
+                    (true, true) => writeln!(f, "  {name}: (none)")?,
+                    (true, false) => {}
+                    (false, _) => writeln!(f, "  {name}:")?,
+                }
                 bullets.iter().try_for_each(|bullet| writeln!(f, "    - {bullet}"))?;
             }
             writeln!(f)?;

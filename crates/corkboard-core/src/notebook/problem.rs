@@ -67,7 +67,7 @@ pub enum ProblemKind {
     NoLabel,
     /// A snippet with nothing in it.
     EmptySnippet,
-    /// An archival that names no id, or one of the other section.
+    /// An archival that names no ID or one of the other section, or a new item that has an ID.
     BadId,
     /// An id that the notebook does not have.
     UnknownId,

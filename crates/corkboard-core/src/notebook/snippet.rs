@@ -6,7 +6,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::line::{Bullet, Fence, Line, Section, Shape, indentation};
+use super::line::{self, Bullet, Fence, Line, Section, Shape, indentation};
 
 /// A snippet that is being read.
 #[derive(Debug)]
@@ -25,8 +25,8 @@ pub(super) struct Draft<'a> {
     first: Option<&'a str>,
     lines: Vec<Part<'a>>,
     raw: bool,
-    /// A fence that a raw snippet opened.
-    fence: Option<Fence>,
+    /// A fence that the snippet opened, and the furthest column at which it is closed.
+    fence: Option<(Fence, usize)>,
     after_blank: bool,
     has_text: bool,
 }
@@ -66,13 +66,22 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Takes a line if it is the snippet's. `outer` is the fence around the whole block; `can_close` tells whether a fence
-    /// is closed further down.
+    /// The fence that begins on the line of the arrow.
+    pub(super) fn first_fence(&self) -> Option<Fence> {
+        self.first.and_then(|first| line::fence(first.trim()))
+    }
+
+    /// A fence that begins on the line of the arrow ends wherever its closing line stands.
+    pub(super) fn open_first_fence(&mut self, fence: Fence) {
+        self.fence = Some((fence, usize::MAX));
+    }
+
+    /// Takes a line if it is the snippet's. `surroundings` are the fences around the whole block; `can_close` tells whether a
+    /// fence is closed further down.
     pub(super) fn take(
         &mut self,
         line: &Line<'a>,
-        columns: Columns,
-        outer: Option<(Fence, usize)>,
+        surroundings: &Surroundings<'_>,
         can_close: impl FnOnce(Fence) -> bool,
     ) -> Whose {
         if line.is_blank() {
@@ -80,16 +89,19 @@ impl<'a> Draft<'a> {
             self.after_blank = true;
             return Whose::Snippet;
         }
-        if line.indent > self.bullet.0 {
-            return self.push(line);
-        }
-        let shape = line.shape();
-        if let Some(opened) = self.fence {
-            if matches!(shape, Shape::Fence(fence) if fence.closes(opened)) {
+        if let Some((opened, furthest)) = self.fence {
+            if line.indent <= furthest && matches!(line.shape(), Shape::Fence(fence) if fence.closes(opened)) {
                 self.fence = None;
             }
             return self.push(line);
         }
+        if line.indent > self.bullet.0 {
+            return self.push(line);
+        }
+        if surroundings.is_closed_by(line) {
+            return Whose::Prose;
+        }
+        let (shape, columns) = (line.shape(), surroundings.columns);
         match shape {
             Shape::Bullet(bullet) if !self.raw || (line.indent, bullet.mark) == self.bullet => return Whose::Block,
             // As words of a raw text they are no header.
@@ -100,11 +112,12 @@ impl<'a> Draft<'a> {
             }
             Shape::List(..) if !self.raw || line.indent == columns.list => return Whose::Block,
             Shape::Fence(fence) => {
-                if outer.is_some_and(|(opened, indent)| fence.closes(opened) && line.indent <= indent) {
+                let closes = |outer: &OuterFence| fence.closes(outer.fence) && line.indent <= outer.indent;
+                if surroundings.fences.iter().any(closes) {
                     return Whose::Block;
                 }
                 if can_close(fence) {
-                    self.fence = Some(fence);
+                    self.fence = Some((fence, self.bullet.0));
                 }
             }
             _ => {}
@@ -123,8 +136,7 @@ impl<'a> Draft<'a> {
         Whose::Snippet
     }
 
-    /// The snippet, byte for byte, less the bullet's text column; line ends as LF. Where a line is indented less than that,
-    /// all lines lose so much less, so that they keep their places to each other.
+    /// The snippet, byte for byte, less the indentation that belongs to the layout; line ends as LF.
     pub(super) fn finish(mut self) -> String {
         // Blank lines after it belong to the layout, unless they reach the column of its text.
         while let Some(last) = self.lines.last()
@@ -133,8 +145,7 @@ impl<'a> Draft<'a> {
         {
             self.lines.pop();
         }
-        let with_text = self.lines.iter().filter(|line| !line.is_blank);
-        let taken = with_text.map(|line| line.indent).min().unwrap_or(self.text_column).min(self.text_column);
+        let taken = self.layout();
         let bytes: usize = self.lines.iter().map(|line| line.text.len() + 1).sum();
         let mut text = String::with_capacity(self.first.map_or(0, str::len) + bytes);
         text.push_str(self.first.unwrap_or_default());
@@ -147,6 +158,50 @@ impl<'a> Draft<'a> {
         }
         text
     }
+
+    /// The columns of every line that belong to the layout: those up to the bullet's text, or fewer if a line is indented
+    /// less, so that all keep their places to each other.
+    ///
+    /// If the first line stands after the arrow, its place tells nothing about the lines below. These are taken as they
+    /// stand, unless all of them reach the bullet's text, or the last closes what the first opened.
+    fn layout(&self) -> usize {
+        let with_text = || self.lines.iter().filter(|line| !line.is_blank);
+        let least = with_text().map(|line| line.indent).min().unwrap_or(self.text_column).min(self.text_column);
+        let Some(first) = self.first else { return least };
+        let is_least = |line: &Part<'_>| line.indent == least;
+        let last_closes = with_text().next_back().is_some_and(|last| is_least(last) && last.closes());
+        // Below `def f():` a line is indented further.
+        let opens = first.trim_end().ends_with([':', '{', '(', '[']);
+        let is_flat = opens && with_text().next().is_some_and(is_least);
+        if last_closes || least == self.text_column && !is_flat { least } else { 0 }
+    }
+}
+
+/// What stands around a snippet.
+#[derive(Debug)]
+pub(super) struct Surroundings<'a> {
+    pub columns: Columns,
+    /// The fences around the block, the innermost last.
+    pub fences: &'a [OuterFence],
+    /// The tag around the block.
+    pub tag: Option<&'a str>,
+}
+
+impl Surroundings<'_> {
+    /// Whether this line is the closing tag of the one around the block. `</notebook>` is even if its opening tag is missing.
+    pub(super) fn is_closed_by(&self, line: &Line<'_>) -> bool {
+        let is_ours = |name: &str| name.eq_ignore_ascii_case("notebook") || self.tag == Some(name);
+        line.indent <= self.columns.section && matches!(line::tag(line.body), Some((name, true)) if is_ours(name))
+    }
+}
+
+/// A fence around the block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OuterFence {
+    pub fence: Fence,
+    pub indent: usize,
+    /// The section in which it was opened.
+    pub section: Option<Section>,
 }
 
 /// A line, and what was seen of it.
@@ -160,5 +215,11 @@ struct Part<'a> {
 impl<'a> Part<'a> {
     fn of(line: &Line<'a>) -> Self {
         Self { text: line.text, indent: line.indent, is_blank: line.is_blank() }
+    }
+
+    /// Whether it begins with what closes a bracket or a fence.
+    fn closes(&self) -> bool {
+        let text = self.text.trim_start();
+        text.starts_with(['}', ')', ']']) || line::fence(text.trim_end()).is_some()
     }
 }

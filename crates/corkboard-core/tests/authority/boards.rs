@@ -262,12 +262,14 @@ fn tell(board: &mut Board, actor: &Actor, ask: &Ask, given: &mut Given) -> Resul
             trust.unwrap_or(Trust::most_of(actor.kind))
         }
         Ask::Work(trust) => {
-            let BoardReply::Claimed(Some(claimed)) = send(BoardCommand::Claim { task: None, lease_ms: 1_000 })? else {
+            let BoardReply::Claimed(Some(claimed)) =
+                send(BoardCommand::Claim { task: None, epoch: None, lease_ms: 1_000 })?
+            else {
                 return Ok(());
             };
             given.check_gate(&board.live.state, claimed.task);
             let result = TaskResult { summary: text.clone(), next_steps: vec![], trust: *trust };
-            let complete = BoardCommand::CompleteTask { task: claimed.task, result, epoch: None };
+            let complete = BoardCommand::CompleteTask { task: claimed.task, result, epoch: None, heed_nudges: false };
             crate::send(&mut board.live, None, actor, &complete, |_| ())?;
             trust.unwrap_or_default()
         }

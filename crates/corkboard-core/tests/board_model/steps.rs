@@ -31,10 +31,11 @@ pub(crate) struct Step {
 pub(crate) enum Action {
     AddTasks(Vec<(NewTask, Vec<Index>)>),
     AddChoice([Index; 3]),
+    /// One in three removes one instead.
     AddDependency([Index; 2]),
     EditTask(Index, TaskEdit),
     Assign(Index, &'static str),
-    Claim(Option<Index>, u64),
+    Claim(Option<Index>, Epoch, u64),
     Heartbeat(Index, Epoch),
     Release(Index, Epoch),
     SetStatus(Index, TaskStatus, Epoch),
@@ -141,8 +142,8 @@ fn action() -> impl Strategy<Value = Action> {
         3 => (index(), any::<bool>()).prop_map(|(choice, first)| Action::Choose(choice, first)),
     ];
     let of_work = prop_oneof![
-        8 => (prop::option::weighted(0.3, index()), select(&[30_000u64, 5_000, 900_000][..]))
-            .prop_map(|(task, lease)| Action::Claim(task, lease)),
+        8 => (prop::option::weighted(0.3, index()), epoch(), select(&[30_000u64, 5_000, 900_000][..]))
+            .prop_map(|(task, epoch, lease)| Action::Claim(task, epoch, lease)),
         2 => (index(), epoch()).prop_map(|(task, epoch)| Action::Heartbeat(task, epoch)),
         1 => (index(), epoch()).prop_map(|(task, epoch)| Action::Release(task, epoch)),
         6 => (index(), status(), epoch()).prop_map(|(task, to, epoch)| {
@@ -277,7 +278,8 @@ impl Step {
         | BoardCommand::SetStatus { task, .. }
         | BoardCommand::CompleteTask { task, .. }
         | BoardCommand::FailTask { task, .. }
-        | BoardCommand::UnderClaim { task, .. }) = command
+        | BoardCommand::UnderClaim { task, .. }
+        | BoardCommand::Claim { task: Some(task), epoch: Some(_), .. }) = command
         else {
             return self.actor.clone();
         };
@@ -301,7 +303,7 @@ impl Action {
         };
         let held = |index: &Index| of(index, &|task| task.claim.is_some() || task.status == TaskStatus::Assigned);
         let waiting = |index: &Index| of(index, &|task| task.status == TaskStatus::Pending && task.choice.is_none());
-        let failed = |index: &Index| of(index, &|task| task.status == TaskStatus::Failed || task.is_upstream_failed());
+        let failed = |index: &Index| of(index, &|task| task.status == TaskStatus::Failed || task.is_stopped());
         let epoch_of = |task: TaskId, epoch: &Epoch| {
             let last = state.task(task).map_or(0, |task| task.epoch);
             match epoch {
@@ -335,12 +337,22 @@ impl Action {
                 let options = choice(if two == three || one == three { &short } else { &options });
                 BoardCommand::AddTasks { tasks: Vec::new(), choices: vec![options] }
             }
+            Self::AddDependency([task, on]) if on.index(3) == 0 => {
+                let task = of(task, &|task| !task.depends_on.is_empty());
+                let depends_on = state.task(task).map(|task| task.depends_on.to_vec()).unwrap_or_default();
+                let on = if depends_on.is_empty() { pick(on) } else { *on.get(&depends_on) };
+                BoardCommand::RemoveDependency { task, on }
+            }
             Self::AddDependency([task, on]) => BoardCommand::AddDependency { task: waiting(task), on: waiting(on) },
             Self::EditTask(task, edit) => {
                 BoardCommand::EditTask { task: pick(task), edit: edit.clone(), if_version: None }
             }
             Self::Assign(task, to) => BoardCommand::Assign { task: pick(task), to: agent(to) },
-            Self::Claim(task, lease_ms) => BoardCommand::Claim { task: task.as_ref().map(pick), lease_ms: *lease_ms },
+            Self::Claim(task, epoch, lease_ms) => {
+                let task = task.as_ref().map(pick);
+                let epoch = task.and_then(|task| epoch_of(task, epoch));
+                BoardCommand::Claim { task, epoch, lease_ms: *lease_ms }
+            }
             Self::Heartbeat(task, epoch) => {
                 BoardCommand::Heartbeat { task: held(task), epoch: epoch_of(held(task), epoch) }
             }
@@ -358,6 +370,7 @@ impl Action {
                 task: held(task),
                 result: TaskResult { summary: "done".into(), next_steps: Vec::new(), trust: Some(Trust::Outside) },
                 epoch: epoch_of(held(task), epoch),
+                heed_nudges: task.index(2) == 0,
             },
             Self::Fail(task, epoch) => {
                 BoardCommand::FailTask { task: held(task), reason: "broken".into(), epoch: epoch_of(held(task), epoch) }

@@ -294,11 +294,11 @@ pub(crate) fn choice(options: &[(&str, &[TaskId])]) -> NewChoice {
 }
 
 pub(crate) fn claim(task: TaskId) -> BoardCommand {
-    BoardCommand::Claim { task: Some(task), lease_ms: LEASE_MS }
+    BoardCommand::Claim { task: Some(task), epoch: None, lease_ms: LEASE_MS }
 }
 
 pub(crate) fn claim_next() -> BoardCommand {
-    BoardCommand::Claim { task: None, lease_ms: LEASE_MS }
+    BoardCommand::Claim { task: None, epoch: None, lease_ms: LEASE_MS }
 }
 
 pub(crate) fn assign(task: TaskId, to: &str) -> BoardCommand {
@@ -314,6 +314,7 @@ pub(crate) fn complete_task(task: TaskId, epoch: Option<u64>) -> BoardCommand {
         task,
         result: TaskResult { summary: "done".into(), next_steps: vec![], trust: None },
         epoch,
+        heed_nudges: false,
     }
 }
 

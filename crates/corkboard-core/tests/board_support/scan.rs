@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use corkboard_core::Space;
 use corkboard_core::board::{
-    BoardState, BoardStatus, CancelReason, DecisionId, FailurePolicy, Fate, Hindrance, Lifetime, NudgeTarget, Receipt,
+    BoardState, BoardStatus, DecisionId, FailurePolicy, Fate, Hindrance, Lifetime, NudgeTarget, Receipt, ReviewStatus,
     Tally, Task, TaskId, TaskStatus, TriggerRule, Verdict,
 };
 
@@ -149,6 +149,8 @@ fn check_views(state: &BoardState, tasks: &[&Task]) {
     for agent in tasks.iter().filter_map(|task| task.assigned_to.as_ref()) {
         let assigned = of(&|task| task.status == TaskStatus::Assigned && task.assigned_to.as_ref() == Some(agent));
         assert_eq!(state.assigned_to(agent).collect::<Vec<_>>(), assigned);
+        let rework = of(&|task| task.rework && task.assigned_to.as_ref() == Some(agent));
+        assert_eq!(state.rework_of(agent).collect::<Vec<_>>(), rework);
     }
     let leases = tasks.iter().filter_map(|task| task.claim.as_ref()).chain(state.orchestrator());
     let nudges = state.nudges().filter(|nudge| nudge.is_open()).filter_map(|nudge| nudge.expires_at);
@@ -169,6 +171,7 @@ fn check_task(state: &BoardState, task: &Task) {
     if let Some(claim) = &task.claim {
         assert_eq!((Some(&claim.holder), claim.epoch), (task.assigned_to.as_ref(), task.epoch));
     }
+    assert!(!task.rework || (task.status == InProgress && task.review_status == Some(ReviewStatus::NeedsRework)));
     assert_eq!(task.status == Cancelled, task.cancellation.is_some());
     assert!(task.not_before.is_none() || matches!(task.status, Pending | Assigned), "{id} is tried again and begun");
     let verdict = verdict(state, task);
@@ -180,7 +183,7 @@ fn check_task(state: &BoardState, task: &Task) {
     assert_eq!(why.is_empty(), !state.blocked().any(|blocked| blocked == id), "{id}: {why:?}");
     assert!(!why.iter().any(|why| matches!(why, Hindrance::Dependencies { on } if on.is_empty())));
     if let Some(cancelled) = &task.cancellation
-        && cancelled.reason == CancelReason::UpstreamFailed
+        && cancelled.reason.is_upstream()
     {
         let cause = state.task(cancelled.cause.unwrap()).unwrap();
         assert!(matches!(cause.status, Failed | Cancelled), "{id} was cancelled because of {}", cause.id);

@@ -245,6 +245,10 @@ fn refusal_name(refusal: &Refusal) -> &'static str {
         | Refusal::BoardConflict { .. }
         | Refusal::NotAuthor { .. }
         | Refusal::Superseded { .. }
+        | Refusal::Irreversible { .. }
+        | Refusal::NotReviewer { .. }
+        | Refusal::OwnTask { .. }
+        | Refusal::UrgentNudges { .. }
         | Refusal::NothingWaits
         | Refusal::AwaitsApproval { .. }
         | Refusal::Paused { .. }

@@ -119,3 +119,51 @@ fn a_name_is_free_again_after_its_hours_and_kept_for_as_many_as_can_be_written()
         assert_eq!(again, Ok(Outcome::Unchanged { reply: AgentReply::Written { updated: true }, rev: 2 }));
     }
 }
+
+#[test]
+fn an_idle_conversation_expires_as_an_event_and_begins_anew() {
+    let mut memory = Memory::new(Limits::default());
+    let scope = corkboard_core::ScopeId(uuid::Uuid::from_u128(0xc0));
+    let conversation = corkboard_core::ConversationId::new("c-1", &memory.limits).unwrap();
+    let converse = |command| {
+        let (conversation, command) = (conversation.clone(), Box::new(command));
+        corkboard_core::Request::new(AgentCommand::Converse { conversation, scope, idle_ms: 100_000, command })
+    };
+    // It has no form as text, so it is decided as it is.
+    let tell = |memory: &mut Memory, command| {
+        let outcome = memory.decide(&converse(command)).unwrap();
+        if let Outcome::Commit { commit, .. } = &outcome {
+            let id = crate::support::commit_id(memory.live.head.rev + 1);
+            memory.live.apply(commit, id, &memory.limits).unwrap();
+        }
+        outcome
+    };
+    // What changes nothing does not begin it.
+    let remove = || AgentCommand::Remove { scope, key: key("a"), if_version: None };
+    assert!(matches!(tell(&mut memory, remove()), Outcome::Unchanged { rev: 0, .. }));
+    let begun = tell(&mut memory, set(scope, "a", "1"));
+    let [
+        AgentEvent::ScopeCreated { id, .. },
+        AgentEvent::EntrySet { .. },
+        AgentEvent::ConversationRenewed { until, .. },
+    ] = events(&begun)
+    else {
+        panic!("{begun:?}")
+    };
+    assert_eq!((*id, *until, memory.state().next_due()), (scope, at(1_100), Some(at(1_100))));
+    // A use within a hundredth of the idle time costs nothing more; a later one, a read included, renews it.
+    memory.now = at(1_000) + jiff::SignedDuration::from_millis(999);
+    assert!(matches!(events(&tell(&mut memory, set(scope, "a", "2"))), [AgentEvent::EntrySet { .. }]));
+    memory.now = at(1_001);
+    let renewed = AgentEvent::ConversationRenewed { scope, until: at(1_101) };
+    assert_eq!(events(&tell(&mut memory, AgentCommand::Tick)), [renewed]);
+    let loaded = corkboard_core::Revisioned::decode(&memory.live.encode().unwrap()).unwrap();
+    assert_eq!(loaded, memory.live);
+
+    memory.now = at(1_101);
+    assert!(memory.state().conversation(scope, memory.now).is_none());
+    let expired = memory.send(AgentCommand::Tick).unwrap();
+    assert!(matches!(events(&expired), [AgentEvent::ScopeDisposed { entries: 1, .. }]), "{expired:?}");
+    assert_eq!((memory.state().scopes().count(), memory.state().next_due()), (0, None));
+    assert!(matches!(events(&tell(&mut memory, set(scope, "a", "3"))), [AgentEvent::ScopeCreated { .. }, ..]));
+}

@@ -194,7 +194,8 @@ impl Model {
             | AgentCommand::ClearAll
             | AgentCommand::Restore { .. }
             | AgentCommand::Forget { .. }
-            | AgentCommand::Tick => ScopeId::ROOT,
+            | AgentCommand::Tick
+            | AgentCommand::Converse { .. } => ScopeId::ROOT,
         };
         if !before.scopes.contains_key(&touched) {
             attempt.refusals.push(Refusal::ScopeGone { scope: touched });
@@ -416,6 +417,7 @@ impl Model {
                 to.reply = AgentReply::Cleared { entries };
             }
             AgentCommand::Tick => to.changed = false,
+            AgentCommand::Converse { .. } => unreachable!("the space of an agent has no conversation"),
         }
     }
 

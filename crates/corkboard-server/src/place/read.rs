@@ -3,7 +3,9 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use corkboard::{AgentMemory, AgentView, Entry, EntryDocument, Key, MemoryKind, Note, ScopeId};
+use corkboard::{
+    AgentMemory, AgentView, Entry, EntryDocument, Error, FoundEntry, Key, MemoryKind, Note, Refusal, ScopeId,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -83,11 +85,18 @@ pub(crate) enum Reach {
 impl Place {
     /// The entry under a key of this place itself.
     pub(crate) async fn entry(&self, key: &str, seen: &Seen) -> Result<Answer<EntryDocument>, Failure> {
-        let (view, scope) = self.view().await?;
-        let key = Key::new(key, view.limits())?;
-        let entry = view.entry_in(scope, &key).ok_or_else(|| no_entry(key.as_str()))?;
-        entry.access.record(view.at());
-        Ok(Answer::new(EntryDocument::new(&key, entry), view.rev()).version(entry.version).unless(seen))
+        let found = match self {
+            Self::Memory(_, memory) => memory.find(key).await?,
+            Self::Scope(memory, scope) => memory.working().find_in(scope.id(), key).await?,
+            Self::Conversation(conversation) => {
+                // Before what is read, so that a condition on it never passes over a write.
+                let view = conversation.view().await?;
+                let (key, scope, rev) = (Key::new(key, view.limits())?, conversation.scope_id(), view.rev());
+                conversation.get_entry(key.as_str()).await?.map(|entry| FoundEntry { key, entry, scope, rev })
+            }
+        };
+        let FoundEntry { key, entry, rev, .. } = found.ok_or_else(|| no_entry(key))?;
+        Ok(Answer::new(EntryDocument::new(&key, &entry), rev).version(entry.version).unless(seen))
     }
 
     /// The entry under a key of a scope, or else of those above it.
@@ -97,17 +106,18 @@ impl Place {
         reach: Reach,
         seen: &Seen,
     ) -> Result<Answer<FoundBody>, Failure> {
-        let view = memory.view().await?;
-        view.state().scope(scope).ok_or_else(|| no_scope(scope))?;
-        let key = Key::new(key, view.limits())?;
+        let working = memory.working();
         let found = match reach {
-            Reach::Own => view.entry_in(scope, &key).map(|entry| (scope, entry)),
-            Reach::Fallback => view.found_from(scope, &key),
+            Reach::Own => working.find_in(scope, key).await,
+            Reach::Fallback => working.find_from(scope, key).await,
         };
-        let (scope, entry) = found.ok_or_else(|| no_entry(key.as_str()))?;
-        entry.access.record(view.at());
-        let body = FoundBody { entry: EntryDocument::new(&key, entry), scope };
-        Ok(Answer::new(body, view.rev()).version(entry.version).unless(seen))
+        let found = match found {
+            Err(Error::Refused(Refusal::ScopeGone { .. })) => return Err(no_scope(scope)),
+            found => found?,
+        };
+        let FoundEntry { key, entry, scope, rev } = found.ok_or_else(|| no_entry(key))?;
+        let body = FoundBody { entry: EntryDocument::new(&key, &entry), scope };
+        Ok(Answer::new(body, rev).version(entry.version).unless(seen))
     }
 
     /// A page of this place's own entries.
@@ -146,7 +156,7 @@ impl Place {
             Self::Memory(memory, _) => (memory, ScopeId::ROOT),
             Self::Scope(memory, scope) => (memory, scope.id()),
             // One that has not begun is empty.
-            Self::Conversation(conversation) => return Ok((conversation.view(), conversation.scope_id())),
+            Self::Conversation(conversation) => return Ok((conversation.view().await?, conversation.scope_id())),
         };
         let view = memory.view().await?;
         view.state().scope(scope).ok_or_else(|| no_scope(scope))?;

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use corkboard::notebook::ItemId;
-use corkboard::{AgentId, AgentSummary, ClearOptions, Forgotten, MemoryStats, NoteId, SpaceKind};
+use corkboard::{AgentId, AgentSummary, ClearOptions, Error, Forgotten, MemoryStats, NoteId, SpaceKind};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -145,7 +145,12 @@ async fn delete_agent(
         (None, true) => corkboard.forget_agent(&agent).await?,
         (None, false) => corkboard.delete_agent(&agent).await?,
     };
-    Ok(Answer::new(DeletedBody { deleted }, memory.rev().await?))
+    let rev = match memory.rev().await {
+        // What cannot be read can be deleted.
+        Err(Error::FeatureDisabled { .. }) => 0,
+        rev => rev?,
+    };
+    Ok(Answer::new(DeletedBody { deleted }, rev))
 }
 
 /// Count what an agent remembers.

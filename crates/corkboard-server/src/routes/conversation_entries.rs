@@ -1,4 +1,4 @@
-//! The entries of an agent's conversations. They are kept by the process that serves them.
+//! The entries of an agent's conversations.
 
 use corkboard::{EntryDocument, Written};
 use serde::Deserialize;

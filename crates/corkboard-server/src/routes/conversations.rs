@@ -1,4 +1,4 @@
-//! An agent's conversations: scratchpads that are kept by the process that serves them, and gone with it.
+//! An agent's conversations: scratchpads that the server keeps.
 
 use corkboard::ConversationInfo;
 use corkboard::scratchpad::WorkingMemory;
@@ -67,8 +67,8 @@ struct EndedBody {
 
 /// List an agent's conversations.
 ///
-/// Those that have a scratchpad in the process that answers: they are kept by it, not in the store. Where several servers
-/// share a store, whoever talks must be led to the same one.
+/// Those that have a scratchpad. By default each server keeps conversations in its memory. If several servers share a store, set
+/// `conversations = "shared"`, or route each conversation to the same server.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/conversations",
@@ -79,13 +79,13 @@ struct EndedBody {
 async fn list_conversations(caller: Caller, Path(agent): Path<String>) -> Result<Answer<ConversationsBody>, Failure> {
     let memory = caller.agent(&agent)?;
     let rev = memory.rev().await?;
-    Ok(Answer::new(ConversationsBody { conversations: memory.conversations() }, rev))
+    Ok(Answer::new(ConversationsBody { conversations: memory.conversations().await? }, rev))
 }
 
 /// Read a conversation's scratchpad.
 ///
-/// All entries as texts, and all notes; nothing, if it has not begun. `rev` counts the conversation's own writes. It is kept by
-/// the process that serves it, and gone with it or when nobody used it for long.
+/// All entries as texts, and all notes; nothing if it has not begun. `rev` counts the conversation's own changes. A conversation
+/// that nobody uses expires after 24 hours, or the setting `conversation_idle`.
 #[utoipa::path(
     get,
     path = "/v1/agents/{agent}/conversations/{conversation}",
@@ -99,7 +99,7 @@ async fn get_conversation(
 ) -> Result<Answer<ConversationBody>, Failure> {
     let conversation = caller.agent(&path.agent)?.conversation(&path.conversation)?;
     // Before what is read, so that a condition on it never passes over a write.
-    let rev = conversation.view().rev();
+    let rev = conversation.view().await?.rev();
     Ok(Answer::new(ConversationBody { contents: conversation.contents().await? }, rev))
 }
 
@@ -120,7 +120,7 @@ async fn delete_conversation(
 ) -> Result<Answer<EndedBody>, Failure> {
     let conversation = caller.agent(&path.agent)?.conversation(&path.conversation)?;
     let deleted = conversation.delete().await?;
-    Ok(Answer::new(EndedBody { deleted }, conversation.view().rev()))
+    Ok(Answer::new(EndedBody { deleted }, conversation.view().await?.rev()))
 }
 
 /// Remove a conversation's entries and notes.

@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 use axum::response::{IntoResponse, Response};
 use corkboard::store::Cursor;
-use corkboard::{Error, RevisionDocument, SpaceKind};
+use corkboard::{Error, LogPage, LogRef, RevisionDocument, SpaceKind};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -23,7 +23,12 @@ const MOST: usize = 1000;
 const LAST_EVENT_ID: &str = "last-event-id";
 
 pub(super) fn routes() -> Routes {
-    Routes::new().routes(routes!(of_agent)).routes(routes!(of_board)).routes(routes!(of_core)).routes(routes!(of_all))
+    Routes::new()
+        .routes(routes!(of_agent))
+        .routes(routes!(of_board))
+        .routes(routes!(of_core))
+        .routes(routes!(of_all))
+        .routes(routes!(of_log_ref))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -32,6 +37,19 @@ struct EventsQuery {
     /// The last revision seen; 0 is the beginning. A stream without it, and without `Last-Event-ID`, tells what happens from now on.
     from_rev: Option<u64>,
     /// The most revisions of a page; streams go on.
+    #[serde(default = "usual")]
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: usize,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct LogQuery {
+    /// The reference: `board/ID#6..12@dev`. The author may be left out, and the range may be one revision.
+    #[serde(rename = "ref")]
+    #[param(example = "board/add-login-1a2b3c4d#6..12@dev")]
+    reference: String,
+    /// The maximum number of revisions to read for one page.
     #[serde(default = "usual")]
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: usize,
@@ -176,6 +194,35 @@ async fn of_all(State(server): State<Server>, caller: Caller, headers: HeaderMap
     let from = text(&headers, LAST_EVENT_ID)?.map(str::parse::<Position>).transpose().map_err(wrong)?;
     let all = AllSpaces::begin(&server, caller.clone(), from).await?;
     Ok(stream(&server, &caller, all))
+}
+
+/// Read the revisions that a reference names.
+///
+/// The `log_ref` of a contribution is such a reference: board, revisions, author. Percent-encode it (`#` is `%23`). With an
+/// author, the answer has the revisions that the author wrote and the reviews that completed the author's tasks.
+#[utoipa::path(
+    get,
+    path = "/v1/log",
+    tag = "events",
+    params(LogQuery),
+    responses(
+        (status = 200, description = "A page; `next` is the reference to the rest", body = LogPage, example = json!({
+            "revisions": [{
+                "space": "board/add-login-1a2b3c4d", "rev": 6, "commit": "5f0c2f0e-6a0b-4d3e-9b7e-3c1f4a5d6e7f",
+                "at": "2026-01-05T09:30:00Z",
+                "actor": { "principal": "dev", "kind": "agent", "role": "worker" },
+                "events": [{ "task_completed": { "task": "T-1" } }],
+            }],
+            "next": null,
+            "rev": 12,
+        })),
+        Problems
+    )
+)]
+async fn of_log_ref(caller: Caller, Query(query): Query<LogQuery>) -> Result<Response, Failure> {
+    let reference: LogRef = query.reference.parse().map_err(|error| Failure::invalid("log_ref", format!("{error}")))?;
+    let page: LogPage = caller.corkboard().revisions(&reference, query.limit.clamp(1, MOST)).await?;
+    Ok(axum::Json(page).into_response())
 }
 
 async fn of_space(

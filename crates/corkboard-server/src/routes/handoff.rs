@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use corkboard::cores::Trust;
-use corkboard::{Key, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, WriteText, Written};
+use corkboard::{FoundEntry, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, WriteText, Written};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -146,10 +146,8 @@ async fn delete_scratchpad(
 }
 
 async fn stored(caller: &Caller, agent: &str, key: &str, seen: &Seen) -> Result<Answer<StoredText>, Failure> {
-    let view = caller.agent(agent)?.view().await?;
-    let entry = view.entry(&Key::new(key, view.limits())?);
-    let entry = entry.ok_or_else(|| Failure::not_found(format!("there is no {key}")))?;
-    entry.access.record(view.at());
+    let found = caller.agent(agent)?.working().find(key).await?;
+    let FoundEntry { entry, rev, .. } = found.ok_or_else(|| Failure::not_found(format!("there is no {key}")))?;
     let body = StoredText {
         text: entry.value.as_text().unwrap_or_else(|| entry.value.as_json().into()).into_owned(),
         version: entry.version,
@@ -157,7 +155,7 @@ async fn stored(caller: &Caller, agent: &str, key: &str, seen: &Seen) -> Result<
         at: entry.timestamp,
         trust: entry.trust(),
     };
-    Ok(Answer::new(body, view.rev()).version(entry.version).unless(seen))
+    Ok(Answer::new(body, rev).version(entry.version).unless(seen))
 }
 
 async fn write(write: WriteText, body: &TextBody, conditions: Conditions) -> Result<Answer<Written>, Failure> {

@@ -2,7 +2,7 @@
 
 use axum::response::{IntoResponse, Response};
 use corkboard::notebook::{Notebook, NotebookDiff};
-use corkboard::prompt::{NotebookPrompt, notebook_prompt};
+use corkboard::prompt::{NotebookPrompt, PromptSources, notebook_prompt};
 use corkboard::{NotebookHistory, NotebookInfo, NotebookName};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -11,7 +11,7 @@ use crate::answer::{Answer, REV, WithRev};
 use crate::caller::Caller;
 use crate::condition::Seen;
 use crate::described::{Routes, routes};
-use crate::extract::{Path, Query};
+use crate::extract::{Body, Path, Query};
 use crate::failure::Failure;
 use crate::openapi::Problems;
 
@@ -23,6 +23,7 @@ pub(super) fn routes() -> Routes {
         .routes(routes!(list_notebooks))
         .routes(routes!(get_notebook))
         .routes(routes!(prompt))
+        .routes(routes!(prompt_with_transcript))
         .routes(routes!(history))
         .routes(routes!(diff))
 }
@@ -170,6 +171,45 @@ async fn prompt(
     let view = caller.agent(&agent)?.view().await?;
     let notebook = view.notebook(&NotebookName::new(&name, view.limits())?);
     let prompt = notebook_prompt(&notebook, task.as_deref(), budget.unwrap_or(BUDGET))?;
+    Ok(Answer::new(prompt, view.rev()))
+}
+
+/// What a prompt is made from.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = NotebookPromptBody, example = json!({"task": "Write the parser", "transcript": "user: the tests fail\n"}))]
+#[serde(deny_unknown_fields)]
+struct PromptBody {
+    /// Which notebook; `main` if it is not said.
+    #[serde(default = "main_notebook")]
+    name: String,
+    /// What is being worked on.
+    task: Option<String>,
+    /// What happened since the last update. If it is too long, its end is kept.
+    transcript: Option<String>,
+    /// The maximum number of tokens [default: 8000].
+    budget: Option<u64>,
+}
+
+/// Make the prompt that asks a model to bring a notebook up to date with a transcript.
+///
+/// Nothing changes. `left_out` names what was cut or left out to stay within the budget.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/notebook/prompt",
+    tag = "notebook",
+    params(("agent" = String, Path, description = "Whose memory")),
+    request_body = PromptBody,
+    responses((status = 200, description = "The prompt", body = WithRev<NotebookPrompt>), Problems)
+)]
+async fn prompt_with_transcript(
+    caller: Caller,
+    Path(agent): Path<String>,
+    Body(PromptBody { name, task, transcript, budget }): Body<PromptBody>,
+) -> Result<Answer<NotebookPrompt>, Failure> {
+    let view = caller.agent(&agent)?.view().await?;
+    let notebook = view.notebook(&NotebookName::new(&name, view.limits())?);
+    let sources = PromptSources { task: task.as_deref(), transcript: transcript.as_deref() };
+    let prompt = notebook_prompt(&notebook, sources, budget.unwrap_or(BUDGET))?;
     Ok(Answer::new(prompt, view.rev()))
 }
 

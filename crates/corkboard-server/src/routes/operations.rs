@@ -52,9 +52,9 @@ impl Health {
 fn clock_warning(corkboard: &Corkboard) -> Option<String> {
     let ahead = corkboard.spaces_ahead();
     let (_, lead) = ahead.first()?;
-    let (count, lead) = (ahead.len(), lead.as_secs());
-    let spaces = if count == 1 { "space is" } else { "spaces are" };
-    Some(format!("{count} {spaces} ahead of the clock, by up to {lead} s; a process with a wrong clock wrote there"))
+    let spaces = corkboard::count(ahead.len() as u64, "space is", "spaces are");
+    let lead = lead.as_secs();
+    Some(format!("{spaces} ahead of the clock, by up to {lead} s; a process with a wrong clock wrote there"))
 }
 
 /// Whether the process answers.

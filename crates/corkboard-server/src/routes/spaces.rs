@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use axum::Json;
-use corkboard::store::Cursor;
+use corkboard::store::{Cursor, Trim};
 use corkboard::{
     AnswerDocument, CommitId, Error, Forget, Forgotten, Head, HeadDocument, PageDocument, RecordDocument,
-    SpaceDocument, SpaceKind, SpacesDocument, StateDocument,
+    SpaceDocument, SpaceKind, SpacesDocument, StateDocument, Trimmed,
 };
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -33,17 +34,20 @@ pub(super) fn routes() -> Routes {
         .routes(routes!(log))
         .routes(routes!(command))
         .routes(routes!(delete))
+        .routes(routes!(trim))
         .routes(routes!(forget))
+        .routes(routes!(delete_agent))
 }
 
 /// Which space.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(super) struct SpacePath {
-    /// What it holds: `agent`, `board`, `core` or `tokens`.
+    /// What it holds: `agent`, `board`, `core`, `tokens` or `conversation`.
     #[param(inline)]
     kind: SpaceKind,
-    /// Its name. An agent's own core is `agent:` and its name; the tokens are `all`. A `;` at the end is not part of the
+    /// Its name. An agent's own core is `agent:` and its name; the tokens are `all`. A conversation's is the
+    /// agent's name, with `%` and `/` percent-encoded, a slash and the conversation's ID. A `;` at the end is not part of the
     /// name: it follows `.` and `..`, which no path can hold by themselves, and names that end with one.
     #[serde(deserialize_with = "name")]
     name: String,
@@ -71,7 +75,7 @@ struct AgentPath {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 struct KindPath {
-    /// What they hold: `agent`, `board`, `core` or `tokens`.
+    /// What they hold: `agent`, `board`, `core`, `tokens` or `conversation`.
     #[param(inline)]
     kind: SpaceKind,
 }
@@ -136,6 +140,19 @@ struct DeletedBody {
 }
 
 #[derive(Deserialize, ToSchema)]
+#[schema(as = SpaceTrimBody, example = json!({"older_than": "2026-01-01T00:00:00Z", "dry_run": true}))]
+#[serde(deny_unknown_fields)]
+struct TrimBody {
+    /// The newest revision that may be removed.
+    up_to: Option<u64>,
+    /// Remove only revisions decided before this time.
+    older_than: Option<Timestamp>,
+    /// Only tell what would be removed.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Deserialize, ToSchema)]
 #[schema(as = SpaceForgetBody, example = json!({"forget": {"entry": {"key": "password", "ids": []}}, "if_rev": 12}))]
 #[serde(deny_unknown_fields)]
 struct ForgetBody {
@@ -143,6 +160,17 @@ struct ForgetBody {
     forget: Forget,
     /// The revision that the memory must be at.
     if_rev: Option<u64>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[schema(as = SpaceDeleteAgentBody, example = json!({"if_rev": 12, "hard": false}))]
+#[serde(deny_unknown_fields)]
+struct DeleteAgentBody {
+    /// The revision that the agent's memory must be at.
+    if_rev: Option<u64>,
+    /// Also remove it from the store's files, tables and keys.
+    #[serde(default)]
+    hard: bool,
 }
 
 /// List spaces.
@@ -287,6 +315,33 @@ async fn delete(
     Ok(Json(DeletedBody { deleted }))
 }
 
+/// Trim a space's history.
+///
+/// Removes the revisions that were decided before `older_than`, those up to `up_to`, or those of which both is true. The state
+/// stays as it is, with contributions and daily activity. Asking for a trimmed revision returns `compacted`. Only an admin
+/// token may.
+#[utoipa::path(
+    post,
+    path = "/v1/spaces/{kind}/{name}/trim",
+    operation_id = "trim_space",
+    tag = "spaces",
+    params(SpacePath),
+    request_body = TrimBody,
+    responses((status = 200, body = Trimmed), Problems)
+)]
+async fn trim(
+    caller: Caller,
+    Path(path): Path<SpacePath>,
+    Body(body): Body<TrimBody>,
+) -> Result<Json<Trimmed>, Failure> {
+    let log = caller.store()?.log(path.kind, &path.name)?;
+    if body.up_to.is_none() && body.older_than.is_none() {
+        return Err(Error::Command { message: "give up_to, older_than or both".into() }.into());
+    }
+    let trim = Trim { up_to: body.up_to.unwrap_or(u64::MAX), older_than: body.older_than };
+    Ok(Json(if body.dry_run { log.trimmable(trim).await? } else { log.trim(trim).await? }))
+}
+
 /// Forget something of an agent's for good.
 #[utoipa::path(
     post,
@@ -305,4 +360,32 @@ async fn forget(
     let forget = caller.agent(&agent)?.forget_for_good(body.forget);
     let forgotten = if let Some(rev) = body.if_rev { forget.if_rev(rev).await } else { forget.await };
     forgotten.map(Json).map_err(with_refusal)
+}
+
+/// Delete everything of an agent.
+///
+/// Its memory with the log, its conversations and its long-term memory, whatever the tier.
+#[utoipa::path(
+    post,
+    path = "/v1/spaces/agent/{agent}/delete",
+    operation_id = "delete_agent_in_space",
+    tag = "spaces",
+    params(AgentPath),
+    request_body = DeleteAgentBody,
+    responses((status = 200, body = DeletedBody), Problems)
+)]
+async fn delete_agent(
+    caller: Caller,
+    Path(AgentPath { agent }): Path<AgentPath>,
+    Body(DeleteAgentBody { if_rev, hard }): Body<DeleteAgentBody>,
+) -> Result<Json<DeletedBody>, Failure> {
+    caller.agent(&agent)?;
+    let corkboard = caller.corkboard();
+    let deleted = match (if_rev, hard) {
+        (Some(rev), true) => corkboard.forget_agent_at(&agent, rev).await,
+        (Some(rev), false) => corkboard.delete_agent_at(&agent, rev).await,
+        (None, true) => corkboard.forget_agent(&agent).await,
+        (None, false) => corkboard.delete_agent(&agent).await,
+    };
+    deleted.map(|deleted| Json(DeletedBody { deleted })).map_err(with_refusal)
 }

@@ -100,7 +100,8 @@ fn sets(named: Option<&str>) -> Result<Vec<ToolSet>, Failure> {
 ///
 /// Admins and services call it in the name of the agent in the context, everybody else in their own. What a tool does on a
 /// board it does in the tool's role at most. A call that is wrong answers with what is wrong and with a call that is right
-/// (`example`), or with what to do next (`advice`). A conversation's scratchpad lives in the server that was asked.
+/// (`example`), or with what to do next (`advice`). While an urgent nudge waits for the agent on the board in the context,
+/// every answer begins with it, and `complete_task` is refused once (`urgent_nudges`), which delivers it. A conversation's scratchpad lives in the server that was asked.
 #[utoipa::path(
     post,
     path = "/v1/tools/{name}",

@@ -3,9 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use corkboard::store::MemoryStore;
+use corkboard::context::Strategy;
+use corkboard::cores::{CoreCommand, NewCoreEntry};
+use corkboard::store::{MemoryStore, Store};
 use corkboard::testing::{FaultPlan, FaultyStore};
-use corkboard::{ActorKind, Corkboard, Options, Role, SpaceId, TokenRequest};
+use corkboard::{
+    ActorKind, ContextRequest, Corkboard, Error, Features, Options, Role, ScopeId, ServerAddress, SpaceId, Tier,
+    TokenRequest,
+};
 use corkboard_server::{Access, Rate, Settings};
 use futures_util::StreamExt;
 use reqwest::header::{COOKIE, HOST, ORIGIN};
@@ -476,4 +481,89 @@ async fn without_authentication_everybody_is_the_admin_but_no_page_of_others() {
     answer(page).await.problem(403, "origin");
     answer(running.stranger(Method::GET, "/v1/me").header(HOST, "evil.example.org")).await.problem(403, "host");
     running.stop().await;
+}
+
+/// The server's tier holds however it is asked: by its own routes, by commands to whole spaces, by the library.
+#[tokio::test]
+async fn the_tier_of_a_server_holds_for_commands_to_whole_spaces_too() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::shared());
+    let before = Corkboard::with_store(store.clone(), Options::default());
+    before.agent("ada").unwrap().long_term().unwrap().add("Ada likes tea").await.unwrap();
+    let options = Options { tier: Tier::Core, ..Options::default() };
+    let server = Running::with(Corkboard::with_store(store, options), settings()).await;
+    let admin = server.admin();
+    assert_eq!(admin.get("/v1/me").await.ok()["tier"], "core");
+    let add = json!({"command": CoreCommand::Add { entries: vec![NewCoreEntry::new("Ship small")] }});
+    admin.post("/v1/spaces/core/agent:ada/commands", &add).await.problem(403, "license_restriction");
+    for read in ["head", "state", "log"] {
+        admin.get(&format!("/v1/spaces/core/agent:ada/{read}")).await.problem(403, "license_restriction");
+    }
+    for read in ["/v1/cores/agent:ada/entries", "/v1/cores/agent:ada/events"] {
+        admin.get(read).await.problem(403, "license_restriction");
+    }
+    for list in ["/v1/spaces/core", "/v1/cores"] {
+        assert!(!admin.get(list).await.ok().to_string().contains("agent:ada"), "{list}");
+    }
+    let compact = json!({"strategy": "compact"});
+    admin.post("/v1/agents/ada/context", &compact).await.problem(403, "license_restriction");
+    let client = Corkboard::connect(ServerAddress::new(&*server.url).token(ADMIN.to_owned()), Options::default());
+    let client = client.await.unwrap();
+    let ada = client.agent("ada").unwrap();
+    assert!(matches!(ada.long_term(), Err(Error::LicenseRestriction { tier: Tier::Core, .. })));
+    let compact = ContextRequest::new().strategy(Strategy::Compact);
+    assert!(matches!(ada.context_window().compose(compact).await, Err(Error::LicenseRestriction { .. })));
+    // Shared cores are open to every tier, and an agent is deleted with all that it has.
+    admin.post("/v1/spaces/core/house-rules/commands", &add).await.ok();
+    assert!(client.delete_agent("ada").await.unwrap());
+    assert_eq!(before.agent("ada").unwrap().long_term().unwrap().stats().await.unwrap().entries, 0);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_without_working_memory_says_so_however_it_is_asked() {
+    let features = Features { working_memory: false };
+    let server = Running::with(in_memory(Options { features, ..Options::default() }), settings()).await;
+    let admin = server.admin();
+    for path in [
+        "/v1/agents/ada/entries",
+        "/v1/agents/ada/notes",
+        "/v1/agents/ada/search?q=tea",
+        "/v1/agents/ada/conversations/c-1",
+        "/v1/agents/ada/events",
+        "/v1/spaces/agent/ada/head",
+        "/v1/spaces/agent/ada/state",
+        "/v1/spaces/agent/ada/log",
+        "/v1/spaces/conversation/ada%2Fc-1/state",
+    ] {
+        admin.get(path).await.problem(403, "feature_disabled");
+    }
+    admin.put("/v1/agents/ada/entries/a", &json!({"value": 1})).await.problem(403, "feature_disabled");
+    admin
+        .post("/v1/spaces/agent/ada/commands", &json!({"command": "clear_all"}))
+        .await
+        .problem(403, "feature_disabled");
+    let jot = json!({"input": {"action": "note", "value": "x"}, "context": {"agent": "ada", "conversation": "c-1"}});
+    admin.post("/v1/tools/memory_write", &jot).await.problem(403, "feature_disabled");
+    admin.post("/v1/boards", &json!({"name": "Release"})).await.ok();
+    assert_eq!(admin.delete("/v1/agents/ada").await.ok()["deleted"], false);
+    server.corkboard.tick().await.unwrap();
+    server.stop().await;
+}
+
+/// A conversation's space takes changes of the conversation, and nothing else.
+#[tokio::test]
+async fn a_conversation_takes_no_commands_but_its_own() {
+    let server = Running::start().await;
+    let admin = server.admin();
+    let scope = server.corkboard.agent("ada").unwrap().conversation("c-1").unwrap().scope_id();
+    let commands = "/v1/spaces/conversation/ada%2Fc-1/commands";
+    let note = |scope: ScopeId| json!({"add_note": {"scope": scope, "text": "x"}});
+    let conversing = json!({"converse": {"conversation": "c", "scope": scope, "idle_ms": 1, "command": "tick"}});
+    for refused in [json!("clear_all"), json!("tick"), note(ScopeId::ROOT), conversing] {
+        admin.post(commands, &json!({ "command": refused })).await.problem(400, "command");
+    }
+    admin.post(commands, &json!({ "command": note(scope) })).await.ok();
+    assert_eq!(admin.get("/v1/agents/ada/conversations/c-1").await.ok()["notes"], json!(["x"]));
+    admin.get("/v1/spaces/conversation/ada/head").await.problem(400, "blank");
+    server.stop().await;
 }

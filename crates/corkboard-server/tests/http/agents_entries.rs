@@ -510,3 +510,22 @@ async fn what_is_no_entry_is_refused_and_nothing_is_written() {
     assert_eq!(ada.get("/v1/agents").await.ok()["agents"], json!([]));
     server.stop().await;
 }
+
+#[tokio::test]
+async fn an_entry_says_how_often_it_was_read() {
+    let server = Running::start().await;
+    let ada = server.admin();
+    for place in places(&ada).await {
+        let path = format!("{place}/entries/user");
+        ada.put(&path, &json!({"value": 1})).await;
+        let listed = || async { ada.get(&format!("{place}/entries")).await.ok()["entries"][0].clone() };
+        let unread = listed().await;
+        assert_eq!((&unread["access_count"], &unread["last_accessed_at"]), (&json!(0), &json!(null)), "{place}");
+        assert_eq!(ada.get(&path).await.ok()["access_count"], 1, "{place}");
+        let read = ada.get(&path).await.ok();
+        assert_eq!(read["access_count"], 2, "{place}");
+        assert!(read["last_accessed_at"].is_string(), "{place} {read}");
+        assert_eq!(listed().await["access_count"], 2, "{place}");
+    }
+    server.stop().await;
+}

@@ -49,6 +49,14 @@ async fn every_name_that_may_be_reaches_its_space() {
         client.agent(name).unwrap().forget(name).await.unwrap();
         assert_eq!(here.get::<String>(name).await.unwrap(), None);
 
+        let talk = client.agent(name).unwrap().conversation(name).unwrap();
+        talk.set(name, name).await.unwrap();
+        let kept = server.corkboard.agent(name).unwrap().conversation(name).unwrap();
+        assert_eq!(kept.get::<String>(name).await.unwrap().as_deref(), Some(name), "the server keeps it");
+        assert_eq!(client.agent(name).unwrap().conversations().await.unwrap().len(), 1);
+        assert!(talk.delete().await.unwrap());
+        assert_eq!(kept.get::<String>(name).await.unwrap(), None);
+
         let new = NewBoard { name: name.into(), ..NewBoard::default() };
         let board = client.create_board(new).id(name).await.unwrap();
         board.add_tasks(vec![NewTask::new(name)], vec![]).await.unwrap();

@@ -121,3 +121,35 @@ async fn the_log_keeps_who_acted_and_by_whose_token() {
     assert_eq!(actors(&admin, "agent/ada").await, expected);
     running.stop().await;
 }
+
+#[tokio::test]
+async fn an_urgent_nudge_interrupts_every_tool_and_stops_complete_task_once() {
+    let running = Running::start().await;
+    let admin = running.admin();
+    admin.post("/v1/boards", &json!({"id": "b", "name": "Add login"})).await.ok();
+    admin.post("/v1/boards/b/tasks", &json!({"title": "one"})).await.ok();
+    let ada = running.client_with(worker("ada", json!({"agents": ["ada"], "boards": ["b"]}))).await;
+    let call = |tool: &str, input: Value| {
+        let (ada, path) = (ada.clone(), format!("/v1/tools/{tool}"));
+        async move { ada.post(&path, &json!({"input": input, "context": {"board": "b"}})).await }
+    };
+    call("claim_task", json!({})).await.ok();
+    let stop = json!({"to": {"agent": "ada"}, "message": "Stop", "priority": "urgent"});
+    admin.post("/v1/boards/b/nudges", &stop).await.ok();
+    admin.post("/v1/boards/b/nudges", &json!({"to": {"agent": "ada"}, "message": "Use staging"})).await.ok();
+    let refused = call("complete_task", json!({"summary": "done"})).await;
+    refused.problem(409, "urgent_nudges");
+    let said = refused.body["detail"].as_str().unwrap();
+    assert!(said.contains("N-1 (urgent) from") && said.contains(": Stop"), "{said}");
+    assert!(said.contains("1 other nudge waits"), "{said}");
+    let nudges = admin.get("/v1/boards/b/nudges").await.ok();
+    assert_eq!(nudges["nudges"][0]["delivered"][0]["agent"], "ada");
+    let written = call("write_memory", json!({"key": "k", "content": "v"})).await.ok();
+    assert!(written["text"].as_str().unwrap().contains("N-1 (urgent) from"), "{written}");
+    let wrong = call("write_memory", json!({"content": "no key"})).await;
+    wrong.problem(400, "invalid_input");
+    assert!(wrong.body["detail"].as_str().unwrap().contains("N-1 (urgent) from"), "{}", wrong.body);
+    assert!(wrong.body["example"].is_object(), "{}", wrong.body);
+    call("complete_task", json!({"summary": "done"})).await.ok();
+    running.stop().await;
+}

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use corkboard_core::board::{BoardCommand, BoardState};
 use corkboard_core::tokens::Grants;
-use corkboard_core::{Actor, SpaceKind};
+use corkboard_core::{Actor, SpaceId, SpaceKind};
 
+use crate::corkboard::check_space_tier;
 use crate::engine::{Engine, Slot};
 use crate::{Corkboard, Error, Result};
 
@@ -25,6 +26,11 @@ impl Granted {
             SpaceKind::Board => grants.opens_board(name),
             SpaceKind::Core => grants.opens_core(name),
             SpaceKind::Tokens => false,
+            // Who opens an agent's memory opens the conversations with it.
+            SpaceKind::Conversation => {
+                let conversation = SpaceId::of(kind, name).as_conversation();
+                conversation.is_some_and(|(agent, _)| grants.opens_agent(agent.as_str()))
+            }
         })
     }
 
@@ -64,8 +70,9 @@ impl Corkboard {
         self.with_granted(Granted(Some(grants.into())))
     }
 
-    /// Whether this handle opens the space of that name.
+    /// Whether this handle opens the space of that name, and the tier has it.
     pub fn opens(&self, kind: SpaceKind, name: &str) -> bool {
-        self.granted().opens(kind, name)
+        let is_in_tier = check_space_tier(self.options(), &SpaceId::of(kind, name)).is_ok();
+        is_in_tier && self.granted().opens(kind, name)
     }
 }

@@ -24,6 +24,7 @@ pub(super) type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<
 pub struct ClaimTask {
     board: Board,
     task: Option<TaskId>,
+    epoch: Option<u64>,
     lease: Duration,
     wait: Duration,
 }
@@ -34,13 +35,16 @@ pub struct ClaimTask {
 pub struct WorkOn(ClaimTask);
 
 impl Board {
-    /// Takes a task to work on it: a named one, or the next that is ready (what is assigned to the caller first, then by
-    /// priority and age). Await it: none if nothing is ready.
+    /// Takes a task to work on it: a named one, or the next (what was sent back to the caller for rework, then what is
+    /// assigned to the caller, then by priority and age). Await it: none if nothing is ready.
+    ///
+    /// A reworked task keeps its holder and its attempt, and gets a new epoch. A [`Claim`] or another process of the same
+    /// name that has the old epoch is fenced.
     ///
     /// Whoever stops waiting for the answer gets no task: one that was claimed nevertheless is given back, unless the
     /// handle has an idempotency key, by which the answer can still be had.
     pub fn claim_task(&self, task: Option<TaskId>, lease: Duration) -> ClaimTask {
-        ClaimTask { board: self.clone(), task, lease, wait: Duration::ZERO }
+        ClaimTask { board: self.clone(), task, epoch: None, lease, wait: Duration::ZERO }
     }
 
     /// Takes a task as [`Board::claim_task`] does, and holds on to it: for programs. Await it.
@@ -50,6 +54,14 @@ impl Board {
 }
 
 impl ClaimTask {
+    /// The epoch that the caller last had of the named task. A worker that was restarted gets its unfinished task back by
+    /// this, under a new epoch and with a whole lease; what still has the old epoch is fenced. Refused as fenced if somebody
+    /// claimed the task since.
+    pub fn epoch(mut self, epoch: u64) -> Self {
+        self.epoch = Some(epoch);
+        self
+    }
+
     /// Waits that long for a task to become ready, whoever makes it so: anybody in any process, a lease that expires, a
     /// pause before another attempt that is over, a paused board that is resumed. A named task is waited for while it is not ready or another's.
     pub fn wait(mut self, wait: Duration) -> Self {
@@ -58,7 +70,8 @@ impl ClaimTask {
     }
 
     async fn claim(self, command: BoardCommand) -> Result<Option<Claimed>> {
-        let Self { board, task, wait, .. } = self;
+        let Self { board, task, epoch, wait, .. } = self;
+        let names_one = task.is_some() || epoch.is_some();
         let until = Instant::now() + wait.min(LONGEST);
         let mut changes = board.engine.changes(&board.slot);
         loop {
@@ -68,7 +81,7 @@ impl ClaimTask {
             }
             let current = board.engine.current(&board.slot).await?;
             let view = BoardView::new(board.id.clone(), &current, board.engine.now(&board.slot, &current))?;
-            if task.is_some() || is_worth_asking(&board, &command, &current, &view)? {
+            if names_one || is_worth_asking(&board, &command, &current, &view)? {
                 match Asking::new(board.clone(), command.clone()).await {
                     Ok(None)
                     | Err(Error::Refused(
@@ -90,14 +103,17 @@ fn is_worth_asking(
     view: &BoardView,
 ) -> Result<bool> {
     let state = view.state();
+    let limits = &board.options().limits;
+    let caller = AgentId::new(&board.actor.principal, limits)?;
+    if state.rework_of(&caller).next().is_some() {
+        return Ok(true);
+    }
     if view.info()?.paused.is_some() {
         return Ok(false);
     }
     if state.ready().len() > 0 || view.info()?.status != BoardStatus::Active {
         return Ok(true);
     }
-    let limits = &board.options().limits;
-    let caller = AgentId::new(&board.actor.principal, limits)?;
     if state.assigned_to(&caller).any(|task| state.may_begin(task)) {
         return Ok(true);
     }
@@ -120,7 +136,8 @@ impl IntoFuture for ClaimTask {
     type IntoFuture = Future<'static, Option<Claimed>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let command = BoardCommand::Claim { task: self.task, lease_ms: milliseconds(self.lease) };
+        let (task, epoch, lease_ms) = (self.task, self.epoch, milliseconds(self.lease));
+        let command = BoardCommand::Claim { task, epoch, lease_ms };
         match self.wait.is_zero() {
             true => Box::pin(Asking::new(self.board, command)),
             false => Box::pin(self.claim(command)),
@@ -129,6 +146,11 @@ impl IntoFuture for ClaimTask {
 }
 
 impl WorkOn {
+    /// The epoch that this program last had of the named task, as for [`ClaimTask::epoch`].
+    pub fn epoch(self, epoch: u64) -> Self {
+        Self(self.0.epoch(epoch))
+    }
+
     /// Waits that long for a task to become ready, as [`ClaimTask::wait`] does.
     pub fn wait(self, wait: Duration) -> Self {
         Self(self.0.wait(wait))

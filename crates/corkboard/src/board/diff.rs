@@ -107,6 +107,13 @@ pub enum BoardChange {
         /// For what.
         on: Vec<TaskId>,
     },
+    /// Dependencies of a task were removed.
+    DependenciesRemoved {
+        /// The task that waited.
+        task: TaskId,
+        /// The tasks that it no longer waits for.
+        on: Vec<TaskId>,
+    },
     /// A task is in another state.
     TaskMoved {
         /// Which.
@@ -397,9 +404,15 @@ fn task_changes(was: &Task, is: &Task, movers: &Movers) -> Vec<BoardChange> {
     if !fields.is_empty() {
         changes.push(BoardChange::TaskEdited { task, fields });
     }
-    let on: Vec<TaskId> = is.depends_on.iter().filter(|on| !was.depends_on.contains(on)).copied().collect();
-    if !on.is_empty() {
-        changes.push(BoardChange::DependenciesAdded { task, on });
+    let missing = |from: &Task, of: &Task| -> Vec<TaskId> {
+        of.depends_on.iter().filter(|on| !from.depends_on.contains(on)).copied().collect()
+    };
+    let (added, removed) = (missing(was, is), missing(is, was));
+    if !added.is_empty() {
+        changes.push(BoardChange::DependenciesAdded { task, on: added });
+    }
+    if !removed.is_empty() {
+        changes.push(BoardChange::DependenciesRemoved { task, on: removed });
     }
     if was.status != is.status {
         let (from, to, by) = (was.status, is.status, movers.get(&task).cloned());

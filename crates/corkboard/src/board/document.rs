@@ -10,7 +10,7 @@ use corkboard_core::board::{
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Board, BoardView};
+use super::{Board, BoardView, LogRef};
 use crate::Result;
 
 /// A whole board at one revision, as one value with a JSON form.
@@ -96,7 +96,7 @@ pub struct BoardDocument<'a> {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TaskDocument<'a> {
     /// The task itself.
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "crate::lists::serialize")]
     pub task: &'a Task,
     /// The tasks that wait for it.
     pub blocks: Vec<TaskId>,
@@ -110,7 +110,7 @@ pub struct TaskDocument<'a> {
 pub struct TaskGraph {
     /// All of them, in order.
     pub nodes: Vec<TaskId>,
-    /// What waits for what.
+    /// The edges of each task: the tasks that it depends on, then the tasks that it blocks.
     pub edges: Vec<Edge>,
     /// Those that may be claimed, the highest priority first, then the oldest.
     pub ready: Vec<TaskId>,
@@ -207,8 +207,9 @@ impl BoardView {
     pub fn task_graph(&self) -> TaskGraph {
         let state = self.state();
         let edges = state.tasks().flat_map(|task| {
-            let edge = |to: &TaskId| Edge { from: task.id, to: *to, kind: EdgeType::DependsOn };
-            task.depends_on.iter().map(edge)
+            let edge = |kind| move |to| Edge { from: task.id, to, kind };
+            let depends_on = task.depends_on.iter().copied().map(edge(EdgeType::DependsOn));
+            depends_on.chain(state.blocks(task.id).map(edge(EdgeType::Blocks)))
         });
         TaskGraph {
             nodes: state.tasks().map(|task| task.id).collect(),
@@ -224,7 +225,8 @@ impl BoardView {
     pub fn contributions(&self) -> Vec<AgentContribution> {
         let of = |contribution: &Contribution| {
             let Contribution { agent_id, first_rev, last_rev, .. } = contribution;
-            let log_ref = format!("board/{}#{first_rev}..{last_rev}@{agent_id}", self.id());
+            let (board, author) = (self.id().to_string(), Some(agent_id.to_string()));
+            let log_ref = LogRef { board, from: *first_rev, to: *last_rev, author }.to_string();
             AgentContribution { contribution: contribution.clone(), log_ref }
         };
         self.state().contributions().map(of).collect()

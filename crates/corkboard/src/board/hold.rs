@@ -89,7 +89,8 @@ impl Claim {
     }
 
     /// Says that the task is done. Returns `completed`, or `review` if somebody is to look at it: while this handle lives it
-    /// stays the holder, who goes on if the task needs rework.
+    /// stays the holder, who goes on if the task needs rework. The next claim by the same name takes a reworked task over: then
+    /// this handle is fenced.
     pub async fn complete(&self, result: TaskResult) -> Result<TaskStatus> {
         let status = self.keeper.heard(self.board.complete_task(self.task(), result, Some(self.epoch())).await)?;
         if status != TaskStatus::Review {

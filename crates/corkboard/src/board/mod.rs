@@ -13,6 +13,7 @@ mod hold;
 mod keep;
 mod learnings;
 mod lifetime;
+mod log_ref;
 mod observer;
 mod orchestrate;
 mod orchestrator;
@@ -40,7 +41,7 @@ use crate::log::InEngine;
 use crate::options::Options;
 use crate::{Error, Result};
 
-pub use artifact::RecordArtifact;
+pub use artifact::{NoChecksum, RecordArtifact, RecordedArtifact};
 pub use claim::{ClaimTask, WorkOn};
 pub use cores::{TaskPattern, UnreadablePattern};
 pub use create::{CreateBoard, CreatedBoard};
@@ -53,6 +54,7 @@ pub use learnings::{
     BoardRolledBack, CoreRolledBack, CoresRolledBack, PromoteLearning, PromotedLearning, RollBackCores,
     RollBackProgress, RollBackStage,
 };
+pub use log_ref::{LogPage, LogRef, NoLogRef};
 pub(crate) use observer::BoardObserver;
 pub use orchestrate::Orchestrating;
 pub use orchestrator::{Orchestrate, Orchestrator};

@@ -62,6 +62,11 @@ impl Board {
         self.ask(BoardCommand::AddDependency { task, on }).await.map(|_| ())
     }
 
+    /// Ends a task's wait for another; it may become ready by that. Returns whether it waited for it.
+    pub async fn remove_dependency(&self, task: TaskId, on: TaskId) -> Result<bool> {
+        Ok(!self.tasks(BoardCommand::RemoveDependency { task, on }).await?.is_empty())
+    }
+
     /// Changes what a task says; with a version, only if it is at that version. Returns the task's version.
     pub async fn edit_task(&self, task: TaskId, edit: TaskEdit, if_version: Option<u64>) -> Result<u64> {
         Ok(self.ask(BoardCommand::EditTask { task, edit, if_version }).await?.rev)
@@ -79,7 +84,8 @@ impl Board {
         self.ask(BoardCommand::AssignReview { task, to }).await.map(|_| ())
     }
 
-    /// Says what a task under review is worth. Returns the state that it is in then.
+    /// Reviews a task: approve, request rework or reject. Returns its new status. An assigned review is given by the assigned
+    /// reviewer or a person, and no agent approves its own task.
     pub async fn review_task(
         &self,
         task: TaskId,
@@ -89,9 +95,14 @@ impl Board {
         self.moved(BoardCommand::Review { task, verdict, comments }).await
     }
 
-    /// Cancels a task, and those that can no longer begin because of it.
-    pub async fn cancel_task(&self, task: TaskId, comment: Option<String>) -> Result<()> {
-        self.moved(BoardCommand::CancelTask { task, comment }).await.map(|_| ())
+    /// Cancels a task, and those that can no longer begin because of it. Returns all of them, the named one first.
+    pub async fn cancel_task(&self, task: TaskId, comment: Option<String>) -> Result<Vec<TaskId>> {
+        match self.ask(BoardCommand::CancelTask { task, comment }).await?.reply {
+            BoardReply::Tasks(tasks) => Ok(tasks),
+            // The answer that an older version remembered under an idempotency key.
+            BoardReply::Moved { .. } => Ok(vec![task]),
+            other => Err(unexpected(other)),
+        }
     }
 
     /// Reopens a failed task, and what was cancelled because of it. Returns what is pending again.

@@ -85,6 +85,7 @@ impl Board {
     }
 
     /// Replaces a decision by another: one's own, or anyone's if the actor runs the board. Both are kept; the new one holds.
+    /// An irreversible decision is replaced only by a person, with [`NewDecision::force`].
     pub async fn supersede(&self, old: DecisionId, decision: NewDecision) -> Result<DecisionId> {
         self.record_decision(NewDecision { supersedes: Some(old), ..decision }).await
     }
@@ -105,7 +106,7 @@ impl Board {
     }
 
     /// Writes down that the actor read these.
-    async fn delivered(&self, told: &[Arc<Nudge>]) -> Result<()> {
+    pub(crate) async fn delivered(&self, told: &[Arc<Nudge>]) -> Result<()> {
         let new = told.iter().filter(|nudge| !nudge.is_delivered_to(&self.actor.principal));
         let nudges: Vec<NudgeId> = new.map(|nudge| nudge.id).collect();
         let at_once = usize::try_from(self.options().limits.lines_per_list).unwrap_or(usize::MAX).max(1);

@@ -39,6 +39,10 @@ impl fmt::Display for BoardChange {
                 let on: Vec<_> = on.iter().map(ToString::to_string).collect();
                 write!(f, "{task} now waits for {}.", listed(&on))
             }
+            Self::DependenciesRemoved { task, on } => {
+                let on: Vec<_> = on.iter().map(ToString::to_string).collect();
+                write!(f, "{task} no longer waits for {}.", listed(&on))
+            }
             Self::TaskMoved { task, title, from, to, by, reason } => {
                 let by = by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
                 let reason = reason.as_ref().map_or_else(String::new, |reason| format!(": {}", shortened(reason)));

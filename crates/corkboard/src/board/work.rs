@@ -36,7 +36,12 @@ impl Board {
 
     /// Says that a task is done. Returns `completed`, or `review` if somebody is to look at it.
     pub async fn complete_task(&self, task: TaskId, result: TaskResult, epoch: Option<u64>) -> Result<TaskStatus> {
-        self.moved(BoardCommand::CompleteTask { task, result, epoch }).await
+        self.moved(BoardCommand::CompleteTask { task, result, epoch, heed_nudges: false }).await
+    }
+
+    /// Completes a task unless an urgent nudge to this handle's actor is not delivered yet.
+    pub(crate) async fn complete_heeding_nudges(&self, task: TaskId, result: TaskResult) -> Result<TaskStatus> {
+        self.moved(BoardCommand::CompleteTask { task, result, epoch: None, heed_nudges: true }).await
     }
 
     /// Says that a task did not work. Returns `failed`, or `pending` if it is tried again.

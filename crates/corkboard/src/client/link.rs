@@ -10,12 +10,13 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder, Url};
 use secrecy::ExposeSecret;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::trouble::trouble;
 use super::{Identity, ServerAddress};
-use crate::engine::Elsewhere;
+use crate::engine::{Deletion, Elsewhere};
 use crate::net::{chain, is_loopback, tls};
 use crate::store::{ServerTrouble, ServerUrl, StoreError};
 use crate::{AnswerDocument, Error, Forgotten, Problem, Result};
@@ -342,6 +343,25 @@ impl Elsewhere for Link {
             // What was forgotten moved the memory: its condition does not hold a second time.
             let again = if if_rev.is_some() { Again::No } else { Again::Yes };
             self.post(&path, Some(&actor), body, again).await
+        })
+    }
+
+    fn delete_agent(
+        &self,
+        agent: AgentId,
+        actor: Actor,
+        if_rev: Option<u64>,
+        deletion: Deletion,
+    ) -> BoxFuture<'_, Result<bool>> {
+        Box::pin(async move {
+            #[derive(Deserialize)]
+            struct Deleted {
+                deleted: bool,
+            }
+            let path = format!("/v1/spaces/agent/{}/delete", segment(agent.as_str()));
+            let body = json!({ "if_rev": if_rev, "hard": deletion == Deletion::ForGood }).to_string().into_bytes();
+            let Deleted { deleted } = self.post(&path, Some(&actor), body, Again::No).await?;
+            Ok(deleted)
         })
     }
 }

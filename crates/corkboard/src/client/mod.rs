@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
-use crate::{Corkboard, Options, Result};
+use crate::{Corkboard, Options, Result, Tier};
 
 use link::{Again, Link};
 use store::ServerStore;
@@ -105,6 +105,9 @@ pub struct Identity {
     pub role: Role,
     /// What they may touch.
     pub grants: Grants,
+    /// Which features the server has.
+    #[serde(default)]
+    pub tier: Tier,
 }
 
 impl Corkboard {
@@ -115,11 +118,13 @@ impl Corkboard {
     /// decided by the server, with its limits.
     pub async fn connect(address: ServerAddress, options: Options) -> Result<Self> {
         let link = Link::new(address)?;
-        let Identity { principal, kind, role, .. } = link.identity().await?;
+        let Identity { principal, kind, role, tier, .. } = link.identity().await?;
+        // What this process computes from what it reads is held to the server's tier, too.
+        let tier = options.tier.min(tier);
         let actor = Actor::new(principal, kind, role);
         link.set_own(&actor);
         let link = Arc::new(link);
         let store = Arc::new(ServerStore::new(link.clone()));
-        Ok(Self::with_store_elsewhere(store, link, Options { actor, ..options }))
+        Ok(Self::with_store_elsewhere(store, link, Options { actor, tier, ..options }))
     }
 }

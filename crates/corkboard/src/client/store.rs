@@ -15,7 +15,7 @@ use crate::store::{
     Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Record, Rewrite, Snapshot, Store,
     StoreError, StoreFuture, StoreInfo, Trim, Wakes,
 };
-use crate::{Error, HeadDocument, PageDocument, Problem, RecordDocument, SpacesDocument, StateDocument};
+use crate::{Error, HeadDocument, PageDocument, Problem, RecordDocument, SpacesDocument, StateDocument, Trimmed};
 
 /// How long a server may keep a question for news waiting.
 const WAIT: Duration = Duration::from_secs(20);
@@ -182,8 +182,14 @@ impl Store for ServerStore {
         not_here()
     }
 
-    fn trim<'a>(&'a self, _space: &'a SpaceId, _trim: Trim) -> StoreFuture<'a, u64> {
-        not_here()
+    fn trim<'a>(&'a self, space: &'a SpaceId, trim: Trim) -> StoreFuture<'a, u64> {
+        Box::pin(async move {
+            let Trim { up_to, older_than } = trim;
+            let body = serde_json::json!({ "up_to": up_to, "older_than": older_than }).to_string().into_bytes();
+            let trimmed: Trimmed =
+                self.inner.link.post(&path_of(space, "/trim"), None, body, Again::Yes).await.map_err(of_reading)?;
+            Ok(trimmed.oldest)
+        })
     }
 
     fn list<'a>(

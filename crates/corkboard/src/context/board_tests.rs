@@ -120,6 +120,7 @@ fn a_task_with_all_that_concerns_it() {
         affects_tasks: vec![build],
         reversible: Some(false),
         supersedes: Some(first),
+        force: false,
         needs_approval: false,
         trust: None,
     });
@@ -311,6 +312,7 @@ fn any_board() -> impl proptest::strategy::Strategy<Value = Sketch> {
                     affects_tasks,
                     reversible,
                     supersedes,
+                    force: false,
                     needs_approval: false,
                     trust: None,
                 });

@@ -11,7 +11,7 @@ use corkboard_core::knowledge::{CoreEntryId, Trust};
 use super::board::BoardLines;
 use super::item::{self, Body};
 use super::list::{EntryLine, NoteLine, NoteLines, What, fill};
-use super::notebook::{self, NotebookLines};
+use super::notebook::{self, NotebookLine, NotebookLines};
 use super::section::Section;
 use super::shares::Shares;
 use super::{SectionName, SectionReport, Strategy, Why, compact, cores, task, tokens};
@@ -42,6 +42,22 @@ pub(super) struct Material<'a> {
     pub(super) conversation_notes: Vec<NoteLine<'a>>,
     /// The best first.
     pub(super) hits: &'a [Hit],
+    /// Whether the request names a conversation, however little is in it.
+    pub(super) has_conversation: bool,
+}
+
+impl Material<'_> {
+    /// The sections of the tail for which no room need be kept. A conversation that is only empty now is not among them, nor is
+    /// what a query finds: with or without a query, what stands above is the same.
+    fn absent(&self) -> Vec<SectionName> {
+        let is_blank = self.scratchpad.is_none_or(|body| body.is_blank());
+        let absent = [
+            (SectionName::Progress, self.notebooks.progress.is_empty()),
+            (SectionName::Scratchpad, is_blank),
+            (SectionName::Conversation, !self.has_conversation),
+        ];
+        absent.into_iter().filter(|(_, is_absent)| *is_absent).map(|(name, _)| name).collect()
+    }
 }
 
 /// What is said about entries and notes that are not shown.
@@ -88,7 +104,7 @@ impl Hit {
     }
 
     /// Whether all of it stands in another section. What is in a scope below the root never does.
-    fn is_shown(&self, shown: &HashSet<What<'_>>) -> bool {
+    fn is_shown(&self, shown: &Shown<'_>) -> bool {
         self.scope.is_none() && shown.contains(&self.what())
     }
 
@@ -123,75 +139,112 @@ pub(super) struct Composed {
 }
 
 pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strategy) -> Composed {
+    // A value that says nothing is not worth a line.
+    material.entries.retain(|entry| !entry.body.is_blank());
+    material.conversation_entries.retain(|entry| !entry.body.is_blank());
     if strategy != Strategy::Trim {
         compact::compact(&mut material);
     }
     let board = material.board.take().unwrap_or_default();
+    let material = &material;
     let shares = if board.task.is_some() { Shares::with_task(budget) } else { Shares::of(budget) };
     let share = |name| shares.section(name);
-    let mut shown = HashSet::new();
+    let item = shares.item();
 
-    // What seldom changes has its own part of the budget.
+    // What seldom changes has its own part of the budget, and the room that is kept for sections of the tail that the request
+    // or the memory does not have.
     let preamble = tokens::count(PREAMBLE);
-    let stable = shares.stable().saturating_sub(preamble);
-    let room = share(SectionName::Handoff).most.min(stable);
-    let handoff = single(SectionName::Handoff, material.handoff, room, SESSION_HANDOFF_KEY, &mut shown);
-    let stable = stable.saturating_sub(handoff.tokens());
-    let goal = task::goal(&board, share(SectionName::Goal).most.min(stable));
-    let stable = stable.saturating_sub(goal.tokens());
-    let room = share(SectionName::Constraints).most.min(stable);
-    let constraints = task::list(SectionName::Constraints, &board.constraints, room, shares.item());
-    let stable = stable.saturating_sub(constraints.tokens());
+    let absent = material.absent();
+    let spare: u64 = absent.iter().map(|name| share(*name).kept).sum();
+    let kept_for = |name| if absent.contains(&name) { 0 } else { share(name).kept };
+    let stable = (shares.stable() + spare).saturating_sub(preamble);
+    let mut left = stable;
+    let kept = if matches!(material.summary, Summary::None) { 0 } else { share(SectionName::Summary).most };
     let NotebookLines { learnings, snippets, progress } = &material.notebooks;
-    let room = share(SectionName::KeyLearnings).most.min(stable);
-    let learnings = notebook::section(SectionName::KeyLearnings, learnings, room, shares.item(), &mut shown);
-    let stable = stable.saturating_sub(learnings.tokens());
-    let room = share(SectionName::VerbatimContext).most.min(stable);
-    let snippets = notebook::section(SectionName::VerbatimContext, snippets, room, shares.item(), &mut shown);
-    let stable = stable.saturating_sub(snippets.tokens());
-    let kept = if matches!(material.summary, Summary::None) { 0 } else { share(SectionName::Summary).most.min(stable) };
+    let builds: [(SectionName, Build<'_, '_>); 5] = [
+        (SectionName::Handoff, single(SectionName::Handoff, material.handoff, SESSION_HANDOFF_KEY)),
+        (SectionName::Goal, Box::new(|room, _| (vec![task::goal(&board, room)], Shown::new()))),
+        (
+            SectionName::Constraints,
+            Box::new(|room, item| {
+                (vec![task::list(SectionName::Constraints, &board.constraints, room, item)], Shown::new())
+            }),
+        ),
+        (SectionName::KeyLearnings, of_notebook(SectionName::KeyLearnings, learnings)),
+        (SectionName::VerbatimContext, of_notebook(SectionName::VerbatimContext, snippets)),
+    ];
+    let mut parts = Vec::new();
+    for (name, build) in builds {
+        let part = Part::new(share(name).most.min(left), item, build);
+        left = left.saturating_sub(part.tokens());
+        parts.push(part);
+    }
+    let kept = kept.min(left);
     // Cores stand below the entries and the notes, and are kept their room before these.
-    let stable = stable - kept;
-    let room = share(SectionName::Cores).most.min(stable);
-    let cores = cores::section(&board.cores, room, shares.item(), &mut shown);
-    let stable = stable - shares.in_steps(cores.tokens()).min(room);
-    let (entries, notes) = entries_and_notes(&material, stable, &shares, &mut shown);
+    left -= kept;
+    let room = share(SectionName::Cores).most.min(left);
+    let build: Build<'_, '_> = Box::new(|room, item| {
+        let mut shown = Shown::new();
+        (vec![cores::section(&board.cores, room, item, &mut shown)], shown)
+    });
+    let cores = Part::new(room, item, build);
+    left -= shares.in_steps(cores.tokens()).min(room);
+    parts.push(cores);
+    let build: Build<'_, '_> = Box::new(|room, item| entries_and_notes(material, room, item, &shares));
+    let mut list = Part::new(left, item, build);
+    if !list.lacks_room() {
+        share_out(&mut parts, &mut list, stable - kept.min(stable), &shares);
+    }
+    let mut shown: Shown<'_> = parts.iter().chain([&list]).flat_map(|part| part.shown.iter().copied()).collect();
     // Only then anyone wants to know.
-    let hidden = if strategy == Strategy::Summarize { hidden(&material, &shown) } else { Vec::new() };
-    let summary = summary(material.summary, kept);
+    let hidden = if strategy == Strategy::Summarize { hidden(material, &shown) } else { Vec::new() };
+    let cores = parts.pop().map_or_else(Vec::new, |cores| cores.sections);
+    let stable = parts.into_iter().chain([list]).flat_map(|part| part.sections);
+    let stable: Vec<Section> = stable.chain([summary(material.summary, kept)]).chain(cores).collect();
 
     // The tail has the rest, less what is kept for those that come after.
-    let stable = [handoff, goal, constraints, learnings, snippets, entries, notes, summary, cores];
-    let left = budget.saturating_sub(preamble + stable.iter().map(Section::tokens).sum::<u64>());
-    let kept = share(SectionName::Conversation).kept + share(SectionName::Found).kept;
-    let below_task = kept + share(SectionName::Scratchpad).kept;
-    let room = left.saturating_sub(below_task + shares.task().kept);
-    let room = share(SectionName::Progress).most.min(room);
-    let progress = notebook::section(SectionName::Progress, progress, room, shares.item(), &mut shown);
+    let all = budget.saturating_sub(preamble + stable.iter().map(Section::tokens).sum::<u64>());
+    let kept = kept_for(SectionName::Conversation) + kept_for(SectionName::Found);
+    let below_task = kept + kept_for(SectionName::Scratchpad);
+    let room = share(SectionName::Progress).most.min(all.saturating_sub(below_task + shares.task().kept));
+    let progress = Part::new(room, item, of_notebook(SectionName::Progress, progress));
 
-    let left = left.saturating_sub(progress.tokens());
-    let room = shares.task().most.min(left.saturating_sub(below_task));
-    let task = board
-        .task
-        .iter()
-        .flat_map(|task| task::task_sections(task, &board.nudges, &Shares::of(room), 0, shares.item()));
-    let mut task: Vec<Section> = task.collect();
-    if task.is_empty() {
-        let room = share(SectionName::Nudges).most.min(left.saturating_sub(below_task));
-        task.push(task::list(SectionName::Nudges, &board.nudges, room, shares.item()));
-    }
+    let left = all.saturating_sub(progress.tokens());
+    let most = if board.task.is_some() { shares.task().most } else { share(SectionName::Nudges).most };
+    let build: Build<'_, '_> = Box::new(|room, item| {
+        let sections = match &board.task {
+            Some(task) => task::task_sections(task, &board.nudges, &Shares::of(room), 0, item),
+            None => vec![task::list(SectionName::Nudges, &board.nudges, room, item)],
+        };
+        (sections, Shown::new())
+    });
+    let task = Part::new(most.min(left.saturating_sub(below_task)), item, build);
 
-    let left = left.saturating_sub(task.iter().map(Section::tokens).sum());
+    let left = left.saturating_sub(task.tokens());
     let room = share(SectionName::Scratchpad).most.min(left.saturating_sub(kept));
-    let scratchpad = single(SectionName::Scratchpad, material.scratchpad, room, SCRATCHPAD_KEY, &mut shown);
+    let scratchpad = Part::new(room, item, single(SectionName::Scratchpad, material.scratchpad, SCRATCHPAD_KEY));
 
     let left = left.saturating_sub(scratchpad.tokens());
-    let kept = share(SectionName::Found).kept;
+    let kept = kept_for(SectionName::Found);
     let room = share(SectionName::Conversation).most.min(left.saturating_sub(kept));
-    let conversation = conversation(&material, room, &shares);
+    let build: Build<'_, '_> = Box::new(|room, item| (vec![conversation(material, room, item)], Shown::new()));
+    let conversation = Part::new(room, item, build);
 
-    let left = left.saturating_sub(conversation.tokens());
-    let found = found(material.hits, share(SectionName::Found).most.min(left), &shares, &shown);
+    let mut tail = vec![progress, task, scratchpad, conversation];
+    shown.extend(tail.iter().flat_map(|part| part.shown.iter().copied()));
+    let left = left.saturating_sub(tail.last().map_or(0, Part::tokens));
+    let room = share(SectionName::Found).most.min(left);
+    let needed = found(material.hits, room, item, &shown).tokens();
+    for at in 0..tail.len() {
+        let others: u64 =
+            tail.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, part)| part.tokens()).sum();
+        if let Some(part) = tail.get_mut(at) {
+            part.grow(all.saturating_sub(others + needed), item);
+        }
+    }
+    shown.extend(tail.iter().flat_map(|part| part.shown.iter().copied()));
+    let room = all.saturating_sub(tail.iter().map(Part::tokens).sum());
+    let found = found(material.hits, room, item, &shown);
     let shows_all = hidden.is_empty();
     let hidden = if matches!(material.summary, Summary::Wanted) {
         // A summary of what came from outside would no longer say so: it is not summarized.
@@ -199,50 +252,108 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
     } else {
         Vec::new()
     };
-    let tail = [progress].into_iter().chain(task).chain([scratchpad, conversation, found]);
+    let tail = tail.into_iter().flat_map(|part| part.sections).chain([found]);
     let composed = assemble(stable.into_iter().chain(tail).collect(), budget);
     Composed { shows_all, hidden, ..composed }
 }
 
-/// A section of one text.
-fn single<'a>(
-    name: SectionName,
-    body: Option<Body<'_>>,
+/// What is shown whole.
+type Shown<'a> = HashSet<What<'a>>;
+
+/// Builds sections from the room that they have together and the most that one item may have.
+type Build<'b, 'a> = Box<dyn Fn(u64, u64) -> (Vec<Section>, Shown<'a>) + 'b>;
+
+/// Sections that can be built again in more room.
+struct Part<'b, 'a> {
+    build: Build<'b, 'a>,
     room: u64,
-    key: &'a str,
-    shown: &mut HashSet<What<'a>>,
-) -> Section {
-    let mut section = Section::new(name, room);
-    if let Some(body) = body.filter(|body| !body.is_blank()) {
-        let rendered = item::block(body, section.left());
-        if rendered.as_ref().is_some_and(|rendered| !rendered.is_cut) {
-            shown.insert(What::Key(key));
-        }
-        section.push(What::Key(key), rendered, 0);
+    sections: Vec<Section>,
+    shown: Shown<'a>,
+}
+
+impl<'b, 'a> Part<'b, 'a> {
+    fn new(room: u64, item: u64, build: Build<'b, 'a>) -> Self {
+        let (sections, shown) = build(room, item);
+        Self { build, room, sections, shown }
     }
-    section
+
+    fn tokens(&self) -> u64 {
+        self.sections.iter().map(Section::tokens).sum()
+    }
+
+    fn lacks_room(&self) -> bool {
+        self.sections.iter().any(|section| section.leaves_out(Why::NoRoom))
+    }
+
+    /// Uses this much room, if something is cut or left out. An item may have all of it if nothing is left out for that.
+    fn grow(&mut self, room: u64, item: u64) {
+        if !self.lacks_room() && !self.sections.iter().any(|section| section.leaves_out(Why::Cut)) {
+            return;
+        }
+        let is_good = |sections: &[Section]| !sections.iter().any(|section| section.leaves_out(Why::NoRoom));
+        let (sections, shown) = (self.build)(room, room.max(item));
+        let (sections, shown) = match is_good(&sections) {
+            true => (sections, shown),
+            false if room > self.room => (self.build)(room, item),
+            false => return,
+        };
+        (self.room, self.sections, self.shown) = (room, sections, shown);
+    }
+}
+
+/// Gives the room that nothing uses to those of the parts that need more than their share, in their order, and what is then
+/// left to long items of the list, which shows everything. The needs of others count in whole steps: one more note seldom
+/// moves the end of what stands above it.
+fn share_out(parts: &mut [Part<'_, '_>], list: &mut Part<'_, '_>, room: u64, shares: &Shares) {
+    for at in 0..parts.len() {
+        let others = parts.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, part)| part.tokens());
+        let room = room.saturating_sub(shares.in_steps(others.sum::<u64>() + list.tokens()));
+        if let Some(part) = parts.get_mut(at).filter(|part| room >= part.room) {
+            part.grow(room, shares.item());
+        }
+    }
+    let left = room.saturating_sub(parts.iter().map(Part::tokens).sum());
+    list.grow(left.min(list.room), shares.item());
+}
+
+/// A section of one text. If it must be cut, its end is shown as well as its beginning.
+fn single<'b, 'a: 'b>(name: SectionName, body: Option<Body<'b>>, key: &'a str) -> Build<'b, 'a> {
+    Box::new(move |room, _| {
+        let (mut section, mut shown) = (Section::new(name, room), Shown::new());
+        if let Some(body) = body.filter(|body| !body.is_blank()) {
+            let rendered = item::block_with_end(body, section.left());
+            if rendered.as_ref().is_some_and(|rendered| !rendered.is_cut) {
+                shown.insert(What::Key(key));
+            }
+            section.push(What::Key(key), rendered, 0);
+        }
+        (vec![section], shown)
+    })
+}
+
+fn of_notebook<'a>(name: SectionName, lines: &'a [NotebookLine<'_>]) -> Build<'a, 'a> {
+    Box::new(move |room, item| {
+        let mut shown = Shown::new();
+        (vec![notebook::section(name, lines, room, item, &mut shown)], shown)
+    })
 }
 
 /// Entries and notes in the room that both have. Notes are kept what they need, in steps, up to their share; entries take
 /// what they can of the rest, and what they leave goes to older notes.
-fn entries_and_notes<'a>(
-    material: &Material<'a>,
-    room: u64,
-    shares: &Shares,
-    shown: &mut HashSet<What<'a>>,
-) -> (Section, Section) {
+fn entries_and_notes<'a>(material: &Material<'a>, room: u64, item: u64, shares: &Shares) -> (Vec<Section>, Shown<'a>) {
+    let mut shown = Shown::new();
     let frame = Section::frame(SectionName::Notes);
-    let mut lines = NoteLines::new(&material.notes, shares.item());
+    let mut lines = NoteLines::new(&material.notes, item);
     lines.take_up_to(shares.section(SectionName::Notes).kept.saturating_sub(frame));
     let needed = if material.notes.is_empty() { 0 } else { frame + lines.tokens_needed() };
 
     let mut entries = Section::new(SectionName::Entries, room.saturating_sub(shares.kept_for_notes(needed)));
-    fill(&mut entries, &material.entries, shares.item(), 0, shown);
+    fill(&mut entries, &material.entries, item, 0, &mut shown);
 
     let mut notes = Section::new(SectionName::Notes, room.saturating_sub(entries.tokens()));
     lines.take_up_to(notes.left());
-    lines.write(&mut notes, shown);
-    (entries, notes)
+    lines.write(&mut notes, &mut shown);
+    (vec![entries, notes], shown)
 }
 
 /// An entry or a note that is not shown whole.
@@ -269,7 +380,7 @@ impl Hidden<'_, '_> {
 }
 
 /// Entries first, then notes, each in their order.
-fn hidden<'m, 'a>(material: &'m Material<'a>, shown: &HashSet<What<'a>>) -> Vec<Hidden<'m, 'a>> {
+fn hidden<'m, 'a>(material: &'m Material<'a>, shown: &Shown<'a>) -> Vec<Hidden<'m, 'a>> {
     let entries = material.entries.iter().filter(|entry| !shown.contains(&What::Key(entry.key)));
     let notes = material.notes.iter().filter(|note| !shown.contains(&What::Note(note.id)));
     entries.map(Hidden::Entry).chain(notes.map(Hidden::Note)).collect()
@@ -286,27 +397,27 @@ fn summary(summary: Summary<'_>, room: u64) -> Section {
 }
 
 /// A conversation's scratchpad: entries, then notes. The notes are kept what they need of half of the room.
-fn conversation(material: &Material<'_>, room: u64, shares: &Shares) -> Section {
+fn conversation(material: &Material<'_>, room: u64, item: u64) -> Section {
     let mut section = Section::new(SectionName::Conversation, room);
-    let mut lines = NoteLines::new(&material.conversation_notes, shares.item());
+    let mut lines = NoteLines::new(&material.conversation_notes, item);
     lines.take_up_to(section.left() / 2);
     // It has no part in what is shown above: its keys are its own.
     let mut shown = HashSet::new();
-    fill(&mut section, &material.conversation_entries, shares.item(), lines.tokens(), &mut shown);
+    fill(&mut section, &material.conversation_entries, item, lines.tokens(), &mut shown);
     lines.take_up_to(section.left());
     lines.write(&mut section, &mut shown);
     section
 }
 
 /// What a query found and is not shown whole already.
-fn found(hits: &[Hit], room: u64, shares: &Shares, shown: &HashSet<What<'_>>) -> Section {
+fn found(hits: &[Hit], room: u64, item: u64, shown: &Shown<'_>) -> Section {
     let mut section = Section::new(SectionName::Found, room);
     for (at, hit) in hits.iter().enumerate() {
         if hit.is_shown(shown) {
             section.leave_out(Why::AlreadyShown, hit.what());
             continue;
         }
-        let rendered = item::listed(&hit.label(), Body::said(&hit.snippet, hit.trust), shares.item());
+        let rendered = item::listed(&hit.label(), Body::said(&hit.snippet, hit.trust), item);
         if !section.push(hit.what(), rendered, 0) {
             let rest = hits.get(at + 1..).unwrap_or_default();
             section.leave_out_rest(rest.len(), rest.iter().map(Hit::what));

@@ -88,15 +88,15 @@ fn cores_are_shown_in_their_order_with_author_and_mark() {
 fn where_room_is_short_the_best_stay() {
     let content = |number: u64| format!("entry number {number} says something of some length, as they do");
     // The last ones are the best.
-    let entries = (1..=40).rev().map(|number| known("core", number, "ann", Trust::Agent, &content(number)));
+    let entries = (1..=400).rev().map(|number| known("core", number, "ann", Trust::Agent, &content(number)));
     let knowledge = knowledge(&["core"], entries.collect());
     let composed = window(&knowledge, 1_000);
     let section = &composed.sections[0];
-    assert!(section.items > 3 && section.tokens <= 150, "{section:?}");
-    let first = 41 - section.items;
+    assert!(section.items > 3 && section.tokens <= 1_000, "{section:?}");
+    let first = 401 - section.items;
     assert!(composed.text.contains(&format!("<cores>\n  - core E-{first} by ann")), "{}", composed.text);
-    assert!(composed.text.contains(&format!("  - [{} of 40 shown]\n</cores>", section.items)), "{}", composed.text);
-    assert_eq!(left_out(&composed, SectionName::Cores, Why::NoRoom).0 + section.items, 40);
+    assert!(composed.text.contains(&format!("  - [{} of 400 shown]\n</cores>", section.items)), "{}", composed.text);
+    assert_eq!(left_out(&composed, SectionName::Cores, Why::NoRoom).0 + section.items, 400);
 }
 
 #[test]

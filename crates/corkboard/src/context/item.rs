@@ -53,7 +53,16 @@ impl<'a> Body<'a> {
     }
 
     pub(crate) fn is_blank(self) -> bool {
-        self.text().trim().is_empty()
+        let json = match self {
+            Self::Text(text) | Self::OutsideText(text) => return text.trim().is_empty(),
+            Self::Value(value) | Self::OutsideValue(value) => value.as_json().as_bytes(),
+        };
+        // Most values show by their first two bytes that they are not blank texts.
+        match json {
+            [b'"', b'"' | b'\\', ..] => self.text().trim().is_empty(),
+            [b'"', first, ..] => !first.is_ascii_graphic() && self.text().trim().is_empty(),
+            _ => false,
+        }
     }
 }
 
@@ -67,6 +76,73 @@ pub(crate) struct Rendered {
 /// A text that has a section to itself.
 pub(crate) fn block(body: Body<'_>, most: u64) -> Option<Rendered> {
     render("  ", "", "  ", body, most)
+}
+
+/// A text that has a section to itself, and whose end matters as much as its beginning.
+pub(crate) fn block_with_end(body: Body<'_>, most: u64) -> Option<Rendered> {
+    let beginning = block(body, most)?;
+    if !beginning.is_cut {
+        return Some(beginning);
+    }
+    Some(both_ends(body, most).unwrap_or(beginning))
+}
+
+/// The beginning and the end of a text that is too long. Nothing if there is no room worth sharing.
+fn both_ends(body: Body<'_>, most: u64) -> Option<Rendered> {
+    let indent = ["  ", body.trust().mark()].concat();
+    let body = body.text();
+    let cut = format!("… [cut: the whole has {} bytes; its end follows]\n", body.len());
+    let room = most.checked_sub(tokens::count(&cut)).filter(|room| *room >= 4 * LEAST_SHOWN)?;
+    let bytes = usize::try_from(room.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
+    // Each is taken from its own half: nothing is shown twice.
+    let (first, second) = body.split_at(body.floor_char_boundary(body.len() / 2));
+    let mut head = indent.clone();
+    escape::push_lines(&mut head, first.get(..first.floor_char_boundary(bytes))?, &indent);
+    let head = [tokens::beginning(&head, room / 2).trim_end(), &cut].concat();
+    if head.len() <= indent.len() + cut.len() {
+        return None;
+    }
+    let second = second.get(second.ceil_char_boundary(second.len().saturating_sub(bytes))..)?;
+    let mut room = most.checked_sub(tokens::count(&head))?;
+    loop {
+        let text = [head.as_str(), &ending(second, &indent, room)?, "\n"].concat();
+        let tokens = tokens::count(&text);
+        if tokens <= most {
+            return Some(Rendered { text, tokens, is_cut: true });
+        }
+        room = room.checked_sub(tokens - most).filter(|room| *room >= LEAST_SHOWN)?;
+    }
+}
+
+/// The longest end of a text that has about `room` tokens when it is written out, from the beginning of a word on.
+fn ending(text: &str, indent: &str, room: u64) -> Option<String> {
+    let written = |from: usize| {
+        let mut lines = [indent, "…"].concat();
+        escape::push_lines(&mut lines, text.get(from..).unwrap_or_default().trim_end(), indent);
+        lines
+    };
+    // Ends at `fits` fit, and those that begin before `too_long` do not.
+    let (mut too_long, mut fits) = (0, text.len());
+    while too_long + 1 < fits {
+        let middle = text.floor_char_boundary(too_long.midpoint(fits));
+        if middle <= too_long {
+            break;
+        }
+        match tokens::count_within(&written(middle), room) {
+            Some(_) => fits = middle,
+            None => too_long = middle,
+        }
+    }
+    let is_space = |character: char| character.is_whitespace();
+    let rest = text.get(fits..)?;
+    let word = rest.find(is_space).map_or(0, |space| space + rest.get(space..).map_or(0, leading_space));
+    let from = if word <= rest.len() / 2 { fits + word } else { fits };
+    let lines = written(from);
+    (lines.len() > indent.len() + "…".len()).then_some(lines)
+}
+
+fn leading_space(text: &str) -> usize {
+    text.len() - text.trim_start().len()
 }
 
 /// An item of a list, with what stands before its text. The mark stands before both: a label has names in it, which came from
@@ -102,7 +178,7 @@ fn render(begin: &str, label: &str, indent: &str, body: Body<'_>, most: u64) -> 
             return Some(Rendered { text, tokens, is_cut: false });
         }
     }
-    let cut = format!("… [cut: the whole has {} bytes]\n", body.len());
+    let cut = format!("… [cut: the whole has {}]\n", corkboard_core::count(body.len() as u64, "byte", "bytes"));
     let mut room = most.checked_sub(tokens::count(&cut))?;
     loop {
         // It says so at the end of a line, never at the beginning of one.

@@ -6,9 +6,9 @@ use std::fmt;
 
 use corkboard_core::knowledge::{CoreEntryId, Trust};
 
-use super::Why;
 use super::item::{self, Body, Rendered};
 use super::section::Section;
+use super::{Why, tokens};
 
 /// How many keys of entries with the same value are named.
 const KEYS_NAMED: usize = 16;
@@ -31,18 +31,37 @@ impl<'a> EntryLine<'a> {
     }
 
     pub(super) fn label(&self) -> String {
+        self.label_naming(KEYS_NAMED)
+    }
+
+    fn label_naming(&self, keys: usize) -> String {
         let mut label = String::new();
         item::push_key(&mut label, self.key);
-        for key in self.same.iter().take(KEYS_NAMED - 1) {
+        let named = self.same.iter().take(keys.saturating_sub(1));
+        let more = self.same.len() - named.len();
+        for key in named {
             label.push_str(", ");
             item::push_key(&mut label, key);
         }
-        match self.same.len().saturating_sub(KEYS_NAMED - 1) {
-            0 => {}
-            more => label.push_str(&format!(" and {more} more")),
+        if more > 0 {
+            label.push_str(&format!(" and {more} more"));
         }
         label.push_str(": ");
         label
+    }
+
+    /// As many keys as leave room for the value, at least one.
+    fn render(&self, most: u64) -> Option<Rendered> {
+        let mut keys = KEYS_NAMED.min(self.same.len() + 1);
+        loop {
+            let label = self.label_naming(keys);
+            let rendered = item::listed(&label, self.body, most);
+            let is_whole = rendered.as_ref().is_some_and(|rendered| !rendered.is_cut);
+            if keys == 1 || is_whole || (rendered.is_some() && tokens::count(&label) <= most / 2) {
+                return rendered;
+            }
+            keys /= 2;
+        }
     }
 }
 
@@ -106,7 +125,12 @@ pub(super) fn fill<'a>(
     let mut ranked: BinaryHeap<_> = entries.iter().enumerate().map(rank).collect();
     while let Some((_, Reverse(at))) = ranked.pop() {
         let Some(entry) = entries.get(at) else { continue };
-        let rendered = item::listed(&entry.label(), entry.body, most);
+        let Some(rendered) = entry.render(most) else {
+            // Its key alone is too long. That says nothing about those after it.
+            section.leave_out(Why::NoRoom, What::Key(entry.key));
+            continue;
+        };
+        let rendered = Some(rendered);
         let is_whole = rendered.as_ref().is_some_and(|rendered| !rendered.is_cut);
         if !section.push(What::Key(entry.key), rendered, kept) {
             break;

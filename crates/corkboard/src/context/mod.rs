@@ -264,7 +264,7 @@ pub struct LeftOut {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Why {
-    /// Its beginning is shown; the rest is too long.
+    /// It is too long: a part of it is shown.
     Cut,
     /// Its section is full.
     NoRoom,
@@ -396,6 +396,7 @@ impl ContextWindow {
         let lines = view.as_ref().map(|view| board::BoardLines::of(view.state(), request.task).telling(&told));
         material.board = Some(lines.unwrap_or_default().knowing(&knowledge));
         material.hits = &hits;
+        material.has_conversation = request.conversation.is_some();
         sources::add_scratchpad(&mut material, &pad);
         let (composed, summary) = match request.strategy {
             Strategy::Summarize => summary::compose(material, budget, self.summarizer.as_ref()).await,

@@ -58,6 +58,11 @@ impl Section {
         }
     }
 
+    /// Whether something was left out for this reason.
+    pub(super) fn leaves_out(&self, why: Why) -> bool {
+        self.left_out.iter().any(|group| group.why == why)
+    }
+
     /// Says something after the items, for which there must be room. It is not said where there are none.
     pub(super) fn mark(&mut self, mark: Rendered) {
         self.used += mark.tokens;

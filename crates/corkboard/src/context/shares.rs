@@ -1,7 +1,8 @@
 //! Who gets how much of the budget: one table.
 //!
 //! What seldom changes comes first, and must not depend on what changes with every question, or a provider's prompt cache
-//! would miss. So the stable part has a share of its own that is the same whether the tail is used or not.
+//! would miss. So the stable part has a share of its own, which does not depend on what the sections of the tail contain. Shares
+//! say who gets how much while room is short; `compose.rs` gives room that nothing uses to the sections that need more.
 
 use super::SectionName;
 
@@ -9,7 +10,7 @@ use super::SectionName;
 pub(crate) const LEAST_BUDGET: u64 = 128;
 
 /// Percent of the budget for all that seldom changes: handoff, notebooks, entries, notes, cores. The tail has the rest for certain, and what
-/// the stable part does not use.
+/// the stable part does not use. Room that is kept for a section of the tail that is absent is added to the stable part.
 const STABLE: u64 = 75;
 /// Percent of the budget for what concerns a task, where one is named. It is taken from the stable part.
 const TASK: u64 = 25;
@@ -31,7 +32,7 @@ pub(super) struct Shares {
 pub(super) struct Share {
     /// What is kept for it, if it has anything to show.
     pub(super) kept: u64,
-    /// The most it gets, even if others leave room.
+    /// The most it gets before room that others leave is shared out.
     pub(super) most: u64,
 }
 

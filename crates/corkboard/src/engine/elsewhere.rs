@@ -36,6 +36,24 @@ pub(crate) trait Elsewhere: Send + Sync + 'static {
         forget: Forget,
         if_rev: Option<u64>,
     ) -> BoxFuture<'_, Result<Forgotten>>;
+
+    /// Has everything of an agent deleted, if its memory is at that revision. Returns whether there was something.
+    fn delete_agent(
+        &self,
+        agent: AgentId,
+        actor: Actor,
+        if_rev: Option<u64>,
+        deletion: Deletion,
+    ) -> BoxFuture<'_, Result<bool>>;
+}
+
+/// How thoroughly something is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Deletion {
+    /// With its log.
+    WithLog,
+    /// And out of the store's files, tables and keys.
+    ForGood,
 }
 
 impl<S: Space> Engine<S> {

@@ -46,9 +46,7 @@ pub(crate) struct Follow<S: Space> {
 impl<S: Space> Engine<S> {
     /// Follows from the last revision that the caller has seen; 0 stands for the beginning, none for what comes from now on.
     pub(crate) async fn follow(self: &Arc<Self>, slot: Arc<Slot<S>>, from_rev: Option<u64>) -> Result<Follow<S>> {
-        if self.is_closed() {
-            return Err(Error::Closed);
-        }
+        self.check_usable()?;
         let changes = self.store.changes(&slot.id);
         let cursor = match from_rev {
             Some(rev) => Cursor { rev, commit: None },

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use corkboard_core::{Commit, Revisioned, Space};
 
 use super::{Engine, PAGE, Slot};
+use crate::Result;
 use crate::store::{Cursor, StoreError};
-use crate::{Error, Result};
 
 /// One revision, and the states around it.
 pub(crate) struct Step<'a, S: Space> {
@@ -27,9 +27,7 @@ impl<S: Space> Engine<S> {
         from: u64,
         mut look: impl FnMut(Step<'_, S>) -> ControlFlow<()> + Send,
     ) -> Result<(Revisioned<S>, u64)> {
-        if self.is_closed() {
-            return Err(Error::Closed);
-        }
+        self.check_usable()?;
         self.flush_now(slot).await?;
         let loaded = self.store.load(&slot.id).await?;
         let mut state = Revisioned::<S> { head: loaded.born, ..Revisioned::default() };

@@ -14,7 +14,6 @@ use parking_lot::Mutex;
 use super::ask::Proposal;
 use super::commit::Used;
 use super::{Engine, Slot};
-use crate::Error;
 
 /// The most commands in one append.
 const BATCH: usize = 256;
@@ -94,9 +93,9 @@ impl<S: Space> Engine<S> {
     pub(super) fn enqueue(self: &Arc<Self>, slot: &Arc<Slot<S>>, mut proposal: Box<Proposal<S>>) -> Option<Led> {
         let mut queue = slot.queue.lock();
         // Under the queue's lock: after closing, nothing enters.
-        if self.is_closed() {
+        if let Err(error) = self.check_usable() {
             drop(queue);
-            proposal.answer(Err(Error::Closed));
+            proposal.answer(Err(error));
             return None;
         }
         queue.waiting.push(proposal);

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use corkboard_core::{Commit, CommitId, FormatError, Head, Refusal, Revisioned, Space, SpaceId, Usage};
+use corkboard_core::{Commit, CommitId, FormatError, Head, Refusal, Revisioned, Space, SpaceId, SpaceKind, Usage};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::MutexGuard;
@@ -34,7 +34,7 @@ use crate::{Error, Result, ids};
 
 pub(crate) use ask::{Answer, Asked, Waiting};
 pub(crate) use commit::again;
-pub(crate) use elsewhere::Elsewhere;
+pub(crate) use elsewhere::{Deletion, Elsewhere};
 pub(crate) use evict::Budget;
 pub use follow::Followed;
 pub(crate) use follow::Following;
@@ -120,7 +120,7 @@ impl<S: Space> Engine<S> {
     /// The space's current state. On a store that others write to too, its head is asked for first.
     pub(crate) async fn current(self: &Arc<Self>, slot: &Arc<Slot<S>>) -> Result<Arc<Revisioned<S>>> {
         if let Some(held) = slot.state.load_full()
-            && !self.is_closed()
+            && self.check_usable().is_ok()
             && self.is_good_enough(slot)
         {
             self.touch(slot);
@@ -131,9 +131,7 @@ impl<S: Space> Engine<S> {
 
     /// The same by the store's word, however lately it was asked.
     pub(crate) async fn as_stored(self: &Arc<Self>, slot: &Arc<Slot<S>>) -> Result<Arc<Revisioned<S>>> {
-        if self.is_closed() {
-            return Err(Error::Closed);
-        }
+        self.check_usable()?;
         self.touch(slot);
         if let Some(held) = slot.state.load_full() {
             if self.is_sole() {
@@ -164,7 +162,7 @@ impl<S: Space> Engine<S> {
 
     /// The state in memory if it may be read without asking the store.
     pub(crate) fn current_in_memory(&self, slot: &Slot<S>) -> Option<arc_swap::Guard<Option<Arc<Revisioned<S>>>>> {
-        if self.is_closed() || !self.is_good_enough(slot) {
+        if self.check_usable().is_err() || !self.is_good_enough(slot) {
             return None;
         }
         let guard = slot.state.load();
@@ -207,6 +205,17 @@ impl<S: Space> Engine<S> {
                 Ok(state)
             }
         }
+    }
+
+    /// Refuses if the engine is closed, or holds agents' memories and those are disabled.
+    pub(crate) fn check_usable(&self) -> Result<()> {
+        if self.is_closed() {
+            return Err(Error::Closed);
+        }
+        if S::KIND == SpaceKind::Agent && !self.options.features.working_memory {
+            return Err(Error::FeatureDisabled { feature: "working memory", setting: "features.working_memory" });
+        }
+        Ok(())
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -438,6 +447,16 @@ impl<S: Space> Engine<S> {
             tracing::warn!(space = %slot.id, %error, "no snapshot could be written; the log has everything");
         }
         slot.snapshotting.store(false, Ordering::Release);
+    }
+
+    /// Drops old revisions, after a snapshot that covers them. Returns the oldest revision held.
+    pub(crate) async fn trim(self: &Arc<Self>, slot: &Arc<Slot<S>>, trim: Trim) -> Result<u64> {
+        // Elsewhere, the one who decides sees to the snapshot.
+        if self.elsewhere.is_none() {
+            let state = self.current(slot).await?;
+            self.snapshot(slot, state).await?;
+        }
+        Ok(self.store.trim(&slot.id, trim).await?)
     }
 
     async fn snapshot(&self, slot: &Slot<S>, state: Arc<Revisioned<S>>) -> Result<()> {

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use tokio::sync::broadcast;
 
-use super::conversation::{self, Conversation, ConversationInfo, Conversations};
+use super::conversation::{Conversation, ConversationInfo};
 use super::ephemeral::{Circumstances, Ephemeral};
 use super::events::MemoryEvent;
 use super::factories::Factories;
@@ -29,7 +29,7 @@ use crate::context::ContextRequest;
 use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch};
 use crate::knowledge::Core;
 use crate::options::Options;
-use crate::{Error, Result, ids};
+use crate::{Result, ids};
 
 /// The engines of one store: agents, boards and memory cores.
 pub(crate) type Engines = (Arc<Engine<AgentState>>, Arc<Engine<BoardState>>, Arc<Engine<CoreState>>);
@@ -44,7 +44,8 @@ pub(crate) struct AgentRuntime {
     /// Its memory cores.
     cores: Arc<Engine<CoreState>>,
     pub(super) ephemeral: Ephemeral,
-    pub(super) conversations: Arc<Conversations>,
+    /// The spaces of its conversations.
+    pub(super) conversations: Arc<Engine<AgentState>>,
     pub(super) factories: Factories,
     pub(super) merging: tokio::sync::Mutex<()>,
     pub(super) events: broadcast::Sender<MemoryEvent>,
@@ -57,7 +58,7 @@ impl AgentRuntime {
     pub(crate) fn new(
         id: AgentId,
         (engine, boards, cores): Engines,
-        conversations: Arc<Conversations>,
+        conversations: Arc<Engine<AgentState>>,
         (events, meters): (broadcast::Sender<MemoryEvent>, Arc<Meters>),
         corkboard: Arc<dyn Any + Send + Sync>,
     ) -> Self {
@@ -102,20 +103,9 @@ impl AgentRuntime {
         })?
     }
 
-    pub(super) fn ask_conversation(
-        &self,
-        actor: &Acting,
-        id: &ConversationId,
-        asked: &mut Asked<AgentState>,
-    ) -> Result<Answer<AgentReply>> {
-        self.circumstances(actor, |circumstances| self.conversations.ask(id, circumstances, asked))?
-    }
-
     /// Hands out what a state in this process is written under, now.
     pub(super) fn circumstances<R>(&self, actor: &Acting, write: impl FnOnce(&Circumstances<'_>) -> R) -> Result<R> {
-        if self.engine.is_closed() {
-            return Err(Error::Closed);
-        }
+        self.engine.check_usable()?;
         actor.check_token_in_memory()?;
         let now = self.engine.time();
         Ok(write(&Circumstances {
@@ -133,9 +123,6 @@ impl AgentRuntime {
     pub(crate) fn expire_ephemeral(&self) {
         // A tick is never refused.
         let _ = self.ask_ephemeral(&Actor::system().into(), Request::new(AgentCommand::Tick));
-        let idle = self.engine.options.conversation_idle;
-        let _ =
-            self.circumstances(&Actor::system().into(), |circumstances| self.conversations.expire(idle, circumstances));
     }
 
     /// Disposes an ephemeral scope and all below it. Nothing if it was disposed before.
@@ -163,18 +150,20 @@ impl AgentRuntime {
         Ok(())
     }
 
-    /// Disposes all ephemeral scopes, and ends all conversations.
+    /// Disposes all ephemeral scopes, and ends all conversations. Returns how many entries went.
+    pub(crate) async fn dispose_beside_log(&self) -> Result<u64> {
+        Ok(self.dispose_ephemeral_scopes() + self.end_conversations().await?)
+    }
+
+    /// Disposes all ephemeral scopes. Returns how many entries went.
     pub(crate) fn dispose_ephemeral_scopes(&self) -> u64 {
-        let system = Acting::from(Actor::system());
-        let talks = self.circumstances(&system, |circumstances| self.conversations.end_all(circumstances));
-        let scopes = match self
+        match self
             .ask_ephemeral(&Actor::system().into(), Request::new(AgentCommand::ClearAll))
             .map(|answer| answer.reply)
         {
             Ok(AgentReply::Cleared { entries }) => entries,
             _ => 0,
-        };
-        scopes + talks.unwrap_or(0)
+        }
     }
 
     pub(super) fn is_disposed(&self, scope: ScopeId, durability: Durability) -> bool {
@@ -231,13 +220,16 @@ impl AgentMemory {
     /// A conversation's scratchpad. There is nothing in it until it is written to.
     pub fn conversation(&self, id: &str) -> Result<Conversation> {
         let id = ConversationId::new(id, &self.runtime.engine.options.limits)?;
-        let location = Location::Conversation { id: id.clone(), scope: conversation::scope_of(&id) };
-        Ok(Conversation { place: Place { location, ..self.working().place }, id })
+        let talk = self.runtime.talk(id);
+        Ok(Conversation {
+            place: Place { location: Location::Conversation(talk.clone()), ..self.working().place },
+            talk,
+        })
     }
 
-    /// The conversations that have a scratchpad in this process, by id.
-    pub fn conversations(&self) -> Vec<ConversationInfo> {
-        self.runtime.conversations.list(&self.runtime.id)
+    /// The conversations that have a scratchpad, in the order of their IDs.
+    pub async fn conversations(&self) -> Result<Vec<ConversationInfo>> {
+        self.runtime.list_conversations().await
     }
 
     /// What was done to the memory on a day, by UTC: a line per write.

@@ -1,45 +1,33 @@
-//! A conversation's scratchpad (seed 000): entries and notes of their own in this process, gone with it.
+//! A conversation's scratchpad (seed 000): a space with one scope, which expires when nobody uses it.
+//!
+//! `Options::conversations` says which store holds these spaces: the memory of this process, or the shared store. A client of a
+//! server reads and writes them there, as it does with all spaces.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::time::Duration;
 
-use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Forget, Kept};
+use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, AgentState, Forget};
 use corkboard_core::{
-    AgentId, ConversationId, Entry, Key, LimitName, Limits, Note, NoteId, Refusal, Request, ScopeId, ScopeName,
-    ScopeState,
+    Actor, Commit, ConversationId, Entry, Key, LimitName, Limits, Note, NoteId, Request, Revisioned, ScopeId,
+    ScopeState, Space, SpaceId, SpaceKind, Usage,
 };
 use jiff::Timestamp;
-use parking_lot::Mutex;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast;
 use uuid::Builder;
 
-use super::AgentView;
 use super::agent::AgentRuntime;
 use super::batch::Batch;
-use super::ephemeral::{Circumstances, Ephemeral};
 use super::place::{Place, Reach};
-use super::write::{AddNote, Append, Remove, Set, Write};
-use crate::clock::Clock;
-use crate::engine::{Answer, Asked};
-use crate::{Result, scratchpad};
+use super::write::{AddNote, Append, Remove, Set, Write, unexpected};
+use super::{AgentView, MemoryEvent, observer};
+use crate::access::Acting;
+use crate::engine::{Answer, Asked, Engine, Slot};
+use crate::store::ListedSpace;
+use crate::{Error, Options, Result, scratchpad};
 
-/// The conversations of all agents in this process. They do not keep their agents' handles, nor the Corkboard, alive.
-#[derive(Default)]
-pub(crate) struct Conversations {
-    agents: Mutex<HashMap<AgentId, HashMap<ConversationId, Arc<Talk>>>>,
-}
-
-/// One conversation: a state with one scope.
-struct Talk {
-    memory: Ephemeral,
-    /// In milliseconds.
-    used_at: AtomicI64,
-    /// The same by the monotonic clock.
-    idle_since: AtomicU64,
-}
+/// Spaces listed at a time.
+const PAGE: usize = 1000;
 
 /// A conversation in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,193 +39,246 @@ pub struct ConversationInfo {
     pub entries: u64,
     /// How many notes it has.
     pub notes: u64,
-    /// When it was last written to or read.
+    /// When it was last read or written, to 1 % of [`Options::conversation_idle`](crate::Options::conversation_idle).
     pub used_at: Timestamp,
 }
 
-impl Conversations {
-    fn find(&self, agent: &AgentId, id: &ConversationId) -> Option<Arc<Talk>> {
-        self.agents.lock().get(agent)?.get(id).cloned()
+/// What a list of spaces says about a conversation.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Summary {
+    entries: u64,
+    notes: u64,
+    used_at_ms: i64,
+}
+
+/// One conversation's space.
+#[derive(Clone)]
+pub(super) struct Talk {
+    pub(super) id: ConversationId,
+    pub(super) scope: ScopeId,
+    slot: Arc<Slot<AgentState>>,
+}
+
+impl AgentRuntime {
+    pub(super) fn talk(&self, id: ConversationId) -> Talk {
+        let slot = self.conversations.slot(&SpaceId::conversation(&self.id, &id));
+        Talk { scope: scope_of(&id), id, slot }
     }
 
-    fn of(&self, agent: &AgentId) -> Vec<(ConversationId, Arc<Talk>)> {
-        let agents = self.agents.lock();
-        let talks = agents.get(agent).into_iter().flatten();
-        talks.map(|(id, talk)| (id.clone(), talk.clone())).collect()
-    }
-
-    fn find_or_begin(&self, id: &ConversationId, circumstances: &Circumstances<'_>) -> Result<Arc<Talk>> {
-        let mut agents = self.agents.lock();
-        let talks = agents.entry(circumstances.agent.clone()).or_default();
-        if let Some(talk) = talks.get(id) {
-            return Ok(talk.clone());
-        }
-        let allowed = circumstances.limits.conversations_per_agent;
-        Limits::check(LimitName::ConversationsPerAgent, talks.len() as u64 + 1, allowed)?;
-        let talk = Arc::new(Talk {
-            memory: Ephemeral::default(),
-            used_at: AtomicI64::default(),
-            idle_since: AtomicU64::default(),
-        });
-        let (name, parent) = (ScopeName::from(id), ScopeId::ROOT);
-        let create = AgentCommand::CreateScope { name, parent, parent_kept: Kept::Elsewhere };
-        let circumstances = Circumstances { first_id: scope_of(id).0, ..*circumstances };
-        talk.memory.ask(&circumstances, &mut Asked::Request(Request::new(create)))?;
-        talks.insert(id.clone(), talk.clone());
-        Ok(talk)
-    }
-
-    /// Decides and applies a command in a conversation, which begins with it if need be.
-    pub(super) fn ask(
+    /// Has a command decided in a conversation, which begins with it if need be.
+    pub(super) async fn ask_conversation(
         &self,
-        id: &ConversationId,
-        circumstances: &Circumstances<'_>,
-        asked: &mut Asked<AgentState>,
+        actor: &Acting,
+        talk: &Talk,
+        asked: Asked<AgentState>,
     ) -> Result<Answer<AgentReply>> {
-        loop {
-            let talk = self.find_or_begin(id, circumstances)?;
-            talk.touch(circumstances.now, circumstances.clock);
-            match talk.memory.ask(circumstances, asked) {
-                // It was ended meanwhile: this is the next one.
-                Err(crate::Error::Refused(Refusal::ScopeGone { scope })) if scope == scope_of(id) => {}
-                answer => return answer,
-            }
+        let engine = &self.conversations;
+        if engine.elsewhere().is_none() {
+            self.check_conversation_limit(talk).await?;
         }
+        engine.ask(&talk.slot, actor.clone(), Usage::default(), self.conversing(talk, asked)).await
     }
 
-    /// Hands a conversation's state, as it is now, and the time in it to `read`. One that has not begun is empty.
-    pub(super) fn view<R>(
-        &self,
-        agent: &AgentId,
-        id: &ConversationId,
-        time: Timestamp,
-        clock: &dyn Clock,
-        read: impl FnOnce(&AgentState, &ScopeState, Timestamp) -> R,
-    ) -> R {
-        let empty = || ScopeState::new(ScopeName::from(id), ScopeId::ROOT, time);
-        match self.find(agent, id) {
-            Some(talk) => {
-                talk.touch(time, clock);
-                let now = talk.memory.now(time, clock);
-                talk.memory.with(|state| match state.scope(scope_of(id)) {
-                    Some(scope) => read(state, scope, now),
-                    None => read(state, &empty(), now),
-                })
-            }
-            None => read(&AgentState::without_activity(), &empty(), time),
+    /// A new conversation needs room among the others. Two that begin at the same instant may pass the limit together.
+    async fn check_conversation_limit(&self, talk: &Talk) -> Result<()> {
+        let engine = &self.conversations;
+        let current = engine.current(&talk.slot).await?;
+        if current.state.conversation(talk.scope, engine.now(&talk.slot, &current)).is_some() {
+            return Ok(());
         }
+        let allowed = engine.options.limits.conversations_per_agent;
+        let listed = self.listed_conversations(engine, usize::try_from(allowed).unwrap_or(usize::MAX)).await?;
+        Ok(Limits::check(LimitName::ConversationsPerAgent, listed.len() as u64 + 1, allowed)?)
     }
 
-    fn end(&self, id: &ConversationId, circumstances: &Circumstances<'_>) -> Option<u64> {
-        let ended = {
-            let mut agents = self.agents.lock();
-            let talks = agents.get_mut(circumstances.agent)?;
-            let ended = talks.remove(id);
-            if talks.is_empty() {
-                agents.remove(circumstances.agent);
+    /// What is asked of a conversation, so that it begins and is renewed with it. A server does that by itself.
+    fn conversing(&self, talk: &Talk, asked: Asked<AgentState>) -> Asked<AgentState> {
+        let is_kept_here = self.conversations.elsewhere().is_none();
+        let Talk { id, scope, .. } = talk.clone();
+        let (idle_ms, conversation) = (self.idle_ms(), id.clone());
+        let wrap = move |request: Request<AgentCommand>| match is_kept_here {
+            true => {
+                let (conversation, command) = (conversation.clone(), Box::new(request.command));
+                Request { command: AgentCommand::Converse { conversation, scope, idle_ms, command }, ..request }
             }
-            ended?
+            false => request,
         };
-        Some(ended.dispose(id, circumstances))
+        match asked {
+            Asked::Request(request) => Asked::Request(wrap(request)),
+            Asked::Computed(mut compute) => Asked::Computed(Box::new(move |state: &AgentState, now| {
+                compute(&state.with_conversation(scope, &id, now), now).map(&wrap)
+            })),
+        }
     }
 
-    /// Ends all conversations of an agent. Returns how many entries went.
-    pub(super) fn end_all(&self, circumstances: &Circumstances<'_>) -> u64 {
-        let talks = self.agents.lock().remove(circumstances.agent).unwrap_or_default();
-        talks.into_iter().map(|(id, talk)| talk.dispose(&id, circumstances)).sum()
+    fn idle_ms(&self) -> u64 {
+        u64::try_from(self.conversations.options.conversation_idle.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Forgets something in all conversations of an agent. Returns how much went.
-    pub(super) fn forget(&self, forget: &Forget, circumstances: &Circumstances<'_>) -> Result<u64> {
+    /// A conversation's space as it is now, and the time in it. Reading is a use: it renews the conversation, at most 100 times
+    /// within the idle time. Where a server keeps it, the server renews it.
+    pub(super) async fn conversation_now(&self, talk: &Talk) -> Result<(Arc<Revisioned<AgentState>>, Timestamp)> {
+        let (engine, slot) = (&self.conversations, &talk.slot);
+        let current = engine.current(slot).await?;
+        let now = engine.now(slot, &current);
+        let is_kept_here = engine.elsewhere().is_none();
+        let used = match current.state.idle_expiry().filter(|_| is_kept_here) {
+            Some(idle) if idle.until <= now => end(engine, slot, &self.events, End::IfIdle).await.map(|_| ()),
+            Some(idle) if idle.is_stale(now, self.idle_ms()) => {
+                let renew = self.conversing(talk, Asked::Request(Request::new(AgentCommand::Tick)));
+                engine.ask(slot, Actor::system(), Usage::default(), renew).await.map(|_| ())
+            }
+            _ => return Ok((current, now)),
+        };
+        if let Err(error) = used {
+            tracing::debug!(space = %slot.id, %error, "the conversation could not be renewed or ended yet");
+        }
+        let current = engine.current(slot).await?;
+        let now = engine.now(slot, &current);
+        Ok((current, now))
+    }
+
+    /// Hands a conversation's scope, as it is now, to `read`. One that has not begun is empty.
+    pub(super) async fn view_conversation<R>(
+        &self,
+        talk: &Talk,
+        read: impl FnOnce(&AgentState, &ScopeState, Timestamp) -> R,
+    ) -> Result<R> {
+        let (current, now) = self.conversation_now(talk).await?;
+        let state = current.state.with_conversation(talk.scope, &talk.id, now);
+        let missing = || unexpected(AgentReply::Done);
+        Ok(read(&state, state.scope(talk.scope).ok_or_else(missing)?, now))
+    }
+
+    /// The agent's conversations, in the order of their ids.
+    async fn listed_conversations(&self, engine: &Engine<AgentState>, limit: usize) -> Result<Vec<ListedSpace>> {
+        let prefix = SpaceId::conversations_of(&self.id);
+        let (mut found, mut after) = (Vec::new(), prefix.clone());
+        loop {
+            let page = engine.store.list(SpaceKind::Conversation, Some(&after), PAGE).await?;
+            let is_last = page.len() < PAGE;
+            let Some(last) = page.last() else { return Ok(found) };
+            after = last.space.clone();
+            let own = page.into_iter().take_while(|listed| listed.space.as_str().starts_with(prefix.as_str()));
+            found.extend(own.take(limit - found.len()));
+            if is_last || found.len() >= limit || !after.as_str().starts_with(prefix.as_str()) {
+                return Ok(found);
+            }
+        }
+    }
+
+    pub(super) async fn list_conversations(&self) -> Result<Vec<ConversationInfo>> {
+        let info = |listed: ListedSpace| {
+            let (_, id) = listed.space.as_conversation()?;
+            let summary: Summary = serde_json::from_slice(&listed.summary).unwrap_or_default();
+            let used_at = Timestamp::from_millisecond(summary.used_at_ms).unwrap_or_default();
+            Some(ConversationInfo { id, entries: summary.entries, notes: summary.notes, used_at })
+        };
+        let listed = self.listed_conversations(&self.conversations, usize::MAX).await?;
+        Ok(listed.into_iter().filter_map(info).collect())
+    }
+
+    /// The engines that may hold conversations of the agent: the one in use, and the store's, which other processes may use.
+    fn conversation_engines(&self) -> impl Iterator<Item = &Arc<Engine<AgentState>>> {
+        let others = Some(&self.engine).filter(|engine| !Arc::ptr_eq(engine, &self.conversations));
+        std::iter::once(&self.conversations).chain(others)
+    }
+
+    /// Ends all conversations of the agent. Returns how many entries went.
+    pub(crate) async fn end_conversations(&self) -> Result<u64> {
+        let mut entries = 0;
+        for engine in self.conversation_engines() {
+            for listed in self.listed_conversations(engine, usize::MAX).await? {
+                let slot = engine.slot(&listed.space);
+                entries += end(engine, &slot, &self.events, End::Now).await?.unwrap_or(0);
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Forgets something in all conversations of the agent, for good. Returns how much went.
+    pub(super) async fn forget_in_conversations(&self, actor: &Acting, forget: &Forget) -> Result<u64> {
         let mut removed = 0;
-        for (_, talk) in self.of(circumstances.agent) {
-            let forget = Request::new(AgentCommand::Forget { forget: forget.clone() });
-            if let AgentReply::Cleared { entries } = talk.memory.ask(circumstances, &mut Asked::Request(forget))?.reply
-            {
-                removed += entries;
+        for engine in self.conversation_engines() {
+            for listed in self.listed_conversations(engine, usize::MAX).await? {
+                let (slot, mut forget) = (engine.slot(&listed.space), forget.clone());
+                engine.survey(&slot, &mut forget).await?;
+                let command = Request::new(AgentCommand::Forget { forget: forget.clone() });
+                let answer = engine.ask(&slot, actor.clone(), Usage::default(), Asked::Request(command)).await?;
+                match answer.reply {
+                    AgentReply::Cleared { entries } => removed += entries,
+                    other => return Err(unexpected(other)),
+                }
+                engine.forget(&slot, forget, answer.rev).await?;
             }
         }
         Ok(removed)
     }
-
-    /// The agents that have conversations.
-    pub(crate) fn agents(&self) -> Vec<AgentId> {
-        self.agents.lock().keys().cloned().collect()
-    }
-
-    /// Expires entries that are due, and ends the conversations that nobody used for so long.
-    pub(super) fn expire(&self, idle: Duration, circumstances: &Circumstances<'_>) {
-        // By the time that passed, not by the clock, which somebody may set.
-        let last = circumstances.clock.monotonic().checked_sub(idle).map(|last| last.as_millis() as u64);
-        for (id, talk) in self.of(circumstances.agent) {
-            let _ = talk.memory.ask(circumstances, &mut Asked::Request(Request::new(AgentCommand::Tick)));
-            drop(talk);
-            let over = {
-                let mut agents = self.agents.lock();
-                let Some(talks) = agents.get_mut(circumstances.agent) else { return };
-                // One that someone holds at this moment is in use.
-                let is_over = |talk: &Arc<Talk>| {
-                    Some(talk.idle_since.load(Ordering::Relaxed)) <= last && Arc::strong_count(talk) == 1
-                };
-                let over = talks.get(&id).is_some_and(is_over).then(|| talks.remove(&id)).flatten();
-                if talks.is_empty() {
-                    agents.remove(circumstances.agent);
-                }
-                over
-            };
-            if let Some(talk) = over {
-                tracing::debug!(agent_id = %circumstances.agent, conversation = %id, "conversation idled out");
-                talk.dispose(&id, circumstances);
-            }
-        }
-    }
-
-    pub(super) fn list(&self, agent: &AgentId) -> Vec<ConversationInfo> {
-        let info = |(id, talk): (ConversationId, Arc<Talk>)| {
-            let (entries, notes) = talk.memory.with(|state| {
-                let scope = state.scope(scope_of(&id));
-                scope.map_or((0, 0), |scope| (scope.entries.len() as u64, scope.notes.len() as u64))
-            });
-            let used_at = Timestamp::from_millisecond(talk.used_at.load(Ordering::Relaxed));
-            ConversationInfo { id, entries, notes, used_at: used_at.unwrap_or_default() }
-        };
-        let mut listed: Vec<_> = self.of(agent).into_iter().map(info).collect();
-        listed.sort_by(|one, other| one.id.cmp(&other.id));
-        listed
-    }
 }
 
-impl Talk {
-    fn touch(&self, time: Timestamp, clock: &dyn Clock) {
-        self.used_at.fetch_max(time.as_millisecond(), Ordering::Relaxed);
-        self.idle_since.fetch_max(clock.monotonic().as_millis() as u64, Ordering::Relaxed);
-    }
+/// When to end a conversation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Now,
+    IfIdle,
+}
 
-    /// Returns how many entries went.
-    fn dispose(&self, id: &ConversationId, circumstances: &Circumstances<'_>) -> u64 {
-        let dispose = Request::new(AgentCommand::DisposeScope { scope: scope_of(id) });
-        match self.memory.ask(circumstances, &mut Asked::Request(dispose)).map(|answer| answer.reply) {
-            Ok(AgentReply::Cleared { entries }) => entries,
-            _ => 0,
-        }
+/// Deletes a conversation's space if its idle time is over. Returns whether it did.
+pub(crate) async fn end_if_idle(
+    engine: &Arc<Engine<AgentState>>,
+    slot: &Arc<Slot<AgentState>>,
+    events: &broadcast::Sender<MemoryEvent>,
+) -> Result<bool> {
+    Ok(end(engine, slot, events, End::IfIdle).await?.is_some())
+}
+
+/// Deletes a conversation's space, and tells subscribers. Returns how many entries went; none: there was nothing to end.
+async fn end(
+    engine: &Arc<Engine<AgentState>>,
+    slot: &Arc<Slot<AgentState>>,
+    events: &broadcast::Sender<MemoryEvent>,
+    when: End,
+) -> Result<Option<u64>> {
+    let current = match when {
+        End::IfIdle => engine.current(slot).await?,
+        // While working memory is disabled, conversations cannot be read, but they can be deleted.
+        End::Now => engine.current(slot).await.unwrap_or_default(),
+    };
+    let now = engine.now(slot, &current);
+    let is_over = current.state.idle_expiry().is_some_and(|idle| idle.until <= now);
+    let ended = match when {
+        End::IfIdle => is_over && engine.delete_at(slot, current.head).await?,
+        End::Now => engine.delete(slot).await?,
+    };
+    if !ended {
+        return Ok(None);
     }
+    let Some((agent, _)) = slot.id.as_conversation() else { return Ok(None) };
+    let disposed = current.state.scopes().map(|(scope, found)| {
+        let (name, entries) = (found.name.clone(), found.entries.len() as u64);
+        AgentEvent::ScopeDisposed { scope, name, entries }
+    });
+    let commit = Commit::new(now, Actor::system(), None, disposed.collect());
+    observer::tell(events, &agent, &commit, [&current.state, &current.state]);
+    Ok(Some(current.state.usage().entries))
 }
 
 /// A conversation's scope has an id that follows from the conversation's, so that it is known before there is one.
-pub(super) fn scope_of(id: &ConversationId) -> ScopeId {
+fn scope_of(id: &ConversationId) -> ScopeId {
     let hash = blake3::derive_key("corkboard 2026 conversation scope", id.as_str().as_bytes());
     let mut bytes = [0; 16];
     bytes.iter_mut().zip(hash).for_each(|(to, from)| *to = from);
     ScopeId(Builder::from_custom_bytes(bytes).into_uuid())
 }
 
-/// A conversation's scratchpad. It begins with the first write, and is gone when it is ended, when nobody used it for
-/// [`Options::conversation_idle`](crate::Options::conversation_idle), and with the process. Reads never fall back to the
-/// agent's memory.
+/// A conversation's scratchpad. It begins with the first write and ends when it is deleted, when nobody has used it for
+/// [`Options::conversation_idle`](crate::Options::conversation_idle), or, unless conversations are
+/// [shared](crate::Conversations::Shared), with the process that keeps it. Reads never fall back to the agent's memory.
 #[derive(Clone)]
 pub struct Conversation {
     pub(super) place: Place,
-    pub(super) id: ConversationId,
+    pub(super) talk: Talk,
 }
 
 /// What a conversation holds.
@@ -252,7 +293,7 @@ pub(crate) struct Remembered {
 impl Conversation {
     /// Its id.
     pub fn id(&self) -> &ConversationId {
-        &self.id
+        &self.talk.id
     }
 
     /// All of it, as a value that goes into a prompt.
@@ -335,31 +376,37 @@ impl Conversation {
         self.place.clear()
     }
 
-    /// The id of the scope that it is in its own state, which is no part of the agent's.
+    /// The ID of its scope, in its own space.
     pub fn scope_id(&self) -> ScopeId {
-        self.place.scope_id()
+        self.talk.scope
     }
 
-    /// All of it as it is now: several reads that agree with one another. Its revisions count its own writes, as it is no part
-    /// of the agent's log. One that has not begun has no scope and is at revision 0.
-    pub fn view(&self) -> AgentView {
-        let AgentRuntime { conversations, id: agent, engine, .. } = &*self.place.agent;
-        let (time, clock) = (engine.time(), &*engine.options.clock);
-        let (current, now) = match conversations.find(agent, &self.id) {
-            Some(talk) => {
-                talk.touch(time, clock);
-                (talk.memory.shared(), talk.memory.now(time, clock))
-            }
-            None => (Arc::default(), time),
-        };
-        AgentView::new(current, now, engine.options.clone())
-    }
-
-    /// Ends the conversation: its scratchpad is gone. Returns whether there was one.
-    pub async fn delete(&self) -> Result<bool> {
+    /// All of it as it is now: several reads that agree with one another. A conversation is a space of its own: its revisions
+    /// count its own changes. One that has never begun has no scope and is at revision 0.
+    pub async fn view(&self) -> Result<AgentView> {
         let agent = &self.place.agent;
-        self.place.actor.check_writes()?;
-        let ended = agent.circumstances(&self.place.actor, |it| agent.conversations.end(&self.id, it))?;
-        Ok(ended.is_some())
+        let (current, now) = agent.conversation_now(&self.talk).await?;
+        Ok(AgentView::new(current, now, agent.engine.options.clone()))
+    }
+
+    /// Ends the conversation and deletes its scratchpad. Returns whether there was one.
+    pub async fn delete(&self) -> Result<bool> {
+        let Place { agent, actor, .. } = &self.place;
+        actor.check_writes()?;
+        actor.check_token().await?;
+        Ok(end(&agent.conversations, &self.talk.slot, &agent.events, End::Now).await?.is_some())
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.place.agent.engine.options
+    }
+
+    /// Has a command decided that came as text.
+    pub(crate) async fn ask(&self, request: Request<AgentCommand>) -> Result<Answer<AgentReply>> {
+        if request.command.changed_scope() != Some(self.talk.scope) {
+            let message = format!("a conversation takes changes of its own scope, {}", self.talk.scope);
+            return Err(Error::Command { message });
+        }
+        self.place.ask(request).await
     }
 }

@@ -153,7 +153,8 @@ impl MemoryEvent {
             | AgentEvent::NotebookUpdated { .. }
             | AgentEvent::NotebookRestored { .. }
             | AgentEvent::NotebookCleared { .. }
-            | AgentEvent::NotebookItemRemoved { .. } => {
+            | AgentEvent::NotebookItemRemoved { .. }
+            | AgentEvent::ConversationRenewed { .. } => {
                 return None;
             }
         })

@@ -3,12 +3,11 @@
 use std::ops::Deref;
 
 use corkboard_core::knowledge::{CoreAction, CoreImage};
-use corkboard_core::{AgentId, CoreId};
+use corkboard_core::{AgentId, CoreId, SpaceId};
 
 use super::agent::AgentMemory;
-use crate::corkboard::check_tier;
+use crate::corkboard::check_space_tier;
 use crate::knowledge::Core;
-use crate::options::Tier;
 use crate::{Error, Result};
 
 /// An agent's long-term memory: all that a [`Core`] can, in a core that no other agent's handle reaches.
@@ -36,9 +35,10 @@ impl Deref for LongTermMemory {
 impl AgentMemory {
     /// Long-term memory: needs the tier `writer_pro`.
     pub fn long_term(&self) -> Result<LongTermMemory> {
-        check_tier(self.options(), "long-term memory", Tier::WriterPro)?;
         let agent_id = self.agent_id().clone();
-        let core = self.core_of(CoreId::of_agent(&agent_id));
+        let id = CoreId::of_agent(&agent_id);
+        check_space_tier(self.options(), &SpaceId::core(&id))?;
+        let core = self.core_of(id);
         Ok(LongTermMemory { agent_id, core })
     }
 

@@ -20,7 +20,9 @@ impl AgentObserver {
 
 impl Observer<AgentState> for AgentObserver {
     fn loaded(&self, space: &SpaceId) {
-        tracing::info!(agent_id = space.name(), "Working memory initialized for agent {}", space.name());
+        if space.as_agent().is_some() {
+            tracing::info!(agent_id = space.name(), "Working memory initialized for agent {}", space.name());
+        }
     }
 
     fn committed(
@@ -30,7 +32,8 @@ impl Observer<AgentState> for AgentObserver {
         before: &AgentState,
         after: &AgentState,
     ) {
-        if let Some(agent) = space.as_agent() {
+        let agent = space.as_agent().or_else(|| space.as_conversation().map(|(agent, _)| agent));
+        if let Some(agent) = agent {
             commits.iter().for_each(|commit| tell(&self.events, &agent, commit, [after, before]));
         }
     }
@@ -89,6 +92,7 @@ fn log(agent_id: &AgentId, event: &AgentEvent) {
         AgentEvent::NotebookRestored { .. } => return changed(agent_id, "notebook restored"),
         AgentEvent::NotebookCleared { .. } => return changed(agent_id, "notebook cleared"),
         AgentEvent::NotebookItemRemoved { .. } => return changed(agent_id, "notebook item removed"),
+        AgentEvent::ConversationRenewed { .. } => return changed(agent_id, "conversation renewed"),
     };
     tracing::debug!(%agent_id, "Working memory {operation} for key {key} by agent {agent_id}");
 }

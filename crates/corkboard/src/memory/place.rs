@@ -6,8 +6,8 @@ use std::time::Instant;
 use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Separator};
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{
-    Content, ConversationId, Entry, EntryMetadata, Key, Limits, Note, NoteId, Refusal, Request, Revisioned, ScopeId,
-    ScopeName, ScopeState,
+    Content, Entry, EntryMetadata, Key, Limits, Note, NoteId, Refusal, Request, Revisioned, ScopeId, ScopeName,
+    ScopeState,
 };
 use jiff::Timestamp;
 use metrics::Histogram;
@@ -16,6 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::agent::AgentRuntime;
+use super::conversation::Talk;
 use super::write::{AddNote, Append, Conditions, Remove, Set, Write, Written, unexpected, written};
 use crate::access::Acting;
 use crate::engine::{Answer, Asked};
@@ -34,7 +35,7 @@ pub(super) enum Location {
     Root,
     Durable { id: ScopeId, name: ScopeName },
     Ephemeral(Arc<EphemeralScope>),
-    Conversation { id: ConversationId, scope: ScopeId },
+    Conversation(Talk),
 }
 
 /// An ephemeral scope for as long as someone holds it. Its parent lives at least as long.
@@ -52,7 +53,7 @@ impl EphemeralScope {
             Location::Root => ScopeId::ROOT,
             Location::Durable { id, .. } => *id,
             Location::Ephemeral(parent) => parent.durable_ancestor(),
-            Location::Conversation { .. } => ScopeId::ROOT,
+            Location::Conversation(_) => ScopeId::ROOT,
         }
     }
 }
@@ -61,6 +62,19 @@ impl Drop for EphemeralScope {
     fn drop(&mut self) {
         self.agent.dispose_ephemeral(self.id);
     }
+}
+
+/// An entry, and where it was found.
+#[derive(Debug, Clone)]
+pub struct FoundEntry {
+    /// Its key.
+    pub key: Key,
+    /// The entry.
+    pub entry: Arc<Entry>,
+    /// The scope that it is in.
+    pub scope: ScopeId,
+    /// The revision of the memory that was read. In an ephemeral scope, the version of the entry.
+    pub rev: u64,
 }
 
 /// How far a read goes.
@@ -82,7 +96,7 @@ impl Place {
             Location::Root => ScopeId::ROOT,
             Location::Durable { id, .. } => *id,
             Location::Ephemeral(scope) => scope.id,
-            Location::Conversation { scope, .. } => *scope,
+            Location::Conversation(talk) => talk.scope,
         }
     }
 
@@ -91,7 +105,7 @@ impl Place {
             Location::Root => ScopeName::root(),
             Location::Durable { name, .. } => name.clone(),
             Location::Ephemeral(scope) => scope.name.clone(),
-            Location::Conversation { id, .. } => id.into(),
+            Location::Conversation(talk) => (&talk.id).into(),
         }
     }
 
@@ -132,7 +146,7 @@ impl Place {
             Location::Root | Location::Durable { .. } => self.agent.ask(&self.actor, asked).await,
             Location::Ephemeral(_) if self.is_orphan() => Err(self.disposed()),
             Location::Ephemeral(_) => self.agent.ask_ephemeral_for(&self.actor, &mut asked),
-            Location::Conversation { id, .. } => self.agent.ask_conversation(&self.actor, id, &mut asked),
+            Location::Conversation(talk) => self.agent.ask_conversation(&self.actor, talk, asked).await,
         };
         answer.map_err(|error| self.own_disposal(error))
     }
@@ -266,30 +280,42 @@ impl Place {
     // Reading.
 
     pub(super) async fn get<T: DeserializeOwned>(&self, key: &str, reach: Reach) -> Result<Option<T>> {
-        self.find(key, reach, |entry| entry.value.parse::<T>())
+        self.find(key, reach, |entry, _, _| entry.value.parse::<T>())
             .await?
             .transpose()
             .map_err(|error| wrong_type::<T>(key, &error))
     }
 
     pub(super) async fn entry(&self, key: &str, reach: Reach) -> Result<Option<Arc<Entry>>> {
-        self.find(key, reach, Arc::clone).await
+        self.find(key, reach, |entry, _, _| entry.clone()).await
+    }
+
+    pub(super) async fn found(&self, key: &str, reach: Reach) -> Result<Option<FoundEntry>> {
+        let found = self.find(key, reach, |entry, scope, rev| (entry.clone(), scope, rev)).await?;
+        let Some((entry, scope, rev)) = found else { return Ok(None) };
+        Ok(Some(FoundEntry { key: Key::new(key, self.limits())?, entry, scope, rev }))
     }
 
     pub(super) async fn contains(&self, key: &str, reach: Reach) -> Result<bool> {
-        Ok(self.find(key, reach, |_| ()).await?.is_some())
+        Ok(self.find(key, reach, |_, _, _| ()).await?.is_some())
     }
 
-    /// Looks a key up and hands the entry to `read`.
-    async fn find<R>(&self, key: &str, reach: Reach, read: impl FnOnce(&Arc<Entry>) -> R) -> Result<Option<R>> {
+    /// Looks a key up and hands the entry to `read`, with its scope and the revision read. Every read of one entry comes here,
+    /// so that each is measured, logged and counted once.
+    async fn find<R>(
+        &self,
+        key: &str,
+        reach: Reach,
+        read: impl FnOnce(&Arc<Entry>, ScopeId, u64) -> R,
+    ) -> Result<Option<R>> {
         Key::check(key, self.limits())?;
         let started = Instant::now();
         let (engine, time) = (&self.agent.engine, self.agent.engine.time());
         let clock = &*engine.options.clock;
         let mut read = Some(read);
-        let mut found = |entry: &Arc<Entry>| {
+        let mut found = |entry: &Arc<Entry>, scope: ScopeId, rev: u64| {
             entry.access.record(time);
-            read.take().map(|read| read(entry))
+            read.take().map(|read| read(entry, scope, rev))
         };
         let result = match &self.location {
             Location::Ephemeral(scope) => {
@@ -299,9 +325,11 @@ impl Place {
                     Step::GoOn(durable) => self.find_durable(durable, key, reach, &mut found).await?,
                 }
             }
-            Location::Conversation { id, .. } => {
-                let AgentRuntime { conversations, id: agent, .. } = &*self.agent;
-                conversations.view(agent, id, time, clock, |_, scope, now| scope.get(key, now).and_then(&mut found))
+            Location::Conversation(talk) => {
+                let read = |_: &AgentState, scope: &ScopeState, now| {
+                    scope.get(key, now).and_then(|entry| found(entry, self.scope_id(), entry.version))
+                };
+                self.agent.view_conversation(talk, read).await?
             }
             Location::Root | Location::Durable { .. } => {
                 self.find_durable(self.scope_id(), key, reach, &mut found).await?
@@ -321,20 +349,22 @@ impl Place {
         key: &str,
         reach: Reach,
         now: Timestamp,
-        found: &mut impl FnMut(&Arc<Entry>) -> Option<R>,
+        found: &mut impl FnMut(&Arc<Entry>, ScopeId, u64) -> Option<R>,
     ) -> Result<Step<R>> {
         self.in_ephemeral(from, |state, mut scope| {
+            let mut id = from;
             loop {
                 if let Some(entry) = scope.get(key, now) {
-                    return Step::Ended(found(entry));
+                    return Step::Ended(found(entry, id, entry.version));
                 }
                 if reach == Reach::Local {
                     return Step::Ended(None);
                 }
                 self.agent.meters.fallbacks.increment(1);
-                match state.scope(scope.parent) {
-                    Some(parent) if !scope.parent.is_root() => scope = parent,
-                    _ => return Step::GoOn(scope.parent),
+                id = scope.parent;
+                match state.scope(id) {
+                    Some(parent) if !id.is_root() => scope = parent,
+                    _ => return Step::GoOn(id),
                 }
             }
         })
@@ -358,7 +388,7 @@ impl Place {
         from: ScopeId,
         key: &str,
         reach: Reach,
-        found: &mut impl FnMut(&Arc<Entry>) -> Option<R>,
+        found: &mut impl FnMut(&Arc<Entry>, ScopeId, u64) -> Option<R>,
     ) -> Result<Option<R>> {
         let mut look = |current: &Revisioned<AgentState>| {
             let now = self.agent.engine.now(&self.agent.slot, current);
@@ -366,7 +396,7 @@ impl Place {
             loop {
                 let scope = current.state.scope(id).ok_or_else(|| self.disposed())?;
                 if let Some(entry) = scope.get(key, now) {
-                    return Ok(found(entry));
+                    return Ok(found(entry, id, current.head.rev));
                 }
                 if reach == Reach::Local || id.is_root() {
                     return Ok(None);
@@ -394,10 +424,7 @@ impl Place {
                 let now = self.agent.ephemeral.now(time, clock);
                 return self.in_ephemeral(id, |state, scope| read(state, scope, now));
             }
-            Location::Conversation { id, .. } => {
-                let AgentRuntime { conversations, id: agent, .. } = &*self.agent;
-                return Ok(conversations.view(agent, id, time, clock, read));
-            }
+            Location::Conversation(talk) => return self.agent.view_conversation(talk, read).await,
             Location::Root | Location::Durable { .. } => {}
         }
         let current = self.agent.engine.current(&self.agent.slot).await?;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::batch::Batch;
-use super::place::{EphemeralScope, Location, Place, Reach};
+use super::place::{EphemeralScope, FoundEntry, Location, Place, Reach};
 use super::write::{AddNote, Append, Conditions, Remove, Set, Write, unexpected};
 use crate::engine::Answer;
 use crate::engine::joined;
@@ -121,6 +121,24 @@ impl Scope {
         }))
     }
 
+    /// Looks a key up in a scope, which may be the root. Refused if there is no such scope.
+    pub(super) async fn look_up(root: &Place, id: ScopeId, key: &str, reach: Reach) -> Result<Option<FoundEntry>> {
+        if id.is_root() {
+            return root.found(key, reach).await;
+        }
+        // The lookup itself reads what is current: what is in memory is enough to know the scope's name.
+        let known = root.agent.slot.peek().and_then(|current| Some(current.state.scope(id)?.name.clone()));
+        let scope = match known {
+            Some(name) => Some(Self { place: Place { location: Location::Durable { id, name }, ..root.clone() } }),
+            None => Self::open(root, id).await?,
+        };
+        let gone = || Error::from(Refusal::ScopeGone { scope: id });
+        match scope.ok_or_else(gone)?.place.found(key, reach).await {
+            Err(Error::ScopeDisposed { .. }) => Err(gone()),
+            found => found,
+        }
+    }
+
     /// What it is called.
     pub fn name(&self) -> ScopeName {
         self.place.scope_name()
@@ -134,7 +152,7 @@ impl Scope {
     /// How long it lives.
     pub fn durability(&self) -> Durability {
         match self.place.location {
-            Location::Ephemeral(_) | Location::Conversation { .. } => Durability::Ephemeral,
+            Location::Ephemeral(_) | Location::Conversation(_) => Durability::Ephemeral,
             Location::Root | Location::Durable { .. } => Durability::Durable,
         }
     }

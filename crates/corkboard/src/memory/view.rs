@@ -21,7 +21,7 @@ pub struct AgentView {
 }
 
 impl AgentMemory {
-    /// The memory as it is now. Ephemeral scopes and conversations belong to the process and are not part of it.
+    /// The memory as it is now. Ephemeral scopes and conversations are not part of it.
     pub async fn view(&self) -> Result<AgentView> {
         let (current, now) = self.current().await?;
         Ok(AgentView { current, now, options: self.shared_options() })
@@ -81,20 +81,6 @@ impl AgentView {
     /// A durable scope, if it is there.
     pub fn scope(&self, id: ScopeId) -> Option<ScopeInfo> {
         self.scopes().find(|scope| scope.id == id)
-    }
-
-    /// The entry under a key of a scope, or else of its parent, and so on to the root; and the scope that it is in.
-    pub fn found_from(&self, scope: ScopeId, key: &Key) -> Option<(ScopeId, &Arc<Entry>)> {
-        let mut id = scope;
-        loop {
-            if let Some(entry) = self.entry_in(id, key) {
-                return Some((id, entry));
-            }
-            if id.is_root() {
-                return None;
-            }
-            id = self.current.state.scope(id)?.parent;
-        }
     }
 
     /// The notebooks that hold something, by name.

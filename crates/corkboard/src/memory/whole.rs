@@ -77,7 +77,7 @@ impl AgentMemory {
         let name = conditions.idempotency_key.clone();
         let (answer, happened) = self.ask_if(AgentCommand::Restore { image }, conditions).await?;
         if happened == Happened::Now {
-            self.parts().0.dispose_ephemeral_scopes();
+            self.parts().0.dispose_beside_log().await?;
         }
         if let Some((core, image)) = long_term {
             // What has a name is written under it even if nothing changes: later, it could.
@@ -115,7 +115,7 @@ impl AgentMemory {
         let (answer, happened) = self.ask_if(AgentCommand::ClearAll, conditions).await?;
         let AgentReply::Cleared { entries } = answer.reply else { return Err(unexpected(answer.reply)) };
         let ephemeral = match happened {
-            Happened::Now => self.parts().0.dispose_ephemeral_scopes(),
+            Happened::Now => self.parts().0.dispose_beside_log().await?,
             Happened::Before => 0,
         };
         Ok((answer.rev, entries + ephemeral))
@@ -202,7 +202,7 @@ impl ForgetForGood {
                 // Ephemeral memory has no notebooks: nothing is found there.
                 Forget::Entry { .. } | Forget::Notebook { .. } => forget.clone(),
             };
-            removed += runtime.circumstances(&actor, |it| runtime.conversations.forget(&ephemeral, it))??;
+            removed += runtime.forget_in_conversations(&actor, &ephemeral).await?;
             removed += count(runtime.ask_ephemeral(&actor, Request::new(command(&ephemeral)))?.reply)?;
             let stored = runtime.ask(&actor, Asked::Request(Request::new(command(&forget)))).await?;
             removed += count(stored.reply)?;

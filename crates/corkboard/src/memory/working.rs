@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::batch::Batch;
-use super::place::{Place, Reach};
+use super::place::{FoundEntry, Place, Reach};
 use super::scope::{Durability, Scope, ScopeInfo};
 use super::write::{AddNote, Append, Remove, Set, Write};
 use crate::Result;
@@ -59,6 +59,22 @@ impl WorkingMemory {
     /// The entry under a key: the value with its version and what is known about it.
     pub async fn get_entry(&self, key: &str) -> Result<Option<Arc<Entry>>> {
         self.place.entry(key, Reach::Local).await
+    }
+
+    /// The entry under a key, and the revision at which it was read.
+    pub async fn find(&self, key: &str) -> Result<Option<FoundEntry>> {
+        self.place.found(key, Reach::Local).await
+    }
+
+    /// The entry under a key of a durable scope alone. Refused if there is no such scope.
+    pub async fn find_in(&self, scope: ScopeId, key: &str) -> Result<Option<FoundEntry>> {
+        Scope::look_up(&self.place, scope, key, Reach::Local).await
+    }
+
+    /// The entry under a key of a durable scope, else of its parent, and so on to the root. Refused if there is no such
+    /// scope.
+    pub async fn find_from(&self, scope: ScopeId, key: &str) -> Result<Option<FoundEntry>> {
+        Scope::look_up(&self.place, scope, key, Reach::Fallback).await
     }
 
     /// The value under a key, or else the one that the factory makes, stored.

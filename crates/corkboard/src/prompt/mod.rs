@@ -32,7 +32,7 @@ pub struct NotebookPrompt {
     pub budget: u64,
     /// The version of the notebook that is shown; 0 if it was never written.
     pub version: u64,
-    /// What was cut or left out for want of room: ids of items, `progress`, `task`. The text says it too.
+    /// What was cut or left out for lack of room: IDs of items, `progress`, `task`, `transcript`. The text says it too.
     pub left_out: Vec<String>,
 }
 
@@ -43,6 +43,22 @@ impl NotebookPrompt {
     /// All of it as one text.
     pub fn text(&self) -> String {
         [self.instructions.as_str(), "\n", &self.data].concat()
+    }
+}
+
+/// What a model is told besides the notebook itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PromptSources<'a> {
+    /// What is being worked on, in words.
+    pub task: Option<&'a str>,
+    /// What happened since the last update, for example the agent's conversation. If it is too long, its end is kept.
+    pub transcript: Option<&'a str>,
+}
+
+impl<'a> From<Option<&'a str>> for PromptSources<'a> {
+    /// A task alone.
+    fn from(task: Option<&'a str>) -> Self {
+        Self { task, transcript: None }
     }
 }
 
@@ -57,14 +73,18 @@ impl NotebookPrompt {
 /// assert!(prompt.tokens <= 4_000);
 /// # Ok::<(), corkboard::Error>(())
 /// ```
-pub fn notebook_prompt(notebook: &Notebook, task: Option<&str>, budget: u64) -> Result<NotebookPrompt> {
+pub fn notebook_prompt<'a>(
+    notebook: &Notebook,
+    sources: impl Into<PromptSources<'a>>,
+    budget: u64,
+) -> Result<NotebookPrompt> {
     if budget < NotebookPrompt::LEAST_BUDGET {
         return Err(Error::ContextBudget { budget, least: NotebookPrompt::LEAST_BUDGET });
     }
     let instructions = notebook::instructions();
     // The line end between the two is one more.
     let room = budget.saturating_sub(tokens::count(&instructions) + 1);
-    let (data, left_out) = notebook::data(notebook, task, room);
+    let (data, left_out) = notebook::data(notebook, sources.into(), room);
     let mut prompt = NotebookPrompt { instructions, data, tokens: 0, budget, version: notebook.version, left_out };
     prompt.tokens = tokens::count(&prompt.text());
     Ok(prompt)

@@ -24,6 +24,9 @@ pub struct UpdateReport {
     pub outcome: UpdateOutcome,
     /// Every time the model was asked, in order.
     pub attempts: Vec<Attempt>,
+    /// What was left out of the prompt for lack of room: IDs of items, `progress`, `task`, `transcript`.
+    #[serde(default)]
+    pub left_out: Vec<String>,
     /// The ids that the notebook does not have, and that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<String>,

@@ -6,7 +6,7 @@ use corkboard_core::notebook::{Notebook, UnknownIds};
 
 use super::judge::{Verdict, complaint, judge};
 use super::report::{Attempt, AttemptProblem, UpdateOutcome, UpdateReport};
-use super::{NotebookPrompt, notebook_prompt};
+use super::{NotebookPrompt, PromptSources, notebook_prompt};
 use crate::context::tokens;
 use crate::model::{Message, Model, ModelRequest, StopReason};
 use crate::{AgentNotebook, Error, Result};
@@ -17,6 +17,8 @@ use crate::{AgentNotebook, Error, Result};
 pub struct UpdateRequest {
     /// What is being worked on, in words.
     pub task: Option<String>,
+    /// What happened since the last update, for example the agent's conversation. If it is too long, its end is kept.
+    pub transcript: Option<String>,
     /// How many tokens the prompt may have; nothing said: [`Options::context_tokens`](crate::Options::context_tokens).
     pub budget: Option<u64>,
     /// How many tokens an answer may have; nothing said: [`ModelRequest::MAX_TOKENS`].
@@ -63,6 +65,12 @@ impl UpdateRequest {
         self
     }
 
+    /// With what happened since the last update.
+    pub fn transcript(mut self, transcript: impl Into<String>) -> Self {
+        self.transcript = Some(transcript.into());
+        self
+    }
+
     /// With a prompt of at most so many tokens.
     pub fn budget(mut self, tokens: u64) -> Self {
         self.budget = Some(tokens);
@@ -96,9 +104,13 @@ impl From<&str> for UpdateRequest {
 
 impl AgentNotebook {
     /// The prompt that asks for an update of the notebook as it is now.
-    pub async fn prompt(&self, task: Option<&str>, budget: Option<u64>) -> Result<NotebookPrompt> {
-        let budget = budget.unwrap_or(self.memory().options().context_tokens);
-        notebook_prompt(&*self.get().await?, task, budget)
+    pub async fn prompt<'a>(
+        &self,
+        sources: impl Into<PromptSources<'a>>,
+        budget: Option<u64>,
+    ) -> Result<NotebookPrompt> {
+        let (sources, budget) = (sources.into(), budget.unwrap_or(self.memory().options().context_tokens));
+        notebook_prompt(&*self.get().await?, sources, budget)
     }
 
     /// Brings the notebook up to date by a model: asks it, checks its answer, asks again if that is not right, and applies
@@ -113,6 +125,7 @@ impl AgentNotebook {
             task: request.task.clone(),
             outcome: UpdateOutcome::Refused,
             attempts: Vec::new(),
+            left_out: Vec::new(),
             skipped: Vec::new(),
             changes: Vec::new(),
             version_before: 0,
@@ -121,7 +134,7 @@ impl AgentNotebook {
             output_tokens: 0,
         };
         let mut notebook = self.get().await?;
-        let mut ask = self.ask(&notebook, &request)?;
+        let mut ask = self.ask(&notebook, &request, &mut report)?;
         for left in (0..=request.policy.max).rev() {
             report.version_before = notebook.version;
             let prompt_tokens = ask_tokens(&ask);
@@ -169,7 +182,7 @@ impl AgentNotebook {
                         attempt.problems.push(AttemptProblem::whole(message));
                     }
                     notebook = self.get().await?;
-                    ask = self.ask(&notebook, &request)?;
+                    ask = self.ask(&notebook, &request, &mut report)?;
                 }
                 Err(error) => return Err(error),
             }
@@ -177,9 +190,11 @@ impl AgentNotebook {
         Ok(report)
     }
 
-    fn ask(&self, notebook: &Notebook, request: &UpdateRequest) -> Result<ModelRequest> {
+    fn ask(&self, notebook: &Notebook, request: &UpdateRequest, report: &mut UpdateReport) -> Result<ModelRequest> {
         let budget = request.budget.unwrap_or(self.memory().options().context_tokens);
-        let NotebookPrompt { instructions, data, .. } = notebook_prompt(notebook, request.task.as_deref(), budget)?;
+        let sources = PromptSources { task: request.task.as_deref(), transcript: request.transcript.as_deref() };
+        let NotebookPrompt { instructions, data, left_out, .. } = notebook_prompt(notebook, sources, budget)?;
+        report.left_out = left_out;
         let max_tokens = request.max_tokens.unwrap_or(ModelRequest::MAX_TOKENS);
         Ok(ModelRequest::new(data).system(instructions).max_tokens(max_tokens))
     }

@@ -435,6 +435,18 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
+    /// There is no store, and none is to be created ([`Creation`](crate::Creation)).
+    #[error("there is no store at {}", path.display())]
+    Missing {
+        /// Where it should be.
+        path: std::path::PathBuf,
+    },
+    /// There is no folder for a new store ([`Creation`](crate::Creation)).
+    #[error("cannot create a store: the folder {} does not exist", folder.display())]
+    NoFolder {
+        /// The folder.
+        folder: std::path::PathBuf,
+    },
     /// A URL that names no server, or one that the token must not go to.
     #[error("{url:?} is no server to talk to: {reason}")]
     ServerUrl {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::server_url::without_password;
 use super::{FileStore, MemoryStore, Ownership, ServerUrl, Store, StoreError};
-use crate::Options;
+use crate::{Creation, Options};
 
 /// A store's address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +55,34 @@ impl StoreUrl {
             Self::File(path) | Self::Sqlite(path) => Some(path),
         }
     }
+
+    /// Fails if the store is missing and must not be created.
+    fn check(&self, creation: Creation) -> Result<(), StoreError> {
+        let Some(path) = self.path().filter(|_| creation != Creation::WithFolders && !self.exists()) else {
+            return Ok(());
+        };
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        if creation == Creation::Nothing {
+            return Err(StoreError::Missing { path });
+        }
+        match path.parent().filter(|folder| !folder.exists()) {
+            Some(folder) => Err(StoreError::NoFolder { folder: folder.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether there is something to open. An empty folder is not a store yet.
+    fn exists(&self) -> bool {
+        match self {
+            Self::File(path) => match std::fs::read_dir(path) {
+                Ok(mut inside) => inside.next().is_some(),
+                // What else is wrong with it, opening it says.
+                Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+            },
+            Self::Sqlite(path) => path.try_exists().unwrap_or(true),
+            Self::Memory | Self::Redis(_) | Self::Postgres(_) => true,
+        }
+    }
 }
 
 /// Opens a store by its URL, as [`Corkboard::open_with`](crate::Corkboard::open_with) does, for those who work on logs and
@@ -62,7 +90,9 @@ impl StoreUrl {
 pub async fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>, StoreError> {
     // Acknowledging before writing is safe only where nobody else writes.
     let ownership = if options.save.is_on_change() { Ownership::Shared } else { Ownership::Sole };
-    match StoreUrl::from_str(url)? {
+    let store = StoreUrl::from_str(url)?;
+    store.check(options.creation)?;
+    match store {
         StoreUrl::Memory => Ok(Arc::new(MemoryStore::new())),
         StoreUrl::File(path) => Ok(Arc::new(FileStore::open(path, Ownership::Sole).await?)),
         #[cfg(feature = "sqlite")]

@@ -88,6 +88,10 @@ fn advice(refusal: &Refusal, context: &ToolContext) -> Option<String> {
         }
         Refusal::Paused { .. } => "Wait: a person paused the board. Finish what you have, begin nothing".into(),
         Refusal::NotForYou { .. } => "Acknowledge only what check_nudges shows you when you call it without ack".into(),
+        Refusal::Irreversible { .. } => "Leave it as it is, and tell a person why it should change".into(),
+        Refusal::NotReviewer { .. } => "Leave it to them".into(),
+        Refusal::OwnTask { .. } => "Leave it to a reviewer or a person".into(),
+        Refusal::UrgentNudges { .. } => "Follow what they say, then call complete_task again".into(),
         Refusal::Superseded { by, .. } => format!("Look at {by}, which holds now"),
         Refusal::LearningRefused { .. } => "Leave it: what was refused stays so".into(),
         Refusal::LearningPromoted { .. } => "Leave it where it is".into(),

@@ -50,6 +50,14 @@ pub enum ToolError {
     /// The memory refused, or could not be reached.
     #[error(transparent)]
     Memory(#[from] Error),
+    /// The call failed while an urgent nudge waits for the caller.
+    #[error("{nudges}\n\n{error}")]
+    Interrupted {
+        /// Why the call failed.
+        error: Box<ToolError>,
+        /// The nudges, for the model.
+        nudges: String,
+    },
 }
 
 impl ToolError {
@@ -61,6 +69,7 @@ impl ToolError {
             Self::MissingContext { .. } => "missing_context",
             Self::Failed { .. } => "tool_failed",
             Self::Advised { error, .. } | Self::Memory(error) => error.code(),
+            Self::Interrupted { error, .. } => error.code(),
         }
     }
 
@@ -70,6 +79,7 @@ impl ToolError {
             Self::InvalidInput { .. } | Self::MissingContext { .. } | Self::Failed { .. } => ErrorKind::Invalid,
             Self::UnknownTool { .. } => ErrorKind::Gone,
             Self::Advised { error, .. } | Self::Memory(error) => error.kind(),
+            Self::Interrupted { error, .. } => error.kind(),
         }
     }
 }

@@ -128,11 +128,17 @@ impl ToolOutput {
         Self { text: text.into(), data }
     }
 
+    /// The answer after something that comes first. It is cut so that both keep to the cap.
+    fn after(self, first: &str) -> Self {
+        let Self { text, data } = self.capped(TEXT_BYTES.saturating_sub(first.len()));
+        Self { text: format!("{first}\n\n{text}"), data }
+    }
+
     /// What a model is shown has a hard cap.
-    fn capped(mut self) -> Self {
+    fn capped(mut self, most: usize) -> Self {
         let all = self.text.len();
-        if all > TEXT_BYTES {
-            self.text.truncate(self.text.floor_char_boundary(TEXT_BYTES));
+        if all > most {
+            self.text.truncate(self.text.floor_char_boundary(most));
             let shown = self.text.len();
             self.text.push_str(&format!("\n… [cut: {shown} of the {all} bytes of this answer are shown]"));
         }
@@ -257,6 +263,8 @@ pub struct ToolRegistry {
     tools: BTreeMap<&'static str, Arc<dyn Tool>>,
     /// As they were registered: the order in which a model reads them.
     order: Vec<&'static str>,
+    /// Where the boards are on which nudges wait.
+    corkboard: Corkboard,
 }
 
 impl ToolRegistry {
@@ -267,7 +275,7 @@ impl ToolRegistry {
 
     /// The sets that are named.
     pub fn with_sets(board: &Corkboard, sets: &[ToolSet]) -> Self {
-        let mut registry = Self { tools: BTreeMap::new(), order: Vec::new() };
+        let mut registry = Self { tools: BTreeMap::new(), order: Vec::new(), corkboard: board.clone() };
         sets.iter().flat_map(|set| set.tools(board)).for_each(|tool| registry.register(tool));
         registry
     }
@@ -290,10 +298,14 @@ impl ToolRegistry {
         self.definitions().iter().map(|definition| definition.in_format(format)).collect()
     }
 
-    /// Calls a tool.
+    /// Calls a tool. While an urgent nudge waits for the caller on the board that the call is about, every answer begins
+    /// with it, and says how many others wait.
     pub async fn call(&self, name: &str, input: Value, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let tool = self.tools.get(name);
-        let tool = tool.ok_or_else(|| ToolError::UnknownTool { name: name.into(), known: self.order.clone() })?;
-        tool.call(input, context).await.map(ToolOutput::capped)
+        let board = input.get("board").and_then(Value::as_str).map(str::to_owned);
+        let answer = match self.tools.get(name) {
+            Some(tool) => tool.call(input, context).await.map(|output| output.capped(TEXT_BYTES)),
+            None => Err(ToolError::UnknownTool { name: name.into(), known: self.order.clone() }),
+        };
+        nudges::interrupt(&self.corkboard, context, (name, board.as_deref()), answer).await
     }
 }

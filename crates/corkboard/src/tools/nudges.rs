@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use corkboard_core::Role;
-use corkboard_core::board::{Nudge, NudgeId};
+use corkboard_core::board::{Nudge, NudgeId, NudgePriority};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::board::heard;
 use super::definition::{TypedTool, tool};
-use super::{TEXT_BYTES, ToolContext, ToolEffect, ToolError, ToolOutput};
-use crate::context::escaped_line;
+use super::{BoardContextTool, TEXT_BYTES, ToolContext, ToolEffect, ToolError, ToolOutput};
+use crate::context::{escaped_line, shows};
+use crate::{Board, Corkboard, Error};
 
 tool!(
     /// `check_nudges`: what people say to whoever asks.
@@ -30,6 +31,9 @@ pub(super) struct CheckNudges {
 /// More are told when these are acknowledged: what a model is told has an end.
 const TOLD: usize = 20;
 
+/// The most bytes of one that the caller has read and not acknowledged: it is only a reminder.
+const REMINDED_BYTES: usize = 1024;
+
 /// The most bytes of them: less than a tool's answer may have, by what else is in it.
 const TOLD_BYTES: usize = TEXT_BYTES - 4 * 1024;
 
@@ -44,12 +48,7 @@ impl TypedTool for CheckNudgesTool {
     }
 
     async fn run(&self, input: CheckNudges, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        // Whoever runs a board hears what is said to whoever runs it.
-        let role = match context.actor.as_ref().map(|actor| actor.role) {
-            Some(Role::Orchestrator) => Role::Orchestrator,
-            _ => Role::Worker,
-        };
-        let board = context.board(&self.corkboard, Self::NAME, None, role)?;
+        let board = context.board(&self.corkboard, Self::NAME, None, listening_role(context))?;
         let acknowledged = match input.ack.unwrap_or_default() {
             none if none.is_empty() => Vec::new(),
             nudges => board.acknowledge(&nudges).await?,
@@ -61,7 +60,7 @@ impl TypedTool for CheckNudgesTool {
             let named: Vec<String> = acknowledged.iter().map(ToString::to_string).collect();
             lines.push(format!("Acknowledged {}.", named.join(", ")));
         }
-        lines.extend(told.iter().map(said));
+        lines.extend(told.iter().map(|nudge| said(nudge)));
         lines.push(match told.len() {
             0 => "Nobody tells you anything new.".into(),
             _ => "Heed them, then acknowledge them by ack.".to_string(),
@@ -75,7 +74,75 @@ impl TypedTool for CheckNudgesTool {
     }
 }
 
-fn said(nudge: &Arc<Nudge>) -> String {
+/// Whoever runs a board hears what is said to whoever runs it.
+fn listening_role(context: &ToolContext) -> Role {
+    match context.actor.as_ref().map(|actor| actor.role) {
+        Some(Role::Orchestrator) => Role::Orchestrator,
+        _ => Role::Worker,
+    }
+}
+
+/// Puts the urgent nudges that wait for the caller in front of a tool's answer, and records that they were delivered. If the
+/// board cannot be read, the answer is given as it is: the call itself has happened.
+pub(super) async fn interrupt(
+    corkboard: &Corkboard,
+    context: &ToolContext,
+    (tool, board): (&str, Option<&str>),
+    answer: Result<ToolOutput, ToolError>,
+) -> Result<ToolOutput, ToolError> {
+    let Ok(board) = context.board(corkboard, "", board, listening_role(context)) else { return answer };
+    let text = answer.as_ref().map_or("", |output| output.text.as_str());
+    // These two show nudges by themselves, as far as there is room.
+    let is_shown = |nudge: &Nudge| match tool {
+        CheckNudgesTool::NAME => text.contains(&said(nudge)),
+        BoardContextTool::NAME => shows(text, nudge),
+        _ => false,
+    };
+    match carried(&board, is_shown).await {
+        Ok(Some(nudges)) => match answer {
+            Ok(output) => Ok(output.after(&nudges)),
+            Err(error) => Err(ToolError::Interrupted { error: Box::new(error), nudges }),
+        },
+        Ok(None) => answer,
+        Err(error) => {
+            tracing::debug!(board = %board.id(), %error, "the nudges of the board could not be read");
+            answer
+        }
+    }
+}
+
+/// The urgent nudges to a board's actor that are not shown already, and how many others wait.
+async fn carried(board: &Board, is_shown: impl Fn(&Nudge) -> bool) -> Result<Option<String>, Error> {
+    let waiting = board.told(&board.view().await?);
+    let (urgent, others): (Vec<_>, Vec<_>) =
+        waiting.into_iter().partition(|nudge| nudge.priority == NudgePriority::Urgent);
+    let mut urgent: Vec<Arc<Nudge>> = urgent.into_iter().filter(|nudge| !is_shown(nudge)).collect();
+    if urgent.is_empty() {
+        return Ok(None);
+    }
+    // Those first that were never read, so that none of them waits for ever behind others.
+    let is_read = |nudge: &Nudge| nudge.is_delivered_to(&board.actor().principal);
+    urgent.sort_by_key(|nudge| is_read(nudge));
+    let left_out = urgent.split_off(fitting(&urgent)).len();
+    board.delivered(&urgent).await?;
+    let mut text = String::from("Stop and read this first:\n");
+    for nudge in &urgent {
+        let line = said(nudge);
+        let most = if is_read(nudge) { REMINDED_BYTES } else { TOLD_BYTES };
+        text.push_str(line.get(..line.floor_char_boundary(most)).unwrap_or_default());
+        text.push_str(if line.len() > most { "…\n" } else { "\n" });
+    }
+    let ids: Vec<String> = urgent.iter().map(|nudge| nudge.id.to_string()).collect();
+    text.push_str(&format!("Follow it, then acknowledge it: check_nudges {}.", json!({ "ack": ids })));
+    match others.len() + left_out {
+        0 => {}
+        1 => text.push_str(" 1 other nudge waits: call check_nudges."),
+        many => text.push_str(&format!(" {many} other nudges wait: call check_nudges.")),
+    }
+    Ok(Some(text))
+}
+
+fn said(nudge: &Nudge) -> String {
     let message = nudge.message.split_whitespace().collect::<Vec<_>>().join(" ");
     let (by, message) = (escaped_line(&nudge.injected_by), escaped_line(&message));
     format!("{} ({}) from {by}: {message}", nudge.id, nudge.priority)

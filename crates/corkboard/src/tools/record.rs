@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::board::heard;
 use super::definition::{TypedTool, tool};
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
+use crate::{NoChecksum, RecordedArtifact};
 
 tool!(
     /// `record_decision`: a choice that others must know of.
@@ -139,6 +140,7 @@ impl TypedTool for RecordDecisionTool {
             affects_tasks,
             reversible: input.reversible,
             supersedes,
+            force: false,
             needs_approval,
             trust: trust_of(input.outside),
         };
@@ -206,9 +208,14 @@ impl TypedTool for RecordArtifactTool {
         if let Some(folder) = &context.folder {
             recording = recording.in_folder(folder);
         }
-        let (id, version) = recording.await?;
+        let RecordedArtifact { id, version, checksum, no_checksum } = recording.recorded().await?;
         let of = task.map_or_else(String::new, |task| format!(" of {task}"));
-        let text = format!("Recorded {id}{of}, version {version}.");
-        Ok(ToolOutput::new(text, json!({"id": id, "version": version, "task": task})))
+        // Where no folder was given, nobody expects one.
+        let why = no_checksum.filter(|why| *why != NoChecksum::NotRead && *why != NoChecksum::Url);
+        let why = why.map_or_else(String::new, |why| format!(" It has no checksum: {why}."));
+        let text = format!("Recorded {id}{of}, version {version}.{why}");
+        let data =
+            json!({"id": id, "version": version, "task": task, "checksum": checksum, "no_checksum": no_checksum});
+        Ok(ToolOutput::new(text, data))
     }
 }

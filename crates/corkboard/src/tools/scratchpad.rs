@@ -1,7 +1,7 @@
 //! Seed 000's two tools: a model jots down what it wants to keep in mind in this conversation.
 
 use corkboard_core::knowledge::Trust;
-use corkboard_core::{Entry, EntryMetadata};
+use corkboard_core::{Entry, EntryMetadata, count};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -135,7 +135,8 @@ impl TypedTool for ScratchpadWriteTool {
             ScratchpadAction::Clear => {
                 let notes = scratchpad.notes().await?.len();
                 let entries = scratchpad.clear().await?;
-                let text = format!("Cleared the scratchpad: {entries} facts, {notes} notes.");
+                let (facts, lines) = (count(entries as u64, "fact", "facts"), count(notes as u64, "note", "notes"));
+                let text = format!("Cleared the scratchpad: {facts}, {lines}.");
                 Ok(ToolOutput::new(text, json!({"entries": entries, "notes": notes})))
             }
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use corkboard_core::Role;
-use corkboard_core::board::{Lease, TaskId, TaskResult, TaskStatus};
+use corkboard_core::board::{Lease, ReviewStatus, TaskId, TaskResult, TaskStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -48,6 +48,8 @@ pub(super) struct ClaimTask {
     /// The next one if left out.
     #[schemars(with = "Option<String>")]
     task: Option<TaskId>,
+    /// After a restart: your last epoch of the task.
+    epoch: Option<u64>,
 }
 
 /// What `update_task` takes.
@@ -131,7 +133,11 @@ impl TypedTool for ClaimTaskTool {
         let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
         let asked = context.task.as_deref().filter(|task| !task.is_empty()).map(str::parse).transpose();
         let asked = input.task.or(asked.map_err(|error| ToolError::Failed { message: format!("{error}") })?);
-        let claimed = board.claim_task(asked, Duration::from_millis(Lease::TOOL_MS)).await?;
+        let claim = board.claim_task(asked, Duration::from_millis(Lease::TOOL_MS));
+        let claimed = match input.epoch {
+            Some(epoch) => claim.epoch(epoch).await?,
+            None => claim.await?,
+        };
         let view = heard(&board).await?;
         let Some(claimed) = claimed else {
             let finished = view.state().tasks().all(|task| task.status.is_finished());
@@ -140,8 +146,14 @@ impl TypedTool for ClaimTaskTool {
             return Ok(ToolOutput::new(text, json!({"task": null})));
         };
         let task = view.task(claimed.task)?;
+        let rework = match (task.review_status, &task.review_comments) {
+            (Some(ReviewStatus::NeedsRework), Some(comments)) => {
+                format!(" It was sent back for rework: {}", mentioned(comments))
+            }
+            _ => String::new(),
+        };
         let text = format!(
-            "{} is yours: {}. Read board_context now; end with complete_task, or with update_task if you cannot.",
+            "{} is yours: {}.{rework} Read board_context now; end with complete_task, or with update_task if you cannot.",
             task.id,
             mentioned(&task.title)
         );
@@ -197,7 +209,7 @@ impl TypedTool for CompleteTaskTool {
         let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
         let task = context.task(&heard(&board).await?, task)?;
         let result = TaskResult { summary, next_steps: next_steps.unwrap_or_default(), trust: trust_of(outside) };
-        let now = board.complete_task(task, result, None).await?;
+        let now = board.complete_heeding_nudges(task, result).await?;
         let done = match now {
             TaskStatus::Review => "waits for review".into(),
             other => format!("is {other}"),

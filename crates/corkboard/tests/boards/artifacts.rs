@@ -56,7 +56,7 @@ async fn a_file_that_is_there_gets_its_checksum_and_size() {
     }
     // Nobody asked to look for it.
     let (id, version) = board.record_artifact(artifact("src/abc.txt")).await.unwrap();
-    assert_eq!((version, &board.view().await.unwrap().state().artifact(id).unwrap().checksum), (2, &None));
+    assert_eq!((version, &board.view().await.unwrap().state().artifact(id).unwrap().checksum), (3, &None));
     let gone = board.record_artifact(artifact("a")).in_folder(folder.join("gone")).await.unwrap();
     assert_eq!(board.view().await.unwrap().state().artifact(gone.0).unwrap().size, None);
 }
@@ -112,4 +112,33 @@ async fn what_contradicts_the_bytes_is_not_recorded() {
     let wrong = NewArtifact { checksum: Some("abc".into()), ..artifact("elsewhere") };
     assert!(matches!(refusal(board.record_artifact(wrong).await), Refusal::Checksum { .. }));
     assert_eq!(board.view().await.unwrap().rev(), rev);
+}
+
+#[tokio::test]
+async fn one_file_is_one_artifact_however_its_path_is_written() {
+    let corkboard = Home::memory().open().await;
+    let board = corkboard.create_board(new_board("artifacts")).await.unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    let folder = outside.path().join("inside");
+    std::fs::create_dir_all(folder.join("src")).unwrap();
+    std::fs::write(folder.join("src/abc.txt"), "abc").unwrap();
+    std::fs::write(outside.path().join("secret"), "abc").unwrap();
+    let absolute = folder.join("src/abc.txt");
+    let linked = outside.path().join("link");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&folder, &linked).unwrap();
+    let through_link = linked.join("src/abc.txt");
+    let spellings = ["src/abc.txt", "./src/abc.txt", "x/../src/abc.txt", "../inside/src//abc.txt"];
+    let spellings = spellings.into_iter().chain([absolute.to_str().unwrap(), through_link.to_str().unwrap()]);
+    for (expected, path) in (1..).zip(spellings) {
+        let (id, version) = board.record_artifact(artifact(path)).in_folder(&folder).await.unwrap();
+        assert_eq!(version, expected, "{path}");
+        let view = board.view().await.unwrap();
+        let recorded = view.state().artifact(id).unwrap();
+        assert_eq!((&*recorded.path, recorded.checksum.as_deref()), ("src/abc.txt", Some(ABC)), "{path}");
+    }
+    // Without a folder the text of the path is all there is.
+    assert_eq!(board.record_artifact(artifact("./src/abc.txt")).await.unwrap().1, 7);
+    assert_eq!(board.record_artifact(artifact("https://example.org/a/../b")).await.unwrap().1, 1);
+    assert_eq!(board.record_artifact(artifact("https://example.org/b")).await.unwrap().1, 1);
 }

@@ -79,7 +79,10 @@ async fn a_board_is_one_json_document() {
     assert_eq!(
         graph["edges"],
         json!([
+            { "from": "T-1", "to": "T-2", "type": "blocks" },
+            { "from": "T-1", "to": "T-4", "type": "blocks" },
             { "from": "T-2", "to": "T-1", "type": "depends_on" },
+            { "from": "T-2", "to": "T-4", "type": "blocks" },
             { "from": "T-4", "to": "T-1", "type": "depends_on" },
             { "from": "T-4", "to": "T-2", "type": "depends_on" },
         ])
@@ -96,7 +99,7 @@ async fn a_board_is_one_json_document() {
     assert_eq!((&first["blocks"], &first["hindrances"]), (&json!(["T-2", "T-4"]), &json!([])));
     assert_eq!(document["tasks"][1]["hindrances"], json!([{ "why": "dependencies", "on": ["T-1"] }]));
     assert_eq!(document["tasks"][5]["hindrances"], json!([{ "why": "choice", "choice": "C-1" }]));
-    assert_eq!(document["tasks"][2]["result"], json!({ "summary": "done" }));
+    assert_eq!(document["tasks"][2]["result"], json!({ "summary": "done", "next_steps": [] }));
     assert_eq!(document["artifacts"][0]["path"], json!("src/a.rs"));
     assert_eq!(
         document["agent_contributions"],

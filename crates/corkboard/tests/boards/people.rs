@@ -159,7 +159,7 @@ async fn only_what_is_in_a_text_from_beginning_to_end_was_read() {
     assert_eq!(ann.context_for_task(TaskId(1), Some(4_000)).await.unwrap().text, text);
     assert!(text.contains("[cut: the whole has 10000 bytes]"), "{text}");
     assert_eq!(delivered().await, [1]);
-    let request = ContextRequest::new().board(board.id().as_str()).budget(4_000);
+    let request = ContextRequest::new().board(board.id().as_str()).budget(2_000);
     agent.context_window().compose(request).await.unwrap();
     assert_eq!(delivered().await, [1]);
     assert!(ann.context_for_task(TaskId(1), Some(60_000)).await.unwrap().text.contains(&"long ".repeat(1_999)));

@@ -46,6 +46,11 @@ impl Home {
         &self.url
     }
 
+    /// Where its files are.
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        self._folder.as_ref().unwrap().path()
+    }
+
     /// Whether two openings have one store.
     pub(crate) fn is_shared(&self) -> bool {
         self._folder.is_some()

@@ -4,9 +4,8 @@ use std::io::Read;
 use std::path::Path;
 
 use clap::{Args, Subcommand, ValueEnum};
-use corkboard::boards::{ArtifactId, ArtifactType, NewArtifact, TaskId};
-use corkboard::{LimitName, Limits, Refusal};
-use serde::Serialize;
+use corkboard::boards::{ArtifactType, NewArtifact, TaskId};
+use corkboard::{LimitName, Limits, NoChecksum, Refusal};
 
 use super::show::{artifacts, newest_artifacts};
 use crate::board::{BoardConditions, Moment};
@@ -17,8 +16,9 @@ use crate::session::Session;
 
 /// Record something that was made
 ///
-/// Prints its id. The same path again is the next version. Size and SHA-256 are recorded if the file lies below the
-/// current folder; the file itself stays where it is, unless --inline keeps it on the board.
+/// Prints its id. The same path again is the next version; ./a, x/../a and the absolute path of a file in the current
+/// folder are one path. Size and SHA-256 are recorded if the file lies below the current folder; the file itself stays
+/// where it is, unless --inline keeps it on the board.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -126,15 +126,10 @@ impl Artifact {
     }
 
     async fn record(self, path: String, session: &Session) -> Result<(), Failure> {
-        #[derive(Serialize)]
-        struct Answer {
-            id: ArtifactId,
-            version: u64,
-        }
         expect_path(&path)?;
         let board = self.conditions.open(session)?;
         let content = self.inline.then(|| read(&path)).transpose()?;
-        let unread = if self.checksum.is_none() { why_unread(&path) } else { None };
+        let shown = one_line(&path);
         let artifact = NewArtifact {
             kind: self.kind.into(),
             path,
@@ -145,11 +140,13 @@ impl Artifact {
             content,
             trust: self.trust.said(),
         };
-        let (id, version) = board.record_artifact(artifact).in_folder(".").await?;
-        if let Some(why) = unread.filter(|_| !session.output.is_json()) {
+        let recorded = board.record_artifact(artifact).in_folder(".").recorded().await?;
+        // With --json the answer says so.
+        let unread = recorded.no_checksum.filter(|_| !session.output.is_json());
+        if let Some(why) = unread.and_then(|why| why_unread(&shown, why)) {
             say(&format!("note: no checksum was taken: {why}"));
         }
-        session.output.answer(&Answer { id, version }, || id.to_string())
+        session.output.answer(&recorded, || recorded.id.to_string())
     }
 }
 
@@ -174,14 +171,14 @@ fn expect_path(path: &str) -> Result<(), Failure> {
         .hint(format!("`cork board artifact list` shows what was recorded; a file of that name is ./{path}")))
 }
 
-/// Why a path has no checksum: it may be meant for another machine, or be a slip. A URL is never looked at.
-fn why_unread(path: &str) -> Option<String> {
-    let shown = one_line(path);
-    match std::fs::metadata(path) {
-        _ if path.contains("://") => None,
-        Ok(found) if found.is_dir() => Some(format!("{shown} is a folder")),
-        Ok(_) => None,
-        Err(_) => Some(format!("there is no file {shown} here")),
+/// Why a path has no checksum: it may be meant for another machine, or be a slip. A URL is never read.
+fn why_unread(path: &str, why: NoChecksum) -> Option<String> {
+    match why {
+        NoChecksum::Url => None,
+        NoChecksum::NotFound => Some(format!("there is no file {path} here")),
+        NoChecksum::NotAFile => Some(format!("{path} is not a file")),
+        NoChecksum::OutsideFolder => Some(format!("{path} is outside of the current folder")),
+        why => Some(why.to_string()),
     }
 }
 

@@ -30,6 +30,6 @@ impl Cancel {
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
         let board = self.conditions.on(self.board.open(session)?);
         let outcome = board.cancel(self.comment).await?;
-        Ended { board: board.id().as_str(), status: "cancelled", outcome }.tell(session)
+        Ended::tell(session, &board, outcome).await
     }
 }

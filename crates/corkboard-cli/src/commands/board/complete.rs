@@ -1,16 +1,19 @@
 //! `cork board complete`.
 
 use clap::Args;
-use corkboard::boards::{Outcome, Unfinished};
+use corkboard::Board;
+use corkboard::boards::{BoardStatus, Outcome, TaskStatus, Unfinished};
 use serde::Serialize;
 
 use crate::board::{BoardArgument, BoardConditions};
 use crate::exit::Failure;
+use crate::output::count;
 use crate::session::Session;
 
 /// End a board whose tasks are finished
 ///
-/// Its outcome is success, partial or failed, by what became of its tasks. Nothing on it changes after that.
+/// Its outcome is success, partial or failed, by what became of its tasks. Nothing on it changes after that. Exit code 9 if
+/// the outcome is partial or failed: the board has ended, but not all of its tasks were completed.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -35,14 +38,44 @@ pub(crate) struct Complete {
 /// How a board ended.
 #[derive(Serialize)]
 pub(super) struct Ended<'a> {
-    pub(super) board: &'a str,
-    pub(super) status: &'static str,
-    pub(super) outcome: Outcome,
+    board: &'a str,
+    status: BoardStatus,
+    outcome: Outcome,
+    tasks: Counts,
+}
+
+/// What became of its tasks.
+#[derive(Serialize)]
+struct Counts {
+    completed: u64,
+    failed: u64,
+    cancelled: u64,
 }
 
 impl Ended<'_> {
-    pub(super) fn tell(&self, session: &Session) -> Result<(), Failure> {
-        session.output.answer(self, || format!("{} is {}: {}", self.board, self.status, self.outcome))
+    pub(super) async fn tell(session: &Session, board: &Board, outcome: Outcome) -> Result<(), Failure> {
+        // As it was when it ended, whatever became of it since.
+        let view = board.at(board.last_rev()).await?;
+        let of = |status| view.state().count(status);
+        let tasks = Counts {
+            completed: of(TaskStatus::Completed),
+            failed: of(TaskStatus::Failed),
+            cancelled: of(TaskStatus::Cancelled),
+        };
+        let ended = Ended { board: board.id().as_str(), status: view.info()?.status, outcome, tasks };
+        session.output.answer(&ended, || ended.text())
+    }
+
+    fn text(&self) -> String {
+        let Counts { completed, failed, cancelled } = self.tasks;
+        let mut text = format!("{} is {}: {}", self.board, self.status, self.outcome);
+        if self.outcome != Outcome::Success {
+            let mut parts = vec![format!("{} completed", count(completed, "task", "tasks"))];
+            let others = [(failed, "failed"), (cancelled, "cancelled")].into_iter().filter(|(count, _)| *count > 0);
+            parts.extend(others.map(|(count, what)| format!("{count} {what}")));
+            text += &format!(" ({})", parts.join(", "));
+        }
+        text
     }
 }
 
@@ -51,6 +84,10 @@ impl Complete {
         let board = self.conditions.on(self.board.open(session)?);
         let unfinished = if self.cancel_unfinished { Unfinished::Cancel } else { Unfinished::Refuse };
         let outcome = board.complete(self.comment, unfinished).await?;
-        Ended { board: board.id().as_str(), status: "completed", outcome }.tell(session)
+        Ended::tell(session, &board, outcome).await?;
+        match outcome {
+            Outcome::Success => Ok(()),
+            Outcome::Partial | Outcome::Failed => Err(Failure::Incomplete),
+        }
     }
 }

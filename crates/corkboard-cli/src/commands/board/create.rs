@@ -67,7 +67,6 @@ impl Create {
             pattern: Option<&'a CoreRef>,
             tasks: &'a [TaskId],
             /// Task patterns that fit better and cannot be read.
-            #[serde(skip_serializing_if = "<[_]>::is_empty")]
             passed_over: &'a [UnreadablePattern],
         }
         let Self { name, goal, constraints, cores, pattern, on_failure, id, idempotency_key } = self;

@@ -40,7 +40,7 @@ pub(crate) struct Decide {
     #[arg(long, value_name = "TASK", value_delimiter = ',')]
     affects: Vec<TaskId>,
 
-    /// It cannot be taken back
+    /// It cannot be taken back: only a person can supersede it, with --force
     #[arg(long)]
     irreversible: bool,
 
@@ -51,6 +51,10 @@ pub(crate) struct Decide {
     /// The decision that no longer holds: one of yours, or anyone's if you run the board
     #[arg(long, value_name = "DECISION")]
     supersedes: Option<DecisionId>,
+
+    /// Supersede an irreversible decision; only a person can
+    #[arg(long, requires = "supersedes")]
+    force: bool,
 
     #[command(flatten)]
     trust: TrustArguments,
@@ -74,6 +78,7 @@ impl Decide {
             affects_tasks: self.affects,
             reversible: self.irreversible.then_some(false),
             supersedes: self.supersedes,
+            force: self.force,
             needs_approval: self.needs_approval,
             trust: self.trust.said(),
         };

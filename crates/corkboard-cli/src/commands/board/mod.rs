@@ -13,6 +13,7 @@ mod edit;
 mod fork;
 mod graph;
 mod list;
+mod log;
 mod pause;
 mod search;
 mod show;
@@ -56,6 +57,7 @@ pub(crate) enum BoardCommand {
     Discard(archive::Discard),
     Fork(fork::Fork),
     Diff(diff::Diff),
+    Log(log::Log),
     Delete(delete::Delete),
 }
 
@@ -80,6 +82,7 @@ impl BoardCommand {
             Self::Discard(discard) => discard.run(session).await,
             Self::Fork(fork) => fork.run(session).await,
             Self::Diff(diff) => diff.run(session).await,
+            Self::Log(log) => log.run(session).await,
             Self::Delete(delete) => delete.run(session).await,
         }
     }

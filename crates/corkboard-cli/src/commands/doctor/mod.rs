@@ -11,12 +11,13 @@ use corkboard::{Core, Corkboard, Error, ErrorKind, Refusal};
 use serde::Serialize;
 
 use super::board::every_board;
+use super::compact::{SpaceSize, about, compared, sizes};
 use super::core::every_core;
 use super::stats::every_agent;
 use crate::args::Global;
 use crate::exit::{Failure, say};
 use crate::output::{Output, bytes, count, one_line, warnings};
-use crate::session::Session;
+use crate::session::{IfMissing, Session};
 
 /// Whose memory is written to and deleted. Always the same one: a deleted space leaves a tombstone.
 const SCRATCH: &str = "cork doctor's scratch";
@@ -24,6 +25,8 @@ const SCRATCH: &str = "cork doctor's scratch";
 const WRITES: u32 = 20;
 /// Less free space than this is a problem.
 const MIN_FREE: u64 = 64 * 1024 * 1024;
+/// The largest logs that are named.
+const SHOWN_LOGS: usize = 5;
 /// Who waits longer than this is told what for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -62,9 +65,10 @@ impl Doctor {
             return server::examine(global, &address, report, depth).await;
         }
         let started = Instant::now();
-        let session = match patiently(&report, "still opening the store", Session::open(global)).await {
+        let opening = Session::open(global, IfMissing::Fail);
+        let session = match patiently(&report, "still opening the store", opening).await {
             Ok(session) => session,
-            Err(Failure::Library(error)) if error.kind() != ErrorKind::Invalid => {
+            Err(Failure::Library(error)) if !matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Gone) => {
                 report.add("open", Err(error.to_string()))?;
                 report.finish(None)?;
                 return Err(Failure::Told(error));
@@ -111,7 +115,35 @@ async fn load_everything(board: &Corkboard, report: &mut Report) -> Result<(), F
     load_agents(board, report).await?;
     load_boards(board, report).await?;
     load_cores(board, report).await?;
+    compare_sizes(board, report).await?;
     compare_clocks(board, report)
+}
+
+/// Compares the logs with the states. Logs that are much larger work, so they are no failure.
+async fn compare_sizes(board: &Corkboard, report: &mut Report) -> Result<(), Failure> {
+    /// Logs that take less than this, or less than this many times their states, are no matter.
+    const LARGE: u64 = 256 * 1024 * 1024;
+    const TIMES: u64 = 10;
+    let mut sizes = match sizes(board).await {
+        Ok(sizes) => sizes,
+        Err(Failure::Library(error)) => return report.add("logs", Err(format!("logs cannot be measured: {error}"))),
+        Err(failure) => return Err(failure),
+    };
+    let total = format!("logs take {}", compared(&sizes));
+    sizes.sort_by_key(|size| std::cmp::Reverse(size.log.bytes));
+    let is_large = |size: &SpaceSize| size.log.bytes > LARGE && size.log.bytes / TIMES > size.state_bytes;
+    let large: Vec<String> = sizes.iter().filter(|size| is_large(size)).take(SHOWN_LOGS).map(told_size).collect();
+    if !large.is_empty() {
+        let advice = "`cork compact --older-than 30d` trims old history";
+        return report.warn("logs", format!("{total}; {}; {advice}", large.join(", ")));
+    }
+    report.add("logs", Ok(total))?;
+    sizes.iter().take(SHOWN_LOGS).try_for_each(|size| report.remark(&told_size(size)))
+}
+
+fn told_size(size: &SpaceSize) -> String {
+    let log = about(size.log.bytes, size.log.estimated);
+    format!("{}: log {log}, state {}", one_line(&size.space), bytes(size.state_bytes))
 }
 
 /// Warns about spaces that are ahead of the clock. They work, so this is no failure.

@@ -11,7 +11,7 @@ use super::{
 use crate::args::Global;
 use crate::exit::Failure;
 use crate::output::one_line;
-use crate::session::Session;
+use crate::session::{IfMissing, Session};
 
 /// Clocks that differ by more than this make times and expiries hard to understand.
 const CLOCKS_AGREE: Duration = Duration::from_secs(10);
@@ -40,7 +40,7 @@ pub(super) async fn examine(
     }
     let identity = given_up_unless_ok(&mut report, "token", address.identity().await)?;
     report.add("token", Ok(named(&identity)))?;
-    let session = Session::open(global).await?;
+    let session = Session::open(global, IfMissing::Fail).await?;
     let result = through(&session.board, &identity, &mut report).await;
     session.close(result).await
 }

@@ -61,7 +61,6 @@ struct RolledBack {
     /// False if it was out already.
     now: bool,
     /// Who else said what the entry says: it stays.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     kept_for: Vec<String>,
 }
 

@@ -5,7 +5,7 @@ mod clear;
 mod forget;
 mod get;
 mod list;
-mod note;
+pub(super) mod note;
 mod remove;
 mod search;
 mod set;

@@ -140,19 +140,35 @@ impl Set {
         let value = if self.string { of_text(&self.key, &text)? } else { read(&self.key, &text)? };
         let set = place.set(&self.key, &value).type_name("json").metadata(self.metadata.into());
         let written = under!(entry: self.conditions, set).await?;
-        tell(session, &self.key, written)
+        let warning = if self.string { None } else { invalid_json(&text) };
+        if let Some(warning) = &warning {
+            session.output.warn(&format!("warning: {warning}"));
+        }
+        tell_with(session, &self.key, written, warning)
     }
 }
 
 /// Says what version a write made.
 pub(super) fn tell(session: &Session, key: &str, written: Written) -> Result<(), Failure> {
+    tell_with(session, key, written, None)
+}
+
+fn tell_with(session: &Session, key: &str, written: Written, warning: Option<String>) -> Result<(), Failure> {
     #[derive(Serialize)]
     struct Answer<'a> {
         key: &'a str,
         #[serde(flatten)]
         written: Written,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        warning: Option<String>,
     }
-    session.output.answer(&Answer { key, written }, || format!("version {}", written.version))
+    session.output.answer(&Answer { key, written, warning }, || format!("version {}", written.version))
+}
+
+/// A warning if a text begins like JSON and is not valid.
+fn invalid_json(text: &str) -> Option<String> {
+    let error = serde_json::from_str::<Value>(text).err().filter(|_| text.trim_start().starts_with(['{', '[']))?;
+    Some(format!("stored as text, because the value is not valid JSON: {error}; use --string if it is meant as text"))
 }
 
 /// The value that the text is as JSON, or else the text itself.

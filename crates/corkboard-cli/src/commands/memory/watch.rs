@@ -135,6 +135,7 @@ impl ScopeNames {
             AgentEvent::NotebookItemRemoved { notebook, id } => {
                 format!("removed {id} from notebook {}", one_line(notebook.as_str()))
             }
+            AgentEvent::ConversationRenewed { .. } => "renewed the conversation".into(),
             AgentEvent::Restored { image } => {
                 let entries = image.scopes.iter().map(|scope| scope.entries.len() as u64).sum();
                 format!("restored a snapshot of {}", count(entries, "entry", "entries"))

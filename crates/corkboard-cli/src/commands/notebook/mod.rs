@@ -12,13 +12,16 @@ mod show;
 #[cfg(feature = "model")]
 mod update;
 
+use std::io::Read;
+use std::path::Path;
+
 use clap::{Args, Subcommand};
 use corkboard::AgentNotebook;
 use corkboard::notebook::Notebook as State;
 
 use crate::exit::Failure;
 use crate::input::name_argument;
-use crate::session::Session;
+use crate::session::{Session, is_dash};
 
 /// Keep the progress of a task, what was learned, and what is needed word for word
 ///
@@ -76,4 +79,22 @@ impl Notebook {
             Self::Review(review) => review.run(session).await,
         }
     }
+}
+
+/// Reads a transcript: a file, or stdin. It is text for a model, so that bytes that are not UTF-8 are replaced.
+fn transcript(path: &Path) -> Result<String, Failure> {
+    const MOST_BYTES: u64 = 64 * 1024 * 1024;
+    let cannot =
+        |error: std::io::Error| Failure::invalid("transcript", format!("cannot read {}: {error}", path.display()));
+    let mut bytes = Vec::new();
+    let read = match is_dash(path) {
+        true => std::io::stdin().take(MOST_BYTES + 1).read_to_end(&mut bytes),
+        false => std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes)),
+    };
+    read.map_err(cannot)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        let message = format!("the transcript has more than {MOST_BYTES} bytes");
+        return Err(Failure::invalid("transcript", message).hint("its end is enough: `tail -c 1000000 FILE`"));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

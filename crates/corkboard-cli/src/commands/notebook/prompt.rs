@@ -1,8 +1,11 @@
 //! `cork notebook prompt`.
 
-use clap::Args;
+use std::path::PathBuf;
 
-use super::Name;
+use clap::Args;
+use corkboard::prompt::PromptSources;
+
+use super::{Name, transcript};
 use crate::exit::Failure;
 use crate::output::shown;
 use crate::session::Session;
@@ -24,6 +27,10 @@ pub(crate) struct Prompt {
     #[arg(long, value_name = "TEXT")]
     task: Option<String>,
 
+    /// What happened since the last update: a file of text, or - for stdin. If it is too long, its end is kept
+    #[arg(long, value_name = "FILE")]
+    transcript: Option<PathBuf>,
+
     /// How many tokens it may have [default: 8000]
     #[arg(long, value_name = "TOKENS")]
     budget: Option<u64>,
@@ -31,7 +38,9 @@ pub(crate) struct Prompt {
 
 impl Prompt {
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
-        let prompt = self.name.open(session)?.prompt(self.task.as_deref(), self.budget).await?;
+        let transcript = self.transcript.as_deref().map(transcript).transpose()?;
+        let sources = PromptSources { task: self.task.as_deref(), transcript: transcript.as_deref() };
+        let prompt = self.name.open(session)?.prompt(sources, self.budget).await?;
         match session.output.is_json() {
             true => session.output.document(&prompt),
             false => session.output.raw(shown(&prompt.text()).as_bytes()),

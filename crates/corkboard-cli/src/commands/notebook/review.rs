@@ -48,6 +48,11 @@ pub(crate) struct Review {
 }
 
 impl Review {
+    /// Whether it changes nothing.
+    pub(crate) fn only_reads(&self) -> bool {
+        !self.apply
+    }
+
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
         let report = read(&self.file)?;
         let none = || Failure::not_found("the report has no answer of the model");
@@ -105,6 +110,9 @@ pub(super) fn summary(report: &UpdateReport) -> String {
     };
     let mut lines = vec![outcome];
     lines.extend(report.changes.iter().map(|change| format!("  {}", one_line(change))));
+    if !report.left_out.is_empty() {
+        lines.push(format!("cut in the prompt, or left out of it: {}", one_line(&report.left_out.join(", "))));
+    }
     if !report.skipped.is_empty() {
         lines.push(format!("left out, because they are not there: {}", one_line(&report.skipped.join(", "))));
     }

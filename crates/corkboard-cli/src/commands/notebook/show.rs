@@ -36,7 +36,7 @@ pub(crate) struct Show {
 #[derive(Serialize)]
 struct Answer<'a> {
     name: &'a str,
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "corkboard::lists::serialize")]
     notebook: &'a Notebook,
 }
 

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use corkboard::Error;
+use corkboard::lists::WithLists;
 use corkboard::model::{Model, ModelConfig};
 use corkboard::prompt::{UpdateOutcome, UpdateReport, UpdateRequest};
 
-use super::Name;
 use super::review::{attempts, summary};
+use super::{Name, transcript};
 use crate::exit::Failure;
 use crate::output::one_line;
 use crate::session::Session;
@@ -16,7 +17,8 @@ use crate::whole_file::{Existing, WholeFile};
 
 /// Let a model bring a notebook up to date
 ///
-/// The model is told what `cork notebook prompt` prints. Its answer is checked; if something is wrong with it, the model is
+/// The model is told what `cork notebook prompt` prints, with the transcript if there is one. The prompt stays within --budget;
+/// the report says what was left out. Its answer is checked; if something is wrong with it, the model is
 /// asked again with the problems quoted, twice at most. Then ids that the notebook does not have are left out; with any
 /// other problem nothing is changed.
 ///
@@ -26,6 +28,7 @@ use crate::whole_file::{Existing, WholeFile};
 #[command(after_help = "\
 Examples:
   CORK_MODEL=anthropic:MODEL cork notebook update --task 'Fix the CSV import'
+  cork notebook update --model openai:MODEL --transcript session.log
   cork notebook update --model openai:MODEL --task 'Fix the CSV import' --dry-run --report update.json
   cork notebook review update.json --apply")]
 pub(crate) struct Update {
@@ -35,6 +38,10 @@ pub(crate) struct Update {
     /// What is being worked on
     #[arg(long, value_name = "TEXT")]
     task: Option<String>,
+
+    /// What happened since the last update: a file of text, or - for stdin. If it is too long, its end is kept
+    #[arg(long, value_name = "FILE")]
+    transcript: Option<PathBuf>,
 
     /// The model: openai:NAME, also for servers that speak the same, or anthropic:NAME
     #[arg(long, value_name = "MODEL", env = ModelConfig::MODEL_VARIABLE)]
@@ -73,13 +80,14 @@ impl Update {
         let existing = Existing::from_flag(self.force);
         let file = self.report.as_deref().map(|path| WholeFile::create(path, existing)).transpose()?;
         let mut request = UpdateRequest::new();
+        request.transcript = self.transcript.as_deref().map(transcript).transpose()?;
         (request.task, request.budget, request.max_tokens) = (self.task, self.budget, self.max_tokens);
         if self.dry_run {
             request = request.dry_run();
         }
         let report = notebook.update(&*model as &dyn Model, request).await?;
         if let Some(file) = file {
-            let json = serde_json::to_vec_pretty(&report).map_err(|error| Failure::Output(error.into()))?;
+            let json = serde_json::to_vec_pretty(&WithLists(&report)).map_err(|error| Failure::Output(error.into()))?;
             file.write(&json)?;
         }
         match failure(&report, self.report.is_some()) {

@@ -8,7 +8,7 @@ use corkboard::{Seal, SnapshotBytes};
 
 use super::secret::{Secret, ask_twice};
 use super::{Answer, sealed_with};
-use crate::exit::Failure;
+use crate::exit::{Failure, say};
 use crate::output::{count, one_line};
 use crate::session::{Session, is_dash};
 use crate::whole_file::{Existing, WholeFile};
@@ -45,6 +45,9 @@ pub(crate) struct Save {
     #[arg(long)]
     force: bool,
 }
+
+/// The key file that the warning names.
+const KEY_FILE: &str = "snapshot.key";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -85,10 +88,23 @@ impl Save {
             }
             Format::Bytes => snapshot.to_bytes(&seal)?,
         };
+        let holds_long_term = snapshot.long_term.as_ref().is_some_and(|core| !core.entries.is_empty());
+        let is_exposed = holds_long_term && matches!(seal, Seal::Plain);
         if to_stdout {
-            return session.output.copy(&bytes);
+            session.output.copy(&bytes)?;
+        } else {
+            WholeFile::create(&self.file, existing)?.write(&bytes)?;
         }
-        WholeFile::create(&self.file, existing)?.write(&bytes)?;
+        if is_exposed {
+            let what = if to_stdout { "this snapshot".into() } else { one_line(&self.file.display().to_string()) };
+            say(&format!("warning: {what} contains long-term memory, and is not encrypted. To encrypt it:"));
+            say(&format!("  head -c 32 /dev/urandom > {KEY_FILE}"));
+            let given = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+            say(&format!("  {}", sealed_command(given, to_stdout)));
+        }
+        if to_stdout {
+            return Ok(());
+        }
         let (entries, rev) = (snapshot.entry_count(), snapshot.rev);
         let (file, sealed) = (self.file.display().to_string(), sealed_with(seal.sealing()));
         let answer = Answer { agent: &snapshot.agent, rev, entries, file: Some(file.clone()), sealed };
@@ -97,5 +113,67 @@ impl Save {
             let sealed = sealed.map(|sealed| format!(", sealed with a {sealed}")).unwrap_or_default();
             format!("saved agent {} at revision {rev}, {entries}, to {file}{sealed}", one_line(&snapshot.agent))
         })
+    }
+}
+
+/// The same command with a key. Passwords in URLs are not shown.
+fn sealed_command(arguments: impl Iterator<Item = String>, to_stdout: bool) -> String {
+    let mut command = vec!["cork".to_owned()];
+    let mut arguments = arguments.filter(|argument| argument != "--force").peekable();
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            // What is sealed has one form.
+            "--format" => drop(arguments.next()),
+            format if format.starts_with("--format=") => {}
+            argument => command.push(quoted(&without_password(argument))),
+        }
+    }
+    command.extend(["--key-file", KEY_FILE].map(str::to_owned));
+    if !to_stdout {
+        // The file is there by now.
+        command.push("--force".into());
+    }
+    command.join(" ")
+}
+
+/// The argument as a shell takes it.
+fn quoted(argument: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-./:=@%+,".contains(character);
+    match !argument.is_empty() && argument.chars().all(is_plain) {
+        true => argument.to_owned(),
+        false => format!("'{}'", one_line(argument).replace('\'', "'\\''")),
+    }
+}
+
+fn without_password(argument: &str) -> String {
+    let masked = argument.split_once("://").and_then(|(scheme, rest)| {
+        let (login, host) = rest.split_once('@')?;
+        let (user, _) = login.split_once(':')?;
+        Some(format!("{scheme}://{user}:PASSWORD@{host}"))
+    });
+    masked.unwrap_or_else(|| argument.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_seals_is_the_same_with_a_key() {
+        let command = |arguments: &[&str], to_stdout| {
+            sealed_command(arguments.iter().map(|argument| (*argument).to_owned()), to_stdout)
+        };
+        assert_eq!(
+            command(&["--agent", "ada", "snapshot", "save", "my backup.json", "--format", "json", "--force"], false),
+            "cork --agent ada snapshot save 'my backup.json' --key-file snapshot.key --force"
+        );
+        assert_eq!(
+            command(&["--store", "postgres://a:b@host/db", "snapshot", "save", "-", "--format=bytes"], true),
+            "cork --store postgres://a:PASSWORD@host/db snapshot save - --key-file snapshot.key"
+        );
+        assert_eq!(
+            command(&["snapshot", "save", "it's"], true),
+            "cork snapshot save 'it'\\''s' --key-file snapshot.key"
+        );
     }
 }

@@ -2,14 +2,16 @@
 
 use clap::Args;
 use corkboard::boards::{TaskId, TaskStatus};
+use serde::Serialize;
 
-use super::Moved;
-use crate::board::BoardConditions;
+use crate::board::{BoardConditions, ids};
 use crate::exit::Failure;
 use crate::input::{text_argument, text_or_stdin};
 use crate::session::Session;
 
 /// Cancel a task, and what can no longer begin because of it
+///
+/// Prints all tasks that were cancelled; with --json as "cancelled", the named one first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -29,9 +31,21 @@ pub(crate) struct Cancel {
 
 impl Cancel {
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Answer {
+            task: TaskId,
+            status: TaskStatus,
+            cancelled: Vec<TaskId>,
+        }
         let Self { task, comment, conditions } = self;
         let board = conditions.open(session)?;
-        board.cancel_task(task, comment.map(text_or_stdin).transpose()?).await?;
-        Moved { task, status: TaskStatus::Cancelled }.tell(session)
+        let cancelled = board.cancel_task(task, comment.map(text_or_stdin).transpose()?).await?;
+        let dependents = cancelled.get(1..).unwrap_or_default();
+        let text = match dependents {
+            [] => format!("{task} is cancelled"),
+            [_] => format!("{task} is cancelled, and with it {}, which depends on it", ids(dependents)),
+            _ => format!("{task} is cancelled, and with it {}, which depend on it", ids(dependents)),
+        };
+        session.output.answer(&Answer { task, status: TaskStatus::Cancelled, cancelled }, || text)
     }
 }

@@ -12,18 +12,24 @@ use crate::session::Session;
 
 /// Take a task to work on it
 ///
-/// Prints its id; with --json also the epoch and until when it is yours. Without a task: what is assigned to you, then
-/// the highest priority, then the oldest. Exit code 3 if nothing is ready, 4 if the board has ended.
+/// Prints its id; with --json also the epoch and until when it is yours. Without a task: what was sent back to you for
+/// rework, then what is assigned to you, then the highest priority, then the oldest. A worker that was restarted gets its
+/// unfinished task back with --epoch. Exit code 3 if nothing is ready, 4 if the board has ended.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cork task claim --as ada
   cork task claim T-3 --as ada
   cork task claim --wait 60 --lease 30 --as ada
-  cork task claim --json --as ada")]
+  cork task claim --json --as ada
+  cork task claim T-3 --epoch 1 --as ada    # after a restart")]
 pub(crate) struct Claim {
     /// The task [default: the next that is ready]
     task: Option<TaskId>,
+
+    /// Take back a task of yours after a restart: the epoch that you had. You get a new one; the old one is fenced
+    #[arg(long, value_name = "NUMBER", requires = "task")]
+    epoch: Option<u64>,
 
     /// Wait so long for one to become ready, or for the one that is named
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = seconds, allow_negative_numbers = true)]
@@ -40,8 +46,12 @@ impl Claim {
     pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
         let board = self.conditions.open(session)?;
         let wait = Duration::try_from_secs_f64(self.wait).unwrap_or(Duration::MAX);
-        let claimed = board.claim_task(self.task, self.lease.duration()).wait(wait).await?;
-        match claimed {
+        let claim = board.claim_task(self.task, self.lease.duration()).wait(wait);
+        let claim = match self.epoch {
+            Some(epoch) => claim.epoch(epoch),
+            None => claim,
+        };
+        match claim.await? {
             Some(claimed) => session.output.answer(&claimed, || claimed.task.to_string()),
             None => Err(nothing_ready(self.wait)),
         }

@@ -8,13 +8,15 @@ use crate::board::BoardConditions;
 use crate::exit::Failure;
 use crate::session::Session;
 
-/// Make a task wait for another
+/// Make a task wait for another, or end the wait
 ///
-/// Refused with the way round if they would wait for one another, and if work on the task has begun.
+/// Refused with the way round if they would wait for one another, and if work on the task has begun. With --remove the
+/// task no longer waits for the other, and may become ready.
 #[derive(Args)]
 #[command(after_help = "\
-Example:
-  cork task depend T-2 --on T-1    # T-2 begins after T-1")]
+Examples:
+  cork task depend T-2 --on T-1             # T-2 begins after T-1
+  cork task depend T-2 --on T-1 --remove    # T-2 no longer waits for T-1")]
 pub(crate) struct Depend {
     /// The task that waits
     task: TaskId,
@@ -22,6 +24,10 @@ pub(crate) struct Depend {
     /// For which it waits
     #[arg(long, value_name = "TASK")]
     on: TaskId,
+
+    /// Remove the dependency
+    #[arg(long)]
+    remove: bool,
 
     #[command(flatten)]
     conditions: BoardConditions,
@@ -34,8 +40,22 @@ impl Depend {
             task: TaskId,
             on: TaskId,
         }
-        let Self { task, on, conditions } = self;
-        conditions.open(session)?.add_dependency(task, on).await?;
+        #[derive(Serialize)]
+        struct Removal {
+            task: TaskId,
+            on: TaskId,
+            removed: bool,
+        }
+        let Self { task, on, remove, conditions } = self;
+        let board = conditions.open(session)?;
+        if remove {
+            let removed = board.remove_dependency(task, on).await?;
+            return session.output.answer(&Removal { task, on, removed }, || match removed {
+                true => format!("{task} no longer waits for {on}"),
+                false => format!("{task} did not wait for {on}"),
+            });
+        }
+        board.add_dependency(task, on).await?;
         session.output.answer(&Answer { task, on }, || format!("{task} waits for {on}"))
     }
 }

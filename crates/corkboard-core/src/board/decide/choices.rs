@@ -78,11 +78,7 @@ impl Draft<'_> {
         let taken = self.below(heads(&winners), &lost);
         let before = self.events.len();
         self.cancel_branches(&lost, &taken);
-        let cancelled = self.events.iter().skip(before).filter_map(|event| match event {
-            BoardEvent::TaskCancelled { task, .. } => Some(*task),
-            _ => None,
-        });
-        Ok(BoardReply::Tasks(cancelled.collect()))
+        Ok(BoardReply::Tasks(self.cancelled_since(before)))
     }
 
     /// These tasks, and all that depend on them, directly or not, on ways that lead through none of the others.
@@ -105,7 +101,7 @@ impl Draft<'_> {
         while let Some(id) = tasks.pop() {
             let Some(task) = self.state.task(id) else { continue };
             // What was cancelled because of others would come back with them, on a branch that is not taken.
-            let waits = matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned) || task.is_upstream_failed();
+            let waits = matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned) || task.is_stopped();
             let is_lost = heads.contains(&id) || (!taken.contains(&id) && self.is_cut(task));
             if waits && is_lost {
                 let reason = CancelReason::BranchNotTaken;

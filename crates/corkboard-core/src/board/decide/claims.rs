@@ -7,10 +7,13 @@ use super::{Draft, Reply};
 use crate::{AgentId, Refusal};
 
 impl Draft<'_> {
-    pub(super) fn claim(&mut self, task: Option<TaskId>, lease_ms: u64) -> Reply {
+    pub(super) fn claim(&mut self, task: Option<TaskId>, epoch: Option<u64>, lease_ms: u64) -> Reply {
         self.check_lease(lease_ms)?;
-        self.check_running()?;
         let caller = self.caller()?;
+        if let Some(task) = self.own_to_resume(task, epoch, &caller)? {
+            return Ok(BoardReply::Claimed(Some(self.resume_task(task, lease_ms)?)));
+        }
+        self.check_running()?;
         let found = match task {
             Some(task) => Some(self.check_claimable(task, &caller)?),
             None => self.next_for(&caller),
@@ -21,11 +24,50 @@ impl Draft<'_> {
         Ok(BoardReply::Claimed(Some(claimed)))
     }
 
+    /// The task that the caller holds and goes on with: one that was sent back for rework, or the one whose epoch they
+    /// bring, after a restart. A board that is paused does not keep them from it: nothing is begun.
+    fn own_to_resume(
+        &self,
+        task: Option<TaskId>,
+        epoch: Option<u64>,
+        caller: &AgentId,
+    ) -> Result<Option<TaskId>, Refusal> {
+        let Some(id) = task else {
+            return match epoch {
+                Some(_) => Err(Refusal::Blank { what: "task".into() }),
+                None => Ok(self.first_of(self.state.rework_of(caller))),
+            };
+        };
+        let task = self.task(id)?;
+        if epoch.is_some_and(|epoch| epoch != task.epoch) {
+            return Err(self.fenced(id));
+        }
+        let is_worked_on = matches!(task.status, TaskStatus::InProgress | TaskStatus::Blocked);
+        let is_own = task.claim.as_ref().is_some_and(|claim| claim.holder == *caller);
+        Ok((is_own && is_worked_on && (task.rework || epoch.is_some())).then_some(id))
+    }
+
+    /// The holder goes on under a new epoch. Another process of the same name that still has the old one is fenced.
+    fn resume_task(&mut self, id: TaskId, lease_ms: u64) -> Result<Claimed, Refusal> {
+        let task = self.task(id)?;
+        let (epoch, attempt) = (task.epoch + 1, task.attempt);
+        let deadline = Lease::deadline_from(self.clock(), lease_ms);
+        if task.status == TaskStatus::Blocked {
+            self.push(BoardEvent::TaskUnblocked { task: id });
+        }
+        self.push(BoardEvent::TaskResumed { task: id, epoch, deadline, lease_ms });
+        Ok(Claimed { task: id, epoch, deadline, attempt })
+    }
+
     /// What is assigned to the caller, or else to nobody: the highest priority first, then the oldest.
     fn next_for(&self, caller: &AgentId) -> Option<TaskId> {
         let assigned = self.state.assigned_to(caller).filter(|task| self.state.may_begin(*task));
-        let first = |task: &TaskId| (core::cmp::Reverse(self.state.task(*task).map(|task| task.priority)), *task);
-        assigned.min_by_key(first).or_else(|| self.state.ready().next())
+        self.first_of(assigned).or_else(|| self.state.ready().next())
+    }
+
+    /// The one with the highest priority, then the oldest.
+    fn first_of(&self, tasks: impl Iterator<Item = TaskId>) -> Option<TaskId> {
+        tasks.min_by_key(|task| (core::cmp::Reverse(self.state.task(*task).map(|task| task.priority)), *task))
     }
 
     fn check_claimable(&self, id: TaskId, caller: &AgentId) -> Result<TaskId, Refusal> {

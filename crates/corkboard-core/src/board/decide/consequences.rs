@@ -55,21 +55,35 @@ impl Draft<'_> {
             if !waits || self.state.prospect(task) != Verdict::Impossible {
                 continue;
             }
-            let cause = self.cause_for(task);
-            let reason = if cause.is_some() { CancelReason::UpstreamFailed } else { CancelReason::BranchNotTaken };
+            let (reason, cause) = match self.cause_for(task) {
+                Some((reason, cause)) => (reason, Some(cause)),
+                None => (CancelReason::BranchNotTaken, None),
+            };
             self.push(BoardEvent::TaskCancelled { task: id, reason, cause, comment: None });
             tasks.extend(self.state.blocks(id));
         }
     }
 
-    /// The task in which the failure began that hinders this one. None: nothing failed.
-    fn cause_for(&self, task: &Task) -> Option<TaskId> {
+    /// The task because of which this one can no longer begin, and whether it failed or was cancelled. None: neither.
+    fn cause_for(&self, task: &Task) -> Option<(CancelReason, TaskId)> {
         if self.state.standing(task) == Standing::NotTaken {
             return None;
         }
         let mut upstream = task.depends_on.iter().filter_map(|on| self.state.task(*on));
-        let failed = upstream.find(|task| Fate::of(task) == Fate::Failed)?;
-        Some(failed.cancellation.as_ref().and_then(|cancelled| cancelled.cause).unwrap_or(failed.id))
+        let upstream = upstream.find(|task| Fate::of(task) == Fate::Failed)?;
+        let cause = self.state.task(upstream.upstream_cause().unwrap_or(upstream.id))?;
+        let is_cancelled = cause.status == TaskStatus::Cancelled;
+        let reason = if is_cancelled { CancelReason::UpstreamCancelled } else { CancelReason::UpstreamFailed };
+        Some((reason, cause.id))
+    }
+
+    /// The tasks that were cancelled by the events from that one on.
+    pub(super) fn cancelled_since(&self, first: usize) -> Vec<TaskId> {
+        let cancelled = self.events.iter().skip(first).filter_map(|event| match event {
+            BoardEvent::TaskCancelled { task, .. } => Some(*task),
+            _ => None,
+        });
+        cancelled.collect()
     }
 
     /// Failed tasks, and what was cancelled because of them, are pending again.
@@ -112,7 +126,7 @@ impl Draft<'_> {
         // What stopped the whole board holds until it is tried again itself.
         let is_stopped = cause
             .is_some_and(|cause| cause.status == TaskStatus::Failed && cause.on_failure == FailurePolicy::FailFast);
-        task.is_upstream_failed() && !is_stopped && self.state.prospect(task) != Verdict::Impossible
+        task.is_stopped() && !is_stopped && self.state.prospect(task) != Verdict::Impossible
     }
 }
 

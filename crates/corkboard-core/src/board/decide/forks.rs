@@ -131,7 +131,7 @@ impl Draft<'_> {
         let is_cancelled = task.status == TaskStatus::Cancelled;
         expect(task.cancellation.is_some() == is_cancelled, || format!("{id} is {}, or is not", task.status))?;
         let cause = task.cancellation.as_ref().and_then(|cancelled| cancelled.cause);
-        expect(cause.is_some() == task.is_upstream_failed(), || format!("{id} was cancelled without a cause"))?;
+        expect(cause.is_some() == task.is_stopped(), || format!("{id} was cancelled without a cause"))?;
         expect(cause != Some(id), || format!("{id} was cancelled because of itself"))?;
         self.check_known(cause.as_slice(), known)?;
         self.check_known(&task.depends_on, known)?;

@@ -138,6 +138,7 @@ impl Draft<'_> {
             BoardCommand::Edit { edit, if_version } => self.edit(edit, *if_version),
             BoardCommand::AddTasks { tasks, choices } => self.add_tasks(tasks, choices),
             BoardCommand::AddDependency { task, on } => self.add_dependency(*task, *on),
+            BoardCommand::RemoveDependency { task, on } => self.remove_dependency(*task, *on),
             BoardCommand::EditTask { task, edit, if_version } => self.edit_task(*task, edit, *if_version),
             BoardCommand::Assign { task, to } => self.assign(*task, to),
             BoardCommand::AssignReview { task, to } => self.assign_review(*task, to),
@@ -160,13 +161,19 @@ impl Draft<'_> {
             }
             BoardCommand::Complete { comment, unfinished } => self.complete(comment.as_deref(), *unfinished),
             BoardCommand::Cancel { comment } => self.cancel(comment.as_deref()),
-            BoardCommand::Claim { task, lease_ms } => self.claim(*task, *lease_ms),
+            BoardCommand::Claim { task, epoch, lease_ms } => self.claim(*task, *epoch, *lease_ms),
             BoardCommand::Heartbeat { task, epoch } => self.heartbeat(*task, *epoch),
             BoardCommand::Release { task, epoch } => self.release(*task, *epoch),
             BoardCommand::SetStatus { task, status, reason, epoch, lease_ms } => {
                 self.set_status(*task, *status, reason.as_deref(), *epoch, *lease_ms)
             }
-            BoardCommand::CompleteTask { task, result, epoch } => self.complete_task(*task, Some(result), *epoch),
+            BoardCommand::CompleteTask { task, result, epoch, heed_nudges } => {
+                self.check_holder(*task, *epoch)?;
+                if *heed_nudges {
+                    self.check_nudges_delivered(*task)?;
+                }
+                self.complete_task(*task, Some(result), *epoch)
+            }
             BoardCommand::FailTask { task, reason, epoch } => self.fail_task(*task, reason, *epoch),
             BoardCommand::RecordDecision(decision) => self.record_decision(decision),
             BoardCommand::RecordDiscovery(discovery) => self.record_discovery(discovery),

@@ -4,12 +4,14 @@ use alloc::collections::BTreeSet;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 
-use super::super::{BoardAction, BoardEvent, BoardReply, CancelReason, ReviewStatus, TaskId, TaskResult, TaskStatus};
+use super::super::{
+    BoardAction, BoardEvent, BoardReply, CancelReason, ReviewStatus, Task, TaskId, TaskResult, TaskStatus,
+};
 use super::claims::refused_move;
 use super::{Draft, Reply};
 use crate::id::check_visible;
 use crate::knowledge::Trust;
-use crate::{AgentId, Refusal};
+use crate::{ActorKind, AgentId, Refusal};
 
 /// Why a task failed whose worker did not say.
 const NO_REASON: &str = "no reason was given";
@@ -71,10 +73,12 @@ impl Draft<'_> {
             (Failed, Pending) => {
                 self.retry(id)?;
             }
-            (Cancelled, Pending) if task.is_upstream_failed() => {
+            (Cancelled, Pending) if task.is_stopped() => {
                 self.retry(id)?;
             }
-            (from, Cancelled) if !from.is_finished() => return self.cancel_task(id, reason),
+            (from, Cancelled) if !from.is_finished() => {
+                self.cancel_task(id, reason)?;
+            }
             _ => return Err(refused_move(task, to)),
         }
         self.moved(id)
@@ -155,6 +159,7 @@ impl Draft<'_> {
             };
             return Err(refused_move(task, to));
         }
+        self.check_may_review(task, verdict)?;
         match verdict {
             ReviewStatus::Approved => self.check_approved(id)?,
             // Whoever is to do better must be told what.
@@ -172,6 +177,24 @@ impl Draft<'_> {
         self.moved(id)
     }
 
+    /// An assigned review is the assigned reviewer's, or a person's. No agent approves what it did itself.
+    fn check_may_review(&self, task: &Task, verdict: ReviewStatus) -> Result<(), Refusal> {
+        let actor = self.context.actor;
+        if actor.kind == ActorKind::Human {
+            return Ok(());
+        }
+        let is_caller = |agent: &AgentId| agent.as_str() == actor.principal;
+        if verdict == ReviewStatus::Approved && task.assigned_to.as_ref().is_some_and(is_caller) {
+            return Err(Refusal::OwnTask { task: task.id, principal: actor.principal.clone() });
+        }
+        match &task.reviewer {
+            Some(reviewer) if !is_caller(reviewer) => {
+                Err(Refusal::NotReviewer { task: task.id, reviewer: reviewer.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn fail_task(&mut self, id: TaskId, reason: &str, epoch: Option<u64>) -> Reply {
         self.check_holder(id, epoch)?;
         let task = self.task(id)?;
@@ -184,6 +207,7 @@ impl Draft<'_> {
         self.moved(id)
     }
 
+    /// Cancels a task. The answer names it and all that can no longer begin because of it.
     pub(super) fn cancel_task(&mut self, id: TaskId, comment: Option<&str>) -> Reply {
         self.check_comment(comment)?;
         let task = self.task(id)?;
@@ -192,8 +216,11 @@ impl Draft<'_> {
         }
         let comment = comment.map(Into::into);
         self.push(BoardEvent::TaskCancelled { task: id, reason: CancelReason::Requested, cause: None, comment });
+        let before = self.events.len();
         self.settle_dependents(id);
-        self.moved(id)
+        let mut dependents = self.cancelled_since(before);
+        dependents.sort();
+        Ok(BoardReply::Tasks(core::iter::once(id).chain(dependents).collect()))
     }
 
     pub(super) fn retry(&mut self, id: TaskId) -> Reply {

@@ -1,6 +1,7 @@
 //! What people do on a board: nudges, approvals, pauses; and who may do what.
 
 use alloc::string::ToString;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use jiff::Timestamp;
@@ -11,7 +12,7 @@ use super::super::{
 };
 use super::{Draft, Reply, not_on_board};
 use crate::id::check_visible;
-use crate::{AgentId, Refusal};
+use crate::{ActorKind, AgentId, Refusal};
 
 impl Draft<'_> {
     /// Refuses whoever may not do that in their role.
@@ -102,6 +103,15 @@ impl Draft<'_> {
         Ok(is_new)
     }
 
+    /// Refuses to complete a task while its holder has not read what is urgent.
+    pub(super) fn check_nudges_delivered(&self, task: TaskId) -> Result<(), Refusal> {
+        let actor = self.context.actor;
+        let waits = |nudge: &&Arc<Nudge>| nudge.waits_undelivered(&actor.principal);
+        let nudges = self.state.nudges_for(&actor.principal, actor.role).into_iter().filter(waits);
+        let nudges: Vec<NudgeId> = nudges.map(|nudge| nudge.id).collect();
+        if nudges.is_empty() { Ok(()) } else { Err(Refusal::UrgentNudges { task, nudges }) }
+    }
+
     fn nudge(&self, id: NudgeId) -> Result<&Nudge, Refusal> {
         self.state.nudge(id).ok_or_else(|| not_on_board("nudge", id))
     }
@@ -132,12 +142,16 @@ impl Draft<'_> {
         Ok(BoardReply::Approval(approval))
     }
 
-    /// Who may replace a decision: whoever made it, and those who run the board.
-    pub(super) fn check_may_supersede(&self, id: DecisionId) -> Result<(), Refusal> {
+    /// Who may replace a decision: its author and those who run the board. An irreversible one: only a person, by force.
+    pub(super) fn check_may_supersede(&self, id: DecisionId, force: bool) -> Result<(), Refusal> {
         let old = self.state.decision(id).ok_or_else(|| not_on_board("decision", id))?;
         let actor = self.context.actor;
         if *old.made_by != *actor.principal && !BoardAction::Supersede.is_allowed_to(actor.role) {
             return Err(Refusal::NotAuthor { decision: id, author: old.made_by.to_string() });
+        }
+        let is_forced = force && actor.kind == ActorKind::Human;
+        if !old.reversible && !is_forced {
+            return Err(Refusal::Irreversible { decision: id });
         }
         match old.superseded_by {
             Some(_) => Err(self.superseded(id)),

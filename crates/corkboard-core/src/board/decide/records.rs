@@ -1,9 +1,10 @@
 //! Decisions, discoveries and artifacts.
 
 use alloc::boxed::Box;
+use alloc::string::ToString;
 
 use super::super::id::next_id;
-use super::super::{BoardEvent, BoardReply, NewArtifact, NewDecision, NewDiscovery};
+use super::super::{BoardEvent, BoardReply, NewArtifact, NewDecision, NewDiscovery, normal_path};
 use super::{Draft, Reply};
 use crate::Refusal;
 use crate::knowledge::Trust;
@@ -23,7 +24,7 @@ impl Draft<'_> {
         self.check_length(&decision.rationale)?;
         self.check_tasks(&decision.affects_tasks)?;
         if let Some(id) = decision.supersedes {
-            self.check_may_supersede(id)?;
+            self.check_may_supersede(id, decision.force)?;
         }
         // What concerns all tasks would bring the whole board to a stop.
         if decision.needs_approval && decision.affects_tasks.is_empty() {
@@ -59,7 +60,10 @@ impl Draft<'_> {
         let id = next_id(&self.state.artifacts);
         // Written alike by all, so that two of them can be compared.
         let checksum = artifact.checksum.as_ref().map(|text| text.to_ascii_lowercase());
-        let recorded = Box::new(NewArtifact { checksum, trust, ..artifact.clone() });
+        // One file has one path. A file that has versions keeps the path that they have.
+        let before = self.state.artifact_at(&artifact.path);
+        let path = before.map_or_else(|| normal_path(&artifact.path).into(), |before| before.path.to_string());
+        let recorded = Box::new(NewArtifact { path, checksum, trust, ..artifact.clone() });
         self.push(BoardEvent::ArtifactRecorded { id, artifact: recorded });
         self.renew_own(artifact.associated_task.as_slice());
         let version = self.state.artifact(id).map_or(1, |artifact| artifact.version);

@@ -88,6 +88,24 @@ impl Draft<'_> {
         Ok(BoardReply::Done)
     }
 
+    /// Answers the task if it waited for the other, and nothing if it did not.
+    pub(super) fn remove_dependency(&mut self, id: TaskId, on: TaskId) -> Reply {
+        let task = self.task(id)?;
+        self.task(on)?;
+        if !task.depends_on.contains(&on) {
+            return Ok(BoardReply::Tasks(Vec::new()));
+        }
+        // A task that was cancelled because of the other may become possible again.
+        if !matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned) && !task.is_stopped() {
+            return Err(Refusal::AlreadyBegun { task: id, status: task.status });
+        }
+        self.push(BoardEvent::DependencyRemoved { task: id, on });
+        let mut touched = self.revive(alloc::vec![id]);
+        touched.push(id);
+        self.settle(touched);
+        Ok(BoardReply::Tasks(alloc::vec![id]))
+    }
+
     pub(super) fn edit_task(&mut self, id: TaskId, edit: &TaskEdit, if_version: Option<u64>) -> Reply {
         let task = self.task(id)?;
         if let Some(expected) = if_version

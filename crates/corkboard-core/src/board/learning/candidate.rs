@@ -50,7 +50,6 @@ pub struct LearningCandidate {
     /// Who said it; `corkboard` where it was found by comparing.
     pub author: Arc<str>,
     /// Others whose words are in it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contributors: Vec<Arc<str>>,
     /// How far it may be trusted: as far as the least trusted thing that it was made of.
     pub trust: Trust,

@@ -180,9 +180,9 @@ impl BoardState {
 
     fn of_estimate(&self, word: &str, group: &[Estimated]) -> Option<LearningCandidate> {
         let ratio = median(group)?;
-        let (times, tenths) = (ratio / 1000, ratio % 1000 / 100);
         let content = format!(
-            "Tasks that begin with {word:?} took {times}.{tenths} times as long as estimated (median of {}).",
+            "Tasks that begin with {word:?} took {} as estimated (median of {}).",
+            compared(ratio),
             group.len()
         );
         let made = Made {
@@ -197,8 +197,38 @@ impl BoardState {
     }
 }
 
+/// A ratio in thousandths, in words: `1.5 times as long`, `0.04 times as long`, `less than 0.01 times as long`.
+fn compared(ratio: u64) -> String {
+    match (ratio / 1000, ratio % 1000) {
+        (0, 0..10) => "less than 0.01 times as long".into(),
+        (0, rest @ 10..100) => format!("0.{:02} times as long", rest / 10),
+        (times, rest) => format!("{times}.{} times as long", rest / 100),
+    }
+}
+
 fn capitalised(word: &str) -> String {
     let mut characters = word.chars();
     let first = characters.next().into_iter().flat_map(char::to_uppercase);
     first.chain(characters).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_ratio_is_told_as_none() {
+        for (ratio, expected) in [
+            (0, "less than 0.01 times as long"),
+            (9, "less than 0.01 times as long"),
+            (10, "0.01 times as long"),
+            (45, "0.04 times as long"),
+            (100, "0.1 times as long"),
+            (640, "0.6 times as long"),
+            (1_500, "1.5 times as long"),
+            (12_050, "12.0 times as long"),
+        ] {
+            assert_eq!(compared(ratio), expected);
+        }
+    }
 }

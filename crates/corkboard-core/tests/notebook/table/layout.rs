@@ -397,7 +397,7 @@ fn names_and_bullets() {
         "
     );
     check!(
-        "check boxes stay text",
+        "checkboxes are dropped",
             concat!(
                 "CURRENT_PROGRESS:\n",
                 "  In Progress:\n",
@@ -406,8 +406,8 @@ fn names_and_bullets() {
                 "    - [x] b\n",
             ),
         @r"
-        Completed: [x] b
-        In Progress: [ ] a
+        Completed: b
+        In Progress: a
         "
     );
     check!(

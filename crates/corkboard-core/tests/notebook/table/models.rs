@@ -289,3 +289,95 @@ fn as_models_answer() {
         "
     );
 }
+
+#[test]
+fn a_block_in_notebook_tags_is_read() {
+    let block = concat!(
+        "CURRENT_PROGRESS:\n",
+        "  In Progress:\n",
+        "    - a\n",
+        "VERBATIM_CONTEXT:\n",
+        "  ADD:\n",
+        "    - because r: l =>\n",
+        "      <b>\n",
+        "      </notebook>\n",
+    );
+    let expected = "In Progress: a\n+ VC l \"<b>\\n</notebook>\" <- r";
+    for (open, close) in [
+        ("<notebook>\n", "</notebook>\n"),
+        ("Here:\n<notebook name=\"main\">\n", "</notebook>\nDone."),
+        ("<answer>\n<notebook>\n\n", "\n</notebook>\n</answer>\n"),
+        ("<answer>\n", "</answer>"),
+        // The opening tag was put into the model's mouth.
+        ("", "</notebook>\n"),
+        ("```xml\n<notebook>\n", "</notebook>\n```\n"),
+    ] {
+        assert_eq!(read(&format!("{open}{block}{close}")), expected, "{open}{block}{close}");
+        let progress = "CURRENT_PROGRESS:\n  In Progress:\n    - a\n";
+        assert_eq!(read(&format!("{open}{progress}{close}")), "In Progress: a", "{open}{progress}{close}");
+    }
+}
+
+#[test]
+fn a_finished_task_has_nothing_in_progress() {
+    let none = ["In Progress: (none)", "In Progress:\n    (none)", "In Progress:\n    - None.", "**In Progress:** n/a"];
+    for none in none {
+        let text = format!("CURRENT_PROGRESS:\n  Completed:\n    - all of it\n  {none}\n  Remaining: (none)\n");
+        assert_eq!(read(&text), "Completed: all of it", "{text}");
+    }
+    // What remains is to be begun, and "no change" does not say that it is finished.
+    let wrong = ["In Progress: (none)\n  Remaining:\n    - a", "In Progress:", "In Progress: (no change)"];
+    for wrong in wrong {
+        let text = format!("CURRENT_PROGRESS:\n  Completed:\n    - b\n  {wrong}\n");
+        assert!(read(&text).contains("ERROR line 1, column 1: CURRENT_PROGRESS needs at least one bullet"), "{text}");
+    }
+}
+
+#[test]
+fn checkboxes_are_dropped() {
+    let text = concat!(
+        "CURRENT_PROGRESS:\n",
+        "  Completed:\n",
+        "    - [x] a\n",
+        "    * [X] b [x]\n",
+        "  In Progress:\n",
+        "    1. [ ] c\n",
+        "    - [x]d\n",
+        "    - [y] e\n",
+        "KEY_LEARNINGS:\n",
+        "  ADD:\n",
+        "    - [ ] because r: t\n",
+        "  ARCHIVE:\n",
+        "    - [x] KL-1 because old\n",
+    );
+    let expected = concat!(
+        "Completed: a\nCompleted: b [x]\nIn Progress: c\nIn Progress: [x]d\nIn Progress: [y] e\n",
+        "+ KL t <- r\n- KL-1 <- old",
+    );
+    assert_eq!(read(text), expected);
+    assert!(read("CURRENT_PROGRESS:\n  In Progress:\n    - [ ]\n").contains("this bullet has no text"));
+}
+
+#[test]
+fn nested_fences_are_read() {
+    let progress = "CURRENT_PROGRESS:\n  In Progress:\n    - a\n";
+    let snippets = "VERBATIM_CONTEXT:\n  ADD:\n    - because r: l =>\n      x\n";
+    // Around the block.
+    for (open, close) in
+        [("````md\n```text\n", "```\n````\n"), ("```\n```text\n", "```\n```\n"), ("~~~\n```\n", "```\n~~~\nDone.")]
+    {
+        let text = format!("{open}{progress}{snippets}{close}");
+        assert_eq!(read(&text), "In Progress: a\n+ VC l \"x\" <- r", "{text}");
+    }
+    // Inside of it.
+    let text = "````\nKEY_LEARNINGS:\n```\n  ADD:\n    - because r: t\n```\n  ARCHIVE:\n    - KL-1 because s\n````\n";
+    assert_eq!(read(text), "+ KL t <- r\n- KL-1 <- s");
+    // From the line of the arrow on, inside of the one around the block.
+    for code in ["```py\ndef f():\n    return 1\n```", "```py\n      def f():\n          return 1\n      ```"] {
+        let text = format!(
+            "```\nVERBATIM_CONTEXT:\n  ADD:\n    - because r: l => {code}\n    - because s: m => n\n```\nDone.\n"
+        );
+        let expected = "+ VC l \"```py\\ndef f():\\n    return 1\\n```\" <- r\n+ VC m \"n\" <- s";
+        assert_eq!(read(&text), expected, "{text}");
+    }
+}

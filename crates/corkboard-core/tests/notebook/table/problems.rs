@@ -27,7 +27,7 @@ fn what_is_wrong() {
             ),
         @r"
         Completed: a
-        ERROR line 1, column 1: CURRENT_PROGRESS needs at least one bullet under `In Progress:`
+        ERROR line 1, column 1: CURRENT_PROGRESS needs at least one bullet under `In Progress:`; write `(none)` there only if the task is finished and nothing remains
         "
     );
     check!(
@@ -37,7 +37,7 @@ fn what_is_wrong() {
                 "CURRENT_PROGRESS:\n",
             ),
         @r"
-        ERROR line 2, column 1: CURRENT_PROGRESS needs at least one bullet under `In Progress:`
+        ERROR line 2, column 1: CURRENT_PROGRESS needs at least one bullet under `In Progress:`; write `(none)` there only if the task is finished and nothing remains
         "
     );
     check!(
@@ -253,4 +253,25 @@ fn what_is_wrong() {
         ERROR line 1, column 1: "In Progress:" cannot be a bullet of CURRENT_PROGRESS
         "#
     );
+}
+
+#[test]
+fn an_id_in_front_of_a_new_item_is_an_error_that_says_ids_are_assigned_automatically() {
+    for (bullet, id, column) in [
+        ("KL-2: because r: t", "KL-2", 7),
+        ("KL-2 because r: t", "KL-2", 7),
+        ("**KL-2:** because r: t", "KL-2", 9),
+        ("[kl-2] because r: t", "kl-2", 8),
+        ("because r: KL-2: t", "KL-2", 18),
+        ("because r: **KL-2**: t", "KL-2", 20),
+    ] {
+        let text = format!("KEY_LEARNINGS:\n  ADD:\n    - {bullet}\n");
+        let message = format!("IDs are assigned automatically; leave out `{id}` in front of a new item");
+        assert_eq!(read(&text), format!("ERROR line 3, column {column}: {message}"));
+    }
+    let snippet = read("VERBATIM_CONTEXT:\n  ADD:\n    - because r: VC-1: l => t\n");
+    assert!(snippet.starts_with("ERROR line 3, column 18: IDs are assigned automatically"), "{snippet}");
+    // One that is only mentioned.
+    let mentioned = read("KEY_LEARNINGS:\n  ADD:\n    - because KL-2: KL-2 was wrong: it is 3\n");
+    assert_eq!(mentioned, "+ KL KL-2 was wrong: it is 3 <- KL-2");
 }

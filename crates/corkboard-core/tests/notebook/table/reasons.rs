@@ -216,3 +216,22 @@ fn around_the_block() {
         "
     );
 }
+
+#[test]
+fn a_url_does_not_end_a_reason() {
+    let text = concat!(
+        "KEY_LEARNINGS:\n",
+        "  ADD:\n",
+        "    - because see http://x/a: it is so\n",
+        "    - because https://x.org:8080/a?b=c:d says: so: and so\n",
+        "VERBATIM_CONTEXT:\n",
+        "  ADD:\n",
+        "    - because file:///etc/hosts: hosts => x\n",
+    );
+    let expected = concat!(
+        "+ KL it is so <- see http://x/a\n",
+        "+ KL so: and so <- https://x.org:8080/a?b=c:d says\n",
+        "+ VC hosts \"x\" <- file:///etc/hosts",
+    );
+    assert_eq!(read(text), expected);
+}

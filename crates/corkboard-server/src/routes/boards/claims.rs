@@ -36,8 +36,12 @@ pub(super) fn routes() -> Routes {
 struct ClaimBody {
     /// For whom: for the caller, unless an admin or a service names another.
     agent: Option<String>,
-    /// Which task; otherwise the next that is ready.
+    /// Which task; otherwise the next: one that was sent back to the caller for rework, then an assigned one, then by
+    /// priority and age.
     task: Option<TaskId>,
+    /// The epoch that the caller last had of `task`. A worker that was restarted gets its unfinished task back by this,
+    /// under a new epoch; what still has the old one is fenced.
+    epoch: Option<u64>,
     /// How many seconds to wait for it.
     #[schema(minimum = 0, maximum = 300)]
     wait_s: Option<f64>,
@@ -127,7 +131,8 @@ pub(super) fn seconds(what: &str, seconds: f64) -> Result<Duration, Failure> {
 
 /// Take a task to work on it: the one that is named, or the next that is ready.
 ///
-/// With `wait_s`, the answer comes once there is one, or that time is over. `task` is null if nothing is ready.
+/// With `wait_s`, the answer comes once there is one, or that time is over. `task` is null if nothing is ready. A worker that
+/// was restarted sends the `task` and the `epoch` that it had, and gets the same task under a new epoch.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/claim",
@@ -145,7 +150,12 @@ async fn claim_task(
     let board = writing.board(&caller.for_worker(body.agent.as_deref())?, &path.board)?;
     let lease = body.lease_s.map_or(Ok(Duration::from_millis(Lease::TOOL_MS)), |lease| seconds("lease_s", lease))?;
     let wait = body.wait_s.map_or(Ok(Duration::ZERO), |wait| seconds("wait_s", wait))?.min(LONGEST_WAIT);
-    let body = match board.claim_task(body.task, lease).wait(wait).await? {
+    let claim = board.claim_task(body.task, lease).wait(wait);
+    let claim = match body.epoch {
+        Some(epoch) => claim.epoch(epoch),
+        None => claim,
+    };
+    let body = match claim.await? {
         Some(Claimed { task, epoch, deadline, attempt }) => {
             ClaimedBody { task: Some(task), epoch: Some(epoch), deadline: Some(deadline), attempt: Some(attempt) }
         }
@@ -155,6 +165,8 @@ async fn claim_task(
 }
 
 /// Say that the holder still works on a task.
+///
+/// The lease is renewed if that moves its deadline by more than a tenth of its length. `deadline` is the one that is stored.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/heartbeat",

@@ -46,7 +46,7 @@ struct BoardBody {
 /// A board that was made, and what it began with.
 #[derive(Serialize, ToSchema)]
 #[schema(as = BoardCreatedBody)]
-#[schema(example = json!({"id": "add-login-1a2b3c4d", "drawn": ["house-rules:E-1"], "tasks": [], "rev": 1}))]
+#[schema(example = json!({"id": "add-login-1a2b3c4d", "drawn": ["house-rules:E-1"], "tasks": [], "passed_over": [], "rev": 1}))]
 struct CreatedBody {
     /// Its id.
     id: BoardId,
@@ -58,7 +58,6 @@ struct CreatedBody {
     /// Those tasks.
     tasks: Vec<TaskId>,
     /// Task patterns that fit better and cannot be read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     passed_over: Vec<UnreadablePattern>,
 }
 

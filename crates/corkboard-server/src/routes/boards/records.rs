@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use corkboard::boards::{
     Artifact, ArtifactId, Decision, DecisionId, Discovery, DiscoveryId, NewArtifact, NewDecision, NewDiscovery,
 };
+use corkboard::{NoChecksum, RecordedArtifact};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -118,8 +119,12 @@ struct DiscoveryRecordedBody {
 struct ArtifactRecordedBody {
     /// Its id.
     id: ArtifactId,
-    /// The how-manieth with its path it is.
+    /// Version number at its path, starting at 1.
     version: u64,
+    /// The SHA-256 of its bytes, if known.
+    checksum: Option<String>,
+    /// Why there is no checksum. The server reads no files.
+    no_checksum: Option<NoChecksum>,
 }
 
 /// List decisions.
@@ -191,7 +196,8 @@ async fn record_decision(
 
 /// Replace a decision by another.
 ///
-/// One's own, or anyone's if the caller runs the board. Both are kept; the new one holds.
+/// One's own, or anyone's if the caller runs the board. Both are kept; the new one holds. An irreversible decision is
+/// replaced only by a person, with `force` (`irreversible`).
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/decisions/{decision}/supersede",
@@ -321,7 +327,8 @@ async fn get_artifact(
 
 /// Record an artifact.
 ///
-/// By reference: the server does not look for its file. The same path again is the next version. Of a short text that is
+/// By reference: the server does not look for its file. The same path again is the next version; `./a` and `x/../a` are the
+/// path `a`. Of a short text that is
 /// sent along, size and SHA-256 are worked out; those that are given must be its own (`artifact_differs`).
 #[utoipa::path(
     post,
@@ -339,6 +346,7 @@ async fn record_artifact(
     Body(artifact): Body<NewArtifact>,
 ) -> Result<Answer<ArtifactRecordedBody>, Failure> {
     let board = writing.board(&caller, &path.board)?;
-    let (id, version) = board.record_artifact(artifact).await?;
-    Ok(Answer::new(ArtifactRecordedBody { id, version }, board.last_rev()).created())
+    let RecordedArtifact { id, version, checksum, no_checksum } = board.record_artifact(artifact).recorded().await?;
+    let body = ArtifactRecordedBody { id, version, checksum, no_checksum };
+    Ok(Answer::new(body, board.last_rev()).created())
 }

@@ -81,7 +81,10 @@ async fn assign_review(
     Ok(Answer::new(DoneBody {}, board.last_rev()))
 }
 
-/// Say what a task under review is worth.
+/// Review a task: approve, request rework or reject.
+///
+/// An assigned review is given by the assigned reviewer or a person (`not_reviewer`). No agent approves its own task
+/// (`own_task`).
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/review",
@@ -102,23 +105,25 @@ async fn review_task(
 }
 
 /// Cancel a task, and those that can no longer begin because of it.
+///
+/// Answers all tasks that were cancelled, the named one first.
 #[utoipa::path(
     post,
     path = "/v1/boards/{board}/tasks/{task}/cancel",
     tag = "tasks",
     params(TaskPath, Writes),
     request_body = Option<CommentBody>,
-    responses((status = 200, body = WithRev<DoneBody>), Problems)
+    responses((status = 200, body = WithRev<TaskIdsBody>), Problems)
 )]
 async fn cancel_task(
     caller: Caller,
     Path(path): Path<TaskPath>,
     writing: Writing,
     OptionalBody(CommentBody { comment }): OptionalBody<CommentBody>,
-) -> Result<Answer<DoneBody>, Failure> {
+) -> Result<Answer<TaskIdsBody>, Failure> {
     let board = writing.board(&caller, &path.board)?;
-    board.cancel_task(path.task, comment).await?;
-    Ok(Answer::new(DoneBody {}, board.last_rev()))
+    let tasks = board.cancel_task(path.task, comment).await?;
+    Ok(Answer::new(TaskIdsBody { tasks }, board.last_rev()))
 }
 
 /// Reopen a failed task, and what was cancelled because of it.

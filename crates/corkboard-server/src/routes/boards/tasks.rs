@@ -25,7 +25,7 @@ pub(super) fn routes() -> Routes {
         .routes(routes!(get_task))
         .routes(routes!(edit_task))
         .routes(routes!(task_context))
-        .routes(routes!(add_dependencies))
+        .routes(routes!(add_dependencies, remove_dependency))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -143,6 +143,22 @@ struct ContextQuery {
 struct DependencyBody {
     /// On which task it depends.
     on: TaskId,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct DependencyQuery {
+    /// The task that it no longer waits for.
+    #[param(inline)]
+    on: TaskId,
+}
+
+/// What removing a dependency did.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({"removed": true, "rev": 12}))]
+struct DependencyRemovedBody {
+    /// Whether the task waited for the other.
+    removed: bool,
 }
 
 /// List tasks.
@@ -293,4 +309,25 @@ async fn add_dependencies(
     let board = writing.board(&caller, &path.board)?;
     board.add_dependency(path.task, body.on).await?;
     Ok(Answer::new(DoneBody {}, board.last_rev()))
+}
+
+/// Remove a dependency.
+///
+/// The task no longer waits for the other, and may become ready. Refused once work on it has begun (`already_begun`).
+#[utoipa::path(
+    delete,
+    path = "/v1/boards/{board}/tasks/{task}/dependencies",
+    tag = "tasks",
+    params(TaskPath, DependencyQuery, Writes),
+    responses((status = 200, body = WithRev<DependencyRemovedBody>), Problems)
+)]
+async fn remove_dependency(
+    caller: Caller,
+    Path(path): Path<TaskPath>,
+    Query(query): Query<DependencyQuery>,
+    writing: Writing,
+) -> Result<Answer<DependencyRemovedBody>, Failure> {
+    let board = writing.board(&caller, &path.board)?;
+    let removed = board.remove_dependency(path.task, query.on).await?;
+    Ok(Answer::new(DependencyRemovedBody { removed }, board.last_rev()))
 }

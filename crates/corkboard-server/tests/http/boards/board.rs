@@ -250,3 +250,38 @@ async fn a_purge_of_one_board_deletes_it() {
     grace.get("/v1/boards/b").await.problem(404, "no_board");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_log_reference_is_read_page_by_page() {
+    let server = Running::start().await;
+    let boss = somebody(&server, "boss", Role::Orchestrator).await;
+    let dev = somebody(&server, "dev", Role::Worker).await;
+    make_board(&boss, "b").await;
+    add_task(&boss, "b", json!({"title": "Design"})).await;
+    for content in ["one", "two", "three"] {
+        dev.post("/v1/boards/b/discoveries", &json!({"content": content})).await;
+        boss.post("/v1/boards/b/discoveries", &json!({"content": content})).await;
+    }
+    let contributions = boss.get("/v1/boards/b/contributions").await.ok()["contributions"].clone();
+    let of_dev = contributions.as_array().unwrap().iter().find(|by| by["agent_id"] == "dev").unwrap();
+    assert_eq!(of_dev["log_ref"], "board/b#3..7@dev");
+    let revisions = |page: &Value| -> Vec<u64> {
+        page["revisions"].as_array().unwrap().iter().map(|revision| revision["rev"].as_u64().unwrap()).collect()
+    };
+    let read = async |reference: &str, limit: u64| {
+        let reference = reference.replace('#', "%23");
+        boss.get(&format!("/v1/log?ref={reference}&limit={limit}")).await
+    };
+    let all = read("board/b#3..7@dev", 100).await.ok();
+    assert_eq!((revisions(&all), &all["next"], &all["rev"]), (vec![3, 5, 7], &json!(null), &json!(8)));
+    assert_eq!(all["revisions"][0]["events"][0]["discovery_recorded"]["discovery"]["content"], "one");
+    let first = read("board/b#3..7@dev", 2).await.ok();
+    assert_eq!((revisions(&first), &first["next"]), (vec![3], &json!("board/b#5..7@dev")));
+    assert_eq!(revisions(&read("board/b#4..5", 100).await.ok()), [4, 5]);
+    assert_eq!(revisions(&read("board/b#4", 100).await.ok()), [4]);
+    read("board/b#4..9", 100).await.problem(400, "future_revision");
+    read("board/x#1", 100).await.problem(404, "no_board");
+    read("b#1", 100).await.problem(400, "log_ref");
+    boss.get("/v1/log").await.problem(400, "query");
+    server.stop().await;
+}

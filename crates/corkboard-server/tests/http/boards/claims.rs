@@ -104,3 +104,58 @@ async fn only_admins_and_services_claim_for_another() {
     narrow.post("/v1/boards/b/tasks/claim", &for_ada).await.problem(403, "not_granted");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_reworked_task_goes_back_to_its_holder_at_once_and_while_it_waits() {
+    let server = Running::start().await;
+    let boss = somebody(&server, "boss", Role::Orchestrator).await;
+    let grace = somebody(&server, "grace", Role::Human).await;
+    let ada = somebody(&server, "ada", Role::Worker).await;
+    make_board(&boss, "b").await;
+    add_task(&boss, "b", json!({"title": "one", "needs_review": true})).await;
+    ada.post_nothing("/v1/boards/b/tasks/claim").await.ok();
+    let rework = json!({"verdict": "needs_rework", "comments": "no test"});
+    for epoch in [2, 3] {
+        ada.post("/v1/boards/b/tasks/T-1/complete", &json!({"summary": "done"})).await.ok();
+        let (waiting, body) = (ada.clone(), json!({"wait_s": if epoch == 2 { 0 } else { 50 }}));
+        let claim = async move { waiting.post("/v1/boards/b/tasks/claim", &body).await };
+        let claimed = match epoch {
+            2 => {
+                grace.post("/v1/boards/b/tasks/T-1/review", &rework).await.ok();
+                claim.await.ok()
+            }
+            _ => {
+                let waiting = tokio::spawn(claim);
+                grace.post("/v1/boards/b/tasks/T-1/review", &rework).await.ok();
+                waiting.await.expect("the worker").ok()
+            }
+        };
+        assert_eq!(
+            (&claimed["task"], &claimed["epoch"], &claimed["attempt"]),
+            (&json!("T-1"), &json!(epoch), &json!(epoch))
+        );
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_restarted_worker_gets_its_task_back_by_task_and_epoch() {
+    let server = Running::start().await;
+    let boss = somebody(&server, "boss", Role::Orchestrator).await;
+    let ada = somebody(&server, "ada", Role::Worker).await;
+    let lin = somebody(&server, "lin", Role::Worker).await;
+    make_board(&boss, "b").await;
+    add_task(&boss, "b", json!({"title": "one"})).await;
+    let first = ada.post("/v1/boards/b/tasks/claim", &json!({"lease_s": 60})).await.ok();
+    let again = json!({"task": "T-1", "epoch": first["epoch"]});
+    lin.post("/v1/boards/b/tasks/claim", &again).await.problem(409, "task_held");
+    let second = ada.post("/v1/boards/b/tasks/claim", &again).await.ok();
+    assert_eq!((&second["task"], &second["epoch"], &second["attempt"]), (&json!("T-1"), &json!(2), &json!(1)));
+    assert!(second["deadline"].as_str() > first["deadline"].as_str(), "{first} {second}");
+    // The process that was taken for dead is fenced.
+    ada.post("/v1/boards/b/tasks/claim", &again).await.problem(409, "fenced");
+    ada.post("/v1/boards/b/tasks/T-1/heartbeat", &json!({"epoch": 1})).await.problem(409, "fenced");
+    ada.post("/v1/boards/b/tasks/claim", &json!({"epoch": 2})).await.problem(400, "blank");
+    ada.post("/v1/boards/b/tasks/T-1/complete", &json!({"summary": "done", "epoch": 2})).await.ok();
+    server.stop().await;
+}

@@ -55,8 +55,11 @@ async fn artifacts_have_versions_and_true_checksums() {
     let record = async |artifact: Value| boss.post("/v1/boards/b/artifacts", &artifact).await;
     let inline = json!({"path": "schema.sql", "type": "code", "content": "create table users (id integer);\n"});
     let first = record(inline).await;
-    assert_eq!((first.status.as_u16(), &first.body), (201, &json!({"id": "A-1", "version": 1, "rev": 2})));
-    assert_eq!(record(json!({"path": "schema.sql", "description": "by reference"})).await.ok()["version"], 2);
+    let checksum = "968a887aca174ac5ff7677ad6717511dff395f1c528856c0c34d6e0cb08e4a9a";
+    let expected = json!({"id": "A-1", "version": 1, "rev": 2, "checksum": checksum, "no_checksum": null});
+    assert_eq!((first.status.as_u16(), &first.body), (201, &expected));
+    let second = record(json!({"path": "./x/../schema.sql", "description": "by reference"})).await.ok();
+    assert_eq!((&second["version"], &second["no_checksum"]), (&json!(2), &json!("not_read")));
     record(json!({"path": "schema.sql", "content": "x", "size": 99})).await.problem(400, "artifact_differs");
     record(json!({"path": "schema.sql", "checksum": "no"})).await.problem(400, "checksum");
     record(json!({"path": "big", "content": "x".repeat(70_000)})).await.problem(422, "limit");
@@ -66,5 +69,22 @@ async fn artifacts_have_versions_and_true_checksums() {
     let passwords = record(json!({"path": "/etc/passwd"})).await.ok();
     let listed = boss.get("/v1/boards/b/artifacts").await.ok();
     assert_eq!((&passwords["id"], &listed["artifacts"][2]["size"]), (&json!("A-3"), &Value::Null));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_irreversible_decision_is_superseded_only_by_a_person_with_force() {
+    let server = Running::start().await;
+    let boss = somebody(&server, "boss", Role::Orchestrator).await;
+    let grace = somebody(&server, "grace", Role::Human).await;
+    make_board(&boss, "b").await;
+    let decided = json!({"question": "Delete the old data?", "choice": "yes", "reversible": false});
+    boss.post("/v1/boards/b/decisions", &decided).await.ok();
+    let anew = json!({"question": "Delete the old data?", "choice": "no"});
+    let forced = json!({"question": "Delete the old data?", "choice": "no", "force": true});
+    boss.post("/v1/boards/b/decisions/D-1/supersede", &anew).await.problem(403, "irreversible");
+    boss.post("/v1/boards/b/decisions/D-1/supersede", &forced).await.problem(403, "irreversible");
+    grace.post("/v1/boards/b/decisions/D-1/supersede", &anew).await.problem(403, "irreversible");
+    assert_eq!(grace.post("/v1/boards/b/decisions/D-1/supersede", &forced).await.ok()["id"], "D-2");
     server.stop().await;
 }

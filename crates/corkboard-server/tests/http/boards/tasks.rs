@@ -108,6 +108,13 @@ async fn a_task_is_edited_and_made_to_wait() {
     wait("T-1", "T-2").await.problem(400, "cycle");
     wait("T-1", "T-9").await.problem(404, "not_on_board");
     wait("T-1", "nine").await.problem(400, "body_json");
+    let dependency = |on: &str| format!("/v1/boards/b/tasks/T-2/dependencies?on={on}");
+    let removed = boss.delete(&dependency("T-1")).await.ok();
+    assert_eq!((&removed["removed"], rev(&removed)), (&json!(true), 6));
+    assert_eq!(boss.get("/v1/boards/b/tasks?view=ready").await.ok()["tasks"].as_array().unwrap().len(), 2);
+    assert_eq!(boss.delete(&dependency("T-1")).await.ok()["removed"], false);
+    boss.delete(&dependency("T-9")).await.problem(404, "not_on_board");
+    boss.delete("/v1/boards/b/tasks/T-2/dependencies").await.problem(400, "query");
     // What has no version cannot be compared with one: nothing is passed over in silence.
     let refused =
         with_header(&boss, Method::POST, "/v1/boards/b/tasks/T-1/cancel", ("if-match", "\"4\""), &json!({})).await;
@@ -138,7 +145,10 @@ async fn tasks_are_assigned_reviewed_cancelled_and_tried_again() {
     let failed = dev.post("/v1/boards/b/tasks/T-1/fail", &json!({"reason": "no way"})).await.ok();
     assert_eq!(failed["status"], "failed");
     assert_eq!(boss.post_nothing("/v1/boards/b/retry_failed").await.ok()["tasks"], json!(["T-1", "T-2"]));
-    boss.post("/v1/boards/b/tasks/T-1/cancel", &json!({"comment": "later"})).await.ok();
+    let cancelled = boss.post("/v1/boards/b/tasks/T-1/cancel", &json!({"comment": "later"})).await.ok();
+    assert_eq!(cancelled["tasks"], json!(["T-1", "T-2"]), "all that was cancelled");
+    let second = boss.get("/v1/boards/b/tasks/T-2").await.ok();
+    assert_eq!(second["cancellation"], json!({"reason": "upstream_cancelled", "cause": "T-1"}));
     boss.post_nothing("/v1/boards/b/tasks/T-1/retry").await.problem(409, "task_move");
     boss.post_nothing("/v1/boards/b/tasks/T-9/retry").await.problem(404, "not_on_board");
     add_task(&boss, "b", json!({"title": "three"})).await;
@@ -174,5 +184,32 @@ async fn choices_are_added_and_made() {
         (&json!("cookie"), &json!("boss"))
     );
     assert!(boss.get("/v1/boards/b/choices?at=4").await.ok()["choices"][0]["chosen"].is_null());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_review_is_given_by_its_reviewer_or_a_person_and_never_by_the_agent_that_did_the_task() {
+    let server = Running::start().await;
+    let boss = somebody(&server, "boss", Role::Orchestrator).await;
+    let qa = somebody(&server, "qa", Role::Reviewer).await;
+    let grace = somebody(&server, "grace", Role::Human).await;
+    make_board(&boss, "b").await;
+    let approve = json!({"verdict": "approved"});
+    for task in ["T-1", "T-2"] {
+        add_task(&boss, "b", json!({"title": "one", "needs_review": true})).await;
+        boss.post("/v1/boards/b/tasks/claim", &json!({"task": task})).await.ok();
+        boss.post(&format!("/v1/boards/b/tasks/{task}/complete"), &json!({"summary": "done"})).await.ok();
+        boss.post(&format!("/v1/boards/b/tasks/{task}/review"), &approve).await.problem(403, "own_task");
+        boss.post(&format!("/v1/boards/b/tasks/{task}/status"), &json!({"status": "completed"}))
+            .await
+            .problem(403, "own_task");
+        boss.post(&format!("/v1/boards/b/tasks/{task}/assign_review"), &json!({"to": "qa"})).await.ok();
+    }
+    let other = somebody(&server, "other", Role::Reviewer).await;
+    let refused = other.post("/v1/boards/b/tasks/T-1/review", &approve).await;
+    refused.problem(403, "not_reviewer");
+    assert_eq!((&refused.body["task"], &refused.body["reviewer"]), (&json!("T-1"), &json!("qa")));
+    assert_eq!(qa.post("/v1/boards/b/tasks/T-1/review", &approve).await.ok()["status"], "completed");
+    assert_eq!(grace.post("/v1/boards/b/tasks/T-2/review", &approve).await.ok()["status"], "completed");
     server.stop().await;
 }

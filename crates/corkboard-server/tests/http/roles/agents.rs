@@ -34,6 +34,7 @@ pub(crate) fn expected() -> Vec<Expected> {
         reads("GET /v1/agents/{agent}/notebooks"),
         reads("GET /v1/agents/{agent}/notebook"),
         reads("GET /v1/agents/{agent}/notebook/prompt"),
+        reads("POST /v1/agents/{agent}/notebook/prompt").sending(json!({"task": "Write the parser"})),
         reads("GET /v1/agents/{agent}/notebook/history"),
         reads("GET /v1/agents/{agent}/notebook/diff").query("?from={notebook}&to={notebook}"),
         writes("POST /v1/agents/{agent}/notebook/updates"),

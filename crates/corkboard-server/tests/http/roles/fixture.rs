@@ -32,7 +32,6 @@ pub(crate) struct Fixture {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Contents {
     heads: Vec<(&'static str, String, Head)>,
-    /// Conversations are in no log.
     conversation: scratchpad::WorkingMemory,
 }
 
@@ -66,6 +65,8 @@ impl Fixture {
         ];
         let (scope, notebook) = remember(corkboard).await;
         names.push(("{scope}", scope.to_string()));
+        let conversation = corkboard.agent(AGENT).unwrap().conversation(CONVERSATION).unwrap();
+        names.push(("{conversation scope}", conversation.scope_id().to_string()));
         names.push(("\"{notebook}\"", notebook.to_string()));
         names.push(("{notebook}", notebook.to_string()));
         for core in [CORE, OWN_CORE] {
@@ -84,6 +85,7 @@ impl Fixture {
             ("{board rev}", "{board head}", board, BOARD),
             ("{core rev}", "{core head}", core, CORE),
             ("{own core rev}", "{own core head}", core, OWN_CORE),
+            ("{conversation rev}", "{conversation head}", SpaceKind::Conversation, "ada/c-1"),
         ] {
             let Head { rev, commit } = corkboard.log(kind, space).unwrap().head().await.unwrap();
             names.push((head, format!("at={rev}&commit={commit}")));
@@ -131,7 +133,7 @@ async fn empty(corkboard: &Corkboard) {
         corkboard.log(kind, &name).unwrap().delete(head).await.unwrap();
     }
     let agent = corkboard.agent(AGENT).unwrap();
-    for ConversationInfo { id, .. } in agent.conversations() {
+    for ConversationInfo { id, .. } in agent.conversations().await.unwrap() {
         agent.conversation(id.as_str()).unwrap().delete().await.unwrap();
     }
 }

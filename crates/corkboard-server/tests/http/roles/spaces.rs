@@ -8,15 +8,17 @@ use corkboard::tokens::TokensCommand;
 use serde::Serialize;
 use serde_json::json;
 
-use super::expected::{Asks, Expected, Reach, lists, reads};
+use super::expected::{Asks, Expected, Reach, admins, lists, reads};
 use super::fixture::{AGENT, BOARD, CORE, OWN_CORE};
 
 const COMMANDS: &str = "POST /v1/spaces/{kind}/{name}/commands";
+/// The conversation `c-1` with the agent.
+const TALK: &str = "ada%2Fc-1";
 const DELETE: &str = "DELETE /v1/spaces/{kind}/{name}";
 
 pub(crate) fn expected() -> Vec<Expected> {
     let mut all = Vec::new();
-    for kind in ["agent", "board", "core", "tokens"] {
+    for kind in ["agent", "board", "core", "tokens", "conversation"] {
         all.push(lists("GET /v1/spaces/{kind}").naming("{kind}", kind));
     }
     for (kind, name, after) in [
@@ -25,14 +27,21 @@ pub(crate) fn expected() -> Vec<Expected> {
         ("core", CORE, "?after={core rev}"),
         ("core", OWN_CORE, "?after={own core rev}"),
         ("tokens", "all", ""),
+        ("conversation", TALK, "?after={conversation rev}"),
     ] {
         all.push(of("GET /v1/spaces/{kind}/{name}/head", kind, name));
         all.push(of("GET /v1/spaces/{kind}/{name}/state", kind, name));
         all.push(of("GET /v1/spaces/{kind}/{name}/log", kind, name).query(after));
     }
+    for (kind, name) in [("agent", AGENT), ("board", BOARD), ("core", CORE), ("core", OWN_CORE), ("tokens", "all")] {
+        let trim = admins("POST /v1/spaces/{kind}/{name}/trim").naming("{kind}", kind).naming("{name}", name);
+        all.push(trim.sending(json!({"up_to": 1, "dry_run": true})));
+    }
     for command in ["clear_all", "tick"] {
         all.push(commanding("agent", AGENT, &command, Asks::ToWrite));
     }
+    let clear = json!({"clear": {"scope": "{conversation scope}"}});
+    all.push(commanding("conversation", TALK, &clear, Asks::ToWrite));
     for command in boards() {
         let action = command.action().expect("one that the table names");
         all.push(commanding("board", BOARD, &command, Asks::OnBoard(action)));
@@ -49,6 +58,7 @@ pub(crate) fn expected() -> Vec<Expected> {
     all.push(of(COMMANDS, "tokens", "all").sending(json!({"command": TokensCommand::Tick})));
     let delete = [
         (of(DELETE, "agent", AGENT).query("?{agent head}"), Asks::ToWrite),
+        (of(DELETE, "conversation", TALK).query("?{conversation head}"), Asks::ToWrite),
         (of(DELETE, "board", BOARD).query("?{board head}"), Asks::OnBoard(BoardAction::Delete)),
         (of(DELETE, "core", CORE).query("?{core head}"), Asks::InCore(CoreAction::Delete)),
         (of(DELETE, "core", OWN_CORE).query("?{own core head}"), Asks::InOwnCore(CoreAction::Delete)),
@@ -56,6 +66,9 @@ pub(crate) fn expected() -> Vec<Expected> {
     all.extend(delete.map(|(delete, asks)| delete.asking(asks)));
     let forget = json!({"forget": {"entry": {"key": "password", "ids": []}}});
     all.push(reads("POST /v1/spaces/agent/{agent}/forget").sending(forget).asking(Asks::ToWrite));
+    let delete = json!({"hard": false});
+    let delete = reads("POST /v1/spaces/agent/{agent}/delete").sending(delete).asking(Asks::ToWrite);
+    all.push(delete.asking(Asks::InOwnCore(CoreAction::Delete)));
     all
 }
 

@@ -54,7 +54,8 @@ pub(super) fn list<'a>(directory: &FilePath, files: impl Iterator<Item = (&'a st
     let more = lines.len().saturating_sub(2 + MOST_LISTED);
     if more > 0 {
         lines.truncate(2 + MOST_LISTED);
-        lines.push(format!("[{more} more items are not shown. View a directory in {base} to see what it holds.]"));
+        let more = corkboard_core::count(more as u64, "more item is", "more items are");
+        lines.push(format!("[{more} not shown. View a directory in {base} to see what it holds.]"));
     }
     lines.join("\n")
 }

@@ -32,9 +32,8 @@ pub(super) fn view(path: &str, text: &str, range: Option<[i64; 2]>) -> Result<St
         let line = numbered(number, line);
         let Some(left) = room.checked_sub(line.len() + 1) else {
             let rest = last - number + 1;
-            shown.push_str(&format!(
-                "\n[{rest} more lines are not shown. View them with view_range [{number}, {last}].]"
-            ));
+            let rest = corkboard_core::count(rest as u64, "more line is", "more lines are");
+            shown.push_str(&format!("\n[{rest} not shown. View them with view_range [{number}, {last}].]"));
             break;
         };
         room = left;
@@ -155,5 +154,6 @@ fn clip(text: &str) -> String {
     }
     let end = text.floor_char_boundary(LONGEST_SHOWN);
     let shown = text.get(..end).unwrap_or_default();
-    format!("{shown}… [{} more bytes are not shown]", text.len() - end)
+    let rest = corkboard_core::count((text.len() - end) as u64, "more byte is", "more bytes are");
+    format!("{shown}… [{rest} not shown]")
 }

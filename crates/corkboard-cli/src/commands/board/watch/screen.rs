@@ -278,7 +278,9 @@ impl Screen {
                 ])
             })
             .collect();
-        let lines = or_nothing(lines, "nothing has happened yet", self.palette);
+        // What happened before it was opened is not listed.
+        let nothing = format!("nothing has happened since revision {}", self.view.rev());
+        let lines = or_nothing(lines, &nothing, self.palette);
         let block = self.block(Pane::Events, "Last events".into(), self.recent);
         frame.render_widget(Paragraph::new(lines).block(block), area);
     }

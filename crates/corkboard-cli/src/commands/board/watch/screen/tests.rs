@@ -58,7 +58,7 @@ async fn every_size_can_be_drawn() {
 async fn an_empty_board_says_so() {
     let mut screen = Screen::new(board().await.view().await.unwrap());
     let lines = drawn(&mut screen, 80, 24);
-    for said in ["Plan", "Users sign in", "no tasks", "nothing has happened yet", "q leave"] {
+    for said in ["Plan", "Users sign in", "no tasks", "nothing has happened since revision 1", "q leave"] {
         assert!(has(&lines, said), "{said}: {lines:#?}");
     }
     screen.show_absence(&corkboard::Error::Closed);

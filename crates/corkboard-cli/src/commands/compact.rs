@@ -1,0 +1,198 @@
+//! `cork compact`: trim old history, and how large logs are.
+
+use clap::Args;
+use corkboard::store::Trim;
+use corkboard::{Corkboard, LogSize, SpaceId, SpaceKind, Trimmed};
+use jiff::SignedDuration;
+use serde::Serialize;
+
+use crate::exit::Failure;
+use crate::input::length_argument;
+use crate::output::{Room, bytes, count, one_line, table};
+use crate::progress::{ProgressLine, unless_interrupted};
+use crate::session::Session;
+
+/// What has history that can be trimmed. The log of access tokens stays whole: it says who was let in.
+const KINDS: [SpaceKind; 3] = [SpaceKind::Agent, SpaceKind::Board, SpaceKind::Core];
+/// Spaces listed at a time.
+const PAGE: usize = 1000;
+
+/// Trim history that is older than an age or a revision
+///
+/// Every write adds a revision to a log, which is kept unless retention is set. This removes old revisions for good. Entries,
+/// notes, boards, contributions and daily activity stay as they are. Watching, history, diffs and --at no longer reach the
+/// revisions that were removed. A snapshot is written first, and the newest revision always stays. `cork stats --all` shows
+/// how large each log is.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  cork compact --older-than 30d --dry-run
+  cork compact --older-than 30d
+  cork compact --before-rev 5000 --space agent/default")]
+pub(crate) struct Compact {
+    /// Remove revisions older than this: 30d, 12h, 45m or 90s
+    #[arg(long, value_name = "AGE", value_parser = length_argument, required_unless_present = "before_rev")]
+    older_than: Option<SignedDuration>,
+
+    /// Remove revisions before this one; with --older-than, only those that are also older
+    #[arg(long, value_name = "REV")]
+    before_rev: Option<u64>,
+
+    /// Only this space: agent/NAME, board/ID or core/NAME [default: every agent, board and memory core]
+    #[arg(long, value_name = "SPACE", value_parser = space_argument)]
+    space: Option<SpaceId>,
+
+    /// Show what would be removed; nothing changes
+    #[arg(long)]
+    dry_run: bool,
+}
+
+fn space_argument(argument: &str) -> Result<SpaceId, String> {
+    let (kind, name) = argument.split_once('/').unwrap_or_default();
+    let kind = KINDS.into_iter().find(|known| known.as_str() == kind && !name.is_empty());
+    kind.map(|kind| SpaceId::of(kind, name))
+        .ok_or_else(|| format!("invalid space {argument:?}: expected a form like agent/default, board/ID or core/NAME"))
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    dry_run: bool,
+    revisions: u64,
+    bytes: u64,
+    spaces: &'a [Compacted],
+}
+
+/// What was removed from one space, or would be.
+#[derive(Serialize)]
+struct Compacted {
+    space: String,
+    #[serde(flatten)]
+    trimmed: Trimmed,
+}
+
+impl Compact {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+        let older_than = self.older_than.map(|age| session.board.time().saturating_sub(age)).transpose();
+        let older_than = older_than.map_err(|error| Failure::invalid("older_than", error.to_string()))?;
+        let trim = Trim { up_to: self.before_rev.map_or(u64::MAX, |rev| rev.saturating_sub(1)), older_than };
+        let mut compacted = Vec::new();
+        let then = "the spaces that were trimmed stay so; the same command continues";
+        let done = unless_interrupted(then, self.compact(session, trim, &mut compacted)).await;
+        if done.is_ok() || !compacted.is_empty() {
+            let sum = |of: fn(&Trimmed) -> u64| compacted.iter().map(|space| of(&space.trimmed)).sum::<u64>();
+            let (revisions, bytes) = (sum(|trimmed| trimmed.revisions), sum(|trimmed| trimmed.bytes));
+            let answer = Answer { dry_run: self.dry_run, revisions, bytes, spaces: &compacted };
+            session.output.answer(&answer, || told(&answer))?;
+        }
+        done
+    }
+
+    async fn compact(&self, session: &Session, trim: Trim, compacted: &mut Vec<Compacted>) -> Result<(), Failure> {
+        let spaces = match &self.space {
+            Some(space) => vec![space.clone()],
+            None => every_space(&session.board).await?.into_iter().map(|(space, _)| space).collect(),
+        };
+        let mut line = ProgressLine::new(session.output);
+        let mut done = Ok(());
+        for (place, space) in spaces.iter().enumerate() {
+            line.tell_count("trimming", place as u64, spaces.len() as u64, "spaces");
+            let Some(kind) = space.kind() else { continue };
+            let log = session.board.log(kind, space.name())?;
+            let trimmed = if self.dry_run { log.trimmable(trim).await } else { log.trim(trim).await };
+            match trimmed {
+                Ok(trimmed) if trimmed.revisions == 0 && self.space.is_none() => {}
+                Ok(trimmed) => compacted.push(Compacted { space: space.to_string(), trimmed }),
+                // One that cannot be read does not keep the others.
+                Err(error) if error.is_unreadable_space() => done = done.and(Err(error.into())),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        done
+    }
+}
+
+fn told(answer: &Answer<'_>) -> String {
+    let removed = answer.spaces.iter().filter(|space| space.trimmed.revisions > 0);
+    let rows = removed.clone().map(|space| {
+        let Trimmed { revisions, oldest, .. } = space.trimmed;
+        [
+            one_line(&space.space),
+            revisions.to_string(),
+            about(space.trimmed.bytes, space.trimmed.estimated),
+            oldest.to_string(),
+        ]
+    });
+    let header =
+        [("SPACE", Room::Rest), ("REVISIONS", Room::Whole), ("BYTES", Room::Whole), ("OLDEST KEPT", Room::Whole)];
+    let spaces = removed.clone().count() as u64;
+    if spaces == 0 {
+        return "nothing to trim".into();
+    }
+    let revisions = count(answer.revisions, "revision", "revisions");
+    let estimated = removed.clone().any(|space| space.trimmed.estimated);
+    let (freed, spaces) = (about(answer.bytes, estimated), count(spaces, "space", "spaces"));
+    let total = match answer.dry_run {
+        true => format!("would remove {revisions} from {spaces}, {freed}; nothing was changed"),
+        false => format!("removed {revisions} from {spaces}, {freed}"),
+    };
+    format!("{}\n\n{total}", table(header, rows))
+}
+
+/// Bytes that may be an estimate.
+pub(super) fn about(amount: u64, estimated: bool) -> String {
+    let about = if estimated { "about " } else { "" };
+    format!("{about}{}", bytes(amount))
+}
+
+/// A space, and how large its state and its log are.
+#[derive(Serialize)]
+pub(super) struct SpaceSize {
+    pub(super) space: String,
+    pub(super) state_bytes: u64,
+    pub(super) log: LogSize,
+}
+
+/// How large every agent, board and memory core is. One that cannot be read is left out.
+pub(super) async fn sizes(board: &Corkboard) -> Result<Vec<SpaceSize>, Failure> {
+    let mut sizes = Vec::new();
+    for (space, state_bytes) in every_space(board).await? {
+        let Some(kind) = space.kind() else { continue };
+        match board.log(kind, space.name())?.size().await {
+            Ok(log) => sizes.push(SpaceSize { space: space.to_string(), state_bytes, log }),
+            Err(error) if error.is_unreadable_space() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(sizes)
+}
+
+/// All logs and all states together, in words.
+pub(super) fn compared(sizes: &[SpaceSize]) -> String {
+    let (log, state): (u64, u64) =
+        sizes.iter().fold((0, 0), |(log, state), size| (log + size.log.bytes, state + size.state_bytes));
+    let revisions = sizes.iter().map(|size| size.log.revisions).sum();
+    let is_estimate = sizes.iter().any(|size| size.log.estimated);
+    format!("{} in {}, states {}", about(log, is_estimate), count(revisions, "revision", "revisions"), bytes(state))
+}
+
+/// Every agent, board and memory core, and how large its state is.
+async fn every_space(board: &Corkboard) -> Result<Vec<(SpaceId, u64)>, Failure> {
+    let mut spaces: Vec<(SpaceId, u64)> = Vec::new();
+    for kind in KINDS {
+        let mut after: Option<String> = None;
+        loop {
+            let page = board.logs(kind, after.as_deref(), PAGE).await?;
+            after = page.last().map(|last| last.space.name().to_owned());
+            for listed in &page {
+                let summary: serde_json::Value = serde_json::from_slice(&listed.summary).unwrap_or_default();
+                let state = summary.get("bytes").and_then(serde_json::Value::as_u64).unwrap_or_default();
+                spaces.push((listed.space.clone(), state));
+            }
+            // A server fills pages with what the token opens, so that only an empty one is the last.
+            if page.is_empty() {
+                break;
+            }
+        }
+    }
+    Ok(spaces)
+}
