@@ -307,6 +307,19 @@ fn a_holder_claims_its_own_reworked_task_before_anything_else() {
     );
 }
 
+#[test]
+fn rework_gets_a_whole_lease_however_long_the_review_took() {
+    let ann = worker("ann");
+    let mut desk = Desk::new();
+    desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
+    desk.claim(&ann, TASK);
+    desk.ask(&ann, complete_task(TASK, None)).unwrap();
+    desk.pass(LEASE_MS as i64 - 1);
+    desk.tell(review(TASK, ReviewStatus::NeedsRework));
+    desk.pass(LEASE_MS as i64 - 1);
+    desk.ask(&ann, complete_task(TASK, Some(1))).unwrap();
+}
+
 fn claim_again(epoch: u64) -> BoardCommand {
     BoardCommand::Claim { task: Some(TASK), epoch: Some(epoch), lease_ms: LEASE_MS }
 }
@@ -340,8 +353,12 @@ fn a_worker_that_restarts_gets_its_task_back_by_task_and_epoch() {
     // Somebody else had it meanwhile.
     desk.pass(LEASE_MS as i64);
     desk.claim(&bob, TASK);
+    assert_eq!(desk.refused_to(&ann, claim_again(4)), fenced(Some("bob"), 5));
     desk.ask(&bob, release(TASK, None)).unwrap();
-    assert_eq!(desk.refused_to(&ann, claim_again(4)), fenced(None, 5));
+    assert_eq!(desk.refused_to(&ann, claim_again(6)), fenced(None, 5), "nobody ever had that epoch");
+    // Now nobody has it. A worker that was killed before it could store its newest epoch must not be stuck.
+    let free = claimed(desk.ask(&ann, claim_again(4)).unwrap()).unwrap();
+    assert_eq!((free.epoch, free.attempt), (6, 4));
     let nameless = BoardCommand::Claim { task: None, epoch: Some(5), lease_ms: LEASE_MS };
     assert_eq!(desk.refused_to(&ann, nameless), Refusal::Blank { what: "task".into() });
 }

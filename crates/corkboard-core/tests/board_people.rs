@@ -11,7 +11,7 @@ mod board_support;
 use board_support::*;
 use corkboard_core::board::{
     ApprovalId, ApprovalVerdict, BoardCommand, BoardEvent, BoardImage, BoardReply, DecisionId, ForkedFrom, Hindrance,
-    NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, ReviewStatus, TaskId,
+    NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority, NudgeTarget, ReviewStatus, TaskEdit, TaskId,
     TaskStatus,
 };
 use corkboard_core::{Actor, Limits, Refusal, Revisioned, Role};
@@ -335,6 +335,10 @@ fn an_assigned_review_is_given_only_by_its_reviewer_or_a_person() {
         let refusal = desk.refused_to(&olga, set_status(id(1), status, None));
         assert!(refusal.to_string().contains("qa"), "{refusal}");
     }
+    // Nor does an agent take the review over. A person may, and may give it to anybody.
+    let take = |to: &str| BoardCommand::AssignReview { task: id(1), to: agent(to) };
+    assert_eq!(desk.refused_to(&olga, take("olga")), Refusal::NotReviewer { task: id(1), reviewer: agent("qa") });
+    desk.clone().tell(take("olga"));
     for who in [qa, human()] {
         desk.clone().ask(&who, review(id(1), ReviewStatus::Approved)).unwrap();
     }
@@ -358,6 +362,12 @@ fn no_agent_approves_its_own_task() {
     desk.pass(LEASE_MS as i64);
     desk.tell(BoardCommand::Tick);
     desk.refused_to(&named("ann", Role::Reviewer), review(id(1), ReviewStatus::Approved));
+    // Nor does it do without the review.
+    let edit = TaskEdit { needs_review: Some(false), ..TaskEdit::default() };
+    let drop_review = BoardCommand::EditTask { task: id(1), edit, if_version: None };
+    let refusal = Refusal::OwnTask { task: id(1), principal: "ann".into() };
+    assert_eq!(desk.refused_to(&named("ann", Role::Orchestrator), drop_review.clone()), refusal);
+    desk.clone().ask(&orchestrator("olga"), drop_review).unwrap();
     // A person approves what they did themselves.
     let mut own = Desk::new();
     own.add(NewTask { needs_review: true, ..NewTask::new("task") });

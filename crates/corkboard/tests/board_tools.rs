@@ -635,6 +635,7 @@ async fn complete_task_is_refused_until_an_urgent_nudge_was_delivered() {
         nudge(&caller, "ann", NudgePriority::Normal, "Mind the budget").await;
         let first = nudge(&caller, "ann", NudgePriority::Urgent, "Stop").await;
         let second = nudge(&caller, "ann", NudgePriority::Urgent, "Not the user table").await;
+        let third = nudge(&caller, "max", NudgePriority::Urgent, "Max, too").await;
         nudge(&caller, "bob", NudgePriority::Urgent, "Bob, too").await;
         let error = caller.try_call("ann", "complete_task", json!({"summary": "done"})).await.unwrap_err();
         assert_eq!((error.code(), error.kind()), ("urgent_nudges", ErrorKind::Conflict), "{error}");
@@ -647,6 +648,11 @@ async fn complete_task_is_refused_until_an_urgent_nudge_was_delivered() {
         // It was read: the next try counts, and still carries what nobody has acknowledged.
         let done = caller.call("ann", "complete_task", json!({"summary": "done"})).await;
         assert!(done.contains("T-1 is completed.") && done.contains("Not the user table"), "{done}");
+        // Whoever acknowledges what they have not read is shown it instead.
+        let unread = caller.call("max", "check_nudges", json!({"ack": [third]})).await;
+        assert!(unread.contains("Max, too") && !unread.contains("Acknowledged"), "{unread}");
+        let read = caller.call("max", "check_nudges", json!({"ack": [third]})).await;
+        assert!(read.contains("Acknowledged") && !read.contains("Max, too"), "{read}");
     })
     .await;
 }

@@ -100,7 +100,8 @@ impl RecordArtifact {
             known.fill_in(&mut artifact)?;
         }
         let mut missing = NoChecksum::NotRead;
-        if let Some(folder) = folder {
+        // A blank path is refused below.
+        if let Some(folder) = folder.filter(|_| !artifact.path.trim().is_empty()) {
             let path = artifact.path.clone();
             let read = tokio::task::spawn_blocking(move || {
                 let path = path_in(&folder, &path).unwrap_or_else(|| normal_path(&path).into());
@@ -160,7 +161,14 @@ fn path_in(folder: &Path, path: &str) -> Option<String> {
         let (folder, parent) = (folder.canonicalize().ok()?, file.parent()?.canonicalize().ok()?);
         below(&file, &folder).or_else(|| below(&parent.join(file.file_name()?), &folder))
     };
-    below(&file, &folder_here).or_else(through_links).filter(|path| !path.is_empty())
+    let path = below(&file, &folder_here).or_else(through_links).filter(|path| !path.is_empty())?;
+    match file.canonicalize() {
+        // After a link to a folder, `..` leads elsewhere than the text says.
+        Ok(real) if folder_here.join(&path).canonicalize().ok().as_ref() != Some(&real) => {
+            below(&real, &folder.canonicalize().ok()?).or_else(|| real.to_str().map(ToOwned::to_owned))
+        }
+        _ => Some(path),
+    }
 }
 
 fn is_url(path: &str) -> bool {

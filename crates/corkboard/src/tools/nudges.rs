@@ -49,10 +49,12 @@ impl TypedTool for CheckNudgesTool {
 
     async fn run(&self, input: CheckNudges, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let board = context.board(&self.corkboard, Self::NAME, None, listening_role(context))?;
-        let acknowledged = match input.ack.unwrap_or_default() {
-            none if none.is_empty() => Vec::new(),
-            nudges => board.acknowledge(&nudges).await?,
-        };
+        // One that the caller has not read yet is shown below, not acknowledged.
+        let (view, reader) = (board.view().await?, &board.actor().principal);
+        let unread: Vec<NudgeId> =
+            board.told(&view).iter().filter(|nudge| !nudge.is_delivered_to(reader)).map(|nudge| nudge.id).collect();
+        let read: Vec<NudgeId> = input.ack.unwrap_or_default().into_iter().filter(|id| !unread.contains(id)).collect();
+        let acknowledged = if read.is_empty() { Vec::new() } else { board.acknowledge(&read).await? };
         heard(&board).await?;
         let told = board.nudges_fitting(fitting).await?;
         let mut lines: Vec<String> = Vec::new();

@@ -1,7 +1,7 @@
 //! What is known of an artifact's bytes.
 
 use corkboard::boards::{ArtifactType, NewArtifact};
-use corkboard::{Error, LimitName, Refusal};
+use corkboard::{Error, LimitName, NoChecksum, Refusal};
 
 use super::common::{Home, limit, refusal};
 use super::new_board;
@@ -137,6 +137,17 @@ async fn one_file_is_one_artifact_however_its_path_is_written() {
         let recorded = view.state().artifact(id).unwrap();
         assert_eq!((&*recorded.path, recorded.checksum.as_deref()), ("src/abc.txt", Some(ABC)), "{path}");
     }
+    // After a link to a folder, `..` leads to another file than the text says.
+    #[cfg(unix)]
+    {
+        std::fs::create_dir(outside.path().join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("elsewhere"), folder.join("out")).unwrap();
+        std::fs::write(folder.join("secret"), "not this one").unwrap();
+        let led_out = board.record_artifact(artifact("out/../secret")).in_folder(&folder).recorded().await.unwrap();
+        assert_eq!(led_out.no_checksum, Some(NoChecksum::OutsideFolder), "{led_out:?}");
+    }
+    let blank = board.record_artifact(artifact("")).in_folder(&folder).await.unwrap_err();
+    assert_eq!(blank.code(), "blank", "{blank}");
     // Without a folder the text of the path is all there is.
     assert_eq!(board.record_artifact(artifact("./src/abc.txt")).await.unwrap().1, 7);
     assert_eq!(board.record_artifact(artifact("https://example.org/a/../b")).await.unwrap().1, 1);

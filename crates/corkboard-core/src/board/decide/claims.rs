@@ -39,7 +39,8 @@ impl Draft<'_> {
             };
         };
         let task = self.task(id)?;
-        if epoch.is_some_and(|epoch| epoch != task.epoch) {
+        // If nobody holds the task, an older epoch does no harm: the claim is a new attempt.
+        if epoch.is_some_and(|epoch| epoch > task.epoch || epoch < task.epoch && task.claim.is_some()) {
             return Err(self.fenced(id));
         }
         let is_worked_on = matches!(task.status, TaskStatus::InProgress | TaskStatus::Blocked);

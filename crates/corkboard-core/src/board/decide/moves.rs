@@ -142,6 +142,13 @@ impl Draft<'_> {
         if task.status.is_finished() {
             return Err(refused_move(task, TaskStatus::Review));
         }
+        let actor = self.context.actor;
+        if let Some(reviewer) = task.reviewer.as_ref().filter(|reviewer| *reviewer != to) {
+            // Otherwise an agent could take over any review and give it.
+            if actor.kind != ActorKind::Human && to.as_str() == actor.principal {
+                return Err(Refusal::NotReviewer { task: id, reviewer: reviewer.clone() });
+            }
+        }
         if task.reviewer.as_ref() != Some(to) {
             self.push(BoardEvent::ReviewAssigned { task: id, to: to.clone() });
         }
@@ -171,7 +178,11 @@ impl Draft<'_> {
         self.push(BoardEvent::TaskReviewed { task: id, verdict, comments, remembered });
         match verdict {
             ReviewStatus::Approved => self.settle_dependents(id),
-            ReviewStatus::NeedsRework => self.settle(alloc::vec![id]),
+            ReviewStatus::NeedsRework => {
+                self.settle(alloc::vec![id]);
+                // The review took some of the lease; the rework gets a whole one.
+                self.renew(id);
+            }
             ReviewStatus::Rejected => self.failed_for_good(id),
         }
         self.moved(id)

@@ -10,7 +10,7 @@ use super::super::{BoardEvent, BoardReply, NewChoice, NewTask, TaskEdit, TaskId,
 use super::graph::{path_between, upstream_first};
 use super::{Draft, Reply};
 use crate::id::check_visible;
-use crate::{LimitName, Limits, Refusal};
+use crate::{ActorKind, LimitName, Limits, Refusal};
 
 impl Draft<'_> {
     pub(super) fn add_tasks(&mut self, tasks: &[NewTask], choices: &[NewChoice]) -> Reply {
@@ -115,6 +115,12 @@ impl Draft<'_> {
         }
         edit.title.as_ref().map_or(Ok(()), |title| self.check_line("task title", title))?;
         self.check_comment(edit.description.as_deref())?;
+        let actor = self.context.actor;
+        let is_own = task.assigned_to.as_ref().is_some_and(|agent| agent.as_str() == actor.principal);
+        if actor.kind != ActorKind::Human && is_own && task.needs_review && edit.needs_review == Some(false) {
+            // To do without the review is to approve it.
+            return Err(Refusal::OwnTask { task: id, principal: actor.principal.clone() });
+        }
         let mut edited = task.clone();
         edited.edit(edit);
         if edited != *task {
