@@ -361,13 +361,13 @@ impl Corkboard {
             None => agents.delete(&slot).await?,
         };
         // Under a condition not before it holds.
-        runtime.dispose_beside_log().await?;
+        let beside = runtime.dispose_beside_log().await? > 0;
         let long_term = may.is_ok() && long_term.delete().await?;
         if deletion == Deletion::ForGood {
             // Even if there was none: it may have been deleted before, without this.
             self.inner.store.scrub().await?;
         }
-        Ok(working || long_term)
+        Ok(working || long_term || beside)
     }
 
     /// Deletes an agent's memory as [`Corkboard::delete_agent`] does, and sees to it that nothing of it is left in the

@@ -124,7 +124,7 @@ async fn a_shared_conversation_is_no_part_of_a_snapshot_and_is_forgotten_for_goo
     assert_eq!(talk.contents().await.unwrap().list_keys(), ["kept"]);
     assert!(!holds("xyzzy-plugh"), "forgotten for good");
     assert!(holds("frotz"));
-    board.forget_agent("A").await.unwrap();
+    assert!(board.forget_agent("A").await.unwrap(), "the agent had nothing else");
     assert!(!holds("frotz"), "deleted with its agent");
 }
 

@@ -20,9 +20,9 @@ const PAGE: usize = 1000;
 /// Trim history that is older than an age or a revision
 ///
 /// Every write adds a revision to a log, which is kept unless retention is set. This removes old revisions for good. Entries,
-/// notes, boards, contributions and daily activity stay as they are. Watching, history, diffs and --at no longer reach the
-/// revisions that were removed. A snapshot is written first, and the newest revision always stays. `cork stats --all` shows
-/// how large each log is.
+/// notes, boards, contributions and daily activity stay as they are. A snapshot of the newest revision is written first:
+/// from then on --at, diffs, notebook history and restoring begin there, and watching begins at the oldest revision kept.
+/// `cork stats --all` shows how large each log is.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -97,13 +97,21 @@ impl Compact {
         for (place, space) in spaces.iter().enumerate() {
             line.tell_count("trimming", place as u64, spaces.len() as u64, "spaces");
             let Some(kind) = space.kind() else { continue };
-            let log = session.board.log(kind, space.name())?;
-            let trimmed = if self.dry_run { log.trimmable(trim).await } else { log.trim(trim).await };
+            let trimming = async {
+                let log = session.board.log(kind, space.name())?;
+                if self.dry_run { log.trimmable(trim).await } else { log.trim(trim).await }
+            };
+            let trimmed = trimming.await;
             match trimmed {
                 Ok(trimmed) if trimmed.revisions == 0 && self.space.is_none() => {}
                 Ok(trimmed) => compacted.push(Compacted { space: space.to_string(), trimmed }),
-                // One that cannot be read does not keep the others.
-                Err(error) if error.is_unreadable_space() => done = done.and(Err(error.into())),
+                // One that cannot be read, or that the settings disable, does not keep the others.
+                Err(error)
+                    if error.is_unreadable_space()
+                        || matches!(error.code(), "license_restriction" | "feature_disabled") =>
+                {
+                    done = done.and(Err(error.into()));
+                }
                 Err(error) => return Err(error.into()),
             }
         }

@@ -50,6 +50,21 @@ fn history_is_trimmed_and_what_is_remembered_stays() {
 }
 
 #[test]
+fn a_space_that_the_settings_disable_does_not_keep_the_others() {
+    let sandbox = Sandbox::local();
+    thirty_writes(&sandbox);
+    let board = sandbox.ok(&["board", "create", "plan"]);
+    sandbox.ok(&["--board", &board, "task", "add", "one"]);
+    let disabled = ["--setting", "features.working_memory=false", "compact", "--before-rev", "2"];
+    let ran = sandbox.cork(&disabled);
+    assert!(ran.code == 6 && ran.stderr.contains("working memory is disabled"), "{ran:?}");
+    assert!(ran.stdout.contains("removed 1 revision from 1 space"), "{ran:?}");
+    assert_eq!(log(&sandbox)["oldest"], 1);
+    let error = sandbox.fails(&["--board", &board, "board", "watch", "--from-rev", "0"], 3, "revisions before 2");
+    assert_eq!(error["code"], "compacted", "{error}");
+}
+
+#[test]
 fn history_is_trimmed_by_age() {
     // On a store, where one clock is compared with itself: a client only estimates its server's.
     let sandbox = Sandbox::local();

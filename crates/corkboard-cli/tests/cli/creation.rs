@@ -42,6 +42,22 @@ fn a_mistyped_store_is_not_created_by_reading() {
     assert_eq!(std::fs::read_dir(sandbox.path()).unwrap().count(), 0);
 }
 
+/// SQLite keeps its log beside the file that a link leads to. What Corkboard keeps beside it must be there, too.
+#[test]
+#[cfg(unix)]
+fn a_link_to_a_store_is_the_store() {
+    let sandbox = Sandbox::local();
+    sandbox.ok(&["memory", "set", "color", "green"]);
+    let link = sandbox.path().join("link.db");
+    std::os::unix::fs::symlink(sandbox.database(), &link).unwrap();
+    let ran = sandbox.cork(&["--store", "sqlite:link.db", "memory", "set", "color", "red"]);
+    assert_eq!((ran.code, &*ran.stderr), (0, ""), "{ran:?}");
+    assert_eq!(sandbox.ok(&["memory", "get", "color"]), "red");
+    let files = std::fs::read_dir(sandbox.path()).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    let beside: Vec<String> = files.filter(|name| name.starts_with("link.db-")).collect();
+    assert!(beside.is_empty(), "{beside:?}");
+}
+
 #[test]
 fn a_folder_without_a_store_is_left_as_it_is() {
     let sandbox = Sandbox::without_store();

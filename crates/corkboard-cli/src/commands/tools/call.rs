@@ -17,7 +17,8 @@ const LINE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Call a tool as a model would
 ///
-/// A conversation's scratchpad lives in the process: with --stdin, many calls share one.
+/// A conversation's scratchpad lives in this process (with --stdin, many calls share it), in the server with --url, or in
+/// the store with the setting `conversations = "shared"`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -117,6 +117,8 @@ impl SqliteStore {
             return Err(cannot_open(&path, "that file is no Corkboard database".into()));
         }
         files::create(&path)?;
+        // SQLite puts its log beside the file that a link leads to, and so must everything here.
+        let path = if path.is_symlink() { path.canonicalize().unwrap_or(path) } else { path };
         let owner = own(&path, ownership)?;
         wal::check(&path)?;
         let mut connection = schema::connect(&path)?;
