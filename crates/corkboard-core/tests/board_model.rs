@@ -84,9 +84,12 @@ proptest! {
                 | BoardCommand::SetStatus { task, epoch: Some(epoch), .. }
                 | BoardCommand::UnderClaim { task, epoch, .. } => (*task, *epoch),
                 BoardCommand::Claim { task: Some(task), epoch: Some(epoch), .. } => {
-                    let is_old = turn.swept().task(*task).is_some_and(|task| task.epoch != *epoch);
+                    // An older epoch is as good as none while nobody holds the task.
+                    let is_wrong = turn.swept().task(*task).is_some_and(|task| {
+                        *epoch > task.epoch || *epoch < task.epoch && task.claim.is_some()
+                    });
                     let is_claimed = matches!(turn.answer, Ok(BoardReply::Claimed(Some(_))));
-                    assert!(!(is_old && is_claimed), "an old epoch was taken for the last one");
+                    assert!(!(is_wrong && is_claimed), "another epoch was taken for the last one");
                     return;
                 }
                 _ => return,
