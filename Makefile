@@ -2,12 +2,13 @@
 
 CARGO ?= cargo
 
-.PHONY: run tour test check nextest remote schemathesis servers doc-test bench soak deny help
+.PHONY: run tour test check built nextest remote schemathesis servers doc-test bench soak deny help
 
 help:
 	@echo "make run     build cork and serve a SQLite store (STORE, by default corkboard.db here); Ctrl-C ends it"
 	@echo "make tour    a commented tour, from Rust: an agent's memory, a board, a memory core"
-	@echo "make test    every test (PostgreSQL and Redis included), format, lints, the documentation's examples"
+	@echo "make test    every test, with PostgreSQL and Redis, and the documentation's examples"
+	@echo "make check   format, lints, links in the documentation"
 	@echo "make bench   tables of ratios (README); needs valgrind"
 	@echo "make soak    the crash and fault tests, for long"
 	@echo "make deny    licences, bans and sources of all dependencies"
@@ -22,26 +23,33 @@ run:
 tour:
 	$(CARGO) run --quiet --package corkboard --example tour
 
-test: nextest remote schemathesis check doc-test
+test: nextest remote schemathesis doc-test
 
+# Format, lints, and a documentation without broken links.
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) check --package corkboard-core --quiet
 	$(CARGO) clippy --workspace --all-targets --all-features --quiet -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --workspace --no-deps --all-features --quiet
 
-nextest: servers
+# One build serves every target below: the same packages with the same features.
+TESTS = --workspace --all-features --lib --bins --tests
+
+built:
 	@$(CARGO) nextest --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-nextest
-	$(WITH_SERVERS) $(CARGO) nextest run --workspace --all-features
+	$(CARGO) nextest run $(TESTS) --no-run
 
-# The command line's tests again, with every command asked of a server (`.config/nextest.toml` says which).
-remote:
-	CORK_TEST_REMOTE=1 $(CARGO) nextest run --profile remote --workspace --all-features --test cli
+nextest: built servers
+	$(WITH_SERVERS) $(CARGO) nextest run $(TESTS)
 
-# A PostgreSQL and a Redis of the tests' own, on free ports, for as long as the command runs.
-WITH_SERVERS = $(CARGO) build --workspace --all-features --bin test-servers && $${CARGO_TARGET_DIR:-target}/debug/test-servers
+# The command line's tests again, with every command sent to a server (`.config/nextest.toml` says which).
+remote: built
+	CORK_TEST_REMOTE=1 $(CARGO) nextest run --profile remote $(TESTS)
 
-# What the tests start for themselves. Nothing is started here.
+# A PostgreSQL and a Redis for the tests, on free ports, for as long as the command runs.
+WITH_SERVERS = $${CARGO_TARGET_DIR:-target}/debug/test-servers
+
+# Installs the servers that tests start. Starts none.
 servers:
 	@sh scripts/install-servers.sh
 
@@ -49,8 +57,7 @@ servers:
 SECONDS_OF_SCHEMATHESIS ?= 90
 # The same requests in the same order, so that who changed nothing finds nothing new; `make soak` looks further.
 SEED_OF_SCHEMATHESIS ?= --seed 1
-schemathesis:
-	$(CARGO) build --package corkboard-cli --quiet
+schemathesis: built
 	sh scripts/schemathesis.sh $(SECONDS_OF_SCHEMATHESIS) $(SEED_OF_SCHEMATHESIS)
 
 doc-test:
@@ -58,18 +65,23 @@ doc-test:
 
 bench: servers
 	@command -v valgrind >/dev/null || { echo "make bench counts instructions with valgrind: install it first" >&2; exit 1; }
-	$(CARGO) bench --quiet --package corkboard --features testing --bench table --bench servers --bench redis
+	$(CARGO) bench --quiet --package corkboard --package corkboard-testing --bench table --bench servers --bench redis
 	$(CARGO) bench --quiet --package corkboard-cli --bench server
 
-# Rounds of the tests that rest on chance: kills, faults, contention, random histories.
+# Rounds of the tests that rest on chance: kills, faults, contention, random histories. `make test` draws the same random
+# values in every run (.cargo/config.toml), a soak draws new ones and prints their seed.
 ROUNDS ?= 20
-soak: servers
-	PROPTEST_CASES=2000 $(CARGO) nextest run --package corkboard-core --all-features
-	CORK_CORE_ENTRIES=100000 $(CARGO) nextest run --package corkboard --all-features -E 'test(a_large_core)'
+SOAK_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d " ")
+soak: export CORK_TEST_SEED = $(SOAK_SEED)
+soak: export PROPTEST_RNG_SEED = $(SOAK_SEED)
+soak: built servers
+	@echo "Random values come from CORK_TEST_SEED=$(SOAK_SEED) PROPTEST_RNG_SEED=$(SOAK_SEED)"
+	PROPTEST_CASES=2000 $(CARGO) nextest run $(TESTS) -E 'package(corkboard-core)'
+	CORK_CORE_ENTRIES=100000 $(CARGO) nextest run $(TESTS) -E 'test(a_large_core)'
 	for round in $$(seq $(ROUNDS)); do \
-	  $(WITH_SERVERS) env CORK_SOAK_ROUNDS=10 $(CARGO) nextest run --workspace --all-features -E 'test(kill) | test(process) | test(acknowledged) | test(shells) | test(race) | test(contended) | test(crash) | test(network) | test(connections)' || exit 1; \
+	  $(WITH_SERVERS) env CORK_SOAK_ROUNDS=10 CORK_TEST_SEED=$$(($(SOAK_SEED) + round)) $(CARGO) nextest run $(TESTS) -E 'test(kill) | test(process) | test(acknowledged) | test(shells) | test(race) | test(contended) | test(crash) | test(network) | test(connections)' || exit 1; \
 	done
-	CORK_SOAK_ROUTES=1 $(CARGO) nextest run --workspace --all-features --no-capture -E 'test(every_route_withstands)'
+	CORK_SOAK_ROUTES=1 $(CARGO) nextest run $(TESTS) --no-capture -E 'test(every_route_withstands)'
 	$(MAKE) schemathesis SECONDS_OF_SCHEMATHESIS=1800 SEED_OF_SCHEMATHESIS=
 
 deny:

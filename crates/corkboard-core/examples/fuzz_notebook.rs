@@ -15,7 +15,7 @@
     reason = "a broken rule ends it"
 )]
 
-#[path = "../tests/notebook/laws.rs"]
+#[path = "../tests/it/notebook/laws.rs"]
 mod laws;
 
 use std::fs;

@@ -24,14 +24,14 @@
 //!
 //! Everything remembered is a revisioned log: see `ARCHITECTURE.md`.
 
+#![warn(missing_docs)]
+
 pub mod context;
 pub mod lists;
 pub mod model;
 pub mod prompt;
 pub mod scratchpad;
 pub mod store;
-#[cfg(feature = "testing")]
-pub mod testing;
 pub mod tools;
 pub mod transfer;
 

@@ -169,9 +169,7 @@ fn task(body: &Value) -> String {
 #[test]
 fn workers_and_their_orchestrator_are_killed_and_the_board_ends_right() {
     const NAMES: [&str; WORKERS] = ["ada", "bob", "cid", "dan"];
-    let seed = std::env::var("CORK_TEST_SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
-    println!("CORK_TEST_SEED={seed}");
-    let mut random = fastrand::Rng::with_seed(seed);
+    let mut random = corkboard_testing::dice();
     let desk = Desk::new("Two hundred tasks");
     std::fs::write(desk.sandbox.path().join("plan.jsonl"), plan()).unwrap();
     let mut lead = Loop::start(&desk, "lead");

@@ -1,6 +1,6 @@
 //! Conversations through servers, and what a server's settings allow its clients.
 
-use corkboard::testing::Harness;
+use corkboard_testing::Harness;
 use serde_json::json;
 
 use crate::served::{Served, block_on};

@@ -31,8 +31,6 @@ mod learn;
 mod lifetime;
 mod memory;
 #[cfg(feature = "model")]
-#[path = "../../../corkboard/tests/model_server/mod.rs"]
-mod model_server;
 mod notebook;
 #[cfg(feature = "model")]
 mod notebook_update;

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::model_server::{ModelServer, Reply, Seen, says, status};
 use crate::support::{CORK, Ran, Sandbox, run};
+use corkboard_testing::model_server::{ModelServer, Reply, Seen, says, status};
 
 const GOOD: &str = "CURRENT_PROGRESS:\n  In Progress:\n    - Fix the parser\nKEY_LEARNINGS:\n  ADD:\n    - because it bit us: Tabs count as two\n";
 const BAD: &str =

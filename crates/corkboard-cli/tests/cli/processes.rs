@@ -49,8 +49,7 @@ fn what_was_acknowledged_survives_kill_9() {
     const WRITERS: u64 = 3;
     const KILLS: u32 = 15;
     const ACKNOWLEDGED: usize = 15;
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
+    let seed = corkboard_testing::seed();
     let sandbox = Sandbox::new();
     let started = Instant::now();
     sandbox.ok(&["memory", "append", "log", "start", "--line"]);

@@ -32,7 +32,7 @@ const MOST: usize = 5 * BUDGET;
 const CONNECTIONS: usize = 40;
 
 /// The allocator returns freed memory at once, so that the peak shows what the server uses and not what it used before.
-const AT_ONCE: (&str, &str) = ("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0");
+const AT_ONCE: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "0");
 
 /// A route, and what it reads.
 #[derive(Debug, Clone)]

@@ -98,7 +98,7 @@ fn after_a_full_disk_the_server_is_ready_again_by_itself() {
         let sandbox = Sandbox::local();
         let place = |name: &str| sandbox.path().join(name).display().to_string();
         let (source, library, full) = (place("full_disk.c"), place("full_disk.so"), place("full"));
-        std::fs::write(&source, include_str!("../../../corkboard/tests/full_disk.c")).unwrap();
+        std::fs::write(&source, include_str!("../../../corkboard-testing/tests/full_disk.c")).unwrap();
         let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o", &library, &source]).status().unwrap();
         assert!(compiled.success());
         let url = format!("{store}:{}", place("kept"));

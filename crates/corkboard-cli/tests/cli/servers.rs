@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use corkboard::boards::{NewBoard, NewTask};
-use corkboard::testing::Harness;
-use corkboard::testing::servers::TestServer;
 use corkboard::{Actor, ActorKind, Corkboard, Options, Role, ServerAddress, Watched};
+use corkboard_testing::Harness;
+use corkboard_testing::servers::TestServer;
 use tokio::sync::Mutex;
 
 use crate::served::{Served, block_on};

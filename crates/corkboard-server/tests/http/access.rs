@@ -6,12 +6,12 @@ use std::time::Instant;
 use corkboard::context::Strategy;
 use corkboard::cores::{CoreCommand, NewCoreEntry};
 use corkboard::store::{MemoryStore, Store};
-use corkboard::testing::{FaultPlan, FaultyStore};
 use corkboard::{
     ActorKind, ContextRequest, Corkboard, Error, Features, Options, Role, ScopeId, ServerAddress, SpaceId, Tier,
     TokenRequest,
 };
 use corkboard_server::{Access, Rate, Settings};
+use corkboard_testing::{FaultPlan, FaultyStore};
 use futures_util::StreamExt;
 use reqwest::header::{COOKIE, HOST, ORIGIN};
 use reqwest::{Method, RequestBuilder, StatusCode};

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use corkboard::boards::NewBoard;
 use corkboard::store::MemoryStore;
-use corkboard::testing::{FaultPlan, FaultyStore, Harness};
 use corkboard::{Corkboard, Options, Retention, SnapshotPolicy, SpaceKind};
 use corkboard_server::Settings;
+use corkboard_testing::{FaultPlan, FaultyStore, Harness};
 use jiff::Timestamp;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

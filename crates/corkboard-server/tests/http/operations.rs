@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use corkboard::store::MemoryStore;
-use corkboard::testing::{Fault, FaultPlan, FaultyStore};
 use corkboard::{Corkboard, ManualClock, Options};
 use corkboard_server::Server;
+use corkboard_testing::{Fault, FaultPlan, FaultyStore};
 use serde_json::json;
 use tokio::net::TcpListener;
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use corkboard::store::MemoryStore;
-use corkboard::testing::{FaultPlan, FaultyStore};
 use corkboard::tokens::TokenId;
 use corkboard::{ActorKind, Corkboard, ManualClock, Options, TokenRequest};
 use corkboard_server::Settings;
+use corkboard_testing::{FaultPlan, FaultyStore};
 use jiff::Timestamp;
 use reqwest::header::{COOKIE, ORIGIN};
 use reqwest::{Method, StatusCode};

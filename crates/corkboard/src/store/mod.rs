@@ -40,7 +40,7 @@ use crate::options::Retention;
 /// What a store's method gives.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// A keeper of logs. Every implementation passes the same conformance suite (feature `testing`).
+/// A keeper of logs. Every implementation passes the same conformance suite (crate `corkboard-testing`).
 ///
 /// The revisions of a space are numbered without gaps. They go on where they were when a space is deleted and created
 /// again, so that no revision ever names two things.
@@ -253,7 +253,8 @@ impl Append {
     /// The most that a summary may take.
     pub const SUMMARY_BYTES: usize = 4096;
 
-    pub(crate) fn new_head(&self) -> Head {
+    /// The head of the log after this append.
+    pub fn new_head(&self) -> Head {
         self.records.last().map_or(self.expected, |record| Head { rev: record.rev, commit: record.commit })
     }
 }

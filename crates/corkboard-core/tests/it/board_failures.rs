@@ -1,0 +1,369 @@
+//! Partial failure: what becomes of the others, retries, and how a board ends.
+
+use crate::board_support::*;
+use corkboard_core::board::{
+    BoardCommand, BoardReply, CancelReason, FailurePolicy, Hindrance, NewBoard, NewTask, Outcome, ReviewStatus,
+    TaskEdit, TaskId, TaskStatus, TriggerRule, Unfinished,
+};
+use corkboard_core::{Refusal, Space};
+
+fn upstream_failed(cause: TaskId) -> Option<(CancelReason, Option<TaskId>)> {
+    Some((CancelReason::UpstreamFailed, Some(cause)))
+}
+
+fn policy(policy: FailurePolicy, task: NewTask) -> NewTask {
+    NewTask { on_failure: Some(policy), ..task }
+}
+
+fn rule(rule: TriggerRule, task: NewTask) -> NewTask {
+    NewTask { trigger_rule: rule, ..task }
+}
+
+/// T-1 <- T-2 <- T-3, and T-4 beside them.
+fn chain(on_failure: FailurePolicy) -> Desk {
+    let mut desk = Desk::with(NewBoard { name: "board".into(), on_failure, ..NewBoard::default() });
+    desk.add_all(vec![member("a", &[]), member("b", &["a"]), member("c", &["b"]), member("beside", &[])]);
+    desk
+}
+
+/// Why a task was cancelled, as it is stored.
+fn reason(desk: &Desk, task: u64) -> String {
+    let cancelled = serde_json::to_value(desk.task(id(task)).cancellation.as_ref().unwrap()).unwrap();
+    format!("{} {}", cancelled["reason"].as_str().unwrap(), cancelled["cause"].as_str().unwrap_or("-"))
+}
+
+#[test]
+fn what_a_cancelled_task_stops_is_reported_and_names_the_cancellation() {
+    let mut desk = chain(FailurePolicy::SkipDependents);
+    let cancelled = desk.tell(cancel_task(id(1)));
+    assert_eq!(tasks_of(&cancelled), ids(&[1, 2, 3]), "all of them are reported");
+    assert_eq!(
+        ["requested -", "upstream_cancelled T-1", "upstream_cancelled T-1"],
+        [1, 2, 3].map(|it| reason(&desk, it))[..]
+    );
+    // Nothing failed, so there is nothing to try again.
+    assert_eq!(desk.tell(BoardCommand::RetryFailed), BoardReply::Tasks(vec![]));
+    let refused = Refusal::CauseNotRetried { task: id(3), cause: "T-1".into() };
+    assert_eq!(desk.refused(BoardCommand::Retry { task: id(3) }), refused);
+}
+
+#[test]
+fn a_cancelled_and_a_failed_task_above_are_told_apart() {
+    let mut desk = Desk::new();
+    desk.add_all(vec![member("a", &[]), member("b", &[]), member("c", &["a", "b"]), member("d", &["c"])]);
+    desk.fail(id(1));
+    assert_eq!([reason(&desk, 3), reason(&desk, 4)], ["upstream_failed T-1", "upstream_failed T-1"]);
+    assert_eq!(tasks_of(&desk.tell(cancel_task(id(2)))), ids(&[2]), "the others were cancelled before");
+    // When the failed one is tried again, what is left is that the other was cancelled.
+    desk.tell(BoardCommand::RetryFailed);
+    assert_eq!([reason(&desk, 3), reason(&desk, 4)], ["upstream_cancelled T-2", "upstream_cancelled T-2"]);
+    // A rule that takes any end lets it begin after all.
+    let edit = TaskEdit { trigger_rule: Some(TriggerRule::AllDone), ..TaskEdit::default() };
+    desk.tell(BoardCommand::EditTask { task: id(3), edit, if_version: None });
+    assert_eq!((desk.status(id(3)), desk.status(id(4))), (TaskStatus::Pending, TaskStatus::Pending));
+}
+
+#[test]
+fn answer_12_skip_dependents_cancels_what_can_no_longer_begin() {
+    let mut desk = chain(FailurePolicy::SkipDependents);
+    desk.fail(id(1));
+    assert_eq!(desk.status(id(1)), TaskStatus::Failed);
+    assert_eq!((desk.cancelled(id(2)), desk.cancelled(id(3))), (upstream_failed(id(1)), upstream_failed(id(1))));
+    assert_eq!(desk.ready(), ids(&[4]));
+}
+
+#[test]
+fn answer_12_fail_fast_cancels_all_that_is_unfinished() {
+    let mut desk = chain(FailurePolicy::FailFast);
+    desk.complete(id(4));
+    let other = desk.add(NewTask::new("other"));
+    let held = desk.add(NewTask::new("held"));
+    desk.claim(&worker("bob"), held);
+    desk.fail(id(1));
+    for task in [id(2), id(3), other, held] {
+        assert_eq!(desk.cancelled(task), upstream_failed(id(1)));
+    }
+    assert_eq!((desk.status(id(4)), desk.state().next_due()), (TaskStatus::Completed, None));
+    // What is not below it comes back with it all the same; who held something does not.
+    assert_eq!(tasks_of(&desk.tell(BoardCommand::Retry { task: id(1) })), [id(1), id(2), id(3), other, held]);
+    assert_eq!(desk.ready(), [id(1), other, held]);
+}
+
+#[test]
+fn what_fail_fast_stopped_comes_back_with_it_and_not_before() {
+    let mut desk = Desk::new();
+    let other = desk.add(policy(FailurePolicy::Continue, NewTask::new("other")));
+    let stopped = desk.add(after("stopped", &[other]));
+    let stopper = desk.add(policy(FailurePolicy::FailFast, NewTask::new("stopper")));
+    desk.fail(other);
+    desk.fail(stopper);
+    assert_eq!(desk.cancelled(stopped), upstream_failed(stopper));
+    assert_eq!(tasks_of(&desk.tell(BoardCommand::Retry { task: other })), [other]);
+    assert_eq!(desk.cancelled(stopped), upstream_failed(stopper), "what it waits for is not what stopped it");
+    // By a retry, or when its failure no longer stops everything.
+    let mut edited = desk.clone();
+    assert_eq!(tasks_of(&desk.tell(BoardCommand::Retry { task: stopper })), [stopper, stopped]);
+    let edit = TaskEdit { on_failure: Some(FailurePolicy::SkipDependents), ..TaskEdit::default() };
+    edited.tell(BoardCommand::EditTask { task: stopper, edit, if_version: None });
+    assert_eq!(edited.status(stopped), TaskStatus::Pending);
+}
+
+#[test]
+fn answer_12_continue_lets_dependents_run_anyway() {
+    let mut desk = chain(FailurePolicy::Continue);
+    desk.fail(id(1));
+    assert_eq!(desk.ready(), ids(&[2, 4]));
+    for task in [2, 3, 4] {
+        desk.complete(id(task));
+    }
+    let ended = desk.tell(BoardCommand::Complete { comment: None, unfinished: Unfinished::Refuse });
+    assert_eq!(ended, BoardReply::Ended { outcome: Outcome::Partial });
+}
+
+#[test]
+fn a_task_says_more_than_its_board_and_an_edited_board_speaks_for_new_tasks() {
+    let mut desk = chain(FailurePolicy::FailFast);
+    let own = desk.add(policy(FailurePolicy::Continue, NewTask::new("own")));
+    desk.fail(own);
+    assert_eq!(desk.state().count(TaskStatus::Cancelled), 0);
+    let edit = corkboard_core::board::BoardEdit { on_failure: Some(FailurePolicy::Continue), ..Default::default() };
+    desk.tell(BoardCommand::Edit { edit, if_version: None });
+    let later = desk.add(NewTask::new("later"));
+    let policies = [desk.task(id(1)).on_failure, desk.task(later).on_failure];
+    assert_eq!(policies, [FailurePolicy::FailFast, FailurePolicy::Continue]);
+}
+
+#[test]
+fn answer_12_a_task_is_tried_again_up_to_its_limit_and_waits_longer_each_time() {
+    let mut desk = Desk::new();
+    let task = desk.add(NewTask { retry_limit: 3, retry_backoff_s: 10, ..NewTask::new("task") });
+    let dependent = desk.add(after("dependent", &[task]));
+    for seconds in [10, 20, 40] {
+        desk.fail(task);
+        let until = desk.now + jiff::SignedDuration::from_secs(seconds);
+        assert_eq!((desk.status(task), desk.task(task).not_before), (TaskStatus::Pending, Some(until)));
+        assert_eq!((desk.state().next_due(), desk.ready()), (Some(until), vec![]));
+        let hindrances = vec![Hindrance::Backoff { until }];
+        assert_eq!(desk.refused_to(&worker("ann"), claim(task)), Refusal::NotReady { task, hindrances });
+        assert_eq!(desk.status(dependent), TaskStatus::Pending);
+        desk.pass(seconds * 1000);
+    }
+    desk.fail(task);
+    assert_eq!((desk.status(task), desk.task(task).attempt), (TaskStatus::Failed, 4));
+    assert_eq!(desk.cancelled(dependent), upstream_failed(task));
+    assert_eq!(desk.state().next_due(), None);
+    // By hand it begins anew, at once.
+    desk.tell(BoardCommand::Retry { task });
+    assert_eq!((desk.task(task).failures, desk.ready()), (0, vec![task]));
+    desk.fail(task);
+    assert_eq!(desk.status(task), TaskStatus::Pending);
+}
+
+#[test]
+fn a_wait_is_a_day_at_most_and_the_largest_numbers_do_no_harm() {
+    let mut desk = Desk::new();
+    let task = desk.add(NewTask { retry_limit: u32::MAX, retry_backoff_s: u32::MAX, ..NewTask::new("task") });
+    for _ in 0..70 {
+        desk.fail(task);
+        let waits = desk.task(task).not_before.unwrap().duration_since(desk.now);
+        assert_eq!(waits, jiff::SignedDuration::from_hours(24));
+        desk.pass(24 * 3_600_000);
+    }
+    let at_once = desk.add(NewTask { retry_limit: 1, ..NewTask::new("at once") });
+    desk.fail(at_once);
+    assert_eq!((desk.task(at_once).not_before, desk.ready()), (None, vec![task, at_once]));
+}
+
+#[test]
+fn what_is_assigned_while_it_waits_and_then_given_up_is_not_due_any_more() {
+    let mut desk = Desk::new();
+    let task = desk.add(NewTask { retry_limit: 1, retry_backoff_s: 10, ..NewTask::new("task") });
+    desk.fail(task);
+    desk.tell(assign(task, "ann"));
+    desk.ask(&worker("ann"), fail_task(task, None)).unwrap();
+    assert_eq!((desk.status(task), desk.state().next_due()), (TaskStatus::Failed, None));
+}
+
+#[test]
+fn answer_12_retry_failed_reopens_what_failed_and_what_was_cancelled_because_of_it() {
+    let mut desk = chain(FailurePolicy::SkipDependents);
+    let requested = desk.add(NewTask::new("not wanted"));
+    desk.tell(cancel_task(requested));
+    desk.fail(id(1));
+    desk.fail(id(4));
+    assert_eq!(tasks_of(&desk.tell(BoardCommand::RetryFailed)), ids(&[1, 4, 2, 3]));
+    assert_eq!(desk.ready(), ids(&[1, 4]));
+    assert_eq!(desk.cancelled(requested), Some((CancelReason::Requested, None)));
+    for task in [1, 2, 3, 4] {
+        desk.complete(id(task));
+    }
+    let rev = desk.rev();
+    assert_eq!(tasks_of(&desk.tell(BoardCommand::RetryFailed)), []);
+    assert_eq!(desk.rev(), rev);
+}
+
+#[test]
+fn what_was_cancelled_comes_back_only_with_its_cause() {
+    let mut desk = chain(FailurePolicy::SkipDependents);
+    desk.fail(id(1));
+    // Retrying what was cancelled retries what failed.
+    assert_eq!(tasks_of(&desk.tell(BoardCommand::Retry { task: id(3) })), ids(&[1, 2, 3]));
+    desk.tell(cancel_task(id(1)));
+    assert_eq!(desk.cancelled(id(3)), Some((CancelReason::UpstreamCancelled, Some(id(1)))));
+    let refusal = desk.refused(BoardCommand::Retry { task: id(3) });
+    assert_eq!(refusal, Refusal::CauseNotRetried { task: id(3), cause: "T-1".into() });
+}
+
+#[test]
+fn with_several_causes_a_task_comes_back_when_none_is_left_that_forbids_it() {
+    let mut desk = Desk::new();
+    let (one, two) = (desk.add(NewTask::new("one")), desk.add(NewTask::new("two")));
+    let both = desk.add(after("both", &[one, two]));
+    let below = desk.add(after("below", &[both]));
+    desk.fail(one);
+    desk.fail(two);
+    assert_eq!(desk.cancelled(both), upstream_failed(one));
+    assert_eq!(tasks_of(&desk.tell(BoardCommand::Retry { task: one })), [one]);
+    assert_eq!((desk.cancelled(both), desk.cancelled(below)), (upstream_failed(two), upstream_failed(two)));
+    desk.complete(one);
+    assert_eq!(tasks_of(&desk.tell(BoardCommand::Retry { task: two })), [two, both, below]);
+}
+
+#[test]
+fn a_task_that_needs_one_of_several_comes_back_with_any_of_them() {
+    let mut desk = Desk::new();
+    let (one, two) = (desk.add(NewTask::new("one")), desk.add(NewTask::new("two")));
+    let any = desk.add(rule(TriggerRule::OneSuccess, after("any", &[one, two])));
+    let below = desk.add(after("below", &[any]));
+    desk.fail(one);
+    assert_eq!(desk.status(any), TaskStatus::Pending, "the other can still make it good");
+    desk.fail(two);
+    assert_eq!(desk.cancelled(below), upstream_failed(one));
+    // Not the first that failed, but it is enough.
+    desk.tell(BoardCommand::Retry { task: two });
+    assert_eq!((desk.status(any), desk.status(below)), (TaskStatus::Pending, TaskStatus::Pending));
+    desk.complete(two);
+    assert_eq!(desk.ready(), [any]);
+}
+
+#[test]
+fn a_failure_handler_runs_on_failure_and_is_skipped_on_success() {
+    for fails in [true, false] {
+        let mut desk = Desk::new();
+        let task = desk.add(NewTask::new("task"));
+        let handler = desk.add(rule(TriggerRule::OneFailed, after("clean up", &[task])));
+        if fails {
+            desk.fail(task)
+        } else {
+            desk.complete(task)
+        }
+        if fails {
+            assert_eq!(desk.ready(), [handler]);
+        } else {
+            assert_eq!(desk.cancelled(handler), Some((CancelReason::BranchNotTaken, None)));
+            let ended = desk.tell(BoardCommand::Complete { comment: None, unfinished: Unfinished::Refuse });
+            assert_eq!(ended, BoardReply::Ended { outcome: Outcome::Success });
+        }
+    }
+}
+
+#[test]
+fn what_lost_its_chance_while_it_was_worked_on_is_cancelled_when_it_is_given_back() {
+    type GiveBack = fn(&mut Desk, TaskId);
+    let give_back: [(&str, GiveBack); 4] = [
+        ("released", |desk, task| drop(desk.tell(release(task, None)))),
+        ("expired", |desk, _| {
+            desk.pass(LEASE_MS as i64);
+            desk.tell(BoardCommand::Tick);
+        }),
+        ("tried again", |desk, task| drop(desk.ask(&worker("bob"), fail_task(task, None)).unwrap())),
+        ("to be done better", |desk, task| {
+            desk.ask(&worker("bob"), complete_task(task, None)).unwrap();
+            desk.pass(LEASE_MS as i64);
+            desk.tell(review(task, ReviewStatus::NeedsRework));
+        }),
+    ];
+    for (how, give_back) in give_back {
+        let mut desk = Desk::new();
+        let upstream = desk.add(policy(FailurePolicy::Continue, NewTask::new("upstream")));
+        let task = desk.add(NewTask { needs_review: true, retry_limit: 1, ..after("task", &[upstream]) });
+        let below = desk.add(after("below", &[task]));
+        desk.fail(upstream);
+        desk.claim(&worker("bob"), task);
+        // Meanwhile the failure counts after all.
+        let edit = TaskEdit { on_failure: Some(FailurePolicy::SkipDependents), ..TaskEdit::default() };
+        desk.tell(BoardCommand::EditTask { task: upstream, edit, if_version: None });
+        assert_eq!(desk.status(task), TaskStatus::InProgress, "whoever works on it goes on");
+        give_back(&mut desk, task);
+        assert_eq!(desk.cancelled(task), upstream_failed(upstream), "{how}");
+        assert_eq!(desk.cancelled(below), upstream_failed(upstream), "{how}");
+        // And when it no longer counts, they come back.
+        let edit = TaskEdit { on_failure: Some(FailurePolicy::Continue), ..TaskEdit::default() };
+        desk.tell(BoardCommand::EditTask { task: upstream, edit, if_version: None });
+        assert_eq!((desk.status(task), desk.status(below)), (TaskStatus::Pending, TaskStatus::Pending), "{how}");
+    }
+}
+
+#[test]
+fn a_rejected_task_failed_and_is_not_tried_again_by_itself() {
+    let mut desk = Desk::new();
+    let task = desk.add(NewTask { needs_review: true, retry_limit: 5, ..NewTask::new("task") });
+    let dependent = desk.add(after("dependent", &[task]));
+    desk.complete(task);
+    let (verdict, comments) = (ReviewStatus::Rejected, Some("not this".into()));
+    desk.tell(BoardCommand::Review { task, verdict, comments });
+    assert_eq!((desk.status(task), desk.task(task).failure.as_deref()), (TaskStatus::Failed, Some("not this")));
+    assert_eq!(desk.cancelled(dependent), upstream_failed(task));
+    desk.tell(BoardCommand::Retry { task });
+    assert_eq!(desk.ready(), [task]);
+}
+
+#[test]
+fn answer_12_a_board_ends_with_success_partial_or_failed() {
+    let end = |build: fn(&mut Desk)| {
+        let mut desk = chain(FailurePolicy::SkipDependents);
+        build(&mut desk);
+        match desk.tell(BoardCommand::Complete { comment: Some("the end".into()), unfinished: Unfinished::Cancel }) {
+            BoardReply::Ended { outcome } => {
+                let info = desk.state().info().unwrap();
+                assert_eq!((info.outcome, info.ended_at), (Some(outcome), Some(desk.now)));
+                assert_eq!(info.comment.as_deref(), Some("the end"));
+                outcome
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(end(|desk| [1, 2, 3, 4].into_iter().for_each(|task| desk.complete(id(task)))), Outcome::Success);
+    assert_eq!(end(|desk| desk.complete(id(1))), Outcome::Partial);
+    assert_eq!(end(|desk| desk.fail(id(1))), Outcome::Failed);
+    assert_eq!(end(|_| ()), Outcome::Failed);
+    let nothing = Desk::new().tell(BoardCommand::Cancel { comment: None });
+    assert_eq!(nothing, BoardReply::Ended { outcome: Outcome::Success });
+}
+
+#[test]
+fn whoever_sends_a_task_back_or_rejects_it_says_why() {
+    let mut desk = Desk::new();
+    let task = desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
+    desk.complete(task);
+    let blank = Refusal::Blank { what: "comment".into() };
+    let invisible = [None, Some(""), Some(" \n\t"), Some("\u{200b}\u{2060}\u{feff}"), Some("\u{202e} \u{ad}\u{e0041}")];
+    for (verdict, status) in
+        [(ReviewStatus::NeedsRework, TaskStatus::InProgress), (ReviewStatus::Rejected, TaskStatus::Failed)]
+    {
+        for said in invisible {
+            let comments = said.map(Into::into);
+            assert_eq!(desk.refused(BoardCommand::Review { task, verdict, comments }), blank, "{said:?}");
+            let reason = said.map(Into::into);
+            let moved = BoardCommand::SetStatus { task, status, reason, epoch: None, lease_ms: LEASE_MS };
+            assert_eq!(desk.refused(moved), blank, "{said:?}");
+        }
+        let mut told = desk.clone();
+        told.tell(BoardCommand::Review { task, verdict, comments: Some("\u{200b}?".into()) });
+        assert_eq!(told.status(task), status);
+    }
+    // Whoever approves need not say anything.
+    let (verdict, comments) = (ReviewStatus::Approved, None);
+    desk.tell(BoardCommand::Review { task, verdict, comments });
+    assert_eq!(desk.status(task), TaskStatus::Completed);
+}

@@ -1,0 +1,846 @@
+//! The stored format of boards: what every version wrote stays as a fixture that must load.
+//!
+//! `fixtures/board-v<n>.events.jsonl` is a log in format `n`, one commit a line; `board-v<n>.snapshot.json` is the state
+//! that it folds to. `board-copy-v<n>` is the same for a board that was made from another, `board-small-v<n>` for one that
+//! says as little as can be said, `board-people-v<n>` for one that people steer, `board-retired-v<n>` for one that was put
+//! away and purged, `board-drawn-v<n>` for one that began with what its memory cores know, `board-redrawn-v<n>` for one
+//! that got other cores, `board-learned-v<n>` for one that taught something, `board-given-up-v<n>` for one of which a core
+//! did not take everything, `board-outside-v<n>` for one on which results came from outside, `board-untied-v<n>` for one
+//! from which dependencies were removed, `board-reworked-v<n>` for one on
+//! which work was sent back, taken up again after a restart, and cancelled. What is missing is written by
+//!
+//! ```text
+//! CORK_WRITE_FIXTURES=1 cargo test -p corkboard-core --test it board_format
+//! ```
+//!
+//! from the histories in this file. Files that exist are never written again: a difference from them is a change of the
+//! format, and needs a new version. Boards came with format 2.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use crate::board_support::*;
+use corkboard_core::board::{
+    ApprovalId, ApprovalVerdict, ArtifactId, ArtifactType, BoardCommand, BoardEdit, BoardEvent, BoardImage, BoardReply,
+    BoardState, ChoiceId, DecisionId, DiscoveryId, DiscoveryType, FailurePolicy, ForkedFrom, LearningChanges,
+    LearningId, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority,
+    NudgeTarget, Outcome, RetainFor, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, TriggerRule, Unfinished,
+    WhichLearnings,
+};
+use corkboard_core::knowledge::{CoreEntryId, Trust};
+use corkboard_core::{
+    Actor, FORMAT_VERSION, FormatError, IdempotencyKey, Limits, MemoryKind, Request, Revisioned, Role, Space, Stamp,
+};
+use jiff::SignedDuration;
+use serde_json::Value;
+
+const FIRST: u32 = 2;
+const KINDS: [&str; 12] = [
+    "board",
+    "board-copy",
+    "board-small",
+    "board-people",
+    "board-retired",
+    "board-drawn",
+    "board-redrawn",
+    "board-learned",
+    "board-given-up",
+    "board-outside",
+    "board-untied",
+    "board-reworked",
+];
+
+#[test]
+fn the_log_of_every_version_folds_to_its_snapshot() {
+    for (kind, version) in fixtures() {
+        let fixture = Fixture::read(kind, version);
+        let snapshot = Revisioned::<BoardState>::decode(&fixture.snapshot).unwrap();
+        let folded = replay(Revisioned::default(), &fixture.log, &Limits::default());
+        assert_eq!(folded, snapshot, "{kind} in format {version}");
+        scan::check(&snapshot.state);
+    }
+}
+
+#[test]
+fn the_current_version_is_still_written_byte_for_byte() {
+    for kind in KINDS {
+        let fixture = Fixture::read(kind, FORMAT_VERSION);
+        for line in &fixture.log {
+            let again = BoardCommit::decode(line).unwrap().encode().unwrap();
+            assert_eq!(text(&again), text(line), "the format has changed: see the top of this file");
+        }
+        let snapshot = Revisioned::<BoardState>::decode(&fixture.snapshot).unwrap();
+        assert_eq!(text(&snapshot.encode().unwrap()), text(&fixture.snapshot));
+    }
+}
+
+#[test]
+fn the_fixtures_hold_every_event_and_every_answer() {
+    let (mut events, mut replies) = (BTreeSet::new(), BTreeSet::new());
+    for commit in commits() {
+        events.extend(commit.events.iter().map(event_name));
+        replies.extend(commit.answered.iter().map(|(_, reply)| reply_name(reply)));
+    }
+    assert_eq!(events.len(), 52, "{events:?}");
+    assert_eq!(replies.len(), 16, "{replies:?}");
+}
+
+#[test]
+fn the_fixtures_hold_every_word_of_every_list() {
+    let text: String =
+        KINDS.iter().flat_map(|kind| Fixture::read(kind, FORMAT_VERSION).log).map(|line| text(&line)).collect();
+    let words = [
+        "all_success all_done one_success one_failed none_failed none_failed_min_one_success",
+        "skip_dependents fail_fast continue approved needs_rework rejected",
+        "requested branch_not_taken upstream_failed upstream_cancelled board_ended constraint opportunity risk insight",
+        "file code document config test completed success",
+        "all orchestrator agent low normal urgent approved rejected own outside human service",
+    ];
+    for word in words.iter().flat_map(|words| words.split(' ')) {
+        assert!(text.contains(&format!("\"{word}\"")), "{word}");
+    }
+    let snapshots: Vec<_> = KINDS.iter().map(|kind| Fixture::read(kind, FORMAT_VERSION).snapshot).collect();
+    let snapshots = snapshots.iter().map(|bytes| self::text(bytes)).collect::<String>();
+    for status in TaskStatus::ALL {
+        assert!(snapshots.contains(&format!("\"status\":\"{status}\"")), "no task is {status}");
+    }
+}
+
+#[test]
+fn the_fixtures_hold_every_optional_field_present_and_absent() {
+    let lines: Vec<Value> = KINDS
+        .iter()
+        .flat_map(|kind| Fixture::read(kind, FORMAT_VERSION).log)
+        .map(|line| serde_json::from_slice(&line).unwrap())
+        .collect();
+    let events = |name: &str| -> Vec<Value> {
+        let events = lines.iter().flat_map(|commit| commit["events"].as_array().unwrap());
+        events.filter_map(|event| event.get(name)).cloned().collect()
+    };
+    let check = |objects: &[Value], fields: &str| {
+        for field in fields.split(' ') {
+            assert!(objects.iter().any(|object| object.get(field).is_some()), "{field} is never there");
+            assert!(objects.iter().any(|object| object.get(field).is_none()), "{field} is always there");
+        }
+    };
+    let inner =
+        |name: &str, field: &str| -> Vec<Value> { events(name).iter().map(|event| event[field].clone()).collect() };
+    check(&lines, "answered");
+    check(&events("created"), "constraints memory_core_refs drawn pattern");
+    check(&events("edited"), "name goal constraints memory_core_refs on_failure drawn");
+    let task = "description depends_on trigger_rule priority estimate_minutes needs_review retry_limit retry_backoff_s";
+    check(&inner("task_added", "task"), task);
+    let edit =
+        "title description trigger_rule on_failure priority estimate_minutes needs_review retry_limit retry_backoff_s";
+    check(&inner("task_edited", "edit"), edit);
+    check(&events("task_started"), "by");
+    check(&events("task_blocked"), "reason");
+    check(&events("task_submitted"), "result");
+    check(&events("task_completed"), "result");
+    let results = ["task_submitted", "task_completed"].map(|name| inner(name, "result")).concat();
+    let results: Vec<Value> = results.into_iter().filter(Value::is_object).collect();
+    check(&results, "next_steps trust");
+    check(&events("task_reviewed"), "comments remembered");
+    check(&events("task_failed"), "remembered");
+    check(&events("task_retried"), "not_before by_hand");
+    check(&events("task_cancelled"), "cause comment");
+    let decision = "alternatives rationale affects_tasks reversible supersedes force needs_approval trust";
+    check(&inner("decision_recorded", "decision"), decision);
+    check(&inner("discovery_recorded", "discovery"), "affects_tasks promote_to_core trust");
+    check(&inner("artifact_recorded", "artifact"), "description associated_task checksum size content trust");
+    check(&events("branch_chosen"), "rationale");
+    check(&events("ended"), "comment");
+    check(&events("decision_judged"), "comment");
+    check(&events("paused"), "comment");
+    check(&events("learning_refused"), "reason");
+    check(&events("roll_back_begun"), "reason");
+    check(&inner("promotion_begun", "entry"), "contributors");
+    check(&events("discarded"), "reason");
+    check(&inner("nudge_injected", "nudge"), "expires_at");
+    let of_image = |field: &str| -> Vec<Value> {
+        let snapshots =
+            KINDS.map(|kind| serde_json::from_slice::<Value>(&Fixture::read(kind, FORMAT_VERSION).snapshot).unwrap());
+        snapshots.iter().flat_map(|snapshot| snapshot["state"][field].as_array().cloned().unwrap_or_default()).collect()
+    };
+    let task = "assigned_to assigned_at estimate_minutes not_before claim worked_as started_at blocked_reason result \
+                completed_at failure cancellation reviewer reviewed_by review_status review_comments choice setbacks rework";
+    check(&of_image("tasks"), task);
+    check(&of_image("decisions"), "supersedes superseded_by needs_approval verdict trust");
+    check(&of_image("approvals"), "comment");
+    check(&of_image("nudges"), "expires_at expired delivered acknowledged");
+    check(&of_image("discoveries"), "promote_to_core trust");
+    check(&of_image("artifacts"), "associated_task checksum size content trust");
+    check(&of_image("learnings"), "core entry reason begun_rev refused");
+    check(&of_image("choices"), "chosen chosen_by chosen_at rationale");
+    let states = KINDS.map(|kind| {
+        serde_json::from_slice::<Value>(&Fixture::read(kind, FORMAT_VERSION).snapshot).unwrap()["state"].clone()
+    });
+    check(&states, "orchestrator approvals nudges learnings");
+    check(
+        &states.map(|state| state["info"].clone()),
+        "outcome ended_at comment forked_from paused archived_at retain_until waived learnings_extracted",
+    );
+}
+
+#[test]
+fn an_event_that_does_not_fit_is_a_misfit() {
+    let mut desk = Desk::new();
+    desk.add(NewTask::new("task"));
+    desk.ask(&worker("ann"), BoardCommand::RecordDecision(decision(None))).unwrap();
+    let (task, nowhere) = (id(1), id(9));
+    let new_task = |on: &[TaskId]| Box::new(after("x", on));
+    let misfits = [
+        BoardEvent::Created(Box::default()),
+        BoardEvent::Forked { image: Box::default(), from: ForkedFrom { board: "b".into(), rev: 1 } },
+        BoardEvent::TaskAdded { id: task, task: new_task(&[]) },
+        BoardEvent::TaskAdded { id: id(2), task: new_task(&[nowhere]) },
+        BoardEvent::TaskAdded { id: id(2), task: Box::new(member("x", &["y"])) },
+        BoardEvent::DependencyAdded { task, on: nowhere },
+        BoardEvent::DependencyAdded { task: nowhere, on: task },
+        BoardEvent::DependencyRemoved { task, on: task },
+        BoardEvent::DependencyRemoved { task, on: nowhere },
+        BoardEvent::DependencyRemoved { task: nowhere, on: task },
+        BoardEvent::TaskStarted { task, by: None, epoch: 1, deadline: at(1), lease_ms: 1 },
+        BoardEvent::LeaseRenewed { task, deadline: at(1) },
+        BoardEvent::TaskReleased { task: nowhere },
+        BoardEvent::TaskCompleted { task: nowhere, result: None },
+        BoardEvent::DecisionRecorded { id: DecisionId(1), decision: Box::new(decision(None)) },
+        BoardEvent::DecisionRecorded { id: DecisionId(3), decision: Box::new(decision(None)) },
+        BoardEvent::DecisionRecorded { id: DecisionId(2), decision: Box::new(decision(Some(7))) },
+        BoardEvent::DiscoveryRecorded { id: DiscoveryId(2), discovery: Box::default() },
+        BoardEvent::ArtifactRecorded { id: ArtifactId(0), artifact: Box::default() },
+        BoardEvent::ChoiceAdded { id: ChoiceId(2), choice: Box::default() },
+        BoardEvent::ChoiceAdded { id: ChoiceId(1), choice: Box::new(choice(&[("a", &[nowhere])])) },
+        BoardEvent::BranchChosen { choice: ChoiceId(1), option: "a".into(), rationale: None },
+        BoardEvent::OrchestratorRenewed { deadline: at(1) },
+        BoardEvent::DecisionJudged {
+            id: ApprovalId(2),
+            decision: DecisionId(1),
+            verdict: ApprovalVerdict::Approved,
+            comment: None,
+        },
+        BoardEvent::DecisionJudged {
+            id: ApprovalId(1),
+            decision: DecisionId(9),
+            verdict: ApprovalVerdict::Approved,
+            comment: None,
+        },
+        BoardEvent::NudgeInjected { id: NudgeId(2), nudge: Box::new(nudge(NudgeTarget::All)) },
+        BoardEvent::NudgeDelivered { nudge: NudgeId(1), to: "ann".into() },
+        BoardEvent::NudgeAcknowledged { nudge: NudgeId(1), by: "ann".into() },
+        BoardEvent::NudgeExpired { nudge: NudgeId(1) },
+        BoardEvent::Resumed,
+    ];
+    let stamp = Stamp { rev: 9, at: at(2_000), principal: "ann", role: Role::Worker };
+    for event in misfits {
+        let applied = desk.state().clone().apply(&event, stamp);
+        assert!(matches!(applied, Err(FormatError::Misfit(_))), "{event:?}: {applied:?}");
+    }
+    let never_made = BoardState::default().apply(&BoardEvent::Edited(Box::default()), stamp);
+    assert!(matches!(never_made, Err(FormatError::Misfit(_))));
+}
+
+fn fixtures() -> impl Iterator<Item = (&'static str, u32)> {
+    KINDS.into_iter().flat_map(|kind| (FIRST..=FORMAT_VERSION).map(move |version| (kind, version)))
+}
+
+fn commits() -> Vec<BoardCommit> {
+    let logs = KINDS.iter().flat_map(|kind| Fixture::read(kind, FORMAT_VERSION).log);
+    logs.map(|line| BoardCommit::decode(&line).unwrap()).collect()
+}
+
+struct Fixture {
+    log: Vec<Vec<u8>>,
+    snapshot: Vec<u8>,
+}
+
+impl Fixture {
+    fn read(kind: &str, version: u32) -> Self {
+        static WRITTEN: LazyLock<()> = LazyLock::new(|| {
+            if std::env::var_os("CORK_WRITE_FIXTURES").is_some() {
+                let source = history();
+                write_if_missing("board-copy", &copied(&source));
+                write_if_missing("board", &ended(source));
+                write_if_missing("board-small", &small());
+                write_if_missing("board-people", &steered());
+                write_if_missing("board-retired", &retired());
+                write_if_missing("board-drawn", &drawn());
+                write_if_missing("board-redrawn", &redrawn());
+                write_if_missing("board-learned", &learned());
+                write_if_missing("board-given-up", &given_up());
+                write_if_missing("board-outside", &told_from_outside());
+                write_if_missing("board-untied", &untied());
+                write_if_missing("board-reworked", &reworked());
+            }
+        });
+        LazyLock::force(&WRITTEN);
+        let [log, snapshot] = paths(kind, version).map(|path| {
+            fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; see the top of this file", path.display()))
+        });
+        let log = log.strip_suffix(b"\n").unwrap().split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+        Self { log, snapshot: snapshot.strip_suffix(b"\n").unwrap().to_vec() }
+    }
+}
+
+fn write_if_missing(kind: &str, desk: &Desk) {
+    let log = desk.log.iter().map(|line| line.to_vec()).collect::<Vec<_>>().join(&b'\n');
+    for (path, content) in paths(kind, FORMAT_VERSION).iter().zip([log, desk.live.encode().unwrap()]) {
+        match File::create_new(path) {
+            Ok(mut file) => file.write_all(&[&content, &b"\n"[..]].concat()).unwrap(),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{}: {error}", path.display()),
+        }
+    }
+}
+
+fn paths(kind: &str, version: u32) -> [PathBuf; 2] {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    ["events.jsonl", "snapshot.json"].map(|what| folder.join(format!("{kind}-v{version}.{what}")))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn decision(supersedes: Option<u64>) -> NewDecision {
+    NewDecision {
+        question: "Which library?".into(),
+        choice: "jose".into(),
+        supersedes: supersedes.map(DecisionId),
+        ..NewDecision::default()
+    }
+}
+
+/// A board that began with what its cores know, and with tasks.
+fn drawn() -> Desk {
+    let mut desk = Desk::empty(Limits::default());
+    let board = NewBoard {
+        name: "Drawn".into(),
+        memory_core_refs: vec!["house rules".into(), "a:b".into()],
+        drawn: ["a:b:E-12", "house rules:E-1"].map(|it| it.parse().unwrap()).to_vec(),
+        pattern: Some("house rules:E-3".parse().unwrap()),
+        ..NewBoard::default()
+    };
+    let tasks = NewTask::from_pattern("1. Design ~30m\n2. Build [review] — with tests").unwrap();
+    desk.tell(BoardCommand::CreateWithTasks { board, tasks });
+    desk
+}
+
+/// The same, with other cores since.
+fn redrawn() -> Desk {
+    let mut desk = drawn();
+    let (cores, drawn) = (vec!["acme".into()], vec!["acme:E-4".parse().unwrap()]);
+    let edit = BoardEdit { memory_core_refs: Some(cores), drawn: Some(drawn), ..BoardEdit::default() };
+    desk.tell(BoardCommand::Edit { edit, if_version: None });
+    desk
+}
+
+/// One life of a board in which everything happens that can be stored.
+fn history() -> Desk {
+    let (ann, bob) = (worker("ann"), worker("bob"));
+    let mut desk = Desk::empty(Limits::default());
+    let mut keys = 0;
+    // With a name for the request, the answer is stored too.
+    let mut keyed = |desk: &mut Desk, actor: &Actor, command: BoardCommand| {
+        keys += 1;
+        let key = IdempotencyKey::new(&format!("key-{keys}"), &command, &Limits::default()).unwrap();
+        desk.request(actor, &Request { command, if_rev: None, idempotency: Some(key) }).unwrap()
+    };
+    desk.tell(BoardCommand::Create(NewBoard {
+        name: "Token service 🗝".into(),
+        goal: "Add \"JWT\"\nto the API".into(),
+        constraints: vec!["No breaking changes".into()],
+        memory_core_refs: vec!["auth-jwt".into()],
+        on_failure: FailurePolicy::SkipDependents,
+        ..NewBoard::default()
+    }));
+    desk.tell(BoardCommand::Edit { edit: BoardEdit::default(), if_version: None });
+    let edit =
+        BoardEdit { name: Some("Tokens".into()), on_failure: Some(FailurePolicy::FailFast), ..BoardEdit::default() };
+    keyed(&mut desk, &human(), BoardCommand::Edit { edit, if_version: None });
+    let edit = BoardEdit {
+        goal: Some("Ship it".into()),
+        constraints: Some(vec![]),
+        memory_core_refs: Some(vec!["acme".into()]),
+        ..BoardEdit::default()
+    };
+    desk.tell(BoardCommand::Edit { edit, if_version: None });
+    let edit = BoardEdit { on_failure: Some(FailurePolicy::SkipDependents), ..BoardEdit::default() };
+    desk.tell(BoardCommand::Edit { edit, if_version: None });
+    let rule = |trigger_rule, on: &[&str]| NewTask { trigger_rule, ..member("rule", on) };
+    let unnamed = |task: NewTask| NewTask { key: None, ..task };
+    let tasks = vec![
+        NewTask {
+            description: "Claims and refresh".into(),
+            priority: 3,
+            estimate_minutes: Some(30),
+            ..member("t1", &[])
+        },
+        NewTask { needs_review: true, ..member("t2", &["t1", "t3"]) },
+        NewTask { retry_limit: 2, retry_backoff_s: 60, on_failure: Some(FailurePolicy::Continue), ..member("t3", &[]) },
+        unnamed(rule(TriggerRule::AllDone, &["t1"])),
+        unnamed(rule(TriggerRule::OneSuccess, &["t1"])),
+        unnamed(rule(TriggerRule::OneFailed, &["t1"])),
+        unnamed(rule(TriggerRule::NoneFailed, &["t2"])),
+        unnamed(rule(TriggerRule::NoneFailedMinOneSuccess, &["t2"])),
+        member("a", &[]),
+        member("b", &[]),
+        NewTask { on_failure: Some(FailurePolicy::FailFast), ..member("unused", &[]) },
+    ];
+    let options: [(&str, &[TaskId]); 2] = [("A", &[id(9)]), ("B", &[id(10)])];
+    keyed(&mut desk, &human(), BoardCommand::AddTasks { tasks, choices: vec![choice(&options)] });
+    let heads = desk.add_all(vec![NewTask::new("c"), NewTask::new("d")]);
+    desk.add_choice(&[("C", &heads[..1]), ("D", &heads[1..])]);
+    desk.tell(BoardCommand::AddDependency { task: id(4), on: id(3) });
+    let edits = [
+        TaskEdit { title: Some("Unused".into()), description: Some("nothing".into()), ..TaskEdit::default() },
+        TaskEdit {
+            trigger_rule: Some(TriggerRule::AllDone),
+            on_failure: Some(FailurePolicy::Continue),
+            ..TaskEdit::default()
+        },
+        TaskEdit { priority: Some(-1), estimate_minutes: Some(5), needs_review: Some(true), ..TaskEdit::default() },
+        TaskEdit { retry_limit: Some(1), retry_backoff_s: Some(1), ..TaskEdit::default() },
+    ];
+    for edit in edits {
+        desk.tell(BoardCommand::EditTask { task: id(11), edit, if_version: None });
+    }
+    desk.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
+    desk.pass(LEASE_MS as i64 - 5_000);
+    keyed(&mut desk, &orchestrator("olga"), BoardCommand::RenewOrchestrator { epoch: 1 });
+    desk.ask(&orchestrator("olga"), BoardCommand::ReleaseOrchestrator { epoch: 1 }).unwrap();
+    desk.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease_ms: 10 }).unwrap();
+    desk.pass(10);
+    desk.tell(BoardCommand::Tick);
+
+    let choose = |choice, option: &str, rationale| BoardCommand::Choose { choice, option: option.into(), rationale };
+    keyed(&mut desk, &human(), choose(ChoiceId(1), "A", Some("it is faster".into())));
+    keyed(&mut desk, &ann, claim_next());
+    desk.ask(
+        &ann,
+        BoardCommand::SetStatus {
+            task: id(1),
+            status: TaskStatus::Blocked,
+            reason: Some("no answer".into()),
+            epoch: Some(1),
+            lease_ms: 1,
+        },
+    )
+    .unwrap();
+    desk.ask(&ann, set_status(id(1), TaskStatus::InProgress, None)).unwrap();
+    desk.pass(LEASE_MS as i64 - 5_000);
+    desk.ask(&ann, heartbeat(id(1), Some(1))).unwrap();
+    keyed(&mut desk, &ann, complete_task(id(1), Some(1)));
+    desk.tell(assign(id(9), "bob"));
+    desk.claim(&bob, id(9));
+    desk.pass(LEASE_MS as i64);
+    desk.claim(&bob, id(9));
+    desk.ask(&bob, set_status(id(9), TaskStatus::Completed, None)).unwrap();
+    desk.fail(id(3));
+    desk.pass(60_000);
+    desk.tell(BoardCommand::Tick);
+    desk.complete(id(3));
+    // Looked at three times.
+    desk.tell(BoardCommand::AssignReview { task: id(2), to: agent("rita") });
+    desk.claim(&ann, id(2));
+    desk.ask(&ann, set_status(id(2), TaskStatus::Review, None)).unwrap();
+    desk.tell(review(id(2), ReviewStatus::NeedsRework));
+    let result = TaskResult { summary: "done better".into(), next_steps: vec!["write tests".into()], trust: None };
+    desk.ask(&ann, BoardCommand::CompleteTask { task: id(2), result, epoch: None, heed_nudges: false }).unwrap();
+    let (verdict, comments) = (ReviewStatus::Rejected, Some("not yet".into()));
+    desk.ask(&named("rita", Role::Reviewer), BoardCommand::Review { task: id(2), verdict, comments }).unwrap();
+    keyed(&mut desk, &human(), BoardCommand::RetryFailed);
+    desk.complete(id(2));
+    let (task, verdict, comments) = (id(2), ReviewStatus::Approved, Some("now it is".into()));
+    desk.ask(&named("rita", Role::Reviewer), BoardCommand::Review { task, verdict, comments }).unwrap();
+
+    keyed(&mut desk, &ann, BoardCommand::RecordDecision(decision(None)));
+    desk.ask(
+        &ann,
+        BoardCommand::RecordDecision(NewDecision {
+            alternatives: vec!["jsonwebtoken".into()],
+            rationale: "it is more modern".into(),
+            affects_tasks: vec![id(1), id(2)],
+            reversible: Some(false),
+            ..decision(Some(1))
+        }),
+    )
+    .unwrap();
+    for (kind, affects_tasks, promote_to_core) in [
+        (DiscoveryType::Constraint, vec![id(1)], None),
+        (DiscoveryType::Opportunity, vec![], Some("auth-jwt".into())),
+        (DiscoveryType::Risk, vec![], None),
+        (DiscoveryType::Insight, vec![], None),
+    ] {
+        let content = "a column is missing".into();
+        let discovery = NewDiscovery { content, kind, affects_tasks, promote_to_core, trust: None };
+        keyed(&mut desk, &bob, BoardCommand::RecordDiscovery(discovery));
+    }
+    for kind in
+        [ArtifactType::File, ArtifactType::Code, ArtifactType::Document, ArtifactType::Config, ArtifactType::Test]
+    {
+        let artifact = NewArtifact { kind, path: "src/token.rs".into(), ..NewArtifact::default() };
+        keyed(&mut desk, &bob, BoardCommand::RecordArtifact(artifact));
+    }
+    let artifact = NewArtifact {
+        path: "notes.md".into(),
+        description: "Notes".into(),
+        associated_task: Some(id(1)),
+        checksum: Some("ab".repeat(32)),
+        size: Some(5),
+        content: Some("notes".into()),
+        ..NewArtifact::default()
+    };
+    desk.ask(&bob, BoardCommand::RecordArtifact(artifact)).unwrap();
+
+    desk.tell(BoardCommand::CancelTask { task: id(4), comment: Some("not wanted".into()) });
+    desk.tell(assign(id(5), "bob"));
+    desk.tell(release(id(5), None));
+    // Something of every state that a copy can begin with.
+    let more = desk.add_all(vec![
+        NewTask::new("fails"),
+        NewTask { retry_limit: 1, retry_backoff_s: 3_600, ..NewTask::new("waits") },
+        NewTask { needs_review: true, ..NewTask::new("in review") },
+        NewTask::new("assigned"),
+    ]);
+    desk.tell(BoardCommand::AddDependency { task: id(8), on: more[0] });
+    desk.fail(more[0]);
+    desk.fail(more[1]);
+    desk.complete(more[2]);
+    desk.tell(assign(more[3], "bob"));
+    desk
+}
+
+/// A board made from that one, with work under way.
+fn copied(source: &Desk) -> Desk {
+    let (ann, mut copy) = (worker("ann"), Desk::empty(Limits::default()));
+    copy.now = source.now;
+    let image = Box::new(BoardImage::from(source.state().clone()));
+    copy.tell(BoardCommand::Fork { name: None, image, from: ForkedFrom { board: "tokens".into(), rev: source.rev() } });
+    copy.tell(BoardCommand::Choose { choice: ChoiceId(2), option: "D".into(), rationale: None });
+    copy.claim(&ann, id(13));
+    copy.claim(&ann, id(5));
+    copy.ask(&ann, set_status(id(5), TaskStatus::Blocked, None)).unwrap();
+    let blocked = copy.add(NewTask::new("blocked"));
+    copy.claim(&ann, blocked);
+    let (status, reason, epoch) = (TaskStatus::Blocked, Some("no answer".into()), Some(1));
+    copy.ask(&ann, BoardCommand::SetStatus { task: blocked, status, reason, epoch, lease_ms: 1 }).unwrap();
+    copy.ask(&orchestrator("olga"), BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }).unwrap();
+    copy
+}
+
+fn ended(mut desk: Desk) -> Desk {
+    let command = BoardCommand::Complete { comment: Some("enough".into()), unfinished: Unfinished::Cancel };
+    let key = IdempotencyKey::new("the end", &command, &Limits::default()).unwrap();
+    let reply = desk.request(&human(), &Request { command, if_rev: None, idempotency: Some(key) }).unwrap();
+    assert_eq!(reply, BoardReply::Ended { outcome: Outcome::Partial });
+    desk
+}
+
+/// A board that says as little as can be said.
+fn small() -> Desk {
+    let mut desk = Desk::with(NewBoard { name: "small".into(), ..NewBoard::default() });
+    desk.add(NewTask::new("task"));
+    desk.complete(id(1));
+    desk.tell(BoardCommand::Complete { comment: None, unfinished: Unfinished::Refuse });
+    desk
+}
+
+/// A board that people steer, and that is paused at the end.
+fn steered() -> Desk {
+    let (ann, bob, mut keys) = (worker("ann"), worker("bob"), 0);
+    let mut desk = Desk::new();
+    desk.add_all(vec![NewTask::new("a"), NewTask::new("b")]);
+    let mut keyed = |desk: &mut Desk, actor: &Actor, command: BoardCommand| {
+        keys += 1;
+        let key = IdempotencyKey::new(&format!("key-{keys}"), &command, &Limits::default()).unwrap();
+        desk.request(actor, &Request { command, if_rev: None, idempotency: Some(key) }).unwrap()
+    };
+    let to_ann = NudgeTarget::Agent(agent("ann"));
+    let urgent = NewNudge { priority: NudgePriority::Urgent, ..nudge(NudgeTarget::All) };
+    let low = NewNudge { priority: NudgePriority::Low, expires_at: Some(desk.now + LASTS), ..nudge(to_ann) };
+    keyed(&mut desk, &human(), BoardCommand::InjectNudge(urgent));
+    desk.tell(BoardCommand::InjectNudge(low));
+    desk.tell(BoardCommand::InjectNudge(nudge(NudgeTarget::Orchestrator)));
+    keyed(&mut desk, &ann, BoardCommand::DeliverNudges { nudges: vec![NudgeId(1), NudgeId(2)] });
+    desk.ask(&bob, BoardCommand::AcknowledgeNudges { nudges: vec![NudgeId(1)] }).unwrap();
+    let asks = NewDecision { needs_approval: true, affects_tasks: vec![id(1)], ..decision(None) };
+    for _ in 0..2 {
+        desk.ask(&ann, BoardCommand::RecordDecision(asks.clone())).unwrap();
+    }
+    let judge = |decision, verdict, comment| BoardCommand::Judge { decision: DecisionId(decision), verdict, comment };
+    keyed(&mut desk, &human(), judge(1, ApprovalVerdict::Rejected, Some("too slow".into())));
+    desk.tell(judge(1, ApprovalVerdict::Approved, None));
+    desk.tell(BoardCommand::RecordDecision(decision(Some(1))));
+    desk.claim(&bob, id(2));
+    desk.tell(BoardCommand::Pause { comment: None });
+    desk.pass(7_000);
+    desk.tell(BoardCommand::Resume);
+    desk.pass(LASTS.as_millis() as i64);
+    desk.tell(BoardCommand::Tick);
+    desk.tell(BoardCommand::Pause { comment: Some("lunch".into()) });
+    desk
+}
+
+/// A board that was put away in every way, and purged.
+fn retired() -> Desk {
+    let mut desk = Desk::new();
+    desk.tell(BoardCommand::Cancel { comment: None });
+    let archive = |retain| BoardCommand::Archive { retain };
+    let keyed = archive(RetainFor::Unsaid { ms: 5_000 });
+    let key = IdempotencyKey::new("away", &keyed, &Limits::default()).unwrap();
+    desk.request(&human(), &Request { command: keyed, if_rev: None, idempotency: Some(key) }).unwrap();
+    desk.pass(1_000);
+    desk.tell(BoardCommand::Discard { reason: None });
+    desk.pass(1_000);
+    desk.tell(archive(RetainFor::Said { ms: 9_000 }));
+    desk.pass(1_000);
+    desk.tell(BoardCommand::Discard { reason: Some("it was \"only\" a try".into()) });
+    desk.tell(BoardCommand::Purge);
+    desk
+}
+
+/// A board that taught something, with a learning in every state that there is.
+fn learned() -> Desk {
+    let (ann, rita, mut keys) = (worker("ann"), named("rita", Role::Reviewer), 0);
+    let mut desk =
+        Desk::with(NewBoard { name: "learned".into(), memory_core_refs: vec!["rules".into()], ..NewBoard::default() });
+    let mut keyed = |desk: &mut Desk, actor: &Actor, command: BoardCommand| {
+        keys += 1;
+        let key = IdempotencyKey::new(&format!("key-{keys}"), &command, &Limits::default()).unwrap();
+        desk.request(actor, &Request { command, if_rev: None, idempotency: Some(key) }).unwrap()
+    };
+    desk.tell(BoardCommand::RecordDecision(NewDecision { rationale: "it is more modern".into(), ..decision(None) }));
+    desk.ask(&ann, BoardCommand::RecordDecision(decision(None))).unwrap();
+    for (number, trust) in (1..).zip([Some(Trust::Outside), None, None, None, None, None]) {
+        let content = format!("insight {number}");
+        desk.ask(&ann, BoardCommand::RecordDiscovery(NewDiscovery { content, trust, ..NewDiscovery::default() }))
+            .unwrap();
+    }
+    let page = NewArtifact { path: "page.html".into(), trust: Some(Trust::Outside), ..NewArtifact::default() };
+    desk.ask(&ann, BoardCommand::RecordArtifact(page)).unwrap();
+    let task = desk.add(NewTask { needs_review: true, retry_limit: 1, ..NewTask::new("Write the routes") });
+    desk.fail(task);
+    desk.complete(task);
+    let (verdict, comments) = (ReviewStatus::NeedsRework, Some("no \"test\"".into()));
+    desk.ask(&rita, BoardCommand::Review { task, verdict, comments }).unwrap();
+    desk.ask(&ann, complete_task(task, None)).unwrap();
+    desk.tell(review(task, ReviewStatus::NeedsRework));
+    desk.ask(&ann, complete_task(task, None)).unwrap();
+    desk.tell(review(task, ReviewStatus::Approved));
+    desk.tell(BoardCommand::Complete { comment: None, unfinished: Unfinished::Refuse });
+    desk.ask(&rita, BoardCommand::ExtractLearnings).unwrap();
+
+    let learning = |name: &str| name.parse::<LearningId>().unwrap();
+    let promote =
+        |name: &str| BoardCommand::PromoteLearning { learning: learning(name), core: None, changes: Box::default() };
+    let finish = |desk: &mut Desk, name: &str| {
+        let begun_rev = desk.rev();
+        let command =
+            BoardCommand::FinishPromotion { learning: learning(name), begun_rev, entry: CoreEntryId(begun_rev) };
+        desk.ask(&Actor::system(), command).unwrap();
+    };
+    let roll_back = |name: &str, reason: Option<&str>| BoardCommand::RollBackLearnings {
+        which: WhichLearnings::These(vec![learning(name)]),
+        reason: reason.map(Into::into),
+    };
+    keyed(&mut desk, &rita, promote("F-2"));
+    finish(&mut desk, "F-2");
+    for (name, reason) in [("D-1", Some("wrong")), ("F-4", None)] {
+        desk.tell(promote(name));
+        finish(&mut desk, name);
+        keyed(&mut desk, &human(), roll_back(name, reason));
+        let begun_rev = desk.rev();
+        desk.ask(&Actor::system(), BoardCommand::FinishRollBack { begun_rev }).unwrap();
+    }
+    desk.tell(BoardCommand::RefuseLearning { learning: learning("F-3"), reason: Some("not true".into()) });
+    desk.tell(BoardCommand::RefuseLearning { learning: learning("F-5"), reason: None });
+    desk.ask(&Actor::system(), promote("F-6")).unwrap();
+    let (begun_rev, reason) = (desk.rev(), "the core is full".into());
+    let abandon = BoardCommand::AbandonPromotion { learning: learning("F-6"), begun_rev, reason };
+    desk.ask(&Actor::system(), abandon).unwrap();
+    let give_up = BoardCommand::FinishAbandonment { learning: learning("F-6"), begun_rev };
+    desk.ask(&Actor::system(), give_up).unwrap();
+    let changes = LearningChanges {
+        content: Some("Routes need tests".into()),
+        kind: Some(MemoryKind::Insight),
+        importance: Some(0.75),
+        tags: Some(vec!["routes".into()]),
+        trust: Some(Trust::Own),
+    };
+    let (learning_of_task, core) = (learning("rework:T-1"), Some("facts".into()));
+    desk.tell(BoardCommand::PromoteLearning { learning: learning_of_task, core, changes: Box::new(changes) });
+    finish(&mut desk, "rework:T-1");
+    desk.tell(roll_back("rework:T-1", Some("too \"short\"")));
+    desk.ask(&rita, promote("F-1")).unwrap();
+    desk
+}
+
+/// A board of which a core did not take two learnings: one is given up, one is about to be.
+fn given_up() -> Desk {
+    let mut desk = Desk::with(NewBoard { name: "given up".into(), ..NewBoard::default() });
+    for name in ["F-1", "F-2"] {
+        let discovery = NewDiscovery { content: format!("insight {name}"), ..NewDiscovery::default() };
+        desk.tell(BoardCommand::RecordDiscovery(discovery));
+        let (learning, core) = (name.parse::<LearningId>().unwrap(), Some("rules".into()));
+        desk.tell(BoardCommand::PromoteLearning { learning: learning.clone(), core, changes: Box::default() });
+        let (begun_rev, reason) = (desk.rev(), "the core is full".into());
+        let abandon = BoardCommand::AbandonPromotion { learning: learning.clone(), begun_rev, reason };
+        desk.ask(&Actor::system(), abandon).unwrap();
+        if name == "F-1" {
+            let give_up = BoardCommand::FinishAbandonment { learning, begun_rev };
+            desk.ask(&Actor::system(), give_up).unwrap();
+        }
+    }
+    desk
+}
+
+/// A board on which tasks ended with what somebody else said.
+fn told_from_outside() -> Desk {
+    let ann = worker("ann");
+    let mut desk = Desk::with(NewBoard { name: "outside".into(), ..NewBoard::default() });
+    let read = desk.add(NewTask::new("Read the page"));
+    let judge = desk.add(NewTask { needs_review: true, ..after("Judge it", &[read]) });
+    let vouch = desk.add(after("Vouch for it", &[judge]));
+    for (task, next_steps, trust) in [
+        (read, vec![], Some(Trust::Outside)),
+        (judge, vec!["say \"yes\"".into()], Some(Trust::Outside)),
+        (judge, vec!["say no".into()], Some(Trust::Agent)),
+    ] {
+        if desk.task(task).claim.is_none() {
+            desk.claim(&ann, task);
+        }
+        let result = TaskResult { summary: "so it says".into(), next_steps, trust };
+        desk.ask(&ann, BoardCommand::CompleteTask { task, result, epoch: None, heed_nudges: false }).unwrap();
+        if desk.status(task) == TaskStatus::Review && trust == Some(Trust::Outside) {
+            desk.tell(review(task, ReviewStatus::NeedsRework));
+        }
+    }
+    desk.tell(review(judge, ReviewStatus::Approved));
+    desk.tell(BoardCommand::Claim { task: Some(vouch), epoch: None, lease_ms: LEASE_MS });
+    let result = TaskResult { summary: "it is so".into(), next_steps: vec![], trust: Some(Trust::Own) };
+    desk.tell(BoardCommand::CompleteTask { task: vouch, result, epoch: None, heed_nudges: false });
+    desk
+}
+
+/// A board on which work was sent back and taken up again, a task was cancelled with what depends on it, and an irreversible
+/// decision was superseded.
+fn reworked() -> Desk {
+    let ann = worker("ann");
+    let mut desk = Desk::with(NewBoard { name: "reworked".into(), ..NewBoard::default() });
+    for title in ["Build", "Test"] {
+        let task = desk.add(NewTask { needs_review: true, ..NewTask::new(title) });
+        desk.complete(task);
+        desk.tell(review(task, ReviewStatus::NeedsRework));
+    }
+    // The second still waits for its holder.
+    desk.ask(&ann, claim(id(1))).unwrap();
+    desk.ask(&ann, BoardCommand::Claim { task: Some(id(1)), epoch: Some(2), lease_ms: LEASE_MS }).unwrap();
+    let dropped = desk.add(NewTask::new("Drop it"));
+    desk.add(after("Below", &[dropped]));
+    desk.tell(cancel_task(dropped));
+    let decision = NewDecision { question: "Delete it?".into(), choice: "yes".into(), ..NewDecision::default() };
+    desk.tell(BoardCommand::RecordDecision(NewDecision { reversible: Some(false), ..decision.clone() }));
+    let anew = NewDecision { supersedes: Some(DecisionId(1)), force: true, choice: "no".into(), ..decision };
+    desk.tell(BoardCommand::RecordDecision(anew));
+    desk
+}
+
+/// A board on which tasks no longer wait for others.
+fn untied() -> Desk {
+    let mut desk = Desk::with(NewBoard { name: "untied".into(), ..NewBoard::default() });
+    desk.add_all(vec![member("a", &[]), member("b", &["a"]), member("c", &["a", "b"])]);
+    desk.tell(BoardCommand::RemoveDependency { task: id(3), on: id(1) });
+    desk.fail(id(1));
+    desk.tell(BoardCommand::RemoveDependency { task: id(2), on: id(1) });
+    desk
+}
+
+/// How long a nudge of these lasts.
+const LASTS: SignedDuration = SignedDuration::from_secs(20);
+
+fn nudge(to: NudgeTarget) -> NewNudge {
+    NewNudge { to, message: "Mind the \"budget\"".into(), priority: NudgePriority::Normal, expires_at: None }
+}
+
+// These have no wildcard: what is added to the format belongs into the history above.
+
+fn event_name(event: &BoardEvent) -> &'static str {
+    match event {
+        BoardEvent::Created(_) => "created",
+        BoardEvent::Edited(_) => "edited",
+        BoardEvent::TaskAdded { .. } => "task added",
+        BoardEvent::DependencyAdded { .. } => "dependency added",
+        BoardEvent::DependencyRemoved { .. } => "dependency removed",
+        BoardEvent::TaskEdited { .. } => "task edited",
+        BoardEvent::TaskAssigned { .. } => "task assigned",
+        BoardEvent::TaskStarted { .. } => "task started",
+        BoardEvent::TaskResumed { .. } => "task resumed",
+        BoardEvent::LeaseRenewed { .. } => "lease renewed",
+        BoardEvent::LeaseExpired { .. } => "lease expired",
+        BoardEvent::TaskReleased { .. } => "task released",
+        BoardEvent::TaskBlocked { .. } => "task blocked",
+        BoardEvent::TaskUnblocked { .. } => "task unblocked",
+        BoardEvent::TaskSubmitted { .. } => "task submitted",
+        BoardEvent::TaskCompleted { .. } => "task completed",
+        BoardEvent::ReviewAssigned { .. } => "review assigned",
+        BoardEvent::TaskReviewed { .. } => "task reviewed",
+        BoardEvent::TaskFailed { .. } => "task failed",
+        BoardEvent::TaskRetried { .. } => "task retried",
+        BoardEvent::RetryDue { .. } => "retry due",
+        BoardEvent::TaskCancelled { .. } => "task cancelled",
+        BoardEvent::TaskReopened { .. } => "task reopened",
+        BoardEvent::DecisionRecorded { .. } => "decision recorded",
+        BoardEvent::DiscoveryRecorded { .. } => "discovery recorded",
+        BoardEvent::ArtifactRecorded { .. } => "artifact recorded",
+        BoardEvent::ChoiceAdded { .. } => "choice added",
+        BoardEvent::BranchChosen { .. } => "branch chosen",
+        BoardEvent::OrchestratorAcquired { .. } => "orchestrator acquired",
+        BoardEvent::OrchestratorRenewed { .. } => "orchestrator renewed",
+        BoardEvent::OrchestratorReleased => "orchestrator released",
+        BoardEvent::OrchestratorExpired => "orchestrator expired",
+        BoardEvent::DecisionJudged { .. } => "decision judged",
+        BoardEvent::NudgeInjected { .. } => "nudge injected",
+        BoardEvent::NudgeDelivered { .. } => "nudge delivered",
+        BoardEvent::NudgeAcknowledged { .. } => "nudge acknowledged",
+        BoardEvent::NudgeExpired { .. } => "nudge expired",
+        BoardEvent::Paused { .. } => "paused",
+        BoardEvent::Resumed => "resumed",
+        BoardEvent::Ended { .. } => "ended",
+        BoardEvent::Archived { .. } => "archived",
+        BoardEvent::Discarded { .. } => "discarded",
+        BoardEvent::Purged => "purged",
+        BoardEvent::LearningsExtracted { .. } => "learnings extracted",
+        BoardEvent::PromotionBegun { .. } => "promotion begun",
+        BoardEvent::LearningPromoted { .. } => "learning promoted",
+        BoardEvent::PromotionRefused { .. } => "promotion refused",
+        BoardEvent::PromotionAbandoned { .. } => "promotion abandoned",
+        BoardEvent::LearningRefused { .. } => "learning refused",
+        BoardEvent::RollBackBegun { .. } => "roll-back begun",
+        BoardEvent::LearningsRolledBack { .. } => "learnings rolled back",
+        BoardEvent::Forked { .. } => "forked",
+    }
+}
+
+fn reply_name(reply: &BoardReply) -> &'static str {
+    match reply {
+        BoardReply::Added { .. } => "added",
+        BoardReply::Claimed(_) => "claimed",
+        BoardReply::Held { .. } => "held",
+        BoardReply::Moved { .. } => "moved",
+        BoardReply::Decision(_) => "decision",
+        BoardReply::Discovery(_) => "discovery",
+        BoardReply::Artifact { .. } => "artifact",
+        BoardReply::Approval(_) => "approval",
+        BoardReply::Nudge(_) => "nudge",
+        BoardReply::Nudges(_) => "nudges",
+        BoardReply::Tasks(_) => "tasks",
+        BoardReply::Ended { .. } => "ended",
+        BoardReply::Retained { .. } => "retained",
+        BoardReply::Promotion { .. } => "promotion",
+        BoardReply::RollBack(_) => "roll-back",
+        BoardReply::Done => "done",
+    }
+}

@@ -1,0 +1,466 @@
+//! Claims and the orchestrator's role are leases: they expire, are renewed, and whoever lost one is fenced.
+
+use crate::board_support::*;
+use corkboard_core::board::{
+    BoardCommand, BoardEvent, BoardReply, Claimed, Lease, NewArtifact, NewDecision, NewDiscovery, NewTask,
+    ReviewStatus, TaskId, TaskStatus, Unfinished,
+};
+use corkboard_core::{Actor, Refusal, Role, Space};
+
+const TASK: TaskId = TaskId(1);
+const TENTH: i64 = LEASE_MS as i64 / 10;
+
+fn one_task() -> Desk {
+    let mut desk = Desk::new();
+    desk.add(NewTask::new("task"));
+    desk
+}
+
+fn fenced(holder: Option<&str>, epoch: u64) -> Refusal {
+    Refusal::Fenced { what: TASK.to_string(), holder: holder.map(agent), epoch }
+}
+
+/// Everything that a holder sends under the claim.
+fn under_the_claim(epoch: Option<u64>) -> Vec<BoardCommand> {
+    let mut commands =
+        vec![heartbeat(TASK, epoch), release(TASK, epoch), complete_task(TASK, epoch), fail_task(TASK, epoch)];
+    if epoch.is_some() {
+        commands.extend(TaskStatus::ALL.map(|status| set_status(TASK, status, epoch)));
+    }
+    commands
+}
+
+fn assert_fenced(desk: &mut Desk, actor: &Actor, epoch: Option<u64>, expected: &Refusal) {
+    for command in under_the_claim(epoch) {
+        assert_eq!(desk.refused_to(actor, command.clone()), *expected, "{command:?}");
+    }
+}
+
+#[test]
+fn answer_5_an_expired_claim_returns_the_task_with_the_attempt_counted() {
+    let ann = worker("ann");
+    let mut desk = one_task();
+    let claimed = desk.claim(&ann, TASK);
+    assert_eq!((claimed.epoch, claimed.attempt), (1, 1));
+    assert_eq!(desk.state().next_due(), Some(claimed.deadline));
+    desk.pass(LEASE_MS as i64 - 1);
+    desk.tell(BoardCommand::Tick);
+    assert_eq!(desk.status(TASK), TaskStatus::InProgress, "a millisecond before its end it holds");
+    desk.pass(1);
+    desk.tell(BoardCommand::Tick);
+    let task = desk.task(TASK);
+    assert_eq!((task.status, task.attempt, task.assigned_to.as_ref()), (TaskStatus::Pending, 1, None));
+    assert_eq!(desk.last_events(), [BoardEvent::LeaseExpired { task: TASK }]);
+    let again = desk.claim(&worker("bob"), TASK);
+    assert_eq!((again.epoch, again.attempt), (2, 2));
+}
+
+#[test]
+fn answer_5_every_command_first_expires_what_is_due() {
+    let mut desk = one_task();
+    desk.claim(&worker("ann"), TASK);
+    desk.pass(LEASE_MS as i64);
+    // Nobody ticked: the claim of another finds the task free, in one revision.
+    let rev = desk.rev();
+    let claimed = desk.claim(&worker("bob"), TASK);
+    assert_eq!((claimed.epoch, desk.rev()), (2, rev + 1));
+    assert!(matches!(
+        desk.last_events()[..],
+        [BoardEvent::LeaseExpired { .. }, BoardEvent::TaskStarted { by: Some(_), .. }]
+    ));
+}
+
+#[test]
+fn answer_5_a_stale_holder_is_fenced_whatever_he_sends() {
+    let (ann, bob) = (worker("ann"), worker("bob"));
+    let mut desk = one_task();
+    desk.claim(&ann, TASK);
+    // Expired, and not yet swept.
+    desk.pass(LEASE_MS as i64);
+    assert_fenced(&mut desk, &ann, Some(1), &fenced(None, 1));
+    desk.tell(BoardCommand::Tick);
+    assert_fenced(&mut desk, &ann, Some(1), &fenced(None, 1));
+    assert_fenced(&mut desk, &ann, None, &fenced(None, 1));
+    // Assigned to another, who has not begun.
+    desk.tell(assign(TASK, "bob"));
+    assert_fenced(&mut desk, &ann, Some(1), &fenced(Some("bob"), 1));
+    // Another's.
+    desk.claim(&bob, TASK);
+    assert_fenced(&mut desk, &ann, Some(1), &fenced(Some("bob"), 2));
+    assert_fenced(&mut desk, &ann, None, &fenced(Some("bob"), 2));
+    // Even with the other's epoch.
+    assert_fenced(&mut desk, &ann, Some(2), &fenced(Some("bob"), 2));
+    desk.ask(&bob, complete_task(TASK, Some(2))).unwrap();
+    assert_fenced(&mut desk, &ann, Some(1), &fenced(None, 2));
+}
+
+#[test]
+fn answer_5_a_process_of_the_same_name_is_told_from_another_by_its_epoch() {
+    let ann = worker("ann");
+    let mut desk = one_task();
+    desk.claim(&ann, TASK);
+    let until = desk.task(TASK).claim.as_ref().map(|claim| claim.deadline);
+    let held = Refusal::TaskHeld { task: TASK, holder: agent("ann"), until };
+    assert_eq!(desk.refused_to(&ann, claim(TASK)), held, "another process may go by the same name");
+    desk.pass(LEASE_MS as i64);
+    desk.claim(&ann, TASK);
+    assert_fenced(&mut desk, &ann, Some(1), &fenced(Some("ann"), 2));
+    assert_eq!(desk.ask(&ann, complete_task(TASK, Some(2))), Ok(BoardReply::Moved { status: TaskStatus::Completed }));
+}
+
+#[test]
+fn whoever_gave_a_task_back_or_lost_it_to_those_who_run_the_board_is_fenced() {
+    let ann = worker("ann");
+    let mut desk = one_task();
+    desk.claim(&ann, TASK);
+    assert_eq!(desk.refused_to(&worker("bob"), release(TASK, None)), fenced(Some("ann"), 1));
+    desk.ask(&ann, release(TASK, Some(1))).unwrap();
+    assert_fenced(&mut desk, &ann, Some(1), &fenced(None, 1));
+    for (epoch, role) in (2..).zip([Role::Orchestrator, Role::Human, Role::Admin]) {
+        desk.claim(&ann, TASK);
+        desk.ask(&named("olga", role), release(TASK, None)).unwrap();
+        assert_eq!(desk.status(TASK), TaskStatus::Pending);
+        assert_fenced(&mut desk, &ann, Some(epoch), &fenced(None, epoch));
+    }
+    desk.claim(&ann, TASK);
+    desk.tell(cancel_task(TASK));
+    assert_fenced(&mut desk, &ann, Some(5), &fenced(None, 5));
+}
+
+#[test]
+fn an_assignment_has_no_lease_until_work_begins() {
+    let ann = worker("ann");
+    let mut desk = one_task();
+    desk.tell(assign(TASK, "ann"));
+    assert_eq!(desk.state().next_due(), None);
+    desk.pass(365 * 24 * 3_600_000);
+    assert_eq!(
+        desk.refused_to(&worker("bob"), claim(TASK)),
+        Refusal::TaskHeld { task: TASK, holder: agent("ann"), until: None }
+    );
+    desk.tell(assign(TASK, "bob"));
+    assert_eq!(desk.refused_to(&ann, set_status(TASK, TaskStatus::InProgress, None)), fenced(Some("bob"), 0));
+    desk.ask(&worker("bob"), set_status(TASK, TaskStatus::InProgress, None)).unwrap();
+    assert_eq!(desk.task(TASK).claim.as_ref().unwrap().epoch, 1);
+    assert_eq!(desk.state().next_due(), Some(Lease::deadline_from(desk.now, LEASE_MS)));
+}
+
+#[test]
+fn answer_5_a_heartbeat_that_moves_the_deadline_by_more_than_a_tenth_is_stored() {
+    let ann = worker("ann");
+    let mut desk = one_task();
+    let first = desk.claim(&ann, TASK);
+    let (rev, version) = (desk.rev(), desk.task(TASK).version);
+    desk.pass(TENTH);
+    let held = desk.ask(&ann, heartbeat(TASK, Some(1))).unwrap();
+    assert_eq!(held, BoardReply::Held { epoch: 1, deadline: first.deadline }, "the answer is what is stored");
+    assert_eq!((desk.rev(), desk.task(TASK).claim.as_ref().unwrap().deadline), (rev, first.deadline));
+    desk.pass(1);
+    let deadline = Lease::deadline_from(desk.now, LEASE_MS);
+    assert_eq!(desk.ask(&ann, heartbeat(TASK, Some(1))), Ok(BoardReply::Held { epoch: 1, deadline }));
+    assert_eq!((desk.rev(), desk.task(TASK).version), (rev + 1, version));
+    assert_eq!(desk.last_events(), [BoardEvent::LeaseRenewed { task: TASK, deadline }]);
+    assert_eq!(desk.state().next_due(), Some(deadline));
+    // Nobody who edits it under the version they read is disturbed.
+    let edit = corkboard_core::board::TaskEdit { priority: Some(1), ..Default::default() };
+    desk.tell(BoardCommand::EditTask { task: TASK, edit, if_version: Some(version) });
+}
+
+#[test]
+fn a_worker_that_heartbeats_before_half_of_its_lease_is_over_keeps_its_task() {
+    let ann = worker("ann");
+    let mut desk = one_task();
+    let claimed = desk.claim(&ann, TASK);
+    // The case of the report: a lease of 10 s, a heartbeat at 4.5 s, done at 10.5 s.
+    desk.pass(LEASE_MS as i64 * 45 / 100);
+    desk.ask(&ann, heartbeat(TASK, Some(claimed.epoch))).unwrap();
+    desk.pass(LEASE_MS as i64 * 60 / 100);
+    let done = desk.ask(&ann, complete_task(TASK, Some(claimed.epoch)));
+    assert_eq!(done, Ok(BoardReply::Moved { status: TaskStatus::Completed }));
+}
+
+#[test]
+fn answer_5_every_call_of_the_holder_about_his_task_renews() {
+    let ann = worker("ann");
+    let decision =
+        NewDecision { question: "q".into(), choice: "c".into(), affects_tasks: vec![TASK], ..Default::default() };
+    let discovery = NewDiscovery { content: "d".into(), affects_tasks: vec![TASK], ..Default::default() };
+    let artifact = NewArtifact { path: "p".into(), associated_task: Some(TASK), ..Default::default() };
+    let calls = [
+        heartbeat(TASK, None),
+        set_status(TASK, TaskStatus::InProgress, None),
+        set_status(TASK, TaskStatus::Blocked, None),
+        BoardCommand::RecordDecision(decision),
+        BoardCommand::RecordDiscovery(discovery.clone()),
+        BoardCommand::RecordArtifact(artifact),
+        complete_task(TASK, None),
+    ];
+    for call in calls {
+        let mut desk = Desk::new();
+        desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
+        desk.claim(&ann, TASK);
+        desk.pass(TENTH + 1);
+        desk.ask(&ann, call.clone()).unwrap();
+        let deadline = desk.task(TASK).claim.as_ref().unwrap().deadline;
+        assert_eq!(deadline, Lease::deadline_from(desk.now, LEASE_MS), "{call:?}");
+    }
+    // What another says of it does not.
+    let mut desk = one_task();
+    let claimed = desk.claim(&ann, TASK);
+    desk.pass(TENTH + 1);
+    desk.ask(&worker("bob"), BoardCommand::RecordDiscovery(discovery)).unwrap();
+    assert_eq!(desk.task(TASK).claim.as_ref().unwrap().deadline, claimed.deadline);
+}
+
+#[test]
+fn answer_5_what_is_sent_under_a_claim_is_fenced_with_it_and_renews_it() {
+    let (ann, bob) = (worker("ann"), worker("bob"));
+    let found = NewDiscovery { content: "found".into(), ..NewDiscovery::default() };
+    let under = |epoch, command| BoardCommand::UnderClaim { task: TASK, epoch, command: Box::new(command) };
+    let record = |epoch| under(epoch, BoardCommand::RecordDiscovery(found.clone()));
+    let mut desk = one_task();
+    desk.claim(&ann, TASK);
+    desk.pass(TENTH + 1);
+    desk.ask(&ann, record(1)).unwrap();
+    assert_eq!(desk.task(TASK).claim.as_ref().unwrap().deadline, Lease::deadline_from(desk.now, LEASE_MS));
+    assert_eq!(desk.refused_to(&bob, record(1)), fenced(Some("ann"), 1));
+    assert_eq!(desk.refused_to(&ann, record(2)), fenced(Some("ann"), 1));
+    desk.pass(LEASE_MS as i64);
+    assert_eq!(desk.refused_to(&ann, record(1)), fenced(None, 1));
+    desk.claim(&ann, TASK);
+    assert_eq!(desk.refused_to(&ann, record(1)), fenced(Some("ann"), 2));
+    assert_eq!(desk.state().discoveries().count(), 1);
+    // What is refused inside is refused whole: the claim is not renewed by it.
+    desk.pass(TENTH + 1);
+    assert_eq!(
+        desk.refused_to(&ann, under(2, claim(id(9)))),
+        Refusal::NotOnBoard { what: "task".into(), id: "T-9".into() }
+    );
+}
+
+#[test]
+fn a_lease_that_ends_in_review_leaves_the_task_there_and_rework_to_anyone() {
+    let ann = worker("ann");
+    let mut desk = Desk::new();
+    desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
+    desk.complete(TASK);
+    // While it is held, whoever did it does it again.
+    let mut held = desk.clone();
+    held.tell(review(TASK, ReviewStatus::NeedsRework));
+    assert_eq!((held.status(TASK), held.task(TASK).attempt), (TaskStatus::InProgress, 2));
+    held.ask(&ann, complete_task(TASK, Some(1))).unwrap();
+    // When it is not, it stays in review, and is done again by whoever claims it.
+    desk.pass(LEASE_MS as i64);
+    desk.tell(BoardCommand::Tick);
+    assert_eq!((desk.status(TASK), desk.state().next_due()), (TaskStatus::Review, None));
+    assert_fenced(&mut desk, &ann, Some(1), &fenced(None, 1));
+    desk.tell(review(TASK, ReviewStatus::NeedsRework));
+    assert_eq!((desk.status(TASK), desk.task(TASK).assigned_to.as_ref()), (TaskStatus::Pending, None));
+    assert_eq!(desk.claim(&worker("bob"), TASK).attempt, 2);
+}
+
+/// A task that ann did and that was sent back to her, and one beside it that is ready.
+fn sent_back() -> Desk {
+    let mut desk = Desk::new();
+    desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
+    desk.add(NewTask { priority: 9, ..NewTask::new("beside") });
+    desk.complete(TASK);
+    desk.tell(review(TASK, ReviewStatus::NeedsRework));
+    desk
+}
+
+fn claimed(reply: BoardReply) -> Option<Claimed> {
+    match reply {
+        BoardReply::Claimed(claimed) => claimed,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_holder_claims_its_own_reworked_task_before_anything_else() {
+    let (ann, bob) = (worker("ann"), worker("bob"));
+    let mut desk = sent_back();
+    desk.pass(LEASE_MS as i64 - 1);
+    assert_eq!(claimed(desk.clone().ask(&bob, claim_next()).unwrap()).map(|claimed| claimed.task), Some(id(2)));
+    let again = claimed(desk.ask(&ann, claim_next()).unwrap()).expect("the task that was sent back");
+    // The same attempt, under a new epoch and a whole lease.
+    assert_eq!((again.task, again.epoch, again.attempt), (TASK, 2, 2));
+    assert_eq!(again.deadline, Lease::deadline_from(desk.now, LEASE_MS));
+    assert_fenced(&mut desk, &ann, Some(1), &fenced(Some("ann"), 2));
+    // Once it is taken up, the next claim finds other work.
+    assert_eq!(claimed(desk.ask(&ann, claim_next()).unwrap()).map(|claimed| claimed.task), Some(id(2)));
+    assert_eq!(claimed(desk.ask(&ann, claim_next()).unwrap()), None);
+    desk.ask(&ann, complete_task(TASK, Some(2))).unwrap();
+    assert_eq!(claimed(desk.ask(&ann, claim_next()).unwrap()), None, "in review there is nothing to do");
+    desk.tell(review(TASK, ReviewStatus::NeedsRework));
+    assert_eq!(
+        claimed(desk.ask(&ann, claim(TASK)).unwrap()).map(|claimed| (claimed.epoch, claimed.attempt)),
+        Some((3, 3))
+    );
+}
+
+#[test]
+fn rework_gets_a_whole_lease_however_long_the_review_took() {
+    let ann = worker("ann");
+    let mut desk = Desk::new();
+    desk.add(NewTask { needs_review: true, ..NewTask::new("task") });
+    desk.claim(&ann, TASK);
+    desk.ask(&ann, complete_task(TASK, None)).unwrap();
+    desk.pass(LEASE_MS as i64 - 1);
+    desk.tell(review(TASK, ReviewStatus::NeedsRework));
+    desk.pass(LEASE_MS as i64 - 1);
+    desk.ask(&ann, complete_task(TASK, Some(1))).unwrap();
+}
+
+fn claim_again(epoch: u64) -> BoardCommand {
+    BoardCommand::Claim { task: Some(TASK), epoch: Some(epoch), lease_ms: LEASE_MS }
+}
+
+#[test]
+fn a_worker_that_restarts_gets_its_task_back_by_task_and_epoch() {
+    let (ann, bob) = (worker("ann"), worker("bob"));
+    let mut desk = one_task();
+    desk.claim(&ann, TASK);
+    desk.pass(LEASE_MS as i64 - 1);
+    let until = desk.task(TASK).claim.as_ref().map(|claim| claim.deadline);
+    let held = Refusal::TaskHeld { task: TASK, holder: agent("ann"), until };
+    assert_eq!(desk.refused_to(&ann, claim(TASK)), held, "without the epoch another process may go by the same name");
+    assert_eq!(desk.refused_to(&bob, claim_again(1)), held);
+    let again = claimed(desk.ask(&ann, claim_again(1)).unwrap()).unwrap();
+    assert_eq!((again.epoch, again.attempt), (2, 1));
+    assert_eq!(again.deadline, Lease::deadline_from(desk.now, LEASE_MS));
+    // The process that was taken for dead is fenced, whatever it sends.
+    assert_fenced(&mut desk, &ann, Some(1), &fenced(Some("ann"), 2));
+    assert_eq!(desk.refused_to(&ann, claim_again(1)), fenced(Some("ann"), 2));
+    // A blocked task is worked on again.
+    desk.ask(&ann, set_status(TASK, TaskStatus::Blocked, Some(2))).unwrap();
+    desk.tell(BoardCommand::Pause { comment: None });
+    desk.ask(&ann, claim_again(2)).unwrap();
+    assert_eq!(desk.status(TASK), TaskStatus::InProgress, "a pause does not keep a holder from its task");
+    desk.tell(BoardCommand::Resume);
+    // The lease ended, and nobody has claimed it since.
+    desk.pass(LEASE_MS as i64);
+    let late = claimed(desk.ask(&ann, claim_again(3)).unwrap()).unwrap();
+    assert_eq!((late.epoch, late.attempt), (4, 2), "that is a new attempt");
+    // Somebody else had it meanwhile.
+    desk.pass(LEASE_MS as i64);
+    desk.claim(&bob, TASK);
+    assert_eq!(desk.refused_to(&ann, claim_again(4)), fenced(Some("bob"), 5));
+    desk.ask(&bob, release(TASK, None)).unwrap();
+    assert_eq!(desk.refused_to(&ann, claim_again(6)), fenced(None, 5), "nobody ever had that epoch");
+    // Now nobody has it. A worker that was killed before it could store its newest epoch must not be stuck.
+    let free = claimed(desk.ask(&ann, claim_again(4)).unwrap()).unwrap();
+    assert_eq!((free.epoch, free.attempt), (6, 4));
+    let nameless = BoardCommand::Claim { task: None, epoch: Some(5), lease_ms: LEASE_MS };
+    assert_eq!(desk.refused_to(&ann, nameless), Refusal::Blank { what: "task".into() });
+}
+
+#[test]
+fn a_lease_is_neither_too_short_nor_too_long() {
+    let mut desk = one_task();
+    let (least, most) = (Lease::LEAST_MS, Lease::MOST_MS);
+    for lease_ms in [0, least - 1, most + 1, u64::MAX] {
+        let refusal = Refusal::LeaseLength { lease_ms, least, most };
+        assert_eq!(desk.refused(BoardCommand::Claim { task: None, epoch: None, lease_ms }), refusal);
+        assert_eq!(desk.refused(BoardCommand::AcquireOrchestrator { lease_ms }), refusal);
+        desk.tell(assign(TASK, "hugo"));
+        let (task, status) = (TASK, TaskStatus::InProgress);
+        let start = BoardCommand::SetStatus { task, status, reason: None, epoch: None, lease_ms };
+        assert_eq!(desk.refused(start), refusal);
+        desk.tell(release(TASK, None));
+    }
+    for lease_ms in [least, most] {
+        desk.tell(BoardCommand::Claim { task: None, epoch: None, lease_ms });
+        desk.tell(release(TASK, None));
+    }
+}
+
+fn acquire() -> BoardCommand {
+    BoardCommand::AcquireOrchestrator { lease_ms: LEASE_MS }
+}
+
+fn role_fenced(holder: Option<&str>, epoch: u64) -> Refusal {
+    Refusal::Fenced { what: "orchestrator".into(), holder: holder.map(agent), epoch }
+}
+
+fn as_orchestrator(epoch: u64) -> BoardCommand {
+    BoardCommand::AsOrchestrator { epoch, command: Box::new(add_tasks(vec![NewTask::new("more")])) }
+}
+
+#[test]
+fn answer_5_a_dead_orchestrator_is_replaced_and_fenced() {
+    let (olga, otto) = (orchestrator("olga"), orchestrator("otto"));
+    let mut desk = Desk::new();
+    let deadline = Lease::deadline_from(desk.now, LEASE_MS);
+    assert_eq!(desk.ask(&olga, acquire()), Ok(BoardReply::Held { epoch: 1, deadline }));
+    assert_eq!(desk.state().next_due(), Some(deadline));
+    let held = Refusal::OrchestratorHeld { holder: agent("olga"), until: deadline };
+    assert_eq!(desk.refused_to(&otto, acquire()), held);
+    // What is done under the role renews it, once that moves the deadline by more than a tenth.
+    desk.pass(TENTH);
+    desk.ask(&olga, as_orchestrator(1)).unwrap();
+    assert_eq!(desk.state().orchestrator().unwrap().deadline, deadline);
+    desk.pass(1);
+    desk.ask(&olga, as_orchestrator(1)).unwrap();
+    let deadline = Lease::deadline_from(desk.now, LEASE_MS);
+    assert_eq!(desk.state().orchestrator().unwrap().deadline, deadline);
+    let rev = desk.rev();
+    desk.ask(&olga, BoardCommand::RenewOrchestrator { epoch: 1 }).unwrap();
+    assert_eq!(desk.rev(), rev, "it was renewed a moment ago");
+
+    desk.pass(LEASE_MS as i64);
+    assert_eq!(desk.refused_to(&olga, as_orchestrator(1)), role_fenced(None, 1));
+    desk.ask(&otto, acquire()).unwrap();
+    assert_eq!(desk.state().orchestrator().unwrap().epoch, 2);
+    let stale = [
+        as_orchestrator(1),
+        BoardCommand::RenewOrchestrator { epoch: 1 },
+        BoardCommand::ReleaseOrchestrator { epoch: 1 },
+    ];
+    for command in stale {
+        assert_eq!(desk.refused_to(&olga, command), role_fenced(Some("otto"), 2));
+    }
+    // Not even with the right epoch: the role is another's.
+    assert_eq!(desk.refused_to(&olga, as_orchestrator(2)), role_fenced(Some("otto"), 2));
+    desk.ask(&otto, BoardCommand::ReleaseOrchestrator { epoch: 2 }).unwrap();
+    assert_eq!(desk.refused_to(&otto, as_orchestrator(2)), role_fenced(None, 2));
+    desk.ask(&olga, acquire()).unwrap();
+    assert_eq!(desk.state().orchestrator().unwrap().epoch, 3);
+}
+
+#[test]
+fn answer_5_an_orchestrator_of_the_same_name_takes_over_with_a_new_epoch() {
+    let olga = orchestrator("olga");
+    let mut desk = Desk::new();
+    desk.ask(&olga, acquire()).unwrap();
+    desk.ask(&olga, acquire()).unwrap();
+    assert_eq!(desk.refused_to(&olga, as_orchestrator(1)), role_fenced(Some("olga"), 2));
+    desk.ask(&olga, as_orchestrator(2)).unwrap();
+}
+
+#[test]
+fn whoever_calls_himself_orchestrator_changes_nothing_while_another_is() {
+    let (olga, otto) = (orchestrator("olga"), orchestrator("otto"));
+    let mut desk = one_task();
+    desk.claim(&worker("ann"), TASK);
+    desk.ask(&olga, acquire()).unwrap();
+    let commands = [
+        add_tasks(vec![NewTask::new("more")]),
+        assign(TASK, "bob"),
+        cancel_task(TASK),
+        release(TASK, None),
+        review(TASK, ReviewStatus::Approved),
+        set_status(TASK, TaskStatus::Cancelled, None),
+        claim_next(),
+        BoardCommand::RetryFailed,
+        BoardCommand::Complete { comment: None, unfinished: Unfinished::Cancel },
+        BoardCommand::Cancel { comment: None },
+    ];
+    for command in commands {
+        assert_eq!(desk.refused_to(&otto, command), role_fenced(Some("olga"), 1));
+    }
+    // Others work on, people steer, and the orchestrator by name is taken for himself.
+    desk.ask(&worker("ann"), heartbeat(TASK, None)).unwrap();
+    desk.tell(release(TASK, None));
+    desk.ask(&olga, add_tasks(vec![NewTask::new("more")])).unwrap();
+}

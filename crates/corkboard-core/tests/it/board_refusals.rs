@@ -1,0 +1,147 @@
+//! What whoever is refused on a board is told.
+
+use crate::board_support::{Desk, agent, at, id};
+use corkboard_core::board::{
+    BoardStatus, ChoiceId, DecisionId, Hindrance, KeptBy, LearningId, NewTask, NudgeId, TaskRef, TaskStatus,
+};
+use corkboard_core::{CoreId, LimitName, Limits, Refusal, Role};
+
+#[test]
+fn every_refusal_says_what_is_wrong_and_what_there_is() {
+    let mut desk = Desk::new();
+    desk.add(NewTask::new("task"));
+    let (task, from, to) = (id(1), TaskStatus::Pending, TaskStatus::Completed);
+    let member = |key: &str| TaskRef::Member(key.into());
+    let hindrances = vec![
+        Hindrance::Dependencies { on: (1..9).map(id).collect() },
+        Hindrance::Choice { choice: ChoiceId(1) },
+        Hindrance::Approval { decision: DecisionId(4) },
+        Hindrance::Backoff { until: at(0) },
+        Hindrance::Reported { reason: Some("no answer".into()) },
+        Hindrance::Reported { reason: None },
+    ];
+    let learning: LearningId = "rework:T-5".parse().unwrap();
+    let all_that_keeps =
+        vec![KeptBy::NotArchived, KeptBy::Retention { until: at(0) }, KeptBy::Learnings, KeptBy::Promotion];
+    let refusals = [
+        Refusal::NoBoard,
+        Refusal::BoardExists,
+        Refusal::BoardEnded { status: BoardStatus::Cancelled },
+        Refusal::BoardActive,
+        Refusal::BoardKept { by: vec![KeptBy::Active] },
+        Refusal::BoardKept { by: all_that_keeps },
+        Refusal::BoardPurged,
+        Refusal::NotOnBoard { what: "task".into(), id: "T-9".into() },
+        Refusal::UnknownMember { key: "x".into() },
+        Refusal::DuplicateMember { key: "x".into() },
+        Refusal::KeyReadsAsId { key: "T-1".into() },
+        Refusal::Cycle { path: vec![member("a"), TaskRef::Task(task), member("a")] },
+        Refusal::Cycle { path: (0..30).map(|at| TaskRef::Task(id(at))).collect() },
+        Refusal::TaskMove { task, from, to, allowed: vec![TaskStatus::Assigned, TaskStatus::Cancelled] },
+        Refusal::TaskMove { task, from: to, to: from, allowed: vec![] },
+        Refusal::NotThisWay { task, from: TaskStatus::InProgress, to: from },
+        Refusal::NotReady { task, hindrances },
+        Refusal::AlreadyBegun { task, status: TaskStatus::Review },
+        Refusal::TaskHeld { task, holder: agent("ann"), until: None },
+        Refusal::OrchestratorHeld { holder: agent("olga"), until: at(0) },
+        Refusal::Fenced { what: "T-1".into(), holder: Some(agent("bob")), epoch: 2 },
+        Refusal::Fenced { what: "orchestrator".into(), holder: None, epoch: 2 },
+        Refusal::Fenced { what: "T-1".into(), holder: None, epoch: 0 },
+        Refusal::TaskConflict { expected: 1, current: Box::new(desk.task(task).clone()) },
+        Refusal::BoardConflict { expected: 2, current: Box::new(desk.state().info().unwrap().clone()) },
+        Refusal::NotAuthor { decision: DecisionId(1), author: "ann".into() },
+        Refusal::Superseded { decision: DecisionId(1), by: DecisionId(2) },
+        Refusal::Irreversible { decision: DecisionId(1) },
+        Refusal::NotReviewer { task, reviewer: agent("qa") },
+        Refusal::OwnTask { task, principal: "ann".into() },
+        Refusal::UrgentNudges { task, nudges: vec![NudgeId(1)] },
+        Refusal::UrgentNudges { task, nudges: vec![NudgeId(1), NudgeId(3)] },
+        Refusal::NothingWaits,
+        Refusal::AwaitsApproval { task, decisions: vec![DecisionId(1)] },
+        Refusal::AwaitsApproval { task, decisions: vec![DecisionId(1), DecisionId(2)] },
+        Refusal::Paused { by: "hugo".into(), since: at(0) },
+        Refusal::NotForYou { nudge: NudgeId(1), to: "the orchestrator".into() },
+        Refusal::RoleDenied {
+            principal: "ann".into(),
+            role: Role::Worker,
+            what: "pause or resume the board".into(),
+            may: "orchestrators, humans and admins".into(),
+        },
+        Refusal::AlreadyChosen { choice: ChoiceId(1), chosen: "A".into() },
+        Refusal::NoBranch { choice: ChoiceId(1), option: "C".into(), options: vec!["A".into(), "B".into()] },
+        Refusal::BadChoice { reason: "it needs two branches at least".into() },
+        Refusal::BoardContradicts { reason: "T-1 waits for itself".into() },
+        Refusal::CauseNotRetried { task, cause: "T-2".into() },
+        Refusal::Unfinished { unfinished: 3 },
+        Refusal::LearningRefused { learning: learning.clone(), by: "hugo".into() },
+        Refusal::LearningPromoted {
+            learning: learning.clone(),
+            core: CoreId::new("rules", &Limits::default()).unwrap(),
+        },
+        Refusal::NotPromoted { learning: learning.clone(), state: "open".into() },
+        Refusal::PromotionOpen { learning: learning.clone() },
+        Refusal::PromotionOver { learning: learning.clone(), state: "rolled_back".into() },
+        Refusal::OwnLearning { learning: learning.clone(), principal: "ann".into() },
+        Refusal::NoCore { learning },
+        Refusal::LeaseLength { lease_ms: 1, least: 10, most: 100 },
+        Refusal::Checksum { text: "abc".into() },
+        Refusal::Limit { limit: LimitName::TasksPerBoard, used: 6, allowed: 5 },
+    ];
+    let messages: Vec<_> = refusals.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(messages.join("\n"), @r#"
+    there is no such board
+    the board exists already
+    the board is cancelled: nothing on it changes any more
+    the board is active: complete or cancel it first
+    the board is kept: it has not ended
+    the board is kept: it is not archived; it is to be kept until 1970-01-01T00:00:00Z; what it taught was neither extracted nor waived; a learning is on its way into a memory core
+    the board was purged
+    there is no task T-9 on this board
+    "x" is neither a task's id (T-1) nor the key of a task in this batch
+    two tasks of this batch have the key "x"
+    "T-1" cannot be the key of a task: it reads like a task's id
+    these tasks would wait for one another: a -> T-1 -> a
+    these tasks would wait for one another: T-0 -> T-1 -> T-2 -> T-3 -> T-4 -> T-5 -> T-6 -> T-7 -> T-8 -> T-9 -> (10 more) -> T-20 -> T-21 -> T-22 -> T-23 -> T-24 -> T-25 -> T-26 -> T-27 -> T-28 -> T-29
+    T-1 is pending and cannot become completed; it can become assigned, cancelled
+    T-1 is completed and cannot become pending; it can become nothing else
+    T-1 is in progress: it can become pending, but not by this
+    T-1 cannot begin yet: it waits for T-1, T-2, T-3, T-4, T-5 and 3 more; C-1 is not decided; D-4 is not approved; it is tried again at 1970-01-01T00:00:00Z; no answer; whoever works on it cannot go on
+    T-1 is in review: its dependencies can change only before work begins
+    T-1 is ann's
+    olga is the orchestrator until 1970-01-01T00:00:00Z
+    fenced: T-1 is bob's now (epoch 2)
+    fenced: nobody holds the orchestrator's role now; whoever did was not heard of in time, or gave it back
+    fenced: nobody has claimed T-1 yet
+    T-1 is at version 2, not 1
+    the board is at version 1, not 2
+    D-1 was made by ann: only they and those who run the board may supersede it
+    D-1 was superseded by D-2
+    D-1 is irreversible: only a person can supersede it, with force
+    the review of T-1 is assigned to qa: only qa or a person can give it
+    ann cannot approve T-1: an agent does not approve its own task
+    T-1 cannot be completed yet: read the urgent nudge N-1 first
+    T-1 cannot be completed yet: read the urgent nudges N-1, N-3 first
+    a decision that asks for approval must name the tasks that wait for it
+    T-1 cannot be completed: D-1 is not approved
+    T-1 cannot be completed: D-1, D-2 are not approved
+    hugo paused the board at 1970-01-01T00:00:00Z: nothing is begun until it is resumed
+    N-1 is not for you, it is for the orchestrator
+    ann is a worker and may not pause or resume the board: only orchestrators, humans and admins may
+    C-1 was decided: A
+    C-1 has no branch "C", only A, B
+    a choice cannot be like that: it needs two branches at least
+    that is no board: T-1 waits for itself
+    T-1 was cancelled because of T-2, which did not fail and cannot be tried again
+    3 tasks are not finished
+    hugo refused rework:T-5: it is not promoted any more
+    rework:T-5 is in the core rules already
+    rework:T-5 is in no core: it is open
+    rework:T-5 is on its way into a core, or out of one; that is to be finished first
+    rework:T-5 is not on its way any more: it is rolled_back
+    ann cannot promote rework:T-5: an agent does not promote its own words
+    no core is suggested for rework:T-5: name one
+    a lease of 1 ms is refused: it must be from 10 to 100
+    "abc" is no SHA-256: that is 64 hexadecimal digits
+    limit reached: tasks per board would be 6, allowed are 5
+    "#);
+}

@@ -1,0 +1,115 @@
+//! When a task may begin: every rule, and everything that can become of up to three others.
+
+use crate::board_support::{Desk, after, scan::by_brute_force};
+use corkboard_core::board::{Fate, NewTask, Tally, TaskId, TaskStatus, TriggerRule, Verdict};
+
+const RULES: [TriggerRule; 6] = [
+    TriggerRule::AllSuccess,
+    TriggerRule::AllDone,
+    TriggerRule::OneSuccess,
+    TriggerRule::OneFailed,
+    TriggerRule::NoneFailed,
+    TriggerRule::NoneFailedMinOneSuccess,
+];
+const FATES: [Fate; 4] = [Fate::Open, Fate::Succeeded, Fate::Failed, Fate::Skipped];
+
+/// Every list of up to three fates.
+fn lists() -> Vec<Vec<Fate>> {
+    let mut lists = vec![vec![]];
+    for length in 0..3 {
+        let longer: Vec<_> = lists.iter().filter(|list| list.len() == length).cloned().collect();
+        lists.extend(longer.iter().flat_map(|list| FATES.map(|fate| [&list[..], &[fate]].concat())));
+    }
+    lists
+}
+
+fn tally(fates: &[Fate]) -> Tally {
+    let mut tally = Tally::default();
+    fates.iter().for_each(|fate| tally.add(*fate));
+    tally
+}
+
+#[test]
+fn answer_8_a_rule_says_run_wait_or_impossible_as_trying_every_ending_does() {
+    assert_eq!(lists().len(), 1 + 4 + 16 + 64);
+    for rule in RULES {
+        for fates in lists() {
+            let verdict = tally(&fates).verdict(rule);
+            assert_eq!(verdict, by_brute_force(rule, &fates), "{rule:?} {fates:?}");
+        }
+    }
+}
+
+#[test]
+fn answer_8_a_rule_never_says_impossible_while_an_upstream_could_still_satisfy_it() {
+    for rule in RULES {
+        for fates in lists() {
+            let Some(open) = fates.iter().position(|fate| *fate == Fate::Open) else { continue };
+            let ends = [Fate::Succeeded, Fate::Failed, Fate::Skipped].map(|end| {
+                let mut ended = fates.clone();
+                ended[open] = end;
+                tally(&ended).verdict(rule)
+            });
+            let is_lost = ends.iter().all(|verdict| *verdict == Verdict::Impossible);
+            assert_eq!(tally(&fates).verdict(rule) == Verdict::Impossible, is_lost, "{rule:?} {fates:?}");
+        }
+    }
+}
+
+/// A board whose tasks met these fates.
+fn board_of(fates: &[Fate]) -> (Desk, Vec<TaskId>) {
+    let mut desk = Desk::new();
+    let upstream = desk.add_all(fates.iter().map(|_| NewTask::new("upstream")).collect());
+    let with = |fate: Fate| upstream.iter().zip(fates).filter(move |(_, met)| **met == fate).map(|(id, _)| *id);
+    let skipped: Vec<TaskId> = with(Fate::Skipped).collect();
+    if !skipped.is_empty() {
+        let other = desk.add(NewTask::new("the way taken"));
+        let choice = desk.add_choice(&[("this", &[other]), ("that", &skipped)]);
+        desk.choose(choice, "this");
+    }
+    with(Fate::Succeeded).for_each(|task| desk.complete(task));
+    with(Fate::Failed).for_each(|task| desk.fail(task));
+    (desk, upstream)
+}
+
+fn expected(verdict: Verdict) -> (TaskStatus, bool) {
+    match verdict {
+        Verdict::Run => (TaskStatus::Pending, true),
+        Verdict::Wait => (TaskStatus::Pending, false),
+        Verdict::Impossible => (TaskStatus::Cancelled, false),
+    }
+}
+
+#[test]
+fn a_task_added_to_a_board_follows_its_rule() {
+    for fates in lists() {
+        for rule in RULES {
+            let (mut desk, upstream) = board_of(&fates);
+            let task = desk.add(NewTask { trigger_rule: rule, ..after("task", &upstream) });
+            let found = (desk.status(task), desk.ready().contains(&task));
+            assert_eq!(found, expected(by_brute_force(rule, &fates)), "{rule:?} {fates:?}");
+        }
+    }
+}
+
+#[test]
+fn a_task_follows_its_rule_as_its_upstreams_end_in_every_order() {
+    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    for fates in lists().into_iter().filter(|list| list.len() == 3 && !list.contains(&Fate::Skipped)) {
+        for (rule, order) in RULES.into_iter().flat_map(|rule| orders.map(|order| (rule, order))) {
+            let (mut desk, upstream) = board_of(&[Fate::Open; 3]);
+            let task = desk.add(NewTask { trigger_rule: rule, ..after("task", &upstream) });
+            let mut met = vec![Fate::Open; 3];
+            for place in order {
+                match fates[place] {
+                    Fate::Succeeded => desk.complete(upstream[place]),
+                    Fate::Failed => desk.fail(upstream[place]),
+                    _ => {}
+                }
+                met[place] = fates[place];
+                let found = (desk.status(task), desk.ready().contains(&task));
+                assert_eq!(found, expected(by_brute_force(rule, &met)), "{rule:?} {fates:?} {order:?} {met:?}");
+            }
+        }
+    }
+}

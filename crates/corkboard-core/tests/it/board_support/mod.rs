@@ -1,0 +1,345 @@
+//! A board to send commands to, with its clock and limits in the test's hand, and short forms for its words. After every
+//! revision it is held against a scan of its tasks.
+
+pub(crate) mod scan;
+pub(crate) use crate::wire;
+
+use std::sync::Arc;
+
+use corkboard_core::board::{
+    BoardCommand, BoardEvent, BoardImage, BoardReply, BoardState, CancelReason, ChoiceId, Claimed, NewBoard, NewBranch,
+    NewChoice, NewTask, ReviewStatus, Task, TaskId, TaskRef, TaskResult, TaskStatus,
+};
+use corkboard_core::{
+    Actor, ActorKind, AgentId, Commit, CommitId, Context, LimitWarning, Limits, Outcome, Refusal, Request, Revisioned,
+    Role, Space, Unperformed,
+};
+use jiff::{SignedDuration, Timestamp};
+use uuid::Uuid;
+
+pub(crate) type BoardCommit = Commit<BoardEvent, BoardReply>;
+pub(crate) type BoardOutcome = Outcome<BoardEvent, BoardReply>;
+
+/// How long the leases of these tests are.
+pub(crate) const LEASE_MS: u64 = 30_000;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Desk {
+    pub live: Revisioned<BoardState>,
+    pub limits: Limits,
+    pub now: Timestamp,
+    /// Every commit so far, as a store would keep it.
+    pub log: Vec<Arc<[u8]>>,
+    /// What the last command warned of.
+    pub warnings: Vec<LimitWarning>,
+}
+
+impl Desk {
+    /// Nothing, not even a board.
+    pub(crate) fn empty(limits: Limits) -> Self {
+        Self { live: Revisioned::default(), limits, now: at(1_000), log: Vec::new(), warnings: Vec::new() }
+    }
+
+    /// A board without tasks.
+    pub(crate) fn new() -> Self {
+        Self::with(NewBoard { name: "Release".into(), goal: "Ship it".into(), ..NewBoard::default() })
+    }
+
+    pub(crate) fn with(board: NewBoard) -> Self {
+        let mut desk = Self::empty(Limits::default());
+        desk.tell(BoardCommand::Create(board));
+        desk
+    }
+
+    pub(crate) fn decide(&self, actor: &Actor, request: &Request<BoardCommand>) -> Result<BoardOutcome, Refusal> {
+        let context = Context::new(self.now, actor, &self.limits, Uuid::nil());
+        self.live.decide(request, &context)
+    }
+
+    pub(crate) fn request(&mut self, actor: &Actor, request: &Request<BoardCommand>) -> Result<BoardReply, Refusal> {
+        let mut arrived = crate::wire::arrived_request::<BoardState>(request);
+        if let (BoardCommand::Fork { image, .. }, BoardCommand::Fork { image: read, .. }) =
+            (&mut arrived.command, &request.command)
+        {
+            assert_eq!(**image, BoardImage::default(), "an image was sent");
+            // As a server reads it.
+            image.clone_from(read);
+        }
+        let decided = self.decide(actor, &arrived);
+        crate::wire::check_answer(&decided);
+        let performed = self.perform(actor, request, &decided);
+        match decided? {
+            Outcome::Unchanged { reply, .. } => Ok(reply),
+            Outcome::Commit { commit, reply, warnings } => {
+                let id = commit_id(self.rev() + 1);
+                self.live.apply(&commit, id, &self.limits).unwrap();
+                assert_eq!(performed, self.live, "what was performed is not what was decided and applied");
+                let stored = commit.encode().unwrap();
+                assert_eq!(BoardState::encode(&commit).unwrap(), stored, "the short way leads elsewhere");
+                self.log.push(stored.into());
+                self.warnings = warnings;
+                scan::check(self.state());
+                Ok(reply)
+            }
+        }
+    }
+
+    /// Does at once what is otherwise decided and then applied: it is answered alike, and what is refused changes nothing
+    /// or is known to be spoilt.
+    fn perform(
+        &self,
+        actor: &Actor,
+        request: &Request<BoardCommand>,
+        decided: &Result<BoardOutcome, Refusal>,
+    ) -> Revisioned<BoardState> {
+        let context = Context::new(self.now, actor, &self.limits, Uuid::nil());
+        let mut state = self.live.clone();
+        match (state.perform(request, &context, commit_id(self.rev() + 1)), decided) {
+            (Ok(performed), Ok(decided)) => assert_eq!(performed, *decided),
+            (Err(Unperformed::Refused(refusal)), Err(decided)) => {
+                // As text: a refusal may name what is no number, which does not equal itself.
+                assert_eq!((format!("{refusal:?}"), &state), (format!("{decided:?}"), &self.live));
+            }
+            (Err(Unperformed::Spoilt(refusal)), Err(decided)) => assert_eq!(refusal, *decided),
+            (performed, decided) => panic!("{performed:?} instead of {decided:?}"),
+        }
+        state
+    }
+
+    pub(crate) fn ask(&mut self, actor: &Actor, command: BoardCommand) -> Result<BoardReply, Refusal> {
+        self.request(actor, &Request::new(command))
+    }
+
+    /// Sends what cannot be refused, in the name of a person.
+    pub(crate) fn tell(&mut self, command: BoardCommand) -> BoardReply {
+        self.ask(&human(), command).unwrap()
+    }
+
+    /// What a person is told who sends what must be refused.
+    pub(crate) fn refused(&mut self, command: BoardCommand) -> Refusal {
+        self.refused_to(&human(), command)
+    }
+
+    /// What is told to whoever sends what must be refused. Nothing changes by it.
+    pub(crate) fn refused_to(&mut self, actor: &Actor, command: BoardCommand) -> Refusal {
+        let before = (self.live.clone(), self.log.len());
+        let refusal = self.ask(actor, command).unwrap_err();
+        assert_eq!((&self.live, self.log.len()), (&before.0, before.1));
+        refusal
+    }
+
+    pub(crate) fn add(&mut self, task: NewTask) -> TaskId {
+        self.add_all(vec![task])[0]
+    }
+
+    pub(crate) fn add_all(&mut self, tasks: Vec<NewTask>) -> Vec<TaskId> {
+        match self.tell(add_tasks(tasks)) {
+            BoardReply::Added { tasks, .. } => tasks,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Adds a choice between branches that begin with these tasks.
+    pub(crate) fn add_choice(&mut self, options: &[(&str, &[TaskId])]) -> ChoiceId {
+        match self.tell(BoardCommand::AddTasks { tasks: Vec::new(), choices: vec![choice(options)] }) {
+            BoardReply::Added { choices, .. } => choices[0],
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn choose(&mut self, choice: ChoiceId, option: &str) -> Vec<TaskId> {
+        let chosen = self.tell(BoardCommand::Choose { choice, option: option.into(), rationale: None });
+        tasks_of(&chosen)
+    }
+
+    pub(crate) fn claim(&mut self, actor: &Actor, task: TaskId) -> Claimed {
+        match self.ask(actor, claim(task)).unwrap() {
+            BoardReply::Claimed(Some(claimed)) => claimed,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Somebody does the task.
+    pub(crate) fn complete(&mut self, task: TaskId) {
+        let claimed = self.claim(&worker("ann"), task);
+        self.ask(&worker("ann"), complete_task(task, Some(claimed.epoch))).unwrap();
+    }
+
+    /// Somebody tries the task, and it does not work.
+    pub(crate) fn fail(&mut self, task: TaskId) {
+        let claimed = self.claim(&worker("ann"), task);
+        self.ask(&worker("ann"), fail_task(task, Some(claimed.epoch))).unwrap();
+    }
+
+    pub(crate) fn pass(&mut self, milliseconds: i64) {
+        self.now += SignedDuration::from_millis(milliseconds);
+    }
+
+    pub(crate) fn state(&self) -> &BoardState {
+        &self.live.state
+    }
+
+    pub(crate) fn task(&self, id: TaskId) -> &Task {
+        self.state().task(id).unwrap()
+    }
+
+    pub(crate) fn status(&self, id: TaskId) -> TaskStatus {
+        self.task(id).status
+    }
+
+    pub(crate) fn statuses(&self) -> Vec<TaskStatus> {
+        self.state().tasks().map(|task| task.status).collect()
+    }
+
+    /// Why a task was cancelled, and because of which.
+    pub(crate) fn cancelled(&self, id: TaskId) -> Option<(CancelReason, Option<TaskId>)> {
+        self.task(id).cancellation.as_ref().map(|cancelled| (cancelled.reason, cancelled.cause))
+    }
+
+    pub(crate) fn ready(&self) -> Vec<TaskId> {
+        self.state().ready().collect()
+    }
+
+    pub(crate) fn rev(&self) -> u64 {
+        self.live.head.rev
+    }
+
+    /// The events of the last revision.
+    pub(crate) fn last_events(&self) -> Vec<BoardEvent> {
+        BoardCommit::decode(self.log.last().unwrap()).unwrap().events
+    }
+}
+
+/// The state that a log of encoded commits folds to, from a state at an earlier revision.
+pub(crate) fn replay(
+    mut from: Revisioned<BoardState>,
+    log: &[impl AsRef<[u8]>],
+    limits: &Limits,
+) -> Revisioned<BoardState> {
+    for line in log {
+        let commit = BoardCommit::decode(line.as_ref()).unwrap();
+        let id = commit_id(from.head.rev + 1);
+        from.apply(&commit, id, limits).unwrap();
+    }
+    from
+}
+
+/// The events of the state's own sweep, applied by a command that does nothing else.
+pub(crate) fn ticked(desk: &Desk) -> Desk {
+    let mut ticked = desk.clone();
+    let due = ticked.state().expire(ticked.now);
+    ticked.ask(&Actor::system(), BoardCommand::Tick).unwrap();
+    assert_eq!(ticked.rev(), desk.rev() + u64::from(!due.is_empty()));
+    ticked
+}
+
+pub(crate) fn commit_id(rev: u64) -> CommitId {
+    CommitId(Uuid::from_u128(rev.into()))
+}
+
+pub(crate) fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+pub(crate) fn named(principal: &str, role: Role) -> Actor {
+    Actor::new(principal, ActorKind::Agent, role)
+}
+
+pub(crate) fn worker(principal: &str) -> Actor {
+    named(principal, Role::Worker)
+}
+
+pub(crate) fn orchestrator(principal: &str) -> Actor {
+    named(principal, Role::Orchestrator)
+}
+
+pub(crate) fn human() -> Actor {
+    Actor::new("hugo", ActorKind::Human, Role::Human)
+}
+
+pub(crate) fn agent(name: &str) -> AgentId {
+    AgentId::new(name, &Limits::default()).unwrap()
+}
+
+pub(crate) fn id(number: u64) -> TaskId {
+    TaskId(number)
+}
+
+pub(crate) fn ids(numbers: &[u64]) -> Vec<TaskId> {
+    numbers.iter().copied().map(TaskId).collect()
+}
+
+/// A task that depends on these.
+pub(crate) fn after(title: &str, on: &[TaskId]) -> NewTask {
+    NewTask { depends_on: on.iter().copied().map(TaskRef::Task).collect(), ..NewTask::new(title) }
+}
+
+/// A member of a batch that depends on others of it.
+pub(crate) fn member(key: &str, on: &[&str]) -> NewTask {
+    NewTask { key: Some(key.into()), depends_on: on.iter().copied().map(TaskRef::from).collect(), ..NewTask::new(key) }
+}
+
+pub(crate) fn add_tasks(tasks: Vec<NewTask>) -> BoardCommand {
+    BoardCommand::AddTasks { tasks, choices: Vec::new() }
+}
+
+pub(crate) fn choice(options: &[(&str, &[TaskId])]) -> NewChoice {
+    let branch = |(name, tasks): &(&str, &[TaskId])| NewBranch {
+        name: (*name).into(),
+        tasks: tasks.iter().copied().map(TaskRef::Task).collect(),
+    };
+    NewChoice { question: "Which?".into(), options: options.iter().map(branch).collect() }
+}
+
+pub(crate) fn claim(task: TaskId) -> BoardCommand {
+    BoardCommand::Claim { task: Some(task), epoch: None, lease_ms: LEASE_MS }
+}
+
+pub(crate) fn claim_next() -> BoardCommand {
+    BoardCommand::Claim { task: None, epoch: None, lease_ms: LEASE_MS }
+}
+
+pub(crate) fn assign(task: TaskId, to: &str) -> BoardCommand {
+    BoardCommand::Assign { task, to: agent(to) }
+}
+
+pub(crate) fn set_status(task: TaskId, status: TaskStatus, epoch: Option<u64>) -> BoardCommand {
+    BoardCommand::SetStatus { task, status, reason: None, epoch, lease_ms: LEASE_MS }
+}
+
+pub(crate) fn complete_task(task: TaskId, epoch: Option<u64>) -> BoardCommand {
+    BoardCommand::CompleteTask {
+        task,
+        result: TaskResult { summary: "done".into(), next_steps: vec![], trust: None },
+        epoch,
+        heed_nudges: false,
+    }
+}
+
+pub(crate) fn fail_task(task: TaskId, epoch: Option<u64>) -> BoardCommand {
+    BoardCommand::FailTask { task, reason: "it broke".into(), epoch }
+}
+
+pub(crate) fn release(task: TaskId, epoch: Option<u64>) -> BoardCommand {
+    BoardCommand::Release { task, epoch }
+}
+
+pub(crate) fn heartbeat(task: TaskId, epoch: Option<u64>) -> BoardCommand {
+    BoardCommand::Heartbeat { task, epoch }
+}
+
+pub(crate) fn review(task: TaskId, verdict: ReviewStatus) -> BoardCommand {
+    let comments = (verdict != ReviewStatus::Approved).then(|| "once more".into());
+    BoardCommand::Review { task, verdict, comments }
+}
+
+pub(crate) fn cancel_task(task: TaskId) -> BoardCommand {
+    BoardCommand::CancelTask { task, comment: None }
+}
+
+pub(crate) fn tasks_of(reply: &BoardReply) -> Vec<TaskId> {
+    match reply {
+        BoardReply::Tasks(tasks) => tasks.clone(),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,152 @@
+//! Who may do what in a memory core: every role sends every command, to a shared core, to another's own and to its own.
+
+use crate::core_support::*;
+use corkboard_core::knowledge::{
+    CoreAction, CoreCommand, CoreEdit, CoreEntryId, CoreImage, NewCoreEntry, Trust, Withdrawal,
+};
+use corkboard_core::{Actor, ActorKind, AgentId, Limits, Refusal, Role};
+
+/// Who may do what, written down once more by hand: orchestrator, worker, reviewer, observer, human, admin. First in a shared
+/// core, then in another's own, then in one's own.
+const ALLOWED: [(CoreAction, [[u8; 6]; 3]); 10] = [
+    (CoreAction::Add, [[1, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
+    (CoreAction::Edit, [[0, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
+    (CoreAction::Vouch, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1]]),
+    (CoreAction::Forget, [[0, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
+    (CoreAction::Restore, [[0, 0, 1, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
+    (CoreAction::Withdraw, [[1, 0, 1, 0, 1, 1], [1, 0, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
+    (CoreAction::Clear, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
+    (CoreAction::Replace, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
+    (CoreAction::Delete, [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
+    (CoreAction::Tick, [[1, 1, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1], [1, 1, 1, 0, 1, 1]]),
+];
+
+/// Whose the core is: nobody's, another's, or that of "eve", who sends the commands.
+const OWNERS: [Option<&str>; 3] = [None, Some("ada"), Some("eve")];
+
+fn is_allowed(action: CoreAction, owner: usize, role: Role) -> bool {
+    let roles = ALLOWED.iter().find(|(named, _)| *named == action).unwrap().1[owner];
+    roles[Role::ALL.iter().position(|known| *known == role).unwrap()] == 1
+}
+
+/// A person, so that only the role is in the way.
+fn eve(role: Role) -> Actor {
+    Actor::new("eve", ActorKind::Human, role)
+}
+
+fn owner(number: usize) -> Option<AgentId> {
+    OWNERS[number].map(|name| AgentId::new(name, &Limits::default()).unwrap())
+}
+
+#[test]
+fn the_table_is_the_one_that_is_meant() {
+    assert_eq!(CoreAction::all().collect::<Vec<_>>(), ALLOWED.map(|(action, _)| action));
+    for action in CoreAction::all() {
+        for (number, role) in (0..OWNERS.len()).flat_map(|number| Role::ALL.map(|role| (number, role))) {
+            let (owner, expected) = (owner(number), is_allowed(action, number, role));
+            assert_eq!(action.is_allowed_to(&eve(role), owner.as_ref()), expected, "{action:?} by a {role}: {owner:?}");
+            assert_eq!(action.check(&eve(role), owner.as_ref()).is_ok(), expected);
+        }
+    }
+}
+
+#[test]
+fn the_documentation_shows_the_table() {
+    let documented = include_str!("../../../../docs/cores.md");
+    let table = CoreAction::table();
+    assert!(documented.contains(&table), "docs/cores.md should have\n{table}");
+}
+
+/// A core in which there is something for every command.
+fn shelf(number: usize) -> Shelf {
+    let mut shelf = OWNERS[number].map_or_else(Shelf::new, Shelf::of_agent);
+    shelf.add(&human("ann"), "one");
+    shelf.add(&human("ann"), NewCoreEntry { trust: Some(Trust::Outside), .."two".into() });
+    shelf.add(&human("ann"), "three");
+    shelf.tell(CoreCommand::Forget { entry: CoreEntryId(3), reason: None, if_version: None });
+    shelf
+}
+
+fn edit(entry: u64, edit: CoreEdit) -> CoreCommand {
+    CoreCommand::Edit { entry: CoreEntryId(entry), edit: Box::new(edit), if_version: None }
+}
+
+fn trust(trust: Trust) -> CoreEdit {
+    CoreEdit { trust: Some(trust), ..CoreEdit::default() }
+}
+
+/// Every command in every sense that it has, with what it does.
+fn commands(shelf: &Shelf) -> Vec<(CoreAction, CoreCommand)> {
+    use CoreAction as Does;
+    let if_version = None;
+    let content = |text: &str| CoreEdit { content: Some(text.into()), ..CoreEdit::default() };
+    vec![
+        (Does::Add, add("four")),
+        (Does::Add, add("one")),
+        (Does::Edit, edit(1, content("another"))),
+        (Does::Edit, edit(1, trust(Trust::Outside))),
+        (Does::Edit, edit(1, trust(Trust::Own))),
+        (Does::Vouch, edit(2, trust(Trust::Agent))),
+        (Does::Vouch, edit(2, CoreEdit { trust: Some(Trust::Own), ..content("another") })),
+        (Does::Forget, CoreCommand::Forget { entry: CoreEntryId(1), reason: None, if_version }),
+        (Does::Restore, CoreCommand::Restore { entry: CoreEntryId(3), if_version }),
+        (Does::Withdraw, CoreCommand::Withdraw { of: Withdrawal::Author { name: "ann".into() } }),
+        (Does::Clear, CoreCommand::Clear),
+        (Does::Replace, CoreCommand::Replace { image: Box::new(CoreImage::of(shelf.state(), shelf.now)) }),
+        (Does::Tick, CoreCommand::Tick),
+    ]
+}
+
+#[test]
+fn every_role_may_send_exactly_what_the_table_says() {
+    for (number, place) in OWNERS.into_iter().enumerate() {
+        let shelf = shelf(number);
+        for (action, command) in commands(&shelf) {
+            let named = if action == CoreAction::Vouch { CoreAction::Edit } else { action };
+            assert_eq!(command.action(), named);
+            for role in Role::ALL {
+                let mut shelf = shelf.clone();
+                let before = shelf.live.clone();
+                let answer = shelf.ask(&eve(role), command.clone());
+                let is_denied = matches!(&answer, Err(Refusal::RoleDenied { role: said, .. }) if *said == role);
+                assert_eq!(is_denied, answer.is_err(), "{command:?} by a {role} in {place:?}: {answer:?}");
+                assert_eq!(is_denied, !is_allowed(action, number, role), "{command:?} by a {role} in {place:?}");
+                if is_denied {
+                    assert_eq!(shelf.live, before, "{command:?} by a {role} was denied and changed something");
+                }
+            }
+        }
+    }
+}
+
+/// No agent raises a text's trust, whatever its role and whosever the core is.
+#[test]
+fn an_agent_vouches_for_nothing_even_as_admin() {
+    for (number, role) in (0..OWNERS.len()).flat_map(|number| Role::ALL.map(|role| (number, role))) {
+        let mut shelf = shelf(number);
+        let actor = Actor { kind: ActorKind::Agent, ..eve(role) };
+        let refusal = shelf.refused(&actor, edit(2, trust(Trust::Agent)));
+        match role {
+            Role::Human | Role::Admin => assert!(matches!(refusal, Refusal::TrustDenied { .. }), "{refusal}"),
+            _ => assert!(matches!(refusal, Refusal::RoleDenied { .. }), "{refusal}"),
+        }
+    }
+}
+
+#[test]
+fn whoever_is_denied_is_told_who_may() {
+    let told = |number: usize, role, command| shelf(number).refused(&eve(role), command).to_string();
+    assert_eq!(
+        told(0, Role::Worker, add("four")),
+        "eve is a worker and may not add entries to the core: only orchestrators, reviewers, humans and admins may"
+    );
+    assert_eq!(
+        told(1, Role::Reviewer, add("four")),
+        "eve is a reviewer and may not add entries to the core: only ada itself, humans and admins may"
+    );
+    assert_eq!(
+        told(2, Role::Worker, edit(2, trust(Trust::Own))),
+        "eve is a worker and may not vouch for entries of the core: only humans and admins may"
+    );
+    assert_eq!(told(2, Role::Observer, add("four")), "eve is an observer and may not change anything");
+}

@@ -1,0 +1,224 @@
+//! A memory to send commands to, with its clock, ids and limits in the test's hand, and short forms for its words.
+
+use std::sync::Arc;
+
+use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, AgentState, Kept};
+use corkboard_core::notebook::{UnknownIds, parse};
+use corkboard_core::{
+    Actor, ActorKind, Commit, CommitId, Content, Context, Entry, EntryMetadata, Key, Limits, NotebookName, Outcome,
+    Refusal, Request, Revisioned, Role, ScopeId, ScopeName, Space, Unperformed, Usage,
+};
+use jiff::Timestamp;
+use uuid::Uuid;
+
+pub(crate) type AgentCommit = Commit<AgentEvent, AgentReply>;
+pub(crate) type AgentOutcome = Outcome<AgentEvent, AgentReply>;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Memory {
+    pub live: Revisioned<AgentState>,
+    pub limits: Limits,
+    pub outside: Usage,
+    pub actor: Actor,
+    pub now: Timestamp,
+    /// Every commit so far, as a store would keep it.
+    pub log: Vec<Arc<[u8]>>,
+    requests: u128,
+}
+
+impl Memory {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            live: Revisioned::default(),
+            limits,
+            outside: Usage::default(),
+            actor: actor("ann"),
+            now: at(1_000),
+            log: Vec::new(),
+            requests: 0,
+        }
+    }
+
+    /// What the next request would lead to.
+    pub(crate) fn decide(&self, request: &Request<AgentCommand>) -> Result<AgentOutcome, Refusal> {
+        self.decide_on(&self.live, request)
+    }
+
+    /// What the next request would lead to if the state were that one.
+    pub(crate) fn decide_on(
+        &self,
+        state: &Revisioned<AgentState>,
+        request: &Request<AgentCommand>,
+    ) -> Result<AgentOutcome, Refusal> {
+        let mut context = Context::new(self.now, &self.actor, &self.limits, first_id(self.requests));
+        context.outside = self.outside;
+        state.decide(request, &context)
+    }
+
+    pub(crate) fn request(&mut self, request: &Request<AgentCommand>) -> Result<AgentOutcome, Refusal> {
+        let decided = self.decide(&crate::wire::arrived_request::<AgentState>(request));
+        crate::wire::check_answer(&decided);
+        let performed = self.perform(request, &decided);
+        let outcome = decided?;
+        self.requests += 1;
+        if let Outcome::Commit { commit, .. } = &outcome {
+            let rev = self.live.head.rev + 1;
+            self.live.apply(commit, commit_id(rev), &self.limits).unwrap();
+            assert_eq!(performed, self.live, "what was performed is not what was decided and applied");
+            let stored = commit.encode().unwrap();
+            assert_eq!(AgentState::encode(commit).unwrap(), stored, "the short way leads elsewhere");
+            self.log.push(stored.into());
+        }
+        Ok(outcome)
+    }
+
+    /// Does at once what is otherwise decided and then applied: it is answered alike, and what is refused changes nothing
+    /// or is known to be spoilt.
+    fn perform(
+        &self,
+        request: &Request<AgentCommand>,
+        decided: &Result<AgentOutcome, Refusal>,
+    ) -> Revisioned<AgentState> {
+        let mut context = Context::new(self.now, &self.actor, &self.limits, first_id(self.requests));
+        context.outside = self.outside;
+        let mut state = self.live.clone();
+        match (state.perform(request, &context, commit_id(self.live.head.rev + 1)), decided) {
+            (Ok(performed), Ok(decided)) => assert_eq!(performed, *decided),
+            (Err(Unperformed::Refused(refusal)), Err(decided)) => {
+                assert_eq!((refusal, &state), (decided.clone(), &self.live));
+            }
+            (Err(Unperformed::Spoilt(refusal)), Err(decided)) => assert_eq!(refusal, *decided),
+            (performed, decided) => panic!("{performed:?} instead of {decided:?}"),
+        }
+        state
+    }
+
+    pub(crate) fn send(&mut self, command: AgentCommand) -> Result<AgentOutcome, Refusal> {
+        self.request(&Request::new(command))
+    }
+
+    /// Sends what cannot be refused and gives the answer.
+    pub(crate) fn tell(&mut self, command: AgentCommand) -> AgentReply {
+        reply(&self.send(command).unwrap())
+    }
+
+    pub(crate) fn create_scope(&mut self, name: &str, parent: ScopeId) -> ScopeId {
+        match self.tell(create_scope(name, parent)) {
+            AgentReply::ScopeCreated { id } => id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn state(&self) -> &AgentState {
+        &self.live.state
+    }
+
+    pub(crate) fn entry(&self, scope: ScopeId, name: &str) -> Option<&Arc<Entry>> {
+        self.state().scope(scope)?.entries.get(name)
+    }
+
+    /// The value under the key, as JSON.
+    pub(crate) fn value(&self, scope: ScopeId, name: &str) -> Option<&str> {
+        self.entry(scope, name).map(|entry| entry.value.as_json())
+    }
+
+    /// The texts of a scope's notes, in order.
+    pub(crate) fn notes(&self, scope: ScopeId) -> Vec<&str> {
+        self.state().scope(scope).unwrap().notes.values().map(|note| &*note.text).collect()
+    }
+
+    pub(crate) fn rev(&self) -> u64 {
+        self.live.head.rev
+    }
+}
+
+/// The state that a log of encoded commits folds to, from a state at an earlier revision.
+pub(crate) fn replay(
+    mut from: Revisioned<AgentState>,
+    log: &[impl AsRef<[u8]>],
+    limits: &Limits,
+) -> Revisioned<AgentState> {
+    for line in log {
+        let commit = AgentCommit::decode(line.as_ref()).unwrap();
+        let id = commit_id(from.head.rev + 1);
+        from.apply(&commit, id, limits).unwrap();
+    }
+    from
+}
+
+pub(crate) fn reply(outcome: &AgentOutcome) -> AgentReply {
+    match outcome {
+        Outcome::Unchanged { reply, .. } | Outcome::Commit { reply, .. } => *reply,
+    }
+}
+
+pub(crate) fn events(outcome: &AgentOutcome) -> &[AgentEvent] {
+    match outcome {
+        Outcome::Unchanged { .. } => &[],
+        Outcome::Commit { commit, .. } => &commit.events,
+    }
+}
+
+pub(crate) fn commit_id(rev: u64) -> CommitId {
+    CommitId(Uuid::from_u128(rev.into()))
+}
+
+/// Ids far apart and in no order, like the random ones that a context asks for.
+fn first_id(request: u128) -> Uuid {
+    Uuid::from_u128((request + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
+}
+
+pub(crate) fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+pub(crate) fn actor(principal: &str) -> Actor {
+    Actor::new(principal, ActorKind::Agent, Role::Worker)
+}
+
+pub(crate) fn key(name: &str) -> Key {
+    Key::new(name, &Limits::default()).unwrap()
+}
+
+pub(crate) fn scope_name(name: &str) -> ScopeName {
+    ScopeName::new(name, &Limits::default()).unwrap()
+}
+
+pub(crate) fn notebook_name(name: &str) -> NotebookName {
+    NotebookName::new(name, &Limits::default()).unwrap()
+}
+
+pub(crate) fn json(text: &str) -> Content {
+    Content::from_json(text).unwrap()
+}
+
+pub(crate) fn set(scope: ScopeId, name: &str, value: &str) -> AgentCommand {
+    set_with(scope, name, value, EntryMetadata::default())
+}
+
+pub(crate) fn set_with(scope: ScopeId, name: &str, value: &str, metadata: EntryMetadata) -> AgentCommand {
+    AgentCommand::Set {
+        scope,
+        key: key(name),
+        value: json(value),
+        type_name: "test".into(),
+        metadata: Box::new(metadata),
+        if_version: None,
+    }
+}
+
+pub(crate) fn note(scope: ScopeId, text: &str) -> AgentCommand {
+    AgentCommand::AddNote { scope, text: text.into(), trust: None }
+}
+
+/// Applies a text that must be right.
+pub(crate) fn update_notebook(name: &str, text: &str) -> AgentCommand {
+    let parsed = parse(text);
+    assert!(!parsed.has_errors(), "{:?}", parsed.problems);
+    let (notebook, block) = (notebook_name(name), Box::new(parsed.block));
+    AgentCommand::UpdateNotebook { notebook, block, unknown_ids: UnknownIds::Refuse, if_version: None }
+}
+
+pub(crate) fn create_scope(name: &str, parent: ScopeId) -> AgentCommand {
+    AgentCommand::CreateScope { name: scope_name(name), parent, parent_kept: Kept::Here }
+}

@@ -1,0 +1,248 @@
+//! A store to test, and other processes on it.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+
+use super::servers::{POSTGRES_URL, RedisPrefix, shared, unique};
+use super::{FaultPlan, FaultyStore, PgBouncer};
+use corkboard::store::{
+    FileStore, MemoryStore, Ownership, PostgresStore, RedisStore, ServerUrl, SqliteStore, Store, StoreError,
+};
+use corkboard::{Corkboard, Options};
+
+/// A fresh place for one test's data, which can be opened several times.
+pub struct Harness {
+    kind: Kind,
+    worker: Option<PathBuf>,
+}
+
+enum Kind {
+    Memory(Arc<MemoryStore>),
+    File { folder: tempfile::TempDir, opened: tokio::sync::Mutex<Option<Arc<FileStore>>> },
+    Sqlite(tempfile::TempDir),
+    Postgres(PostgresSchema),
+    Redis(RedisPrefix),
+    Faulty(Box<Harness>),
+}
+
+impl Harness {
+    /// `memory:`, shared by all who open it.
+    pub fn memory() -> Self {
+        Self { kind: Kind::Memory(Arc::new(MemoryStore::shared())), worker: None }
+    }
+
+    /// `file:` in a temporary folder, opened once for all in this process. `worker` is the program `conformance-worker`.
+    pub fn file(worker: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self { kind: Kind::File { folder, opened: tokio::sync::Mutex::default() }, worker: Some(worker.into()) }
+    }
+
+    /// `sqlite:` in a temporary folder. `worker` is the program `conformance-worker`.
+    pub fn sqlite(worker: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self { kind: Kind::Sqlite(folder), worker: Some(worker.into()) }
+    }
+
+    /// `postgres:` in a schema of its own on the server that tests share. `worker` is the program `conformance-worker`.
+    pub fn postgres(worker: &str) -> Self {
+        Self { kind: Kind::Postgres(PostgresSchema::on_shared_server()), worker: Some(worker.into()) }
+    }
+
+    /// The same behind a PgBouncer that pools transactions.
+    pub fn pgbouncer(worker: &str) -> Self {
+        Self { kind: Kind::Postgres(PostgresSchema::behind_pgbouncer()), worker: Some(worker.into()) }
+    }
+
+    /// `redis:` on the server that tests share, below a prefix of its own. `worker` is the program `conformance-worker`.
+    pub fn redis(worker: &str) -> Self {
+        Self { kind: Kind::Redis(RedisPrefix::new()), worker: Some(worker.into()) }
+    }
+
+    /// The store of another harness behind a [`FaultyStore`] that injects nothing.
+    pub fn faulty(inner: Self) -> Self {
+        let worker = inner.worker.clone();
+        Self { kind: Kind::Faulty(Box::new(inner)), worker }
+    }
+
+    /// Opens the store: as another process would, where the store is for several.
+    pub async fn open(&self) -> Arc<dyn Store> {
+        match &self.kind {
+            Kind::Memory(store) => store.clone(),
+            Kind::File { folder, opened } => {
+                let mut opened = opened.lock().await;
+                if let Some(store) = &*opened
+                    && store.list(corkboard_core::SpaceKind::Agent, None, 0).await != Err(StoreError::Closed)
+                {
+                    return store.clone();
+                }
+                let store = FileStore::open(folder.path().join("store"), Ownership::Shared).await;
+                opened.insert(Arc::new(store.expect("the store opens"))).clone()
+            }
+            Kind::Sqlite(folder) => {
+                let path = folder.path().join("corkboard.db");
+                let timeout = Options::default().busy_timeout;
+                Arc::new(SqliteStore::open(path, Ownership::Shared, timeout).await.expect("the store opens"))
+            }
+            Kind::Postgres(schema) => {
+                let timeout = Options::default().busy_timeout;
+                Arc::new(PostgresStore::open(&ServerUrl::new(&schema.url()), timeout).await.expect("the store opens"))
+            }
+            Kind::Redis(prefix) => {
+                let timeout = Options::default().busy_timeout;
+                Arc::new(RedisStore::open(&ServerUrl::new(&prefix.url()), timeout).await.expect("the store opens"))
+            }
+            Kind::Faulty(inner) => {
+                let inner = Box::pin(inner.open()).await;
+                Arc::new(FaultyStore::new(inner, FaultPlan::none()))
+            }
+        }
+    }
+
+    /// A Corkboard on the store.
+    pub async fn board(&self) -> Corkboard {
+        self.board_with(Options::default()).await
+    }
+
+    /// A Corkboard on the store, with settings.
+    pub async fn board_with(&self, options: Options) -> Corkboard {
+        Corkboard::with_store(self.open().await, options)
+    }
+
+    /// The store's URL for other processes.
+    pub fn url(&self) -> String {
+        match &self.kind {
+            Kind::Memory(_) => panic!("memory: is in one process; process cases do not apply to it"),
+            Kind::File { folder, .. } => format!("file:{}", folder.path().join("store").display()),
+            Kind::Sqlite(folder) => format!("sqlite:{}", folder.path().join("corkboard.db").display()),
+            Kind::Postgres(schema) => schema.url(),
+            Kind::Redis(prefix) => prefix.url(),
+            Kind::Faulty(inner) => inner.url(),
+        }
+    }
+
+    /// Starts a process that works on the store. See `worker.rs` and `board_worker.rs` for what it can do.
+    pub fn spawn(&self, arguments: &[&str]) -> Worker {
+        let program = self.worker.as_ref().expect("process cases need a worker program");
+        let mut child = Command::new(program)
+            .arg(self.url())
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the worker starts");
+        let lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
+        Worker { child, lines }
+    }
+}
+
+/// A schema of a PostgreSQL database, which is dropped at the end.
+pub struct PostgresSchema {
+    server: String,
+    name: String,
+    _bouncer: Option<PgBouncer>,
+}
+
+impl PostgresSchema {
+    /// A new name on the server that tests share.
+    pub fn on_shared_server() -> Self {
+        Self::on(shared(POSTGRES_URL))
+    }
+
+    /// A new name on a server.
+    pub fn on(server: String) -> Self {
+        Self { server, name: format!("test_{}", unique().simple()), _bouncer: None }
+    }
+
+    /// A new name on the server that tests share, behind a PgBouncer that pools transactions.
+    pub fn behind_pgbouncer() -> Self {
+        let schema = Self::on_shared_server();
+        let bouncer = PgBouncer::start(schema.port());
+        let server = schema.server.replace(&format!(":{}/", schema.port()), &format!(":{}/", bouncer.port()));
+        let name = schema.name.clone();
+        Self { server, name, _bouncer: Some(bouncer) }
+    }
+
+    /// Where the server listens.
+    pub fn port(&self) -> u16 {
+        let (place, _) = self.server.rsplit_once('/').expect("a database's name");
+        place.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).expect("a port")
+    }
+
+    /// The server's URL for those who speak SQL.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// The schema's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The URL that a Corkboard opens.
+    pub fn url(&self) -> String {
+        format!("{}?schema={}", self.server, self.name)
+    }
+}
+
+impl Drop for PostgresSchema {
+    fn drop(&mut self) {
+        let drop = format!("DROP SCHEMA IF EXISTS \"{}\" CASCADE", self.name);
+        let psql = std::process::Command::new("psql").args([&self.server, "-qc", &drop]).output();
+        assert!(psql.is_ok_and(|psql| psql.status.success()) || std::thread::panicking(), "{drop}");
+    }
+}
+
+/// Another process.
+pub struct Worker {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Worker {
+    /// The next line that it prints: an acknowledged write, or a revision seen.
+    pub async fn line(&mut self) -> Option<String> {
+        self.lines.next_line().await.expect("the worker's output can be read")
+    }
+
+    /// Waits for its end, which must be a good one. Returns the lines not read yet.
+    pub async fn finish(mut self) -> Vec<String> {
+        let rest = self.rest().await;
+        let status = self.child.wait().await.expect("the worker can be waited for");
+        assert!(status.success(), "the worker ended with {status}: {rest:?}");
+        rest
+    }
+
+    /// Kills it with SIGKILL. Returns the lines not read yet.
+    pub async fn kill(mut self) -> Vec<String> {
+        self.child.start_kill().expect("the worker can be killed");
+        let rest = self.rest().await;
+        let _ = self.child.wait().await;
+        rest
+    }
+
+    /// Writes a line to its standard input.
+    pub async fn tell(&mut self, line: &str) {
+        let stdin = self.child.stdin.as_mut().expect("stdin is piped");
+        stdin.write_all(format!("{line}\n").as_bytes()).await.expect("the worker reads");
+    }
+
+    /// Sends it a signal: `STOP`, `CONT`.
+    pub fn signal(&self, name: &str) {
+        let pid = self.child.id().expect("the worker runs").to_string();
+        let kill = std::process::Command::new("kill").args(["-s", name, &pid]).status().expect("kill can be run");
+        assert!(kill.success(), "the worker could not be sent {name}");
+    }
+
+    async fn rest(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        while let Some(line) = self.line().await {
+            lines.push(line);
+        }
+        lines
+    }
+}

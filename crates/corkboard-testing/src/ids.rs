@@ -1,0 +1,8 @@
+//! Ids for commits that tests append to a store by hand.
+
+use corkboard_core::CommitId;
+
+/// A random id.
+pub(crate) fn commit() -> CommitId {
+    CommitId(uuid::Uuid::new_v4())
+}

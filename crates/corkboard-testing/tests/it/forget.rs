@@ -1,0 +1,410 @@
+//! What is forgotten for good is in no state, no revision, no snapshot and no file; everything else is as it was.
+
+use std::path::Path;
+use std::time::Duration;
+
+use corkboard::store::Cursor;
+use corkboard::{AgentEvent, AgentMemory, Corkboard, EntryMetadata, Options, Retention, SnapshotPolicy, Watched};
+use corkboard_core::{AgentId, Limits, NoteId, SpaceId};
+use corkboard_testing::Harness;
+use corkboard_testing::servers::TestServer;
+
+const WORKER: &str = env!("CARGO_BIN_EXE_conformance-worker");
+const SECRET: &str = "hunter2-correct-horse-battery";
+
+/// A history in which the secret was everywhere: values, appended text, tags, metadata, scopes, merges, a restored
+/// snapshot, notes; and what must stay.
+async fn history(agent: &AgentMemory) {
+    let memory = agent.working();
+    memory.set("kept", "stays").await.unwrap();
+    for round in 0..10 {
+        memory.set("password", &format!("{SECRET}-{round}")).await.unwrap();
+    }
+    let tagged = EntryMetadata {
+        tags: Some(vec![format!("tag-{SECRET}")]),
+        custom: Some([("why".to_owned(), SECRET.into())].into_iter().collect()),
+        session: Some(format!("session-{SECRET}")),
+        ..EntryMetadata::default()
+    };
+    memory.set("password", SECRET).metadata(tagged).await.unwrap();
+    memory.append("password", &format!(" and {SECRET}")).await.unwrap();
+    let scope = memory.create_durable_scope("task").await.unwrap();
+    scope.set("password", &vec![SECRET]).await.unwrap();
+    scope.merge_to_parent(true).await.unwrap();
+    let snapshot = agent.snapshot().await.unwrap();
+    memory.remove("password").await.unwrap();
+    agent.restore(snapshot).await.unwrap();
+    memory.set("kept", "stays still").await.unwrap();
+}
+
+async fn log_text(harness: &Harness, agent: &str) -> String {
+    let store = harness.open().await;
+    let space = SpaceId::agent(&AgentId::new(agent, &Limits::default()).unwrap());
+    let loaded = store.load(&space).await.unwrap();
+    let mut text = loaded.snapshot.map(|snapshot| String::from_utf8(snapshot.body).unwrap()).unwrap_or_default();
+    let mut cursor = Cursor { rev: 0, commit: None };
+    loop {
+        let page = store.read_after(&space, cursor, 1000).await.unwrap();
+        let Some(last) = page.records.last() else { return text };
+        cursor = Cursor { rev: last.rev, commit: None };
+        page.records.iter().for_each(|record| text.push_str(std::str::from_utf8(&record.body).unwrap()));
+    }
+}
+
+fn harnesses() -> Vec<Harness> {
+    vec![
+        Harness::memory(),
+        Harness::file(WORKER),
+        Harness::sqlite(WORKER),
+        Harness::redis(WORKER),
+        Harness::postgres(WORKER),
+    ]
+}
+
+fn eager_snapshots() -> Options {
+    Options { snapshots: SnapshotPolicy { events: 5, bytes: u64::MAX }, ..Options::default() }
+}
+
+#[tokio::test]
+async fn a_forgotten_value_is_in_no_revision_and_no_snapshot() {
+    for harness in harnesses() {
+        let board = harness.board_with(eager_snapshots()).await;
+        let agent = board.agent("forgetful").unwrap();
+        history(&agent).await;
+        assert!(log_text(&harness, "forgetful").await.contains(SECRET), "the history has what is to be forgotten");
+        let rev = agent.rev().await.unwrap();
+        let forgotten = agent.forget("password").await.unwrap();
+        assert_eq!((forgotten.removed, agent.rev().await.unwrap()), (2, rev + 1));
+        assert!(forgotten.revisions >= 14, "{forgotten:?}");
+        let text = log_text(&harness, "forgetful").await;
+        assert!(!text.contains(SECRET) && text.contains("stays still"));
+        assert_eq!(agent.working().get::<String>("password").await.unwrap(), None);
+        // Whoever reads the log from the beginning comes to the same memory.
+        let fresh = harness.board().await;
+        let read = fresh.agent("forgetful").unwrap().snapshot().await.unwrap();
+        assert_eq!(read.memory, agent.snapshot().await.unwrap().memory);
+        assert_eq!(fresh.check().await.unwrap(), [""; 0]);
+        // Again, there is nothing left to do.
+        let again = agent.forget("password").await.unwrap();
+        assert_eq!((again.removed, again.revisions), (0, 0));
+    }
+}
+
+#[tokio::test]
+async fn a_value_that_was_removed_long_ago_is_forgotten_too() {
+    for harness in harnesses() {
+        let board = harness.board().await;
+        let agent = board.agent("forgetful").unwrap();
+        agent.working().set("password", SECRET).await.unwrap();
+        agent.working().remove("password").await.unwrap();
+        assert_eq!(agent.forget("password").await.unwrap().revisions, 1);
+        assert!(!log_text(&harness, "forgetful").await.contains(SECRET));
+    }
+}
+
+#[tokio::test]
+async fn a_renamed_entry_is_forgotten_under_all_the_keys_it_had() {
+    for harness in harnesses() {
+        let board = harness.board_with(eager_snapshots()).await;
+        let agent = board.agent("forgetful").unwrap();
+        let memory = agent.working();
+        memory.set("draft", SECRET).await.unwrap();
+        memory.append("draft", SECRET).await.unwrap();
+        memory.batch().rename("draft", "plan").append("plan", SECRET).await.unwrap();
+        memory.set("draft", "stays").await.unwrap();
+        memory.append("draft", " still").await.unwrap();
+        assert!(log_text(&harness, "forgetful").await.contains(SECRET), "the history has what is to be forgotten");
+        assert_eq!(agent.forget("plan").await.unwrap().removed, 1);
+        let text = log_text(&harness, "forgetful").await;
+        assert!(!text.contains(SECRET) && text.contains("stays"), "{text}");
+        assert_eq!(memory.get::<String>("draft").await.unwrap().as_deref(), Some("stays still"));
+        let fresh = harness.board().await;
+        let read = fresh.agent("forgetful").unwrap().snapshot().await.unwrap();
+        assert_eq!(read.memory, agent.snapshot().await.unwrap().memory);
+        assert_eq!(fresh.check().await.unwrap(), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn a_forgotten_note_goes_with_all_that_say_the_same() {
+    for harness in harnesses() {
+        let board = harness.board().await;
+        let agent = board.agent("forgetful").unwrap();
+        let memory = agent.working();
+        memory.add_note("stays").await.unwrap();
+        let scope = memory.create_durable_scope("task").await.unwrap();
+        scope.add_note(SECRET).await.unwrap();
+        scope.merge_to_parent(false).await.unwrap();
+        let ephemeral = memory.create_scope("jotting").await.unwrap();
+        ephemeral.add_note(SECRET).await.unwrap();
+        ephemeral.add_note("jotted").await.unwrap();
+        let copy = memory.notes().await.unwrap().into_iter().find(|note| &*note.text == SECRET).unwrap();
+        let forgotten = agent.forget_note(copy.id).await.unwrap();
+        assert_eq!((forgotten.removed, forgotten.revisions), (3, 2));
+        assert!(!log_text(&harness, "forgetful").await.contains(SECRET));
+        let texts = |notes: Vec<corkboard::Note>| notes.iter().map(|note| note.text.to_string()).collect::<Vec<_>>();
+        assert_eq!(texts(memory.notes().await.unwrap()), ["stays"]);
+        assert_eq!(texts(scope.notes().await.unwrap()), [""; 0]);
+        assert_eq!(texts(ephemeral.notes().await.unwrap()), ["jotted"]);
+    }
+}
+
+#[tokio::test]
+async fn forgetting_touches_no_other_agent_and_no_watcher_notices() {
+    for harness in harnesses() {
+        let board = harness.board().await;
+        let (agent, other) = (board.agent("forgetful").unwrap(), board.agent("other").unwrap());
+        other.working().set("password", SECRET).await.unwrap();
+        agent.working().set("password", SECRET).await.unwrap();
+        let mut watch = agent.watch(1).await.unwrap();
+        agent.forget("password").await.unwrap();
+        agent.working().set("after", &1).await.unwrap();
+        for expected in [2, 3] {
+            let corkboard::Watched::Revision { rev, .. } = watch.next().await.unwrap() else { panic!("a bookmark") };
+            assert_eq!(rev, expected);
+        }
+        assert_eq!(other.working().get::<String>("password").await.unwrap().as_deref(), Some(SECRET));
+    }
+}
+
+#[tokio::test]
+async fn another_process_with_an_old_state_brings_nothing_back() {
+    for harness in harnesses() {
+        let (here, there) = (harness.board().await, harness.board_with(eager_snapshots()).await);
+        let (ours, theirs) = (here.agent("forgetful").unwrap(), there.agent("forgetful").unwrap());
+        ours.working().set("password", SECRET).await.unwrap();
+        assert_eq!(theirs.working().get::<String>("password").await.unwrap().as_deref(), Some(SECRET));
+        ours.forget("password").await.unwrap();
+        for index in 0..12 {
+            theirs.working().set("other", &index).await.unwrap();
+        }
+        assert_eq!(theirs.working().get::<String>("password").await.unwrap(), None);
+        there.close().await.unwrap();
+        assert!(!log_text(&harness, "forgetful").await.contains(SECRET));
+    }
+}
+
+/// What is written after it was forgotten is new: the log and the state must agree on it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_another_process_writes_while_something_is_forgotten_stays() {
+    let harness = Harness::sqlite(WORKER);
+    let (here, there) = (harness.board().await, harness.board().await);
+    let (ours, theirs) = (here.agent("forgetful").unwrap(), there.agent("forgetful").unwrap());
+    let (mut met, mut dice) = (0, corkboard_testing::dice());
+    for round in 0..60 {
+        let delay = Duration::from_micros(dice.u64(0..20_000));
+        let write = async {
+            tokio::time::sleep(delay).await;
+            theirs.working().set("password", &format!("{SECRET}-{round}")).await.unwrap()
+        };
+        let (forgotten, written) = tokio::join!(ours.forget("password").into_future(), write);
+        forgotten.unwrap();
+        let state = ours.working().get::<String>("password").await.unwrap();
+        met += u32::from(state.is_some());
+        assert_eq!(logged(&ours, written.version).await, state, "round {round}, {delay:?}");
+    }
+    assert!(met > 0, "no write came after its value was forgotten");
+}
+
+/// What the log says that a key was set to by a revision, unless it was removed after.
+async fn logged(agent: &AgentMemory, version: u64) -> Option<String> {
+    let mut logged = None;
+    let mut watch = agent.watch(version - 1).await.unwrap();
+    let last = agent.rev().await.unwrap();
+    loop {
+        let Watched::Revision { rev, commit, .. } = watch.next().await.unwrap() else { panic!("not all of it") };
+        for event in &commit.events {
+            match event {
+                AgentEvent::EntrySet { entry, .. } => logged = Some(entry.value.parse::<String>().unwrap()),
+                AgentEvent::EntryRemoved { .. } => logged = None,
+                _ => {}
+            }
+        }
+        if rev == last {
+            return logged;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_retention_cut_is_forgotten_as_far_as_it_goes() {
+    let harness = Harness::sqlite(WORKER);
+    let board = harness.board_with(Options { retention: Some(Retention::Revisions(3)), ..eager_snapshots() }).await;
+    let agent = board.agent("forgetful").unwrap();
+    for index in 0..30 {
+        agent.working().set("password", &format!("{SECRET}-{index}")).await.unwrap();
+    }
+    assert_eq!(agent.forget("password").await.unwrap().removed, 1);
+    let raw = raw_files(&harness);
+    assert!(!raw.contains(SECRET));
+}
+
+/// Every byte of every file of a store in files, while it is open.
+fn raw_files(harness: &Harness) -> String {
+    let url = harness.url();
+    let (scheme, path) = url.split_once(':').unwrap();
+    let path = Path::new(path);
+    raw(if scheme == "sqlite" { path.parent().unwrap() } else { path })
+}
+
+/// Every byte of every file in a folder and below.
+fn raw(folder: &Path) -> String {
+    let mut text = String::new();
+    for file in std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
+        if file.is_dir() {
+            text.push_str(&raw(&file));
+        } else if file.is_file() {
+            // A server may have removed it meanwhile.
+            text.push_str(&String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()));
+        }
+    }
+    text
+}
+
+/// Remembers the secret in all ways, sees it in the raw bytes, forgets it, and sees it no more.
+async fn forgotten_in_raw_bytes(board: &Corkboard, raw: impl Fn() -> String) {
+    let agent = board.agent("forgetful").unwrap();
+    history(&agent).await;
+    // Long enough for pages of their own, and more than one part.
+    for _ in 0..8 {
+        agent.working().set("password", &SECRET.repeat(10_000)).await.unwrap();
+    }
+    let snapshot = agent.snapshot().await.unwrap();
+    agent.restore(snapshot).await.unwrap();
+    agent.forget("password").await.unwrap();
+    agent.working().set("kept", "stays for good").await.unwrap();
+    let bytes = raw();
+    assert!(!bytes.contains(SECRET), "{} bytes", bytes.len());
+    assert!(bytes.contains("stays for good"), "what is kept is where it was looked for");
+    assert!(board.check().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn nothing_of_it_is_left_in_the_folder_of_files() {
+    let harness = Harness::file(WORKER);
+    let board = harness.board_with(eager_snapshots()).await;
+    board.agent("forgetful").unwrap().working().set("password", SECRET).await.unwrap();
+    assert!(raw_files(&harness).contains(SECRET));
+    forgotten_in_raw_bytes(&board, || raw_files(&harness)).await;
+}
+
+#[tokio::test]
+async fn nothing_of_it_is_left_in_the_files_of_redis() {
+    let server = TestServer::redis();
+    let board = Corkboard::open_with(&server.url(), eager_snapshots()).await.unwrap();
+    board.agent("forgetful").unwrap().working().set("password", SECRET).await.unwrap();
+    assert!(raw(server.folder()).contains(SECRET));
+    forgotten_in_raw_bytes(&board, || raw(server.folder())).await;
+}
+
+#[tokio::test]
+async fn nothing_of_it_is_left_in_the_tables_of_postgres() {
+    let server = TestServer::postgres();
+    let tables = server.folder().join("data/base");
+    let board = Corkboard::open_with(&server.url(), eager_snapshots()).await.unwrap();
+    // The write-ahead log keeps it for a while, and that is said, and so does free space in the tables' files: what is left
+    // when an operator has removed that is in the tables, once what the server holds in memory is written to them.
+    forgotten_in_raw_bytes(&board, || {
+        server.vacuum_full();
+        server.checkpoint();
+        raw(&tables)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_of_it_is_left_in_sqlites_files() {
+    let harness = Harness::sqlite(WORKER);
+    let board = harness.board_with(eager_snapshots()).await;
+    let agent = board.agent("forgetful").unwrap();
+    history(&agent).await;
+    // Long enough for pages of their own.
+    agent.working().set("password", &SECRET.repeat(2000)).await.unwrap();
+    assert!(raw_files(&harness).contains(SECRET));
+    agent.forget("password").await.unwrap();
+    let raw = raw_files(&harness);
+    assert!(!raw.contains(SECRET) && raw.contains("stays still"));
+}
+
+/// A reader in the middle of its work keeps the write-ahead log from being emptied, so forgetting cannot end before the
+/// other process has written.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forgetting_in_sqlite_does_not_stop_other_writers() {
+    let harness = Harness::sqlite(WORKER);
+    let patient = Options { busy_timeout: Duration::from_secs(300), ..Options::default() };
+    let (here, there) = (harness.board_with(patient.clone()).await, harness.board_with(patient).await);
+    let (ours, theirs) = (here.agent("forgetful").unwrap(), there.agent("busy").unwrap().working());
+    ours.working().set("password", SECRET).await.unwrap();
+    for number in 0..30 {
+        here.agent("large").unwrap().working().set(&format!("key-{number}"), &"x".repeat(290_000)).await.unwrap();
+    }
+    theirs.set("number", &0).await.unwrap();
+    let url = harness.url();
+    let path = url.strip_prefix("sqlite:").unwrap();
+    let log_length = || std::fs::metadata(format!("{path}-wal")).unwrap().len();
+    let reader = rusqlite::Connection::open(path).unwrap();
+    let pages = |reader: &rusqlite::Connection| reader.query_row("PRAGMA page_count", [], |row| row.get::<_, u64>(0));
+    reader.execute_batch("BEGIN").unwrap();
+    let database = pages(&reader).unwrap() * 4096;
+    assert!(database > 30 * 290_000, "{database} bytes");
+
+    let before = log_length();
+    let forgetting = tokio::spawn(async move { ours.forget("password").await });
+    in_time(async {
+        while log_text(&harness, "forgetful").await.contains(SECRET) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    for number in 0..50 {
+        theirs.set("number", &number).await.unwrap();
+    }
+    assert!(!forgetting.is_finished(), "the log still holds it");
+    let written = log_length() - before;
+    assert!(written < database / 2, "{written} bytes were written to wipe one entry out of {database}");
+    reader.execute_batch("COMMIT").unwrap();
+    in_time(forgetting).await.unwrap().unwrap();
+    assert!(!raw_files(&harness).contains(SECRET));
+}
+
+#[tokio::test]
+async fn a_deleted_agent_is_gone_from_sqlites_files_once_it_is_scrubbed() {
+    let harness = Harness::sqlite(WORKER);
+    let board = harness.board().await;
+    history(&board.agent("forgetful").unwrap()).await;
+    assert!(board.forget_agent("forgetful").await.unwrap());
+    assert!(!raw_files(&harness).contains(SECRET));
+    assert_eq!(agents(&board).await, 0);
+}
+
+async fn agents(board: &Corkboard) -> usize {
+    board.agents(None, 10).await.unwrap().len()
+}
+
+/// Where there is nothing, nothing is forgotten, and that ends.
+#[tokio::test]
+async fn what_was_never_written_or_is_gone_is_forgotten_at_once() {
+    let harnesses = [
+        Harness::memory(),
+        Harness::file(WORKER),
+        Harness::sqlite(WORKER),
+        Harness::postgres(WORKER),
+        Harness::redis(WORKER),
+    ];
+    for harness in harnesses {
+        let board = harness.board().await;
+        let agent = board.agent("nobody").unwrap();
+        let forgotten = in_time(agent.forget("anything")).await.unwrap();
+        assert_eq!((forgotten.removed, forgotten.revisions), (0, 0), "{}", board.store_info().kind);
+        in_time(agent.forget_note(NoteId(1))).await.unwrap();
+        agent.working().set("a", &1).await.unwrap();
+        assert!(board.delete_agent("nobody").await.unwrap());
+        let forgotten = in_time(agent.forget("a")).await.unwrap();
+        assert_eq!((forgotten.removed, forgotten.revisions), (0, 0), "{}", board.store_info().kind);
+        assert_eq!(agent.working().get::<u32>("a").await.unwrap(), None);
+    }
+}
+
+async fn in_time<T>(work: impl IntoFuture<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(60), work).await.expect("it takes for ever")
+}

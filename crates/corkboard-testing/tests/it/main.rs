@@ -1,0 +1,21 @@
+//! The tests of the stores, with their processes, servers and faults, in one binary: linking is what costs.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "in a test, helpers included, a panic is the way to fail"
+)]
+
+mod boards_processes;
+mod conformance;
+mod disk;
+mod faults;
+mod file_crash;
+mod file_store;
+mod forget;
+mod postgres_store;
+mod redis_store;
+mod transfer;

@@ -1,0 +1,183 @@
+//! Connections that are cut, held up and refused.
+
+use corkboard::{ErrorKind, Watched};
+use corkboard_testing::{Direction, PostgresSchema, Proxy};
+
+use super::*;
+
+/// A schema on the shared server, and a proxy before it.
+async fn behind_proxy() -> (PostgresSchema, Proxy, String) {
+    let schema = PostgresSchema::on_shared_server();
+    let proxy = Proxy::start(schema.port()).await;
+    let url = schema.url().replace(&format!(":{}/", schema.port()), &format!(":{}/", proxy.port()));
+    (schema, proxy, url)
+}
+
+/// Cut anywhere, in either direction, also between a commit and its answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_cut_mid_commit_lose_nothing_and_double_nothing() {
+    let mut dice = corkboard_testing::dice();
+    let (schema, proxy, url) = behind_proxy().await;
+    let patience = Duration::from_secs(10);
+    let boards = [board(&url, patience).await, board(&url, patience).await];
+    let storm = Storm::start(&boards);
+    for _ in 0..rounds(25) {
+        storm.more(20).await;
+        let direction = if dice.bool() { Direction::ToServer } else { Direction::ToClient };
+        proxy.cut_after(direction, dice.u64(1..4000));
+        eventually("the cut", || async { !proxy.cut_is_pending() }).await;
+    }
+    storm.more(20).await;
+    storm.judge(&board(&schema.url(), patience).await).await;
+}
+
+/// The answer to a commit that does not come in time: it may be done, and the caller is told so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_held_up_for_too_long_is_an_unknown_outcome() {
+    let (schema, proxy, url) = behind_proxy().await;
+    let direct = patient(&schema.url()).await;
+    let store = store(&url, Duration::from_secs(2)).await;
+    let space = space("held");
+    let mut head = Head::EMPTY;
+    let landed = loop {
+        head = put(&*store, &space, head, b"1").await;
+        // The connection it used is free again once the others are told.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        proxy.delay(Direction::ToClient, Duration::from_secs(3600));
+        let late = append(&space, head, b"2");
+        let landed = new_head(&late);
+        match store.append(late).await {
+            Err(StoreError::OutcomeUnknown(_)) => break landed,
+            // The open connection was in use, and no other could be had: then nothing was sent.
+            Err(StoreError::Unavailable(_)) => assert_eq!(direct.head(&space).await, Ok(head)),
+            other => panic!("{other:?}"),
+        }
+        proxy.delay(Direction::ToClient, Duration::ZERO);
+        eventually("it works again", || async { store.head(&space).await == Ok(head) }).await;
+    };
+    assert_eq!(direct.head(&space).await, Ok(landed));
+    assert!(store.head(&space).await.is_err_and(|error| error.is_retryable()));
+    proxy.delay(Direction::ToClient, Duration::ZERO);
+    eventually("it works again", || async { store.head(&space).await == Ok(landed) }).await;
+}
+
+/// A server that takes connections and says nothing, as a frozen machine does: nobody waits for it without end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_says_nothing_to_new_connections_is_unavailable() {
+    let (_schema, proxy, url) = behind_proxy().await;
+    let store = store(&url, Duration::from_secs(3)).await;
+    let space = space("mute");
+    let head = put(&*store, &space, Head::EMPTY, b"1").await;
+    proxy.delay(Direction::ToClient, Duration::from_secs(3600));
+    proxy.cut();
+    let late = append(&space, head, b"2");
+    let landed = new_head(&late);
+    let mute = async {
+        let appended = store.append(late).await;
+        // It may have been on its way already when the connection was cut.
+        let told = matches!(appended, Err(StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_)));
+        assert!(told, "{appended:?}");
+        let read = store.head(&space).await;
+        assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
+    };
+    tokio::time::timeout(Duration::from_secs(60), mute).await.expect("an answer");
+    proxy.delay(Direction::ToClient, Duration::ZERO);
+    eventually("it works again", || async {
+        let current = store.head(&space).await;
+        current == Ok(head) || current == Ok(landed)
+    })
+    .await;
+}
+
+/// A commit that arrives late is done late, or not at all, but not twice; and it is not told as one that failed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_held_up_for_too_long_is_done_once_at_most() {
+    let (schema, proxy, url) = behind_proxy().await;
+    let board = board(&url, Duration::from_secs(2)).await;
+    let memory = board.agent("ada").unwrap().working();
+    memory.set("log", "").await.unwrap();
+    // Others are told of it, on the same connection.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    proxy.delay(Direction::ToServer, Duration::from_secs(3600));
+    let appending = tokio::spawn(async move { memory.append("log", "once").await.map(|_| ()) });
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    proxy.delay(Direction::ToServer, Duration::ZERO);
+    let outcome = appending.await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let fresh = Corkboard::open(&schema.url()).await.unwrap();
+    let log: Option<String> = fresh.agent("ada").unwrap().working().get("log").await.unwrap();
+    let expected: &[&str] = match &outcome {
+        Ok(()) => &["once"],
+        Err(Error::Store(StoreError::OutcomeUnknown(_))) => &["once", ""],
+        // Every connection was in use, and no other could be made: it was not sent.
+        Err(_) => &[""],
+    };
+    assert!(expected.contains(&log.as_deref().unwrap()), "{outcome:?}: {log:?}");
+}
+
+/// No way in: that is said, nothing was written, and it works again by itself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_refuses_is_unavailable_until_it_accepts() {
+    let (_schema, proxy, url) = behind_proxy().await;
+    let board = board(&url, Duration::from_secs(2)).await;
+    let memory = board.agent("ada").unwrap().working();
+    memory.set("key", &1).await.unwrap();
+    proxy.refuse();
+    proxy.cut();
+    eventually("the cut is noticed", || async { memory.get::<u32>("key").await.is_err() }).await;
+    let refused = memory.set("key", &2).await.map(|_| ());
+    assert!(refused.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable), "{refused:?}");
+    proxy.accept();
+    eventually("it works again", || async { memory.get::<u32>("key").await.ok() == Some(Some(1)) }).await;
+    memory.set("key", &3).await.unwrap();
+}
+
+/// A server that is away for a moment is waited for: nobody has to notice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_short_outage_is_ridden_out() {
+    let (_schema, proxy, url) = behind_proxy().await;
+    let board = board(&url, Duration::from_secs(10)).await;
+    let memory = board.agent("ada").unwrap().working();
+    memory.set("key", &0).await.unwrap();
+    // On a busy machine a moment may become long: once is enough.
+    for _ in 0..10 {
+        proxy.refuse();
+        proxy.cut();
+        eventually("the cut", || async { proxy.connections() == 0 }).await;
+        let accept = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            proxy.accept();
+        };
+        let (read, ()) = futures_util::future::join(memory.get::<u32>("key"), accept).await;
+        let written = memory.set("key", &0).await;
+        if read.is_ok() && written.is_ok() {
+            return;
+        }
+    }
+    panic!("not once");
+}
+
+/// A watcher whose connections are cut, listening included, misses nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_watcher_whose_connections_are_cut_misses_nothing() {
+    let (schema, proxy, url) = behind_proxy().await;
+    let (watching, writing) =
+        (board(&url, Duration::from_secs(5)).await, Corkboard::open(&schema.url()).await.unwrap());
+    let memory = writing.agent("ada").unwrap().working();
+    let mut watch = watching.agent("ada").unwrap().watch(0).await.unwrap();
+    for rev in 1..=60 {
+        memory.set("key", &rev).await.unwrap();
+        if rev % 5 == 0 {
+            proxy.cut();
+        }
+        let seen = loop {
+            // A read that was cut is tried again, as a program would.
+            match tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("a wake-up") {
+                Ok(Watched::Bookmark { .. }) => {}
+                Ok(Watched::Revision { rev, .. }) => break rev,
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}"),
+            }
+        };
+        assert_eq!(seen, rev);
+    }
+}

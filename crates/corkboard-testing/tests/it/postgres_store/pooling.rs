@@ -1,0 +1,71 @@
+//! Behind a PgBouncer that gives every transaction another connection of the server: the whole conformance suite.
+
+use corkboard::Watched;
+use corkboard_testing::{Harness, PostgresSchema, Proxy};
+
+use super::*;
+
+const WORKER: &str = env!("CARGO_BIN_EXE_conformance-worker");
+
+corkboard_testing::conformance_suite!(processes: Harness::pgbouncer(WORKER));
+
+fn detail(store: &PostgresStore, name: &str) -> String {
+    let details = store.info().details;
+    details.into_iter().find(|(known, _)| *known == name).unwrap().1
+}
+
+/// The proxy is noticed: names of statements would be mixed up, and nobody would be listened to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_is_noticed() {
+    let schema = PostgresSchema::behind_pgbouncer();
+    let store = patient(&schema.url()).await;
+    assert_eq!(detail(&store, "statements"), "not prepared");
+    assert!(detail(&store, "wake-ups").starts_with("polled"));
+    let direct = PostgresSchema::on_shared_server();
+    let store = patient(&direct.url()).await;
+    assert_eq!(detail(&store, "statements"), "prepared");
+    assert!(detail(&store, "wake-ups").starts_with("LISTEN"));
+}
+
+/// Whoever insists on prepared statements where they do not last gets answers all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn prepared_statements_that_do_not_last_are_given_up() {
+    let schema = PostgresSchema::behind_pgbouncer();
+    let url = format!("{}&prepare=on", schema.url());
+    let boards = [Corkboard::open(&url).await.unwrap(), Corkboard::open(&url).await.unwrap()];
+    let tasks = (0..20).map(|task| {
+        let memory = boards[task % 2].agent(&format!("agent-{}", task % 5)).unwrap().working();
+        tokio::spawn(async move {
+            for _ in 0..10 {
+                memory.update("count", |count: Option<u64>| count.unwrap_or(0) + 1).await.unwrap();
+                memory.get::<u64>("count").await.unwrap().unwrap();
+            }
+        })
+    });
+    futures_util::future::join_all(tasks).await.into_iter().for_each(|task| task.unwrap());
+    for agent in 0..5 {
+        let memory = boards[0].agent(&format!("agent-{agent}")).unwrap().working();
+        assert_eq!(memory.get::<u64>("count").await.unwrap(), Some(40));
+    }
+}
+
+/// Behind the proxy one may listen on a way of its own, directly to the server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_may_listen_beside_the_proxy() {
+    let direct = PostgresSchema::on_shared_server();
+    let schema = PostgresSchema::behind_pgbouncer();
+    let way = Proxy::start(direct.port()).await;
+    let listen = direct.server().replace(&format!(":{}/", direct.port()), &format!(":{}/", way.port()));
+    let url = format!("{}&listen={}", schema.url(), listen.replace(':', "%3A").replace('/', "%2F"));
+    let (one, two) = (Corkboard::open(&url).await.unwrap(), Corkboard::open(&schema.url()).await.unwrap());
+    assert_eq!(way.connections(), 0, "nobody listens yet");
+    let mut watch = one.agent("ada").unwrap().watch(0).await.unwrap();
+    eventually("it listens", || async { way.connections() == 1 }).await;
+    for rev in 1..=20 {
+        two.agent("ada").unwrap().working().set("key", &rev).await.unwrap();
+        let seen = tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("a wake-up");
+        assert!(matches!(seen.unwrap(), Watched::Revision { rev: seen, .. } if seen == rev));
+    }
+    drop(watch);
+    eventually("it listens no more", || async { way.connections() == 0 }).await;
+}

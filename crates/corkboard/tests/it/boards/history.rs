@@ -1,0 +1,272 @@
+//! Boards as they were, what changed, and new boards from old ones.
+
+use std::time::Duration;
+
+use corkboard::boards::{
+    BoardEdit, BoardStatus, DiscoveryType, NewArtifact, NewBranch, NewChoice, NewDecision, NewDiscovery, NewTask,
+    ReviewStatus, TaskEdit, TaskId, TaskStatus, Unfinished,
+};
+use corkboard::store::StoreError;
+use corkboard::{Actor, ActorKind, Board, BoardChange, Corkboard, Error, Options, Retention, Role, SnapshotPolicy};
+
+use super::{LEASE, chain, done, new_board, worker};
+use crate::common::{Home, in_time, on_every_store};
+
+/// A board with a story, and its handle in the name of its owner.
+async fn story(corkboard: &Corkboard) -> Board {
+    let owner = Actor::new("olga", ActorKind::Human, Role::Human);
+    let board = corkboard.create_board(new_board("auth")).acting_as(owner).await.unwrap();
+    let keyed = |key: &str| NewTask { key: Some(key.into()), ..NewTask::new(format!("the {key}")) };
+    let tasks = vec![
+        NewTask { needs_review: true, ..keyed("design") },
+        NewTask { depends_on: vec!["design".into()], ..keyed("jose") },
+        NewTask { depends_on: vec!["design".into()], ..keyed("own") },
+    ];
+    let branch = |name: &str| NewBranch { name: name.into(), tasks: vec![name.into()] };
+    let choice = NewChoice { question: "Which library?".into(), options: vec![branch("jose"), branch("own")] };
+    board.add_tasks(tasks, vec![choice]).await.unwrap();
+    board
+}
+
+#[tokio::test]
+async fn a_board_can_be_seen_at_every_revision() {
+    on_every_store(async |home| {
+        let corkboard = home.open().await;
+        let board = chain(&corkboard, 3).await;
+        let ann = board.acting_as(worker("ann"));
+        let mut views = vec![board.at(1).await.unwrap(), board.view().await.unwrap()];
+        while let Some(claimed) = ann.claim_task(None, LEASE).await.unwrap() {
+            views.push(board.view().await.unwrap());
+            home.clock.advance(Duration::from_secs(1));
+            ann.complete_task(claimed.task, done(), Some(claimed.epoch)).await.unwrap();
+            views.push(board.view().await.unwrap());
+        }
+        for (rev, view) in (1..).zip(&views) {
+            let then = board.at(rev).await.unwrap();
+            assert_eq!((then.rev(), then.state()), (rev, view.state()));
+            assert!(then.at() <= view.at());
+        }
+        let last = views.len() as u64;
+        let future = board.at(last + 1).await.unwrap_err();
+        assert!(
+            matches!(future, Error::Store(StoreError::Future { asked, head }) if asked == head + 1 && head == last)
+        );
+        assert_eq!(board.at(0).await.unwrap_err().code(), "no_board");
+        assert_eq!(corkboard.board("never").unwrap().at(1).await.unwrap_err().code(), "no_board");
+        assert_eq!(corkboard.board("never").unwrap().diff(0, 1).await.unwrap_err().code(), "no_board");
+        // An expired lease is not expired at the revision that took it.
+        board.add_task(NewTask::new("more")).await.unwrap();
+        ann.claim_task(None, LEASE).await.unwrap().unwrap();
+        let rev = board.view().await.unwrap().rev();
+        home.clock.advance(LEASE);
+        assert_eq!(board.at(rev).await.unwrap().in_progress().len(), 1);
+        assert_eq!(board.view().await.unwrap().in_progress().len(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_retention_dropped_is_told_with_the_oldest_that_is_held() {
+    let home = Home::sqlite();
+    let snapshots = SnapshotPolicy { events: 10, bytes: u64::MAX };
+    let options = Options { snapshots, retention: Some(Retention::Revisions(4)), ..home.options() };
+    let corkboard = home.open_with(options).await;
+    let board = chain(&corkboard, 2).await;
+    let mut oldest = 0;
+    while oldest < 20 {
+        board.add_task(NewTask::new("one more")).await.unwrap();
+        oldest = match board.at(1).await {
+            Ok(_) => 0,
+            Err(Error::Store(StoreError::Compacted { oldest })) => oldest,
+            Err(error) => panic!("{error}"),
+        };
+    }
+    // It may go on while we look; then we are told again.
+    let (mut asked, mut seen) = (oldest - 1, 0);
+    while seen < 2 {
+        match board.at(asked).await {
+            Ok(view) => {
+                assert_eq!(view.rev(), asked);
+                assert_eq!(view.state().task_count() as u64, asked, "two tasks in the second revision, then one each");
+                seen += 1;
+                asked += 1;
+            }
+            Err(Error::Store(StoreError::Compacted { oldest })) => {
+                assert!(oldest > asked);
+                asked = oldest;
+            }
+            Err(Error::Store(StoreError::Future { .. })) => drop(board.add_task(NewTask::new("later")).await.unwrap()),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    let last = asked - 1;
+    assert_eq!(board.diff(1, last).await.unwrap_err().code(), "compacted");
+    assert!(board.diff(last, last).await.unwrap().is_empty());
+    assert_eq!(board.diff(last - 1, last).await.unwrap().changes.len(), 1);
+}
+
+#[tokio::test]
+async fn a_difference_tells_in_words_what_happened_and_who_did_it() {
+    on_every_store(async |home| {
+        let corkboard = home.open().await;
+        let board = story(&corkboard).await;
+        let (ann, qa) =
+            (board.acting_as(worker("ann")), board.acting_as(Actor { role: Role::Reviewer, ..worker("qa") }));
+        let created = board.diff(0, 2).await.unwrap().to_string();
+        assert_eq!(
+            created,
+            "olga made the board \"auth\".\n\
+             olga added T-1 \"the design\".\n\
+             olga added T-2 \"the jose\".\n\
+             olga added T-3 \"the own\".\n\
+             C-1 is to be decided: Which library? Between \"jose\" and \"own\".\n"
+        );
+        let claim = ann.work_on(None, LEASE).await.unwrap().unwrap();
+        let decision = NewDecision {
+            question: "Which algorithm?".into(),
+            choice: "RS256".into(),
+            affects_tasks: vec![TaskId(1)],
+            ..NewDecision::default()
+        };
+        let first = claim.record_decision(decision.clone()).await.unwrap();
+        let again = NewDecision { choice: "HS256".into(), supersedes: Some(first), ..decision };
+        claim.record_decision(again).await.unwrap();
+        let kind = DiscoveryType::Constraint;
+        let found = NewDiscovery { content: "No such column.".into(), kind, ..NewDiscovery::default() };
+        claim.record_discovery(found).await.unwrap();
+        let artifact = NewArtifact { path: "schema/tokens.sql".into(), ..NewArtifact::default() };
+        claim.record_artifact(artifact).await.unwrap();
+        claim.complete(done()).await.unwrap();
+        let middle = board.view().await.unwrap().rev();
+        let work = board.diff(2, middle).await.unwrap();
+        assert_eq!(
+            work.to_string(),
+            "T-1 \"the design\" went from pending to review by ann.\n\
+             T-1 is ann's.\n\
+             ann decided D-1: Which algorithm? \"RS256\".\n\
+             D-1 was superseded by D-2.\n\
+             ann decided D-2: Which algorithm? \"HS256\".\n\
+             ann found F-1 (constraint): No such column.\n\
+             ann recorded A-1: \"schema/tokens.sql\", version 1.\n"
+        );
+        qa.review_task(TaskId(1), ReviewStatus::Approved, Some("looks good".into())).await.unwrap();
+        board.choose("C-1".parse().unwrap(), "jose", None).await.unwrap();
+        board.edit(BoardEdit { goal: Some("JWT".into()), ..BoardEdit::default() }, None).await.unwrap();
+        board.edit_task(TaskId(2), TaskEdit { priority: Some(3), ..TaskEdit::default() }, None).await.unwrap();
+        let third = board.add_task(NewTask::new("the tests")).await.unwrap();
+        board.add_dependency(third, TaskId(2)).await.unwrap();
+        let end = board.view().await.unwrap().rev();
+        assert_eq!(
+            board.diff(middle, end).await.unwrap().to_string(),
+            "The board's goal changed.\n\
+             T-1 \"the design\" went from review to completed by qa: done.\n\
+             T-1 was approved, says qa: looks good.\n\
+             T-2's priority changed.\n\
+             T-3 \"the own\" went from pending to cancelled by olga: branch not taken.\n\
+             olga added T-4 \"the tests\".\n\
+             olga chose \"jose\" in C-1.\n"
+        );
+        let json = serde_json::to_value(&work).unwrap();
+        let moved = &json["changes"][0];
+        assert_eq!((moved["change"].as_str(), moved["task"].as_str()), (Some("task_moved"), Some("T-1")));
+        assert_eq!((moved["from"].as_str(), moved["to"].as_str()), (Some("pending"), Some("review")));
+        assert!(board.diff(end, end).await.unwrap().is_empty());
+        assert_eq!(board.diff(3, 3).await.unwrap().to_string(), "Nothing changed from revision 3 to 3.\n");
+        assert_eq!(board.diff(3, 2).await.unwrap_err().code(), "backwards");
+        assert_eq!(board.diff(3, end + 1).await.unwrap_err().code(), "future_revision");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_difference_tells_of_leases_and_ends() {
+    let home = Home::memory();
+    let corkboard = home.open().await;
+    let board = chain(&corkboard, 2).await;
+    let chief = Actor::new("chief", ActorKind::Agent, Role::Orchestrator);
+    board.acting_as(chief).acquire_orchestrator(LEASE).await.unwrap();
+    board.acting_as(worker("ann")).claim_task(None, LEASE).await.unwrap();
+    let held = board.view().await.unwrap().rev();
+    home.clock.advance(LEASE);
+    corkboard.tick().await.unwrap();
+    assert_eq!(
+        board.diff(held, held + 1).await.unwrap().to_string(),
+        "chief is no longer the orchestrator.\n\
+         T-1 \"task 0\" went from in_progress to pending by corkboard.\n\
+         T-1 is no longer ann's.\n"
+    );
+    // There and back: only that it was tried is left of it.
+    let again = board.diff(held - 2, held + 1).await.unwrap().to_string();
+    assert_eq!(again, "T-1 is pending again, after attempt 1 was begun.\n");
+    board.complete(Some("enough".into()), Unfinished::Cancel).await.unwrap();
+    let ended = board.diff(held + 1, held + 2).await.unwrap();
+    assert_eq!(ended.changes[0].to_string(), "The board is completed: failed.");
+    let reasons = ended.changes[1..].iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert!(
+        reasons.iter().all(|line| line.contains("to cancelled by") && line.ends_with("board ended.")),
+        "{reasons:?}"
+    );
+    assert!(matches!(ended.changes[0], BoardChange::BoardEnded { status: BoardStatus::Completed, .. }));
+}
+
+#[tokio::test]
+async fn a_fork_is_a_new_board_from_what_another_was() {
+    on_every_store(async |home| {
+        let corkboard = home.open().await;
+        let board = chain(&corkboard, 2).await;
+        let ann = board.acting_as(worker("ann"));
+        let claim = ann.work_on(None, LEASE).await.unwrap().unwrap();
+        let held = board.view().await.unwrap().rev();
+        claim.complete(done()).await.unwrap();
+        board.complete(None, Unfinished::Cancel).await.unwrap();
+        // From the middle: what was held is pending, and nobody holds it.
+        let fork = board.fork().at(held).name("second try").id("second").await.unwrap();
+        let view = fork.view().await.unwrap();
+        let info = view.info().unwrap();
+        let from = info.forked_from.as_ref().unwrap();
+        assert_eq!(
+            (fork.id().as_str(), view.rev(), &*info.name, info.status),
+            ("second", 1, "second try", BoardStatus::Active)
+        );
+        assert_eq!((from.board.as_str(), from.rev), (board.id().as_str(), held));
+        let task = view.task(TaskId(1)).unwrap();
+        assert_eq!((task.status, &task.claim, &task.assigned_to), (TaskStatus::Pending, &None, &None));
+        assert_eq!(view.ready().len(), 1);
+        // The old holder has nothing here, neither before somebody else does nor after.
+        let late = async || fork.acting_as(worker("ann")).complete_task(TaskId(1), done(), Some(1)).await.unwrap_err();
+        assert_eq!(late().await.code(), "fenced");
+        assert_eq!(fork.claim_task(None, LEASE).await.unwrap().unwrap().epoch, 2);
+        assert_eq!(late().await.code(), "fenced");
+        // From its end: what is done stays done, and what the end cancelled is to be done.
+        let whole = board.fork().await.unwrap();
+        let view = whole.view().await.unwrap();
+        assert_eq!((&*view.info().unwrap().name, view.state().count(TaskStatus::Completed)), ("chain", 1));
+        assert!(view.ready().map(|task| task.id).eq([TaskId(2)]));
+        assert_eq!(board.view().await.unwrap().info().unwrap().status, BoardStatus::Completed, "it is left as it was");
+        let taken = board.fork().id("second").await.unwrap_err();
+        assert_eq!(taken.code(), "board_exists");
+        assert_eq!(board.fork().name(" ").await.unwrap_err().code(), "blank");
+        assert_eq!(board.fork().at(held + 9).await.unwrap_err().code(), "future_revision");
+        assert_eq!(corkboard.board("never").unwrap().fork().await.unwrap_err().code(), "no_board");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_fork_that_is_asked_for_again_is_the_same_fork() {
+    on_every_store(async |home| {
+        let corkboard = home.open().await;
+        let board = chain(&corkboard, 2).await;
+        let first = board.fork().idempotency_key("f").await.unwrap();
+        // The source goes on, and "as it is" still means what it meant.
+        board.add_task(NewTask::new("more")).await.unwrap();
+        let again = board.fork().idempotency_key("f").await.unwrap();
+        assert_eq!((again.id(), again.view().await.unwrap().state().task_count()), (first.id(), 2));
+        let other = board.fork().name("another").idempotency_key("f").await.unwrap_err();
+        assert_eq!(other.code(), "idempotency_mismatch");
+        let other = board.fork().at(1).idempotency_key("f").await.unwrap_err();
+        assert_eq!(other.code(), "idempotency_mismatch");
+        assert_ne!(in_time(board.fork().into_future()).await.unwrap().id(), first.id());
+    })
+    .await;
+}

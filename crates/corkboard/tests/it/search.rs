@@ -1,0 +1,362 @@
+//! Ranked search over an agent's memory: current at once, private, in every scope that is stored.
+
+use corkboard::{
+    AgentMemory, ClearOptions, Corkboard, EntryMetadata, LimitName, NoteId, Options, Refusal, Search, SearchHit,
+};
+use serde_json::json;
+
+use crate::common::{Home, agent_a, days, limit, on_every_store, refusal, start};
+
+/// What was found, in order: keys, and the numbers of notes.
+fn names(hits: &[SearchHit]) -> Vec<String> {
+    hits.iter().map(|hit| hit.key().map_or_else(|| format!("#{}", hit.note().unwrap()), String::from)).collect()
+}
+
+async fn found(agent: &AgentMemory, query: &str) -> Vec<String> {
+    names(&agent.search(query).await.unwrap())
+}
+
+#[tokio::test]
+async fn whatever_changes_is_found_by_the_next_search() {
+    on_every_store(async |home: Home| {
+        let (_board, agent, memory) = agent_a(&home).await;
+        assert_eq!(found(&agent, "zebra").await, [""; 0]);
+        memory.set("animal", "a zebra").await.unwrap();
+        assert_eq!(found(&agent, "zebras").await, ["animal"]);
+        memory.set("animal", "a lion").await.unwrap();
+        assert_eq!((found(&agent, "zebra").await, found(&agent, "lion").await), (vec![], vec!["animal".into()]));
+        memory.append("animal", " and a tiger").await.unwrap();
+        assert_eq!(found(&agent, "tiger").await, ["animal"]);
+        memory.update("animal", |old: Option<String>| old.unwrap().replace("tiger", "puma")).await.unwrap();
+        assert_eq!((found(&agent, "tiger").await, found(&agent, "puma").await), (vec![], vec!["animal".into()]));
+        let note = memory.add_note("a giraffe was seen").await.unwrap();
+        assert_eq!(found(&agent, "giraffe").await, [format!("#{note}")]);
+        assert!(memory.remove_note(note).await.unwrap());
+        assert_eq!(found(&agent, "giraffe").await, [""; 0]);
+        memory.set("animal", "a lion, a puma, and far away a giraffe").await.unwrap();
+        let note = memory.add_note("giraffe, giraffe").await.unwrap();
+        assert_eq!(names(&agent.search("giraffe").limit(1).await.unwrap()), [format!("#{note}")]);
+        assert!(memory.remove_note(note).await.unwrap());
+        assert_eq!(names(&agent.search("giraffe").limit(1).await.unwrap()), ["animal"], "not one that is gone");
+
+        let snapshot = agent.snapshot().await.unwrap();
+        memory.remove("animal").await.unwrap();
+        assert_eq!(found(&agent, "lion").await, [""; 0]);
+        agent.restore(snapshot.clone()).await.unwrap();
+        assert_eq!(found(&agent, "lion").await, ["animal"]);
+
+        memory.set("brief", "an antelope").metadata(days(1)).await.unwrap();
+        assert_eq!(found(&agent, "antelope").await, ["brief"]);
+        home.clock.set(start() + jiff::SignedDuration::from_hours(25));
+        assert_eq!(found(&agent, "antelope").await, [""; 0], "expired, and not yet swept");
+        memory.set("other", "x").await.unwrap();
+        assert_eq!(found(&agent, "antelope").await, [""; 0], "swept");
+
+        agent.forget("animal").await.unwrap();
+        assert_eq!(found(&agent, "lion").await, [""; 0]);
+        agent.restore(snapshot).await.unwrap();
+        agent.clear(ClearOptions::default()).await.unwrap();
+        assert_eq!(found(&agent, "lion").await, [""; 0]);
+        memory.set("animal", "a lion again").await.unwrap();
+        assert_eq!(found(&agent, "lion").await, ["animal"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_agent_that_was_deleted_is_found_no_more() {
+    on_every_store(async |home: Home| {
+        let (board, agent, memory) = agent_a(&home).await;
+        memory.set("animal", "a zebra").await.unwrap();
+        assert_eq!(found(&agent, "zebra").await, ["animal"]);
+        board.delete_agent("A").await.unwrap();
+        assert_eq!(found(&agent, "zebra").await, [""; 0]);
+        memory.set("other", "a zebra").await.unwrap();
+        assert_eq!(found(&agent, "zebra").await, ["other"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_another_process_writes_is_found_too() {
+    let home = Home::sqlite();
+    let (here, there) = (home.open().await, home.open().await);
+    let (mine, its) = (here.agent("A").unwrap(), there.agent("A").unwrap());
+    assert_eq!(found(&mine, "zebra").await, [""; 0]);
+    for round in 0..5 {
+        let word = format!("zebra{round}");
+        its.working().set("animal", &word).await.unwrap();
+        assert_eq!(found(&mine, &word).await, ["animal"]);
+        mine.working().set("animal", "none").await.unwrap();
+        assert_eq!(found(&its, &word).await, [""; 0]);
+    }
+    its.working().add_note("a zebra").await.unwrap();
+    assert_eq!(found(&here.agent("A").unwrap(), "zebra").await, ["#1"]);
+    there.delete_agent("A").await.unwrap();
+    assert_eq!(found(&mine, "zebra").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn durable_scopes_are_searched_and_ephemeral_ones_are_not() {
+    on_every_store(async |home: Home| {
+        let (_board, agent, memory) = agent_a(&home).await;
+        let stored = memory.create_durable_scope("task-1").await.unwrap();
+        let passing = memory.create_scope("passing").await.unwrap();
+        memory.set("animal", "a zebra").await.unwrap();
+        memory.set("filler", &"nothing of interest ".repeat(50)).await.unwrap();
+        stored.set("animal", "a zebra and a lion").await.unwrap();
+        stored.add_note("zebra, zebra, zebra").await.unwrap();
+        passing.set("animal", "a zebra").await.unwrap();
+        let hits = agent.search("zebra").await.unwrap();
+        let mut scopes: Vec<_> =
+            hits.iter().map(|hit| hit.scope.as_ref().map_or("root", |scope| scope.name.as_str())).collect();
+        scopes.sort_unstable();
+        assert_eq!(scopes, ["root", "task-1", "task-1"]);
+        let hits = agent.search("lion").await.unwrap();
+        assert_eq!(hits[0].scope.as_ref().unwrap().id, stored.id());
+        assert_eq!(names(&agent.search("zebra").limit(1).await.unwrap()), ["#1"]);
+        stored.dispose().await.unwrap();
+        assert_eq!(found(&agent, "zebra").await, ["animal"]);
+        assert_eq!(
+            names(&agent.search("zebra").limit(1).await.unwrap()),
+            ["animal"],
+            "the best is not one that is gone"
+        );
+        assert_eq!(found(&agent, "lion").await, [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn agents_do_not_find_each_others_memory() {
+    on_every_store(async |home: Home| {
+        let board = home.open().await;
+        let (a, b) = (board.agent("a").unwrap(), board.agent("b").unwrap());
+        a.working().set("animal", "a zebra").await.unwrap();
+        b.working().set("plant", "a tree").await.unwrap();
+        b.working().add_note("zebras are elsewhere").await.unwrap();
+        assert_eq!(found(&a, "zebra tree").await, ["animal"]);
+        assert_eq!(found(&b, "zebra").await, ["#1"]);
+        assert_eq!(found(&board.agent("c").unwrap(), "zebra").await, [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_hit_tells_what_where_and_why() {
+    on_every_store(async |home: Home| {
+        let (_board, agent, memory) = agent_a(&home).await;
+        let metadata = EntryMetadata {
+            importance: Some(0.9),
+            tags: Some(vec!["project".into()]),
+            author: Some("Grace".into()),
+            ..EntryMetadata::default()
+        };
+        let value = json!({"goal": "add\nlogin", "port": 8080, "steps": ["schema", "routes"]});
+        memory.set("plan", &value).metadata(metadata).await.unwrap();
+        memory.add_note("prefers short answers").await.unwrap();
+        for query in ["login", "goal", "8080", "schema", "plan", "project", "grace", "2026-02-04", "February"] {
+            assert!(found(&agent, query).await.contains(&"plan".to_owned()), "{query}");
+        }
+        let hits = agent.search("routes?").await.unwrap();
+        let mut hit = serde_json::to_value(&hits[0]).unwrap();
+        assert!(hit["score"].take().as_f64().unwrap() > 0.0);
+        let expected = json!({
+            "key": "plan", "version": 1, "importance": 0.9, "tags": ["project"], "score": null,
+            "snippet": "goal: add login, port: 8080, steps: schema, routes",
+            "author": "Grace", "timestamp": "2026-02-04T12:00:00Z", "trust": "agent",
+        });
+        // 0.9 is no 64-bit number.
+        hit["importance"] = json!(0.9);
+        assert_eq!(hit, expected);
+        let hits = agent.search("answer").await.unwrap();
+        assert_eq!((hits[0].note(), hits[0].key()), (Some(NoteId(1)), None));
+        let mut hit = serde_json::to_value(&hits[0]).unwrap();
+        hit["score"] = json!(null);
+        let author = hit["author"].take();
+        assert!(author.is_string());
+        let snippet = "prefers short answers";
+        let timestamp = "2026-02-04T12:00:00Z";
+        let expected = json!({
+            "note": 1, "score": null, "snippet": snippet, "author": null, "timestamp": timestamp, "trust": "agent"
+        });
+        assert_eq!(hit, expected);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_query_must_say_something_and_not_too_much() {
+    on_every_store(async |home: Home| {
+        let (_board, agent, memory) = agent_a(&home).await;
+        memory.set("a", "word").await.unwrap();
+        for blank in ["", " ", "\n\t \u{a0}", "\u{0}\u{1b}"] {
+            assert_eq!(refusal(agent.search(blank).await), Refusal::Blank { what: "query".into() }, "{blank:?}");
+        }
+        let long = "x".repeat(1024 * 1024);
+        assert_eq!(refusal(agent.search(&long).await), limit(LimitName::QueryBytes, 1024 * 1024, 16 * 1024));
+        let longest = "word ".repeat(16 * 1024 / 5);
+        assert_eq!(found(&agent, &longest).await, ["a"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn odd_queries_and_texts_are_found_or_not_but_never_fail() {
+    on_every_store(async |home: Home| {
+        let (_board, agent, memory) = agent_a(&home).await;
+        memory.set("question", "what is this").await.unwrap();
+        memory.set("cjk", "東京は日本の首都です").await.unwrap();
+        memory.set("emoji", "ship it 🚀").await.unwrap();
+        memory.set("control", "bell\u{7} and esc\u{1b}[31m").await.unwrap();
+        memory.set("accents", "Übergrößenträger").await.unwrap();
+        memory
+            .set("deep", &serde_json::from_str::<serde_json::Value>("[[[[[[\"nested\"]]]]]]").unwrap())
+            .await
+            .unwrap();
+        for (query, expected) in [
+            ("what is this", &["question"] as &[&str]),
+            ("首都", &["cjk"]),
+            ("都", &["cjk"]),
+            ("東京タワー", &["cjk"]),
+            ("🚀", &["emoji"]),
+            ("🚀🚀🚀", &["emoji"]),
+            ("bell\u{0}", &["control"]),
+            ("übergrössenträger übergrößenträger", &["accents"]),
+            ("ÜBERGRÖẞENTRÄGER", &["accents"]),
+            ("nested", &["deep"]),
+            ("\" OR * NEAR( -x", &[]),
+            ("…", &[]),
+            ("\u{202e}\u{feff}", &[]),
+        ] {
+            assert_eq!(found(&agent, query).await, expected, "{query:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_limit_is_kept_within_bounds() {
+    on_every_store(async |home: Home| {
+        let (_board, agent, memory) = agent_a(&home).await;
+        for index in 0..60 {
+            memory.set(&format!("k{index}"), "zebra").await.unwrap();
+        }
+        assert_eq!(agent.search("zebra").await.unwrap().len(), Search::LIMIT);
+        for (asked, given) in [(0, 1), (1, 1), (3, 3), (50, 50), (51, 50), (usize::MAX, 50)] {
+            assert_eq!(agent.search("zebra").limit(asked).await.unwrap().len(), given, "{asked}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn equals_are_ordered_by_importance_then_recency_then_key() {
+    on_every_store(async |home: Home| {
+        let (_board, agent, memory) = agent_a(&home).await;
+        let second = |second| home.clock.set(start() + jiff::SignedDuration::from_secs(second));
+        memory.set("b", "zebra").await.unwrap();
+        memory.set("a", "zebra").await.unwrap();
+        let important = EntryMetadata { importance: Some(0.8), ..EntryMetadata::default() };
+        memory.set("important", "zebra").metadata(important).await.unwrap();
+        second(5);
+        memory.set("newer", "zebra").await.unwrap();
+        assert_eq!(found(&agent, "zebra").await, ["important", "newer", "a", "b"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_large_memory_is_searched_while_it_is_written() {
+    on_every_store(async |home: Home| {
+        let (_board, agent, memory) = agent_a(&home).await;
+        let text = "many words of no interest to anybody at all ".repeat(100);
+        for index in 0..40 {
+            memory.set(&format!("long{index}"), &format!("{text} needle{index} {text}")).await.unwrap();
+        }
+        let writer = {
+            let memory = memory.clone();
+            tokio::spawn(async move {
+                for index in 0..50 {
+                    memory.set("counter", &format!("count{index}")).await.unwrap();
+                }
+            })
+        };
+        let searches = (0..40).map(|index| {
+            let agent = agent.clone();
+            tokio::spawn(async move {
+                let hits = agent.search(&format!("needle{index}")).await.unwrap();
+                assert_eq!(names(&hits), [format!("long{index}")]);
+                assert!(hits[0].snippet.contains(&format!("needle{index}")), "{hits:?}");
+                assert!(hits[0].snippet.chars().count() <= Search::SNIPPET);
+            })
+        });
+        for search in searches.collect::<Vec<_>>() {
+            search.await.unwrap();
+        }
+        writer.await.unwrap();
+        assert_eq!(found(&agent, "count49").await, ["counter"]);
+    })
+    .await;
+}
+
+async fn fill(board: &Corkboard, agents: usize) -> Vec<AgentMemory> {
+    let mut filled = Vec::new();
+    for index in 0..agents {
+        let agent = board.agent(&format!("agent-{index}")).unwrap();
+        for key in 0..20 {
+            let words: Vec<String> = (0..50).map(|word| format!("word{key}x{word}")).collect();
+            agent.working().set(&format!("k{key}"), &words).await.unwrap();
+        }
+        filled.push(agent);
+    }
+    filled
+}
+
+#[tokio::test]
+async fn indexes_count_against_the_budget_and_are_evicted_with_their_states() {
+    let home = Home::sqlite();
+    let board = home.open().await;
+    let agents = fill(&board, 3).await;
+    let states = board.resident().1;
+    for agent in &agents {
+        found(agent, "word1x1").await;
+    }
+    let with_indexes = board.resident().1;
+    assert!(with_indexes > states * 2, "{states} {with_indexes}");
+    for agent in &agents {
+        found(agent, "word2x2").await;
+    }
+    assert_eq!(board.resident().1, with_indexes, "an index is counted once");
+    agents[0].clear(ClearOptions::default()).await.unwrap();
+    let cleared = board.resident().1;
+    assert!(cleared < with_indexes * 3 / 4, "an emptied memory has no index: {cleared} of {with_indexes}");
+    assert_eq!(found(&agents[0], "word1x1").await, [""; 0]);
+    agents[1].forget("k1").await.unwrap();
+    let forgotten = board.resident().1;
+    assert!(forgotten < cleared * 3 / 4, "an index has nothing of what is forgotten: {forgotten} of {cleared}");
+    assert_eq!(found(&agents[1], "word1x1 word2x2").await, ["k2"]);
+
+    // Room for one index, not for three.
+    let budget = (with_indexes - states) / 3 + states;
+    let board = home.open_with(Options { memory_budget: budget, ..home.options() }).await;
+    let agents: Vec<_> = (1..3).map(|index| board.agent(&format!("agent-{index}")).unwrap()).collect();
+    for round in 5..8 {
+        for agent in &agents {
+            assert_eq!(found(agent, &format!("word{round}x1")).await, [format!("k{round}")]);
+            assert!(board.resident().1 <= budget, "{:?} of {budget}", board.resident());
+        }
+    }
+    drop(agents);
+}
+
+#[tokio::test]
+async fn a_budget_for_nothing_still_finds() {
+    let home = Home::sqlite();
+    let board = home.open_with(Options { memory_budget: 1, ..home.options() }).await;
+    let agent = &fill(&board, 1).await[0];
+    for round in 0..3 {
+        assert_eq!(found(agent, &format!("word{round}x1")).await, [format!("k{round}")]);
+        assert_eq!(board.resident(), (0, 0), "neither state nor index stays");
+    }
+}
