@@ -1,7 +1,7 @@
 //! What to do about an error.
 
 use corkboard::boards::{BoardAction, TaskStatus};
-use corkboard::store::{ServerTrouble, StoreError};
+use corkboard::store::{ConnectError, StoreError};
 use corkboard::transfer::TransferError;
 use corkboard::{Error, LimitName, Problem, Refusal, Role, Sealing, SnapshotError};
 
@@ -294,14 +294,14 @@ fn server_hint(problem: &Problem) -> Option<String> {
     })
 }
 
-fn server_trouble(trouble: &ServerTrouble) -> &'static str {
+fn server_trouble(trouble: &ConnectError) -> &'static str {
     match trouble {
-        ServerTrouble::Away(_) => "nothing was written; is `cork serve` running there? --url names another server",
-        ServerTrouble::Certificate(_) => {
+        ConnectError::Away(_) => "nothing was written; is `cork serve` running there? --url names another server",
+        ConnectError::Certificate(_) => {
             "SSL_CERT_FILE names a file of certificates to trust; docs/http.md has how to make one that works"
         }
-        ServerTrouble::NotEncrypted => "try http:// in place of https://",
-        ServerTrouble::NotHttp => "a server that encrypts is asked by https://",
+        ConnectError::NotEncrypted => "try http:// in place of https://",
+        ConnectError::NotHttp => "a server that encrypts is asked by https://",
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 
 use crate::access::{Acting, Granted, Looks, TokensObserver};
 use crate::board::{Board, BoardObserver};
-use crate::engine::{Asked, Budget, Deletion, Elsewhere, Engine, Slot};
+use crate::engine::{Budget, Deletion, Engine, RemoteEngine, RequestSource, Slot};
 use crate::knowledge::{Core, CoreObserver};
 use crate::log::{self, Logged};
 use crate::memory::{AgentMemory, AgentObserver, AgentRuntime, MemoryEvent, Meters, end_if_idle};
@@ -141,21 +141,21 @@ impl Corkboard {
 
     /// A Corkboard whose commands are decided elsewhere.
     #[cfg(feature = "client")]
-    pub(crate) fn with_store_elsewhere(store: Arc<dyn Store>, elsewhere: Arc<dyn Elsewhere>, options: Options) -> Self {
-        Self::with(store, Some(elsewhere), options)
+    pub(crate) fn with_remote_store(store: Arc<dyn Store>, remote: Arc<dyn RemoteEngine>, options: Options) -> Self {
+        Self::with(store, Some(remote), options)
     }
 
-    fn with(store: Arc<dyn Store>, elsewhere: Option<Arc<dyn Elsewhere>>, options: Options) -> Self {
+    fn with(store: Arc<dyn Store>, remote: Option<Arc<dyn RemoteEngine>>, options: Options) -> Self {
         let options = Arc::new(options);
         let monitored = Arc::new(MonitoredStore::new(store));
         let store: Arc<dyn Store> = monitored.clone();
         let events = broadcast::channel(EVENT_BUFFER).0;
         let observer = Box::new(AgentObserver::new(events.clone()));
         let budget = Budget::new(options.memory_budget);
-        let agents = Engine::new(store.clone(), options.clone(), observer, &budget, elsewhere.clone());
-        let boards = Engine::new(store.clone(), options.clone(), Box::new(BoardObserver), &budget, elsewhere.clone());
-        let cores = Engine::new(store.clone(), options.clone(), Box::new(CoreObserver), &budget, elsewhere.clone());
-        let conversations = match (&elsewhere, options.conversations) {
+        let agents = Engine::new(store.clone(), options.clone(), observer, &budget, remote.clone());
+        let boards = Engine::new(store.clone(), options.clone(), Box::new(BoardObserver), &budget, remote.clone());
+        let cores = Engine::new(store.clone(), options.clone(), Box::new(CoreObserver), &budget, remote.clone());
+        let conversations = match (&remote, options.conversations) {
             (None, Conversations::Process) => {
                 // Nobody reads these logs: the state is enough.
                 let snapshots = SnapshotPolicy { events: 256, bytes: 1024 * 1024 };
@@ -168,7 +168,7 @@ impl Corkboard {
         };
         // Every request from outside asks for its token: a revocation may take as long as this to be seen everywhere.
         let cached = Options { consistency: Consistency::Cached(Consistency::CACHED_AGE), ..(*options).clone() };
-        let tokens = Engine::new(store, Arc::new(cached), Box::new(TokensObserver), &budget, elsewhere);
+        let tokens = Engine::new(store, Arc::new(cached), Box::new(TokensObserver), &budget, remote);
         let inner = Inner {
             options: options.clone(),
             store: monitored,
@@ -339,9 +339,9 @@ impl Corkboard {
         self.actor.check_writes()?;
         let runtime = self.runtime(agent_id)?;
         let id = runtime.id().clone();
-        if let Some(elsewhere) = self.inner.agents.elsewhere() {
+        if let Some(remote) = self.inner.agents.remote() {
             // The server deletes all of it, whatever the tier.
-            let deleted = elsewhere.delete_agent(id, Actor::clone(&self.actor), if_rev, deletion).await?;
+            let deleted = remote.delete_agent(id, Actor::clone(&self.actor), if_rev, deletion).await?;
             runtime.dispose_ephemeral_scopes();
             return Ok(deleted);
         }
@@ -475,7 +475,7 @@ impl Corkboard {
     }
 
     async fn tick_space<S: Space>(&self, engine: &Arc<Engine<S>>, slot: &Arc<Slot<S>>, tick: &S::Command) {
-        let tick = Asked::Request(Request::new(tick.clone()));
+        let tick = RequestSource::Request(Request::new(tick.clone()));
         if let Err(error) = engine.ask(slot, Actor::system(), Usage::default(), tick).await {
             tracing::warn!(space = %slot.id, %error, "what is due in this space could not be expired yet");
         }

@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 
 use crate::access::Acting;
 use crate::corkboard::check_space_tier;
-use crate::engine::{Answer, Asked, Engine, Followed, Following, Slot};
+use crate::engine::{Answer, Engine, Followed, Following, RequestSource, Slot};
 use crate::store::{Cursor, ListedSpace, Page, Record, StoreError, Trim};
 use crate::{AgentMemory, Board, Conversation, Corkboard, Error, Result, Strict};
 
@@ -567,7 +567,7 @@ impl<S: Space> InEngine<S> {
 
     /// Has a command from outside decided.
     async fn ask(&self, actor: &Acting, outside: Usage, asked: CommandDocument<S::Command>) -> Result<AnswerDocument> {
-        let asked = Asked::Request(request_of::<S>(&self.engine.options.limits, actor, asked)?);
+        let asked = RequestSource::Request(request_of::<S>(&self.engine.options.limits, actor, asked)?);
         AnswerDocument::of(self.engine.ask(&self.slot, actor.clone(), outside, asked).await?)
     }
 }

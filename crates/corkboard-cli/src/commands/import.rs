@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use corkboard::transfer::{
-    FileProblem, ImportMode, ImportOptions, Imported, ImportedSpace, Outcome, Tokens, TransferError, import,
+    FileProblem, ImportMode, ImportOptions, ImportOutcome, Imported, ImportedSpace, Tokens, TransferError, import,
 };
 use serde::Serialize;
 use tokio::io::{AsyncBufRead, BufReader};
@@ -104,7 +104,7 @@ struct Total {
 struct SpaceView {
     space: String,
     rev: u64,
-    outcome: Outcome,
+    outcome: ImportOutcome,
     revisions: u64,
     bytes: u64,
 }
@@ -115,9 +115,9 @@ fn report(session: &StoreSession, mode: ImportMode, imported: &Imported) -> Resu
     let sum = |amount: fn(&ImportedSpace) -> u64| spaces.iter().map(amount).sum();
     let total = Total {
         spaces: spaces.len() as u64,
-        new: number(Outcome::New),
-        continued: number(Outcome::Continued),
-        unchanged: number(Outcome::Unchanged),
+        new: number(ImportOutcome::New),
+        continued: number(ImportOutcome::Continued),
+        unchanged: number(ImportOutcome::Unchanged),
         revisions: sum(|space| space.revisions),
         bytes: sum(|space| space.bytes),
     };

@@ -3,7 +3,7 @@
 use clap::Args;
 use corkboard::store::{self, Store, StoreError, StoreInfo, StoreUrl};
 use corkboard::transfer::{
-    Checksum, MigrateMode, MigrateOptions, Migrated, MigratedSpace, Problem, TransferError, migrate,
+    Checksum, MigrateMode, MigrateOptions, Migrated, MigratedSpace, MigrationProblem, TransferError, migrate,
 };
 use corkboard::{Creation, Error, ErrorKind, Options};
 use serde::Serialize;
@@ -237,7 +237,7 @@ impl Answer {
             checksum: space.checksum,
             caught_up: space.caught_up,
         };
-        let problem = |problem: &Problem| ProblemView::new(Some(problem.space.as_str()), &problem.error);
+        let problem = |problem: &MigrationProblem| ProblemView::new(Some(problem.space.as_str()), &problem.error);
         Self {
             from: place(from),
             to: place(to),

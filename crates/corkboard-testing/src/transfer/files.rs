@@ -3,7 +3,7 @@
 use super::*;
 use crate::{Fault, FaultPlan, FaultyStore};
 use corkboard::transfer::{
-    Exported, ImportMode, Imported, Outcome, Spaces, Stage, TransferError, check, export, import,
+    Exported, ImportMode, ImportOutcome, Imported, Spaces, Stage, TransferError, check, export, import,
 };
 
 async fn exported(store: &Arc<dyn Store>) -> Vec<u8> {
@@ -16,7 +16,7 @@ async fn imported(store: &Arc<dyn Store>, file: &[u8]) -> Imported {
     import(&**store, file, ImportMode::Write, &mut nobody).await.unwrap()
 }
 
-fn outcomes(imported: &Imported) -> Vec<(&str, Outcome, u64)> {
+fn outcomes(imported: &Imported) -> Vec<(&str, ImportOutcome, u64)> {
     assert!(imported.problems.is_empty(), "{:?}", imported.problems);
     imported.spaces.iter().map(|space| (space.space.name(), space.outcome, space.revisions)).collect()
 }
@@ -41,12 +41,12 @@ pub async fn an_export_is_imported_as_it_was(from: &Harness, to: &Harness) {
     let mut last = None;
     let tell = &mut |progress: &Progress| last = Some(*progress);
     let imported = import(&*to, &*file, ImportMode::Write, tell).await.unwrap();
-    assert!(outcomes(&imported).iter().all(|(_, outcome, _)| *outcome == Outcome::New));
+    assert!(outcomes(&imported).iter().all(|(_, outcome, _)| *outcome == ImportOutcome::New));
     let last = last.unwrap();
     assert_eq!((last.stage, last.spaces, last.total, last.revisions), (Stage::Importing, spaces, spaces, revisions));
     assert_same(&from, &to).await;
     let again = self::imported(&to, &file).await;
-    assert!(outcomes(&again).iter().all(|(_, outcome, written)| (*outcome, *written) == (Outcome::Unchanged, 0)));
+    assert!(outcomes(&again).iter().all(|(_, outcome, written)| (*outcome, *written) == (ImportOutcome::Unchanged, 0)));
     assert_same(&from, &to).await;
     assert!(lines(&exported(&to).await) == lines(&file), "exported again, it is the same");
 }
@@ -64,7 +64,7 @@ pub async fn one_space_is_exported(from: &Harness, to: &Harness) {
     let mut file = Vec::new();
     let written = export(&*from, &Spaces::One(space("bob")), &mut file, &mut nobody).await.unwrap();
     assert_eq!((written.spaces, written.revisions), (1, 2));
-    assert_eq!(outcomes(&imported(&to, &file).await), [("bob", Outcome::New, 2)]);
+    assert_eq!(outcomes(&imported(&to, &file).await), [("bob", ImportOutcome::New, 2)]);
     assert_eq!(everything(&to).await.len(), 1);
     let none = export(&*from, &Spaces::One(space("boba")), &mut file, &mut nobody).await;
     assert!(matches!(none, Err(TransferError::NoSuchSpace { .. })), "{none:?}");
@@ -77,12 +77,15 @@ pub async fn an_import_goes_on_where_the_store_is(from: &Harness, to: &Harness) 
     put_many(&from, &space("rests"), 3).await;
     // Its next life begins at the tombstone that the target has too.
     let old = exported(&from).await;
-    assert_eq!(outcomes(&imported(&to, &old).await), [("grows", Outcome::New, 600), ("rests", Outcome::New, 3)]);
+    assert_eq!(
+        outcomes(&imported(&to, &old).await),
+        [("grows", ImportOutcome::New, 600), ("rests", ImportOutcome::New, 3)]
+    );
     put_many(&from, &space("grows"), 600).await;
     snapshot_and_trim(&from, &space("grows"), 900, 400).await;
     let new = exported(&from).await;
     let done = imported(&to, &new).await;
-    assert_eq!(outcomes(&done), [("grows", Outcome::Continued, 600), ("rests", Outcome::Unchanged, 0)]);
+    assert_eq!(outcomes(&done), [("grows", ImportOutcome::Continued, 600), ("rests", ImportOutcome::Unchanged, 0)]);
     assert_eq!(held(&to, &space("grows"), Head::EMPTY).await.len(), 1200, "what the source trimmed is kept here");
     assert_eq!(to.load(&space("grows")).await, from.load(&space("grows")).await);
     // What the file holds no longer cannot be filled in.
@@ -94,7 +97,11 @@ pub async fn an_import_goes_on_where_the_store_is(from: &Harness, to: &Harness) 
     from.delete(&fresh, head, tombstone).await.unwrap();
     put_many(&from, &fresh, 2).await;
     let done = imported(&to, &exported(&from).await).await;
-    assert_eq!(outcomes(&done)[0], ("fresh", Outcome::Continued, 2), "the same tombstone, so the same life goes on");
+    assert_eq!(
+        outcomes(&done)[0],
+        ("fresh", ImportOutcome::Continued, 2),
+        "the same tombstone, so the same life goes on"
+    );
     assert_eq!(to.load(&fresh).await, from.load(&fresh).await);
     assert_eq!(to.check().await, Ok(vec![]));
 }
@@ -182,7 +189,7 @@ pub async fn an_export_of_a_log_that_is_trimmed_meanwhile_is_whole(from: &Harnes
     let written = export(&*from, &Spaces::All, &mut file, &mut trim).await.unwrap();
     assert_eq!((written.spaces, written.revisions), (1, 205));
     assert!(lines(&file).contains(&"{\"void\":{}}"));
-    assert_eq!(outcomes(&imported(&to, &file).await), [("long", Outcome::New, 205)]);
+    assert_eq!(outcomes(&imported(&to, &file).await), [("long", ImportOutcome::New, 205)]);
     assert_same(&from, &to).await;
 }
 
@@ -208,7 +215,8 @@ pub async fn an_export_while_others_write_is_of_one_revision(from: &Harness, to:
     };
     let mut file = Vec::new();
     export(&*from, &Spaces::All, &mut file, &mut write).await.unwrap();
-    let expected = [("busy", Outcome::New, 700), ("covered", Outcome::New, 700), ("trimmed", Outcome::New, 50)];
+    let expected =
+        [("busy", ImportOutcome::New, 700), ("covered", ImportOutcome::New, 700), ("trimmed", ImportOutcome::New, 50)];
     assert_eq!(outcomes(&imported(&to, &file).await), expected);
     let (after, copy) = (everything(&from).await, everything(&to).await);
     assert_eq!(copy[&space("busy")], before[&space("busy")]);
@@ -228,7 +236,11 @@ pub async fn a_dry_run_writes_nothing(from: &Harness, to: &Harness) {
     put_many(&from, &space("new"), 600).await;
     let before = everything(&to).await;
     let would = import(&*to, &*exported(&from).await, ImportMode::DryRun, &mut nobody).await.unwrap();
-    let expected = [("grows", Outcome::Continued, 600), ("new", Outcome::New, 600), ("rests", Outcome::Unchanged, 0)];
+    let expected = [
+        ("grows", ImportOutcome::Continued, 600),
+        ("new", ImportOutcome::New, 600),
+        ("rests", ImportOutcome::Unchanged, 0),
+    ];
     assert_eq!(outcomes(&would), expected);
     assert_eq!(everything(&to).await, before);
     assert_eq!(outcomes(&imported(&to, &exported(&from).await).await), expected);

@@ -179,7 +179,7 @@ pub async fn a_copy_that_lacks_only_its_snapshot_gets_it(from: &Harness, to: &Ha
     for name in ["imported", "migrated"] {
         put_many(&from, &space(name), 30).await;
         snapshot_and_trim(&from, &space(name), 20, 14).await;
-        let Whole { listed, loaded, records } = everything(&from).await.remove(&space(name)).unwrap();
+        let StoredSpace { listed, loaded, records } = everything(&from).await.remove(&space(name)).unwrap();
         let (space, next_due, summary) = (space(name), listed.next_due, listed.summary);
         let import = Import { space, born: loaded.born, snapshot: None, records, next_due, summary };
         match to.import(import).await {
@@ -366,7 +366,7 @@ pub async fn a_changed_copy_is_found(from: &Harness, to: &Harness) {
         snapshot_and_trim(&from, &space(name), 5, 2).await;
     }
     assert_done(&copy(&from, &to).await);
-    let rewrite = |name: &str, whole: &Whole| {
+    let rewrite = |name: &str, whole: &StoredSpace| {
         let (mut record, mut snapshot) = (whole.records[4].clone(), whole.loaded.snapshot.clone().unwrap());
         match name {
             "body" => record.body[0] ^= 1,
@@ -382,7 +382,7 @@ pub async fn a_changed_copy_is_found(from: &Harness, to: &Harness) {
     for name in ["commit", "due", "snapshot's commit", "time"] {
         put_many(&from, &space(name), 9).await;
         snapshot_and_trim(&from, &space(name), 5, 2).await;
-        let Whole { mut listed, mut loaded, mut records } = everything(&from).await.remove(&space(name)).unwrap();
+        let StoredSpace { mut listed, mut loaded, mut records } = everything(&from).await.remove(&space(name)).unwrap();
         match name {
             "commit" => records[3].commit = ids::commit(),
             "due" => listed.next_due = Some(time(7)),

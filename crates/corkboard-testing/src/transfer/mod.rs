@@ -126,14 +126,14 @@ async fn fill(store: &Arc<dyn Store>) {
 
 /// Everything that a store says of a space.
 #[derive(Debug, PartialEq)]
-struct Whole {
+struct StoredSpace {
     listed: ListedSpace,
     loaded: Loaded,
     records: Vec<Record>,
 }
 
 /// Everything that is in a store.
-async fn everything(store: &Arc<dyn Store>) -> BTreeMap<SpaceId, Whole> {
+async fn everything(store: &Arc<dyn Store>) -> BTreeMap<SpaceId, StoredSpace> {
     let mut all = BTreeMap::new();
     let mut after = None;
     loop {
@@ -143,7 +143,7 @@ async fn everything(store: &Arc<dyn Store>) -> BTreeMap<SpaceId, Whole> {
         for listed in page {
             let loaded = store.load(&listed.space).await.unwrap();
             let records = held(store, &listed.space, loaded.born).await;
-            all.insert(listed.space.clone(), Whole { listed, loaded, records });
+            all.insert(listed.space.clone(), StoredSpace { listed, loaded, records });
         }
     }
 }
@@ -168,7 +168,7 @@ async fn held(store: &Arc<dyn Store>, space: &SpaceId, born: Head) -> Vec<Record
 /// Fails unless both stores have the same, and are in good health.
 async fn assert_same(from: &Arc<dyn Store>, to: &Arc<dyn Store>) {
     let (original, copy) = (everything(from).await, everything(to).await);
-    let names = |all: &BTreeMap<SpaceId, Whole>| all.keys().cloned().collect::<Vec<_>>();
+    let names = |all: &BTreeMap<SpaceId, StoredSpace>| all.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&original), names(&copy));
     for (space, whole) in &original {
         // Not `assert_eq!`: nobody reads megabytes.
@@ -180,7 +180,7 @@ async fn assert_same(from: &Arc<dyn Store>, to: &Arc<dyn Store>) {
 /// Fails if a copy that is not finished could be taken for the whole, or is in itself not sound.
 async fn assert_plain_halves(from: &Arc<dyn Store>, to: &Arc<dyn Store>) {
     let originals = everything(from).await;
-    for (space, Whole { listed, loaded, records }) in everything(to).await {
+    for (space, StoredSpace { listed, loaded, records }) in everything(to).await {
         let original = &originals[&space];
         assert!(original.records.starts_with(&records), "{space} is not the beginning of what is copied");
         let snapshot = loaded.snapshot.map_or(0, |snapshot| snapshot.head.rev);

@@ -16,7 +16,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use super::Acting;
-use crate::engine::{Asked, Engine, Observer, Slot, again, joined};
+use crate::engine::{Engine, Observer, RequestSource, Slot, again, joined};
 use crate::{Corkboard, Error, Result, ids};
 
 /// What every secret begins with, so that it is known for what it is wherever it turns up.
@@ -177,7 +177,7 @@ impl Tokens {
     }
 
     async fn ask(&self, command: TokensCommand) -> Result<TokensReply> {
-        let asked = Asked::Request(Request::new(command));
+        let asked = RequestSource::Request(Request::new(command));
         Ok(self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), asked).await?.reply)
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::orchestrate::milliseconds;
 use super::{Board, BoardView, Claim, unexpected};
-use crate::engine::{Answer, Waiting};
+use crate::engine::{Answer, PendingAnswer};
 use crate::{Error, Result};
 
 /// Longer than anybody waits.
@@ -117,7 +117,7 @@ fn is_worth_asking(
     if state.assigned_to(&caller).any(|task| state.may_begin(task)) {
         return Ok(true);
     }
-    // Asked before: the answer is remembered.
+    // RequestSource before: the answer is remembered.
     let Some(key) = board.name_of(command)? else { return Ok(false) };
     let found = current.answered.find(caller.as_str(), &key, view.at(), limits);
     Ok(!matches!(found, Ok(None)))
@@ -177,7 +177,7 @@ struct Asking {
 
 enum Sending {
     Unsent(BoardCommand),
-    Sent(Waiting<BoardReply>),
+    Sent(PendingAnswer<BoardReply>),
     Answered,
 }
 
@@ -186,7 +186,7 @@ impl Asking {
         Self { board, claim: Sending::Unsent(command) }
     }
 
-    fn sent(&mut self) -> Result<Option<&mut Waiting<BoardReply>>> {
+    fn sent(&mut self) -> Result<Option<&mut PendingAnswer<BoardReply>>> {
         if let Sending::Unsent(_) = &self.claim
             && let Sending::Unsent(command) = std::mem::replace(&mut self.claim, Sending::Answered)
         {

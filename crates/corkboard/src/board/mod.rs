@@ -35,7 +35,7 @@ use corkboard_core::{Actor, BoardId, CoreId, IdempotencyKey, Request, SpaceId, U
 use serde::Serialize;
 
 use crate::access::{Acting, Granted};
-use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch};
+use crate::engine::{Answer, Engine, PendingAnswer, RequestSource, Slot, Watch};
 use crate::knowledge::Core;
 use crate::log::InEngine;
 use crate::options::Options;
@@ -209,9 +209,9 @@ impl Board {
     }
 
     /// Sends a command under the name of a request.
-    fn send(&self, command: BoardCommand, name: Option<IdempotencyKey>) -> Waiting<BoardReply> {
+    fn send(&self, command: BoardCommand, name: Option<IdempotencyKey>) -> PendingAnswer<BoardReply> {
         let request = self.request(command, name);
-        self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), Asked::Request(request))
+        self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), RequestSource::Request(request))
     }
 
     /// The name of a request by this handle, if it has one, with what is asked.

@@ -1,8 +1,8 @@
 //! A Corkboard that a server keeps: the same handles, with a copy of what is read here, and commands decided there.
 
-mod link;
+mod connect_error;
+mod http;
 mod store;
-mod trouble;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Corkboard, Options, Result, Tier};
 
-use link::{Again, Link};
+use http::{HttpClient, Resend};
 use store::ServerStore;
 
 /// Where a server is, and how it is asked.
@@ -62,8 +62,8 @@ impl ServerAddress {
             version: String,
             now: Timestamp,
         }
-        let (link, asked) = (Link::new(self.clone())?, Instant::now());
-        let Health { version, now } = link.get("/healthz", &[]).await?;
+        let (http, asked) = (HttpClient::new(self.clone())?, Instant::now());
+        let Health { version, now } = http.get("/healthz", &[]).await?;
         let took = asked.elapsed();
         // It was said somewhere in the middle of the round trip.
         let then = Timestamp::now().checked_sub(took / 2).unwrap_or(Timestamp::UNIX_EPOCH);
@@ -72,24 +72,24 @@ impl ServerAddress {
 
     /// Refused if the server takes no requests now: its store does not answer, or it is about to end.
     pub async fn readiness(&self) -> Result<()> {
-        let _: serde_json::Value = Link::new(self.clone())?.get("/readyz", &[]).await?;
+        let _: serde_json::Value = HttpClient::new(self.clone())?.get("/readyz", &[]).await?;
         Ok(())
     }
 
-    /// A new link that signs a browser in as the token's holder, once, within an hour. For admins.
+    /// A new http that signs a browser in as the token's holder, once, within an hour. For admins.
     pub async fn sign_in_link(&self) -> Result<String> {
         #[derive(Deserialize)]
         struct Made {
             path: String,
         }
-        let link = Link::new(self.clone())?;
-        let Made { path } = link.post("/v1/sign-in-links", None, Vec::new(), Again::No).await?;
+        let http = HttpClient::new(self.clone())?;
+        let Made { path } = http.post("/v1/sign-in-links", None, Vec::new(), Resend::No).await?;
         Ok(format!("{}{path}", self.url.trim_end_matches('/')))
     }
 
     /// Whom the server takes the token for.
     pub async fn identity(&self) -> Result<Identity> {
-        Link::new(self.clone())?.identity().await
+        HttpClient::new(self.clone())?.identity().await
     }
 }
 
@@ -117,14 +117,14 @@ impl Corkboard {
     /// What is read is copied here, and kept: a later read asks only whether there is something new. What is written is
     /// decided by the server, with its limits.
     pub async fn connect(address: ServerAddress, options: Options) -> Result<Self> {
-        let link = Link::new(address)?;
-        let Identity { principal, kind, role, tier, .. } = link.identity().await?;
+        let http = HttpClient::new(address)?;
+        let Identity { principal, kind, role, tier, .. } = http.identity().await?;
         // What this process computes from what it reads is held to the server's tier, too.
         let tier = options.tier.min(tier);
         let actor = Actor::new(principal, kind, role);
-        link.set_own(&actor);
-        let link = Arc::new(link);
-        let store = Arc::new(ServerStore::new(link.clone()));
-        Ok(Self::with_store_elsewhere(store, link, Options { actor, tier, ..options }))
+        http.set_own(&actor);
+        let http = Arc::new(http);
+        let store = Arc::new(ServerStore::new(http.clone()));
+        Ok(Self::with_remote_store(store, http, Options { actor, tier, ..options }))
     }
 }

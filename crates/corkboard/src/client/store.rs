@@ -10,10 +10,10 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::sync::{broadcast, watch};
 
-use super::link::{Again, Link, path_of};
+use super::http::{HttpClient, Resend, path_of};
 use crate::store::{
-    Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Record, Rewrite, Snapshot, Store,
-    StoreError, StoreFuture, StoreInfo, Trim, Wakes,
+    Append, Appended, ChangeNotifier, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Record, Rewrite, Snapshot,
+    Store, StoreError, StoreFuture, StoreInfo, Trim,
 };
 use crate::{Error, HeadDocument, PageDocument, Problem, RecordDocument, SpacesDocument, StateDocument, Trimmed};
 
@@ -32,8 +32,8 @@ pub(super) struct ServerStore {
 }
 
 struct Inner {
-    link: Arc<Link>,
-    wakes: Wakes,
+    http: Arc<HttpClient>,
+    notifier: ChangeNotifier,
     /// By how much the server's clock is ahead of ours, and when that was found out.
     ahead: Mutex<Option<(SignedDuration, Instant)>>,
     is_closed: AtomicBool,
@@ -43,9 +43,9 @@ struct Inner {
 }
 
 impl ServerStore {
-    pub(super) fn new(link: Arc<Link>) -> Self {
-        let (wakes, ahead, is_closed, listened, looks_at_all) = Default::default();
-        Self { inner: Arc::new(Inner { link, wakes, ahead, is_closed, listened, looks_at_all }) }
+    pub(super) fn new(http: Arc<HttpClient>) -> Self {
+        let (notifier, ahead, is_closed, listened, looks_at_all) = Default::default();
+        Self { inner: Arc::new(Inner { http, notifier, ahead, is_closed, listened, looks_at_all }) }
     }
 }
 
@@ -54,7 +54,7 @@ impl Inner {
         let asked = Instant::now();
         let query = after.map(|rev| [("after", rev.to_string()), ("wait_s", WAIT.as_secs().to_string())]);
         let query = query.as_ref().map_or(&[][..], |query| &query[..]);
-        let answer: HeadDocument = self.link.get(&path_of(space, "/head"), query).await.map_err(of_reading)?;
+        let answer: HeadDocument = self.http.get(&path_of(space, "/head"), query).await.map_err(of_reading)?;
         if after.is_none() {
             // It was said somewhere in the middle of the round trip.
             let then = Timestamp::now().checked_sub(asked.elapsed() / 2).unwrap_or(Timestamp::UNIX_EPOCH);
@@ -67,10 +67,10 @@ impl Inner {
     async fn listen(self: Arc<Self>, space: SpaceId) {
         let mut known = 0;
         while !self.is_closed.load(Ordering::Relaxed) {
-            if !self.wakes.listened().contains(&space) {
+            if !self.notifier.subscribed_spaces().contains(&space) {
                 // Whoever comes now finds that nobody asks, and begins anew.
                 let mut listened = self.listened.lock();
-                if !self.wakes.listened().contains(&space) {
+                if !self.notifier.subscribed_spaces().contains(&space) {
                     listened.remove(&space);
                     return;
                 }
@@ -78,7 +78,7 @@ impl Inner {
             match self.head(&space, Some(known)).await {
                 Ok(head) => {
                     known = head.rev;
-                    self.wakes.wake(&space, head.rev);
+                    self.notifier.notify(&space, head.rev);
                 }
                 Err(error) => {
                     tracing::debug!(%space, %error, "the server was asked for news in vain");
@@ -97,10 +97,10 @@ impl ServerStore {
             if inner.is_closed.load(Ordering::Relaxed) {
                 return;
             }
-            if !inner.wakes.is_all_listened_to() {
+            if !inner.notifier.has_global_subscribers() {
                 inner.looks_at_all.store(false, Ordering::SeqCst);
                 // Somebody may have begun to listen in between.
-                if !inner.wakes.is_all_listened_to() || inner.looks_at_all.swap(true, Ordering::SeqCst) {
+                if !inner.notifier.has_global_subscribers() || inner.looks_at_all.swap(true, Ordering::SeqCst) {
                     return;
                 }
             }
@@ -109,7 +109,7 @@ impl ServerStore {
                 loop {
                     match self.list(kind, after.as_ref(), PAGE).await {
                         Ok(listed) => {
-                            listed.iter().for_each(|listed| inner.wakes.wake(&listed.space, listed.head.rev));
+                            listed.iter().for_each(|listed| inner.notifier.notify(&listed.space, listed.head.rev));
                             match listed.last() {
                                 Some(last) => after = Some(last.space.clone()),
                                 None => break,
@@ -144,7 +144,7 @@ fn not_here<'a, T: Send + 'a>() -> StoreFuture<'a, T> {
 
 impl Store for ServerStore {
     fn info(&self) -> StoreInfo {
-        let location = self.inner.link.location();
+        let location = self.inner.http.location();
         StoreInfo { kind: "server", location, ownership: Ownership::Shared, details: Vec::new(), warnings: Vec::new() }
     }
 
@@ -159,7 +159,7 @@ impl Store for ServerStore {
     fn load<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Loaded> {
         Box::pin(async move {
             let path = path_of(space, "/state");
-            let StateDocument { head, born, state } = self.inner.link.get(&path, &[]).await.map_err(of_reading)?;
+            let StateDocument { head, born, state } = self.inner.http.get(&path, &[]).await.map_err(of_reading)?;
             let snapshot = state.map(|state| Snapshot { head, body: state.get().as_bytes().to_vec() });
             Ok(Loaded { head, born, snapshot })
         })
@@ -169,7 +169,7 @@ impl Store for ServerStore {
         Box::pin(async move {
             let mut query = vec![("after", cursor.rev.to_string()), ("limit", limit.to_string())];
             query.extend(cursor.commit.map(|commit| ("commit", commit.to_string())));
-            let page: PageDocument = self.inner.link.get(&path_of(space, "/log"), &query).await.map_err(of_reading)?;
+            let page: PageDocument = self.inner.http.get(&path_of(space, "/log"), &query).await.map_err(of_reading)?;
             let records = page.records.into_iter().map(|record| {
                 let RecordDocument { rev, commit, at, body } = record;
                 Record { rev, commit, at, body: body.get().as_bytes().to_vec() }
@@ -187,7 +187,7 @@ impl Store for ServerStore {
             let Trim { up_to, older_than } = trim;
             let body = serde_json::json!({ "up_to": up_to, "older_than": older_than }).to_string().into_bytes();
             let trimmed: Trimmed =
-                self.inner.link.post(&path_of(space, "/trim"), None, body, Again::Yes).await.map_err(of_reading)?;
+                self.inner.http.post(&path_of(space, "/trim"), None, body, Resend::Yes).await.map_err(of_reading)?;
             Ok(trimmed.oldest)
         })
     }
@@ -202,7 +202,7 @@ impl Store for ServerStore {
             let mut query = vec![("limit", limit.to_string())];
             query.extend(after.map(|space| ("after", space.name().to_owned())));
             let path = format!("/v1/spaces/{}", kind.as_str());
-            let listed: SpacesDocument = self.inner.link.get(&path, &query).await.map_err(of_reading)?;
+            let listed: SpacesDocument = self.inner.http.get(&path, &query).await.map_err(of_reading)?;
             let spaces = listed.spaces.into_iter().map(|listed| ListedSpace {
                 space: SpaceId::of(kind, &listed.name),
                 head: listed.head,
@@ -225,7 +225,7 @@ impl Store for ServerStore {
             struct Deleted {
                 deleted: bool,
             }
-            let Deleted { deleted } = match self.inner.link.delete(&path_of(space, ""), &query).await {
+            let Deleted { deleted } = match self.inner.http.delete(&path_of(space, ""), &query).await {
                 Err(Error::Store(error)) => return Err(error),
                 other => other.map_err(of_reading)?,
             };
@@ -247,13 +247,13 @@ impl Store for ServerStore {
     fn scrub(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
             let scrubbed: Result<serde_json::Value, _> =
-                self.inner.link.post("/v1/store/scrub", None, b"{}".to_vec(), Again::Yes).await;
+                self.inner.http.post("/v1/store/scrub", None, b"{}".to_vec(), Resend::Yes).await;
             scrubbed.map(|_| ()).map_err(of_reading)
         })
     }
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
-        let listener = self.inner.wakes.listen(space);
+        let listener = self.inner.notifier.subscribe(space);
         if self.inner.listened.lock().insert(space.clone()) {
             tokio::spawn(self.inner.clone().listen(space.clone()));
         }
@@ -261,7 +261,7 @@ impl Store for ServerStore {
     }
 
     fn all_changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
-        let listener = self.inner.wakes.listen_to_all();
+        let listener = self.inner.notifier.subscribe_all();
         if !self.inner.looks_at_all.swap(true, Ordering::SeqCst) {
             tokio::spawn(Self { inner: self.inner.clone() }.look_at_all());
         }
@@ -279,7 +279,7 @@ impl Store for ServerStore {
             struct Checked {
                 problems: Vec<String>,
             }
-            let checked: Checked = self.inner.link.get("/v1/store/check", &[]).await.map_err(of_reading)?;
+            let checked: Checked = self.inner.http.get("/v1/store/check", &[]).await.map_err(of_reading)?;
             Ok(checked.problems)
         })
     }

@@ -11,21 +11,21 @@ use jiff::Timestamp;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 use uuid::Uuid;
 
-use super::lead::Led;
+use super::lead::Leader;
 use super::{Engine, Slot};
 use crate::access::Acting;
 use crate::store::StoreError;
 use crate::{Error, Result, ids};
 
 /// What a caller asks.
-pub(crate) enum Asked<S: Space> {
+pub(crate) enum RequestSource<S: Space> {
     /// A request as it is.
     Request(Request<S::Command>),
     /// A request made from the state it is decided against; asked again if that state was overtaken.
     Computed(Compute<S>),
 }
 
-impl<S: Space> Asked<S> {
+impl<S: Space> RequestSource<S> {
     /// Whether nothing has to be computed for it.
     pub(super) fn is_made(&self) -> bool {
         matches!(self, Self::Request(_))
@@ -51,7 +51,7 @@ pub(crate) struct Proposal<S: Space> {
     pub(super) first_id: Uuid,
     pub(super) actor: Acting,
     pub(super) outside: Usage,
-    pub(super) asked: Asked<S>,
+    pub(super) asked: RequestSource<S>,
     /// None once it is answered.
     pub(super) answer: Option<oneshot::Sender<Result<Answer<S::Reply>>>>,
     /// What the caller is told if the last attempt landed.
@@ -87,9 +87,9 @@ impl<R> Answer<R> {
 }
 
 /// A command that was sent: its answer, when awaited.
-pub(crate) struct Waiting<R> {
+pub(crate) struct PendingAnswer<R> {
     /// The queue's work, if the caller leads it.
-    led: Option<Led>,
+    led: Option<Leader>,
     answered: oneshot::Receiver<Result<Answer<R>>>,
 }
 
@@ -100,25 +100,25 @@ impl<S: Space> Engine<S> {
         slot: &Arc<Slot<S>>,
         actor: impl Into<Acting>,
         outside: Usage,
-        asked: Asked<S>,
-    ) -> Waiting<S::Reply> {
+        asked: RequestSource<S>,
+    ) -> PendingAnswer<S::Reply> {
         let (actor, (answer, answered)) = (actor.into(), oneshot::channel());
-        if let Some(elsewhere) = self.elsewhere().cloned() {
+        if let Some(remote) = self.remote().cloned() {
             let (engine, slot) = (self.clone(), slot.clone());
             self.spawn(async move {
-                let answered = engine.ask_elsewhere(&elsewhere, &slot, Actor::clone(&actor), asked).await;
+                let answered = engine.ask_remote(&remote, &slot, Actor::clone(&actor), asked).await;
                 // Whoever asked may have gone.
                 let _ = answer.send(answered);
             });
-            return Waiting { led: None, answered };
+            return PendingAnswer { led: None, answered };
         }
         let (commit, first_id) = (ids::commit(), ids::at(self.time()));
         let proposal = Proposal { commit, first_id, actor, outside, asked, answer: Some(answer), drafted: None };
-        Waiting { led: self.enqueue(slot, Box::new(proposal)), answered }
+        PendingAnswer { led: self.enqueue(slot, Box::new(proposal)), answered }
     }
 }
 
-impl<R> Future for Waiting<R> {
+impl<R> Future for PendingAnswer<R> {
     type Output = Result<Answer<R>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {

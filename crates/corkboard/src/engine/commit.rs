@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use corkboard_core::{Revisioned, Space};
 
 use super::ask::{Answer, Proposal, lost_answer};
-use super::draft::{Decided, Draft, Named};
-use super::{CaughtUp, Collect, Engine, Landed, Ownership, Publish, Slot};
+use super::decide::{Decided, DecidedBatch, IdentifiedCommit};
+use super::{CaughtUp, Collect, Engine, LandedCommit, Ownership, Publish, Slot};
 use crate::store::{Append, Appended, StoreError};
 use crate::{Error, Result};
 
@@ -19,13 +19,13 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// What is left of a batch that was answered. To let go of it takes as long as it took to make, so that is done while the
 /// next batch is on its way to the disk, not while its callers wait for their turn.
 #[expect(dead_code, reason = "it is only let go")]
-pub(super) struct Used<S: Space> {
+pub(super) struct SpentBatch<S: Space> {
     batch: Vec<Box<Proposal<S>>>,
-    commits: Vec<Named<S>>,
+    commits: Vec<IdentifiedCommit<S>>,
     state: Option<Arc<Revisioned<S>>>,
 }
 
-impl<S: Space> Used<S> {
+impl<S: Space> SpentBatch<S> {
     pub(super) fn nothing() -> Self {
         Self { batch: Vec::new(), commits: Vec::new(), state: None }
     }
@@ -37,7 +37,7 @@ impl<S: Space> Used<S> {
 
 impl<S: Space> Engine<S> {
     /// Commits a batch and answers it.
-    pub(super) async fn commit(&self, slot: &Slot<S>, batch: Vec<Box<Proposal<S>>>, used: &mut Used<S>) {
+    pub(super) async fn commit(&self, slot: &Slot<S>, batch: Vec<Box<Proposal<S>>>, used: &mut SpentBatch<S>) {
         let mut batch = batch;
         if let Err(error) = self.try_commit(slot, &mut batch, used).await {
             for mut proposal in batch {
@@ -47,7 +47,12 @@ impl<S: Space> Engine<S> {
     }
 
     /// Empties the batch by answering it, or fails for what is left in it.
-    async fn try_commit(&self, slot: &Slot<S>, batch: &mut Vec<Box<Proposal<S>>>, used: &mut Used<S>) -> Result<()> {
+    async fn try_commit(
+        &self,
+        slot: &Slot<S>,
+        batch: &mut Vec<Box<Proposal<S>>>,
+        used: &mut SpentBatch<S>,
+    ) -> Result<()> {
         let started = Instant::now();
         if slot.unflushed.lock().is_full() {
             // Acknowledging more than can be written would only make the loss larger.
@@ -56,7 +61,7 @@ impl<S: Space> Engine<S> {
         let mut state = self.loaded_for_commit(slot).await?;
         // What was sent and never answered. While the log is where it was, that may yet land: so the very same is sent again,
         // and whichever attempt lands, its callers are told the truth.
-        let mut unsure: Option<Draft<S>> = None;
+        let mut unsure: Option<DecidedBatch<S>> = None;
         let mut pause = FIRST_PAUSE;
         while !batch.is_empty() {
             let sent_before = unsure.is_some();
@@ -64,7 +69,7 @@ impl<S: Space> Engine<S> {
                 Some(draft) => draft,
                 None => {
                     refuse_ended(batch).await;
-                    self.draft(slot, &state, batch)
+                    self.decide_batch(slot, &state, batch)
                 }
             };
             if let Some(error) = draft.broken.take() {
@@ -157,14 +162,14 @@ impl<S: Space> Engine<S> {
         &self,
         slot: &Slot<S>,
         batch: &mut Vec<Box<Proposal<S>>>,
-        draft: Draft<S>,
+        draft: DecidedBatch<S>,
         before: Arc<Revisioned<S>>,
-    ) -> Used<S> {
+    ) -> SpentBatch<S> {
         self.publish(slot, &draft.state, Publish::IfNewer);
         slot.log.add(draft.events, draft.bytes);
         let commits: Vec<_> = draft.commits.iter().map(|(_, commit)| commit).collect();
         self.observer.committed(&slot.id, &commits, &before.state, &draft.state.state);
-        Used { batch: answer(batch, draft.decided), commits: draft.commits, state: Some(before) }
+        SpentBatch { batch: answer(batch, draft.decided), commits: draft.commits, state: Some(before) }
     }
 
     /// Someone else was first: catch up, so that the batch can be decided again.
@@ -211,7 +216,7 @@ impl<S: Space> Engine<S> {
         let Some(landed) = &caught_up.commits else {
             return Err(lost_answer("the log was replaced meanwhile"));
         };
-        for (id, rev, commit) in landed as &[Landed<S>] {
+        for (id, rev, commit) in landed as &[LandedCommit<S>] {
             let Some(found) = batch.iter().position(|proposal| proposal.commit == *id) else { continue };
             let mut proposal = batch.remove(found);
             self.observer.committed(&slot.id, &[commit], &caught_up.state.state, &caught_up.state.state);

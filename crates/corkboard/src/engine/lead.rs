@@ -12,7 +12,7 @@ use corkboard_core::Space;
 use parking_lot::Mutex;
 
 use super::ask::Proposal;
-use super::commit::Used;
+use super::commit::SpentBatch;
 use super::{Engine, Slot};
 
 /// The most commands in one append.
@@ -25,12 +25,12 @@ type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Where a caller's own work lies: whoever comes to depend on it finds it here.
 #[derive(Default)]
-pub(super) struct Inline(Mutex<Option<Arc<Handle>>>);
+pub(super) struct Inline(Mutex<Option<Arc<WorkHandle>>>);
 
 /// The work of one leader. It is never polled under a lock: what it runs is partly the callers' code.
-struct Handle(Mutex<Held>);
+struct WorkHandle(Mutex<PendingWork>);
 
-struct Held {
+struct PendingWork {
     /// None while it is polled, and once it is done or a task's.
     work: Option<Work>,
     polling: bool,
@@ -40,9 +40,9 @@ struct Held {
     leader: Option<Waker>,
 }
 
-impl Handle {
+impl WorkHandle {
     fn new(work: Work) -> Self {
-        Self(Mutex::new(Held { work: Some(work), polling: false, wanted: false, leader: None }))
+        Self(Mutex::new(PendingWork { work: Some(work), polling: false, wanted: false, leader: None }))
     }
 
     /// Leaves the work to a task; if it is being polled, as soon as that is over.
@@ -83,14 +83,14 @@ impl Handle {
 }
 
 /// A caller's hold on the work that he does himself. Dropping it leaves the work to a task.
-pub(super) struct Led {
-    handle: Arc<Handle>,
+pub(super) struct Leader {
+    handle: Arc<WorkHandle>,
     runtime: tokio::runtime::Handle,
 }
 
 impl<S: Space> Engine<S> {
     /// Puts a command into the queue. If nobody leads the queue, the caller does.
-    pub(super) fn enqueue(self: &Arc<Self>, slot: &Arc<Slot<S>>, mut proposal: Box<Proposal<S>>) -> Option<Led> {
+    pub(super) fn enqueue(self: &Arc<Self>, slot: &Arc<Slot<S>>, mut proposal: Box<Proposal<S>>) -> Option<Leader> {
         let mut queue = slot.queue.lock();
         // Under the queue's lock: after closing, nothing enters.
         if let Err(error) = self.check_usable() {
@@ -107,13 +107,13 @@ impl<S: Space> Engine<S> {
         if !leads {
             return None;
         }
-        let handle = Arc::new(Handle::new(Box::pin(lead(self.clone(), slot.clone()))));
+        let handle = Arc::new(WorkHandle::new(Box::pin(lead(self.clone(), slot.clone()))));
         *slot.inline.0.lock() = Some(handle.clone());
         // Who came before the work lay there could not hand it to a task, and depends on it.
         if slot.queue.lock().waiting.len() > 1 {
             handle.hand_to_task(&self.runtime);
         }
-        Some(Led { handle, runtime: self.runtime.clone() })
+        Some(Leader { handle, runtime: self.runtime.clone() })
     }
 
     /// Takes a lock that the queue's work may hold, and sees to it that the work goes on meanwhile.
@@ -170,7 +170,7 @@ impl<S: Space> Engine<S> {
     }
 }
 
-impl Future for Led {
+impl Future for Leader {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -178,7 +178,7 @@ impl Future for Led {
     }
 }
 
-impl Drop for Led {
+impl Drop for Leader {
     fn drop(&mut self) {
         self.handle.hand_to_task(&self.runtime);
     }
@@ -189,7 +189,7 @@ impl Drop for Led {
 fn lead<S: Space>(engine: Arc<Engine<S>>, slot: Arc<Slot<S>>) -> impl Future<Output = ()> + Send {
     let mut leadership = Leadership { slot: slot.clone(), held: true };
     async move {
-        let mut used = Used::nothing();
+        let mut used = SpentBatch::nothing();
         loop {
             let batch: Vec<_> = {
                 let mut queue = slot.queue.lock();

@@ -5,14 +5,14 @@
 
 mod ask;
 mod commit;
-mod draft;
-mod elsewhere;
+mod decide;
 mod evict;
 mod flush;
 mod follow;
 mod forget;
 mod history;
 mod lead;
+mod remote;
 mod search;
 mod slot;
 mod wait;
@@ -32,13 +32,13 @@ use crate::options::{Consistency, Options, Retention};
 use crate::store::{Appended, Cursor, Ownership, Record, Snapshot, Store, StoreError, Trim};
 use crate::{Error, Result, ids};
 
-pub(crate) use ask::{Answer, Asked, Waiting};
+pub(crate) use ask::{Answer, PendingAnswer, RequestSource};
 pub(crate) use commit::again;
-pub(crate) use elsewhere::{Deletion, Elsewhere};
 pub(crate) use evict::Budget;
 pub use follow::Followed;
 pub(crate) use follow::Following;
 pub(crate) use history::Step;
+pub(crate) use remote::{Deletion, RemoteEngine};
 pub(crate) use slot::Slot;
 pub use watch::{Watch, Watched};
 
@@ -65,7 +65,7 @@ pub(crate) struct Engine<S: Space> {
     pub(crate) options: Arc<Options>,
     observer: Box<dyn Observer<S>>,
     /// Whoever decides commands, if that is not this process.
-    elsewhere: Option<Arc<dyn Elsewhere>>,
+    remote: Option<Arc<dyn RemoteEngine>>,
     runtime: tokio::runtime::Handle,
     ownership: Ownership,
     slots: Mutex<HashMap<SpaceId, Arc<Slot<S>>>>,
@@ -83,14 +83,14 @@ impl<S: Space> Engine<S> {
         options: Arc<Options>,
         observer: Box<dyn Observer<S>>,
         budget: &Arc<Budget>,
-        elsewhere: Option<Arc<dyn Elsewhere>>,
+        remote: Option<Arc<dyn RemoteEngine>>,
     ) -> Arc<Self> {
         let ownership = store.info().ownership;
         let engine = Arc::new(Self {
             store,
             options,
             observer,
-            elsewhere,
+            remote,
             runtime: tokio::runtime::Handle::current(),
             ownership,
             slots: Mutex::default(),
@@ -451,8 +451,8 @@ impl<S: Space> Engine<S> {
 
     /// Drops old revisions, after a snapshot that covers them. Returns the oldest revision held.
     pub(crate) async fn trim(self: &Arc<Self>, slot: &Arc<Slot<S>>, trim: Trim) -> Result<u64> {
-        // Elsewhere, the one who decides sees to the snapshot.
-        if self.elsewhere.is_none() {
+        // RemoteEngine, the one who decides sees to the snapshot.
+        if self.remote.is_none() {
             let state = self.current(slot).await?;
             self.snapshot(slot, state).await?;
         }
@@ -509,16 +509,16 @@ struct Replayed<S: Space> {
     state: Arc<Revisioned<S>>,
     events: u64,
     bytes: u64,
-    commits: Vec<Landed<S>>,
+    commits: Vec<LandedCommit<S>>,
     /// When it was begun to ask for the log.
     asked_at: u64,
 }
 
-type Landed<S> = (CommitId, u64, Commit<<S as Space>::Event, <S as Space>::Reply>);
+type LandedCommit<S> = (CommitId, u64, Commit<<S as Space>::Event, <S as Space>::Reply>);
 
 /// A state brought up to date.
 struct CaughtUp<S: Space> {
     state: Arc<Revisioned<S>>,
     /// What was read on the way; nothing if the state had to be loaded whole.
-    commits: Option<Vec<Landed<S>>>,
+    commits: Option<Vec<LandedCommit<S>>>,
 }

@@ -1,4 +1,4 @@
-//! Waiting for a space to change, whoever changes it.
+//! PendingAnswer for a space to change, whoever changes it.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::access::Acting;
-use crate::engine::{Answer, Asked, Engine, Slot, Watch};
+use crate::engine::{Answer, Engine, RequestSource, Slot, Watch};
 use crate::{Error, Result};
 
 pub(crate) use best::{Admit, Known, best, if_readable};
@@ -254,7 +254,7 @@ impl Core {
         let key = self.idempotency_key.as_deref();
         let idempotency = key.map(|key| IdempotencyKey::new(key, &command, limits)).transpose()?;
         let request = Request { command, if_rev: self.if_rev, idempotency };
-        self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), Asked::Request(request)).await
+        self.engine.ask(&self.slot, self.actor.clone(), Usage::default(), RequestSource::Request(request)).await
     }
 }
 

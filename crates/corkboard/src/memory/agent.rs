@@ -26,7 +26,7 @@ use super::working::WorkingMemory;
 use crate::access::{Acting, Granted};
 use crate::board::Board;
 use crate::context::ContextRequest;
-use crate::engine::{Answer, Asked, Engine, Slot, Waiting, Watch};
+use crate::engine::{Answer, Engine, PendingAnswer, RequestSource, Slot, Watch};
 use crate::knowledge::Core;
 use crate::options::Options;
 use crate::{Result, ids};
@@ -85,18 +85,18 @@ impl AgentRuntime {
         &self.id
     }
 
-    pub(super) fn ask(&self, actor: &Acting, asked: Asked<AgentState>) -> Waiting<AgentReply> {
+    pub(super) fn ask(&self, actor: &Acting, asked: RequestSource<AgentState>) -> PendingAnswer<AgentReply> {
         self.engine.ask(&self.slot, actor.clone(), self.ephemeral.usage(), asked)
     }
 
     pub(super) fn ask_ephemeral(&self, actor: &Acting, request: Request<AgentCommand>) -> Result<Answer<AgentReply>> {
-        self.ask_ephemeral_for(actor, &mut Asked::Request(request))
+        self.ask_ephemeral_for(actor, &mut RequestSource::Request(request))
     }
 
     pub(super) fn ask_ephemeral_for(
         &self,
         actor: &Acting,
-        asked: &mut Asked<AgentState>,
+        asked: &mut RequestSource<AgentState>,
     ) -> Result<Answer<AgentReply>> {
         self.circumstances(actor, |circumstances| {
             self.ephemeral.ask(&Circumstances { outside: self.slot.last_usage(), ..*circumstances }, asked)

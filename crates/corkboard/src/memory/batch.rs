@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::place::{Place, content_of};
 use super::write::{Conditions, Future, request_conditions, unexpected};
 use crate::Result;
-use crate::engine::{Answer, Asked};
+use crate::engine::{Answer, RequestSource};
 
 /// Several changes in one revision: all of them, or none. Made by `batch`; answers the version that what it wrote has now.
 ///
@@ -119,7 +119,7 @@ impl Place {
             let found = state.scope(scope).ok_or(Refusal::ScopeGone { scope })?;
             Ok(Request::new(AgentCommand::Batch { scope, changes: compute(found, now)? }))
         };
-        changed(self.ask_for(Asked::Computed(Box::new(make))).await?)
+        changed(self.ask_for(RequestSource::Computed(Box::new(make))).await?)
     }
 }
 

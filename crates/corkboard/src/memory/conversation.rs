@@ -22,7 +22,7 @@ use super::place::{Place, Reach};
 use super::write::{AddNote, Append, Remove, Set, Write, unexpected};
 use super::{AgentView, MemoryEvent, observer};
 use crate::access::Acting;
-use crate::engine::{Answer, Asked, Engine, Slot};
+use crate::engine::{Answer, Engine, RequestSource, Slot};
 use crate::store::ListedSpace;
 use crate::{Error, Options, Result, scratchpad};
 
@@ -71,10 +71,10 @@ impl AgentRuntime {
         &self,
         actor: &Acting,
         talk: &Talk,
-        asked: Asked<AgentState>,
+        asked: RequestSource<AgentState>,
     ) -> Result<Answer<AgentReply>> {
         let engine = &self.conversations;
-        if engine.elsewhere().is_none() {
+        if engine.remote().is_none() {
             self.check_conversation_limit(talk).await?;
         }
         engine.ask(&talk.slot, actor.clone(), Usage::default(), self.conversing(talk, asked)).await
@@ -93,8 +93,8 @@ impl AgentRuntime {
     }
 
     /// What is asked of a conversation, so that it begins and is renewed with it. A server does that by itself.
-    fn conversing(&self, talk: &Talk, asked: Asked<AgentState>) -> Asked<AgentState> {
-        let is_kept_here = self.conversations.elsewhere().is_none();
+    fn conversing(&self, talk: &Talk, asked: RequestSource<AgentState>) -> RequestSource<AgentState> {
+        let is_kept_here = self.conversations.remote().is_none();
         let Talk { id, scope, .. } = talk.clone();
         let (idle_ms, conversation) = (self.idle_ms(), id.clone());
         let wrap = move |request: Request<AgentCommand>| match is_kept_here {
@@ -105,10 +105,12 @@ impl AgentRuntime {
             false => request,
         };
         match asked {
-            Asked::Request(request) => Asked::Request(wrap(request)),
-            Asked::Computed(mut compute) => Asked::Computed(Box::new(move |state: &AgentState, now| {
-                compute(&state.with_conversation(scope, &id, now), now).map(&wrap)
-            })),
+            RequestSource::Request(request) => RequestSource::Request(wrap(request)),
+            RequestSource::Computed(mut compute) => {
+                RequestSource::Computed(Box::new(move |state: &AgentState, now| {
+                    compute(&state.with_conversation(scope, &id, now), now).map(&wrap)
+                }))
+            }
         }
     }
 
@@ -122,11 +124,11 @@ impl AgentRuntime {
         let (engine, slot) = (&self.conversations, &talk.slot);
         let current = engine.current(slot).await?;
         let now = engine.now(slot, &current);
-        let is_kept_here = engine.elsewhere().is_none();
+        let is_kept_here = engine.remote().is_none();
         let used = match current.state.idle_expiry().filter(|_| is_kept_here) {
             Some(idle) if idle.until <= now => end(engine, slot, &self.events, End::IfIdle).await.map(|_| ()),
             Some(idle) if idle.is_stale(now, self.idle_ms()) => {
-                let renew = self.conversing(talk, Asked::Request(Request::new(AgentCommand::Tick)));
+                let renew = self.conversing(talk, RequestSource::Request(Request::new(AgentCommand::Tick)));
                 engine.ask(slot, Actor::system(), Usage::default(), renew).await.map(|_| ())
             }
             _ => return Ok((current, now)),
@@ -205,7 +207,8 @@ impl AgentRuntime {
                 let (slot, mut forget) = (engine.slot(&listed.space), forget.clone());
                 engine.survey(&slot, &mut forget).await?;
                 let command = Request::new(AgentCommand::Forget { forget: forget.clone() });
-                let answer = engine.ask(&slot, actor.clone(), Usage::default(), Asked::Request(command)).await?;
+                let answer =
+                    engine.ask(&slot, actor.clone(), Usage::default(), RequestSource::Request(command)).await?;
                 match answer.reply {
                     AgentReply::Cleared { entries } => removed += entries,
                     other => return Err(unexpected(other)),

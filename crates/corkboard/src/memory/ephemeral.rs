@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::{MemoryEvent, observer};
 use crate::Result;
 use crate::clock::{Clock, SpaceClock};
-use crate::engine::{Answer, Asked};
+use crate::engine::{Answer, RequestSource};
 
 pub(super) type State = Revisioned<AgentState>;
 
@@ -85,14 +85,14 @@ impl Ephemeral {
     pub(super) fn ask(
         &self,
         circumstances: &Circumstances<'_>,
-        asked: &mut Asked<AgentState>,
+        asked: &mut RequestSource<AgentState>,
     ) -> Result<Answer<AgentReply>> {
         use corkboard_core::Space;
         let Circumstances { agent, actor, limits, outside, now: time, clock, first_id, events } = circumstances;
         let (mut working, request) = match asked {
-            Asked::Request(request) => (self.working.lock(), Cow::Borrowed(&*request)),
+            RequestSource::Request(request) => (self.working.lock(), Cow::Borrowed(&*request)),
             // The closure is the caller's, so it runs outside the lock; and again if someone was faster.
-            Asked::Computed(_) => loop {
+            RequestSource::Computed(_) => loop {
                 let seen = self.working.lock().clone();
                 let request = asked.request(&seen.state, self.clock.now(*time, seen.last_at, *clock))?.into_owned();
                 let working = self.working.lock();

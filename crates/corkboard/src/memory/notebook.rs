@@ -16,7 +16,7 @@ use super::agent::{AgentMemory, AgentRuntime};
 use super::whole::ForgetForGood;
 use super::write::{Conditions, Future, Write, unexpected};
 use crate::access::Acting;
-use crate::engine::{Answer, Asked, Step};
+use crate::engine::{Answer, RequestSource, Step};
 use crate::store::StoreError;
 use crate::{Error, Result};
 
@@ -214,7 +214,7 @@ impl AgentNotebook {
             *seen.lock() = state.notebook(notebook.as_str()).cloned().unwrap_or_default();
             Ok(Request { command: command.clone(), if_rev, idempotency: idempotency.clone() })
         };
-        let answer = self.runtime.ask(&self.actor, Asked::Computed(Box::new(make))).await?;
+        let answer = self.runtime.ask(&self.actor, RequestSource::Computed(Box::new(make))).await?;
         let seen = before.lock().clone();
         let before = self.decided_on(seen, name.as_ref(), &answer).await?;
         let mut after = Notebook::clone(&before);
@@ -229,7 +229,7 @@ impl AgentNotebook {
 
     async fn clear_if(&self, conditions: Conditions) -> Result<(u64, u64)> {
         let clear = self.request(AgentCommand::ClearNotebook { notebook: self.name.clone() }, conditions)?;
-        let answer = self.runtime.ask(&self.actor, Asked::Request(clear)).await?;
+        let answer = self.runtime.ask(&self.actor, RequestSource::Request(clear)).await?;
         match answer.reply {
             AgentReply::Cleared { entries } => Ok((answer.rev, entries)),
             other => Err(unexpected(other)),
@@ -331,7 +331,7 @@ impl Apply<'_> {
             *seen.lock() = state.notebook(name.as_str()).cloned().unwrap_or_default();
             Ok(Request { command: command.clone(), if_rev, idempotency: idempotency.clone() })
         };
-        let answer = match handle.runtime.ask(&handle.actor, Asked::Computed(Box::new(make))).await {
+        let answer = match handle.runtime.ask(&handle.actor, RequestSource::Computed(Box::new(make))).await {
             Err(Error::Refused(Refusal::UnknownItems { ids, .. })) => {
                 let notebook: Arc<Notebook> = before.lock().clone();
                 return Err(Error::NotebookProblems { problems: with_unknown(&parsed, &ids, &notebook) });

@@ -19,7 +19,7 @@ use super::agent::AgentRuntime;
 use super::conversation::Talk;
 use super::write::{AddNote, Append, Conditions, Remove, Set, Write, Written, unexpected, written};
 use crate::access::Acting;
-use crate::engine::{Answer, Asked};
+use crate::engine::{Answer, RequestSource};
 use crate::{Error, Result};
 
 /// One scope of one agent, and in whose name it is used.
@@ -138,10 +138,10 @@ impl Place {
         &self,
         request: Request<AgentCommand>,
     ) -> impl Future<Output = Result<Answer<AgentReply>>> + Send {
-        self.ask_for(Asked::Request(request))
+        self.ask_for(RequestSource::Request(request))
     }
 
-    pub(super) async fn ask_for(&self, mut asked: Asked<AgentState>) -> Result<Answer<AgentReply>> {
+    pub(super) async fn ask_for(&self, mut asked: RequestSource<AgentState>) -> Result<Answer<AgentReply>> {
         let answer = match &self.location {
             Location::Root | Location::Durable { .. } => self.agent.ask(&self.actor, asked).await,
             Location::Ephemeral(_) if self.is_orphan() => Err(self.disposed()),
@@ -191,7 +191,7 @@ impl Place {
                 if_version: Some(found.map_or(0, |entry| entry.version)),
             }))
         };
-        self.ask_for(Asked::Computed(Box::new(make))).await?;
+        self.ask_for(RequestSource::Computed(Box::new(make))).await?;
         let value = result.lock().take();
         value.ok_or_else(|| unexpected(AgentReply::Done))
     }
@@ -227,7 +227,7 @@ impl Place {
             };
             Ok(Request { command, if_rev: how.if_rev, idempotency: None })
         };
-        let answer = self.ask_for(Asked::Computed(Box::new(make))).await?;
+        let answer = self.ask_for(RequestSource::Computed(Box::new(make))).await?;
         written(answer.reply, answer.rev)
     }
 

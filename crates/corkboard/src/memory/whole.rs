@@ -6,7 +6,7 @@ use corkboard_core::{Actor, FORMAT_VERSION, Key, NoteId, Request};
 
 use super::agent::{AgentMemory, AgentRuntime};
 use super::write::{Conditions, Future, Write, unexpected};
-use crate::engine::{Answer, Asked, joined};
+use crate::engine::{Answer, RequestSource, joined};
 use crate::knowledge::Core;
 use crate::{Error, Result};
 
@@ -127,7 +127,7 @@ impl AgentMemory {
         let request = conditions.request_within(&self.options().limits, command)?;
         // What has a name and is new is a revision that was not there before.
         let seen = if request.idempotency.is_some() { Some(self.rev().await?) } else { None };
-        let answer = runtime.ask(&actor, Asked::Request(request)).await?;
+        let answer = runtime.ask(&actor, RequestSource::Request(request)).await?;
         let happened = if seen.is_some_and(|seen| answer.rev <= seen) { Happened::Before } else { Happened::Now };
         Ok((answer, happened))
     }
@@ -180,8 +180,8 @@ impl ForgetForGood {
         // A task of its own: a caller who stops waiting must not leave half of it.
         joined(tokio::spawn(async move {
             let AgentRuntime { engine, slot, .. } = &*runtime;
-            if let Some(elsewhere) = engine.elsewhere() {
-                return elsewhere.forget(runtime.id().clone(), Actor::clone(&actor), forget, if_rev).await;
+            if let Some(remote) = engine.remote() {
+                return remote.forget(runtime.id().clone(), Actor::clone(&actor), forget, if_rev).await;
             }
             engine.survey(slot, &mut forget).await?;
             let count = |reply| match reply {
@@ -194,7 +194,7 @@ impl ForgetForGood {
             let mut removed = 0;
             if if_rev.is_some() {
                 let stored = Request { if_rev, ..Request::new(command(&forget)) };
-                removed += count(runtime.ask(&actor, Asked::Request(stored)).await?.reply)?;
+                removed += count(runtime.ask(&actor, RequestSource::Request(stored)).await?.reply)?;
             }
             let ephemeral = match &forget {
                 // Ephemeral notes have numbers of their own.
@@ -204,7 +204,7 @@ impl ForgetForGood {
             };
             removed += runtime.forget_in_conversations(&actor, &ephemeral).await?;
             removed += count(runtime.ask_ephemeral(&actor, Request::new(command(&ephemeral)))?.reply)?;
-            let stored = runtime.ask(&actor, Asked::Request(Request::new(command(&forget)))).await?;
+            let stored = runtime.ask(&actor, RequestSource::Request(Request::new(command(&forget)))).await?;
             removed += count(stored.reply)?;
             let revisions = engine.forget(slot, forget, stored.rev).await?;
             Ok(Forgotten { removed, revisions, copies: Vec::new() })

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::http::Client;
-use super::protocol::{self, Draft, Protocol};
+use super::protocol::{self, PartialAnswer, Protocol};
 use super::sse::Event;
 use super::{Model, ModelAnswer, ModelConfig, ModelError, ModelFuture, ModelRequest, StopReason};
 
@@ -68,13 +68,13 @@ impl Protocol for Messages {
         let blocks = body.get("content").and_then(Value::as_array);
         let blocks = blocks.ok_or_else(|| ModelError::Malformed("there is no content in it".into()))?;
         let text = blocks.iter().filter_map(|block| block.get("text").and_then(Value::as_str)).collect();
-        let mut answer = Draft { text, is_ended: true, ..Draft::default() };
+        let mut answer = PartialAnswer { text, is_ended: true, ..PartialAnswer::default() };
         take_stop(body, &mut answer);
         take_usage(body, &mut answer);
         answer.finish()
     }
 
-    fn part(&self, event: &Event, answer: &mut Draft) -> Result<(), ModelError> {
+    fn part(&self, event: &Event, answer: &mut PartialAnswer) -> Result<(), ModelError> {
         let data = protocol::json(&event.data)?;
         // The name stands in the data too, and there alone with some servers.
         match data.get("type").and_then(Value::as_str).unwrap_or(&event.name) {
@@ -101,7 +101,7 @@ impl Protocol for Messages {
     }
 }
 
-fn take_stop(body: &Value, answer: &mut Draft) {
+fn take_stop(body: &Value, answer: &mut PartialAnswer) {
     if let Some(reason) = body.get("stop_reason").and_then(Value::as_str) {
         answer.stop = Some(match reason {
             "end_turn" | "stop_sequence" => StopReason::Finished,
@@ -113,7 +113,7 @@ fn take_stop(body: &Value, answer: &mut Draft) {
 }
 
 /// The tokens of a question include those that the provider's cache had.
-fn take_usage(body: &Value, answer: &mut Draft) {
+fn take_usage(body: &Value, answer: &mut PartialAnswer) {
     let count = |name: &str| body.pointer(&format!("/usage/{name}")).and_then(Value::as_u64);
     if let Some(input) = count("input_tokens") {
         let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];

@@ -9,10 +9,10 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::protocol::{self, Draft, Protocol};
+use super::protocol::{self, PartialAnswer, Protocol};
 use super::sse::Events;
 use super::{ModelAnswer, ModelConfig, ModelError, ModelRequest, ModelRetries, ModelTimeouts, TimedOut};
-use crate::net::{chain, is_loopback, tls};
+use crate::net::{error_chain, is_loopback, tls};
 
 /// How much of what a server says about an error is passed on, in characters.
 const MESSAGE: usize = 500;
@@ -54,7 +54,7 @@ impl Client {
             // A proxy on another machine does not find this one.
             http = http.no_proxy();
         }
-        let http = http.build().map_err(|error| ModelError::Config(chain(&error.without_url())))?;
+        let http = http.build().map_err(|error| ModelError::Config(error_chain(&error.without_url())))?;
         let ModelConfig { key, timeouts, retries, max_answer_bytes, .. } = config;
         Ok(Self { http, url, key, timeouts, retries, max_answer_bytes })
     }
@@ -111,7 +111,7 @@ impl Client {
     /// An answer in parts.
     async fn stream<P: Protocol>(&self, protocol: &P, mut response: Response) -> Result<ModelAnswer, ModelError> {
         let mut events = Events::new(self.body_limit());
-        let mut answer = Draft::default();
+        let mut answer = PartialAnswer::default();
         while !answer.is_ended {
             let bytes = match self.within_idle(response.chunk()).await {
                 Ok(bytes) => bytes,
@@ -186,7 +186,7 @@ impl Client {
             Ok(Err(error)) if error.is_connect() && error.is_timeout() => {
                 Err(ModelError::TimedOut { what: TimedOut::Connect, after: self.timeouts.connect })
             }
-            Ok(Err(error)) => Err(ModelError::Unreachable(chain(&error.without_url()))),
+            Ok(Err(error)) => Err(ModelError::Unreachable(error_chain(&error.without_url()))),
             Err(_) => Err(ModelError::TimedOut { what: TimedOut::Idle, after: idle }),
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::http::Client;
-use super::protocol::{self, Draft, Protocol};
+use super::protocol::{self, PartialAnswer, Protocol};
 use super::sse::Event;
 use super::{Message, Model, ModelAnswer, ModelConfig, ModelError, ModelFuture, ModelRequest, Provider, StopReason};
 
@@ -62,14 +62,14 @@ impl Protocol for ChatCompletions {
     }
 
     fn whole(&self, body: &Value) -> Result<ModelAnswer, ModelError> {
-        let mut answer = Draft::default();
+        let mut answer = PartialAnswer::default();
         take(body, "message", &mut answer)?;
         // It came whole, whatever it says about its end.
         answer.is_ended = body.pointer("/choices/0/message").is_some();
         if answer.is_ended { answer.finish() } else { Err(ModelError::Malformed("there is no message in it".into())) }
     }
 
-    fn part(&self, event: &Event, answer: &mut Draft) -> Result<(), ModelError> {
+    fn part(&self, event: &Event, answer: &mut PartialAnswer) -> Result<(), ModelError> {
         if event.data.trim() == "[DONE]" {
             answer.is_ended = true;
             return Ok(());
@@ -79,7 +79,7 @@ impl Protocol for ChatCompletions {
 }
 
 /// Adds what a body, or a part of it, says.
-fn take(body: &Value, message: &str, answer: &mut Draft) -> Result<(), ModelError> {
+fn take(body: &Value, message: &str, answer: &mut PartialAnswer) -> Result<(), ModelError> {
     if let Some(error) = protocol::error_message(body) {
         return Err(ModelError::Cut(error));
     }

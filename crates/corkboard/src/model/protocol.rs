@@ -20,12 +20,12 @@ pub(super) trait Protocol: Send + Sync {
     fn whole(&self, body: &Value) -> Result<ModelAnswer, ModelError>;
 
     /// Takes one part of an answer.
-    fn part(&self, event: &Event, answer: &mut Draft) -> Result<(), ModelError>;
+    fn part(&self, event: &Event, answer: &mut PartialAnswer) -> Result<(), ModelError>;
 }
 
 /// An answer while it comes.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct PartialAnswer {
     pub(super) text: String,
     pub(super) input_tokens: Option<u64>,
     pub(super) output_tokens: Option<u64>,
@@ -34,7 +34,7 @@ pub(super) struct Draft {
     pub(super) is_ended: bool,
 }
 
-impl Draft {
+impl PartialAnswer {
     /// The answer, if it is complete.
     pub(super) fn finish(self) -> Result<ModelAnswer, ModelError> {
         let Self { text, input_tokens, output_tokens, stop, is_ended } = self;

@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use tokio::sync::{broadcast, watch};
 
 use super::{
-    Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Record, Rewrite, Snapshot, Store,
-    StoreError, StoreFuture, StoreInfo, Trim, Wakes,
+    Append, Appended, ChangeNotifier, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Record, Rewrite, Snapshot,
+    Store, StoreError, StoreFuture, StoreInfo, Trim,
 };
 
 /// Keeps logs in memory, for as long as it lives.
@@ -18,7 +18,7 @@ use super::{
 pub struct MemoryStore {
     ownership: Ownership,
     spaces: Mutex<BTreeMap<SpaceId, Log>>,
-    wakes: Wakes,
+    notifier: ChangeNotifier,
 }
 
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Log {
 impl MemoryStore {
     /// An empty store for one Corkboard.
     pub fn new() -> Self {
-        Self { ownership: Ownership::Sole, spaces: Mutex::default(), wakes: Wakes::default() }
+        Self { ownership: Ownership::Sole, spaces: Mutex::default(), notifier: ChangeNotifier::default() }
     }
 
     /// An empty store for several Corkboards in this process.
@@ -55,7 +55,7 @@ impl MemoryStore {
 
     /// How many listen to its spaces.
     pub fn listeners(&self) -> usize {
-        self.wakes.listeners()
+        self.notifier.subscriber_count()
     }
 
     fn with<T>(&self, space: &SpaceId, read: impl FnOnce(&Log) -> T) -> T {
@@ -108,7 +108,7 @@ impl Store for MemoryStore {
         log.summary = append.summary;
         let rev = log.head.rev;
         drop(spaces);
-        self.wakes.wake(&append.space, rev);
+        self.notifier.notify(&append.space, rev);
         ready(Ok(Appended::Committed))
     }
 
@@ -212,7 +212,7 @@ impl Store for MemoryStore {
         let head = Head { rev: expected.rev + 1, commit: tombstone };
         *log = Log { head, born: head, ..Log::new() };
         drop(spaces);
-        self.wakes.wake(space, head.rev);
+        self.notifier.notify(space, head.rev);
         ready(Ok(Appended::Committed))
     }
 
@@ -226,7 +226,7 @@ impl Store for MemoryStore {
         let Import { space, born, snapshot, records, next_due, summary } = import;
         *log = Log { head, born, records, snapshot, next_due, summary };
         drop(spaces);
-        self.wakes.wake(&space, head.rev);
+        self.notifier.notify(&space, head.rev);
         ready(Ok(Appended::Committed))
     }
 
@@ -254,11 +254,11 @@ impl Store for MemoryStore {
     }
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
-        self.wakes.listen(space)
+        self.notifier.subscribe(space)
     }
 
     fn all_changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
-        self.wakes.listen_to_all()
+        self.notifier.subscribe_all()
     }
 
     fn check(&self) -> StoreFuture<'_, Vec<String>> {

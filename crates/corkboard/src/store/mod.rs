@@ -1,18 +1,18 @@
 //! Where logs are kept. A store never learns the domain: it keeps bytes by space and revision.
 
+mod change_notifier;
 mod file;
 mod memory;
 mod monitored;
+mod permissions;
 #[cfg(feature = "postgres")]
 mod postgres;
-mod private;
 #[cfg(feature = "redis")]
 mod redis;
 mod server_url;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod url;
-mod wakes;
 
 use std::fmt;
 use std::pin::Pin;
@@ -22,6 +22,7 @@ use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
 use jiff::Timestamp;
 use tokio::sync::{broadcast, watch};
 
+pub use change_notifier::ChangeNotifier;
 pub use file::FileStore;
 pub use memory::MemoryStore;
 pub(crate) use monitored::MonitoredStore;
@@ -33,7 +34,6 @@ pub use server_url::ServerUrl;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 pub use url::{StoreUrl, open};
-pub use wakes::Wakes;
 
 use crate::options::Retention;
 
@@ -392,7 +392,7 @@ pub enum StoreError {
         /// Where it should be.
         server: String,
         /// What came in between.
-        trouble: ServerTrouble,
+        trouble: ConnectError,
     },
     /// The answer was lost: the write may or may not have happened.
     #[error("the outcome is unknown: {0}")]
@@ -466,7 +466,7 @@ pub enum StoreError {
 
 /// Why a server cannot be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ServerTrouble {
+pub enum ConnectError {
     /// It is not there, or does not answer: that may pass.
     #[error("{0}")]
     Away(String),
@@ -484,7 +484,7 @@ pub enum ServerTrouble {
 impl StoreError {
     /// Whether the same call may succeed later.
     pub fn is_retryable(&self) -> bool {
-        let away = matches!(self, Self::NoServer { trouble: ServerTrouble::Away(_), .. });
+        let away = matches!(self, Self::NoServer { trouble: ConnectError::Away(_), .. });
         away || matches!(self, Self::Busy { .. } | Self::Unavailable(_) | Self::NoSpace(_))
     }
 

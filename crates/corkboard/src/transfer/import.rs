@@ -5,8 +5,8 @@ use tokio::io::AsyncBufRead;
 
 use super::format::{AnyHeader, FORMAT, Line, SpaceLine, TotalLine, VERSION};
 use super::lines::{FoundLine, LineReader};
-use super::settle::{Outcome, settle};
 use super::space_lines::{Misfit, SpaceLines, shown};
+use super::write_space::{ImportOutcome, write_space};
 use super::{Meter, OnProgress, Stage, Tokens, TransferError, token_count};
 use crate::store::Store;
 
@@ -57,7 +57,7 @@ pub struct ImportedSpace {
     /// Its last revision in the file.
     pub rev: u64,
     /// What was done.
-    pub outcome: Outcome,
+    pub outcome: ImportOutcome,
     /// Revisions written.
     pub revisions: u64,
     /// Their bytes.
@@ -213,7 +213,7 @@ impl Importer<'_> {
                 self.expect(number, taken)
             }
             (State::Inside(lines), Line::End(line)) => match lines.end(&line) {
-                Ok(()) => self.settle().await,
+                Ok(()) => self.write_space().await,
                 Err(misfit) => {
                     self.expect(number, Err(misfit))?;
                     self.state = State::Between;
@@ -272,7 +272,7 @@ impl Importer<'_> {
     }
 
     /// All lines of a space were seen: it can be written.
-    async fn settle(&mut self) -> Result<(), TransferError> {
+    async fn write_space(&mut self) -> Result<(), TransferError> {
         let State::Inside(mut lines) = std::mem::replace(&mut self.state, State::Between) else { return Ok(()) };
         let (records, bytes) = lines.amount();
         self.seen.spaces += 1;
@@ -288,13 +288,13 @@ impl Importer<'_> {
             return Ok(());
         }
         let imported = match self.to {
-            None => Ok(ImportedSpace { space, rev, outcome: Outcome::New, revisions: records, bytes }),
-            Some((store, options)) => settle(store, options.mode, &mut lines).await.map(|settled| ImportedSpace {
+            None => Ok(ImportedSpace { space, rev, outcome: ImportOutcome::New, revisions: records, bytes }),
+            Some((store, options)) => write_space(store, options.mode, &mut lines).await.map(|written| ImportedSpace {
                 space,
                 rev,
-                outcome: settled.outcome,
-                revisions: settled.revisions,
-                bytes: settled.bytes,
+                outcome: written.outcome,
+                revisions: written.revisions,
+                bytes: written.bytes,
             }),
         };
         match imported {

@@ -42,7 +42,7 @@ pub struct Migrated {
     /// The spaces of the source, in the order of their ids, but for those with problems.
     pub spaces: Vec<MigratedSpace>,
     /// The spaces that could not be copied, or are not what they were copied from.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<MigrationProblem>,
     /// Spaces that the source does not have (any more). They were left alone.
     pub only_in_target: Vec<SpaceId>,
     /// Access tokens of the source that were left out. Those of the target were left alone.
@@ -81,7 +81,7 @@ pub struct MigratedSpace {
 
 /// A space that was left out, and why.
 #[derive(Debug)]
-pub struct Problem {
+pub struct MigrationProblem {
     /// Which space.
     pub space: SpaceId,
     /// What is wrong.
@@ -92,7 +92,7 @@ pub struct Problem {
 /// include them.
 ///
 /// It may be ended at any moment and run again: it goes on where the target is. A space of which the target has another
-/// history is a [`Problem`], and nothing in it is overwritten; the others go on. The source may be written to meanwhile: what
+/// history is a [`MigrationProblem`], and nothing in it is overwritten; the others go on. The source may be written to meanwhile: what
 /// came since is copied and compared in the next round. When the rounds are used up, [`Migrated::behind`] tells what is
 /// still ahead in the source.
 ///
@@ -314,7 +314,7 @@ impl Migration<'_> {
             }
         }
         self.spaces.retain(|id, _| !self.problems.contains_key(id));
-        let problems = self.problems.into_iter().map(|(space, error)| Problem { space, error }).collect();
+        let problems = self.problems.into_iter().map(|(space, error)| MigrationProblem { space, error }).collect();
         Ok(Migrated { spaces: self.spaces.into_values().collect(), problems, only_in_target, left_out_tokens: 0 })
     }
 }

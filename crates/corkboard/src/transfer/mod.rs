@@ -20,17 +20,17 @@ mod import;
 mod lines;
 mod log;
 mod migrate;
-mod settle;
 mod space_lines;
 mod verify;
+mod write_space;
 mod writer;
 
 pub use checksum::Checksum;
 pub use error::TransferError;
 pub use export::{Exported, Spaces, export};
 pub use import::{FileProblem, ImportMode, ImportOptions, Imported, ImportedSpace, check, import};
-pub use migrate::{MigrateMode, MigrateOptions, Migrated, MigratedSpace, Problem, migrate};
-pub use settle::Outcome;
+pub use migrate::{MigrateMode, MigrateOptions, Migrated, MigratedSpace, MigrationProblem, migrate};
+pub use write_space::ImportOutcome;
 
 use corkboard_core::SpaceKind;
 

@@ -86,11 +86,11 @@ async fn eventually<F: Future<Output = bool>>(what: &str, condition: impl Fn() -
 struct Storm {
     stop: Arc<AtomicBool>,
     acknowledged: Arc<AtomicUsize>,
-    callers: Vec<JoinHandle<Vec<Told>>>,
+    callers: Vec<JoinHandle<Vec<NoteOutcome>>>,
 }
 
 /// An agent, a note, and what the caller who added it was told.
-type Told = (String, String, Result<(), Error>);
+type NoteOutcome = (String, String, Result<(), Error>);
 
 impl Storm {
     /// Callers on every board, on a few agents each of which all boards write to.

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::disk::{self, HEAD, LOG, NEXT_SNAPSHOT, SNAPSHOT, TORN};
-use super::line::{Ending, Header, Line, SEAL_BYTES, Sum};
+use super::line::{Ending, Header, Line, LineChecksum, SEAL_BYTES};
 use super::log::cannot_read;
 use super::names::{self, Named};
 use super::space::{self, Opened, SpaceFiles};
@@ -257,7 +257,7 @@ fn tail(path: &Path, space: &SpaceId) -> std::io::Result<Option<Tail>> {
 
 /// The last line as a record. The first one that a trimmed log holds does not follow the line before it, so it is not told.
 fn last_record(before: &[u8], line: &[u8]) -> Option<Tail> {
-    let before = Sum::written_in(before)?;
+    let before = LineChecksum::written_in(before)?;
     let mut line = Line::read(line, before).ok()?;
     let ending = line.take_ending().ok()??;
     Some(Tail::Record { head: line.head(), ending })

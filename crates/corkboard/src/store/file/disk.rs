@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::line::{FORMAT, Version};
 use super::log::Repair;
-use crate::store::{StoreError, private};
+use crate::store::{StoreError, permissions};
 
 /// The files of one space, in its folder.
 pub(super) const LOG: &str = "log.jsonl";
@@ -66,7 +66,7 @@ impl Root {
         // The process may go to another folder later.
         let path = std::path::absolute(&path).map_err(|error| refused(&path, &error.to_string()))?;
         let made = path.ancestors().skip(1).take_while(|folder| !folder.exists()).count();
-        private::create_folders(&path)
+        permissions::create_folders(&path)
             .map_err(|error| refused(&path, &format!("cannot create {}: {error}", path.display())))?;
         // Not even a lock is put into a folder that is not ours.
         if !is_ours(&path).map_err(|error| refused(&path, &format!("cannot read the folder: {error}")))? {
@@ -92,7 +92,7 @@ impl Root {
             }
             _ => {}
         }
-        private::create_folders(&self.path.join(TEMPORARY))
+        permissions::create_folders(&self.path.join(TEMPORARY))
             .map_err(|error| unavailable("cannot make a folder for temporary files", &error))?;
         match std::fs::read(self.path.join(MARKER)) {
             Ok(marker) => match serde_json::from_slice(&marker) {
@@ -128,7 +128,7 @@ impl Root {
     pub(super) fn temporary_file(&self) -> Result<TemporaryFile, StoreError> {
         let number = self.temporary.fetch_add(1, Ordering::Relaxed);
         let path = self.path.join(TEMPORARY).join(number.to_string());
-        let file = private::options().read(true).write(true).create_new(true).open(&path);
+        let file = permissions::options().read(true).write(true).create_new(true).open(&path);
         let file = file.map_err(|error| cannot_create(&path, &error))?;
         Ok(TemporaryFile { path, file: std::io::BufWriter::new(file) })
     }
@@ -136,15 +136,15 @@ impl Root {
     /// A sentence for people if other users can open what is in the folder.
     pub(super) fn warning(&self) -> Option<String> {
         let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
-        let mut open = entries.filter(|entry| private::is_open_to_others(&entry.path()));
-        let is_open = private::is_open_to_others(&self.path) && open.next().is_some();
+        let mut open = entries.filter(|entry| permissions::is_open_to_others(&entry.path()));
+        let is_open = permissions::is_open_to_others(&self.path) && open.next().is_some();
         let path = self.path.display();
         is_open.then(|| format!("other users can open {path}; to keep them out: chmod -R go= {path}"))
     }
 
     /// Makes a space's folder. That it is there is durable only after [`sync_parents`].
     pub(super) fn create_folder(&self, folder: &Path) -> Result<(), StoreError> {
-        private::create_folders(folder).map_err(|error| cannot_create(folder, &error))
+        permissions::create_folders(folder).map_err(|error| cannot_create(folder, &error))
     }
 }
 
@@ -164,7 +164,7 @@ fn is_ours(path: &Path) -> std::io::Result<bool> {
 /// Keeps other processes out. The lock goes with the process, however it ends.
 fn lock(folder: &Path) -> Result<File, StoreError> {
     let unavailable = |error: std::io::Error| StoreError::Unavailable(format!("cannot lock the store: {error}"));
-    let mut options = private::options();
+    let mut options = permissions::options();
     let file = options.read(true).write(true).create(true).truncate(false).open(folder.join(LOCK));
     let mut file = file.map_err(|error| refused(folder, &format!("cannot write there: {error}")))?;
     match file.try_lock() {
@@ -217,7 +217,7 @@ impl TemporaryFile {
     /// Puts the file in its place, with the permissions of the one that was there. That it is there is durable only when
     /// the folder is synced.
     pub(super) fn rename(self, to: &Path) -> Result<(), StoreError> {
-        private::copy_permissions(to, self.file.get_ref()).map_err(|error| cannot_create(to, &error))?;
+        permissions::copy_permissions(to, self.file.get_ref()).map_err(|error| cannot_create(to, &error))?;
         std::fs::rename(&self.path, to).map_err(|error| failed("rename", to, &error))
     }
 }
@@ -231,7 +231,7 @@ impl Drop for TemporaryFile {
 /// Appends to a log that ends at `end`, and waits for the disk. What does not fit is cut off again; any other failure may leave
 /// any part of it.
 pub(super) fn append(path: &Path, end: u64, bytes: &[u8]) -> Result<(), AppendError> {
-    let file = private::options().append(true).create(true).open(path);
+    let file = permissions::options().append(true).create(true).open(path);
     let mut file = file.map_err(|error| AppendError::NotBegun(cannot_create(path, &error)))?;
     if let Err(error) = file.write_all(bytes) {
         let unwritten = unwritten(path, &error);
@@ -282,7 +282,7 @@ fn cut(folder: &Path, end: u64) -> Result<(), StoreError> {
     let cut = || {
         let mut log = File::options().read(true).write(true).open(&path)?;
         std::io::Seek::seek(&mut log, std::io::SeekFrom::Start(end))?;
-        let mut kept = private::options().write(true).create(true).truncate(true).open(&torn)?;
+        let mut kept = permissions::options().write(true).create(true).truncate(true).open(&torn)?;
         std::io::copy(&mut log, &mut kept)?;
         log.set_len(end)?;
         Ok(log)

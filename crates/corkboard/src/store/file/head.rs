@@ -10,9 +10,9 @@ use corkboard_core::Head;
 use serde::{Deserialize, Serialize};
 
 use super::disk::{HEAD, LOG};
-use super::line::{FORMAT, Sum, check_seal, seal};
+use super::line::{FORMAT, LineChecksum, check_seal, seal};
 use super::log::cannot_read;
-use crate::store::{StoreError, private};
+use crate::store::{StoreError, permissions};
 
 /// The longest that is read.
 const LONGEST: u64 = 1024;
@@ -28,9 +28,9 @@ struct Line {
 pub(super) fn write(folder: &Path, head: Head) {
     let write = || {
         let mut line = Vec::new();
-        seal(&Line { format: FORMAT, head }, Sum::NONE, &mut line).map_err(std::io::Error::other)?;
+        seal(&Line { format: FORMAT, head }, LineChecksum::NONE, &mut line).map_err(std::io::Error::other)?;
         // In one write, over the one before: a head only ever gets longer.
-        let mut options = private::options();
+        let mut options = permissions::options();
         options.write(true).create(true).truncate(false).open(folder.join(HEAD))?.write_all(&line)
     };
     if let Err(error) = write() {
@@ -48,7 +48,7 @@ fn read(folder: &Path) -> Result<Option<Head>, StoreError> {
         read => read.map_err(|error| cannot_read(&path, &error))?,
     };
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let is_whole = check_seal(line, Sum::NONE).is_ok();
+    let is_whole = check_seal(line, LineChecksum::NONE).is_ok();
     let line: Option<Line> = serde_json::from_slice(line).ok().filter(|_| is_whole);
     Ok(line.map(|line| line.head))
 }

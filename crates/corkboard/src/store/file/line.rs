@@ -25,9 +25,9 @@ pub(super) const SEAL_BYTES: usize = SUM_BEFORE.len() + 16 + SUM_AFTER.len();
 
 /// The checksum of a line and, through the line before it, of all lines before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sum(u64);
+pub(super) struct LineChecksum(u64);
 
-impl Sum {
+impl LineChecksum {
     /// Stands before the first line.
     pub(super) const NONE: Self = Self(0);
 
@@ -56,20 +56,20 @@ pub(super) struct Position {
     /// How many lines lie before it.
     pub(super) lines: u64,
     /// The checksum that the next line follows.
-    pub(super) sum: Sum,
+    pub(super) sum: LineChecksum,
 }
 
 impl Position {
-    pub(super) const START: Self = Self { offset: 0, lines: 0, sum: Sum::NONE };
+    pub(super) const START: Self = Self { offset: 0, lines: 0, sum: LineChecksum::NONE };
 }
 
-impl Serialize for Sum {
+impl Serialize for LineChecksum {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{:016x}", self.0))
     }
 }
 
-impl<'de> Deserialize<'de> for Sum {
+impl<'de> Deserialize<'de> for LineChecksum {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let digits = Cow::<str>::deserialize(deserializer)?;
         u64::from_str_radix(&digits, 16).map(Self).map_err(serde::de::Error::custom)
@@ -98,7 +98,7 @@ pub(super) struct Header {
 pub(super) struct Trimmed {
     pub(super) rev: u64,
     /// So that the lines that stay need not be sealed anew.
-    pub(super) sum: Sum,
+    pub(super) sum: LineChecksum,
 }
 
 impl Header {
@@ -113,17 +113,17 @@ impl Header {
 
     /// Writes the line. Returns where the first record goes.
     pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<Position, StoreError> {
-        let sum = seal(self, Sum::NONE, out)?;
+        let sum = seal(self, LineChecksum::NONE, out)?;
         Ok(Position { offset: out.len() as u64, lines: 1, sum: self.sum_after(sum) })
     }
 
     /// The checksum that the first record follows: the header's own, or that of the last record before.
-    pub(super) fn sum_after(&self, own: Sum) -> Sum {
+    pub(super) fn sum_after(&self, own: LineChecksum) -> LineChecksum {
         self.trimmed.map_or(own, |trimmed| trimmed.sum)
     }
 
     pub(super) fn read(line: &[u8]) -> Result<Self, Unreadable> {
-        check_seal(line, Sum::NONE)?;
+        check_seal(line, LineChecksum::NONE)?;
         // A newer form may fail to parse, or parse and mean something else: its version decides, not its shape.
         let Version { format } = serde_json::from_slice(line).map_err(|error| error.to_string())?;
         if format > FORMAT {
@@ -211,7 +211,7 @@ pub(super) fn some<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result
 
 impl<'a> Line<'a> {
     /// Reads a line, if its checksum is right.
-    pub(super) fn read(line: &'a [u8], before: Sum) -> Result<Self, String> {
+    pub(super) fn read(line: &'a [u8], before: LineChecksum) -> Result<Self, String> {
         check_seal(line, before)?;
         serde_json::from_slice(line).map_err(|error| error.to_string())
     }
@@ -274,12 +274,16 @@ pub(super) fn write_record(
 }
 
 /// Writes an object as one line, with its checksum as the last field.
-pub(super) fn seal(object: &impl Serialize, before: Sum, out: &mut Vec<u8>) -> Result<Sum, StoreError> {
+pub(super) fn seal(
+    object: &impl Serialize,
+    before: LineChecksum,
+    out: &mut Vec<u8>,
+) -> Result<LineChecksum, StoreError> {
     let start = out.len();
     serde_json::to_writer(&mut *out, object)
         .map_err(|error| StoreError::Unavailable(format!("cannot be written as JSON: {error}")))?;
     out.pop();
-    let sum = Sum::of(before, out.get(start..).unwrap_or_default());
+    let sum = LineChecksum::of(before, out.get(start..).unwrap_or_default());
     out.extend_from_slice(SUM_BEFORE);
     out.extend_from_slice(format!("{:016x}", sum.0).as_bytes());
     out.extend_from_slice(SUM_AFTER);
@@ -288,8 +292,8 @@ pub(super) fn seal(object: &impl Serialize, before: Sum, out: &mut Vec<u8>) -> R
 }
 
 /// Whether a line, without its line break, is as it was written, and follows the one that it was written after.
-pub(super) fn check_seal(line: &[u8], before: Sum) -> Result<(), String> {
-    let written = Sum::written_in(line).ok_or("it does not end with a checksum")?;
+pub(super) fn check_seal(line: &[u8], before: LineChecksum) -> Result<(), String> {
+    let written = LineChecksum::written_in(line).ok_or("it does not end with a checksum")?;
     let text = line.get(..line.len() - SEAL_BYTES).unwrap_or_default();
-    if Sum::of(before, text) == written { Ok(()) } else { Err("its checksum does not match".into()) }
+    if LineChecksum::of(before, text) == written { Ok(()) } else { Err("its checksum does not match".into()) }
 }

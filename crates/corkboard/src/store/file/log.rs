@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use corkboard_core::{CommitId, Head};
 
-use super::line::{Ending, Header, Line, Position, Sum, Unreadable, check_seal};
+use super::line::{Ending, Header, Line, LineChecksum, Position, Unreadable, check_seal};
 use crate::store::{Record, StoreError};
 
 /// The longest line that is looked at: a part of a body, escaped, and everything around it. No line of ours is longer.
@@ -114,7 +114,7 @@ impl Lines {
 
     /// Whether a line that cannot be read was cut off by a crash. One that is whole but for its last byte was not: its line
     /// break was changed.
-    fn is_torn(&self, ended: Ended, before: Sum) -> bool {
+    fn is_torn(&self, ended: Ended, before: LineChecksum) -> bool {
         let is_whole = self.line.split_last().is_some_and(|(_, line)| check_seal(line, before).is_ok());
         ended == Ended::Abruptly && !is_whole
     }
@@ -181,11 +181,12 @@ pub(super) fn scan(file: File, end: u64, space: &str, most_problems: usize) -> s
                 return Ok(scan);
             }
             (Ok(header), ended) => {
-                lines.position.sum = header.sum_after(Sum::written_in(&lines.line).unwrap_or(Sum::NONE));
+                lines.position.sum =
+                    header.sum_after(LineChecksum::written_in(&lines.line).unwrap_or(LineChecksum::NONE));
                 scan.index = Index { end: lines.position, ..Index::new(header) };
                 scan.finish_line(&mut lines, ended);
             }
-            (Err(_), ended) if lines.is_torn(ended, Sum::NONE) => {
+            (Err(_), ended) if lines.is_torn(ended, LineChecksum::NONE) => {
                 scan.torn = true;
                 return Ok(scan);
             }
@@ -200,12 +201,12 @@ pub(super) fn scan(file: File, end: u64, space: &str, most_problems: usize) -> s
         let before = lines.position;
         let Some(ended) = lines.next()? else { break };
         scan.torn = true;
-        let written = Sum::written_in(&lines.line);
+        let written = LineChecksum::written_in(&lines.line);
         let read = Line::read(&lines.line, before.sum).and_then(|mut line| {
             let next = expected.follow(&line)?;
             Ok((next, line.head(), line.part, line.take_ending()?))
         });
-        lines.position.sum = written.unwrap_or(Sum::NONE);
+        lines.position.sum = written.unwrap_or(LineChecksum::NONE);
         match read {
             Ok((next, head, part, ending)) => {
                 if part.is_none_or(|(number, _)| number == 1) {
@@ -280,7 +281,7 @@ impl Records {
                 Ok((is_last, line.take_ending()?))
             });
             let (is_last, ending) = read.map_err(|text| damaged(&self.path, before.lines + 1, &text))?;
-            self.lines.position.sum = Sum::written_in(&self.lines.line).unwrap_or(Sum::NONE);
+            self.lines.position.sum = LineChecksum::written_in(&self.lines.line).unwrap_or(LineChecksum::NONE);
             if is_last {
                 return Ok(record.map(|record| (record, ending)));
             }

@@ -4,14 +4,14 @@ mod bytes;
 mod catalogue;
 mod disk;
 mod head;
+mod jobs;
 mod line;
 mod log;
 mod names;
 mod reader;
+mod replace;
 mod snapshot;
 mod space;
-mod swap;
-mod tasks;
 mod writer;
 
 use std::path::PathBuf;
@@ -23,12 +23,12 @@ use jiff::Timestamp;
 use tokio::sync::{broadcast, watch};
 
 use super::{
-    Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store, StoreError,
-    StoreFuture, StoreInfo, Trim, Wakes,
+    Append, Appended, ChangeNotifier, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store,
+    StoreError, StoreFuture, StoreInfo, Trim,
 };
 use catalogue::Catalogue;
 use disk::Root;
-use tasks::Workplace;
+use jobs::DataFolder;
 use writer::Writer;
 
 /// Spaces that are scrubbed in one go. Few, for others wait meanwhile.
@@ -37,9 +37,9 @@ const SCRUBBED: usize = 16;
 /// Keeps logs in a folder, a file each.
 pub struct FileStore {
     ownership: Ownership,
-    workplace: Arc<Workplace>,
+    folder: Arc<DataFolder>,
     writer: Writer,
-    wakes: Arc<Wakes>,
+    notifier: Arc<ChangeNotifier>,
 }
 
 impl FileStore {
@@ -54,10 +54,10 @@ impl FileStore {
     fn open_blocking(path: PathBuf, ownership: Ownership) -> Result<Self, StoreError> {
         let (root, lock) = Root::open(path)?;
         let catalogue = Catalogue::read(root.path())?;
-        let workplace = Arc::new(Workplace::new(root, catalogue, lock));
-        let wakes = Arc::new(Wakes::default());
-        let writer = Writer::start(workplace.clone(), wakes.clone())?;
-        Ok(Self { ownership, workplace, writer, wakes })
+        let folder = Arc::new(DataFolder::new(root, catalogue, lock));
+        let notifier = Arc::new(ChangeNotifier::default());
+        let writer = Writer::start(folder.clone(), notifier.clone())?;
+        Ok(Self { ownership, folder, writer, notifier })
     }
 
     /// How many times a log or a snapshot was written. Each cost one fsync, or a few where a file was made.
@@ -67,30 +67,29 @@ impl FileStore {
 
     /// Why the store cannot be used, if it cannot.
     fn ended(&self) -> Option<StoreError> {
-        let is_closed = self.workplace.lock.lock().is_none();
-        self.workplace.failure().or(is_closed.then_some(StoreError::Closed))
+        let is_closed = self.folder.lock.lock().is_none();
+        self.folder.failure().or(is_closed.then_some(StoreError::Closed))
     }
 
     fn now<'a, T: Send + 'a>(&self, look: impl FnOnce(&Catalogue) -> T) -> StoreFuture<'a, T> {
         let result = match self.ended() {
             Some(error) => Err(error),
-            None => Ok(look(&self.workplace.catalogue)),
+            None => Ok(look(&self.folder.catalogue)),
         };
         Box::pin(std::future::ready(result))
     }
 
     fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Workplace) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnOnce(&DataFolder) -> Result<T, StoreError> + Send + 'static,
     ) -> StoreFuture<'_, T> {
-        let workplace = self.workplace.clone();
+        let folder = self.folder.clone();
         Box::pin(async move {
             if let Some(error) = self.ended() {
                 return Err(error);
             }
             // Even a caller who has gone by then may have met the store's end.
-            let result =
-                tokio::task::spawn_blocking(move || read(&workplace).inspect_err(|error| workplace.met(error)));
+            let result = tokio::task::spawn_blocking(move || read(&folder).inspect_err(|error| folder.met(error)));
             result.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
         })
     }
@@ -117,10 +116,10 @@ impl Store for FileStore {
         ];
         StoreInfo {
             kind: "file",
-            location: self.workplace.root.path().display().to_string(),
+            location: self.folder.root.path().display().to_string(),
             ownership: self.ownership,
             details,
-            warnings: self.workplace.root.warning().into_iter().collect(),
+            warnings: self.folder.root.warning().into_iter().collect(),
         }
     }
 
@@ -132,24 +131,24 @@ impl Store for FileStore {
     }
 
     fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head> {
-        match self.workplace.catalogue.known_head(space) {
+        match self.folder.catalogue.known_head(space) {
             Some(head) => self.now(|_| head),
             // A space that nobody has used yet is read before its head is given: it may be damaged.
             None => {
                 let space = space.clone();
-                self.read(move |workplace| workplace.look(&space).with(|index| Ok(index.head)))
+                self.read(move |folder| folder.look(&space).with(|index| Ok(index.head)))
             }
         }
     }
 
     fn load<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Loaded> {
         let space = space.clone();
-        self.read(move |workplace| reader::load(&workplace.look(&space)))
+        self.read(move |folder| reader::load(&folder.look(&space)))
     }
 
     fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Page> {
         let space = space.clone();
-        self.read(move |workplace| reader::read_after(&workplace.look(&space), cursor, limit))
+        self.read(move |folder| reader::read_after(&folder.look(&space), cursor, limit))
     }
 
     fn write_snapshot<'a>(&'a self, space: &'a SpaceId, snapshot: Snapshot) -> StoreFuture<'a, ()> {
@@ -189,10 +188,10 @@ impl Store for FileStore {
     fn scrub(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
             let mut scrubbed = Ok(());
-            for spaces in self.workplace.catalogue.all().chunks(SCRUBBED) {
+            for spaces in self.folder.catalogue.all().chunks(SCRUBBED) {
                 // Logs are read here, not by the thread that all writers wait for. What is wrong with them is said below.
                 let unread = spaces.to_vec();
-                let read = move |_: &Workplace| {
+                let read = move |_: &DataFolder| {
                     unread.iter().for_each(|files| drop(files.with(|_| Ok(()))));
                     Ok(())
                 };
@@ -206,16 +205,16 @@ impl Store for FileStore {
     }
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
-        self.wakes.listen(space)
+        self.notifier.subscribe(space)
     }
 
     fn all_changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
-        self.wakes.listen_to_all()
+        self.notifier.subscribe_all()
     }
 
     fn check(&self) -> StoreFuture<'_, Vec<String>> {
-        self.read(|workplace| {
-            let catalogue = &workplace.catalogue;
+        self.read(|folder| {
+            let catalogue = &folder.catalogue;
             let nameless = catalogue.nameless().iter();
             let mut problems: Vec<_> =
                 nameless.map(|folder| format!("{}: nobody can tell whose log this is", folder.display())).collect();
@@ -227,7 +226,7 @@ impl Store for FileStore {
     fn close(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
             self.writer.close().await;
-            if let Some(lock) = self.workplace.lock.lock().take() {
+            if let Some(lock) = self.folder.lock.lock().take() {
                 disk::clear_holder(&lock);
             }
             Ok(())

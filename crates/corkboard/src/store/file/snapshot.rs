@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::bytes::Form;
-use super::line::{FORMAT, Sum, Unreadable, Version, check_seal, seal, some};
+use super::line::{FORMAT, LineChecksum, Unreadable, Version, check_seal, seal, some};
 use crate::store::{Snapshot, StoreError};
 
 /// The file's one line.
@@ -48,7 +48,7 @@ pub(super) fn encode(space: &str, edition: u64, snapshot: &Snapshot) -> Result<V
         body_text: text,
         body_hex: hex,
     };
-    seal(&line, Sum::NONE, &mut out)?;
+    seal(&line, LineChecksum::NONE, &mut out)?;
     Ok(out)
 }
 
@@ -80,7 +80,7 @@ pub(super) fn read(path: &Path, space: &str) -> Result<Found, StoreError> {
 
 fn decode(bytes: &[u8], space: &str) -> Result<Stored, Unreadable> {
     let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    check_seal(line, Sum::NONE)?;
+    check_seal(line, LineChecksum::NONE)?;
     let Version { format } = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     if format > FORMAT {
         return Err(Unreadable::Newer { found: format });

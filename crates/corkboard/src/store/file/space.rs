@@ -172,7 +172,7 @@ fn needs_snapshot(index: &Index) -> bool {
 }
 
 /// Reads a space's log, once it is durable, and looks at its snapshot. What a crash interrupted is finished or undone: see
-/// `swap.rs`.
+/// `replace.rs`.
 pub(super) fn open(folder: &Path, space: &SpaceId) -> Result<Opened, StoreError> {
     let path = folder.join(LOG);
     let log = File::open(&path);

@@ -11,8 +11,8 @@ use corkboard_core::{CommitId, Head, SpaceId};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::tasks::{Done, Failure, Task, Workplace};
-use crate::store::{Append, Appended, Import, Rewrite, Snapshot, StoreError, Trim, Wakes};
+use super::jobs::{DataFolder, WriteFailure, WriteJob, WriteOutcome};
+use crate::store::{Append, Appended, ChangeNotifier, Import, Rewrite, Snapshot, StoreError, Trim};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -24,28 +24,28 @@ const HANDS: usize = 16;
 
 /// A way to the writing thread.
 pub(super) struct Writer {
-    jobs: Mutex<Option<Sender<Job>>>,
+    jobs: Mutex<Option<Sender<QueuedJob>>>,
     shared: Arc<Shared>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
 /// What the thread and its callers share.
 struct Shared {
-    workplace: Arc<Workplace>,
-    wakes: Arc<Wakes>,
+    folder: Arc<DataFolder>,
+    notifier: Arc<ChangeNotifier>,
     writes: AtomicU64,
 }
 
 /// Something to write, and whom to tell.
-struct Job {
-    task: Task,
-    done: oneshot::Sender<Result<Done>>,
+struct QueuedJob {
+    job: WriteJob,
+    done: oneshot::Sender<Result<WriteOutcome>>,
 }
 
 impl Writer {
-    pub(super) fn start(workplace: Arc<Workplace>, wakes: Arc<Wakes>) -> Result<Self> {
+    pub(super) fn start(folder: Arc<DataFolder>, notifier: Arc<ChangeNotifier>) -> Result<Self> {
         let (sender, receiver) = channel();
-        let shared = Arc::new(Shared { workplace, wakes, writes: AtomicU64::new(0) });
+        let shared = Arc::new(Shared { folder, notifier, writes: AtomicU64::new(0) });
         let thread_shared = shared.clone();
         let thread = std::thread::Builder::new()
             .name("corkboard-file".into())
@@ -55,34 +55,34 @@ impl Writer {
     }
 
     pub(super) async fn append(&self, append: Append) -> Result<Appended> {
-        self.conditional(Task::Append(append)).await
+        self.conditional(WriteJob::Append(append)).await
     }
 
     pub(super) async fn delete(&self, space: &SpaceId, expected: Head, tombstone: CommitId) -> Result<Appended> {
-        self.conditional(Task::Delete { space: space.clone(), expected, tombstone }).await
+        self.conditional(WriteJob::Delete { space: space.clone(), expected, tombstone }).await
     }
 
     pub(super) async fn import(&self, import: Import) -> Result<Appended> {
-        self.conditional(Task::Import(import)).await
+        self.conditional(WriteJob::Import(import)).await
     }
 
     pub(super) async fn rewrite(&self, rewrite: Rewrite) -> Result<Appended> {
-        self.conditional(Task::Rewrite(rewrite)).await
+        self.conditional(WriteJob::Rewrite(rewrite)).await
     }
 
     pub(super) async fn snapshot(&self, space: &SpaceId, snapshot: Snapshot) -> Result<()> {
-        self.submit(Task::Snapshot { space: space.clone(), snapshot }).await.map(|_| ())
+        self.submit(WriteJob::Snapshot { space: space.clone(), snapshot }).await.map(|_| ())
     }
 
     pub(super) async fn trim(&self, space: &SpaceId, trim: Trim) -> Result<u64> {
-        match self.submit(Task::Trim { space: space.clone(), trim }).await? {
-            Done::Trimmed(oldest) => Ok(oldest),
-            Done::Appended(_) | Done::Kept => Ok(0),
+        match self.submit(WriteJob::Trim { space: space.clone(), trim }).await? {
+            WriteOutcome::Trimmed(oldest) => Ok(oldest),
+            WriteOutcome::Appended(_) | WriteOutcome::Kept => Ok(0),
         }
     }
 
     pub(super) async fn scrub(&self, space: &SpaceId) -> Result<()> {
-        self.submit(Task::Scrub { space: space.clone() }).await.map(|_| ())
+        self.submit(WriteJob::Scrub { space: space.clone() }).await.map(|_| ())
     }
 
     /// How often a log was written to: each time cost one fsync.
@@ -99,27 +99,29 @@ impl Writer {
         }
     }
 
-    async fn conditional(&self, task: Task) -> Result<Appended> {
-        match self.submit(task).await? {
-            Done::Appended(appended) => Ok(appended),
-            Done::Trimmed(_) | Done::Kept => Err(StoreError::Failed("the writing thread mixed up its answers".into())),
+    async fn conditional(&self, job: WriteJob) -> Result<Appended> {
+        match self.submit(job).await? {
+            WriteOutcome::Appended(appended) => Ok(appended),
+            WriteOutcome::Trimmed(_) | WriteOutcome::Kept => {
+                Err(StoreError::Failed("the writing thread mixed up its answers".into()))
+            }
         }
     }
 
-    async fn submit(&self, task: Task) -> Result<Done> {
-        if let Some(failure) = self.shared.workplace.failure() {
+    async fn submit(&self, job: WriteJob) -> Result<WriteOutcome> {
+        if let Some(failure) = self.shared.folder.failure() {
             return Err(failure);
         }
         let (done, answer) = oneshot::channel();
         let sender = self.jobs.lock().clone().ok_or(StoreError::Closed)?;
-        sender.send(Job { task, done }).map_err(|_| StoreError::Closed)?;
+        sender.send(QueuedJob { job, done }).map_err(|_| StoreError::Closed)?;
         drop(sender);
         let gone = || StoreError::OutcomeUnknown("the writing thread ended before it answered".into());
         answer.await.map_err(|_| gone())?
     }
 }
 
-fn run(jobs: &Receiver<Job>, shared: &Shared) {
+fn run(jobs: &Receiver<QueuedJob>, shared: &Shared) {
     while let Ok(first) = jobs.recv() {
         let batch = std::iter::once(first).chain(jobs.try_iter().take(BATCH - 1));
         let mut groups = by_space(batch);
@@ -147,11 +149,11 @@ fn run(jobs: &Receiver<Job>, shared: &Shared) {
 }
 
 /// The jobs of each space, in their order.
-fn by_space(batch: impl Iterator<Item = Job>) -> Vec<Vec<Job>> {
+fn by_space(batch: impl Iterator<Item = QueuedJob>) -> Vec<Vec<QueuedJob>> {
     let mut places = std::collections::HashMap::new();
-    let mut groups: Vec<Vec<Job>> = Vec::new();
+    let mut groups: Vec<Vec<QueuedJob>> = Vec::new();
     for job in batch {
-        let place = *places.entry(job.task.space().clone()).or_insert(groups.len());
+        let place = *places.entry(job.job.space().clone()).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.push(job),
             None => groups.push(vec![job]),
@@ -162,15 +164,15 @@ fn by_space(batch: impl Iterator<Item = Job>) -> Vec<Vec<Job>> {
 
 impl Shared {
     /// Does what waits for one space: appends in a row together, everything else one by one.
-    fn write(&self, group: Vec<Job>) {
+    fn write(&self, group: Vec<QueuedJob>) {
         let mut group = group.into_iter().peekable();
         while let Some(first) = group.next() {
             let mut jobs = vec![first];
-            let is_append = |job: &Job| matches!(job.task, Task::Append(_));
+            let is_append = |job: &QueuedJob| matches!(job.job, WriteJob::Append(_));
             if jobs.iter().all(is_append) {
                 jobs.extend(std::iter::from_fn(|| group.next_if(is_append)));
             }
-            let written = match self.workplace.failure() {
+            let written = match self.folder.failure() {
                 Some(error) => Err(error.into()),
                 None => self.perform(&jobs),
             };
@@ -178,37 +180,37 @@ impl Shared {
         }
     }
 
-    fn perform(&self, jobs: &[Job]) -> std::result::Result<Vec<Done>, Failure> {
+    fn perform(&self, jobs: &[QueuedJob]) -> std::result::Result<Vec<WriteOutcome>, WriteFailure> {
         let appends: Vec<&Append> = jobs
             .iter()
-            .filter_map(|job| match &job.task {
-                Task::Append(append) => Some(append),
+            .filter_map(|job| match &job.job {
+                WriteJob::Append(append) => Some(append),
                 _ => None,
             })
             .collect();
-        let done: Vec<Done> = match appends.first() {
+        let done: Vec<WriteOutcome> = match appends.first() {
             Some(first) => {
-                let files = self.workplace.files(&first.space);
-                self.workplace.append(&files, &appends)?.into_iter().map(Done::Appended).collect()
+                let files = self.folder.files(&first.space);
+                self.folder.append(&files, &appends)?.into_iter().map(WriteOutcome::Appended).collect()
             }
-            None => jobs.iter().map(|job| self.workplace.perform(&job.task)).collect::<std::result::Result<_, _>>()?,
+            None => jobs.iter().map(|job| self.folder.perform(&job.job)).collect::<std::result::Result<_, _>>()?,
         };
-        if done.iter().any(|done| !matches!(done, Done::Appended(Appended::Conflict { .. }))) {
+        if done.iter().any(|done| !matches!(done, WriteOutcome::Appended(Appended::Conflict { .. }))) {
             self.writes.fetch_add(1, Ordering::Relaxed);
         }
         Ok(done)
     }
 
-    fn answer(&self, jobs: Vec<Job>, written: std::result::Result<Vec<Done>, Failure>) {
+    fn answer(&self, jobs: Vec<QueuedJob>, written: std::result::Result<Vec<WriteOutcome>, WriteFailure>) {
         match written {
             Ok(answers) => {
                 for (job, done) in jobs.into_iter().zip(answers) {
-                    self.wake(&job.task, &done);
+                    self.wake(&job.job, &done);
                     let _ = job.done.send(Ok(done));
                 }
             }
-            Err(Failure { error, in_doubt }) => {
-                self.workplace.met(&error);
+            Err(WriteFailure { error, in_doubt }) => {
+                self.folder.met(&error);
                 let answer = if in_doubt { StoreError::OutcomeUnknown(error.to_string()) } else { error };
                 for job in jobs {
                     let _ = job.done.send(Err(answer.clone()));
@@ -217,15 +219,15 @@ impl Shared {
         }
     }
 
-    fn wake(&self, task: &Task, done: &Done) {
-        if !matches!(done, Done::Appended(Appended::Committed)) {
+    fn wake(&self, job: &WriteJob, done: &WriteOutcome) {
+        if !matches!(done, WriteOutcome::Appended(Appended::Committed)) {
             return;
         }
-        match task {
-            Task::Append(append) => self.wakes.wake(&append.space, append.new_head().rev),
-            Task::Delete { space, expected, .. } => self.wakes.wake(space, expected.rev + 1),
-            Task::Import(import) => self.wakes.wake(&import.space, import.head().rev),
-            Task::Rewrite(_) | Task::Snapshot { .. } | Task::Trim { .. } | Task::Scrub { .. } => {}
+        match job {
+            WriteJob::Append(append) => self.notifier.notify(&append.space, append.new_head().rev),
+            WriteJob::Delete { space, expected, .. } => self.notifier.notify(space, expected.rev + 1),
+            WriteJob::Import(import) => self.notifier.notify(&import.space, import.head().rev),
+            WriteJob::Rewrite(_) | WriteJob::Snapshot { .. } | WriteJob::Trim { .. } | WriteJob::Scrub { .. } => {}
         }
     }
 }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
-use super::settings::chain;
+use super::settings::error_chain;
 use crate::store::StoreError;
 
 /// Why a call gave nothing.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum CallError {
     /// It was not sent: nothing was done.
     NotSent(StoreError),
     /// The server said no: nothing was done.
@@ -20,10 +20,10 @@ pub(super) enum Failure {
     Lost(String),
 }
 
-impl Failure {
+impl CallError {
     /// What the driver's error means for a call that was sent.
     pub(super) fn of(error: &tokio_postgres::Error) -> Self {
-        let Some(refusal) = error.as_db_error() else { return Self::Lost(chain(error)) };
+        let Some(refusal) = error.as_db_error() else { return Self::Lost(error_chain(error)) };
         let code = refusal.code().code();
         let ends_connection = match refusal.parsed_severity() {
             Some(severity) => matches!(severity, Severity::Fatal | Severity::Panic),
@@ -105,7 +105,7 @@ pub(super) fn cannot_connect(location: &str, error: &tokio_postgres::Error) -> S
             }
         }
         None => {
-            let text = chain(error);
+            let text = error_chain(error);
             StoreError::Unavailable(format!("{location}: {text}{}", advice(&text)))
         }
     }

@@ -7,8 +7,8 @@ use corkboard_core::{Head, SpaceId};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::connections::Connections;
-use super::error::Failure;
+use super::error::CallError;
+use super::pool::Pool;
 use super::queries::Query;
 use super::reader::{Result, head_at};
 use crate::store::StoreError;
@@ -18,21 +18,21 @@ const ALONE: usize = 2;
 
 /// Those who ask.
 #[derive(Default)]
-pub(super) struct Heads {
-    asking: Mutex<Asking>,
+pub(super) struct HeadReader {
+    asking: Mutex<HeadRequests>,
 }
 
 #[derive(Default)]
-struct Asking {
+struct HeadRequests {
     alone: usize,
     /// Whether a task asks for those who wait.
     together: bool,
     waiting: Vec<(SpaceId, oneshot::Sender<Result<Head>>)>,
 }
 
-impl Heads {
+impl HeadReader {
     /// Where a log is now: at the earliest when this was called.
-    pub(super) async fn head(self: &Arc<Self>, connections: &Arc<Connections>, space: &SpaceId) -> Result<Head> {
+    pub(super) async fn head(self: &Arc<Self>, pool: &Arc<Pool>, space: &SpaceId) -> Result<Head> {
         let answer = {
             let mut asking = self.asking.lock();
             if asking.alone < ALONE {
@@ -42,7 +42,7 @@ impl Heads {
                 let (sender, answer) = oneshot::channel();
                 asking.waiting.push((space.clone(), sender));
                 if !std::mem::replace(&mut asking.together, true) {
-                    tokio::spawn(ask_together(self.clone(), connections.clone()));
+                    tokio::spawn(ask_together(self.clone(), pool.clone()));
                 }
                 Some(answer)
             }
@@ -50,7 +50,7 @@ impl Heads {
         match answer {
             None => {
                 let _done = Alone(self);
-                let rows = connections.query_shared(Query::Head, &[&space.as_str()]).await.map_err(Failure::reading)?;
+                let rows = pool.query_shared(Query::Head, &[&space.as_str()]).await.map_err(CallError::reading)?;
                 rows.first().map_or(Ok(Head::EMPTY), |row| head_at(row, 0))
             }
             Some(answer) => answer.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the runtime ended".into()))),
@@ -59,7 +59,7 @@ impl Heads {
 }
 
 /// Makes room for the next one, however this one ends.
-struct Alone<'a>(&'a Heads);
+struct Alone<'a>(&'a HeadReader);
 
 impl Drop for Alone<'_> {
     fn drop(&mut self) {
@@ -67,7 +67,7 @@ impl Drop for Alone<'_> {
     }
 }
 
-async fn ask_together(heads: Arc<Heads>, connections: Arc<Connections>) {
+async fn ask_together(heads: Arc<HeadReader>, pool: Arc<Pool>) {
     loop {
         let waiting = {
             let mut asking = heads.asking.lock();
@@ -77,7 +77,7 @@ async fn ask_together(heads: Arc<Heads>, connections: Arc<Connections>) {
             }
             std::mem::take(&mut asking.waiting)
         };
-        let found = find(&connections, &waiting).await;
+        let found = find(&pool, &waiting).await;
         for (space, sender) in waiting {
             let head = found.as_ref().map(|found| found.get(space.as_str()).copied().unwrap_or(Head::EMPTY));
             let _ = sender.send(head.map_err(StoreError::clone));
@@ -85,8 +85,8 @@ async fn ask_together(heads: Arc<Heads>, connections: Arc<Connections>) {
     }
 }
 
-async fn find<T>(connections: &Connections, wanted: &[(SpaceId, T)]) -> Result<HashMap<String, Head>> {
+async fn find<T>(pool: &Pool, wanted: &[(SpaceId, T)]) -> Result<HashMap<String, Head>> {
     let names: Vec<&str> = wanted.iter().map(|(space, _)| space.as_str()).collect();
-    let rows = connections.query_shared(Query::Heads, &[&names]).await.map_err(Failure::reading)?;
+    let rows = pool.query_shared(Query::Heads, &[&names]).await.map_err(CallError::reading)?;
     rows.iter().map(|row| Ok((super::reader::text_at(row, 0)?, head_at(row, 1)?))).collect()
 }

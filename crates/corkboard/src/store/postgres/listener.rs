@@ -10,13 +10,13 @@ use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::connections::{Connections, Effect, jitter};
-use super::error::Failure;
-use super::link::Link;
+use super::connection::Connection;
+use super::error::CallError;
 use super::notifier::{decode, number};
+use super::pool::{Effect, Pool, jitter};
 use super::queries::Query;
 use super::reader::{Result, at, loaded, text_at};
-use crate::store::Wakes;
+use crate::store::ChangeNotifier;
 
 /// How often heads are looked at while notifications arrive, and while none do.
 const POLL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(50));
@@ -27,8 +27,8 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::fro
 
 /// Who listens.
 pub(super) struct Listener {
-    connections: Arc<Connections>,
-    wakes: Arc<Wakes>,
+    pool: Arc<Pool>,
+    changes: Arc<ChangeNotifier>,
     runtime: tokio::runtime::Handle,
     watched: Mutex<Watched>,
 }
@@ -65,15 +65,15 @@ enum Ended {
 }
 
 impl Listener {
-    pub(super) fn new(connections: Arc<Connections>, wakes: Arc<Wakes>) -> Self {
+    pub(super) fn new(pool: Arc<Pool>, changes: Arc<ChangeNotifier>) -> Self {
         let runtime = tokio::runtime::Handle::current();
-        Self { connections, wakes, runtime, watched: Mutex::default() }
+        Self { pool, changes, runtime, watched: Mutex::default() }
     }
 
     /// Listens to a space. The first listener starts the task that hears.
     pub(super) fn listen(self: &Arc<Self>, space: &SpaceId) -> watch::Receiver<u64> {
         let mut watched = self.watched.lock();
-        let listener = self.wakes.listen(space);
+        let listener = self.changes.subscribe(space);
         watched.spaces.insert(number(space), space.clone());
         self.hear(&mut watched);
         listener
@@ -82,14 +82,14 @@ impl Listener {
     /// Listens to all spaces.
     pub(super) fn listen_to_all(self: &Arc<Self>) -> broadcast::Receiver<(SpaceId, u64)> {
         let mut watched = self.watched.lock();
-        let listener = self.wakes.listen_to_all();
+        let listener = self.changes.subscribe_all();
         watched.all.get_or_insert_default();
         self.hear(&mut watched);
         listener
     }
 
     fn hear(self: &Arc<Self>, watched: &mut Watched) {
-        if watched.task.is_none() && !self.connections.is_closed() {
+        if watched.task.is_none() && !self.pool.is_closed() {
             let task = self.runtime.spawn(hear(Arc::downgrade(self)));
             watched.task = Some(task.abort_handle());
         }
@@ -104,9 +104,9 @@ impl Listener {
     /// The spaces that someone listens to. If there are none the task is to end, and the next listener starts another.
     fn listened(&self) -> Option<Vec<SpaceId>> {
         let mut watched = self.watched.lock();
-        let listened = self.wakes.listened();
+        let listened = self.changes.subscribed_spaces();
         watched.spaces = listened.iter().map(|space| (number(space), space.clone())).collect();
-        if !self.wakes.is_all_listened_to() {
+        if !self.changes.has_global_subscribers() {
             watched.all = None;
         }
         if listened.is_empty() && watched.all.is_none() {
@@ -116,14 +116,14 @@ impl Listener {
         Some(listened)
     }
 
-    /// Wakes whoever a notification concerns. Returns whether it speaks of a space that has to be looked for.
+    /// ChangeNotifier whoever a notification concerns. Returns whether it speaks of a space that has to be looked for.
     fn told(&self, payload: &str) -> bool {
         let mut watched = self.watched.lock();
         let Watched { spaces, all, .. } = &mut *watched;
         for (number, rev) in decode(payload) {
             let known = all.as_ref().and_then(|all| all.names.get(&number));
             if let Some(space) = spaces.get(&number).or(known) {
-                self.wakes.wake(space, rev);
+                self.changes.notify(space, rev);
             } else if let Some(all) = all {
                 all.has_unknown = true;
             }
@@ -139,21 +139,21 @@ impl Listener {
     }
 
     /// Looks at the heads of all spaces, if someone listens to all of them and it is time.
-    async fn poll_all(&self, link: Option<&Link>) -> Result<()> {
-        let every = if link.is_some() { POLL_ALL.0 } else { POLL_ALL.1 };
+    async fn poll_all(&self, connection: Option<&Connection>) -> Result<()> {
+        let every = if connection.is_some() { POLL_ALL.0 } else { POLL_ALL.1 };
         match &mut self.watched.lock().all {
             // What is heard of while they are looked at is looked for the next time.
             Some(all) if all.is_due(every) => all.has_unknown = false,
             _ => return Ok(()),
         }
-        let rows = match link {
-            Some(link) => self.connections.query_on(link, Query::AllHeads, &[]).await,
-            None => self.connections.query(Query::AllHeads, &[], Effect::Reads).await,
+        let rows = match connection {
+            Some(connection) => self.pool.query_on(connection, Query::AllHeads, &[]).await,
+            None => self.pool.query(Query::AllHeads, &[], Effect::Reads).await,
         };
-        let heads = rows.map_err(Failure::reading).inspect_err(|_| self.look_again())?;
+        let heads = rows.map_err(CallError::reading).inspect_err(|_| self.look_again())?;
         let heads = heads.iter().map(|row| Ok((SpaceId::from_stored(&text_at(row, 0)?), loaded(at(row, 1)?)?)));
         let heads = heads.collect::<Result<Vec<_>>>()?;
-        heads.iter().for_each(|(space, rev)| self.wakes.wake(space, *rev));
+        heads.iter().for_each(|(space, rev)| self.changes.notify(space, *rev));
         if let Some(all) = &mut self.watched.lock().all {
             all.names = heads.into_iter().map(|(space, _)| (number(&space), space)).collect();
             all.looked_at = Some(Instant::now());
@@ -162,32 +162,32 @@ impl Listener {
     }
 
     /// Looks at the heads of all spaces that someone listens to, on a connection or on any.
-    async fn poll(&self, listened: &[SpaceId], link: Option<&Link>) -> Result<()> {
-        self.poll_all(link).await?;
+    async fn poll(&self, listened: &[SpaceId], connection: Option<&Connection>) -> Result<()> {
+        self.poll_all(connection).await?;
         if listened.is_empty() {
             return Ok(());
         }
         let names: Vec<&str> = listened.iter().map(SpaceId::as_str).collect();
-        let rows = match link {
-            Some(link) => self.connections.query_on(link, Query::Heads, &[&names]).await,
-            None => self.connections.query(Query::Heads, &[&names], Effect::Reads).await,
+        let rows = match connection {
+            Some(connection) => self.pool.query_on(connection, Query::Heads, &[&names]).await,
+            None => self.pool.query(Query::Heads, &[&names], Effect::Reads).await,
         };
-        for row in rows.map_err(Failure::reading)? {
-            self.wakes.wake(&SpaceId::from_stored(&text_at(&row, 0)?), loaded(at(&row, 1)?)?);
+        for row in rows.map_err(CallError::reading)? {
+            self.changes.notify(&SpaceId::from_stored(&text_at(&row, 0)?), loaded(at(&row, 1)?)?);
         }
         Ok(())
     }
 
     /// Connects for listening, and polls until that has succeeded or failed.
-    async fn connect(&self) -> std::result::Result<Option<(Link, mpsc::UnboundedReceiver<String>)>, Ended> {
+    async fn connect(&self) -> std::result::Result<Option<(Connection, mpsc::UnboundedReceiver<String>)>, Ended> {
         let (sender, payloads) = mpsc::unbounded_channel();
-        let connecting = self.connections.listen(sender);
+        let connecting = self.pool.listen(sender);
         tokio::pin!(connecting);
         loop {
             tokio::select! {
-                link = &mut connecting => {
-                    return match link {
-                        Ok(link) => Ok(link.map(|link| (link, payloads))),
+                connection = &mut connecting => {
+                    return match connection {
+                        Ok(connection) => Ok(connection.map(|connection| (connection, payloads))),
                         Err(error) => {
                             tracing::debug!(%error, "PostgreSQL cannot be listened to now");
                             Err(Ended::Broken)
@@ -215,12 +215,12 @@ impl Listener {
     }
 
     /// Follows the notifications for as long as they come. Whatever was missed before is looked for first.
-    async fn follow(&self, link: &Link, payloads: &mut mpsc::UnboundedReceiver<String>) -> Ended {
+    async fn follow(&self, connection: &Connection, payloads: &mut mpsc::UnboundedReceiver<String>) -> Ended {
         self.look_again();
         loop {
             let Some(listened) = self.listened() else { return Ended::NobodyListens };
             // On the same connection: if it is dead, this finds out.
-            if let Err(error) = self.poll(&listened, Some(link)).await {
+            if let Err(error) = self.poll(&listened, Some(connection)).await {
                 tracing::debug!(%error, "PostgreSQL is listened to no more");
                 return Ended::Broken;
             }
@@ -244,9 +244,9 @@ async fn hear(listener: Weak<Listener>) {
     let mut pause = BACKOFF.0;
     while let Some(listener) = listener.upgrade() {
         let ended = match listener.connect().await {
-            Ok(Some((link, mut payloads))) => {
+            Ok(Some((connection, mut payloads))) => {
                 pause = BACKOFF.0;
-                listener.follow(&link, &mut payloads).await
+                listener.follow(&connection, &mut payloads).await
             }
             // Not to be listened to: polling is all there is.
             Ok(None) => match listener.poll_for_a_while(BACKOFF.1).await {

@@ -4,17 +4,17 @@
 //! transactions may stand in between.
 
 mod clock;
-mod connections;
+mod connection;
 mod error;
 mod heads;
-mod link;
+mod jobs;
 mod listener;
 mod notifier;
+mod pool;
 mod queries;
 mod reader;
 mod schema;
 mod settings;
-mod tasks;
 mod tls;
 mod writer;
 
@@ -27,14 +27,14 @@ use tokio::sync::{broadcast, watch};
 
 use super::server_url::ServerUrl;
 use super::{
-    Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store, StoreError,
-    StoreFuture, StoreInfo, Trim, Wakes,
+    Append, Appended, ChangeNotifier, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store,
+    StoreError, StoreFuture, StoreInfo, Trim,
 };
-use connections::Connections;
-use error::Failure;
-use heads::Heads;
+use error::CallError;
+use heads::HeadReader;
 use listener::Listener;
 use notifier::Notifier;
+use pool::Pool;
 use queries::Query;
 use reader::{at, text_at};
 use settings::Listen;
@@ -45,8 +45,8 @@ const SHORTEST: Duration = Duration::from_millis(100);
 
 /// Keeps logs in a schema of a PostgreSQL database.
 pub struct PostgresStore {
-    connections: Arc<Connections>,
-    heads: Arc<Heads>,
+    pool: Arc<Pool>,
+    heads: Arc<HeadReader>,
     writer: Arc<Writer>,
     listener: Arc<Listener>,
     runtime: tokio::runtime::Handle,
@@ -58,14 +58,14 @@ impl PostgresStore {
     /// for the server or for others.
     pub async fn open(url: &ServerUrl, patience: Duration) -> Result<Self, StoreError> {
         let patience = patience.max(SHORTEST);
-        let connections = Arc::new(Connections::new(settings::Settings::parse(url, patience)?, patience));
-        let info = facts(&connections).await?;
-        schema::prepare(&connections).await?;
-        let wakes = Arc::new(Wakes::default());
-        let writer = Arc::new(Writer::new(connections.clone(), wakes.clone(), Arc::new(Notifier::default())));
-        let listener = Arc::new(Listener::new(connections.clone(), wakes));
+        let pool = Arc::new(Pool::new(settings::Settings::parse(url, patience)?, patience));
+        let info = facts(&pool).await?;
+        schema::prepare(&pool).await?;
+        let changes = Arc::new(ChangeNotifier::default());
+        let writer = Arc::new(Writer::new(pool.clone(), changes.clone(), Arc::new(Notifier::default())));
+        let listener = Arc::new(Listener::new(pool.clone(), changes));
         let runtime = tokio::runtime::Handle::current();
-        Ok(Self { connections, heads: Arc::default(), writer, listener, runtime, info })
+        Ok(Self { pool, heads: Arc::default(), writer, listener, runtime, info })
     }
 
     /// How many transactions of appends this process committed.
@@ -75,18 +75,18 @@ impl PostgresStore {
 }
 
 /// What the server says of itself.
-async fn facts(connections: &Connections) -> Result<StoreInfo, StoreError> {
-    let lease = connections.take().await?;
-    let rows = lease.query(Query::Facts, &[]).await.map_err(Failure::reading)?;
+async fn facts(pool: &Pool) -> Result<StoreInfo, StoreError> {
+    let connection = pool.take().await?;
+    let rows = connection.query(Query::Facts, &[]).await.map_err(CallError::reading)?;
     let row = rows.first().ok_or_else(|| StoreError::Unavailable("the server says nothing of itself".into()))?;
-    let settings = connections.settings();
+    let settings = pool.settings();
     let (version, encoding) = (text_at(row, 0)?, text_at(row, 1)?);
     let (synchronous_commit, fsync, full_pages) = (text_at(row, 2)?, text_at(row, 3)?, text_at(row, 4)?);
     if encoding != "UTF8" {
         let reason = format!("the database's encoding is {encoding}; it must be UTF8");
         return Err(StoreError::Url { url: settings.location(), reason });
     }
-    let is_direct = lease.link().is_direct();
+    let is_direct = connection.connection().is_direct();
     let encrypted: bool = at(row, 5)?;
     let tls = match (&settings.server.tls, is_direct) {
         (tls::Tls::Off, _) => "off",
@@ -118,7 +118,7 @@ async fn facts(connections: &Connections) -> Result<StoreInfo, StoreError> {
         ("fsync", fsync),
         ("full_page_writes", full_pages),
         ("tls", tls.into()),
-        ("statements", if lease.link().prepares() { "prepared" } else { "not prepared" }.into()),
+        ("statements", if connection.connection().prepares() { "prepared" } else { "not prepared" }.into()),
         ("wake-ups", listens.into()),
         ("forget", "old bytes stay in free space of the table files until reused; VACUUM FULL removes them".into()),
     ];
@@ -135,23 +135,23 @@ impl Store for PostgresStore {
     }
 
     fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head> {
-        Box::pin(self.heads.head(&self.connections, space))
+        Box::pin(self.heads.head(&self.pool, space))
     }
 
     fn load<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Loaded> {
-        Box::pin(reader::load(&self.connections, space))
+        Box::pin(reader::load(&self.pool, space))
     }
 
     fn read_after<'a>(&'a self, space: &'a SpaceId, cursor: Cursor, limit: usize) -> StoreFuture<'a, Page> {
-        Box::pin(reader::read_after(&self.connections, space, cursor, limit))
+        Box::pin(reader::read_after(&self.pool, space, cursor, limit))
     }
 
     fn write_snapshot<'a>(&'a self, space: &'a SpaceId, snapshot: Snapshot) -> StoreFuture<'a, ()> {
-        Box::pin(async move { tasks::write_snapshot(&self.connections, space, &snapshot).await })
+        Box::pin(async move { jobs::write_snapshot(&self.pool, space, &snapshot).await })
     }
 
     fn trim<'a>(&'a self, space: &'a SpaceId, trim: Trim) -> StoreFuture<'a, u64> {
-        Box::pin(tasks::trim(&self.connections, space, trim))
+        Box::pin(jobs::trim(&self.pool, space, trim))
     }
 
     fn list<'a>(
@@ -160,16 +160,16 @@ impl Store for PostgresStore {
         after: Option<&'a SpaceId>,
         limit: usize,
     ) -> StoreFuture<'a, Vec<ListedSpace>> {
-        Box::pin(reader::list(&self.connections, kind, after, limit))
+        Box::pin(reader::list(&self.pool, kind, after, limit))
     }
 
     fn due(&self, kind: SpaceKind, now: Timestamp, limit: usize) -> StoreFuture<'_, Vec<SpaceId>> {
-        Box::pin(reader::due(&self.connections, kind, now, limit))
+        Box::pin(reader::due(&self.pool, kind, now, limit))
     }
 
     fn delete<'a>(&'a self, space: &'a SpaceId, expected: Head, tombstone: CommitId) -> StoreFuture<'a, Appended> {
         Box::pin(async move {
-            let deleted = tasks::delete(&self.connections, space, expected, tombstone).await?;
+            let deleted = jobs::delete(&self.pool, space, expected, tombstone).await?;
             if deleted == Appended::Committed {
                 self.writer.wake(space, expected.rev + 1);
             }
@@ -179,7 +179,7 @@ impl Store for PostgresStore {
 
     fn import(&self, import: Import) -> StoreFuture<'_, Appended> {
         Box::pin(async move {
-            let imported = tasks::import(&self.connections, &import).await?;
+            let imported = jobs::import(&self.pool, &import).await?;
             if imported == Appended::Committed {
                 self.writer.wake(&import.space, import.head().rev);
             }
@@ -188,11 +188,11 @@ impl Store for PostgresStore {
     }
 
     fn rewrite(&self, rewrite: Rewrite) -> StoreFuture<'_, Appended> {
-        Box::pin(async move { tasks::rewrite(&self.connections, &rewrite).await })
+        Box::pin(async move { jobs::rewrite(&self.pool, &rewrite).await })
     }
 
     fn scrub(&self) -> StoreFuture<'_, ()> {
-        Box::pin(tasks::scrub(&self.connections))
+        Box::pin(jobs::scrub(&self.pool))
     }
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
@@ -204,23 +204,23 @@ impl Store for PostgresStore {
     }
 
     fn now(&self) -> Option<Timestamp> {
-        let clock = self.connections.clock();
+        let clock = self.pool.clock();
         if clock.is_stale() {
-            let connections = self.connections.clone();
-            self.runtime.spawn(async move { connections.set_clock().await });
+            let pool = self.pool.clone();
+            self.runtime.spawn(async move { pool.set_clock().await });
         }
         clock.now()
     }
 
     fn check(&self) -> StoreFuture<'_, Vec<String>> {
-        Box::pin(reader::check(&self.connections))
+        Box::pin(reader::check(&self.pool))
     }
 
     fn close(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
             self.writer.close().await;
             self.listener.close();
-            self.connections.close();
+            self.pool.close();
             Ok(())
         })
     }

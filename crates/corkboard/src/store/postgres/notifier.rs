@@ -7,7 +7,7 @@ use std::time::Duration;
 use corkboard_core::SpaceId;
 use parking_lot::Mutex;
 
-use super::connections::{Connections, Effect};
+use super::pool::{Effect, Pool};
 use super::queries::Query;
 
 /// What one notification may hold, less than the server's 8,000 bytes.
@@ -31,18 +31,18 @@ struct Pending {
 
 impl Notifier {
     /// Tells of a commit, soon and together with others. One that is lost is found by polling.
-    pub(super) fn notify(self: &Arc<Self>, connections: &Arc<Connections>, space: &SpaceId, rev: u64) {
+    pub(super) fn notify(self: &Arc<Self>, pool: &Arc<Pool>, space: &SpaceId, rev: u64) {
         let mut pending = self.pending.lock();
         let newest = pending.revs.entry(number(space)).or_default();
         *newest = rev.max(*newest);
         if !std::mem::replace(&mut pending.telling, true) {
-            tokio::spawn(tell(self.clone(), connections.clone()));
+            tokio::spawn(tell(self.clone(), pool.clone()));
         }
     }
 }
 
-async fn tell(notifier: Arc<Notifier>, connections: Arc<Connections>) {
-    let channel = connections.settings().schema.channel();
+async fn tell(notifier: Arc<Notifier>, pool: Arc<Pool>) {
+    let channel = pool.settings().schema.channel();
     loop {
         let revs = {
             let mut pending = notifier.pending.lock();
@@ -53,8 +53,8 @@ async fn tell(notifier: Arc<Notifier>, connections: Arc<Connections>) {
             std::mem::take(&mut pending.revs)
         };
         let payloads = encode(revs);
-        if let Err(failure) = connections.query(Query::Notify, &[&channel, &payloads], Effect::Writes).await {
-            tracing::debug!(?failure, "other processes could not be told of a commit; they will find it");
+        if let Err(error) = pool.query(Query::Notify, &[&channel, &payloads], Effect::Writes).await {
+            tracing::debug!(failure = ?error, "other processes could not be told of a commit; they will find it");
         }
         tokio::time::sleep(PAUSE).await;
     }

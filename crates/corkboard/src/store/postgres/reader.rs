@@ -6,9 +6,9 @@ use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 use uuid::Uuid;
 
-use super::connections::{Connections, Effect};
-use super::error::Failure;
-use super::link::Parameter;
+use super::connection::Parameter;
+use super::error::CallError;
+use super::pool::{Effect, Pool};
 use super::queries::{PAGE_BYTES, Query};
 use crate::store::{Cursor, ListedSpace, Loaded, Page, Record, Snapshot, StoreError};
 
@@ -17,12 +17,12 @@ pub(super) type Result<T> = std::result::Result<T, StoreError>;
 /// The most revisions in a page, whatever is asked for: the server looks at all of them to find where the page ends.
 const PAGE: usize = 10_000;
 
-async fn rows(connections: &Connections, query: Query, parameters: &[Parameter<'_>]) -> Result<Vec<Row>> {
-    connections.query(query, parameters, Effect::Reads).await.map_err(Failure::reading)
+async fn rows(pool: &Pool, query: Query, parameters: &[Parameter<'_>]) -> Result<Vec<Row>> {
+    pool.query(query, parameters, Effect::Reads).await.map_err(CallError::reading)
 }
 
-pub(super) async fn load(connections: &Connections, space: &SpaceId) -> Result<Loaded> {
-    let rows = rows(connections, Query::Load, &[&space.as_str()]).await?;
+pub(super) async fn load(pool: &Pool, space: &SpaceId) -> Result<Loaded> {
+    let rows = rows(pool, Query::Load, &[&space.as_str()]).await?;
     let Some(row) = rows.first() else {
         return Ok(Loaded { head: Head::EMPTY, born: Head::EMPTY, snapshot: None });
     };
@@ -33,15 +33,10 @@ pub(super) async fn load(connections: &Connections, space: &SpaceId) -> Result<L
     Ok(Loaded { head: head_at(row, 0)?, born: head_at(row, 2)?, snapshot })
 }
 
-pub(super) async fn read_after(
-    connections: &Connections,
-    space: &SpaceId,
-    cursor: Cursor,
-    limit: usize,
-) -> Result<Page> {
+pub(super) async fn read_after(pool: &Pool, space: &SpaceId, cursor: Cursor, limit: usize) -> Result<Page> {
     let limit = i64::try_from(limit.min(PAGE)).unwrap_or(i64::MAX);
     let (name, after) = (space.as_str(), stored(cursor.rev).min(i64::MAX - limit));
-    let rows = rows(connections, Query::ReadAfter, &[&name, &after, &limit, &PAGE_BYTES]).await?;
+    let rows = rows(pool, Query::ReadAfter, &[&name, &after, &limit, &PAGE_BYTES]).await?;
     let (head, born, oldest, at_cursor) = match rows.first() {
         Some(row) => {
             let (head, born) = (head_at(row, 0)?, head_at(row, 2)?);
@@ -84,7 +79,7 @@ fn records(rows: &[Row]) -> Result<Vec<Record>> {
 }
 
 pub(super) async fn list(
-    connections: &Connections,
+    pool: &Pool,
     kind: SpaceKind,
     after: Option<&SpaceId>,
     limit: usize,
@@ -93,7 +88,7 @@ pub(super) async fn list(
     let (first, end) = (format!("{}/", kind.as_str()), format!("{}0", kind.as_str()));
     let first = after.map_or(first.as_str(), SpaceId::as_str);
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let rows = rows(connections, Query::List, &[&first, &end, &limit]).await?;
+    let rows = rows(pool, Query::List, &[&first, &end, &limit]).await?;
     let listed = rows.iter().map(|row| {
         Ok(ListedSpace {
             space: SpaceId::from_stored(at(row, 0)?),
@@ -105,20 +100,15 @@ pub(super) async fn list(
     listed.collect()
 }
 
-pub(super) async fn due(
-    connections: &Connections,
-    kind: SpaceKind,
-    now: Timestamp,
-    limit: usize,
-) -> Result<Vec<SpaceId>> {
+pub(super) async fn due(pool: &Pool, kind: SpaceKind, now: Timestamp, limit: usize) -> Result<Vec<SpaceId>> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let rows = rows(connections, Query::Due, &[&kind.as_str(), &now.as_millisecond(), &limit]).await?;
+    let rows = rows(pool, Query::Due, &[&kind.as_str(), &now.as_millisecond(), &limit]).await?;
     rows.iter().map(|row| Ok(SpaceId::from_stored(at(row, 0)?))).collect()
 }
 
-pub(super) async fn check(connections: &Connections) -> Result<Vec<String>> {
+pub(super) async fn check(pool: &Pool) -> Result<Vec<String>> {
     let part = i32::try_from(Record::PART_BYTES).unwrap_or(i32::MAX);
-    let rows = rows(connections, Query::Check, &[&part]).await?;
+    let rows = rows(pool, Query::Check, &[&part]).await?;
     rows.iter().map(|row| text_at(row, 0)).collect()
 }
 

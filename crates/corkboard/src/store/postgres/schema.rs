@@ -1,7 +1,7 @@
 //! The tables: made once, however many processes open an empty database at the same time.
 
-use super::connections::{Connections, Lease};
-use super::error::Failure;
+use super::error::CallError;
+use super::pool::{Pool, PooledConnection};
 use super::settings::Schema;
 use crate::store::StoreError;
 
@@ -21,69 +21,69 @@ INSERT INTO {schema}.corkboard (version) VALUES (0);";
 const LOCK: &str = "BEGIN; SELECT pg_advisory_xact_lock(4859216113640714059);";
 
 /// Brings the tables to this version. Where they are, nothing is asked of the server but to read their version.
-pub(super) async fn prepare(connections: &Connections) -> Result<(), StoreError> {
-    let waited = connections.patience();
-    let prepared = tokio::time::timeout(waited, try_prepare(connections)).await;
+pub(super) async fn prepare(pool: &Pool) -> Result<(), StoreError> {
+    let waited = pool.patience();
+    let prepared = tokio::time::timeout(waited, try_prepare(pool)).await;
     prepared.unwrap_or(Err(StoreError::Busy { waited }))
 }
 
-async fn try_prepare(connections: &Connections) -> Result<(), StoreError> {
-    let schema = &connections.settings().schema;
-    let lease = connections.take().await?;
-    let made = match version(&lease, schema).await {
+async fn try_prepare(pool: &Pool) -> Result<(), StoreError> {
+    let schema = &pool.settings().schema;
+    let connection = pool.take().await?;
+    let made = match version(&connection, schema).await {
         Ok(Some(FORMAT)) => Ok(()),
         Ok(_) => {
-            let made = make(&lease, schema).await;
+            let made = make(&connection, schema).await;
             if made.is_err() {
-                let _ = lease.execute("ROLLBACK").await;
+                let _ = connection.execute("ROLLBACK").await;
             }
             made
         }
-        Err(failure) => Err(failure),
+        Err(error) => Err(error),
     };
     match made {
-        Err(Failure::Refused { code, text }) if code.code() == "42501" => Err(StoreError::Url {
-            url: connections.settings().location(),
+        Err(CallError::Refused { code, text }) if code.code() == "42501" => Err(StoreError::Url {
+            url: pool.settings().location(),
             reason: format!("the tables are not there or not for this user, who may not make them: {text}"),
         }),
         // If it is unknown whether they were made, opening once more tells.
-        made => made.map_err(Failure::reading),
+        made => made.map_err(CallError::reading),
     }
 }
 
 /// The version of the tables, if there are any.
-async fn version(lease: &Lease<'_>, schema: &Schema) -> Result<Option<u32>, Failure> {
+async fn version(connection: &PooledConnection<'_>, schema: &Schema) -> Result<Option<u32>, CallError> {
     // Not by to_regclass, which inside a transaction may remember that there was none before.
     let exists = format!("SELECT 1 FROM pg_tables WHERE schemaname = '{}' AND tablename = 'corkboard'", schema.name());
-    if lease.execute(&exists).await?.is_none() {
+    if connection.execute(&exists).await?.is_none() {
         return Ok(None);
     }
-    let text = lease.execute(&schema.fill("SELECT version FROM {schema}.corkboard")).await?;
-    let missing = || Failure::NotSent(StoreError::Corrupt("the version of the tables is missing".into()));
+    let text = connection.execute(&schema.fill("SELECT version FROM {schema}.corkboard")).await?;
+    let missing = || CallError::NotSent(StoreError::Corrupt("the version of the tables is missing".into()));
     match text.as_deref().and_then(|text| text.parse().ok()).ok_or_else(missing)? {
-        found if found > FORMAT => Err(Failure::NotSent(StoreError::NewerFormat { found, known: FORMAT })),
+        found if found > FORMAT => Err(CallError::NotSent(StoreError::NewerFormat { found, known: FORMAT })),
         found => Ok(Some(found)),
     }
 }
 
 /// One transaction.
-async fn make(lease: &Lease<'_>, schema: &Schema) -> Result<(), Failure> {
-    lease.execute(LOCK).await?;
+async fn make(connection: &PooledConnection<'_>, schema: &Schema) -> Result<(), CallError> {
+    connection.execute(LOCK).await?;
     // Someone else may have made them meanwhile.
-    let found = version(lease, schema).await?;
+    let found = version(connection, schema).await?;
     if found != Some(FORMAT) {
         let exists = format!("SELECT 1 FROM pg_namespace WHERE nspname = '{}'", schema.name());
-        if lease.execute(&exists).await?.is_none() {
-            lease.execute(&schema.fill("CREATE SCHEMA {schema}")).await?;
+        if connection.execute(&exists).await?.is_none() {
+            connection.execute(&schema.fill("CREATE SCHEMA {schema}")).await?;
         }
         if found.is_none() {
-            lease.execute(&schema.fill(VERSION)).await?;
+            connection.execute(&schema.fill(VERSION)).await?;
         }
         for step in STEPS.iter().skip(found.unwrap_or(0) as usize) {
-            lease.execute(&schema.fill(step)).await?;
+            connection.execute(&schema.fill(step)).await?;
         }
-        lease.execute(&schema.fill(&format!("UPDATE {{schema}}.corkboard SET version = {FORMAT}"))).await?;
+        connection.execute(&schema.fill(&format!("UPDATE {{schema}}.corkboard SET version = {FORMAT}"))).await?;
     }
-    lease.execute("COMMIT").await?;
+    connection.execute("COMMIT").await?;
     Ok(())
 }

@@ -144,7 +144,7 @@ impl Server {
         for (sign, (name, value)) in std::iter::once('?').chain(std::iter::repeat('&')).zip(&own.others) {
             address.extend([sign.to_string().as_str(), name, "=", value]);
         }
-        let mut config: Config = address.parse().map_err(|error| chain(&error))?;
+        let mut config: Config = address.parse().map_err(|error| error_chain(&error))?;
         if config.get_application_name().is_none() {
             config.application_name("corkboard");
         }
@@ -256,7 +256,7 @@ impl Parameters {
 }
 
 /// An error with its causes.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
+pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

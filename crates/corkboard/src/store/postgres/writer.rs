@@ -9,12 +9,12 @@ use corkboard_core::{Head, SpaceId};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 
-use super::connections::{Connections, Effect, jitter};
-use super::error::Failure;
+use super::error::CallError;
 use super::notifier::Notifier;
+use super::pool::{Effect, Pool, jitter};
 use super::queries::Query;
 use super::reader::{Result, at, optional_head_at, stored};
-use crate::store::{Append, Appended, Record, StoreError, Wakes};
+use crate::store::{Append, Appended, ChangeNotifier, Record, StoreError};
 
 /// The most appends in one transaction: enough to share an fsync, few enough to answer soon.
 const BATCH: usize = 512;
@@ -27,8 +27,8 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 /// What waits to be written.
 pub(super) struct Writer {
-    connections: Arc<Connections>,
-    wakes: Arc<Wakes>,
+    pool: Arc<Pool>,
+    changes: Arc<ChangeNotifier>,
     notifier: Arc<Notifier>,
     queue: Mutex<Queue>,
     /// Told when a batch ends.
@@ -38,22 +38,22 @@ pub(super) struct Writer {
 
 #[derive(Default)]
 struct Queue {
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<QueuedAppend>,
     /// Tasks that write.
     writing: usize,
     is_closed: bool,
 }
 
 /// Something to append, and whom to tell.
-struct Job {
+struct QueuedAppend {
     append: Append,
     done: oneshot::Sender<Result<Appended>>,
 }
 
 impl Writer {
-    pub(super) fn new(connections: Arc<Connections>, wakes: Arc<Wakes>, notifier: Arc<Notifier>) -> Self {
+    pub(super) fn new(pool: Arc<Pool>, changes: Arc<ChangeNotifier>, notifier: Arc<Notifier>) -> Self {
         let (queue, ended) = (Mutex::default(), Notify::new());
-        Self { connections, wakes, notifier, queue, ended, commits: AtomicU64::new(0) }
+        Self { pool, changes, notifier, queue, ended, commits: AtomicU64::new(0) }
     }
 
     /// How many transactions were committed: each cost one fsync at most.
@@ -69,7 +69,7 @@ impl Writer {
             if queue.is_closed {
                 return Err(StoreError::Closed);
             }
-            queue.jobs.push_back(Job { append, done });
+            queue.jobs.push_back(QueuedAppend { append, done });
             if queue.writing < BATCHES {
                 queue.writing += 1;
                 tokio::spawn(run(Writing { writer: self.clone(), is_counted: true }));
@@ -96,24 +96,24 @@ impl Writer {
 
     /// Tells listeners here and in other processes of a commit.
     pub(super) fn wake(&self, space: &SpaceId, rev: u64) {
-        self.wakes.wake(space, rev);
-        self.notifier.notify(&self.connections, space, rev);
+        self.changes.notify(space, rev);
+        self.notifier.notify(&self.pool, space, rev);
     }
 
-    async fn write(&self, batch: Vec<Job>) {
+    async fn write(&self, batch: Vec<QueuedAppend>) {
         let appends: Vec<&Append> = batch.iter().map(|job| &job.append).collect();
         let answers = match self.try_write(&appends).await {
             Ok(answers) => answers,
             // One of them cannot be written, and took the others along: each for itself.
-            Err(Failure::Refused { .. }) if appends.len() > 1 => {
+            Err(CallError::Refused { .. }) if appends.len() > 1 => {
                 let mut answers = Vec::with_capacity(appends.len());
                 for append in &appends {
-                    let alone = self.try_write(std::slice::from_ref(append)).await.map_err(Failure::writing);
+                    let alone = self.try_write(std::slice::from_ref(append)).await.map_err(CallError::writing);
                     answers.extend(alone.unwrap_or_else(|error| vec![Err(error)]));
                 }
                 answers
             }
-            Err(failure) => vec![Err(failure.writing()); appends.len()],
+            Err(error) => vec![Err(error.writing()); appends.len()],
         };
         for (job, answer) in batch.into_iter().zip(answers) {
             if answer == Ok(Appended::Committed) {
@@ -124,12 +124,12 @@ impl Writer {
     }
 
     /// Writes a batch, again while others are in the way. Collisions are undone by the server, so nothing is written twice.
-    async fn try_write(&self, appends: &[&Append]) -> std::result::Result<Vec<Result<Appended>>, Failure> {
+    async fn try_write(&self, appends: &[&Append]) -> std::result::Result<Vec<Result<Appended>>, CallError> {
         let batch = Batch::new(appends);
         let started = Instant::now();
         loop {
-            match batch.send(&self.connections).await {
-                Err(failure) if failure.is_collision() && started.elapsed() < self.connections.patience() => {
+            match batch.send(&self.pool).await {
+                Err(error) if error.is_collision() && started.elapsed() < self.pool.patience() => {
                     tokio::time::sleep(jitter(PAUSE)).await;
                 }
                 Ok(answers) => {
@@ -165,7 +165,7 @@ async fn run(mut writing: Writing) {
 
 impl Writing {
     /// The next batch: one append per space, in the order of their arrival. None: this task is no longer counted.
-    fn next_batch(&mut self) -> Option<Vec<Job>> {
+    fn next_batch(&mut self) -> Option<Vec<QueuedAppend>> {
         let mut queue = self.writer.queue.lock();
         if queue.jobs.is_empty() {
             queue.writing -= 1;
@@ -193,8 +193,8 @@ impl Writing {
 #[derive(Default)]
 struct Batch<'a> {
     names: Vec<&'a str>,
-    expected: Heads,
-    new: Heads,
+    expected: HeadReader,
+    new: HeadReader,
     dues: Vec<Option<i64>>,
     summaries: Vec<&'a [u8]>,
     places: Vec<i32>,
@@ -202,12 +202,12 @@ struct Batch<'a> {
 }
 
 #[derive(Default)]
-struct Heads {
+struct HeadReader {
     revs: Vec<i64>,
     commits: Vec<uuid::Uuid>,
 }
 
-impl Heads {
+impl HeadReader {
     fn push(&mut self, head: Head) {
         self.revs.push(stored(head.rev));
         self.commits.push(head.commit.0);
@@ -256,10 +256,10 @@ impl<'a> Batch<'a> {
         batch
     }
 
-    async fn send(&self, connections: &Connections) -> std::result::Result<Vec<Result<Appended>>, Failure> {
+    async fn send(&self, pool: &Pool) -> std::result::Result<Vec<Result<Appended>>, CallError> {
         let Self { names, expected, new, dues, summaries, places, events } = self;
         let Events { revs, parts, commits, times, bodies } = events;
-        let rows = connections
+        let rows = pool
             .query(
                 Query::Append,
                 &[
@@ -286,7 +286,7 @@ impl<'a> Batch<'a> {
                 let head = optional_head_at(&row, 1)?.unwrap_or(Head::EMPTY);
                 Ok((at::<i32>(&row, 0)?, Appended::Conflict { head }))
             };
-            let (place, conflict) = conflict().map_err(|error: StoreError| Failure::Lost(error.to_string()))?;
+            let (place, conflict) = conflict().map_err(|error: StoreError| CallError::Lost(error.to_string()))?;
             let place = usize::try_from(place).ok().and_then(|place| place.checked_sub(1));
             if let Some(answer) = place.and_then(|place| answers.get_mut(place)) {
                 *answer = Ok(conflict);

@@ -5,12 +5,12 @@ use jiff::Timestamp;
 use redis::{ErrorKind, RedisError, ServerError, Value};
 use uuid::Uuid;
 
-use super::link::Failure;
+use super::connection::CallError;
 use crate::store::{Record, StoreError};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-impl Failure {
+impl CallError {
     /// For what changes nothing: it can always be asked again.
     pub(super) fn of_reading(self) -> StoreError {
         match self {
@@ -48,20 +48,20 @@ fn refused(error: &ServerError) -> StoreError {
 }
 
 /// No connection could be made to the server there.
-pub(super) fn cannot_connect(error: &RedisError, location: &str) -> Failure {
+pub(super) fn cannot_connect(error: &RedisError, location: &str) -> CallError {
     match error.code().unwrap_or_default() {
-        "NOAUTH" => return Failure::Denied("Redis wants a password, and the URL has none".into()),
-        "WRONGPASS" => return Failure::Denied("Redis does not accept the user or the password".into()),
+        "NOAUTH" => return CallError::Denied("Redis wants a password, and the URL has none".into()),
+        "WRONGPASS" => return CallError::Denied("Redis does not accept the user or the password".into()),
         _ => {}
     }
     if error.kind() == ErrorKind::RESP3NotSupported {
-        return Failure::Denied("this server is too old: Corkboard needs Redis 7.0 or newer".into());
+        return CallError::Denied("this server is too old: Corkboard needs Redis 7.0 or newer".into());
     }
     let text = error.to_string();
     if text.contains("switch database") || text.contains("certificate") {
-        return Failure::Denied(text);
+        return CallError::Denied(text);
     }
-    Failure::NotSent(format!("cannot connect to {location}: {text}"))
+    CallError::NotSent(format!("cannot connect to {location}: {text}"))
 }
 
 /// An answer that makes no sense.

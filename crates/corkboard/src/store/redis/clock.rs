@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::Inner;
 use super::answer::{array, senseless, text};
-use super::link::Failure;
+use super::connection::CallError;
 use crate::store::StoreError;
 
 /// The server's time, told by a clock of this process that only runs forward.
@@ -39,7 +39,7 @@ impl Inner {
         let mut shortest = i64::MAX;
         for _ in 0..3 {
             let sent = self.clock.reckoned();
-            let answer = self.first().ask_again(&redis::cmd("TIME")).await.map_err(Failure::of_reading)?;
+            let answer = self.first().ask_again(&redis::cmd("TIME")).await.map_err(CallError::of_reading)?;
             let took = self.clock.reckoned() - sent;
             let [second, microsecond] = array(answer, "time")?;
             let number = |value| text(value).parse::<i64>().map_err(|_| senseless("time"));

@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use redis::{Cmd, Value};
 
 use super::answer::{array, bytes, due as due_of, head, senseless, text, time};
-use super::link::Failure;
+use super::connection::CallError;
 use super::script::HINT;
 use super::{Inner, keys};
 use crate::store::{ListedSpace, StoreError};
@@ -140,7 +140,7 @@ impl Inner {
 
     /// The members that a query finds, with their scores if it asks for them.
     async fn members(&self, query: &Cmd) -> Result<Vec<(Vec<u8>, i64)>> {
-        let found = self.pages.ask_again(query).await.map_err(Failure::of_reading)?;
+        let found = self.pages.ask_again(query).await.map_err(CallError::of_reading)?;
         let Value::Array(found) = found else { return Err(senseless("part of an index")) };
         let member = |value| match value {
             Value::Array(_) => {
@@ -160,7 +160,7 @@ impl Inner {
             let query = queries.cmd("HMGET").arg(self.keys.head(space));
             query.arg(&["rev", "commit", "born_rev", "due", "hint", "summary"]);
         }
-        let rows = self.pages.ask_all_again(&queries).await.map_err(Failure::of_reading)?;
+        let rows = self.pages.ask_all_again(&queries).await.map_err(CallError::of_reading)?;
         rows.into_iter().map(Row::new).collect()
     }
 

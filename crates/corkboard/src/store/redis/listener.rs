@@ -15,7 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::Inner;
 use super::answer::{bytes, text};
-use super::link::{Live, connect};
+use super::connection::{OpenConnection, connect};
 
 /// How often heads are looked at, whatever was published.
 const LOOK: Duration = Duration::from_secs(1);
@@ -41,7 +41,7 @@ impl Listening {
 
 /// A connection that is subscribed to channels.
 struct Subscription {
-    live: Live,
+    live: OpenConnection,
     pushes: UnboundedReceiver<PushInfo>,
     subscribed: HashSet<SpaceId>,
     /// Whether the channels of all spaces are subscribed to.
@@ -100,7 +100,7 @@ impl Inner {
                     },
                     () = self.listening.changed.notified() => break,
                     _ = look.tick() => {
-                        self.look(&self.wakes.listened()).await;
+                        self.look(&self.notifier.subscribed_spaces()).await;
                         if subscribed.is_lost().await {
                             subscription = None;
                         }
@@ -110,7 +110,7 @@ impl Inner {
             }
             if subscription.is_none() {
                 look.tick().await;
-                self.look(&self.wakes.listened()).await;
+                self.look(&self.notifier.subscribed_spaces()).await;
             }
         }
     }
@@ -152,20 +152,21 @@ impl Inner {
         let channel = text(channel);
         let rev = std::str::from_utf8(&bytes(rev)).ok().and_then(|rev| rev.parse().ok());
         if let (Some((space, "wake")), Some(rev)) = (self.keys.space_of(&channel), rev) {
-            self.wakes.wake(&space, rev);
+            self.notifier.notify(&space, rev);
         }
     }
 
     /// What is listened to, if anything is.
     fn listened(&self) -> Option<Listened> {
-        let listened = Listened { spaces: self.wakes.listened(), all: self.wakes.is_all_listened_to() };
+        let listened =
+            Listened { spaces: self.notifier.subscribed_spaces(), all: self.notifier.has_global_subscribers() };
         (listened.all || !listened.spaces.is_empty()).then_some(listened)
     }
 
     async fn look_at_all(&self) {
         for kind in SpaceKind::ALL {
             match self.list(*kind, None, usize::MAX).await {
-                Ok(listed) => listed.iter().for_each(|listed| self.wakes.wake(&listed.space, listed.head.rev)),
+                Ok(listed) => listed.iter().for_each(|listed| self.notifier.notify(&listed.space, listed.head.rev)),
                 Err(error) => tracing::debug!(%error, "what is listened to could not be looked at"),
             }
         }
@@ -176,7 +177,7 @@ impl Inner {
             return;
         }
         match self.heads(spaces).await {
-            Ok(heads) => spaces.iter().zip(heads).for_each(|(space, head)| self.wakes.wake(space, head.rev)),
+            Ok(heads) => spaces.iter().zip(heads).for_each(|(space, head)| self.notifier.notify(space, head.rev)),
             Err(error) => tracing::debug!(%error, "what is listened to could not be looked at"),
         }
     }

@@ -21,9 +21,9 @@ mod address;
 mod answer;
 mod check;
 mod clock;
+mod connection;
 mod index;
 mod keys;
-mod link;
 mod listener;
 mod reader;
 mod script;
@@ -43,14 +43,14 @@ use parking_lot::Mutex;
 use tokio::sync::{broadcast, watch};
 
 use super::{
-    Append, Appended, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, ServerUrl, Snapshot, Store,
-    StoreError, StoreFuture, StoreInfo, Trim, Wakes,
+    Append, Appended, ChangeNotifier, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, ServerUrl,
+    Snapshot, Store, StoreError, StoreFuture, StoreInfo, Trim,
 };
 use crate::options::Retention;
 use address::Address;
 use clock::ServerClock;
+use connection::{CallError, Connection};
 use keys::Keys;
-use link::{Failure, Link};
 use listener::Listening;
 use server::Server;
 
@@ -74,16 +74,16 @@ struct Inner {
     address: Arc<Address>,
     keys: Keys,
     /// For what is small and must be quick, appends and heads: each space has one of them.
-    quick: [Link; QUICK],
+    quick: [Connection; QUICK],
     /// For pages of logs and of indexes.
-    pages: Link,
+    pages: Connection,
     /// For what may be large: snapshots, long bodies.
-    bulk: Link,
+    bulk: Connection,
     server: OnceLock<Server>,
     clock: ServerClock,
     /// The due dates that this process has written last. Scripts compare them with the truth.
     known_dues: Mutex<HashMap<SpaceId, Option<i64>>>,
-    wakes: Wakes,
+    notifier: ChangeNotifier,
     listening: Listening,
     runtime: tokio::runtime::Handle,
     closed: AtomicBool,
@@ -94,7 +94,7 @@ impl RedisStore {
     pub async fn open(url: &ServerUrl, answer_within: Duration) -> Result<Self, StoreError> {
         let address = Arc::new(Address::parse(url)?);
         let runtime = tokio::runtime::Handle::current();
-        let link = || Link::new(address.clone(), answer_within, runtime.clone());
+        let link = || Connection::new(address.clone(), answer_within, runtime.clone());
         let inner = Arc::new(Inner {
             keys: Keys::new(&address.prefix),
             quick: std::array::from_fn(|_| link()),
@@ -104,14 +104,14 @@ impl RedisStore {
             server: OnceLock::new(),
             clock: ServerClock::new(),
             known_dues: Mutex::default(),
-            wakes: Wakes::default(),
+            notifier: ChangeNotifier::default(),
             listening: Listening::default(),
             runtime: runtime.clone(),
             closed: AtomicBool::new(false),
         });
         // Once: who opens a store wants to know at once that it is not there.
         inner.first().connect().await.map_err(|failure| match failure {
-            Failure::Denied(reason) => StoreError::Url { url: address.location.clone(), reason },
+            CallError::Denied(reason) => StoreError::Url { url: address.location.clone(), reason },
             other => other.of_reading(),
         })?;
         let server = inner.inspect().await?;
@@ -137,13 +137,13 @@ impl RedisStore {
 
 impl Inner {
     /// The connection for what concerns no space.
-    fn first(&self) -> &Link {
+    fn first(&self) -> &Connection {
         let [first, ..] = &self.quick;
         first
     }
 
     /// The connection for what is small of a space.
-    fn link_of(&self, space: &SpaceId) -> &Link {
+    fn link_of(&self, space: &SpaceId) -> &Connection {
         let mut hasher = DefaultHasher::new();
         space.hash(&mut hasher);
         self.quick.get(hasher.finish() as usize % QUICK).unwrap_or(self.first())
@@ -228,13 +228,13 @@ impl Store for RedisStore {
     }
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
-        let listener = self.inner.wakes.listen(space);
+        let listener = self.inner.notifier.subscribe(space);
         self.inner.listen();
         listener
     }
 
     fn all_changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
-        let listener = self.inner.wakes.listen_to_all();
+        let listener = self.inner.notifier.subscribe_all();
         self.inner.listen();
         listener
     }
@@ -254,7 +254,7 @@ impl Store for RedisStore {
     fn close(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
             self.inner.closed.store(true, Ordering::Release);
-            self.inner.quick.iter().for_each(Link::close);
+            self.inner.quick.iter().for_each(Connection::close);
             self.inner.pages.close();
             self.inner.bulk.close();
             self.inner.listening.wake();

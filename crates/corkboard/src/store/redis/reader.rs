@@ -5,7 +5,7 @@ use redis::Value;
 
 use super::Inner;
 use super::answer::{array, bytes, entry_id, head, records, text};
-use super::link::Failure;
+use super::connection::CallError;
 use super::script::{LOAD, READ};
 use crate::store::{Cursor, Loaded, Page, Snapshot, StoreError};
 
@@ -15,7 +15,7 @@ impl Inner {
     pub(super) async fn head(&self, space: &SpaceId) -> Result<Head> {
         let mut query = redis::cmd("HMGET");
         query.arg(self.keys.head(space)).arg("rev").arg("commit");
-        let answer = self.link_of(space).ask_again(&query).await.map_err(Failure::of_reading)?;
+        let answer = self.link_of(space).ask_again(&query).await.map_err(CallError::of_reading)?;
         head_of(answer)
     }
 
@@ -25,7 +25,7 @@ impl Inner {
         for space in spaces {
             queries.cmd("HMGET").arg(self.keys.head(space)).arg("rev").arg("commit");
         }
-        let heads = self.first().ask_all_again(&queries).await.map_err(Failure::of_reading)?;
+        let heads = self.first().ask_all_again(&queries).await.map_err(CallError::of_reading)?;
         heads.into_iter().map(head_of).collect()
     }
 
@@ -34,7 +34,7 @@ impl Inner {
         let answer = LOAD.run_again(&self.bulk, |call| {
             call.arg(2).arg(&keys.head).arg(&keys.snapshot);
         });
-        let [held, kept] = array(answer.await.map_err(Failure::of_reading)?, "space")?;
+        let [held, kept] = array(answer.await.map_err(CallError::of_reading)?, "space")?;
         let [rev, commit, born_rev, born_commit] = array(held, "head of a log")?;
         let [snapshot_rev, snapshot_commit, body] = array(kept, "snapshot")?;
         let (head, born, snapshot) =
@@ -49,7 +49,7 @@ impl Inner {
         let answer = READ.run_again(&self.pages, |call| {
             call.arg(2).arg(&keys.head).arg(&keys.log).arg(cursor.rev).arg(next).arg(limit).arg(Page::BYTES);
         });
-        let answer = answer.await.map_err(Failure::of_reading)?;
+        let answer = answer.await.map_err(CallError::of_reading)?;
         let [rev, commit, born_rev, born_commit, at_cursor, oldest, entries] = array(answer, "page of a log")?;
         let (head, born) = (head(rev, commit)?, head(born_rev, born_commit)?);
         if cursor.rev > head.rev {

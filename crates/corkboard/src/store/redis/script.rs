@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use redis::{Cmd, ServerErrorKind, Value};
 
-use super::link::{Failure, Link};
+use super::connection::{CallError, Connection};
 
 /// A script and the name that the server knows it by.
 pub(super) struct Script {
@@ -52,11 +52,11 @@ impl Script {
     }
 
     /// Runs it. `arguments` adds the number of keys, the keys and the rest to the call.
-    pub(super) async fn run(&self, link: &Link, arguments: impl Fn(&mut Cmd)) -> Result<Value, Failure> {
+    pub(super) async fn run(&self, link: &Connection, arguments: impl Fn(&mut Cmd)) -> Result<Value, CallError> {
         let mut call = self.by_hash();
         arguments(&mut call);
         match link.ask(&call).await {
-            Err(Failure::Refused(error)) if error.kind() == Some(ServerErrorKind::NoScript) => {
+            Err(CallError::Refused(error)) if error.kind() == Some(ServerErrorKind::NoScript) => {
                 let mut call = self.whole();
                 arguments(&mut call);
                 link.ask(&call).await
@@ -66,9 +66,9 @@ impl Script {
     }
 
     /// Runs a script that only reads: if the connection is lost, once more.
-    pub(super) async fn run_again(&self, link: &Link, arguments: impl Fn(&mut Cmd)) -> Result<Value, Failure> {
+    pub(super) async fn run_again(&self, link: &Connection, arguments: impl Fn(&mut Cmd)) -> Result<Value, CallError> {
         match self.run(link, &arguments).await {
-            Err(Failure::Cut(_)) => self.run(link, &arguments).await,
+            Err(CallError::Cut(_)) => self.run(link, &arguments).await,
             answered => answered,
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use redis::ServerErrorKind;
 
 use super::Inner;
-use super::link::Failure;
+use super::connection::CallError;
 use crate::store::StoreError;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -62,7 +62,7 @@ impl Inner {
             if !busy {
                 match self.bulk.ask(&redis::cmd(file.command)).await {
                     Ok(_) => break number(file.begun),
-                    Err(Failure::Refused(error)) if error.kind() == Some(ServerErrorKind::NoPerm) => {
+                    Err(CallError::Refused(error)) if error.kind() == Some(ServerErrorKind::NoPerm) => {
                         return Err(StoreError::Unavailable(format!(
                             "this Redis user may not use {0}: what was removed stays in the server's files until someone \
                              runs {0} there",
@@ -70,7 +70,7 @@ impl Inner {
                         )));
                     }
                     // Someone else began in between.
-                    Err(Failure::Refused(error)) if error.details().is_some_and(is_busy) => {}
+                    Err(CallError::Refused(error)) if error.details().is_some_and(is_busy) => {}
                     Err(failure) => return Err(failure.of_reading()),
                 }
             }

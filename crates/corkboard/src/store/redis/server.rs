@@ -4,7 +4,7 @@ use redis::{InfoDict, ServerError, ServerErrorKind, Value};
 
 use super::Inner;
 use super::answer::{bytes, senseless, text};
-use super::link::Failure;
+use super::connection::CallError;
 use super::script::OPEN;
 use crate::store::StoreError;
 
@@ -101,7 +101,7 @@ impl Inner {
         query.arg("GET").arg(&["appendfsync", "save", "no-appendfsync-on-rewrite"]);
         let config = match self.first().ask_again(&query).await {
             Ok(answer) => Some(config(answer)),
-            Err(Failure::Refused(_)) => None,
+            Err(CallError::Refused(_)) => None,
             Err(failure) => return Err(failure.of_reading()),
         };
         self.try_out().await?;
@@ -114,7 +114,7 @@ impl Inner {
         query.arg(sections);
         match self.first().ask_again(&query).await {
             Ok(info) => Ok(InfoDict::new(&text(info))),
-            Err(Failure::Refused(error)) if is_denied(&error) => {
+            Err(CallError::Refused(error)) if is_denied(&error) => {
                 Err(self.unfit("this user may not use INFO, by which Corkboard sees whether Redis evicts keys".into()))
             }
             Err(failure) => Err(failure.of_reading()),
@@ -131,12 +131,12 @@ impl Inner {
             Ok(Value::Array(answer)) => answer,
             Ok(_) => return Err(senseless("answer")),
             // It may well be read: a server that is full, a replica, one whose disk is.
-            Err(Failure::Refused(error)) if matches!(error.code(), "OOM" | "READONLY" | "MISCONF") => {
+            Err(CallError::Refused(error)) if matches!(error.code(), "OOM" | "READONLY" | "MISCONF") => {
                 let mut query = redis::cmd("HGET");
                 query.arg(self.keys.meta()).arg("format");
-                vec![self.first().ask_again(&query).await.map_err(Failure::of_reading)?]
+                vec![self.first().ask_again(&query).await.map_err(CallError::of_reading)?]
             }
-            Err(Failure::Refused(error)) if is_denied(&error) => {
+            Err(CallError::Refused(error)) if is_denied(&error) => {
                 return Err(self.unfit(format!("this user may not run scripts or use these keys: {error}")));
             }
             Err(failure) => return Err(failure.of_reading()),

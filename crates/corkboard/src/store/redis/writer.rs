@@ -4,8 +4,8 @@ use corkboard_core::{CommitId, Head, SpaceId};
 use redis::{Cmd, ServerErrorKind, Value};
 
 use super::answer::{array, bytes, entry_id, head, senseless, text};
+use super::connection::{CallError, Connection};
 use super::keys::{commit_bytes, due_hint};
-use super::link::{Failure, Link};
 use super::script::{APPEND, DELETE, IMPORT, REWRITE, SNAPSHOT, Script, TRIM};
 use super::{Inner, KNOWN_DUES};
 use crate::store::{Append, Appended, Import, Record, Rewrite, Snapshot, StoreError, Trim};
@@ -42,7 +42,7 @@ impl Inner {
             }
         };
         self.remember_due(&append.space, due);
-        self.wakes.wake(&append.space, append.new_head().rev);
+        self.notifier.notify(&append.space, append.new_head().rev);
         if let Some(stale) = stale {
             self.forget_due(&append.space, &stale).await;
         }
@@ -72,7 +72,7 @@ impl Inner {
     }
 
     /// Large bodies go their own way, so that nobody waits behind them.
-    fn link_for(&self, space: &SpaceId, bytes: usize) -> &Link {
+    fn link_for(&self, space: &SpaceId, bytes: usize) -> &Connection {
         if bytes > LARGE { &self.bulk } else { self.link_of(space) }
     }
 
@@ -80,12 +80,12 @@ impl Inner {
     async fn hinted(
         &self,
         script: &Script,
-        link: &Link,
+        link: &Connection,
         hints: Vec<Cmd>,
         arguments: impl Fn(&mut Cmd),
     ) -> Result<Value> {
         if hints.is_empty() {
-            return script.run(link, arguments).await.map_err(Failure::of_writing);
+            return script.run(link, arguments).await.map_err(CallError::of_writing);
         }
         let mut call = script.by_hash();
         arguments(&mut call);
@@ -94,16 +94,16 @@ impl Inner {
             commands.add_command(hint.clone());
         });
         commands.add_command(call);
-        let mut answers = link.ask_all(&commands).await.map_err(Failure::of_writing)?;
+        let mut answers = link.ask_all(&commands).await.map_err(CallError::of_writing)?;
         let answer = answers.pop().ok_or_else(|| senseless("answer"))?;
         let refused = answers.into_iter().find_map(|answer| answer.err());
         match (answer, refused) {
             // Not written yet, so the hints are not needed either, if they were refused.
             (Err(error), refused) if error.kind() == Some(ServerErrorKind::NoScript) => match refused {
-                Some(refused) => Err(Failure::Refused(refused).of_writing()),
-                None => script.run(link, arguments).await.map_err(Failure::of_writing),
+                Some(refused) => Err(CallError::Refused(refused).of_writing()),
+                None => script.run(link, arguments).await.map_err(CallError::of_writing),
             },
-            (Err(error), _) => Err(Failure::Refused(error).of_writing()),
+            (Err(error), _) => Err(CallError::Refused(error).of_writing()),
             (Ok(value), None) => Ok(value),
             // Written without its hint, because the server changed its mind in between. It must not stay so.
             (Ok(value), Some(_)) => {
@@ -140,13 +140,13 @@ impl Inner {
             call.arg(expected.rev).arg(commit_bytes(&expected.commit)).arg(rev).arg(commit_bytes(&tombstone));
             call.arg(&keys.channel);
         });
-        let answer = answer.await.map_err(Failure::of_writing)?;
+        let answer = answer.await.map_err(CallError::of_writing)?;
         self.known_dues.lock().remove(space);
         let Value::Array(values) = answer else { return Err(senseless("answer")) };
         let Ok([_, born, hint]) = <[Value; 3]>::try_from(values.clone()) else {
             return conflicting(Value::Array(values));
         };
-        self.wakes.wake(space, rev);
+        self.notifier.notify(space, rev);
         self.unlist(space, &text(born)).await;
         let hint = text(hint);
         if !hint.is_empty() {
@@ -181,7 +181,7 @@ impl Inner {
         if !matches!(answer, Value::Int(1)) {
             return conflicting(answer);
         }
-        self.wakes.wake(&import.space, head.rev);
+        self.notifier.notify(&import.space, head.rev);
         Ok(Appended::Committed)
     }
 
@@ -199,7 +199,7 @@ impl Inner {
                 });
             }
         });
-        match answer.await.map_err(Failure::of_writing)? {
+        match answer.await.map_err(CallError::of_writing)? {
             Value::Int(1) => Ok(Appended::Committed),
             conflict => conflicting(conflict),
         }
@@ -211,7 +211,7 @@ impl Inner {
             call.arg(3).arg(&keys.head).arg(&keys.log).arg(&keys.snapshot);
             call.arg(snapshot.head.rev).arg(commit_bytes(&snapshot.head.commit)).arg(&snapshot.body);
         });
-        written.await.map(|_| ()).map_err(Failure::of_writing)
+        written.await.map(|_| ()).map_err(CallError::of_writing)
     }
 
     pub(super) async fn trim(&self, space: &SpaceId, trim: Trim) -> Result<u64> {
@@ -221,7 +221,7 @@ impl Inner {
                 call.arg(3).arg(&keys.head).arg(&keys.log).arg(&keys.snapshot).arg(trim.up_to);
                 call.arg(trim.older_than.map(|time| time.as_millisecond().to_string()).unwrap_or_default());
             });
-            let [rev, oldest, more] = array(answer.await.map_err(Failure::of_writing)?, "answer")?;
+            let [rev, oldest, more] = array(answer.await.map_err(CallError::of_writing)?, "answer")?;
             if matches!(more, Value::Int(1)) {
                 continue;
             }

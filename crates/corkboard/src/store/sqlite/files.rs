@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-use crate::store::{StoreError, private};
+use crate::store::{StoreError, permissions};
 
 /// Everything that belongs to a database.
 const SUFFIXES: [&str; 5] = ["", "-wal", "-shm", "-owner", "-head"];
@@ -25,7 +25,7 @@ pub(super) fn create(database: &Path) -> Result<(), StoreError> {
     // before it is closed again.
     static CREATING: Mutex<()> = Mutex::new(());
     let _creating = CREATING.lock();
-    match private::options().write(true).create_new(true).open(database) {
+    match permissions::options().write(true).create_new(true).open(database) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(cannot_write(database, &error)),
         _ => Ok(()),
     }
@@ -34,11 +34,11 @@ pub(super) fn create(database: &Path) -> Result<(), StoreError> {
 /// Opens a file beside the database. A new one belongs to the database's owner, with the same permissions.
 pub(super) fn open_beside(database: &Path, suffix: &str) -> Result<File, StoreError> {
     let path = beside(database, suffix);
-    let open = || match private::options().read(true).write(true).create_new(true).open(&path) {
+    let open = || match permissions::options().read(true).write(true).create_new(true).open(&path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => File::options().read(true).write(true).open(&path),
         Err(error) => Err(error),
         Ok(file) => {
-            private::copy_permissions(database, &file)?;
+            permissions::copy_permissions(database, &file)?;
             let (of_database, own) = (std::fs::metadata(database)?, file.metadata()?);
             if (of_database.uid(), of_database.gid()) != (own.uid(), own.gid()) {
                 // Only the superuser can, and need not.
@@ -53,7 +53,7 @@ pub(super) fn open_beside(database: &Path, suffix: &str) -> Result<File, StoreEr
 /// A sentence for people if other users can open the store.
 pub(super) fn warning(database: &Path) -> Option<String> {
     let mut files = SUFFIXES.iter().map(|suffix| beside(database, suffix));
-    let open = files.find(|file| private::is_open_to_others(file))?;
+    let open = files.find(|file| permissions::is_open_to_others(file))?;
     let database = database.display();
     Some(format!("other users can open {}; to keep them out: chmod 600 {database} {database}-*", open.display()))
 }

@@ -1,13 +1,13 @@
 //! `sqlite:`: one file in WAL mode with `synchronous=FULL`, shared by many processes on one machine.
 
-mod chain;
+mod appender;
 mod checkpoint;
+mod checksum;
 mod files;
+mod jobs;
 mod reader;
 mod schema;
 mod stream;
-mod sum;
-mod tasks;
 mod wal;
 mod wipe;
 mod writer;
@@ -26,13 +26,13 @@ use parking_lot::{Mutex, MutexGuard};
 use rusqlite::Connection;
 use tokio::sync::{broadcast, watch};
 
-use super::private;
+use super::permissions;
 use super::{
-    Append, Appended, Appending, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store,
-    StoreError, StoreFuture, StoreInfo, Trim, Wakes,
+    Append, Appended, Appending, ChangeNotifier, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite,
+    Snapshot, Store, StoreError, StoreFuture, StoreInfo, Trim,
 };
 use files::{cannot_open, open_beside};
-use wal::Notes;
+use wal::WalNotes;
 use writer::Writer;
 
 /// How often other processes' commits are looked for while someone watches. Not by inotify: it fires before the commit
@@ -46,7 +46,7 @@ const EMPTIED_AGAIN: (Duration, Duration) = (Duration::from_millis(1), Duration:
 const IDLE_READERS: usize = 4;
 /// So many look for heads at the same time.
 const MOST_HEADS: usize = 4;
-/// Heads remembered between two commits, by each of them.
+/// HeadCache remembered between two commits, by each of them.
 const KNOWN_HEADS: usize = 10_000;
 /// The file beside the database that is locked.
 const OWNER: &str = "-owner";
@@ -63,32 +63,32 @@ struct Inner {
     path: PathBuf,
     ownership: Ownership,
     /// Several, so that those who read at the same time on several cores do not wait for each other. None once it is closed.
-    heads: Vec<Mutex<Option<Heads>>>,
+    heads: Vec<Mutex<Option<HeadCache>>>,
     readers: Mutex<Vec<Connection>>,
-    wakes: Arc<Wakes>,
+    notifier: Arc<ChangeNotifier>,
     polling: AtomicBool,
     busy_timeout: Duration,
     runtime: tokio::runtime::Handle,
 }
 
 /// The heads seen since the file last changed.
-struct Heads {
+struct HeadCache {
     connection: Connection,
     data_version: i64,
     known: HashMap<SpaceId, Head>,
 }
 
 /// What was seen when all spaces were last looked at.
-struct LookedAtAll {
+struct FullPoll {
     /// The file's version then.
     version: Option<i64>,
     /// The file's version when every space was looked at, not only what was appended.
     wholly: Option<i64>,
     at: Instant,
-    end: Option<reader::End>,
+    end: Option<reader::LogEnd>,
 }
 
-impl LookedAtAll {
+impl FullPoll {
     fn new() -> Self {
         Self { version: None, wholly: None, at: Instant::now(), end: None }
     }
@@ -110,7 +110,7 @@ impl SqliteStore {
         runtime: tokio::runtime::Handle,
     ) -> Result<Self, StoreError> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            private::create_folders(folder)
+            permissions::create_folders(folder)
                 .map_err(|error| cannot_open(&path, format!("cannot create {}: {error}", folder.display())))?;
         }
         if !schema::is_ours_to_open(&path) {
@@ -126,18 +126,18 @@ impl SqliteStore {
             StoreError::Url { reason, .. } => cannot_open(&path, reason),
             other => other,
         })?;
-        let wakes = Arc::new(Wakes::default());
-        let notes = Notes::open(&path)?;
-        let writer = Writer::start(connection, notes, wakes.clone(), runtime.clone(), busy_timeout)?;
+        let notifier = Arc::new(ChangeNotifier::default());
+        let notes = WalNotes::open(&path)?;
+        let writer = Writer::start(connection, notes, notifier.clone(), runtime.clone(), busy_timeout)?;
         let readers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_HEADS));
-        let heads = (0..readers).map(|_| Heads::connect(&path, busy_timeout).map(|heads| Mutex::new(Some(heads))));
+        let heads = (0..readers).map(|_| HeadCache::connect(&path, busy_timeout).map(|heads| Mutex::new(Some(heads))));
         let heads = heads.collect::<Result<Vec<_>, _>>()?;
         let inner = Inner {
             path,
             ownership,
             heads,
             readers: Mutex::default(),
-            wakes,
+            notifier,
             polling: AtomicBool::new(false),
             busy_timeout,
             runtime,
@@ -218,7 +218,7 @@ fn own(path: &Path, ownership: Ownership) -> Result<File, StoreError> {
     Ok(file)
 }
 
-impl Heads {
+impl HeadCache {
     fn connect(path: &Path, busy_timeout: Duration) -> Result<Self, StoreError> {
         let connection = schema::connect(path)?;
         let data_version = schema::retry(busy_timeout, || reader::data_version(&connection))?;
@@ -228,7 +228,7 @@ impl Heads {
 
 impl Inner {
     /// Those that nobody looks at just now, or else the first.
-    fn heads(&self) -> Result<MutexGuard<'_, Option<Heads>>, StoreError> {
+    fn heads(&self) -> Result<MutexGuard<'_, Option<HeadCache>>, StoreError> {
         let idle = self.heads.iter().find_map(|heads| heads.try_lock());
         idle.or_else(|| self.heads.first().map(|heads| heads.lock())).ok_or(StoreError::Closed)
     }
@@ -278,8 +278,8 @@ impl Inner {
         result.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
     }
 
-    /// Wakes those who listen to all spaces, of what moved since the file was last looked at.
-    async fn look_at_all(self: &Arc<Self>, looked: &mut LookedAtAll, version: i64) {
+    /// ChangeNotifier those who listen to all spaces, of what moved since the file was last looked at.
+    async fn look_at_all(self: &Arc<Self>, looked: &mut FullPoll, version: i64) {
         if looked.version == Some(version) && (looked.wholly == Some(version) || looked.at.elapsed() < LOOK) {
             return;
         }
@@ -287,7 +287,7 @@ impl Inner {
         let since = looked.end.clone().filter(|_| !is_whole);
         match self.clone().read(move |connection| reader::moved(connection, since.as_ref())).await {
             Ok((moved, end)) => {
-                moved.iter().for_each(|(space, rev)| self.wakes.wake(space, *rev));
+                moved.iter().for_each(|(space, rev)| self.notifier.notify(space, *rev));
                 looked.end = end;
                 looked.version = Some(version);
                 if is_whole {
@@ -305,19 +305,20 @@ impl Inner {
         }
     }
 
-    /// Wakes the listeners of every space that another process wrote to, for as long as there are listeners.
+    /// ChangeNotifier the listeners of every space that another process wrote to, for as long as there are listeners.
     async fn poll(self: Arc<Self>) {
         let mut seen = None;
         let mut looked = None;
         loop {
             // Before the listeners: what is committed after this is looked for the next time.
             let version = self.data_version();
-            let listened = self.wakes.listened();
-            let is_all_listened_to = self.wakes.is_all_listened_to();
+            let listened = self.notifier.subscribed_spaces();
+            let is_all_listened_to = self.notifier.has_global_subscribers();
             if listened.is_empty() && !is_all_listened_to {
                 self.polling.store(false, Ordering::SeqCst);
                 // Someone may have begun to listen in between.
-                let nobody_listens = self.wakes.listened().is_empty() && !self.wakes.is_all_listened_to();
+                let nobody_listens =
+                    self.notifier.subscribed_spaces().is_empty() && !self.notifier.has_global_subscribers();
                 if nobody_listens || self.polling.swap(true, Ordering::SeqCst) {
                     return;
                 }
@@ -325,7 +326,7 @@ impl Inner {
             }
             match &version {
                 Ok(version) if is_all_listened_to => {
-                    self.look_at_all(looked.get_or_insert_with(LookedAtAll::new), *version).await;
+                    self.look_at_all(looked.get_or_insert_with(FullPoll::new), *version).await;
                 }
                 // Whoever comes next begins anew.
                 _ => looked = None,
@@ -334,7 +335,7 @@ impl Inner {
                 Ok(version) if seen.as_ref() != Some(&(version, listened.len())) => {
                     let heads = listened.iter().map(|space| self.head(space).map(|head| (space, head)));
                     if let Ok(heads) = heads.collect::<Result<Vec<_>, _>>() {
-                        heads.into_iter().for_each(|(space, head)| self.wakes.wake(space, head.rev));
+                        heads.into_iter().for_each(|(space, head)| self.notifier.notify(space, head.rev));
                         seen = Some((version, listened.len()));
                     }
                 }
@@ -426,13 +427,13 @@ impl Store for SqliteStore {
     }
 
     fn changes(&self, space: &SpaceId) -> watch::Receiver<u64> {
-        let listener = self.inner.wakes.listen(space);
+        let listener = self.inner.notifier.subscribe(space);
         self.inner.listen();
         listener
     }
 
     fn all_changes(&self) -> broadcast::Receiver<(SpaceId, u64)> {
-        let listener = self.inner.wakes.listen_to_all();
+        let listener = self.inner.notifier.subscribe_all();
         self.inner.listen();
         listener
     }

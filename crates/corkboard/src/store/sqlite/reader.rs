@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use uuid::Uuid;
 
+use super::checksum;
 use super::schema::error;
-use super::sum;
 use crate::store::{Cursor, ListedSpace, Loaded, Page, Record, Snapshot, StoreError};
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -46,7 +46,7 @@ pub(super) fn space_row(connection: &Connection, space: &SpaceId) -> Result<Opti
         .map_err(error)
 }
 
-/// Where the records with these revisions are, in their order: along the chain, back from the next mark or from the head.
+/// Where the records with these revisions are, in their order: along the appender, back from the next mark or from the head.
 /// The first must not lie before the oldest one held.
 pub(super) fn positions(connection: &Connection, row: &SpaceRow, first: u64, last: u64) -> Result<Vec<i64>> {
     let Some(head) = row.last.filter(|_| first <= last) else { return Ok(Vec::new()) };
@@ -54,17 +54,17 @@ pub(super) fn positions(connection: &Connection, row: &SpaceRow, first: u64, las
         .prepare_cached("SELECT position FROM marks WHERE space = ?1 AND rev >= ?2 ORDER BY rev LIMIT 1")
         .map_err(error)?;
     let start: Option<i64> = mark.query_row(params![row.id, last], |row| row.get(0)).optional().map_err(error)?;
-    let mut chain = connection
+    let mut appender = connection
         .prepare_cached(
-            "WITH RECURSIVE chain (position, rev, previous) AS (
+            "WITH RECURSIVE appender (position, rev, previous) AS (
                  SELECT position, rev, previous FROM log WHERE position = ?1 AND space = ?2
                  UNION ALL
-                 SELECT log.position, log.rev, log.previous FROM chain
-                 JOIN log ON log.position = chain.previous WHERE chain.rev > ?3)
-             SELECT position FROM chain WHERE rev <= ?4",
+                 SELECT log.position, log.rev, log.previous FROM appender
+                 JOIN log ON log.position = appender.previous WHERE appender.rev > ?3)
+             SELECT position FROM appender WHERE rev <= ?4",
         )
         .map_err(error)?;
-    let found = chain.query_map(params![start.unwrap_or(head), row.id, first, last], |row| row.get(0));
+    let found = appender.query_map(params![start.unwrap_or(head), row.id, first, last], |row| row.get(0));
     let mut found: Vec<i64> = found.and_then(Iterator::collect).map_err(error)?;
     if found.len() as u64 != last - first + 1 {
         return Err(StoreError::Corrupt(format!("the log does not hold revisions {first} to {last}")));
@@ -80,21 +80,21 @@ pub(super) fn data_version(connection: &Connection) -> Result<i64> {
 
 /// The newest record of all.
 #[derive(Clone)]
-pub(super) struct End {
+pub(super) struct LogEnd {
     position: i64,
     commit: [u8; 16],
 }
 
 /// Spaces with their newest revisions, and where the log of all ended then.
-type Moved = (Vec<(SpaceId, u64)>, Option<End>);
+type Moved = (Vec<(SpaceId, u64)>, Option<LogEnd>);
 
 /// The spaces that were appended to since then, and the newest revision of each: all of them if that cannot be told.
-pub(super) fn moved(connection: &mut Connection, since: Option<&End>) -> Result<Moved> {
+pub(super) fn moved(connection: &mut Connection, since: Option<&LogEnd>) -> Result<Moved> {
     let transaction = connection.transaction().map_err(error)?;
     let end = |condition: &str, position: i64| {
         let query = format!("SELECT position, commit_id FROM log WHERE {condition} ORDER BY position DESC LIMIT 1");
         let mut query = transaction.prepare_cached(&query).map_err(error)?;
-        let end = query.query_row([position], |row| Ok(End { position: row.get(0)?, commit: row.get(1)? }));
+        let end = query.query_row([position], |row| Ok(LogEnd { position: row.get(0)?, commit: row.get(1)? }));
         end.optional().map_err(error)
     };
     // When the newest record is deleted its position is given again: what comes after it is all that is new only if it is
@@ -104,7 +104,7 @@ pub(super) fn moved(connection: &mut Connection, since: Option<&End>) -> Result<
         None => None,
     };
     let (query, after) = match known {
-        Some(End { position, .. }) => (
+        Some(LogEnd { position, .. }) => (
             "SELECT name, max(rev) FROM log JOIN spaces ON spaces.id = log.space WHERE position > ?1 GROUP BY log.space",
             position,
         ),
@@ -148,7 +148,7 @@ pub(super) fn snapshot(connection: &Connection, space: &SpaceId, id: i64) -> Res
     });
     let Some((snapshot, sum)) = found.optional().map_err(error)? else { return Ok(None) };
     let Head { rev, commit } = snapshot.head;
-    if sum != Some(sum::of_snapshot(space.as_str(), rev, commit.0.as_bytes(), &snapshot.body)) {
+    if sum != Some(checksum::of_snapshot(space.as_str(), rev, commit.0.as_bytes(), &snapshot.body)) {
         return Err(damaged(space.as_str(), rev, "the checksum of the snapshot does not match"));
     }
     Ok(Some(snapshot))
@@ -210,7 +210,7 @@ fn record(
         read_parts(connection, id, rev, &mut body)?;
     }
     let commit = commit(row.get(0)?)?;
-    let sum = sum::of_record(space, rev, commit.0.as_bytes(), at, summary, &body);
+    let sum = checksum::of_record(space, rev, commit.0.as_bytes(), at, summary, &body);
     Ok(match row.get::<_, Option<u32>>(4)? {
         Some(stored) if stored == sum => Ok(Record { rev, commit, at: time(at), body }),
         _ => Err(damaged(space, rev, "the checksum of the record does not match")),
@@ -284,7 +284,7 @@ fn names_of(kind: SpaceKind) -> (String, String) {
     (format!("{}/", kind.as_str()), format!("{}0", kind.as_str()))
 }
 
-/// SQLite's own check, and ours: every log is a chain without gaps, from where its space or its snapshot begins to its head,
+/// SQLite's own check, and ours: every log is a appender without gaps, from where its space or its snapshot begins to its head,
 /// and every checksum is right.
 pub(super) fn check(connection: &mut Connection) -> Result<Vec<String>> {
     let transaction = connection.transaction().map_err(error)?;
@@ -306,13 +306,13 @@ pub(super) fn check(connection: &mut Connection) -> Result<Vec<String>> {
         )
         .map_err(error)?;
     let mut rows = logs.query([]).map_err(error)?;
-    let mut before: Option<Place> = None;
+    let mut before: Option<RecordPosition> = None;
     while let Some(row) = rows.next().map_err(error)? {
-        let place = Place::read(row).map_err(error)?;
+        let place = RecordPosition::read(row).map_err(error)?;
         match &before {
             Some(before) if before.space == place.space => problems.extend(place.problem_after(before)),
             last => {
-                problems.extend(last.as_ref().and_then(Place::problem_at_end));
+                problems.extend(last.as_ref().and_then(RecordPosition::problem_at_end));
                 problems.extend(place.problem_at_start());
             }
         }
@@ -372,7 +372,7 @@ fn check_sums(connection: &Connection, problems: &mut Vec<String>) -> rusqlite::
 }
 
 /// A record's place in its log, and what the log's ends must be.
-struct Place {
+struct RecordPosition {
     space: i64,
     name: Option<String>,
     rev: u64,
@@ -384,7 +384,7 @@ struct Place {
     snapshot: u64,
 }
 
-impl Place {
+impl RecordPosition {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             space: row.get(0)?,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use super::sum;
+use super::checksum;
 use crate::store::StoreError;
 
 /// "CORK", so that no other program's database is taken for ours.
@@ -59,7 +59,7 @@ CREATE TABLE parts (
 
 /// Every record knows the one before it in its space, and the heads lie close together: an append writes at the end of the
 /// log and in one of few pages, however many spaces it is for. An index over all records, which this replaces, had a page
-/// of its own for every space. Every 64th revision has a mark (later: every 256th), so that no reader goes far along the chain.
+/// of its own for every space. Every 64th revision has a mark (later: every 256th), so that no reader goes far along the appender.
 const CHAINS: &str = "
 CREATE TABLE heads (
     space       INTEGER PRIMARY KEY,
@@ -95,7 +95,7 @@ DROP TABLE log;
 ALTER TABLE chained RENAME TO log;
 ";
 
-/// Every record and every snapshot has a checksum: see `sum.rs`, which fills them in.
+/// Every record and every snapshot has a checksum: see `checksum.rs`, which fills them in.
 const SUMS: &str = "
 ALTER TABLE log ADD COLUMN sum INTEGER;
 ALTER TABLE snapshots ADD COLUMN sum INTEGER;
@@ -163,7 +163,7 @@ pub(super) fn prepare(connection: &mut Connection, busy_timeout: Duration) -> Re
                 transaction.execute_batch(step).map_err(error)?;
             }
             if found < WITH_SUMS {
-                sum::fill(&transaction)?;
+                checksum::fill(&transaction)?;
             }
             transaction
                 .execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}"))

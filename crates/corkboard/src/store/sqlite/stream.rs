@@ -7,15 +7,15 @@ use corkboard_core::{Head, SpaceId};
 use parking_lot::Mutex;
 use rusqlite::Transaction;
 
-use super::chain::Chain;
-use super::tasks::{Done, KnownRows, Statements, Task, finish_append};
+use super::appender::LogAppender;
+use super::jobs::{KnownRows, Statements, WriteJob, WriteOutcome, finish_append};
 use crate::store::{Append, Appended, Record, StoreError};
 
 /// How long the next records are looked for before the thread goes to sleep over it.
 const PATIENCE: Duration = Duration::from_micros(20);
 
 /// What comes next of an append.
-pub(super) enum Part {
+pub(super) enum StreamPart {
     Records(Vec<Record>),
     Last(Append),
 }
@@ -24,22 +24,22 @@ pub(super) enum Part {
 pub(super) struct Stream {
     space: SpaceId,
     expected: Head,
-    parts: Receiver<Part>,
+    parts: Receiver<StreamPart>,
     /// As they came. To take them apart would be to free what another thread made, which then waits for the allocator.
     records: Vec<Vec<Record>>,
-    ending: Ending,
+    ending: StreamEnd,
 }
 
-enum Ending {
+enum StreamEnd {
     Open,
     Last(Append),
     /// Whoever made the records gave it up.
     Withdrawn,
 }
 
-pub(super) fn open(space: SpaceId, expected: Head) -> (Sender<Part>, Stream) {
+pub(super) fn open(space: SpaceId, expected: Head) -> (Sender<StreamPart>, Stream) {
     let (sender, parts) = channel();
-    (sender, Stream { space, expected, parts, records: Vec::new(), ending: Ending::Open })
+    (sender, Stream { space, expected, parts, records: Vec::new(), ending: StreamEnd::Open })
 }
 
 impl Stream {
@@ -49,16 +49,16 @@ impl Stream {
 
     pub(super) fn last_rev(&self) -> u64 {
         match &self.ending {
-            Ending::Last(last) => last.new_head().rev,
-            Ending::Open | Ending::Withdrawn => self.expected.rev,
+            StreamEnd::Last(last) => last.new_head().rev,
+            StreamEnd::Open | StreamEnd::Withdrawn => self.expected.rev,
         }
     }
 
     /// What its records take.
     fn bytes(&self) -> usize {
         let last = match &self.ending {
-            Ending::Last(last) => last.records.as_slice(),
-            Ending::Open | Ending::Withdrawn => &[],
+            StreamEnd::Last(last) => last.records.as_slice(),
+            StreamEnd::Open | StreamEnd::Withdrawn => &[],
         };
         self.records.iter().flatten().chain(last).map(|record| record.body.len()).sum()
     }
@@ -74,9 +74,9 @@ impl Stream {
             }
         };
         match part {
-            Some(Part::Records(records)) => self.records.push(records),
-            Some(Part::Last(last)) => self.ending = Ending::Last(last),
-            None => self.ending = Ending::Withdrawn,
+            Some(StreamPart::Records(records)) => self.records.push(records),
+            Some(StreamPart::Last(last)) => self.ending = StreamEnd::Last(last),
+            None => self.ending = StreamEnd::Withdrawn,
         }
     }
 }
@@ -84,15 +84,15 @@ impl Stream {
 /// Appends that were answered. Whoever sends the next one lets go of them while that is written: to free them at once, in the
 /// writing thread, would hold up those who made them and were just answered.
 #[derive(Default)]
-pub(super) struct Spent(Mutex<Vec<Stream>>);
+pub(super) struct SpentStreams(Mutex<Vec<Stream>>);
 
-impl Spent {
+impl SpentStreams {
     /// So many bytes of each are kept at most.
     const BYTES: usize = 1024 * 1024;
 
-    pub(super) fn keep(&self, tasks: Vec<Task>) {
-        let streams = tasks.into_iter().filter_map(|task| match task {
-            Task::Stream(stream) if stream.bytes() <= Self::BYTES => Some(stream),
+    pub(super) fn keep(&self, jobs: Vec<WriteJob>) {
+        let streams = jobs.into_iter().filter_map(|job| match job {
+            WriteJob::Stream(stream) if stream.bytes() <= Self::BYTES => Some(stream),
             _ => None,
         });
         let streams = streams.collect();
@@ -111,28 +111,28 @@ pub(super) fn perform_stream(
     statements: &mut Statements<'_>,
     known: &mut KnownRows,
     stream: &mut Stream,
-) -> Result<Done, StoreError> {
-    if matches!(stream.ending, Ending::Withdrawn) {
+) -> Result<WriteOutcome, StoreError> {
+    if matches!(stream.ending, StreamEnd::Withdrawn) {
         // Nobody waits for an answer.
-        return Ok(Done::Kept);
+        return Ok(WriteOutcome::Kept);
     }
     let row = match known.row(transaction, &stream.space, stream.expected)? {
         Ok(row) => row,
-        Err(head) => return Ok(Done::Appended(Appended::Conflict { head })),
+        Err(head) => return Ok(WriteOutcome::Appended(Appended::Conflict { head })),
     };
-    let mut chain = Chain::after(&row);
+    let mut appender = LogAppender::after(&row);
     let mut written = 0;
     loop {
         for records in stream.records.iter().skip(written) {
-            chain.add(transaction, statements, &stream.space, records, None)?;
+            appender.add(transaction, statements, &stream.space, records, None)?;
         }
         written = stream.records.len();
         match &stream.ending {
-            Ending::Open => stream.receive(),
-            Ending::Withdrawn => return Ok(Done::Withdrawn),
-            Ending::Last(last) => {
-                finish_append(transaction, statements, known, (row, chain), last)?;
-                return Ok(Done::Appended(Appended::Committed));
+            StreamEnd::Open => stream.receive(),
+            StreamEnd::Withdrawn => return Ok(WriteOutcome::Withdrawn),
+            StreamEnd::Last(last) => {
+                finish_append(transaction, statements, known, (row, appender), last)?;
+                return Ok(WriteOutcome::Appended(Appended::Committed));
             }
         }
     }

@@ -12,13 +12,13 @@ use std::io::{BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use super::checksum;
 use super::files::{beside, open_beside};
-use super::sum;
 use crate::store::StoreError;
 
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
-/// The file that holds the [`Note`].
+/// The file that holds the [`WalNote`].
 const HEAD: &str = "-head";
 const LOG: &str = "-wal";
 /// How often a log that changes while it is read is read again.
@@ -29,17 +29,17 @@ type Salts = [u8; 8];
 
 /// How many frames of the log are committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Note {
+struct WalNote {
     salts: Salts,
     frames: u64,
 }
 
-impl Note {
+impl WalNote {
     const BYTES: usize = 32;
     const MAGIC: [u8; 8] = *b"corkwal1";
 
     fn encode(self) -> [u8; Self::BYTES] {
-        let sum = u64::from(sum::of(&[self.frames], &[&Self::MAGIC, &self.salts])).to_be_bytes();
+        let sum = u64::from(checksum::of(&[self.frames], &[&Self::MAGIC, &self.salts])).to_be_bytes();
         let mut bytes = [0; Self::BYTES];
         let parts = [Self::MAGIC, self.salts, self.frames.to_be_bytes(), sum];
         bytes.iter_mut().zip(parts.as_flattened()).for_each(|(byte, part)| *byte = *part);
@@ -60,14 +60,14 @@ impl Note {
 }
 
 /// Writes down after each commit how long the log is.
-pub(super) struct Notes {
+pub(super) struct WalNotes {
     file: File,
     log: PathBuf,
-    /// Opened at the first commit. SQLite keeps the log as long as a connection is open.
+    /// StreamedAppend at the first commit. SQLite keeps the log as long as a connection is open.
     opened: Option<File>,
 }
 
-impl Notes {
+impl WalNotes {
     pub(super) fn open(database: &Path) -> Result<Self, StoreError> {
         let file = open_beside(database, HEAD)?;
         Ok(Self { file, log: beside(database, LOG), opened: None })
@@ -96,7 +96,7 @@ impl Notes {
         if !is_commit {
             return Ok(());
         }
-        self.file.write_all_at(&Note { salts: header.salts(), frames }.encode(), 0)
+        self.file.write_all_at(&WalNote { salts: header.salts(), frames }.encode(), 0)
     }
 }
 
@@ -115,30 +115,30 @@ pub(super) fn problem(database: &Path) -> Result<Option<String>, StoreError> {
             StoreError::Unavailable(format!("cannot read {}: {error}", beside(database, LOG).display()))
         })?;
         match looked {
-            Seen::Whole => return Ok(None),
-            Seen::Damaged(problem) => return Ok(Some(problem)),
-            Seen::Changed => std::thread::yield_now(),
+            WalState::Whole => return Ok(None),
+            WalState::Damaged(problem) => return Ok(Some(problem)),
+            WalState::Changed => std::thread::yield_now(),
         }
     }
     Ok(None)
 }
 
-enum Seen {
+enum WalState {
     Whole,
     Damaged(String),
     /// The log was begun anew while it was read.
     Changed,
 }
 
-fn look(database: &Path) -> std::io::Result<Seen> {
-    let note = Note::read(database)?;
+fn look(database: &Path) -> std::io::Result<WalState> {
+    let note = WalNote::read(database)?;
     let path = beside(database, LOG);
     let log = match File::open(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Seen::Whole),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(WalState::Whole),
         log => log?,
     };
     let length = log.metadata()?.len();
-    let Some(header) = Header::read(&log)? else { return Ok(Seen::Whole) };
+    let Some(header) = Header::read(&log)? else { return Ok(WalState::Whole) };
     let has_frames = length > HEADER as u64;
     let (path, head) = (path.display(), beside(database, HEAD));
     let problem = match (header.is_valid(), note) {
@@ -150,7 +150,7 @@ fn look(database: &Path) -> std::io::Result<Seen> {
         (true, Some(note)) if note.salts == header.salts() => {
             let frames = valid_frames(&log, &header, note.frames)?;
             if frames >= note.frames {
-                return Ok(Seen::Whole);
+                return Ok(WalState::Whole);
             }
             format!(
                 "the write-ahead log {path} is damaged: {} of its {} pages cannot be read, and the changes in them \
@@ -161,10 +161,10 @@ fn look(database: &Path) -> std::io::Result<Seen> {
                 head.display()
             )
         }
-        _ => return Ok(Seen::Whole),
+        _ => return Ok(WalState::Whole),
     };
     let is_same = Header::read(&log)?.is_some_and(|now| now.0 == header.0) && log.metadata()?.len() >= length;
-    Ok(if is_same { Seen::Damaged(problem) } else { Seen::Changed })
+    Ok(if is_same { WalState::Damaged(problem) } else { WalState::Changed })
 }
 
 /// How many frames from the first on are as they were written, up to a number.

@@ -19,7 +19,7 @@ const WIPED_AT_ONCE: usize = 64;
 const READ_AT_ONCE: u32 = 4096;
 
 /// What a look at some pages found.
-pub(super) struct Found {
+pub(super) struct LeftoverPages {
     /// Pages with leftovers.
     pub(super) pages: Vec<u32>,
     /// Where to look next; none at the end of the file.
@@ -35,7 +35,7 @@ pub(super) fn is_possible(connection: &Connection) -> Result<bool> {
 }
 
 /// Looks for leftovers from a page on.
-pub(super) fn find(connection: &mut Connection, from: u32) -> Result<Found> {
+pub(super) fn find(connection: &mut Connection, from: u32) -> Result<LeftoverPages> {
     let transaction = connection.transaction().map_err(error)?;
     let last: u32 = pragma(&transaction, "page_count")?;
     let layout = Layout::read(&transaction)?;
@@ -48,7 +48,7 @@ pub(super) fn find(connection: &mut Connection, from: u32) -> Result<Found> {
         }
         number += 1;
     }
-    Ok(Found { pages, next: (number <= last).then_some(number) })
+    Ok(LeftoverPages { pages, next: (number <= last).then_some(number) })
 }
 
 /// Wipes the leftovers in these pages, as the pages are now.

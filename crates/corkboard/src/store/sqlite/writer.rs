@@ -11,12 +11,12 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
 
 use super::checkpoint::{self, Checkpoints};
+use super::jobs::{KnownRows, Statements, WriteJob, WriteOutcome, perform};
 use super::schema::{error, retry};
-use super::stream::{self, Part, Spent};
-use super::tasks::{Done, KnownRows, Statements, Task, perform};
-use super::wal::Notes;
+use super::stream::{self, SpentStreams, StreamPart};
+use super::wal::WalNotes;
 use crate::store::{
-    Append, Appended, Appending, Import, Record, Rewrite, Snapshot, StoreError, StoreFuture, Trim, Wakes,
+    Append, Appended, Appending, ChangeNotifier, Import, Record, Rewrite, Snapshot, StoreError, StoreFuture, Trim,
 };
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -29,7 +29,7 @@ const GATHER: Duration = Duration::from_micros(20);
 
 /// A way to the writing thread.
 pub(super) struct Writer {
-    jobs: Mutex<Option<Sender<Job>>>,
+    jobs: Mutex<Option<Sender<QueuedJob>>>,
     shared: Arc<Shared>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
@@ -39,7 +39,7 @@ struct Shared {
     /// Why the store has ended, if it has.
     failure: Mutex<Option<StoreError>>,
     commits: AtomicU64,
-    spent: Spent,
+    spent: SpentStreams,
 }
 
 impl Shared {
@@ -55,25 +55,25 @@ impl Shared {
 }
 
 /// Something to write, and whom to tell.
-struct Job {
-    task: Task,
-    done: oneshot::Sender<Result<Done>>,
+struct QueuedJob {
+    job: WriteJob,
+    done: oneshot::Sender<Result<WriteOutcome>>,
 }
 
 impl Writer {
     pub(super) fn start(
         mut connection: Connection,
-        notes: Notes,
-        wakes: Arc<Wakes>,
+        notes: WalNotes,
+        notifier: Arc<ChangeNotifier>,
         runtime: tokio::runtime::Handle,
         busy_timeout: Duration,
     ) -> Result<Self> {
         let checkpoints = Checkpoints::take_over(&mut connection)?;
         let (sender, jobs) = channel();
         let shared =
-            Arc::new(Shared { failure: Mutex::new(None), commits: AtomicU64::new(0), spent: Spent::default() });
+            Arc::new(Shared { failure: Mutex::new(None), commits: AtomicU64::new(0), spent: SpentStreams::default() });
         let thread =
-            Thread { connection, checkpoints, notes, jobs, shared: shared.clone(), wakes, runtime, busy_timeout };
+            Thread { connection, checkpoints, notes, jobs, shared: shared.clone(), notifier, runtime, busy_timeout };
         let thread = std::thread::Builder::new()
             .name("corkboard-sqlite".into())
             .spawn(move || thread.run())
@@ -82,47 +82,47 @@ impl Writer {
     }
 
     pub(super) async fn append(&self, append: Append) -> Result<Appended> {
-        self.conditional(Task::Append(append)).await
+        self.conditional(WriteJob::Append(append)).await
     }
 
     pub(super) fn begin_append(&self, space: &SpaceId, expected: Head) -> Option<Box<dyn Appending>> {
         let (parts, stream) = stream::open(space.clone(), expected);
         // If it cannot be sent, an append says why.
-        let answer = self.send(Task::Stream(stream)).ok()?;
-        Some(Box::new(Opened { parts, answer, shared: self.shared.clone() }))
+        let answer = self.send(WriteJob::Stream(stream)).ok()?;
+        Some(Box::new(StreamedAppend { parts, answer, shared: self.shared.clone() }))
     }
 
     pub(super) async fn delete(&self, space: &SpaceId, expected: Head, tombstone: CommitId) -> Result<Appended> {
-        self.conditional(Task::Delete { space: space.clone(), expected, tombstone }).await
+        self.conditional(WriteJob::Delete { space: space.clone(), expected, tombstone }).await
     }
 
     pub(super) async fn import(&self, import: Import) -> Result<Appended> {
-        self.conditional(Task::Import(import)).await
+        self.conditional(WriteJob::Import(import)).await
     }
 
     pub(super) async fn rewrite(&self, rewrite: Rewrite) -> Result<Appended> {
-        self.conditional(Task::Rewrite(rewrite)).await
+        self.conditional(WriteJob::Rewrite(rewrite)).await
     }
 
     pub(super) async fn snapshot(&self, space: &SpaceId, snapshot: Snapshot) -> Result<()> {
-        self.submit(Task::Snapshot { space: space.clone(), snapshot }).await.map(|_| ())
+        self.submit(WriteJob::Snapshot { space: space.clone(), snapshot }).await.map(|_| ())
     }
 
     pub(super) async fn trim(&self, space: &SpaceId, trim: Trim) -> Result<u64> {
-        match self.submit(Task::Trim { space: space.clone(), trim }).await? {
-            Done::Trimmed(oldest) => Ok(oldest),
-            Done::Appended(_) | Done::Kept | Done::Withdrawn => Ok(0),
+        match self.submit(WriteJob::Trim { space: space.clone(), trim }).await? {
+            WriteOutcome::Trimmed(oldest) => Ok(oldest),
+            WriteOutcome::Appended(_) | WriteOutcome::Kept | WriteOutcome::Withdrawn => Ok(0),
         }
     }
 
     /// Wipes leftovers of deleted content in these pages.
     pub(super) async fn wipe(&self, pages: Vec<u32>) -> Result<()> {
-        self.submit(Task::Wipe(pages)).await.map(|_| ())
+        self.submit(WriteJob::Wipe(pages)).await.map(|_| ())
     }
 
     /// Empties the write-ahead log between two commits. Busy: someone still reads from it, or another process writes.
     pub(super) async fn empty_log(&self) -> Result<()> {
-        self.submit(Task::EmptyLog).await.map(|_| ())
+        self.submit(WriteJob::EmptyLog).await.map(|_| ())
     }
 
     /// Ends the store if copying the write-ahead log failed on another connection: another fsync might wrongly succeed.
@@ -152,54 +152,54 @@ impl Writer {
         }
     }
 
-    async fn conditional(&self, task: Task) -> Result<Appended> {
-        appended(self.submit(task).await?)
+    async fn conditional(&self, job: WriteJob) -> Result<Appended> {
+        appended(self.submit(job).await?)
     }
 
-    async fn submit(&self, task: Task) -> Result<Done> {
-        answered(self.send(task)?).await
+    async fn submit(&self, job: WriteJob) -> Result<WriteOutcome> {
+        answered(self.send(job)?).await
     }
 
-    fn send(&self, task: Task) -> Result<oneshot::Receiver<Result<Done>>> {
+    fn send(&self, job: WriteJob) -> Result<oneshot::Receiver<Result<WriteOutcome>>> {
         if let Some(failure) = self.failure() {
             return Err(failure);
         }
         let (done, answer) = oneshot::channel();
         let sender = self.jobs.lock().clone().ok_or(StoreError::Closed)?;
-        sender.send(Job { task, done }).map_err(|_| StoreError::Closed)?;
+        sender.send(QueuedJob { job, done }).map_err(|_| StoreError::Closed)?;
         Ok(answer)
     }
 }
 
-async fn answered(answer: oneshot::Receiver<Result<Done>>) -> Result<Done> {
+async fn answered(answer: oneshot::Receiver<Result<WriteOutcome>>) -> Result<WriteOutcome> {
     let gone = || StoreError::OutcomeUnknown("the writing thread ended before it answered".into());
     answer.await.map_err(|_| gone())?
 }
 
-fn appended(done: Done) -> Result<Appended> {
+fn appended(done: WriteOutcome) -> Result<Appended> {
     match done {
-        Done::Appended(appended) => Ok(appended),
-        Done::Trimmed(_) | Done::Kept | Done::Withdrawn => {
+        WriteOutcome::Appended(appended) => Ok(appended),
+        WriteOutcome::Trimmed(_) | WriteOutcome::Kept | WriteOutcome::Withdrawn => {
             Err(StoreError::Failed("the writing thread mixed up its answers".into()))
         }
     }
 }
 
 /// An append that the thread has begun.
-struct Opened {
-    parts: Sender<Part>,
-    answer: oneshot::Receiver<Result<Done>>,
+struct StreamedAppend {
+    parts: Sender<StreamPart>,
+    answer: oneshot::Receiver<Result<WriteOutcome>>,
     shared: Arc<Shared>,
 }
 
-impl Appending for Opened {
+impl Appending for StreamedAppend {
     fn add(&mut self, records: Vec<Record>) {
         // A thread that listens no longer has answered.
-        let _ = self.parts.send(Part::Records(records));
+        let _ = self.parts.send(StreamPart::Records(records));
     }
 
     fn finish(self: Box<Self>, last: Append) -> StoreFuture<'static, Appended> {
-        let _ = self.parts.send(Part::Last(last));
+        let _ = self.parts.send(StreamPart::Last(last));
         self.shared.spent.let_go();
         Box::pin(async move { appended(answered(self.answer).await?) })
     }
@@ -209,10 +209,10 @@ impl Appending for Opened {
 struct Thread {
     connection: Connection,
     checkpoints: Checkpoints,
-    notes: Notes,
-    jobs: Receiver<Job>,
+    notes: WalNotes,
+    jobs: Receiver<QueuedJob>,
     shared: Arc<Shared>,
-    wakes: Arc<Wakes>,
+    notifier: Arc<ChangeNotifier>,
     runtime: tokio::runtime::Handle,
     busy_timeout: Duration,
 }
@@ -230,10 +230,10 @@ impl Thread {
     }
 
     /// Returns how many there were.
-    fn write_and_answer(&mut self, known: &mut KnownRows, mut batch: Vec<Job>, just_answered: usize) -> usize {
+    fn write_and_answer(&mut self, known: &mut KnownRows, mut batch: Vec<QueuedJob>, just_answered: usize) -> usize {
         let failed = self.shared.failure.lock().clone();
         let written = match failed {
-            Some(error) => Err(Failure { error, in_commit: false }),
+            Some(error) => Err(WriteFailure { error, in_commit: false }),
             None => {
                 let mut gathering = Gathering::new(&self.jobs, just_answered);
                 write(&mut self.connection, known, &mut batch, &mut gathering, self.busy_timeout)
@@ -247,20 +247,20 @@ impl Thread {
                     self.notes.write(pages);
                 }
                 for (job, done) in batch.iter().zip(&answers) {
-                    wake(&self.wakes, &job.task, done);
+                    wake(&self.notifier, &job.job, done);
                 }
                 let answers = batch.into_iter().zip(answers);
-                let (last, answers): (Vec<_>, _) = answers.partition(|(job, _)| matches!(job.task, Task::EmptyLog));
+                let (last, answers): (Vec<_>, _) = answers.partition(|(job, _)| matches!(job.job, WriteJob::EmptyLog));
                 answer(&self.runtime, &self.shared, answers);
                 if !last.is_empty() {
-                    let emptied = checkpoint::empty(&self.connection).map(|()| Done::Kept);
+                    let emptied = checkpoint::empty(&self.connection).map(|()| WriteOutcome::Kept);
                     if let Err(error) = &emptied {
                         self.end_if_failed(error);
                     }
                     last.into_iter().for_each(|(job, _)| drop(job.done.send(emptied.clone())));
                 }
             }
-            Err(Failure { error, in_commit }) => {
+            Err(WriteFailure { error, in_commit }) => {
                 let ends = self.end_if_failed(&error);
                 // What fails before the commit is undone. A commit that fails may have reached the disk or not, and the
                 // next opening may find it.
@@ -289,12 +289,12 @@ impl Thread {
 
 /// Tells those who wait. Waking a task from outside its runtime costs a system call or two, so a crowd is woken by a task,
 /// which lets go of what was written when they have run.
-fn answer(runtime: &tokio::runtime::Handle, shared: &Shared, answers: Vec<(Job, Done)>) {
+fn answer(runtime: &tokio::runtime::Handle, shared: &Shared, answers: Vec<(QueuedJob, WriteOutcome)>) {
     const CROWD: usize = 4;
-    let tell = |answers: Vec<(Job, Done)>| -> Vec<Task> {
+    let tell = |answers: Vec<(QueuedJob, WriteOutcome)>| -> Vec<WriteJob> {
         let told = answers.into_iter().map(|(job, done)| {
             let _ = job.done.send(Ok(done));
-            job.task
+            job.job
         });
         told.collect()
     };
@@ -311,18 +311,18 @@ fn answer(runtime: &tokio::runtime::Handle, shared: &Shared, answers: Vec<(Job, 
 /// Takes what waits. Where several were just answered, those who are about to come again are waited for, as long as they
 /// come thick and fast: it spares them an fsync of their own.
 struct Gathering<'a> {
-    jobs: &'a Receiver<Job>,
+    jobs: &'a Receiver<QueuedJob>,
     just_answered: usize,
     last: Instant,
 }
 
 impl<'a> Gathering<'a> {
-    fn new(jobs: &'a Receiver<Job>, just_answered: usize) -> Self {
+    fn new(jobs: &'a Receiver<QueuedJob>, just_answered: usize) -> Self {
         Self { jobs, just_answered, last: Instant::now() }
     }
 
     /// Adds to the batch what has come. False: enough was waited for.
-    fn more(&mut self, batch: &mut Vec<Job>) -> bool {
+    fn more(&mut self, batch: &mut Vec<QueuedJob>) -> bool {
         loop {
             let before = batch.len();
             batch.extend(self.jobs.try_iter().take(BATCH - before));
@@ -339,21 +339,25 @@ impl<'a> Gathering<'a> {
     }
 }
 
-fn wake(wakes: &Wakes, task: &Task, done: &Done) {
-    if !matches!(done, Done::Appended(Appended::Committed)) {
+fn wake(notifier: &ChangeNotifier, job: &WriteJob, done: &WriteOutcome) {
+    if !matches!(done, WriteOutcome::Appended(Appended::Committed)) {
         return;
     }
-    match task {
-        Task::Stream(stream) => wakes.wake(stream.space(), stream.last_rev()),
-        Task::Append(append) => wakes.wake(&append.space, append.new_head().rev),
-        Task::Delete { space, expected, .. } => wakes.wake(space, expected.rev + 1),
-        Task::Import(import) => wakes.wake(&import.space, import.head().rev),
-        Task::Rewrite(_) | Task::Snapshot { .. } | Task::Trim { .. } | Task::Wipe(_) | Task::EmptyLog => {}
+    match job {
+        WriteJob::Stream(stream) => notifier.notify(stream.space(), stream.last_rev()),
+        WriteJob::Append(append) => notifier.notify(&append.space, append.new_head().rev),
+        WriteJob::Delete { space, expected, .. } => notifier.notify(space, expected.rev + 1),
+        WriteJob::Import(import) => notifier.notify(&import.space, import.head().rev),
+        WriteJob::Rewrite(_)
+        | WriteJob::Snapshot { .. }
+        | WriteJob::Trim { .. }
+        | WriteJob::Wipe(_)
+        | WriteJob::EmptyLog => {}
     }
 }
 
 /// Why a batch was not written.
-struct Failure {
+struct WriteFailure {
     error: StoreError,
     /// Whether it failed when all was done but the commit.
     in_commit: bool,
@@ -364,10 +368,10 @@ struct Failure {
 fn write(
     connection: &mut Connection,
     known: &mut KnownRows,
-    batch: &mut Vec<Job>,
+    batch: &mut Vec<QueuedJob>,
     gathering: &mut Gathering<'_>,
     busy_timeout: Duration,
-) -> std::result::Result<Vec<Done>, Failure> {
+) -> std::result::Result<Vec<WriteOutcome>, WriteFailure> {
     let mut in_commit = false;
     let written = retry(busy_timeout, || {
         loop {
@@ -391,22 +395,22 @@ fn write(
             }
         }
     });
-    written.map_err(|error| Failure { error, in_commit })
+    written.map_err(|error| WriteFailure { error, in_commit })
 }
 
 /// None: one of them was withdrawn half-way, and the others are to be done again without it.
 fn perform_all(
     transaction: &Transaction<'_>,
     known: &mut KnownRows,
-    batch: &mut Vec<Job>,
+    batch: &mut Vec<QueuedJob>,
     gathering: &mut Gathering<'_>,
-) -> Result<Option<Vec<Done>>> {
+) -> Result<Option<Vec<WriteOutcome>>> {
     let mut statements = Statements::of(transaction)?;
     let mut answers = Vec::with_capacity(batch.len());
     loop {
         for job in batch.iter_mut().skip(answers.len()) {
-            let done = perform(transaction, &mut statements, known, &mut job.task)?;
-            if matches!(done, Done::Withdrawn) {
+            let done = perform(transaction, &mut statements, known, &mut job.job)?;
+            if matches!(done, WriteOutcome::Withdrawn) {
                 return Ok(None);
             }
             answers.push(done);

@@ -7,8 +7,8 @@ use corkboard_core::agent::Forget;
 use corkboard_core::{Actor, AgentId, CommitId, Refusal, Request, Space, SpaceId};
 use futures_util::future::BoxFuture;
 
-use super::ask::{Answer, Asked};
-use super::draft::warn;
+use super::ask::{Answer, RequestSource};
+use super::decide::warn;
 use super::{Engine, Slot};
 use crate::log::{AnswerDocument, CommandDocument};
 use crate::store::{Cursor, StoreError};
@@ -18,7 +18,7 @@ use crate::{Error, Forgotten, Result};
 const ATTEMPTS: usize = 64;
 
 /// Whoever decides commands, if that is not this process.
-pub(crate) trait Elsewhere: Send + Sync + 'static {
+pub(crate) trait RemoteEngine: Send + Sync + 'static {
     /// Sends a [`CommandDocument`] as JSON. What has a name may be sent again.
     fn ask(
         &self,
@@ -58,22 +58,22 @@ pub(crate) enum Deletion {
 
 impl<S: Space> Engine<S> {
     /// Whoever decides commands, if that is not this process.
-    pub(crate) fn elsewhere(&self) -> Option<&Arc<dyn Elsewhere>> {
-        self.elsewhere.as_ref()
+    pub(crate) fn remote(&self) -> Option<&Arc<dyn RemoteEngine>> {
+        self.remote.as_ref()
     }
 
     /// Has a command decided elsewhere.
-    pub(super) async fn ask_elsewhere(
+    pub(super) async fn ask_remote(
         self: &Arc<Self>,
-        elsewhere: &Arc<dyn Elsewhere>,
+        remote: &Arc<dyn RemoteEngine>,
         slot: &Arc<Slot<S>>,
         actor: Actor,
-        mut asked: Asked<S>,
+        mut asked: RequestSource<S>,
     ) -> Result<Answer<S::Reply>> {
         for _ in 0..ATTEMPTS {
             let (request, made_at) = match &asked {
-                Asked::Request(request) => (request.clone(), None),
-                Asked::Computed(_) => {
+                RequestSource::Request(request) => (request.clone(), None),
+                RequestSource::Computed(_) => {
                     let current = self.current(slot).await?;
                     let now = self.now(slot, &current);
                     (asked.request(&current.state, now)?.into_owned(), Some(current.head.rev))
@@ -86,7 +86,7 @@ impl<S: Space> Engine<S> {
             let document = CommandDocument { command, if_rev: if_rev_now, idempotency_key, idempotency_body };
             let senseless = |error: serde_json::Error| Error::Command { message: error.to_string() };
             let json = serde_json::to_vec(&document).map_err(senseless)?;
-            let answer = elsewhere.ask(slot.id.clone(), actor.clone(), json, has_name).await;
+            let answer = remote.ask(slot.id.clone(), actor.clone(), json, has_name).await;
             // What is held here is older than the answer: the next read asks.
             slot.current_at.store(0, Ordering::Relaxed);
             match (answer, made_at) {

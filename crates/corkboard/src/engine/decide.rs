@@ -22,13 +22,13 @@ pub(super) enum Decided<R> {
 }
 
 /// A revision and its id.
-pub(super) type Named<S> = (CommitId, Commit<<S as Space>::Event, <S as Space>::Reply>);
+pub(super) type IdentifiedCommit<S> = (CommitId, Commit<<S as Space>::Event, <S as Space>::Reply>);
 
 /// A whole batch, decided against one state.
-pub(super) struct Draft<S: Space> {
+pub(super) struct DecidedBatch<S: Space> {
     pub(super) decided: Vec<Decided<S::Reply>>,
     records: Vec<Record>,
-    pub(super) commits: Vec<Named<S>>,
+    pub(super) commits: Vec<IdentifiedCommit<S>>,
     pub(super) events: u64,
     pub(super) bytes: u64,
     /// What the batch leads to.
@@ -40,7 +40,7 @@ pub(super) struct Draft<S: Space> {
     pub(super) broken: Option<Error>,
 }
 
-impl<S: Space> Draft<S> {
+impl<S: Space> DecidedBatch<S> {
     /// Gives the store what was decided so far, but for the last record: what goes with that is known at the end.
     fn send_ahead(&mut self, store: &dyn Store, space: &SpaceId, expected: Head) {
         if self.appending.is_none() {
@@ -51,7 +51,7 @@ impl<S: Space> Draft<S> {
         }
     }
 
-    /// The revisions to append, or what is left of them. Asked again, all of them, the very same.
+    /// The revisions to append, or what is left of them. RequestSource again, all of them, the very same.
     pub(super) fn take_records(&mut self, after: Head) -> Result<Vec<Record>> {
         if !self.records.is_empty() {
             return Ok(std::mem::take(&mut self.records));
@@ -70,8 +70,13 @@ fn malformed(error: FormatError) -> Error {
 
 impl<S: Space> Engine<S> {
     /// Decides a whole batch, each command on the result of the one before.
-    pub(super) fn draft(&self, slot: &Slot<S>, state: &Arc<Revisioned<S>>, batch: &mut [Box<Proposal<S>>]) -> Draft<S> {
-        let mut draft = Draft {
+    pub(super) fn decide_batch(
+        &self,
+        slot: &Slot<S>,
+        state: &Arc<Revisioned<S>>,
+        batch: &mut [Box<Proposal<S>>],
+    ) -> DecidedBatch<S> {
+        let mut draft = DecidedBatch {
             decided: Vec::with_capacity(batch.len()),
             records: Vec::with_capacity(batch.len()),
             commits: Vec::with_capacity(batch.len()),
@@ -86,7 +91,7 @@ impl<S: Space> Engine<S> {
         let sends_ahead = self.options.save.is_on_change() && batch.iter().all(|proposal| proposal.asked.is_made());
         let mut new = Revisioned::clone(state);
         for proposal in batch {
-            let decided = self.draft_one(slot, &mut draft, &mut new, proposal).unwrap_or_else(Decided::Refused);
+            let decided = self.decide_one(slot, &mut draft, &mut new, proposal).unwrap_or_else(Decided::Refused);
             draft.decided.push(decided);
             if sends_ahead && draft.records.len() > AHEAD {
                 draft.send_ahead(&*self.store, &slot.id, state.head);
@@ -96,10 +101,10 @@ impl<S: Space> Engine<S> {
         draft
     }
 
-    fn draft_one(
+    fn decide_one(
         &self,
         slot: &Slot<S>,
-        draft: &mut Draft<S>,
+        draft: &mut DecidedBatch<S>,
         state: &mut Revisioned<S>,
         proposal: &mut Proposal<S>,
     ) -> Result<Decided<S::Reply>> {
@@ -141,7 +146,7 @@ impl<S: Space> Engine<S> {
     }
 
     /// The state before a command that was refused half-way. What came before it is applied again, none of it twice.
-    fn sound(&self, draft: &mut Draft<S>) -> Revisioned<S> {
+    fn sound(&self, draft: &mut DecidedBatch<S>) -> Revisioned<S> {
         let (before, included) = &draft.sound;
         let mut state = Revisioned::clone(before);
         for (id, commit) in draft.commits.iter().skip(*included) {

@@ -16,7 +16,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Row, SimpleQueryMessage, Socket, Statement};
 
 use super::clock::ServerClock;
-use super::error::{Failure, cannot_connect};
+use super::error::{CallError, cannot_connect};
 use super::queries::{Queries, Query};
 use super::settings::{Prepare, Server};
 use super::tls::Tls;
@@ -29,7 +29,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(super) type Parameter<'a> = &'a (dyn ToSql + Sync);
 
 /// A connection. Calls on it may overlap: the server answers them in their order.
-pub(super) struct Link {
+pub(super) struct Connection {
     client: Client,
     tls: Tls,
     /// The task that reads and writes.
@@ -42,7 +42,7 @@ pub(super) struct Link {
     is_spoiled: AtomicBool,
 }
 
-impl Link {
+impl Connection {
     /// Connects, and sets the clock. What others notify of is told to `notified`.
     pub(super) async fn connect(
         server: &Server,
@@ -61,7 +61,7 @@ impl Link {
         let late = |_| StoreError::Unavailable(format!("{}: no answer for {} s", server.location, patience.as_secs()));
         let (client, driver) =
             connected.await.map_err(late)?.map_err(|error| cannot_connect(&server.location, &error))?;
-        let mut link = Self {
+        let mut connection = Self {
             client,
             tls: server.tls.clone(),
             driver,
@@ -70,14 +70,14 @@ impl Link {
             prepared: std::array::from_fn(|_| OnceCell::new()),
             is_spoiled: AtomicBool::new(false),
         };
-        let backend = link.set_clock(queries, clock, patience).await.map_err(Failure::reading)?;
-        link.is_direct = given_backend(&link.client).await == Some(backend);
-        link.prepares = match prepare {
-            Prepare::Auto => link.is_direct,
+        let backend = connection.set_clock(queries, clock, patience).await.map_err(CallError::reading)?;
+        connection.is_direct = given_backend(&connection.client).await == Some(backend);
+        connection.prepares = match prepare {
+            Prepare::Auto => connection.is_direct,
             Prepare::On => true,
             Prepare::Off => false,
         };
-        Ok(link)
+        Ok(connection)
     }
 
     pub(super) fn is_direct(&self) -> bool {
@@ -98,12 +98,12 @@ impl Link {
         queries: &Queries,
         clock: &ServerClock,
         patience: Duration,
-    ) -> Result<i32, Failure> {
+    ) -> Result<i32, CallError> {
         let asked = Instant::now();
         let rows = self.query(queries, Query::Clock, &[], patience).await?;
         let answered = Instant::now();
-        let row = rows.first().ok_or_else(|| Failure::Lost("no time".into()))?;
-        let read = |error: tokio_postgres::Error| Failure::Lost(error.to_string());
+        let row = rows.first().ok_or_else(|| CallError::Lost("no time".into()))?;
+        let read = |error: tokio_postgres::Error| CallError::Lost(error.to_string());
         clock.set(asked, answered, row.try_get(1).map_err(read)?);
         row.try_get(0).map_err(read)
     }
@@ -115,7 +115,7 @@ impl Link {
         query: Query,
         parameters: &[Parameter<'_>],
         patience: Duration,
-    ) -> Result<Vec<Row>, Failure> {
+    ) -> Result<Vec<Row>, CallError> {
         let started = Instant::now();
         let call = self.call(queries.text(query), query, parameters);
         tokio::pin!(call);
@@ -124,43 +124,43 @@ impl Link {
             Err(_) => {
                 // It may yet be done, be undone, or have no answer at all.
                 let _ = timeout(GRACE, self.cancel()).await;
-                let lost = || Failure::Lost(format!("no answer for {} s", started.elapsed().as_secs()));
+                let lost = || CallError::Lost(format!("no answer for {} s", started.elapsed().as_secs()));
                 match timeout(GRACE, call).await.unwrap_or_else(|_| Err(lost())) {
-                    Err(Failure::Refused { code, .. }) if code.code() == "57014" => {
-                        Err(Failure::Cancelled { waited: started.elapsed() })
+                    Err(CallError::Refused { code, .. }) if code.code() == "57014" => {
+                        Err(CallError::Cancelled { waited: started.elapsed() })
                     }
                     answer => answer,
                 }
             }
         };
-        if answer.as_ref().is_err_and(Failure::spoils_connection) {
+        if answer.as_ref().is_err_and(CallError::spoils_connection) {
             self.is_spoiled.store(true, Ordering::Relaxed);
         }
         answer
     }
 
-    async fn call(&self, text: &str, query: Query, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, Failure> {
-        let unsent = || Failure::NotSent(StoreError::Unavailable("the connection was closed".into()));
+    async fn call(&self, text: &str, query: Query, parameters: &[Parameter<'_>]) -> Result<Vec<Row>, CallError> {
+        let unsent = || CallError::NotSent(StoreError::Unavailable("the connection was closed".into()));
         if self.client.is_closed() {
             return Err(unsent());
         }
         let cell = self.prepared.get(query as usize).filter(|_| self.prepares);
         let Some(cell) = cell else {
             let typed: Vec<_> = parameters.iter().copied().zip(query.types().iter().cloned()).collect();
-            return self.client.query_typed(text, &typed).await.map_err(|error| Failure::of(&error));
+            return self.client.query_typed(text, &typed).await.map_err(|error| CallError::of(&error));
         };
         let prepare = || self.client.prepare_typed(text, query.types());
-        let statement = cell.get_or_try_init(prepare).await.map_err(|error| match Failure::of(&error) {
-            Failure::Lost(text) => Failure::NotSent(StoreError::Unavailable(text)),
+        let statement = cell.get_or_try_init(prepare).await.map_err(|error| match CallError::of(&error) {
+            CallError::Lost(text) => CallError::NotSent(StoreError::Unavailable(text)),
             refused => refused,
         })?;
-        self.client.query(statement, parameters).await.map_err(|error| Failure::of(&error))
+        self.client.query(statement, parameters).await.map_err(|error| CallError::of(&error))
     }
 
     /// Runs statements that belong to no plan of ours, migrations, VACUUM and LISTEN, however long they take. Returns the
     /// last value that they gave.
-    pub(super) async fn execute(&self, sql: &str) -> Result<Option<String>, Failure> {
-        let answer = self.client.simple_query(sql).await.map_err(|error| Failure::of(&error));
+    pub(super) async fn execute(&self, sql: &str) -> Result<Option<String>, CallError> {
+        let answer = self.client.simple_query(sql).await.map_err(|error| CallError::of(&error));
         if answer.is_err() {
             self.is_spoiled.store(true, Ordering::Relaxed);
         }
@@ -178,7 +178,7 @@ impl Link {
     }
 }
 
-impl Drop for Link {
+impl Drop for Connection {
     fn drop(&mut self) {
         // One that is whole says goodbye by itself.
         if self.is_spoiled.load(Ordering::Relaxed) {

@@ -5,20 +5,20 @@ use std::io;
 
 use rustls::CertificateError;
 
-use crate::net::chain;
-use crate::store::ServerTrouble;
+use crate::net::error_chain;
+use crate::store::ConnectError;
 
 /// What hyper says of an answer that begins with something else than HTTP, such as the alert of a server that encrypts.
 const NOT_HTTP: &str = "invalid HTTP version parsed";
 
 /// What is to be said of a request that had no answer.
-pub(super) fn trouble(error: &(dyn Error + 'static)) -> ServerTrouble {
+pub(super) fn connect_error(error: &(dyn Error + 'static)) -> ConnectError {
     match tls_error(error) {
-        Some(rustls::Error::InvalidCertificate(reason)) => ServerTrouble::Certificate(certificate(reason)),
-        Some(rustls::Error::InvalidMessage(_)) => ServerTrouble::NotEncrypted,
+        Some(rustls::Error::InvalidCertificate(reason)) => ConnectError::Certificate(certificate(reason)),
+        Some(rustls::Error::InvalidMessage(_)) => ConnectError::NotEncrypted,
         _ => {
-            let text = chain(error);
-            if text.contains(NOT_HTTP) { ServerTrouble::NotHttp } else { ServerTrouble::Away(text) }
+            let text = error_chain(error);
+            if text.contains(NOT_HTTP) { ConnectError::NotHttp } else { ConnectError::Away(text) }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is done to one space's files. The order in which files take each other's places is `swap.rs`'s.
+//! What is done to one space's files. The order in which files take each other's places is `replace.rs`'s.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -10,15 +10,15 @@ use parking_lot::Mutex;
 use super::catalogue::Catalogue;
 use super::disk::{self, AppendError, HEAD, LOG, Root, SNAPSHOT, TORN, sync_folder, sync_parents};
 use super::head;
-use super::line::{Ending, Header, Position, Sum, Trimmed, write_record};
+use super::line::{Ending, Header, LineChecksum, Position, Trimmed, write_record};
 use super::log::{Records, cannot_read};
+use super::replace::{NewLog, NewSnapshot, replace};
 use super::snapshot;
 use super::space::{SpaceFiles, snapshot_problem};
-use super::swap::{NewLog, NewSnapshot, swap};
 use crate::store::{Append, Appended, Import, Rewrite, Snapshot, StoreError, Trim};
 
 /// Something to write.
-pub(super) enum Task {
+pub(super) enum WriteJob {
     Append(Append),
     Delete { space: SpaceId, expected: Head, tombstone: CommitId },
     Import(Import),
@@ -28,7 +28,7 @@ pub(super) enum Task {
     Scrub { space: SpaceId },
 }
 
-impl Task {
+impl WriteJob {
     pub(super) fn space(&self) -> &SpaceId {
         match self {
             Self::Append(append) => &append.space,
@@ -44,33 +44,33 @@ impl Task {
 
 /// What was written.
 #[derive(Clone)]
-pub(super) enum Done {
+pub(super) enum WriteOutcome {
     Appended(Appended),
     Trimmed(u64),
     Kept,
 }
 
 /// Why something was not written, or perhaps was.
-pub(super) struct Failure {
+pub(super) struct WriteFailure {
     pub(super) error: StoreError,
     /// Whether the next opening may find it written.
     pub(super) in_doubt: bool,
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for WriteFailure {
     fn from(error: StoreError) -> Self {
         Self { error, in_doubt: false }
     }
 }
 
-pub(super) fn in_doubt(error: StoreError) -> Failure {
-    Failure { error, in_doubt: true }
+pub(super) fn in_doubt(error: StoreError) -> WriteFailure {
+    WriteFailure { error, in_doubt: true }
 }
 
-pub(super) type Result<T> = std::result::Result<T, Failure>;
+pub(super) type Result<T> = std::result::Result<T, WriteFailure>;
 
-/// Where tasks work.
-pub(super) struct Workplace {
+/// Where jobs work.
+pub(super) struct DataFolder {
     pub(super) root: Root,
     pub(super) catalogue: Catalogue,
     /// Keeps other processes out until it is dropped, which is after the last write.
@@ -79,7 +79,7 @@ pub(super) struct Workplace {
     failure: Mutex<Option<StoreError>>,
 }
 
-impl Workplace {
+impl DataFolder {
     pub(super) fn new(root: Root, catalogue: Catalogue, lock: File) -> Self {
         Self { root, catalogue, lock: Mutex::new(Some(lock)), failure: Mutex::new(None) }
     }
@@ -108,20 +108,22 @@ impl Workplace {
         self.catalogue.find(space).unwrap_or_else(|| self.catalogue.new_files(self.root.path(), space))
     }
 
-    /// Does one task that is no append.
-    pub(super) fn perform(&self, task: &Task) -> Result<Done> {
-        let files = self.files(task.space());
-        match task {
-            Task::Append(append) => {
+    /// Does one job that is no append.
+    pub(super) fn perform(&self, job: &WriteJob) -> Result<WriteOutcome> {
+        let files = self.files(job.space());
+        match job {
+            WriteJob::Append(append) => {
                 let appended = self.append(&files, &[append])?;
-                Ok(Done::Appended(appended.first().copied().unwrap_or(Appended::Committed)))
+                Ok(WriteOutcome::Appended(appended.first().copied().unwrap_or(Appended::Committed)))
             }
-            Task::Delete { expected, tombstone, .. } => self.delete(&files, *expected, *tombstone).map(Done::Appended),
-            Task::Import(import) => self.import(&files, import).map(Done::Appended),
-            Task::Rewrite(rewrite) => self.rewrite(&files, rewrite).map(Done::Appended),
-            Task::Snapshot { snapshot, .. } => self.snapshot(&files, snapshot).map(|()| Done::Kept),
-            Task::Trim { trim, .. } => self.trim(&files, *trim).map(Done::Trimmed),
-            Task::Scrub { .. } => self.scrub(&files).map(|()| Done::Kept),
+            WriteJob::Delete { expected, tombstone, .. } => {
+                self.delete(&files, *expected, *tombstone).map(WriteOutcome::Appended)
+            }
+            WriteJob::Import(import) => self.import(&files, import).map(WriteOutcome::Appended),
+            WriteJob::Rewrite(rewrite) => self.rewrite(&files, rewrite).map(WriteOutcome::Appended),
+            WriteJob::Snapshot { snapshot, .. } => self.snapshot(&files, snapshot).map(|()| WriteOutcome::Kept),
+            WriteJob::Trim { trim, .. } => self.trim(&files, *trim).map(WriteOutcome::Trimmed),
+            WriteJob::Scrub { .. } => self.scrub(&files).map(|()| WriteOutcome::Kept),
         }
     }
 
@@ -186,7 +188,7 @@ impl Workplace {
         let born = Head { rev: expected.rev + 1, commit: tombstone };
         let header = Header::new(files.space().as_str(), born, edition + 1);
         let log = NewLog::begin(&self.root, &header)?.finish()?;
-        swap(&self.root, files, log, None, &[SNAPSHOT, TORN])?;
+        replace(&self.root, files, log, None, &[SNAPSHOT, TORN])?;
         self.catalogue.set(files, born, false, Ending::default());
         Ok(Appended::Committed)
     }
@@ -202,7 +204,7 @@ impl Workplace {
             return Err(StoreError::Unavailable("the records begin before the space was born".into()).into());
         }
         if first > import.born.rev + 1 {
-            header.trimmed = Some(Trimmed { rev: first - 1, sum: Sum::NONE });
+            header.trimmed = Some(Trimmed { rev: first - 1, sum: LineChecksum::NONE });
         }
         let ending = Ending { next_due: import.next_due, summary: import.summary.clone() };
         let mut log = NewLog::begin(&self.root, &header)?;
@@ -213,7 +215,7 @@ impl Workplace {
         let log = log.finish()?;
         let snapshot = NewSnapshot::write(&self.root, &log, import.snapshot.as_ref())?;
         let (head, lives) = (import.head(), !import.records.is_empty());
-        swap(&self.root, files, log, snapshot, &[TORN])?;
+        replace(&self.root, files, log, snapshot, &[TORN])?;
         self.catalogue.set(files, head, lives, ending);
         Ok(Appended::Committed)
     }
@@ -242,7 +244,7 @@ impl Workplace {
         }
         let log = log.finish()?.beside(held);
         let snapshot = NewSnapshot::write(&self.root, &log, snapshot)?;
-        swap(&self.root, files, log, snapshot, &[TORN])?;
+        replace(&self.root, files, log, snapshot, &[TORN])?;
         Ok(Appended::Committed)
     }
 
@@ -285,7 +287,7 @@ impl Workplace {
         let mut log = NewLog::begin(&self.root, &header)?;
         log.copy(records, from)?;
         let log = log.finish()?.beside(snapshot);
-        swap(&self.root, files, log, None, &[])?;
+        replace(&self.root, files, log, None, &[])?;
         Ok(trimmed.rev + 1)
     }
 

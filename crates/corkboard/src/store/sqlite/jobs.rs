@@ -5,18 +5,18 @@ use std::collections::HashMap;
 use corkboard_core::{CommitId, Head, SpaceId};
 use rusqlite::{CachedStatement, Transaction, params};
 
-use super::chain::{Chain, insert_parts};
+use super::appender::{LogAppender, insert_parts};
+use super::checksum;
 use super::reader::{self, SpaceRow, data_version, positions, space_row};
 use super::schema::error;
 use super::stream::{Stream, perform_stream};
-use super::sum;
 use super::wipe::wipe;
 use crate::store::{Append, Appended, Import, Rewrite, Snapshot, StoreError, Trim};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// Something to write.
-pub(super) enum Task {
+pub(super) enum WriteJob {
     Append(Append),
     Stream(Stream),
     Delete {
@@ -42,7 +42,7 @@ pub(super) enum Task {
 
 /// What was written.
 #[derive(Clone)]
-pub(super) enum Done {
+pub(super) enum WriteOutcome {
     Appended(Appended),
     Trimmed(u64),
     Kept,
@@ -121,29 +121,31 @@ impl<'a> Statements<'a> {
     }
 }
 
-/// Does one task inside a transaction.
+/// Does one job inside a transaction.
 pub(super) fn perform(
     transaction: &Transaction<'_>,
     statements: &mut Statements<'_>,
     known: &mut KnownRows,
-    task: &mut Task,
-) -> Result<Done> {
-    match task {
-        Task::Stream(stream) => perform_stream(transaction, statements, known, stream),
-        Task::Append(append) => perform_append(transaction, statements, known, append).map(Done::Appended),
-        Task::Delete { space, expected, tombstone } => {
+    job: &mut WriteJob,
+) -> Result<WriteOutcome> {
+    match job {
+        WriteJob::Stream(stream) => perform_stream(transaction, statements, known, stream),
+        WriteJob::Append(append) => perform_append(transaction, statements, known, append).map(WriteOutcome::Appended),
+        WriteJob::Delete { space, expected, tombstone } => {
             known.rows.remove(space);
-            perform_delete(transaction, space, *expected, *tombstone).map(Done::Appended)
+            perform_delete(transaction, space, *expected, *tombstone).map(WriteOutcome::Appended)
         }
-        Task::Import(import) => perform_import(transaction, statements, import).map(Done::Appended),
-        Task::Rewrite(rewrite) => perform_rewrite(transaction, rewrite).map(Done::Appended),
-        Task::Snapshot { space, snapshot } => perform_snapshot(transaction, space, snapshot).map(|()| Done::Kept),
-        Task::Trim { space, trim } => {
+        WriteJob::Import(import) => perform_import(transaction, statements, import).map(WriteOutcome::Appended),
+        WriteJob::Rewrite(rewrite) => perform_rewrite(transaction, rewrite).map(WriteOutcome::Appended),
+        WriteJob::Snapshot { space, snapshot } => {
+            perform_snapshot(transaction, space, snapshot).map(|()| WriteOutcome::Kept)
+        }
+        WriteJob::Trim { space, trim } => {
             known.rows.remove(space);
-            perform_trim(transaction, space, *trim).map(Done::Trimmed)
+            perform_trim(transaction, space, *trim).map(WriteOutcome::Trimmed)
         }
-        Task::Wipe(pages) => wipe(transaction, pages).map(|()| Done::Kept),
-        Task::EmptyLog => Ok(Done::Kept),
+        WriteJob::Wipe(pages) => wipe(transaction, pages).map(|()| WriteOutcome::Kept),
+        WriteJob::EmptyLog => Ok(WriteOutcome::Kept),
     }
 }
 
@@ -157,8 +159,8 @@ fn perform_append(
         Ok(row) => row,
         Err(head) => return Ok(Appended::Conflict { head }),
     };
-    let chain = Chain::after(&row);
-    finish_append(transaction, statements, known, (row, chain), append)?;
+    let appender = LogAppender::after(&row);
+    finish_append(transaction, statements, known, (row, appender), append)?;
     Ok(Appended::Committed)
 }
 
@@ -167,15 +169,15 @@ pub(super) fn finish_append(
     transaction: &Transaction<'_>,
     statements: &mut Statements<'_>,
     known: &mut KnownRows,
-    (row, mut chain): (SpaceRow, Chain),
+    (row, mut appender): (SpaceRow, LogAppender),
     append: &Append,
 ) -> Result<()> {
-    chain.add(transaction, statements, &append.space, &append.records, Some(&append.summary))?;
+    appender.add(transaction, statements, &append.space, &append.records, Some(&append.summary))?;
     let next_due = append.next_due.map(|at| at.as_millisecond());
     if row.next_due != next_due {
         set_due(transaction, row.id, next_due)?;
     }
-    let row = SpaceRow { next_due, ..chain.end(statements, row)? };
+    let row = SpaceRow { next_due, ..appender.end(statements, row)? };
     match known.rows.get_mut(&append.space) {
         Some(known_row) => *known_row = row,
         None => drop(known.rows.insert(append.space.clone(), row)),
@@ -193,9 +195,9 @@ fn perform_import(transaction: &Transaction<'_>, statements: &mut Statements<'_>
     }
     let id = insert_space(transaction, &import.space, import.born)?;
     let row = new_row(id, import.born);
-    let mut chain = Chain::after(&row);
-    chain.add(transaction, statements, &import.space, &import.records, Some(&import.summary))?;
-    chain.end(statements, row)?;
+    let mut appender = LogAppender::after(&row);
+    appender.add(transaction, statements, &import.space, &import.records, Some(&import.summary))?;
+    appender.end(statements, row)?;
     set_due(transaction, id, import.next_due.map(|at| at.as_millisecond()))?;
     if let Some(snapshot) = &import.snapshot {
         put_snapshot(transaction, id, &import.space, snapshot)?;
@@ -217,7 +219,7 @@ fn perform_rewrite(transaction: &Transaction<'_>, rewrite: &Rewrite) -> Result<A
                 kept.query_row([position.first()], |kept| {
                     let (commit, summary) = (kept.get_ref(0)?.as_blob()?, kept.get_ref(2)?.as_blob_or_null()?);
                     let space = rewrite.space.as_str();
-                    Ok(sum::of_record(space, record.rev, commit, kept.get(1)?, summary, &record.body))
+                    Ok(checksum::of_record(space, record.rev, commit, kept.get(1)?, summary, &record.body))
                 })
             })
             .and_then(|sum| {
@@ -299,7 +301,7 @@ fn perform_snapshot(transaction: &Transaction<'_>, space: &SpaceId, snapshot: &S
 fn put_snapshot(transaction: &Transaction<'_>, id: i64, space: &SpaceId, snapshot: &Snapshot) -> Result<()> {
     let Snapshot { head, body } = snapshot;
     let commit = head.commit.0.as_bytes();
-    let sum = sum::of_snapshot(space.as_str(), head.rev, commit, body);
+    let sum = checksum::of_snapshot(space.as_str(), head.rev, commit, body);
     transaction
         .execute(
             "INSERT INTO snapshots (space, rev, commit_id, body, sum) VALUES (?1, ?2, ?3, ?4, ?5)

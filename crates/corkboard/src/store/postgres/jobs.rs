@@ -6,9 +6,9 @@ use corkboard_core::{CommitId, Head, SpaceId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::connections::{Connections, Effect, jitter};
-use super::error::Failure;
-use super::link::Parameter;
+use super::connection::Parameter;
+use super::error::CallError;
+use super::pool::{Effect, Pool, jitter};
 use super::queries::Query;
 use super::reader::{Result, at, loaded, optional_head_at, stored, text_at};
 use super::writer::Events;
@@ -20,14 +20,14 @@ const PAUSE: Duration = Duration::from_millis(5);
 const SCRUB_PAUSE: Duration = Duration::from_millis(200);
 
 /// Writes, again while others are in the way.
-async fn write(connections: &Connections, query: Query, parameters: &[Parameter<'_>]) -> Result<Vec<Row>> {
+async fn write(pool: &Pool, query: Query, parameters: &[Parameter<'_>]) -> Result<Vec<Row>> {
     let started = Instant::now();
     loop {
-        match connections.query(query, parameters, Effect::Writes).await {
-            Err(failure) if failure.is_collision() && started.elapsed() < connections.patience() => {
+        match pool.query(query, parameters, Effect::Writes).await {
+            Err(error) if error.is_collision() && started.elapsed() < pool.patience() => {
                 tokio::time::sleep(jitter(PAUSE)).await;
             }
-            written => return written.map_err(Failure::writing),
+            written => return written.map_err(CallError::writing),
         }
     }
 }
@@ -40,17 +40,12 @@ fn appended(rows: &[Row]) -> Result<Appended> {
     }
 }
 
-pub(super) async fn delete(
-    connections: &Connections,
-    space: &SpaceId,
-    expected: Head,
-    tombstone: CommitId,
-) -> Result<Appended> {
+pub(super) async fn delete(pool: &Pool, space: &SpaceId, expected: Head, tombstone: CommitId) -> Result<Appended> {
     let (name, rev) = (space.as_str(), stored(expected.rev));
-    appended(&write(connections, Query::Delete, &[&name, &rev, &expected.commit.0, &tombstone.0]).await?)
+    appended(&write(pool, Query::Delete, &[&name, &rev, &expected.commit.0, &tombstone.0]).await?)
 }
 
-pub(super) async fn import(connections: &Connections, import: &Import) -> Result<Appended> {
+pub(super) async fn import(pool: &Pool, import: &Import) -> Result<Appended> {
     let (head, born) = (import.head(), import.born);
     let due = import.next_due.map(|at| at.as_millisecond());
     let mut events = Events::default();
@@ -76,10 +71,10 @@ pub(super) async fn import(connections: &Connections, import: &Import) -> Result
         &snapshot_commit,
         &snapshot_body,
     ];
-    appended(&write(connections, Query::Import, &parameters).await?)
+    appended(&write(pool, Query::Import, &parameters).await?)
 }
 
-pub(super) async fn rewrite(connections: &Connections, rewrite: &Rewrite) -> Result<Appended> {
+pub(super) async fn rewrite(pool: &Pool, rewrite: &Rewrite) -> Result<Appended> {
     let mut events = Events::default();
     rewrite.records.iter().for_each(|record| {
         events.push(record);
@@ -97,7 +92,7 @@ pub(super) async fn rewrite(connections: &Connections, rewrite: &Rewrite) -> Res
         &snapshot_commit,
         &snapshot_body,
     ];
-    appended(&write(connections, Query::Rewrite, &parameters).await?)
+    appended(&write(pool, Query::Rewrite, &parameters).await?)
 }
 
 fn columns(snapshot: Option<&Snapshot>) -> (Option<i64>, Option<Uuid>, Option<&[u8]>) {
@@ -105,47 +100,47 @@ fn columns(snapshot: Option<&Snapshot>) -> (Option<i64>, Option<Uuid>, Option<&[
     (head.map(|head| stored(head.rev)), head.map(|head| head.commit.0), snapshot.map(|snapshot| &*snapshot.body))
 }
 
-pub(super) async fn write_snapshot(connections: &Connections, space: &SpaceId, snapshot: &Snapshot) -> Result<()> {
+pub(super) async fn write_snapshot(pool: &Pool, space: &SpaceId, snapshot: &Snapshot) -> Result<()> {
     let (name, rev) = (space.as_str(), stored(snapshot.head.rev));
-    write(connections, Query::WriteSnapshot, &[&name, &rev, &snapshot.head.commit.0, &snapshot.body]).await?;
+    write(pool, Query::WriteSnapshot, &[&name, &rev, &snapshot.head.commit.0, &snapshot.body]).await?;
     Ok(())
 }
 
-pub(super) async fn trim(connections: &Connections, space: &SpaceId, trim: Trim) -> Result<u64> {
+pub(super) async fn trim(pool: &Pool, space: &SpaceId, trim: Trim) -> Result<u64> {
     let older_than = trim.older_than.map(|time| time.as_millisecond());
-    let rows = write(connections, Query::Trim, &[&space.as_str(), &stored(trim.up_to), &older_than]).await?;
+    let rows = write(pool, Query::Trim, &[&space.as_str(), &stored(trim.up_to), &older_than]).await?;
     rows.first().map_or(Ok(1), |row| loaded(at(row, 0)?))
 }
 
 /// Removes every deleted row from the tables, until none is left that was deleted before. Readers and writers go on meanwhile.
 /// The bytes stay in the free space of the tables' files until the server reuses it: only `VACUUM FULL` removes them at once,
 /// and nobody can use a table while that runs.
-pub(super) async fn scrub(connections: &Connections) -> Result<()> {
+pub(super) async fn scrub(pool: &Pool) -> Result<()> {
     let refuse = |text: &str| Err(StoreError::Unavailable(text.into()));
-    let rows = write(connections, Query::MayScrub, &[]).await?;
+    let rows = write(pool, Query::MayScrub, &[]).await?;
     if !rows.first().map_or(Ok(false), |row| at(row, 0))? {
         return refuse("only the owner of the tables may scrub them");
     }
     // What was deleted so far was deleted by transactions before this one.
-    let rows = write(connections, Query::Mark, &[]).await?;
+    let rows = write(pool, Query::Mark, &[]).await?;
     let mark = rows.first().map_or(Ok(String::new()), |row| text_at(row, 0))?;
     let started = Instant::now();
     loop {
-        let lease = connections.take().await?;
+        let connection = pool.take().await?;
         for table in ["events", "snapshots", "spaces", "due"] {
-            let vacuum = connections.settings().schema.fill(&format!("VACUUM (FREEZE) {{schema}}.{table}"));
-            lease.execute(&vacuum).await.map_err(Failure::reading)?;
+            let vacuum = pool.settings().schema.fill(&format!("VACUUM (FREEZE) {{schema}}.{table}"));
+            connection.execute(&vacuum).await.map_err(CallError::reading)?;
         }
-        let rows = lease.query(Query::ScrubbedUpTo, &[&mark]).await.map_err(Failure::reading)?;
+        let rows = connection.query(Query::ScrubbedUpTo, &[&mark]).await.map_err(CallError::reading)?;
         if rows.first().map_or(Ok(false), |row| at(row, 0))? {
             // So that the server lets go of the old files and of what it no longer needs of its log. Few users may.
-            if let Err(failure) = lease.execute("CHECKPOINT").await {
-                tracing::debug!(?failure, "no checkpoint after scrubbing");
+            if let Err(error) = connection.execute("CHECKPOINT").await {
+                tracing::debug!(failure = ?error, "no checkpoint after scrubbing");
             }
             return Ok(());
         }
-        drop(lease);
-        if started.elapsed() > connections.patience() {
+        drop(connection);
+        if started.elapsed() > pool.patience() {
             return refuse("what was deleted is still seen by a transaction, a standby or a replication slot");
         }
         tokio::time::sleep(jitter(SCRUB_PAUSE)).await;

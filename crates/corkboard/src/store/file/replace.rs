@@ -21,11 +21,11 @@ use corkboard_core::Head;
 
 use super::disk::{self, LOG, NEXT_SNAPSHOT, Root, SNAPSHOT, TemporaryFile, sync_folder, sync_parents};
 use super::head;
+use super::jobs::{Result, in_doubt};
 use super::line::{Ending, Header, Position, write_record};
 use super::log::{Index, Records, cannot_read, scan};
 use super::snapshot;
 use super::space::{SpaceFiles, snapshot_problem};
-use super::tasks::{Result, in_doubt};
 use crate::store::{Record, Snapshot, StoreError};
 
 /// A log that is being written.
@@ -117,7 +117,7 @@ impl NewSnapshot {
 }
 
 /// Puts a new log in the place of the old one, and its snapshot with it. Then the leftovers are removed.
-pub(super) fn swap(
+pub(super) fn replace(
     root: &Root,
     files: &SpaceFiles,
     log: FinishedLog,

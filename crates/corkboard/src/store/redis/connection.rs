@@ -28,7 +28,7 @@ const WAITING: usize = 1024;
 
 /// Why there is no answer.
 #[derive(Debug, Clone)]
-pub(super) enum Failure {
+pub(super) enum CallError {
     /// Nothing went out.
     NotSent(String),
     /// Nothing went out, and trying again will not help.
@@ -44,13 +44,13 @@ pub(super) enum Failure {
 }
 
 /// One connection to the server, made when it is needed.
-pub(super) struct Link {
+pub(super) struct Connection {
     address: Arc<Address>,
     /// How long an answer may take.
     answer_within: Duration,
     /// Where the connection's own task runs, whoever makes the call.
     runtime: Handle,
-    live: Mutex<Option<Live>>,
+    live: Mutex<Option<OpenConnection>>,
     /// One caller at a time connects.
     connecting: tokio::sync::Mutex<Option<Outage>>,
     attempts: AtomicU64,
@@ -69,12 +69,12 @@ struct Outage {
 
 /// A connection that is up, as far as is known.
 #[derive(Clone)]
-pub(super) struct Live {
+pub(super) struct OpenConnection {
     pub(super) connection: MultiplexedConnection,
     ended: Arc<AtomicBool>,
 }
 
-impl Link {
+impl Connection {
     pub(super) fn new(address: Arc<Address>, answer_within: Duration, runtime: Handle) -> Self {
         Self {
             address,
@@ -90,13 +90,13 @@ impl Link {
     }
 
     /// Sends one command and waits for its answer.
-    pub(super) async fn ask(&self, command: &Cmd) -> Result<Value, Failure> {
+    pub(super) async fn ask(&self, command: &Cmd) -> Result<Value, CallError> {
         let mut live = self.live().await?;
         let answer = live.connection.send_packed_command(command).await;
         match answer {
             Ok(Value::ServerError(error)) => {
                 self.refused(&live, &error);
-                Err(Failure::Refused(error))
+                Err(CallError::Refused(error))
             }
             Ok(value) => Ok(value),
             Err(error) => Err(self.lost(&live, &error)),
@@ -104,12 +104,12 @@ impl Link {
     }
 
     /// Sends commands that the server does one after the other. Each has its own answer: a refusal is one, too.
-    pub(super) async fn ask_all(&self, commands: &Pipeline) -> Result<Vec<Result<Value, ServerError>>, Failure> {
+    pub(super) async fn ask_all(&self, commands: &Pipeline) -> Result<Vec<Result<Value, ServerError>>, CallError> {
         let mut live = self.live().await?;
         let answers = live.connection.send_packed_commands(commands, 0, commands.len()).await;
         let answers = answers.map_err(|error| self.lost(&live, &error))?;
         if answers.len() != commands.len() {
-            return Err(Failure::Cut("Redis did not answer every command".into()));
+            return Err(CallError::Cut("Redis did not answer every command".into()));
         }
         let answer = |value| match value {
             Value::ServerError(error) => {
@@ -122,23 +122,23 @@ impl Link {
     }
 
     /// Asks something that can be asked twice: if the connection is lost, once more.
-    pub(super) async fn ask_again(&self, command: &Cmd) -> Result<Value, Failure> {
+    pub(super) async fn ask_again(&self, command: &Cmd) -> Result<Value, CallError> {
         match self.ask(command).await {
-            Err(Failure::Cut(_)) => self.ask(command).await,
+            Err(CallError::Cut(_)) => self.ask(command).await,
             answered => answered,
         }
     }
 
-    /// As [`Link::ask_again`] for several commands. The first refusal stands for all.
-    pub(super) async fn ask_all_again(&self, commands: &Pipeline) -> Result<Vec<Value>, Failure> {
+    /// As [`Connection::ask_again`] for several commands. The first refusal stands for all.
+    pub(super) async fn ask_all_again(&self, commands: &Pipeline) -> Result<Vec<Value>, CallError> {
         if commands.is_empty() {
             return Ok(Vec::new());
         }
         let answers = match self.ask_all(commands).await {
-            Err(Failure::Cut(_)) => self.ask_all(commands).await?,
+            Err(CallError::Cut(_)) => self.ask_all(commands).await?,
             answered => answered?,
         };
-        answers.into_iter().collect::<Result<_, _>>().map_err(Failure::Refused)
+        answers.into_iter().collect::<Result<_, _>>().map_err(CallError::Refused)
     }
 
     /// Sends a command whose answer is of no interest, and which may get lost.
@@ -149,19 +149,19 @@ impl Link {
     }
 
     /// The connection; a new one if the last has ended, within [`PATIENCE`].
-    async fn live(&self) -> Result<Live, Failure> {
+    async fn live(&self) -> Result<OpenConnection, CallError> {
         if let Some(live) = self.held() {
             return Ok(live);
         }
         let connected = tokio::time::timeout(PATIENCE, self.connect_patiently()).await;
-        connected.unwrap_or_else(|_| Err(Failure::NotSent(self.last_failure.lock().clone())))
+        connected.unwrap_or_else(|_| Err(CallError::NotSent(self.last_failure.lock().clone())))
     }
 
-    fn held(&self) -> Option<Live> {
+    fn held(&self) -> Option<OpenConnection> {
         self.live.lock().clone().filter(|live| !live.ended.load(Ordering::Acquire))
     }
 
-    async fn connect_patiently(&self) -> Result<Live, Failure> {
+    async fn connect_patiently(&self) -> Result<OpenConnection, CallError> {
         let entered = self.attempts.load(Ordering::Relaxed);
         let mut outage = self.connecting.lock().await;
         loop {
@@ -172,7 +172,7 @@ impl Link {
             if let Some(known) = &*outage {
                 // A server that has been away for long is given one attempt, by this caller or by one before.
                 if known.since.elapsed() > PATIENCE && self.attempts.load(Ordering::Relaxed) != entered {
-                    return Err(Failure::NotSent(self.last_failure.lock().clone()));
+                    return Err(CallError::NotSent(self.last_failure.lock().clone()));
                 }
                 tokio::time::sleep_until(known.next.into()).await;
             }
@@ -183,7 +183,7 @@ impl Link {
                     *outage = None;
                     return Ok(live);
                 }
-                Err(Failure::NotSent(why)) => *self.last_failure.lock() = why,
+                Err(CallError::NotSent(why)) => *self.last_failure.lock() = why,
                 Err(failure) => return Err(failure),
             }
             let now = Instant::now();
@@ -194,16 +194,16 @@ impl Link {
     }
 
     /// One attempt to connect.
-    pub(super) async fn connect(&self) -> Result<Live, Failure> {
+    pub(super) async fn connect(&self) -> Result<OpenConnection, CallError> {
         if self.closed.load(Ordering::Acquire) {
-            return Err(Failure::Closed);
+            return Err(CallError::Closed);
         }
         let connected = self.runtime.spawn(connect(self.address.clone(), self.answer_within, |_| {})).await;
-        let live = connected.unwrap_or_else(|error| Err(Failure::NotSent(error.to_string())))?;
+        let live = connected.unwrap_or_else(|error| Err(CallError::NotSent(error.to_string())))?;
         *self.live.lock() = Some(live.clone());
         if self.closed.load(Ordering::Acquire) {
             self.live.lock().take();
-            return Err(Failure::Closed);
+            return Err(CallError::Closed);
         }
         if self.connects.fetch_add(1, Ordering::Relaxed) > 0 {
             tracing::info!(server = self.address.location, "connected to Redis again");
@@ -217,23 +217,23 @@ impl Link {
         self.live.lock().take();
     }
 
-    fn refused(&self, live: &Live, error: &ServerError) {
+    fn refused(&self, live: &OpenConnection, error: &ServerError) {
         if error.kind() == Some(ServerErrorKind::ReadOnly) {
             // After a failover the address may lead to another server.
             self.retire(live);
         }
     }
 
-    fn lost(&self, live: &Live, error: &RedisError) -> Failure {
+    fn lost(&self, live: &OpenConnection, error: &RedisError) -> CallError {
         self.retire(live);
         if error.is_timeout() {
-            return Failure::Late(format!("Redis did not answer within {} s", self.answer_within.as_secs()));
+            return CallError::Late(format!("Redis did not answer within {} s", self.answer_within.as_secs()));
         }
-        Failure::Cut(format!("the connection to Redis was lost: {error}"))
+        CallError::Cut(format!("the connection to Redis was lost: {error}"))
     }
 
     /// The next call connects anew. Calls that wait on the old connection go on waiting.
-    fn retire(&self, live: &Live) {
+    fn retire(&self, live: &OpenConnection) {
         let mut held = self.live.lock();
         if held.as_ref().is_some_and(|held| Arc::ptr_eq(&held.ended, &live.ended)) {
             held.take();
@@ -246,7 +246,7 @@ pub(super) async fn connect(
     address: Arc<Address>,
     answer_within: Duration,
     pushed: impl Fn(PushInfo) + Send + Sync + 'static,
-) -> Result<Live, Failure> {
+) -> Result<OpenConnection, CallError> {
     let ended = Arc::new(AtomicBool::new(false));
     let told = ended.clone();
     let config = AsyncConnectionConfig::new()
@@ -267,9 +267,9 @@ pub(super) async fn connect(
     let answer: RedisResult<Value> = connection.send_packed_command(&redis::cmd("PING")).await;
     match answer {
         Ok(Value::ServerError(error)) if error.kind() == Some(ServerErrorKind::BusyLoading) => {
-            Err(Failure::NotSent("Redis is still reading its data after a start".into()))
+            Err(CallError::NotSent("Redis is still reading its data after a start".into()))
         }
-        Ok(_) => Ok(Live { connection, ended }),
+        Ok(_) => Ok(OpenConnection { connection, ended }),
         Err(error) => Err(cannot_connect(&error, &address.location)),
     }
 }

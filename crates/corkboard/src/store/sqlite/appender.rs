@@ -3,23 +3,23 @@
 use corkboard_core::{Head, SpaceId};
 use rusqlite::{Transaction, params};
 
+use super::checksum;
+use super::jobs::Statements;
 use super::reader::SpaceRow;
 use super::schema::{MARK, error};
-use super::sum;
-use super::tasks::Statements;
 use crate::store::{Record, StoreError};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// What one append, or one import, puts there.
-pub(super) struct Chain {
+pub(super) struct LogAppender {
     space: i64,
     previous: Option<i64>,
     first: Option<u64>,
     head: Option<Head>,
 }
 
-impl Chain {
+impl LogAppender {
     pub(super) fn after(row: &SpaceRow) -> Self {
         Self { space: row.id, previous: row.last, first: None, head: None }
     }
@@ -37,7 +37,7 @@ impl Chain {
         for record in records {
             let summary = summary.filter(|_| record.rev == last.rev);
             let (commit, at) = (record.commit.0.as_bytes(), record.at.as_millisecond());
-            let sum = sum::of_record(space.as_str(), record.rev, commit, at, summary, &record.body);
+            let sum = checksum::of_record(space.as_str(), record.rev, commit, at, summary, &record.body);
             let body = record.parts().next();
             let values = params![self.space, record.rev, self.previous, commit, at, summary, body, sum];
             let position = statements.insert_record.insert(values).map_err(error)?;

@@ -6,9 +6,9 @@ use corkboard_core::SpaceId;
 use parking_lot::Mutex;
 use tokio::sync::{broadcast, watch};
 
-/// The listeners of a store. Stores call [`Wakes::wake`] for every commit they learn of, their own or another's.
+/// The listeners of a store. Stores call [`ChangeNotifier::notify`] for every commit they learn of, their own or another's.
 #[derive(Debug, Default)]
-pub struct Wakes {
+pub struct ChangeNotifier {
     spaces: Mutex<HashMap<SpaceId, watch::Sender<u64>>>,
     /// There while someone listens to all spaces.
     all: Mutex<Option<All>>,
@@ -22,14 +22,14 @@ struct All {
     told: HashMap<SpaceId, u64>,
 }
 
-impl Wakes {
+impl ChangeNotifier {
     /// From so many spaces on, those without listeners are looked for.
     const PRUNE: usize = 64;
     /// So far may a listener to all spaces be behind before it is told that it lagged.
     pub const ROOM: usize = 1024;
 
     /// Listens to a space.
-    pub fn listen(&self, space: &SpaceId) -> watch::Receiver<u64> {
+    pub fn subscribe(&self, space: &SpaceId) -> watch::Receiver<u64> {
         let mut spaces = self.spaces.lock();
         if spaces.len() >= Self::PRUNE {
             spaces.retain(|_, sender| sender.receiver_count() > 0);
@@ -38,14 +38,14 @@ impl Wakes {
     }
 
     /// Listens to all spaces.
-    pub fn listen_to_all(&self) -> broadcast::Receiver<(SpaceId, u64)> {
+    pub fn subscribe_all(&self) -> broadcast::Receiver<(SpaceId, u64)> {
         let mut all = self.all.lock();
         let all = all.get_or_insert_with(|| All { moved: broadcast::Sender::new(Self::ROOM), told: HashMap::new() });
         all.moved.subscribe()
     }
 
     /// Tells the space's listeners of a revision, and those who listen to all.
-    pub fn wake(&self, space: &SpaceId, rev: u64) {
+    pub fn notify(&self, space: &SpaceId, rev: u64) {
         if let Some(sender) = self.spaces.lock().get(space) {
             sender.send_if_modified(|known| {
                 let newer = rev > *known;
@@ -67,14 +67,14 @@ impl Wakes {
     }
 
     /// The spaces that someone listens to. Those that nobody listens to any more are forgotten.
-    pub fn listened(&self) -> Vec<SpaceId> {
+    pub fn subscribed_spaces(&self) -> Vec<SpaceId> {
         let mut spaces = self.spaces.lock();
         spaces.retain(|_, sender| sender.receiver_count() > 0);
         spaces.keys().cloned().collect()
     }
 
     /// Whether someone listens to all spaces. If nobody does any more, what they were told of is forgotten.
-    pub fn is_all_listened_to(&self) -> bool {
+    pub fn has_global_subscribers(&self) -> bool {
         let mut all = self.all.lock();
         if all.as_ref().is_some_and(|all| all.moved.receiver_count() == 0) {
             *all = None;
@@ -83,7 +83,7 @@ impl Wakes {
     }
 
     /// How many listen, to one space or to all.
-    pub fn listeners(&self) -> usize {
+    pub fn subscriber_count(&self) -> usize {
         let all = self.all.lock().as_ref().map_or(0, |all| all.moved.receiver_count());
         all + self.spaces.lock().values().map(watch::Sender::receiver_count).sum::<usize>()
     }
@@ -102,23 +102,23 @@ mod tests {
 
     #[test]
     fn whoever_listens_to_all_is_told_once_of_each_revision() {
-        let wakes = Wakes::default();
-        wakes.wake(&space("before"), 1);
-        let mut moved = wakes.listen_to_all();
+        let notifier = ChangeNotifier::default();
+        notifier.notify(&space("before"), 1);
+        let mut moved = notifier.subscribe_all();
         for rev in [1, 2, 2, 1, 3] {
-            wakes.wake(&space("one"), rev);
+            notifier.notify(&space("one"), rev);
         }
-        wakes.wake(&space("other"), 7);
+        notifier.notify(&space("other"), 7);
         let told: Vec<_> = std::iter::from_fn(|| moved.try_recv().ok()).collect();
         assert_eq!(told, [(space("one"), 1), (space("one"), 2), (space("one"), 3), (space("other"), 7)]);
     }
 
     #[test]
     fn whoever_is_slow_is_told_so() {
-        let wakes = Wakes::default();
-        let mut moved = wakes.listen_to_all();
-        for rev in 1..=Wakes::ROOM as u64 + 5 {
-            wakes.wake(&space("one"), rev);
+        let notifier = ChangeNotifier::default();
+        let mut moved = notifier.subscribe_all();
+        for rev in 1..=ChangeNotifier::ROOM as u64 + 5 {
+            notifier.notify(&space("one"), rev);
         }
         assert_eq!(moved.try_recv(), Err(TryRecvError::Lagged(5)));
         assert_eq!(moved.try_recv(), Ok((space("one"), 6)));
@@ -126,14 +126,14 @@ mod tests {
 
     #[test]
     fn whoever_goes_is_forgotten() {
-        let wakes = Wakes::default();
-        let (one, all) = (wakes.listen(&space("one")), wakes.listen_to_all());
-        assert_eq!((wakes.listeners(), wakes.is_all_listened_to()), (2, true));
+        let notifier = ChangeNotifier::default();
+        let (one, all) = (notifier.subscribe(&space("one")), notifier.subscribe_all());
+        assert_eq!((notifier.subscriber_count(), notifier.has_global_subscribers()), (2, true));
         drop((one, all));
-        assert_eq!((wakes.listeners(), wakes.is_all_listened_to()), (0, false));
-        wakes.wake(&space("one"), 1);
-        let mut again = wakes.listen_to_all();
-        wakes.wake(&space("one"), 1);
+        assert_eq!((notifier.subscriber_count(), notifier.has_global_subscribers()), (0, false));
+        notifier.notify(&space("one"), 1);
+        let mut again = notifier.subscribe_all();
+        notifier.notify(&space("one"), 1);
         assert_eq!(again.try_recv(), Ok((space("one"), 1)), "what the one before was told of counts no more");
     }
 }

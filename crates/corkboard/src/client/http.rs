@@ -14,11 +14,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::trouble::trouble;
+use super::connect_error::connect_error;
 use super::{Identity, ServerAddress};
-use crate::engine::{Deletion, Elsewhere};
-use crate::net::{chain, is_loopback, tls};
-use crate::store::{ServerTrouble, ServerUrl, StoreError};
+use crate::engine::{Deletion, RemoteEngine};
+use crate::net::{error_chain, is_loopback, tls};
+use crate::store::{ConnectError, ServerUrl, StoreError};
 use crate::{AnswerDocument, Error, Forgotten, Problem, Result};
 
 /// The header that names whom somebody acts for, as JSON.
@@ -52,7 +52,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const SCHEMES: &str = "a server is http://… or https://…";
 
 /// The way to one server.
-pub(super) struct Link {
+pub(super) struct HttpClient {
     http: reqwest::Client,
     url: Url,
     token: Option<HeaderValue>,
@@ -63,14 +63,14 @@ pub(super) struct Link {
 
 /// Whether a request may be sent again when nobody knows what became of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Again {
+pub(super) enum Resend {
     /// It changes nothing, so that nothing but the answer can be lost.
     Reading,
     Yes,
     No,
 }
 
-impl Link {
+impl HttpClient {
     pub(super) fn new(address: ServerAddress) -> Result<Self> {
         let ServerAddress { url, token, timeout, allow_plain_http } = address;
         let wrong =
@@ -101,7 +101,7 @@ impl Link {
             // A proxy on another machine does not find this one.
             http = http.no_proxy();
         }
-        let http = http.build().map_err(|error| wrong(&chain(&error.without_url())))?;
+        let http = http.build().map_err(|error| wrong(&error_chain(&error.without_url())))?;
         Ok(Self { http, url: parsed, token, timeout, own: OnceLock::new() })
     }
 
@@ -119,7 +119,7 @@ impl Link {
     }
 
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str, query: &[(&str, String)]) -> Result<T> {
-        self.send(Again::Reading, || self.request(Method::GET, path, query)).await
+        self.send(Resend::Reading, || self.request(Method::GET, path, query)).await
     }
 
     pub(super) async fn post<T: DeserializeOwned>(
@@ -127,7 +127,7 @@ impl Link {
         path: &str,
         actor: Option<&Actor>,
         body: Vec<u8>,
-        again: Again,
+        again: Resend,
     ) -> Result<T> {
         let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
         // What a Corkboard does of itself, it does in its own name: here, that is the token's.
@@ -139,7 +139,7 @@ impl Link {
     }
 
     pub(super) async fn delete<T: DeserializeOwned>(&self, path: &str, query: &[(&str, String)]) -> Result<T> {
-        self.send(Again::No, || self.request(Method::DELETE, path, query)).await
+        self.send(Resend::No, || self.request(Method::DELETE, path, query)).await
     }
 
     fn request(&self, method: Method, path: &str, query: &[(&str, String)]) -> RequestBuilder {
@@ -155,7 +155,7 @@ impl Link {
         self.http.request(method, url).headers(headers).timeout(self.timeout)
     }
 
-    async fn send<T: DeserializeOwned>(&self, again: Again, request: impl Fn() -> RequestBuilder) -> Result<T> {
+    async fn send<T: DeserializeOwned>(&self, again: Resend, request: impl Fn() -> RequestBuilder) -> Result<T> {
         let (mut attempt, mut pause, mut is_in_doubt) = (1, PAUSE, false);
         loop {
             let miss = match self.attempt(request()).await {
@@ -163,11 +163,11 @@ impl Link {
                 Err(miss) => miss,
             };
             // Later attempts do not undo what an earlier one may have done.
-            is_in_doubt |= again != Again::Reading && miss.leaves_doubt();
+            is_in_doubt |= again != Resend::Reading && miss.leaves_doubt();
             match fate(again, &miss, is_in_doubt, attempt) {
-                Fate::Retry => tracing::debug!(attempt, ?miss, "the server is asked again"),
-                Fate::NotDone => return Err(self.not_done(miss)),
-                Fate::Unknown => return Err(self.unknown(miss)),
+                RetryDecision::Retry => tracing::debug!(attempt, ?miss, "the server is asked again"),
+                RetryDecision::NotDone => return Err(self.not_done(miss)),
+                RetryDecision::Unknown => return Err(self.unknown(miss)),
             }
             tokio::time::sleep(pause).await;
             pause *= 2;
@@ -175,7 +175,7 @@ impl Link {
         }
     }
 
-    async fn attempt<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Miss> {
+    async fn attempt<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, RequestFailure> {
         let response = request.send().await.map_err(unanswered)?;
         let status = response.status();
         let body = response.bytes().await.map_err(unanswered)?;
@@ -184,30 +184,36 @@ impl Link {
             return serde_json::from_slice(&body).map_err(senseless);
         }
         match serde_json::from_slice::<Problem>(&body) {
-            Ok(problem) => Err(Miss::Told(meant(problem))),
+            Ok(problem) => Err(RequestFailure::Told(meant(problem))),
             Err(_) => Err(senseless(&format!("status {status}, and no word of Corkboard's"))),
         }
     }
 
     /// What is said of a request that did not happen.
-    fn not_done(&self, miss: Miss) -> Error {
+    fn not_done(&self, miss: RequestFailure) -> Error {
         match miss {
-            Miss::NotSent(trouble) | Miss::Lost(trouble) => self.no_answer(trouble),
-            Miss::Told(Error::Store(StoreError::OutcomeUnknown(what))) => self.no_answer(ServerTrouble::Away(what)),
-            Miss::Told(error) => error,
+            RequestFailure::NotSent(trouble) | RequestFailure::Lost(trouble) => self.no_answer(trouble),
+            RequestFailure::Told(Error::Store(StoreError::OutcomeUnknown(what))) => {
+                self.no_answer(ConnectError::Away(what))
+            }
+            RequestFailure::Told(error) => error,
         }
     }
 
-    fn no_answer(&self, trouble: ServerTrouble) -> Error {
+    fn no_answer(&self, trouble: ConnectError) -> Error {
         StoreError::NoServer { server: self.location(), trouble }.into()
     }
 
     /// What is said of a request that may have happened.
-    fn unknown(&self, miss: Miss) -> Error {
+    fn unknown(&self, miss: RequestFailure) -> Error {
         let why = match miss {
-            Miss::Told(Error::Store(StoreError::OutcomeUnknown(what) | StoreError::Unavailable(what))) => what,
-            Miss::Told(error) => error.to_string(),
-            Miss::NotSent(trouble) | Miss::Lost(trouble) => format!("{}: {trouble}", self.location()),
+            RequestFailure::Told(Error::Store(StoreError::OutcomeUnknown(what) | StoreError::Unavailable(what))) => {
+                what
+            }
+            RequestFailure::Told(error) => error.to_string(),
+            RequestFailure::NotSent(trouble) | RequestFailure::Lost(trouble) => {
+                format!("{}: {trouble}", self.location())
+            }
         };
         StoreError::OutcomeUnknown(why).into()
     }
@@ -215,16 +221,16 @@ impl Link {
 
 /// What came in place of an answer.
 #[derive(Debug)]
-enum Miss {
+enum RequestFailure {
     /// The request did not leave.
-    NotSent(ServerTrouble),
+    NotSent(ConnectError),
     /// It left, and what came back, if anything did, is no word of Corkboard's: a balancer's page, half an answer.
-    Lost(ServerTrouble),
+    Lost(ConnectError),
     /// The server said why there is none.
     Told(Error),
 }
 
-impl Miss {
+impl RequestFailure {
     /// Whether what was asked for may have happened all the same.
     fn leaves_doubt(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Told(Error::Store(StoreError::OutcomeUnknown(_))))
@@ -233,7 +239,7 @@ impl Miss {
     /// Whether the same may succeed soon.
     fn is_passing(&self) -> bool {
         match self {
-            Self::NotSent(trouble) | Self::Lost(trouble) => matches!(trouble, ServerTrouble::Away(_)),
+            Self::NotSent(trouble) | Self::Lost(trouble) => matches!(trouble, ConnectError::Away(_)),
             Self::Told(Error::Store(error)) => error.is_retryable() || self.leaves_doubt(),
             Self::Told(_) => false,
         }
@@ -242,7 +248,7 @@ impl Miss {
 
 /// What becomes of a request that was not answered.
 #[derive(Debug, PartialEq, Eq)]
-enum Fate {
+enum RetryDecision {
     Retry,
     /// It did not happen, and is given up.
     NotDone,
@@ -251,26 +257,26 @@ enum Fate {
 }
 
 /// The one place that decides whether something is sent again, and what may be said of it if it is not.
-fn fate(again: Again, miss: &Miss, is_in_doubt: bool, attempt: u32) -> Fate {
+fn fate(again: Resend, miss: &RequestFailure, is_in_doubt: bool, attempt: u32) -> RetryDecision {
     // Whoever knows what became of it has said so: a refusal is the answer.
-    let is_known = matches!(miss, Miss::Told(_)) && !miss.is_passing();
+    let is_known = matches!(miss, RequestFailure::Told(_)) && !miss.is_passing();
     match again {
-        _ if is_known => Fate::NotDone,
-        Again::No if is_in_doubt => Fate::Unknown,
-        _ if miss.is_passing() && attempt < ATTEMPTS => Fate::Retry,
-        _ if is_in_doubt => Fate::Unknown,
-        _ => Fate::NotDone,
+        _ if is_known => RetryDecision::NotDone,
+        Resend::No if is_in_doubt => RetryDecision::Unknown,
+        _ if miss.is_passing() && attempt < ATTEMPTS => RetryDecision::Retry,
+        _ if is_in_doubt => RetryDecision::Unknown,
+        _ => RetryDecision::NotDone,
     }
 }
 
-fn unanswered(error: reqwest::Error) -> Miss {
+fn unanswered(error: reqwest::Error) -> RequestFailure {
     let is_sent = !error.is_connect() && !error.is_builder();
-    let trouble = trouble(&error.without_url());
-    if is_sent { Miss::Lost(trouble) } else { Miss::NotSent(trouble) }
+    let trouble = connect_error(&error.without_url());
+    if is_sent { RequestFailure::Lost(trouble) } else { RequestFailure::NotSent(trouble) }
 }
 
-fn senseless(what: &str) -> Miss {
-    Miss::Lost(ServerTrouble::Away(format!("it gave {what}")))
+fn senseless(what: &str) -> RequestFailure {
+    RequestFailure::Lost(ConnectError::Away(format!("it gave {what}")))
 }
 
 /// An actor as a header. Left out, what is done would be done in the token's name: so it is an error if it cannot be written.
@@ -315,7 +321,7 @@ fn meant(problem: Problem) -> Error {
     }
 }
 
-impl Elsewhere for Link {
+impl RemoteEngine for HttpClient {
     fn ask(
         &self,
         space: SpaceId,
@@ -325,7 +331,7 @@ impl Elsewhere for Link {
     ) -> BoxFuture<'_, Result<AnswerDocument>> {
         Box::pin(async move {
             // What has a name happens once, however often it is sent.
-            let again = if has_name { Again::Yes } else { Again::No };
+            let again = if has_name { Resend::Yes } else { Resend::No };
             self.post(&path_of(&space, "/commands"), Some(&actor), command, again).await
         })
     }
@@ -341,7 +347,7 @@ impl Elsewhere for Link {
             let path = format!("/v1/spaces/agent/{}/forget", segment(agent.as_str()));
             let body = json!({ "forget": forget, "if_rev": if_rev }).to_string().into_bytes();
             // What was forgotten moved the memory: its condition does not hold a second time.
-            let again = if if_rev.is_some() { Again::No } else { Again::Yes };
+            let again = if if_rev.is_some() { Resend::No } else { Resend::Yes };
             self.post(&path, Some(&actor), body, again).await
         })
     }
@@ -360,7 +366,7 @@ impl Elsewhere for Link {
             }
             let path = format!("/v1/spaces/agent/{}/delete", segment(agent.as_str()));
             let body = json!({ "if_rev": if_rev, "hard": deletion == Deletion::ForGood }).to_string().into_bytes();
-            let Deleted { deleted } = self.post(&path, Some(&actor), body, Again::No).await?;
+            let Deleted { deleted } = self.post(&path, Some(&actor), body, Resend::No).await?;
             Ok(deleted)
         })
     }
@@ -372,13 +378,13 @@ mod tests {
 
     #[test]
     fn what_may_have_happened_is_sent_again_only_if_that_does_no_harm() {
-        let away = || ServerTrouble::Away("…".into());
-        let told = |error: StoreError| Miss::Told(error.into());
-        let (not_sent, lost) = (Miss::NotSent(away()), Miss::Lost(away()));
+        let away = || ConnectError::Away("…".into());
+        let told = |error: StoreError| RequestFailure::Told(error.into());
+        let (not_sent, lost) = (RequestFailure::NotSent(away()), RequestFailure::Lost(away()));
         let (busy, unknown) = (told(StoreError::Unavailable("…".into())), told(StoreError::OutcomeUnknown("…".into())));
-        let refused = Miss::Told(Error::Refused(Refusal::NoBoard));
-        let untrusted = Miss::NotSent(ServerTrouble::Certificate("…".into()));
-        use Fate::*;
+        let refused = RequestFailure::Told(Error::Refused(Refusal::NoBoard));
+        let untrusted = RequestFailure::NotSent(ConnectError::Certificate("…".into()));
+        use RetryDecision::*;
         // The first attempt of each, then the last one after one of which nobody knows what became of it.
         for (miss, reading, named, unnamed, at_last) in [
             (not_sent, Retry, Retry, Retry, Unknown),
@@ -389,11 +395,11 @@ mod tests {
             (refused, NotDone, NotDone, NotDone, NotDone),
         ] {
             let doubt = miss.leaves_doubt();
-            let first = [(Again::Reading, false), (Again::Yes, doubt), (Again::No, doubt)];
+            let first = [(Resend::Reading, false), (Resend::Yes, doubt), (Resend::No, doubt)];
             let first = first.map(|(again, is_in_doubt)| fate(again, &miss, is_in_doubt, 1));
             assert_eq!(first, [reading, named, unnamed], "{miss:?}");
-            assert_eq!(fate(Again::Yes, &miss, true, ATTEMPTS), at_last, "{miss:?}");
-            assert_eq!(fate(Again::Reading, &miss, false, ATTEMPTS), NotDone, "{miss:?}");
+            assert_eq!(fate(Resend::Yes, &miss, true, ATTEMPTS), at_last, "{miss:?}");
+            assert_eq!(fate(Resend::Reading, &miss, false, ATTEMPTS), NotDone, "{miss:?}");
         }
     }
 }

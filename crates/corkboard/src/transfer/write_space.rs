@@ -15,7 +15,7 @@ use crate::store::{Appended, Cursor, Loaded, Store};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ImportOutcome {
     /// It was not there.
     New,
     /// Its beginning was there. The rest was appended.
@@ -25,25 +25,29 @@ pub enum Outcome {
 }
 
 /// What was written of a space.
-pub(super) struct Settled {
-    pub(super) outcome: Outcome,
+pub(super) struct WrittenSpace {
+    pub(super) outcome: ImportOutcome,
     pub(super) revisions: u64,
     pub(super) bytes: u64,
 }
 
 /// Writes what the store lacks of a space. If the store has another history of it, nothing is written.
-pub(super) async fn settle(to: &dyn Store, mode: ImportMode, lines: &mut SpaceLines) -> Result<Settled, TransferError> {
+pub(super) async fn write_space(
+    to: &dyn Store,
+    mode: ImportMode,
+    lines: &mut SpaceLines,
+) -> Result<WrittenSpace, TransferError> {
     for _ in 0..ATTEMPTS {
         let target = to.load(&lines.space).await.map_err(TransferError::Target)?;
-        let settled = match target.head == Head::EMPTY {
+        let written = match target.head == Head::EMPTY {
             true => write(to, mode, lines, None).await?,
             false => {
                 expect_beginning(&target, lines)?;
                 write(to, mode, lines, Some(&target)).await?
             }
         };
-        if let Some(settled) = settled {
-            return Ok(settled);
+        if let Some(written) = written {
+            return Ok(written);
         }
     }
     Err(TransferError::Contended { space: lines.space.clone() })
@@ -77,7 +81,7 @@ async fn write(
     mode: ImportMode,
     lines: &mut SpaceLines,
     target: Option<&Loaded>,
-) -> Result<Option<Settled>, TransferError> {
+) -> Result<Option<WrittenSpace>, TransferError> {
     let (space, born, end) = (lines.space.clone(), lines.born, lines.head);
     let (next_due, summary) = (lines.next_due, lines.summary.clone());
     let head = target.map_or(Head::EMPTY, |target| target.head);
@@ -124,9 +128,9 @@ async fn write(
         }
     }
     let outcome = match (target, revisions) {
-        (None, _) => Outcome::New,
-        (Some(_), 0) => Outcome::Unchanged,
-        (Some(_), _) => Outcome::Continued,
+        (None, _) => ImportOutcome::New,
+        (Some(_), 0) => ImportOutcome::Unchanged,
+        (Some(_), _) => ImportOutcome::Continued,
     };
-    Ok(Some(Settled { outcome, revisions, bytes }))
+    Ok(Some(WrittenSpace { outcome, revisions, bytes }))
 }
