@@ -2,7 +2,9 @@
 
 use corkboard::store::{Append, Appended, MemoryStore, Record, Snapshot, Store, Trim};
 use corkboard::transfer::format::LINE_BYTES;
-use corkboard::transfer::{ImportMode, Imported, Outcome, Progress, Spaces, TransferError, check, export, import};
+use corkboard::transfer::{
+    ImportMode, ImportOutcome, Imported, Progress, Spaces, TransferError, check, export, import,
+};
 use corkboard::{CommitId, ErrorKind, Head, SpaceId, SpaceKind};
 use jiff::Timestamp;
 use tokio::io::AsyncReadExt;
@@ -70,7 +72,7 @@ async fn import_some(original: &str, file: &[u8]) -> Result<Imported, TransferEr
         assert!(original.contains(space), "{space:?}\n{}", String::from_utf8_lossy(file));
     }
     if let Ok(imported) = &imported {
-        let new = imported.spaces.iter().filter(|space| space.outcome == Outcome::New);
+        let new = imported.spaces.iter().filter(|space| space.outcome == ImportOutcome::New);
         assert_eq!(new.count(), copy.len());
         let checked = check(file, &mut nobody).await.unwrap();
         assert_eq!(checked.problems.len(), imported.problems.len(), "a check finds what an import finds");
