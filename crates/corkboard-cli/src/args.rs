@@ -7,9 +7,9 @@ use corkboard::{Actor, ActorKind, Creation, Options, Role, ServerAddress};
 use tracing_subscriber::EnvFilter;
 
 use crate::commands::Command;
-use crate::config::{Config, Flagged, Given};
-use crate::exit::Failure;
-use crate::input::name_argument;
+use crate::config::{Config, FlagValue, RawSetting};
+use crate::error::CliError;
+use crate::value_parsers::name_argument;
 
 /// The file of the default store, in the user's data folder.
 const DEFAULT_FILE: &str = "corkboard/corkboard.db";
@@ -156,13 +156,13 @@ impl From<RoleName> for Role {
 
 impl Global {
     /// Finds out what holds, with what a command's own flags say.
-    pub(crate) fn configure(&mut self, flags: Vec<Flagged>) -> Result<(), Failure> {
+    pub(crate) fn configure(&mut self, flags: Vec<FlagValue>) -> Result<(), CliError> {
         let named = |(key, value): &(String, String)| {
-            let given = Given::Text(value.clone());
-            Flagged { key: key.clone(), flag: "--setting", given }
+            let given = RawSetting::Text(value.clone());
+            FlagValue { key: key.clone(), flag: "--setting", given }
         };
         let given = |key: &str, flag, value: &Option<String>| {
-            Some(Flagged { key: key.into(), flag, given: Given::Text(value.clone()?) })
+            Some(FlagValue { key: key.into(), flag, given: RawSetting::Text(value.clone()?) })
         };
         let level = match self.verbose {
             0 => None,
@@ -180,14 +180,14 @@ impl Global {
         ];
         let all = self.settings.iter().map(named).chain(own.into_iter().flatten()).chain(flags);
         self.config = Config::load(self.file.as_deref(), all.collect())?;
-        self.agent.clone_from(&self.config.chosen.agent);
-        self.board.clone_from(&self.config.chosen.board);
+        self.agent.clone_from(&self.config.settings.agent);
+        self.board.clone_from(&self.config.settings.board);
         Ok(())
     }
 
     /// Refuses a flag that names nothing. A script may have a variable that is not set: taken for "not given", it would
     /// lead to another memory than the one meant.
-    fn expect_names(&self) -> Result<(), Failure> {
+    fn expect_names(&self) -> Result<(), CliError> {
         for (flag, named, what, hint) in [
             ("--url", &self.url, "server", format!("{SERVER_URL}; without --url, the store is meant")),
             ("--store", &self.store, "store", "without --store, CORK_STORE or the default one is meant".into()),
@@ -196,7 +196,7 @@ impl Global {
         ] {
             if named.as_ref().is_some_and(|name| name.trim().is_empty()) {
                 let message = format!("{flag} is given, and names no {what}");
-                return Err(Failure::invalid("config", message).hint(hint));
+                return Err(CliError::invalid("config", message).hint(hint));
             }
         }
         Ok(())
@@ -204,7 +204,7 @@ impl Global {
 
     /// How a Corkboard is to behave.
     pub(crate) fn options(&self) -> Options {
-        self.config.chosen.options.clone()
+        self.config.settings.options.clone()
     }
 
     /// The same, with what may be created when the store is opened. The default store's folder may always be created with it.
@@ -218,21 +218,21 @@ impl Global {
 
     /// Whether nobody named a store.
     pub(crate) fn is_default_store(&self) -> bool {
-        self.config.chosen.store.is_none()
+        self.config.settings.store.is_none()
     }
 
     /// The store's URL: as given, or the default one.
-    pub(crate) fn store_url(&self) -> Result<String, Failure> {
-        match self.config.chosen.store.clone() {
+    pub(crate) fn store_url(&self) -> Result<String, CliError> {
+        match self.config.settings.store.clone() {
             None => default_store(),
             Some(url) => Ok(url),
         }
     }
 
     /// Refused if the command line names a server: this command is for stores.
-    pub(crate) fn expect_no_server(&self, message: &str) -> Result<(), Failure> {
+    pub(crate) fn expect_no_server(&self, message: &str) -> Result<(), CliError> {
         match self.config.is_flagged("url") {
-            true => Err(Failure::invalid("needs_store", message).hint("name the store by --store, and no --url")),
+            true => Err(CliError::invalid("needs_store", message).hint("name the store by --store, and no --url")),
             false => Ok(()),
         }
     }
@@ -272,7 +272,7 @@ impl Global {
     /// What is logged to stderr. With `--json`, nothing unless it is asked for: there, stderr is for the error alone.
     pub(crate) fn log_filter(&self, usual: &str) -> EnvFilter {
         let usual = if self.json { "off" } else { usual };
-        EnvFilter::new(self.config.chosen.log.as_deref().unwrap_or(usual))
+        EnvFilter::new(self.config.settings.log.as_deref().unwrap_or(usual))
     }
 }
 
@@ -282,12 +282,12 @@ fn setting_argument(argument: &str) -> Result<(String, String), String> {
     Ok((key.trim().to_owned(), value.to_owned()))
 }
 
-fn default_store() -> Result<String, Failure> {
+fn default_store() -> Result<String, CliError> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let data = variable("XDG_DATA_HOME").or_else(|| Some(variable("HOME")?.join(".local/share")));
     match data {
         Some(data) => Ok(format!("sqlite:{}", data.join(DEFAULT_FILE).display())),
-        None => Err(Failure::invalid("no_store", "there is no data folder: neither XDG_DATA_HOME nor HOME is set")
+        None => Err(CliError::invalid("no_store", "there is no data folder: neither XDG_DATA_HOME nor HOME is set")
             .hint("name a store: --store sqlite:corkboard.db")),
     }
 }

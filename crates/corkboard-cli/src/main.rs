@@ -1,22 +1,26 @@
 //! `cork`: Corkboard on the command line.
 
 mod args;
-mod board;
+mod atomic_file;
+mod board_args;
+mod board_view;
+mod command_session;
 mod commands;
 mod conditions;
 mod config;
-mod draw;
-mod exit;
-mod hint;
-mod input;
-mod knowledge;
+mod confirm;
+mod core_args;
+mod core_view;
+mod error;
+mod error_hint;
+mod event_text;
+mod notebook_problems;
 mod open_files;
 mod output;
 mod place;
 mod progress;
-mod session;
-mod whole_file;
-mod words;
+mod text_input;
+mod value_parsers;
 
 use std::process::ExitCode;
 
@@ -27,7 +31,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     match args::Cli::try_parse() {
-        Ok(cli) => exit::report(cli.global.json, commands::run(cli)),
-        Err(error) => exit::usage(&error),
+        Ok(cli) => error::report(cli.global.json, commands::run(cli)),
+        Err(error) => error::usage(&error),
     }
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 pub(crate) use corkboard::count;
 
-use crate::exit::Failure;
+use crate::error::CliError;
 
 /// The width of paragraphs where there is no terminal.
 const WIDTH: u16 = 120;
@@ -34,21 +34,21 @@ impl Output {
     }
 
     /// The answer in the form that was asked for.
-    pub(crate) fn answer(self, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    pub(crate) fn answer(self, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), CliError> {
         if self.json { self.document(value) } else { self.line(&text()) }
     }
 
     /// One JSON document on one line, with its empty lists.
-    pub(crate) fn document(self, value: &impl Serialize) -> Result<(), Failure> {
-        let json = serde_json::to_string(&WithLists(value)).map_err(|error| Failure::Output(error.into()))?;
+    pub(crate) fn document(self, value: &impl Serialize) -> Result<(), CliError> {
+        let json = serde_json::to_string(&WithLists(value)).map_err(|error| CliError::Output(error.into()))?;
         self.line(&json)
     }
 
     /// A text and a newline.
-    pub(crate) fn line(self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn line(self, text: &str) -> Result<(), CliError> {
         let mut stdout = std::io::stdout().lock();
         let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(b"\n"));
-        written.and_then(|()| stdout.flush()).map_err(Failure::Output)
+        written.and_then(|()| stdout.flush()).map_err(CliError::Output)
     }
 
     /// Something besides the answer, for a person who looks on: the answer can be used as it is.
@@ -67,13 +67,13 @@ impl Output {
     }
 
     /// A text made elsewhere, as it is.
-    pub(crate) fn raw(self, bytes: &[u8]) -> Result<(), Failure> {
-        write(bytes).map_err(Failure::Output)
+    pub(crate) fn raw(self, bytes: &[u8]) -> Result<(), CliError> {
+        write(bytes).map_err(CliError::Output)
     }
 
     /// A copy of what is remembered, which is of use only as a whole.
-    pub(crate) fn copy(self, bytes: &[u8]) -> Result<(), Failure> {
-        write(bytes).map_err(Failure::Copy)
+    pub(crate) fn copy(self, bytes: &[u8]) -> Result<(), CliError> {
+        write(bytes).map_err(CliError::Copy)
     }
 }
 
@@ -189,7 +189,7 @@ pub(crate) fn note_table(notes: &[Note]) -> String {
         let text = format!("{}{}", note.trust().mark(), one_line(&note.text));
         [note.id.to_string(), text, one_line(&note.author), age(note.timestamp, now)]
     });
-    let header = [("NOTE", Room::Whole), ("TEXT", Room::Rest), ("AUTHOR", Room::Percent(20)), ("WRITTEN", Room::Whole)];
+    let header = [("NOTE", Fit), ("TEXT", Rest), ("AUTHOR", Percent(20)), ("WRITTEN", Fit)];
     table(header, rows)
 }
 
@@ -210,36 +210,44 @@ pub(crate) fn entry_table(entries: &[EntryDocument]) -> String {
         ]
     });
     let header = [
-        ("KEY", Room::Percent(30)),
-        ("VALUE", Room::Rest),
-        ("VERSION", Room::Whole),
-        ("IMPORTANCE", Room::Whole),
-        ("TAGS", Room::Percent(15)),
-        ("UPDATED", Room::Whole),
+        ("KEY", Percent(30)),
+        ("VALUE", Rest),
+        ("VERSION", Fit),
+        ("IMPORTANCE", Fit),
+        ("TAGS", Percent(15)),
+        ("UPDATED", Fit),
     ];
     table(header, rows)
 }
 
-/// How much of a table's width a column may take.
+/// How wide a column of a table may become.
 #[derive(Clone, Copy)]
-pub(crate) enum Room {
-    /// What it needs.
-    Whole,
-    /// What it needs, up to so much of the table.
+pub(crate) enum ColumnWidth {
+    /// As wide as its content.
+    Fit,
+    /// As wide as its content, up to this share of the table.
     Percent(u16),
-    /// What the others leave.
+    /// What the other columns leave.
     Rest,
 }
+pub(crate) use ColumnWidth::{Fit, Percent, Rest};
 
 /// A table as wide as the terminal at most: what is too long is cut off. Whatever else reads it gets all of it.
-pub(crate) fn table<const N: usize>(header: [(&str, Room); N], rows: impl Iterator<Item = [String; N]>) -> String {
+pub(crate) fn table<const N: usize>(
+    header: [(&str, ColumnWidth); N],
+    rows: impl Iterator<Item = [String; N]>,
+) -> String {
     match told_width() {
         Some(width) => arranged(header, rows, width),
-        None => arranged(header.map(|(title, _)| (title, Room::Whole)), rows, u16::MAX),
+        None => arranged(header.map(|(title, _)| (title, Fit)), rows, u16::MAX),
     }
 }
 
-fn arranged<const N: usize>(header: [(&str, Room); N], rows: impl Iterator<Item = [String; N]>, width: u16) -> String {
+fn arranged<const N: usize>(
+    header: [(&str, ColumnWidth); N],
+    rows: impl Iterator<Item = [String; N]>,
+    width: u16,
+) -> String {
     let mut table = Table::new();
     table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     // Cut where the space ends, not between words; no cell holds this character.
@@ -249,12 +257,12 @@ fn arranged<const N: usize>(header: [(&str, Room); N], rows: impl Iterator<Item 
         row.max_height(1);
         table.add_row(row);
     }
-    for (column, (_, room)) in table.column_iter_mut().zip(header) {
+    for (column, (_, width)) in table.column_iter_mut().zip(header) {
         column.set_padding((0, 2));
-        match room {
-            Room::Whole => column.set_constraint(ColumnConstraint::ContentWidth),
-            Room::Percent(share) => column.set_constraint(ColumnConstraint::UpperBoundary(Width::Percentage(share))),
-            Room::Rest => column,
+        match width {
+            Fit => column.set_constraint(ColumnConstraint::ContentWidth),
+            Percent(share) => column.set_constraint(ColumnConstraint::UpperBoundary(Width::Percentage(share))),
+            Rest => column,
         };
     }
     let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();

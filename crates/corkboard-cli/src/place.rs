@@ -5,9 +5,9 @@ use std::sync::Arc;
 use clap::Args;
 use corkboard::{AddNote, Append, Content, Entry, Key, Note, NoteId, Remove, Scope, ScopeInfo, Set, WorkingMemory};
 
-use crate::exit::Failure;
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::one_line;
-use crate::session::Session;
 
 /// The shortest part of an id that may stand for it.
 const SHORTEST_ID: usize = 4;
@@ -20,7 +20,7 @@ pub(crate) struct ScopeArgument {
 }
 
 impl ScopeArgument {
-    pub(crate) async fn find(&self, session: &Session) -> Result<Place, Failure> {
+    pub(crate) async fn find(&self, session: &Session) -> Result<Place, CliError> {
         let memory = session.memory();
         match self.scope.as_deref() {
             None | Some("root") => Ok(Place::Root(memory)),
@@ -30,14 +30,14 @@ impl ScopeArgument {
 }
 
 /// The scope with that id, the beginning of one, or that name.
-pub(crate) async fn find_scope(memory: &WorkingMemory, given: &str) -> Result<Scope, Failure> {
+pub(crate) async fn find_scope(memory: &WorkingMemory, given: &str) -> Result<Scope, CliError> {
     let scopes = memory.active_scopes().await?;
     let info = pick(&scopes, given)?;
     let gone = || no_such_scope(given);
     memory.scope(info.id).await?.ok_or_else(gone)
 }
 
-fn pick<'a>(scopes: &'a [ScopeInfo], given: &str) -> Result<&'a ScopeInfo, Failure> {
+fn pick<'a>(scopes: &'a [ScopeInfo], given: &str) -> Result<&'a ScopeInfo, CliError> {
     let beginning = given.to_ascii_lowercase();
     let is_meant = |scope: &&ScopeInfo| {
         let by_id = given.len() >= SHORTEST_ID && scope.id.to_string().starts_with(&beginning);
@@ -50,13 +50,13 @@ fn pick<'a>(scopes: &'a [ScopeInfo], given: &str) -> Result<&'a ScopeInfo, Failu
         several => {
             let lines = several.iter().map(|scope| format!("\n  {}  {}", scope.id, one_line(scope.name.as_str())));
             let message = format!("{given:?} may be any of these scopes:{}", lines.collect::<String>());
-            Err(Failure::invalid("ambiguous_scope", message).hint("give more of the id"))
+            Err(CliError::invalid("ambiguous_scope", message).hint("give more of the id"))
         }
     }
 }
 
-fn no_such_scope(given: &str) -> Failure {
-    let failure = Failure::not_found(format!("there is no scope {given:?}"));
+fn no_such_scope(given: &str) -> CliError {
+    let failure = CliError::not_found(format!("there is no scope {given:?}"));
     if given.len() < SHORTEST_ID {
         return failure.hint(format!("an id may be cut to its first {SHORTEST_ID} characters, not to fewer"));
     }
@@ -91,7 +91,7 @@ impl Place {
     }
 
     /// The entry here, else in the parent, and so on to the root.
-    pub(crate) async fn get_entry(&self, key: &str) -> Result<Option<Arc<Entry>>, Failure> {
+    pub(crate) async fn get_entry(&self, key: &str) -> Result<Option<Arc<Entry>>, CliError> {
         Ok(match self {
             Self::Root(memory) => memory.get_entry(key).await?,
             Self::Scope(scope) => scope.get_entry(key).await?,
@@ -99,14 +99,14 @@ impl Place {
     }
 
     /// The entries of this scope alone, by key.
-    pub(crate) async fn entries(&self) -> Result<Vec<(Key, Arc<Entry>)>, Failure> {
+    pub(crate) async fn entries(&self) -> Result<Vec<(Key, Arc<Entry>)>, CliError> {
         Ok(match self {
             Self::Root(memory) => memory.entries().await?,
             Self::Scope(scope) => scope.local_entries().await?,
         })
     }
 
-    pub(crate) async fn notes(&self) -> Result<Vec<Note>, Failure> {
+    pub(crate) async fn notes(&self) -> Result<Vec<Note>, CliError> {
         Ok(match self {
             Self::Root(memory) => memory.notes().await?,
             Self::Scope(scope) => scope.notes().await?,
@@ -120,14 +120,14 @@ impl Place {
         }
     }
 
-    pub(crate) async fn remove_note(&self, id: NoteId) -> Result<bool, Failure> {
+    pub(crate) async fn remove_note(&self, id: NoteId) -> Result<bool, CliError> {
         Ok(match self {
             Self::Root(memory) => memory.remove_note(id).await?,
             Self::Scope(scope) => scope.remove_note(id).await?,
         })
     }
 
-    pub(crate) async fn clear(&self) -> Result<u64, Failure> {
+    pub(crate) async fn clear(&self) -> Result<u64, CliError> {
         Ok(match self {
             Self::Root(memory) => memory.clear().await?,
             Self::Scope(scope) => scope.clear().await?,
@@ -135,13 +135,13 @@ impl Place {
     }
 
     /// Nothing is there under this key.
-    pub(crate) fn no_entry(&self, session: &Session, key: &str) -> Failure {
+    pub(crate) fn no_entry(&self, session: &Session, key: &str) -> CliError {
         let shown_by = match self {
             Self::Root(_) => "`cork memory list`".into(),
             Self::Scope(scope) => format!("`cork scope show {}`", scope.id()),
         };
         let message = format!("{} has no entry {key:?}", self.describe(session));
-        Failure::not_found(message).hint(format!("{shown_by} shows what is there"))
+        CliError::not_found(message).hint(format!("{shown_by} shows what is there"))
     }
 
     /// This place in words: "agent default", "scope task-1 of agent default".

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use corkboard::transfer::{Progress, Stage};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::output::{Output, bytes, count};
 
 /// What is done sooner needs no progress.
@@ -65,10 +65,10 @@ impl ProgressLine {
 /// Does something that Ctrl-C may end. What `then` says, is left.
 pub(crate) async fn unless_interrupted<T>(
     then: &'static str,
-    work: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
+    work: impl Future<Output = Result<T, CliError>>,
+) -> Result<T, CliError> {
     tokio::select! {
         done = work => done,
-        Ok(()) = tokio::signal::ctrl_c() => Err(Failure::Interrupted { then }),
+        Ok(()) = tokio::signal::ctrl_c() => Err(CliError::Interrupted { then }),
     }
 }

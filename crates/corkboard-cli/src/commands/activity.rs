@@ -7,9 +7,9 @@ use jiff::tz::Offset;
 use jiff::{Timestamp, ToSpan};
 use serde::Serialize;
 
-use crate::exit::Failure;
-use crate::output::{Room, one_line, table};
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::output::{Fit, one_line, table};
 
 /// Show what was done to the memory on a day, a line per write
 #[derive(Args)]
@@ -39,7 +39,7 @@ fn date_argument(argument: &str) -> Result<Date, String> {
 }
 
 impl Activity {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         if self.days {
             return days(session).await;
         }
@@ -71,7 +71,7 @@ fn text(day: &DayActivity) -> String {
     gone.into_iter().chain(day.lines.iter().map(|line| one_line(&line.to_string()))).collect::<Vec<_>>().join("\n")
 }
 
-async fn days(session: &Session) -> Result<(), Failure> {
+async fn days(session: &Session) -> Result<(), CliError> {
     #[derive(Serialize)]
     struct Day {
         date: Date,
@@ -83,7 +83,7 @@ async fn days(session: &Session) -> Result<(), Failure> {
         true => "nothing was written yet".into(),
         false => {
             let rows = days.iter().map(|day| [day.date.to_string(), day.writes.to_string()]);
-            table([("DATE", Room::Whole), ("WRITES", Room::Whole)], rows)
+            table([("DATE", Fit), ("WRITES", Fit)], rows)
         }
     })
 }

@@ -4,10 +4,11 @@ use clap::Args;
 use corkboard::boards::{ApprovalId, DecisionId};
 use serde::Serialize;
 
-use crate::board::BoardConditions;
-use crate::exit::Failure;
-use crate::input::{text_argument, text_or_stdin};
-use crate::session::Session;
+use crate::board_args::BoardConditions;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::text_argument;
 
 /// Approve a decision: what waits for it may go on
 #[derive(Args)]
@@ -50,13 +51,13 @@ struct Answer {
 }
 
 impl Answer {
-    fn tell(self, session: &Session) -> Result<(), Failure> {
+    fn tell(self, session: &Session) -> Result<(), CliError> {
         session.output.answer(&self, || format!("{} is {}", self.decision, self.verdict))
     }
 }
 
 impl Approve {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Judged { decision, comment, conditions } = self.judged;
         let comment = comment.map(text_or_stdin).transpose()?;
         let id = conditions.open(session)?.approve(decision, comment).await?;
@@ -65,7 +66,7 @@ impl Approve {
 }
 
 impl Reject {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Judged { decision, comment, conditions } = self.judged;
         let comment = comment.map(text_or_stdin).transpose()?;
         let id = conditions.open(session)?.reject(decision, comment).await?;

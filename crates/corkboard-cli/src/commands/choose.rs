@@ -5,11 +5,12 @@ use corkboard::boards::{ChoiceId, NewBranch, NewChoice, TaskId, TaskRef};
 use serde::Serialize;
 
 use super::board::choices;
-use crate::board::{BoardConditions, Moment, ids};
-use crate::exit::Failure;
-use crate::input::text_argument;
+use crate::board_args::{BoardConditions, RevisionArgument};
+use crate::board_view::ids;
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::one_line;
-use crate::session::Session;
+use crate::value_parsers::text_argument;
 
 /// Choose a branch of a board's graph, or add a choice
 ///
@@ -85,7 +86,7 @@ Example:
   cork choose list")]
 struct List {
     #[command(flatten)]
-    moment: Moment,
+    moment: RevisionArgument,
 }
 
 fn branch_argument(argument: &str) -> Result<NewBranch, String> {
@@ -97,7 +98,7 @@ fn branch_argument(argument: &str) -> Result<NewBranch, String> {
 }
 
 impl Choose {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match self.command {
             Some(ChooseCommand::Add(add)) => return add.run(session).await,
             Some(ChooseCommand::List(list)) => return list.run(session).await,
@@ -111,7 +112,7 @@ impl Choose {
         }
         // Both are required where there is no subcommand.
         let (Some(choice), Some(option)) = (self.choice, self.option) else {
-            return Err(Failure::invalid("usage", "which branch of which choice?").hint("`cork choose --help`"));
+            return Err(CliError::invalid("usage", "which branch of which choice?").hint("`cork choose --help`"));
         };
         let board = self.conditions.open(session)?;
         let cancelled = board.choose(choice, &option, self.because).await?;
@@ -127,7 +128,7 @@ impl Choose {
 }
 
 impl Add {
-    async fn run(self, session: &Session) -> Result<(), Failure> {
+    async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer {
             id: ChoiceId,
@@ -137,13 +138,13 @@ impl Add {
         let (_, added) = board.add_tasks(Vec::new(), vec![NewChoice { question, options }]).await?;
         match added.as_slice() {
             [id] => session.output.answer(&Answer { id: *id }, || id.to_string()),
-            _ => Err(Failure::not_found("the choice was not added")),
+            _ => Err(CliError::not_found("the choice was not added")),
         }
     }
 }
 
 impl List {
-    async fn run(self, session: &Session) -> Result<(), Failure> {
+    async fn run(self, session: &Session) -> Result<(), CliError> {
         let view = self.moment.view(&session.open_board()?).await?;
         let all: Vec<_> = view.state().choices().collect();
         session.output.answer(&all, || {

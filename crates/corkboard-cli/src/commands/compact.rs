@@ -6,11 +6,11 @@ use corkboard::{Corkboard, LogSize, SpaceId, SpaceKind, Trimmed};
 use jiff::SignedDuration;
 use serde::Serialize;
 
-use crate::exit::Failure;
-use crate::input::length_argument;
-use crate::output::{Room, bytes, count, one_line, table};
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::output::{Fit, Rest, bytes, count, one_line, table};
 use crate::progress::{ProgressLine, unless_interrupted};
-use crate::session::Session;
+use crate::value_parsers::length_argument;
 
 /// What has history that can be trimmed. The log of access tokens stays whole: it says who was let in.
 const KINDS: [SpaceKind; 3] = [SpaceKind::Agent, SpaceKind::Board, SpaceKind::Core];
@@ -71,9 +71,9 @@ struct Compacted {
 }
 
 impl Compact {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let older_than = self.older_than.map(|age| session.board.time().saturating_sub(age)).transpose();
-        let older_than = older_than.map_err(|error| Failure::invalid("older_than", error.to_string()))?;
+        let older_than = older_than.map_err(|error| CliError::invalid("older_than", error.to_string()))?;
         let trim = Trim { up_to: self.before_rev.map_or(u64::MAX, |rev| rev.saturating_sub(1)), older_than };
         let mut compacted = Vec::new();
         let then = "the spaces that were trimmed stay so; the same command continues";
@@ -87,7 +87,7 @@ impl Compact {
         done
     }
 
-    async fn compact(&self, session: &Session, trim: Trim, compacted: &mut Vec<Compacted>) -> Result<(), Failure> {
+    async fn compact(&self, session: &Session, trim: Trim, compacted: &mut Vec<Compacted>) -> Result<(), CliError> {
         let spaces = match &self.space {
             Some(space) => vec![space.clone()],
             None => every_space(&session.board).await?.into_iter().map(|(space, _)| space).collect(),
@@ -130,8 +130,7 @@ fn told(answer: &Answer<'_>) -> String {
             oldest.to_string(),
         ]
     });
-    let header =
-        [("SPACE", Room::Rest), ("REVISIONS", Room::Whole), ("BYTES", Room::Whole), ("OLDEST KEPT", Room::Whole)];
+    let header = [("SPACE", Rest), ("REVISIONS", Fit), ("BYTES", Fit), ("OLDEST KEPT", Fit)];
     let spaces = removed.clone().count() as u64;
     if spaces == 0 {
         return "nothing to trim".into();
@@ -161,7 +160,7 @@ pub(super) struct SpaceSize {
 }
 
 /// How large every agent, board and memory core is. One that cannot be read is left out.
-pub(super) async fn sizes(board: &Corkboard) -> Result<Vec<SpaceSize>, Failure> {
+pub(super) async fn sizes(board: &Corkboard) -> Result<Vec<SpaceSize>, CliError> {
     let mut sizes = Vec::new();
     for (space, state_bytes) in every_space(board).await? {
         let Some(kind) = space.kind() else { continue };
@@ -184,7 +183,7 @@ pub(super) fn compared(sizes: &[SpaceSize]) -> String {
 }
 
 /// Every agent, board and memory core, and how large its state is.
-async fn every_space(board: &Corkboard) -> Result<Vec<(SpaceId, u64)>, Failure> {
+async fn every_space(board: &Corkboard) -> Result<Vec<(SpaceId, u64)>, CliError> {
     let mut spaces: Vec<(SpaceId, u64)> = Vec::new();
     for kind in KINDS {
         let mut after: Option<String> = None;

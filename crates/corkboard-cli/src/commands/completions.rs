@@ -4,7 +4,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::args::Cli;
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::output::Output;
 
 /// Print a script for your shell that completes cork's commands and options
@@ -20,7 +20,7 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn run(self, output: Output) -> Result<(), Failure> {
+    pub(crate) fn run(self, output: Output) -> Result<(), CliError> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "cork", &mut script);
         output.raw(&script)

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use crate::args::Global;
 use crate::config::{Origin, SETTINGS};
-use crate::exit::Failure;
-use crate::output::{Output, Room, one_line, table};
+use crate::error::CliError;
+use crate::output::{Fit, Output, Rest, one_line, table};
 
 /// Show settings
 #[derive(Subcommand)]
@@ -52,20 +52,20 @@ struct Shown<'a> {
 }
 
 impl ConfigCommand {
-    pub(crate) fn run(self, global: &Global) -> Result<(), Failure> {
+    pub(crate) fn run(self, global: &Global) -> Result<(), CliError> {
         let Self::Show { changed } = self;
         let config = &global.config;
-        let (mut chosen, mut usual) = (config.chosen.clone(), crate::config::Chosen::default());
+        let (mut settings, mut usual) = (config.settings.clone(), crate::config::ResolvedSettings::default());
         let token = Origin::Environment { variable: TOKEN.into() };
         let is_token_set = std::env::var_os(TOKEN).is_some_and(|token| !token.is_empty());
         let shown = SETTINGS.iter().map(|setting| Shown {
             key: setting.key,
-            value: setting.slot.shown(&mut chosen),
+            value: setting.field.shown(&mut settings),
             origin: config.origin(setting),
-            default: setting.slot.shown(&mut usual),
+            default: setting.field.shown(&mut usual),
             variable: setting.variable(),
             flag: setting.flag,
-            allowed: setting.slot.allowed(),
+            allowed: setting.field.allowed(),
             about: setting.about,
         });
         let token = Shown {
@@ -97,7 +97,7 @@ fn told(document: &Document<'_>) -> String {
         let value = shown.value.as_deref().map_or_else(|| "-".into(), one_line);
         [shown.key.to_owned(), value, one_line(&shown.origin.to_string())]
     });
-    let header = [("SETTING", Room::Whole), ("VALUE", Room::Rest), ("FROM", Room::Whole)];
+    let header = [("SETTING", Fit), ("VALUE", Rest), ("FROM", Fit)];
     let file = document.file.as_deref().map_or_else(|| "none".into(), one_line);
     format!("{}\nfile: {file}", table(header, rows))
 }

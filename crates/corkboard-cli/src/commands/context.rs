@@ -6,9 +6,9 @@ use corkboard::context::{LeftOut, SectionReport, Strategy, SummaryReport, Why};
 use corkboard::{Composition, ContextRequest};
 use serde::Serialize;
 
-use crate::exit::{Failure, say};
-use crate::output::{Room, one_line, shown, table};
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::{CliError, say};
+use crate::output::{Fit, Rest, one_line, shown, table};
 
 /// Compose a prompt from what an agent remembers, within a budget of tokens
 ///
@@ -63,7 +63,7 @@ enum StrategyName {
 }
 
 impl Context {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let mut request = ContextRequest::new().strategy(match self.strategy {
             StrategyName::Trim => Strategy::Trim,
             StrategyName::Compact => Strategy::Compact,
@@ -136,13 +136,7 @@ pub(super) fn sections(window: &Composition) -> String {
         let reasons: Vec<String> = left_out.iter().map(reason).collect();
         [name.to_string(), items.to_string(), tokens.to_string(), allowed.to_string(), one_line(&reasons.join("; "))]
     });
-    let header = [
-        ("SECTION", Room::Whole),
-        ("ITEMS", Room::Whole),
-        ("TOKENS", Room::Whole),
-        ("ALLOWED", Room::Whole),
-        ("LEFT OUT", Room::Rest),
-    ];
+    let header = [("SECTION", Fit), ("ITEMS", Fit), ("TOKENS", Fit), ("ALLOWED", Fit), ("LEFT OUT", Rest)];
     format!("{}\n{total}", table(header, rows))
 }
 

@@ -8,11 +8,12 @@ use corkboard::{AgentId, Error, SpaceId};
 use serde::Serialize;
 
 use crate::args::Global;
-use crate::exit::Failure;
+use crate::atomic_file::{AtomicFile, Existing};
+use crate::command_session::StoreSession;
+use crate::error::CliError;
 use crate::output::{Output, bytes, count};
 use crate::progress::{ProgressLine, unless_interrupted};
-use crate::session::{StoreSession, is_dash};
-use crate::whole_file::{Existing, WholeFile};
+use crate::text_input::is_dash;
 
 /// Write an agent's whole log, or everything in the store, as JSON lines
 ///
@@ -42,7 +43,7 @@ pub(crate) struct Export {
 }
 
 impl Export {
-    pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
+    pub(crate) async fn run(self, global: &Global) -> Result<(), CliError> {
         let spaces = match self.all {
             true => Spaces::All,
             false => Spaces::One(SpaceId::agent(
@@ -54,15 +55,15 @@ impl Export {
         session.close(written).await
     }
 
-    async fn write(self, session: &StoreSession, spaces: &Spaces) -> Result<(), Failure> {
+    async fn write(self, session: &StoreSession, spaces: &Spaces) -> Result<(), CliError> {
         let Some(path) = self.output.filter(|path| !is_dash(path)) else {
             let written = write(session, spaces, tokio::io::stdout()).await;
             return written.map(|_| ()).map_err(|error| match error {
-                TransferError::Write(error) => Failure::Copy(error),
-                other => Failure::Library(other.into()),
+                TransferError::Write(error) => CliError::Copy(error),
+                other => CliError::Library(other.into()),
             });
         };
-        let file = WholeFile::create(&path, Existing::from_flag(self.force))?;
+        let file = AtomicFile::create(&path, Existing::from_flag(self.force))?;
         let exported = write_file(session, spaces, &file).await?;
         file.finish()?;
         answer(session.output, "exported", exported, &path)
@@ -70,11 +71,15 @@ impl Export {
 }
 
 /// Exports to a file that is not finished yet.
-pub(super) async fn write_file(session: &StoreSession, spaces: &Spaces, file: &WholeFile) -> Result<Exported, Failure> {
+pub(super) async fn write_file(
+    session: &StoreSession,
+    spaces: &Spaces,
+    file: &AtomicFile,
+) -> Result<Exported, CliError> {
     let writer = tokio::fs::File::from_std(file.file()?);
     write(session, spaces, writer).await.map_err(|error| match error {
         TransferError::Write(error) => file.failure(&error),
-        other => Failure::Library(other.into()),
+        other => CliError::Library(other.into()),
     })
 }
 
@@ -88,7 +93,7 @@ async fn write(
 }
 
 /// What was written, for programs or for people.
-pub(super) fn answer(output: Output, verb: &str, exported: Exported, file: &Path) -> Result<(), Failure> {
+pub(super) fn answer(output: Output, verb: &str, exported: Exported, file: &Path) -> Result<(), CliError> {
     #[derive(Serialize)]
     struct Answer<'a> {
         #[serde(flatten)]

@@ -5,10 +5,10 @@ use corkboard::boards::{BoardStatus, KeptBy};
 use corkboard::{Error, Garbage, GarbageBoard, GarbageFate, Refusal};
 use serde::Serialize;
 
-use crate::exit::Failure;
-use crate::output::{Room, count, day, one_line, table};
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::output::{Fit, Percent, Rest, count, day, one_line, table};
 use crate::progress::{ProgressLine, unless_interrupted};
-use crate::session::Session;
 
 /// Say which boards can be purged, and why the others stay; with --yes, purge them
 ///
@@ -38,7 +38,7 @@ struct Answer<'a> {
 }
 
 impl Gc {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let garbage = session.board.garbage().await?;
         if !self.yes {
             let answer = Answer { dry_run: true, garbage: &garbage, purged: &[] };
@@ -56,7 +56,7 @@ impl Gc {
     }
 }
 
-async fn purge(session: &Session, garbage: &Garbage, purged: &mut Vec<String>) -> Result<(), Failure> {
+async fn purge(session: &Session, garbage: &Garbage, purged: &mut Vec<String>) -> Result<(), CliError> {
     let mut line = ProgressLine::new(session.output);
     // What is on its way into a core is finished by purging, and then keeps the board no longer.
     let is_meant = |board: &&GarbageBoard| board.fate == GarbageFate::Purge || board.kept_by == [KeptBy::Promotion];
@@ -87,8 +87,7 @@ fn plan(garbage: &Garbage) -> String {
         let rows = garbage.boards.iter().map(|board| {
             [one_line(board.board.as_str()), one_line(&board.name), fate(board.fate).to_owned(), why(board)]
         });
-        let header =
-            [("BOARD", Room::Percent(30)), ("NAME", Room::Percent(20)), ("FATE", Room::Whole), ("WHY", Room::Rest)];
+        let header = [("BOARD", Percent(30)), ("NAME", Percent(20)), ("FATE", Fit), ("WHY", Rest)];
         parts.push(table(header, rows));
     }
     parts.extend(advice(garbage));

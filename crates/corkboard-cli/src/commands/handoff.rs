@@ -4,10 +4,11 @@ use clap::{Args, Subcommand};
 use corkboard::cores::Trust;
 use serde::Serialize;
 
-use crate::exit::Failure;
-use crate::input::{text_argument, text_or_stdin};
-use crate::knowledge::marked;
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::core_view::marked;
+use crate::error::CliError;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::text_argument;
 
 /// Show or write the note that opens the agent's next session
 #[derive(Args)]
@@ -64,7 +65,7 @@ struct Answer {
 }
 
 impl Handoff {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match self.action {
             None | Some(Action::Show) => {
                 let handoff = session.agent.handoff().await?;
@@ -77,7 +78,7 @@ impl Handoff {
             Some(Action::Write(write)) => {
                 let text = text_or_stdin(write.text)?;
                 if text.trim().is_empty() {
-                    return Err(Failure::invalid("blank", "a handoff must say something")
+                    return Err(CliError::invalid("blank", "a handoff must say something")
                         .hint("`cork handoff clear` removes it"));
                 }
                 let trust = match write.outside {

@@ -10,11 +10,12 @@ use serde::Serialize;
 use tokio::io::{AsyncBufRead, BufReader};
 
 use crate::args::Global;
-use crate::exit::Failure;
+use crate::atomic_file::file_error;
+use crate::command_session::StoreSession;
+use crate::error::CliError;
 use crate::output::{Output, bytes, count, one_line};
 use crate::progress::{ProgressLine, unless_interrupted};
-use crate::session::{StoreSession, is_dash};
-use crate::whole_file::file_failure;
+use crate::text_input::is_dash;
 
 /// The most problems that are told to people.
 const SHOWN_PROBLEMS: usize = 20;
@@ -48,25 +49,25 @@ pub(crate) struct Import {
 }
 
 impl Import {
-    pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
+    pub(crate) async fn run(self, global: &Global) -> Result<(), CliError> {
         let session = StoreSession::open(global).await?;
         let then = "the same command goes on where it stopped";
         let imported = unless_interrupted(then, self.import(&session)).await;
         session.close(imported).await
     }
 
-    async fn import(self, session: &StoreSession) -> Result<(), Failure> {
+    async fn import(self, session: &StoreSession) -> Result<(), CliError> {
         let mode = if self.dry_run { ImportMode::DryRun } else { ImportMode::Write };
         let options = ImportOptions { mode, tokens: tokens(self.with_tokens) };
         let Some(file) = self.file.filter(|file| !is_dash(file)) else {
             let imported = read(session, options, BufReader::new(tokio::io::stdin())).await;
-            return report(session, mode, &imported.map_err(|error| Failure::Library(error.into()))?);
+            return report(session, mode, &imported.map_err(|error| CliError::Library(error.into()))?);
         };
-        let reader = tokio::fs::File::open(&file).await.map_err(|error| file_failure(&file, &error))?;
+        let reader = tokio::fs::File::open(&file).await.map_err(|error| file_error(&file, &error))?;
         let imported = read(session, options, BufReader::with_capacity(64 * 1024, reader)).await;
         let imported = imported.map_err(|error| match error {
-            TransferError::Read(error) => file_failure(&file, &error),
-            other => Failure::Library(other.into()),
+            TransferError::Read(error) => file_error(&file, &error),
+            other => CliError::Library(other.into()),
         });
         report(session, mode, &imported?)
     }
@@ -109,7 +110,7 @@ struct SpaceView {
     bytes: u64,
 }
 
-fn report(session: &StoreSession, mode: ImportMode, imported: &Imported) -> Result<(), Failure> {
+fn report(session: &StoreSession, mode: ImportMode, imported: &Imported) -> Result<(), CliError> {
     let Imported { spaces, problems, left_out_tokens } = imported;
     let number = |outcome| spaces.iter().filter(|space| space.outcome == outcome).count() as u64;
     let sum = |amount: fn(&ImportedSpace) -> u64| spaces.iter().map(amount).sum();
@@ -184,7 +185,7 @@ pub(super) fn expect_none<'a>(
     problems: impl ExactSizeIterator<Item = &'a TransferError> + Clone,
     one: &str,
     many: &str,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let Some(first) = problems.clone().next() else { return Ok(()) };
     let number = problems.len();
     let what = count(number as u64, one, many);
@@ -193,7 +194,7 @@ pub(super) fn expect_none<'a>(
         lines.push(format!("and {} more: --json tells all", number - SHOWN_PROBLEMS));
     }
     let message = format!("{what}:\n  {}", lines.join("\n  "));
-    let failure = Failure::Own { code: first.code(), kind: first.kind(), message, hint: None };
+    let failure = CliError::Own { code: first.code(), kind: first.kind(), message, hint: None };
     Err(match first {
         TransferError::Deleted { .. } => failure.hint(
             "import it into another store; `cork snapshot save` and `restore` then bring back what it remembered",

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::import::{ProblemView, expect_none, tell_left_out, tokens};
 use crate::args::Global;
-use crate::exit::Failure;
-use crate::output::{Output, Room, bytes, count, one_line, table};
+use crate::error::CliError;
+use crate::output::{Fit, Output, Rest, bytes, count, one_line, table};
 use crate::progress::{ProgressLine, unless_interrupted};
 
 /// The most names that a line tells.
@@ -55,7 +55,7 @@ pub(crate) struct Migrate {
 }
 
 impl Migrate {
-    pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
+    pub(crate) async fn run(self, global: &Global) -> Result<(), CliError> {
         expect_kept(&self.from)?;
         expect_kept(&self.to)?;
         let existing = Options { creation: Creation::Nothing, ..global.options() };
@@ -64,13 +64,13 @@ impl Migrate {
         let from = store::open(&self.from, &existing).await.map_err(TransferError::Source).map_err(Error::from)?;
         let to = store::open(&self.to, &target).await.map_err(TransferError::Target).map_err(Error::from)?;
         let result = match is_same(&from.info(), &to.info()) {
-            true => Err(Failure::invalid("same_store", "both are the same store")),
+            true => Err(CliError::invalid("same_store", "both are the same store")),
             false => {
                 let then = "the same command goes on where it stopped";
                 unless_interrupted(then, self.migrate(global, &*from, &*to)).await
             }
         };
-        if let Err(Failure::Interrupted { .. }) = result {
+        if let Err(CliError::Interrupted { .. }) = result {
             // Whoever wants to leave is not kept waiting.
             return result;
         }
@@ -79,7 +79,7 @@ impl Migrate {
         Ok(closed.0.and(closed.1).map_err(Error::from)?)
     }
 
-    async fn migrate(&self, global: &Global, from: &dyn Store, to: &dyn Store) -> Result<(), Failure> {
+    async fn migrate(&self, global: &Global, from: &dyn Store, to: &dyn Store) -> Result<(), CliError> {
         let output = Output::new(global.json);
         let mode = if self.verify_only { MigrateMode::VerifyOnly } else { MigrateMode::Copy };
         let options = MigrateOptions { mode, tokens: tokens(self.with_tokens), ..MigrateOptions::default() };
@@ -101,13 +101,7 @@ impl Migrate {
         let copied = format!("{}, {}", count(*copied_revisions, "revision", "revisions"), bytes(*copied_bytes));
         let mut lines = Vec::new();
         if self.list {
-            let header = [
-                ("SPACE", Room::Rest),
-                ("REVISION", Room::Whole),
-                ("COPIED", Room::Whole),
-                ("VERIFIED", Room::Whole),
-                ("BYTES", Room::Whole),
-            ];
+            let header = [("SPACE", Rest), ("REVISION", Fit), ("COPIED", Fit), ("VERIFIED", Fit), ("BYTES", Fit)];
             let rows = answer.spaces.iter().map(|space| {
                 let revisions =
                     [space.rev, space.copied_revisions, space.verified_revisions].map(|rev| rev.to_string());
@@ -129,17 +123,17 @@ impl Migrate {
 }
 
 /// Fails if a store cannot be migrated from or to.
-fn expect_kept(given: &str) -> Result<(), Failure> {
+fn expect_kept(given: &str) -> Result<(), CliError> {
     match given.parse() {
-        Ok(StoreUrl::Memory) => Err(Failure::invalid(
+        Ok(StoreUrl::Memory) => Err(CliError::invalid(
             "store_url",
             "memory: begins and ends with this command: there is nothing to keep there",
         )),
         Ok(_) => Ok(()),
         Err(error @ StoreError::Url { .. }) if !given.contains(':') => {
-            Err(Failure::invalid("store_url", error.to_string()).hint(format!("did you mean sqlite:{given}?")))
+            Err(CliError::invalid("store_url", error.to_string()).hint(format!("did you mean sqlite:{given}?")))
         }
-        Err(error) => Err(Failure::Library(error.into())),
+        Err(error) => Err(CliError::Library(error.into())),
     }
 }
 
@@ -149,7 +143,7 @@ fn is_same(one: &StoreInfo, other: &StoreInfo) -> bool {
 }
 
 /// Fails if the source has more than what was copied.
-fn expect_all(mode: MigrateMode, migrated: &Migrated) -> Result<(), Failure> {
+fn expect_all(mode: MigrateMode, migrated: &Migrated) -> Result<(), CliError> {
     let behind: Vec<String> = migrated.behind().map(|space| space.space.to_string()).collect();
     if behind.is_empty() {
         return Ok(());
@@ -165,7 +159,7 @@ fn expect_all(mode: MigrateMode, migrated: &Migrated) -> Result<(), Failure> {
             "without --verify-only, they are copied",
         ),
     };
-    Err(Failure::Own { code: "behind", kind: ErrorKind::Unavailable, message, hint: Some(hint.into()) })
+    Err(CliError::Own { code: "behind", kind: ErrorKind::Unavailable, message, hint: Some(hint.into()) })
 }
 
 fn names(all: &[String]) -> String {
@@ -178,8 +172,8 @@ fn names(all: &[String]) -> String {
 
 #[derive(Serialize)]
 struct Answer {
-    from: Place,
-    to: Place,
+    from: StoreLocation,
+    to: StoreLocation,
     total: Total,
     spaces: Vec<SpaceView>,
     only_in_target: Vec<String>,
@@ -188,7 +182,7 @@ struct Answer {
 }
 
 #[derive(Serialize)]
-struct Place {
+struct StoreLocation {
     kind: &'static str,
     location: String,
 }
@@ -217,7 +211,7 @@ struct SpaceView {
 
 impl Answer {
     fn new(from: StoreInfo, to: StoreInfo, migrated: &Migrated) -> Self {
-        let place = |info: StoreInfo| Place { kind: info.kind, location: info.location };
+        let place = |info: StoreInfo| StoreLocation { kind: info.kind, location: info.location };
         let sum = |amount: fn(&MigratedSpace) -> u64| migrated.spaces.iter().map(amount).sum();
         let total = Total {
             spaces: migrated.spaces.len() as u64,

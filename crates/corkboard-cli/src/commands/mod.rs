@@ -32,10 +32,10 @@ use std::io::IsTerminal;
 use clap::Subcommand;
 
 use crate::args::{Cli, Global};
+use crate::command_session::{IfMissing, Session};
 use crate::config::LogFormat;
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::output::Output;
-use crate::session::{IfMissing, Session};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -129,7 +129,7 @@ impl Command {
 }
 
 /// Does what the command line says.
-pub(crate) fn run(mut cli: Cli) -> Result<(), Failure> {
+pub(crate) fn run(mut cli: Cli) -> Result<(), CliError> {
     let flags = match &cli.command {
         Command::Serve(serve) => serve.flags(),
         _ => Vec::new(),
@@ -144,16 +144,16 @@ pub(crate) fn run(mut cli: Cli) -> Result<(), Failure> {
         Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
     };
-    let runtime = runtime.enable_all().build().map_err(Failure::Output)?;
+    let runtime = runtime.enable_all().build().map_err(CliError::Output)?;
     let result = runtime.block_on(dispatch(cli));
-    if let Err(Failure::Interrupted { .. }) = result {
+    if let Err(CliError::Interrupted { .. }) = result {
         // Someone may still wait for stdin.
         runtime.shutdown_background();
     }
     result
 }
 
-async fn dispatch(cli: Cli) -> Result<(), Failure> {
+async fn dispatch(cli: Cli) -> Result<(), CliError> {
     let Cli { command, global } = cli;
     // These need no agent, or not even an open store.
     let command = match command {
@@ -221,7 +221,7 @@ fn log_to_stderr(global: &Global) {
 /// As [`log_to_stderr`] does, with the time of every line, and for programs to read if that was asked for.
 fn log_of_a_server(global: &Global) {
     let log = tracing_subscriber::fmt().with_env_filter(global.log_filter(USUAL_LOG)).with_writer(std::io::stderr);
-    let _ = match global.config.chosen.log_format {
+    let _ = match global.config.settings.log_format {
         LogFormat::Text => log.with_ansi(is_coloured()).try_init(),
         LogFormat::Json => log.json().with_span_list(false).try_init(),
     };

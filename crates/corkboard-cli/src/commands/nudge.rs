@@ -8,11 +8,12 @@ use corkboard::boards::{NewNudge, Nudge, NudgeId, NudgePriority, NudgeTarget, Re
 use jiff::SignedDuration;
 use serde::Serialize;
 
-use crate::board::{BoardConditions, Moment, seconds};
-use crate::exit::Failure;
-use crate::input::{text_argument, text_or_stdin};
-use crate::output::{Room, now, one_line, table};
-use crate::session::Session;
+use crate::board_args::{BoardConditions, RevisionArgument};
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::output::{Fit, Percent, Rest, now, one_line, table};
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::{seconds, text_argument};
 
 /// Say something to those who work on a board
 ///
@@ -89,7 +90,7 @@ Example:
   cork nudge list")]
 struct List {
     #[command(flatten)]
-    moment: Moment,
+    moment: RevisionArgument,
 }
 
 /// Read what is said to you; that you read it is written down
@@ -117,7 +118,7 @@ struct Ack {
 }
 
 impl NudgeCommand {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match self.command {
             Some(Sub::List(list)) => return list.run(session).await,
             Some(Sub::Check(Check {})) => return check(session).await,
@@ -130,7 +131,7 @@ impl NudgeCommand {
         }
         // It is required where there is no subcommand.
         let Some(message) = self.message else {
-            return Err(Failure::invalid("usage", "what is to be said?").hint("`cork nudge --help`"));
+            return Err(CliError::invalid("usage", "what is to be said?").hint("`cork nudge --help`"));
         };
         let to = match (self.to, self.to_orchestrator) {
             (Some(name), _) => {
@@ -148,7 +149,7 @@ impl NudgeCommand {
             let lasts = SignedDuration::try_from_secs_f64(lasts).ok();
             lasts
                 .and_then(|lasts| now().checked_add(lasts).ok())
-                .ok_or_else(|| Failure::invalid("expiry", "too far away"))
+                .ok_or_else(|| CliError::invalid("expiry", "too far away"))
         };
         let board = self.conditions.open(session)?;
         let message = text_or_stdin(message)?;
@@ -159,7 +160,7 @@ impl NudgeCommand {
 }
 
 impl List {
-    async fn run(self, session: &Session) -> Result<(), Failure> {
+    async fn run(self, session: &Session) -> Result<(), CliError> {
         let view = self.moment.view(&session.open_board()?).await?;
         let all: Vec<&Arc<Nudge>> = view.state().nudges().collect();
         session.output.answer(&all, || match all.is_empty() {
@@ -169,7 +170,7 @@ impl List {
     }
 }
 
-async fn check(session: &Session) -> Result<(), Failure> {
+async fn check(session: &Session) -> Result<(), CliError> {
     let told = session.open_board()?.nudges_for().await?;
     session.output.answer(&told, || match told.is_empty() {
         true => "nobody tells you anything new".into(),
@@ -184,7 +185,7 @@ async fn check(session: &Session) -> Result<(), Failure> {
 }
 
 impl Ack {
-    async fn run(self, session: &Session) -> Result<(), Failure> {
+    async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer<'a> {
             acknowledged: &'a [NudgeId],
@@ -209,12 +210,12 @@ fn nudge_table(nudges: &[&Arc<Nudge>]) -> String {
         [nudge.id.to_string(), nudge.priority.to_string(), to, message, reached, names(&nudge.acknowledged)]
     });
     let header = [
-        ("NUDGE", Room::Whole),
-        ("PRIORITY", Room::Whole),
-        ("TO", Room::Percent(15)),
-        ("MESSAGE", Room::Rest),
-        ("REACHED", Room::Percent(15)),
-        ("ACKNOWLEDGED", Room::Percent(15)),
+        ("NUDGE", Fit),
+        ("PRIORITY", Fit),
+        ("TO", Percent(15)),
+        ("MESSAGE", Rest),
+        ("REACHED", Percent(15)),
+        ("ACKNOWLEDGED", Percent(15)),
     ];
     table(header, rows)
 }

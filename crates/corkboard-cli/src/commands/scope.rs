@@ -5,10 +5,10 @@ use corkboard::{Durability, EntryDocument, Note, ScopeId, ScopeInfo, ScopeName};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::exit::Failure;
-use crate::output::{Room, age, count, entry_table, fields, note_table, now, one_line, table, time};
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::output::{Fit, Rest, age, count, entry_table, fields, note_table, now, one_line, table, time};
 use crate::place::find_scope;
-use crate::session::Session;
 
 /// Create, look at, merge and dispose scopes
 ///
@@ -94,7 +94,7 @@ pub(crate) struct Dispose {
 }
 
 impl ScopeCommand {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match self {
             Self::Create(create) => create.run(session).await,
             Self::List(list) => list.run(session).await,
@@ -106,14 +106,14 @@ impl ScopeCommand {
 }
 
 impl Create {
-    async fn run(self, session: &Session) -> Result<(), Failure> {
+    async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer {
             id: ScopeId,
             name: String,
         }
         if self.name == "root" {
-            return Err(Failure::invalid("reserved", "\"root\" is what the agent's own memory is called"));
+            return Err(CliError::invalid("reserved", "\"root\" is what the agent's own memory is called"));
         }
         let memory = session.memory();
         let scope = match self.parent.as_deref() {
@@ -125,7 +125,7 @@ impl Create {
 }
 
 impl List {
-    async fn run(self, session: &Session) -> Result<(), Failure> {
+    async fn run(self, session: &Session) -> Result<(), CliError> {
         let scopes = session.memory().active_scopes().await?;
         session.output.answer(&scopes, || {
             if scopes.is_empty() {
@@ -142,21 +142,15 @@ impl List {
                     age(scope.created_at, now),
                 ]
             });
-            let header = [
-                ("SCOPE", Room::Whole),
-                ("NAME", Room::Rest),
-                ("PARENT", Room::Rest),
-                ("ENTRIES", Room::Whole),
-                ("NOTES", Room::Whole),
-                ("CREATED", Room::Whole),
-            ];
+            let header =
+                [("SCOPE", Fit), ("NAME", Rest), ("PARENT", Rest), ("ENTRIES", Fit), ("NOTES", Fit), ("CREATED", Fit)];
             table(header, rows)
         })
     }
 }
 
 impl Show {
-    async fn run(self, session: &Session) -> Result<(), Failure> {
+    async fn run(self, session: &Session) -> Result<(), CliError> {
         /// As in a list, with the content in place of its counts.
         #[derive(Serialize)]
         struct Answer<'a> {
@@ -171,7 +165,7 @@ impl Show {
         let memory = session.memory();
         let scope = find_scope(&memory, &self.scope).await?;
         let scopes = memory.active_scopes().await?;
-        let gone = || Failure::not_found(format!("scope {} was disposed just now", scope.id()));
+        let gone = || CliError::not_found(format!("scope {} was disposed just now", scope.id()));
         let info = scopes.iter().find(|info| info.id == scope.id()).ok_or_else(gone)?;
         let (entries, notes) = (scope.local_entries().await?, scope.notes().await?);
         let entries: Vec<_> = entries.iter().map(|(key, entry)| EntryDocument::new(key, entry)).collect();
@@ -199,7 +193,7 @@ impl Show {
 }
 
 impl Merge {
-    async fn run(self, session: &Session) -> Result<(), Failure> {
+    async fn run(self, session: &Session) -> Result<(), CliError> {
         let scope = find_scope(&session.memory(), &self.scope).await?;
         let overwrite = !self.keep_existing;
         let entries = scope.merge_to_parent(overwrite).await?;
@@ -210,7 +204,7 @@ impl Merge {
 }
 
 impl Dispose {
-    async fn run(self, session: &Session) -> Result<(), Failure> {
+    async fn run(self, session: &Session) -> Result<(), CliError> {
         let scope = find_scope(&session.memory(), &self.scope).await?;
         let entries = scope.dispose().await?;
         session.output.answer(&Counted { id: scope.id(), entries }, || {

@@ -15,8 +15,8 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::Global;
-use crate::config::{Chosen, Flagged, Given};
-use crate::exit::{Failure, say};
+use crate::config::{FlagValue, RawSetting, ResolvedSettings};
+use crate::error::{CliError, say};
 use crate::open_files;
 use crate::output::Output;
 
@@ -81,39 +81,40 @@ struct Started<'a> {
 
 impl Serve {
     /// What its flags say about settings.
-    pub(crate) fn flags(&self) -> Vec<Flagged> {
-        let text = |value: &Option<String>| value.clone().map(Given::Text);
-        let path = |value: &Option<PathBuf>| value.as_ref().map(|path| Given::Text(path.display().to_string()));
-        let list = |value: &Vec<String>| (!value.is_empty()).then(|| Given::List(value.clone()));
+    pub(crate) fn flags(&self) -> Vec<FlagValue> {
+        let text = |value: &Option<String>| value.clone().map(RawSetting::Text);
+        let path = |value: &Option<PathBuf>| value.as_ref().map(|path| RawSetting::Text(path.display().to_string()));
+        let list = |value: &Vec<String>| (!value.is_empty()).then(|| RawSetting::List(value.clone()));
         let given = [
             ("listen", "--listen", text(&self.listen)),
             ("hosts", "--host", list(&self.host)),
             ("origins", "--origin", list(&self.origin)),
-            ("no_auth", "--no-auth", self.no_auth.then_some(Given::Switch(true))),
+            ("no_auth", "--no-auth", self.no_auth.then_some(RawSetting::Switch(true))),
             ("tls_cert", "--tls-cert", path(&self.tls_cert)),
             ("tls_key", "--tls-key", path(&self.tls_key)),
             ("log_format", "--log-format", text(&self.log_format)),
         ];
-        let flagged =
-            |(key, flag, given): (&str, _, Option<Given>)| Some(Flagged { key: key.into(), flag, given: given? });
+        let flagged = |(key, flag, given): (&str, _, Option<RawSetting>)| {
+            Some(FlagValue { key: key.into(), flag, given: given? })
+        };
         given.into_iter().filter_map(flagged).collect()
     }
 
-    pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
-        let chosen = &global.config.chosen;
+    pub(crate) async fn run(self, global: &Global) -> Result<(), CliError> {
+        let resolved = &global.config.settings;
         let output = Output::new(global.json);
         global.expect_no_server("a server serves a store, and --url names another server")?;
-        let address = address(&chosen.listen)?;
-        let access = access(chosen, address)?;
-        let tls = tls(chosen)?;
-        let settings = Settings { is_tls: tls.is_some(), ..chosen.server_settings(access) };
-        let mut settings = settings.checked().map_err(|wrong| Failure::invalid(wrong.setting, wrong.message))?;
+        let address = address(&resolved.listen)?;
+        let access = access(resolved, address)?;
+        let tls = tls(resolved)?;
+        let settings = Settings { is_tls: tls.is_some(), ..resolved.server_settings(access) };
+        let mut settings = settings.checked().map_err(|wrong| CliError::invalid(wrong.setting, wrong.message))?;
         // Whoever asks it to end as soon as it is there is heard.
         let signals = Signals::new()?;
         let not_listening = |error| not_listening(address, &error);
         let listener = TcpListener::bind(address).await.map_err(not_listening)?;
-        let address = listener.local_addr().map_err(Failure::Output)?;
-        let metrics = Metrics::install().map_err(|error| Failure::invalid("metrics", error))?;
+        let address = listener.local_addr().map_err(CliError::Output)?;
+        let metrics = Metrics::install().map_err(|error| CliError::invalid("metrics", error))?;
         let corkboard = open(global, output).await?;
         for warning in warnings(&settings, address) {
             say(&warning);
@@ -148,7 +149,7 @@ impl Serve {
         let served = corkboard_server::serve(listener, tls, server, signals.ended(output)).await;
         // What is under way was answered; what was acknowledged is written.
         corkboard.close().await?;
-        served.map_err(Failure::Output)
+        served.map_err(CliError::Output)
     }
 }
 
@@ -174,7 +175,7 @@ impl WayIn {
 }
 
 /// Opens the store. It may be large, or far away.
-async fn open(global: &Global, output: Output) -> Result<Corkboard, Failure> {
+async fn open(global: &Global, output: Output) -> Result<Corkboard, CliError> {
     let url = global.store_url()?;
     let mut opening = std::pin::pin!(Corkboard::open_with(&url, global.options_to(Creation::Store)));
     loop {
@@ -194,23 +195,23 @@ fn location(store: &StoreInfo) -> String {
     }
 }
 
-fn access(chosen: &Chosen, address: SocketAddr) -> Result<Access, Failure> {
-    if chosen.no_auth && !address.ip().is_loopback() {
+fn access(settings: &ResolvedSettings, address: SocketAddr) -> Result<Access, CliError> {
+    if settings.no_auth && !address.ip().is_loopback() {
         let message = format!("without authentication everybody who reaches {address} could do everything");
-        return Err(Failure::invalid("no_auth", message).hint("--no-auth works on 127.0.0.1 and [::1] alone"));
+        return Err(CliError::invalid("no_auth", message).hint("--no-auth works on 127.0.0.1 and [::1] alone"));
     }
     let admin = std::env::var("CORK_TOKEN").ok().filter(|token| !token.is_empty()).map(SecretString::from);
-    Ok(if chosen.no_auth { Access::Open } else { Access::Tokens { admin } })
+    Ok(if settings.no_auth { Access::Open } else { Access::Tokens { admin } })
 }
 
-fn tls(chosen: &Chosen) -> Result<Option<Tls>, Failure> {
-    match (&chosen.tls_cert, &chosen.tls_key) {
+fn tls(settings: &ResolvedSettings) -> Result<Option<Tls>, CliError> {
+    match (&settings.tls_cert, &settings.tls_key) {
         (Some(certificate), Some(key)) => {
-            Tls::from_files(certificate, key).map(Some).map_err(|error| Failure::invalid("tls", error))
+            Tls::from_files(certificate, key).map(Some).map_err(|error| CliError::invalid("tls", error))
         }
         (None, None) => Ok(None),
-        (Some(_), None) => Err(Failure::invalid("tls", "the certificate has no key").hint("name it by --tls-key")),
-        (None, Some(_)) => Err(Failure::invalid("tls", "the key has no certificate").hint("name it by --tls-cert")),
+        (Some(_), None) => Err(CliError::invalid("tls", "the certificate has no key").hint("name it by --tls-key")),
+        (None, Some(_)) => Err(CliError::invalid("tls", "the key has no certificate").hint("name it by --tls-cert")),
     }
 }
 
@@ -260,33 +261,33 @@ fn literal(ip: IpAddr) -> String {
     }
 }
 
-fn address(text: &str) -> Result<SocketAddr, Failure> {
+fn address(text: &str) -> Result<SocketAddr, CliError> {
     let unresolved = |why: &str| {
         let message = format!("{text:?} cannot be resolved: {why}");
-        Failure::invalid("listen", message)
+        CliError::invalid("listen", message)
             .hint("name an address of this machine: 127.0.0.1:7117, or 0.0.0.0:7117 for all")
     };
     match text.to_socket_addrs() {
         Ok(mut found) => found.next().ok_or_else(|| unresolved("the name has no address")),
         // Without a name and a port, nobody was asked.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-            Err(Failure::invalid("listen", format!("{text:?} is no address: 127.0.0.1:7117 is one")))
+            Err(CliError::invalid("listen", format!("{text:?} is no address: 127.0.0.1:7117 is one")))
         }
         Err(error) => Err(unresolved(&error.to_string())),
     }
 }
 
-fn not_listening(address: SocketAddr, error: &io::Error) -> Failure {
+fn not_listening(address: SocketAddr, error: &io::Error) -> CliError {
     match error.kind() {
         io::ErrorKind::AddrInUse => {
-            Failure::unavailable("listen", format!("{address} is in use: somebody listens there already"))
+            CliError::unavailable("listen", format!("{address} is in use: somebody listens there already"))
                 .hint("is another server running there? --listen 127.0.0.1:0 picks a free port")
         }
-        io::ErrorKind::AddrNotAvailable => Failure::invalid("listen", format!("{address}: {error}"))
+        io::ErrorKind::AddrNotAvailable => CliError::invalid("listen", format!("{address}: {error}"))
             .hint("it is not an address of this machine; 0.0.0.0 stands for all that are"),
-        io::ErrorKind::PermissionDenied => Failure::invalid("listen", format!("{address}: {error}"))
+        io::ErrorKind::PermissionDenied => CliError::invalid("listen", format!("{address}: {error}"))
             .hint("ports below 1024 are not for everybody; --listen takes any other"),
-        _ => Failure::invalid("listen", format!("{address}: {error}")),
+        _ => CliError::invalid("listen", format!("{address}: {error}")),
     }
 }
 
@@ -297,9 +298,9 @@ struct Signals {
 }
 
 impl Signals {
-    fn new() -> Result<Self, Failure> {
-        let interrupted = signal(SignalKind::interrupt()).map_err(Failure::Output)?;
-        Ok(Self { interrupted, terminated: signal(SignalKind::terminate()).map_err(Failure::Output)? })
+    fn new() -> Result<Self, CliError> {
+        let interrupted = signal(SignalKind::interrupt()).map_err(CliError::Output)?;
+        Ok(Self { interrupted, terminated: signal(SignalKind::terminate()).map_err(CliError::Output)? })
     }
 
     /// Done when the first comes. The second ends the process.

@@ -13,9 +13,9 @@ use serde_json::Value;
 use super::board::every_board;
 use super::compact::{SpaceSize, about, compared, sizes};
 use super::core::every_core;
-use crate::exit::Failure;
-use crate::output::{Room, bytes, count, fields, one_line, table, time, warnings};
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::output::{Fit, Rest, bytes, count, fields, one_line, table, time, warnings};
 
 /// Agents read at a time.
 const PAGE: usize = 500;
@@ -34,7 +34,7 @@ pub(crate) struct Stats {
 }
 
 impl Stats {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         if self.all {
             return all(session).await;
         }
@@ -167,7 +167,7 @@ fn number(summary: &Value, name: &str) -> u64 {
     summary.get(name).and_then(Value::as_u64).unwrap_or_default()
 }
 
-async fn all(session: &Session) -> Result<(), Failure> {
+async fn all(session: &Session) -> Result<(), CliError> {
     let corkboard = &session.board;
     let agents = every_agent(corkboard).await?;
     let boards = Boards::count(&every_board(corkboard).await?);
@@ -202,13 +202,13 @@ async fn all(session: &Session) -> Result<(), Failure> {
             ]
         });
         let header = [
-            ("AGENT", Room::Rest),
-            ("REVISION", Room::Whole),
-            ("ENTRIES", Room::Whole),
-            ("NOTES", Room::Whole),
-            ("SCOPES", Room::Whole),
-            ("STORAGE", Room::Whole),
-            ("LOG", Room::Whole),
+            ("AGENT", Rest),
+            ("REVISION", Fit),
+            ("ENTRIES", Fit),
+            ("NOTES", Fit),
+            ("SCOPES", Fit),
+            ("STORAGE", Fit),
+            ("LOG", Fit),
         ];
         with_warnings(format!("{}\n\n{rest}", table(header, rows)), &info)
     })
@@ -225,12 +225,12 @@ fn log_table(sizes: &[SpaceSize]) -> String {
         let log = about(size.log.bytes, size.log.estimated);
         [one_line(&size.space), size.log.revisions.to_string(), bytes(size.state_bytes), log]
     });
-    let header = [("SPACE", Room::Rest), ("REVISIONS", Room::Whole), ("STORAGE", Room::Whole), ("LOG", Room::Whole)];
+    let header = [("SPACE", Rest), ("REVISIONS", Fit), ("STORAGE", Fit), ("LOG", Fit)];
     table(header, rows)
 }
 
 /// All agents of a store, in the order of their ids.
-pub(super) async fn every_agent(board: &Corkboard) -> Result<Vec<AgentSummary>, Failure> {
+pub(super) async fn every_agent(board: &Corkboard) -> Result<Vec<AgentSummary>, CliError> {
     let mut agents: Vec<AgentSummary> = Vec::new();
     loop {
         let page = board.agents(agents.last().map(|last| &last.agent), PAGE).await?;

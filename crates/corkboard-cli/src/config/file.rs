@@ -4,8 +4,8 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use super::Given;
-use crate::exit::Failure;
+use super::RawSetting;
+use crate::error::CliError;
 
 /// No file of settings is larger.
 const MOST_BYTES: u64 = 1024 * 1024;
@@ -13,14 +13,14 @@ const MOST_BYTES: u64 = 1024 * 1024;
 /// One setting in a file.
 pub(super) struct Entry {
     pub(super) key: String,
-    pub(super) given: Given,
+    pub(super) given: RawSetting,
     pub(super) line: usize,
 }
 
 /// All settings of a file, in the order of their names.
-pub(super) fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
+pub(super) fn read(path: &Path) -> Result<Vec<Entry>, CliError> {
     let unreadable = |error: &dyn std::fmt::Display| {
-        Failure::invalid("config", format!("the file of settings {} cannot be read: {error}", path.display()))
+        CliError::invalid("config", format!("the file of settings {} cannot be read: {error}", path.display()))
     };
     let length = std::fs::metadata(path).map_err(|error| unreadable(&error))?.len();
     if length > MOST_BYTES {
@@ -31,7 +31,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
     let table = DeTable::parse(&text).map_err(|error| {
         // Only the message: the error's own text shows the line, and there may be a password in it.
         let line = error.span().map_or(1, |span| line_at(span.start));
-        Failure::invalid("config", format!("{}:{line}: {}", path.display(), error.message()))
+        CliError::invalid("config", format!("{}:{line}: {}", path.display(), error.message()))
     })?;
     let mut entries = Vec::new();
     collect(table.get_ref(), "", &line_at, &mut entries);
@@ -51,17 +51,17 @@ fn collect(table: &DeTable<'_>, prefix: &str, line_at: &impl Fn(usize) -> usize,
     }
 }
 
-fn given(value: &DeValue<'_>) -> Given {
-    let other = || Given::Other(format!("a TOML {}", value.type_str()));
+fn given(value: &DeValue<'_>) -> RawSetting {
+    let other = || RawSetting::Other(format!("a TOML {}", value.type_str()));
     match value {
-        DeValue::String(text) => Given::Text(text.to_string()),
+        DeValue::String(text) => RawSetting::Text(text.to_string()),
         DeValue::Integer(number) => {
-            u64::from_str_radix(number.as_str(), number.radix()).map_or_else(|_| other(), Given::Integer)
+            u64::from_str_radix(number.as_str(), number.radix()).map_or_else(|_| other(), RawSetting::Integer)
         }
-        DeValue::Boolean(is_on) => Given::Switch(*is_on),
+        DeValue::Boolean(is_on) => RawSetting::Switch(*is_on),
         DeValue::Array(items) => {
             let texts = items.iter().map(|item| item.get_ref().as_str().map(ToOwned::to_owned));
-            texts.collect::<Option<_>>().map_or_else(other, Given::List)
+            texts.collect::<Option<_>>().map_or_else(other, RawSetting::List)
         }
         DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => other(),
     }

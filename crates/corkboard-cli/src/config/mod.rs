@@ -1,20 +1,20 @@
 //! What holds for a command: flags before the environment, the environment before the file, the file before the defaults.
 
 mod alike;
-mod chosen;
+mod field;
 mod file;
+mod resolved;
 mod setting;
-mod slot;
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-pub(crate) use chosen::{Chosen, LogFormat};
+pub(crate) use field::RawSetting;
+pub(crate) use resolved::{LogFormat, ResolvedSettings};
 pub(crate) use setting::{SETTINGS, Setting};
-pub(crate) use slot::Given;
 
-use crate::exit::Failure;
+use crate::error::CliError;
 
 /// Names the file of settings.
 const FILE_VARIABLE: &str = "CORK_CONFIG";
@@ -59,16 +59,16 @@ impl std::fmt::Display for Origin {
 }
 
 /// What a flag says about a setting.
-pub(crate) struct Flagged {
+pub(crate) struct FlagValue {
     pub(crate) key: String,
     pub(crate) flag: &'static str,
-    pub(crate) given: Given,
+    pub(crate) given: RawSetting,
 }
 
 /// All settings, and where each comes from.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
-    pub(crate) chosen: Chosen,
+    pub(crate) settings: ResolvedSettings,
     /// The file that was read, if there is one.
     pub(crate) file: Option<PathBuf>,
     origins: Vec<(&'static str, Origin)>,
@@ -76,7 +76,7 @@ pub(crate) struct Config {
 
 impl Config {
     /// Finds out what holds. `file` is what the command line says about the file.
-    pub(crate) fn load(file: Option<&Path>, flags: Vec<Flagged>) -> Result<Self, Failure> {
+    pub(crate) fn load(file: Option<&Path>, flags: Vec<FlagValue>) -> Result<Self, CliError> {
         let mut config = Self::default();
         if let Some(path) = found(file)? {
             for entry in file::read(&path)? {
@@ -89,10 +89,10 @@ impl Config {
         for setting in SETTINGS {
             let variable = setting.variable();
             if let Some(text) = variable_of(&variable)? {
-                config.set(setting.key, &Given::Text(text), Origin::Environment { variable })?;
+                config.set(setting.key, &RawSetting::Text(text), Origin::Environment { variable })?;
             }
         }
-        for Flagged { key, flag, given } in flags {
+        for FlagValue { key, flag, given } in flags {
             config.set(&key, &given, Origin::Flag { flag: flag.into() })?;
         }
         Ok(config)
@@ -115,24 +115,24 @@ impl Config {
             let said = self.origins.iter().filter(|(said, _)| *said == key);
             said.map(|(_, origin)| origin.rank()).max().unwrap_or_default()
         };
-        self.chosen.url.as_deref().filter(|_| rank("url") >= rank("store"))
+        self.settings.url.as_deref().filter(|_| rank("url") >= rank("store"))
     }
 
-    fn set(&mut self, key: &str, given: &Given, origin: Origin) -> Result<(), Failure> {
+    fn set(&mut self, key: &str, given: &RawSetting, origin: Origin) -> Result<(), CliError> {
         let Some(setting) = SETTINGS.iter().find(|setting| setting.key == key) else {
             return Err(unknown(key, &origin));
         };
-        if !setting.slot.set(&mut self.chosen, given) {
-            let message = format!("{origin}: {key} cannot be {}", setting.slot.quoted(given));
-            return Err(Failure::invalid("config", message).hint(format!("{key} takes {}", setting.slot.allowed())));
+        if !setting.field.set(&mut self.settings, given) {
+            let message = format!("{origin}: {key} cannot be {}", setting.field.quoted(given));
+            return Err(CliError::invalid("config", message).hint(format!("{key} takes {}", setting.field.allowed())));
         }
         self.origins.push((setting.key, origin));
         Ok(())
     }
 }
 
-fn unknown(key: &str, origin: &Origin) -> Failure {
-    let failure = Failure::invalid("config", format!("{origin}: there is no setting {key:?}"));
+fn unknown(key: &str, origin: &Origin) -> CliError {
+    let failure = CliError::invalid("config", format!("{origin}: there is no setting {key:?}"));
     if key == "token" {
         return failure.hint("a token is not kept in a file of settings: it comes from CORK_TOKEN");
     }
@@ -168,7 +168,7 @@ const OTHER_VARIABLES: [&str; 9] = [
 const OF_TESTS: [&str; 5] = ["CORK_TEST_", "CORK_SOAK_", "CORK_BENCH_", "CORK_CORE_ENTRIES", "CORK_WRITE_FIXTURES"];
 
 /// A variable with a slip in its name would be passed over, and what it says with it.
-fn expect_known_variables() -> Result<(), Failure> {
+fn expect_known_variables() -> Result<(), CliError> {
     let of_settings: Vec<String> = SETTINGS.iter().map(Setting::variable).collect();
     let known = || of_settings.iter().map(String::as_str).chain(OTHER_VARIABLES);
     // Where a model's key is, people say by a name of their own.
@@ -188,7 +188,7 @@ fn expect_known_variables() -> Result<(), Failure> {
             alike::alike(rest, names).into_iter().map(|name| format!("{VARIABLES}{name}")).collect();
         let meant: Vec<&str> = meant.iter().map(String::as_str).collect();
         let hint = did_you_mean(&meant);
-        let failure = Failure::invalid("config", format!("the environment has {name}, and there is no such setting"));
+        let failure = CliError::invalid("config", format!("the environment has {name}, and there is no such setting"));
         return Err(failure.hint(hint.unwrap_or_else(|| format!("{ALL_SETTINGS} shows those there are"))));
     }
     Ok(())
@@ -203,7 +203,7 @@ fn is_of_cluster(name: &str, value: &str) -> bool {
 }
 
 /// The file that is read: the one that is named, which must be there, or the user's, if there is one.
-fn found(named: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+fn found(named: Option<&Path>) -> Result<Option<PathBuf>, CliError> {
     if let Some(path) = named {
         return Ok(Some(path.into()));
     }
@@ -216,10 +216,10 @@ fn found(named: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
 }
 
 /// A variable's value. One that is set to nothing is not set.
-fn variable_of(name: &str) -> Result<Option<String>, Failure> {
+fn variable_of(name: &str) -> Result<Option<String>, CliError> {
     match std::env::var(name) {
         Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
         Err(std::env::VarError::NotPresent) => Ok(None),
-        Err(std::env::VarError::NotUnicode(_)) => Err(Failure::invalid("config", format!("{name} is not UTF-8 text"))),
+        Err(std::env::VarError::NotUnicode(_)) => Err(CliError::invalid("config", format!("{name} is not UTF-8 text"))),
     }
 }

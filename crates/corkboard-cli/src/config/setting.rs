@@ -6,7 +6,7 @@ use corkboard::{Consistency, Conversations, Retention, SavePolicy, Tier};
 use tracing_subscriber::EnvFilter;
 
 use super::LogFormat;
-use super::slot::{Slot, duration, in_time};
+use super::field::{SettingField, duration, in_time};
 
 /// Something that can be set.
 pub(crate) struct Setting {
@@ -16,7 +16,7 @@ pub(crate) struct Setting {
     pub(crate) flag: Option<&'static str>,
     /// What it is for.
     pub(crate) about: &'static str,
-    pub(crate) slot: Slot,
+    pub(crate) field: SettingField,
 }
 
 impl Setting {
@@ -26,12 +26,12 @@ impl Setting {
     }
 }
 
-const fn setting(key: &'static str, about: &'static str, slot: Slot) -> Setting {
-    Setting { key, flag: None, about, slot }
+const fn setting(key: &'static str, about: &'static str, field: SettingField) -> Setting {
+    Setting { key, flag: None, about, field }
 }
 
-const fn flagged(key: &'static str, flag: &'static str, about: &'static str, slot: Slot) -> Setting {
-    Setting { key, flag: Some(flag), about, slot }
+const fn flagged(key: &'static str, flag: &'static str, about: &'static str, field: SettingField) -> Setting {
+    Setting { key, flag: Some(flag), about, field }
 }
 
 macro_rules! limit {
@@ -39,7 +39,7 @@ macro_rules! limit {
         setting(
             concat!("limits.", stringify!($name)),
             $about,
-            Slot::Count(0, |chosen| &mut chosen.options.limits.$name),
+            SettingField::Count(0, |settings| &mut settings.options.limits.$name),
         )
     };
 }
@@ -49,76 +49,130 @@ const MOMENT: Duration = Duration::from_millis(1);
 
 /// All settings.
 pub(crate) const SETTINGS: &[Setting] = &[
-    flagged("store", "--store", "where everything is kept", Slot::Url(|chosen| &mut chosen.store)),
-    flagged("url", "--url", "the server to talk to instead of a store", Slot::Url(|chosen| &mut chosen.url)),
-    flagged("agent", "--agent", "whose memory", Slot::Text(|chosen| &mut chosen.agent)),
-    flagged("board", "--board", "which board", Slot::OptionalText(|chosen| &mut chosen.board)),
+    flagged("store", "--store", "where everything is kept", SettingField::Url(|settings| &mut settings.store)),
+    flagged(
+        "url",
+        "--url",
+        "the server to talk to instead of a store",
+        SettingField::Url(|settings| &mut settings.url),
+    ),
+    flagged("agent", "--agent", "whose memory", SettingField::Text(|settings| &mut settings.agent)),
+    flagged("board", "--board", "which board", SettingField::OptionalText(|settings| &mut settings.board)),
     flagged("log", "-v", "what is logged, as RUST_LOG has it", LOG),
     flagged("log_format", "--log-format", "in which form a server logs", LOG_FORMAT),
-    flagged("listen", "--listen", "where a server listens", Slot::Text(|chosen| &mut chosen.listen)),
-    flagged("hosts", "--host", "names by which a server may be called", Slot::List(|chosen| &mut chosen.hosts)),
-    flagged("origins", "--origin", "web pages that may call a server", Slot::List(|chosen| &mut chosen.origins)),
-    flagged("no_auth", "--no-auth", "everybody is let in, on loopback", Slot::Switch(|chosen| &mut chosen.no_auth)),
-    flagged("tls_cert", "--tls-cert", "a server's certificate, in PEM", Slot::Path(|chosen| &mut chosen.tls_cert)),
-    flagged("tls_key", "--tls-key", "the certificate's key, in PEM", Slot::Path(|chosen| &mut chosen.tls_key)),
-    setting("public_metrics", "/metrics needs no token", Slot::Switch(|chosen| &mut chosen.public_metrics)),
-    setting("connections", "the most connections at a time", Slot::Count(1, |chosen| &mut chosen.connections)),
-    setting("body_bytes", "the most of a request's body", Slot::Size(1024, |chosen| &mut chosen.body_bytes)),
+    flagged("listen", "--listen", "where a server listens", SettingField::Text(|settings| &mut settings.listen)),
+    flagged(
+        "hosts",
+        "--host",
+        "names by which a server may be called",
+        SettingField::List(|settings| &mut settings.hosts),
+    ),
+    flagged(
+        "origins",
+        "--origin",
+        "web pages that may call a server",
+        SettingField::List(|settings| &mut settings.origins),
+    ),
+    flagged(
+        "no_auth",
+        "--no-auth",
+        "everybody is let in, on loopback",
+        SettingField::Switch(|settings| &mut settings.no_auth),
+    ),
+    flagged(
+        "tls_cert",
+        "--tls-cert",
+        "a server's certificate, in PEM",
+        SettingField::Path(|settings| &mut settings.tls_cert),
+    ),
+    flagged(
+        "tls_key",
+        "--tls-key",
+        "the certificate's key, in PEM",
+        SettingField::Path(|settings| &mut settings.tls_key),
+    ),
+    setting("public_metrics", "/metrics needs no token", SettingField::Switch(|settings| &mut settings.public_metrics)),
+    setting(
+        "connections",
+        "the most connections at a time",
+        SettingField::Count(1, |settings| &mut settings.connections),
+    ),
+    setting(
+        "body_bytes",
+        "the most of a request's body",
+        SettingField::Size(1024, |settings| &mut settings.body_bytes),
+    ),
     setting(
         "buffer_bytes",
         "the most bytes of requests and answers held in memory",
-        Slot::Size(1024 * 1024, |chosen| &mut chosen.buffer_bytes),
+        SettingField::Size(1024 * 1024, |settings| &mut settings.buffer_bytes),
     ),
-    setting("request_timeout", "how long a request may take", Slot::Time(MOMENT, |chosen| &mut chosen.request_timeout)),
+    setting(
+        "request_timeout",
+        "how long a request may take",
+        SettingField::Time(MOMENT, |settings| &mut settings.request_timeout),
+    ),
     setting(
         "header_timeout",
         "how long a request's head may take",
-        Slot::Time(MOMENT, |chosen| &mut chosen.header_timeout),
+        SettingField::Time(MOMENT, |settings| &mut settings.header_timeout),
     ),
     setting(
         "drain_timeout",
         "how long a server that ends waits",
-        Slot::Time(NO_TIME, |chosen| &mut chosen.drain_timeout),
+        SettingField::Time(NO_TIME, |settings| &mut settings.drain_timeout),
     ),
     setting(
         "heartbeat",
         "how often a quiet stream of events shows that it is there",
-        Slot::Time(MOMENT, |chosen| &mut chosen.heartbeat),
+        SettingField::Time(MOMENT, |settings| &mut settings.heartbeat),
     ),
     setting(
         "stalled_after",
         "a connection that takes nothing is given up after",
-        Slot::Time(MOMENT, |chosen| &mut chosen.stalled_after),
+        SettingField::Time(MOMENT, |settings| &mut settings.stalled_after),
     ),
     setting(
         "events_held",
         "events held for those who follow all spaces",
-        Slot::Count(1, |chosen| &mut chosen.events_held),
+        SettingField::Count(1, |settings| &mut settings.events_held),
     ),
     setting(
         "events_linger",
         "how long they are held when nobody follows",
-        Slot::Time(NO_TIME, |chosen| &mut chosen.events_linger),
+        SettingField::Time(NO_TIME, |settings| &mut settings.events_linger),
     ),
     setting(
         "requests_per_second",
         "how often each caller may ask",
-        Slot::Count(1, |chosen| &mut chosen.requests_per_second),
+        SettingField::Count(1, |settings| &mut settings.requests_per_second),
     ),
-    setting("requests_at_once", "how often in one burst", Slot::Count(1, |chosen| &mut chosen.requests_at_once)),
-    setting("bytes_per_hour", "how much each caller may send", Slot::Size(1, |chosen| &mut chosen.bytes_per_hour)),
-    setting("bytes_at_once", "how much in one burst", Slot::Size(1, |chosen| &mut chosen.bytes_at_once)),
+    setting(
+        "requests_at_once",
+        "how often in one burst",
+        SettingField::Count(1, |settings| &mut settings.requests_at_once),
+    ),
+    setting(
+        "bytes_per_hour",
+        "how much each caller may send",
+        SettingField::Size(1, |settings| &mut settings.bytes_per_hour),
+    ),
+    setting("bytes_at_once", "how much in one burst", SettingField::Size(1, |settings| &mut settings.bytes_at_once)),
     setting(
         "wrong_tokens_per_minute",
         "how many wrong tokens a client address may send",
-        Slot::Count(1, |chosen| &mut chosen.wrong_tokens_per_minute),
+        SettingField::Count(1, |settings| &mut settings.wrong_tokens_per_minute),
     ),
-    setting("wrong_tokens_at_once", "how many in one burst", Slot::Count(1, |chosen| &mut chosen.wrong_tokens_at_once)),
+    setting(
+        "wrong_tokens_at_once",
+        "how many in one burst",
+        SettingField::Count(1, |settings| &mut settings.wrong_tokens_at_once),
+    ),
     setting("tier", "which features are on", TIER),
     setting(
         "features.working_memory",
         "agents' memories can be used; off, calls return feature_disabled",
-        Slot::Switch(|chosen| &mut chosen.options.features.working_memory),
+        SettingField::Switch(|settings| &mut settings.options.features.working_memory),
     ),
     setting("save", "when a change is acknowledged: once it is durable, or at once and written that often", SAVE),
     setting("consistency", "how current a read is where others write too", CONSISTENCY),
@@ -126,23 +180,27 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting(
         "snapshot_events",
         "events between snapshots",
-        Slot::Count(1, |chosen| &mut chosen.options.snapshots.events),
+        SettingField::Count(1, |settings| &mut settings.options.snapshots.events),
     ),
     setting(
         "snapshot_bytes",
         "bytes of log between snapshots",
-        Slot::Size(1024, |chosen| &mut chosen.options.snapshots.bytes),
+        SettingField::Size(1024, |settings| &mut settings.options.snapshots.bytes),
     ),
-    setting("memory_budget", "states held in memory", Slot::Size(0, |chosen| &mut chosen.options.memory_budget)),
+    setting(
+        "memory_budget",
+        "states held in memory",
+        SettingField::Size(0, |settings| &mut settings.options.memory_budget),
+    ),
     setting(
         "busy_timeout",
         "how long a busy store is waited for",
-        Slot::Time(MOMENT, |chosen| &mut chosen.options.busy_timeout),
+        SettingField::Time(MOMENT, |settings| &mut settings.options.busy_timeout),
     ),
     setting(
         "tick_interval",
         "how often it is looked for what is due",
-        Slot::Time(MOMENT, |chosen| &mut chosen.options.tick_interval),
+        SettingField::Time(MOMENT, |settings| &mut settings.options.tick_interval),
     ),
     setting(
         "conversations",
@@ -152,32 +210,32 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting(
         "conversation_idle",
         "an unused conversation's scratchpad expires after",
-        Slot::Time(MOMENT, |chosen| &mut chosen.options.conversation_idle),
+        SettingField::Time(MOMENT, |settings| &mut settings.options.conversation_idle),
     ),
     setting(
         "board_retention",
         "how long an archived board is kept",
-        Slot::Time(NO_TIME, |chosen| &mut chosen.options.board_retention),
+        SettingField::Time(NO_TIME, |settings| &mut settings.options.board_retention),
     ),
     setting(
         "idle_after",
         "a board without news is idle after",
-        Slot::Time(MOMENT, |chosen| &mut chosen.options.idle_after),
+        SettingField::Time(MOMENT, |settings| &mut settings.options.idle_after),
     ),
     setting(
         "bookmark_interval",
         "how often a quiet watcher hears something",
-        Slot::Time(MOMENT, |chosen| &mut chosen.options.bookmark_interval),
+        SettingField::Time(MOMENT, |settings| &mut settings.options.bookmark_interval),
     ),
     setting(
         "max_watch_lag",
         "how far a watcher may fall behind",
-        Slot::Count(1, |chosen| &mut chosen.options.max_watch_lag),
+        SettingField::Count(1, |settings| &mut settings.options.max_watch_lag),
     ),
     setting(
         "context_tokens",
         "tokens of a context window",
-        Slot::Count(64, |chosen| &mut chosen.options.context_tokens),
+        SettingField::Count(64, |settings| &mut settings.options.context_tokens),
     ),
     limit!(agent_id_bytes, "bytes of an agent's id"),
     limit!(key_bytes, "bytes of a key"),
@@ -223,84 +281,84 @@ pub(crate) const SETTINGS: &[Setting] = &[
     limit!(tokens_per_store, "tokens of a store that can be used"),
 ];
 
-const LOG: Slot = Slot::Words {
+const LOG: SettingField = SettingField::Words {
     allowed: "a level (off, error, warn, info, debug, trace) or filters: corkboard=debug,warn",
-    set: |chosen, text| {
+    set: |settings, text| {
         let is_filter = EnvFilter::try_new(text).is_ok();
-        chosen.log = Some(text.into()).filter(|_| is_filter);
+        settings.log = Some(text.into()).filter(|_| is_filter);
         is_filter
     },
-    shown: |chosen| chosen.log.clone(),
+    shown: |settings| settings.log.clone(),
 };
 
-const LOG_FORMAT: Slot = Slot::Words {
+const LOG_FORMAT: SettingField = SettingField::Words {
     allowed: "text or json",
-    set: |chosen, text| {
+    set: |settings, text| {
         let format = match text {
             "text" => LogFormat::Text,
             "json" => LogFormat::Json,
             _ => return false,
         };
-        chosen.log_format = format;
+        settings.log_format = format;
         true
     },
-    shown: |chosen| Some(if chosen.log_format == LogFormat::Json { "json" } else { "text" }.into()),
+    shown: |settings| Some(if settings.log_format == LogFormat::Json { "json" } else { "text" }.into()),
 };
 
-const TIER: Slot = Slot::Words {
+const TIER: SettingField = SettingField::Words {
     allowed: "core, writer_pro or teams",
-    set: |chosen, text| {
+    set: |settings, text| {
         let tier = [Tier::Core, Tier::WriterPro, Tier::Teams].into_iter().find(|tier| tier.to_string() == text);
-        tier.map(|tier| chosen.options.tier = tier).is_some()
+        tier.map(|tier| settings.options.tier = tier).is_some()
     },
-    shown: |chosen| Some(chosen.options.tier.to_string()),
+    shown: |settings| Some(settings.options.tier.to_string()),
 };
 
-const CONVERSATIONS: Slot = Slot::Words {
+const CONVERSATIONS: SettingField = SettingField::Words {
     allowed: "process or shared",
-    set: |chosen, text| {
-        chosen.options.conversations = match text {
+    set: |settings, text| {
+        settings.options.conversations = match text {
             "process" => Conversations::Process,
             "shared" => Conversations::Shared,
             _ => return false,
         };
         true
     },
-    shown: |chosen| {
-        Some(if chosen.options.conversations == Conversations::Shared { "shared" } else { "process" }.into())
+    shown: |settings| {
+        Some(if settings.options.conversations == Conversations::Shared { "shared" } else { "process" }.into())
     },
 };
 
-const SAVE: Slot = Slot::Words {
+const SAVE: SettingField = SettingField::Words {
     allowed: "on_change, or a time: 500ms",
-    set: |chosen, text| {
+    set: |settings, text| {
         let save = match text {
             "on_change" => Some(SavePolicy::OnChange),
             time => duration(time).filter(|time| !time.is_zero()).map(SavePolicy::Interval),
         };
-        save.map(|save| chosen.options.save = save).is_some()
+        save.map(|save| settings.options.save = save).is_some()
     },
-    shown: |chosen| match chosen.options.save {
+    shown: |settings| match settings.options.save {
         SavePolicy::OnChange => Some("on_change".into()),
         SavePolicy::Interval(time) => Some(in_time(time)),
     },
 };
 
-const CONSISTENCY: Slot = Slot::Words {
+const CONSISTENCY: SettingField = SettingField::Words {
     allowed: "current, cached, or how old a read may be: 500ms",
-    set: |chosen, text| {
+    set: |settings, text| {
         let consistency = text.parse().ok().or_else(|| duration(text).map(Consistency::Cached));
-        consistency.map(|consistency| chosen.options.consistency = consistency).is_some()
+        consistency.map(|consistency| settings.options.consistency = consistency).is_some()
     },
-    shown: |chosen| match chosen.options.consistency {
+    shown: |settings| match settings.options.consistency {
         Consistency::Current => Some("current".into()),
         Consistency::Cached(age) => Some(in_time(age)),
     },
 };
 
-const RETENTION: Slot = Slot::Words {
+const RETENTION: SettingField = SettingField::Words {
     allowed: "usual (a day on Redis, everything elsewhere), everything, a time (30d) or a number of revisions (1000 revisions)",
-    set: |chosen, text| {
+    set: |settings, text| {
         let retention = match text {
             "usual" => Some(None),
             "everything" => Some(Some(Retention::Everything)),
@@ -309,9 +367,9 @@ const RETENTION: Slot = Slot::Words {
                 None => duration(text).map(|age| Some(Retention::Age(age))),
             },
         };
-        retention.map(|retention| chosen.options.retention = retention).is_some()
+        retention.map(|retention| settings.options.retention = retention).is_some()
     },
-    shown: |chosen| match chosen.options.retention {
+    shown: |settings| match settings.options.retention {
         None => Some("usual".into()),
         Some(Retention::Everything) => Some("everything".into()),
         Some(Retention::Revisions(number)) => Some(format!("{number}{REVISIONS}")),
@@ -323,7 +381,7 @@ const REVISIONS: &str = " revisions";
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Chosen, Given};
+    use super::super::{RawSetting, ResolvedSettings};
     use super::*;
 
     /// What `Debug` shows of a struct: its fields, those of what is in it aside.
@@ -335,16 +393,16 @@ mod tests {
 
     #[test]
     fn every_limit_and_every_option_can_be_set() {
-        let chosen = Chosen::default();
+        let settings = ResolvedSettings::default();
         let keys: Vec<&str> = SETTINGS.iter().map(|setting| setting.key).collect();
-        let limits = fields(&format!("{:#?}", chosen.options.limits));
+        let limits = fields(&format!("{:#?}", settings.options.limits));
         assert!(limits.len() > 30, "{limits:?}");
         for limit in limits {
             assert!(keys.contains(&format!("limits.{limit}").as_str()), "{limit}");
         }
         // The snapshots' two have names of their own. Commands choose the actor, the clock and what may be created.
         let named_otherwise = ["limits", "features", "snapshots", "actor", "clock", "creation"];
-        for option in fields(&format!("{:#?}", chosen.options)) {
+        for option in fields(&format!("{:#?}", settings.options)) {
             assert!(named_otherwise.contains(&option.as_str()) || keys.contains(&option.as_str()), "{option}");
         }
     }
@@ -353,10 +411,10 @@ mod tests {
     fn names_are_given_once_and_what_is_shown_can_be_set() {
         for (at, setting) in SETTINGS.iter().enumerate() {
             assert!(SETTINGS.iter().skip(at + 1).all(|other| other.key != setting.key), "{}", setting.key);
-            let mut chosen = Chosen::default();
-            let Some(shown) = setting.slot.shown(&mut chosen) else { continue };
-            assert!(setting.slot.set(&mut chosen, &Given::Text(shown.clone())), "{} = {shown}", setting.key);
-            assert_eq!(setting.slot.shown(&mut chosen), Some(shown), "{}", setting.key);
+            let mut settings = ResolvedSettings::default();
+            let Some(shown) = setting.field.shown(&mut settings) else { continue };
+            assert!(setting.field.set(&mut settings, &RawSetting::Text(shown.clone())), "{} = {shown}", setting.key);
+            assert_eq!(setting.field.shown(&mut settings), Some(shown), "{}", setting.key);
         }
     }
 }

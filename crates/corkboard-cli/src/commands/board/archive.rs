@@ -6,10 +6,10 @@ use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::board::{BoardArgument, BoardConditions};
-use crate::exit::Failure;
+use crate::board_args::{BoardArgument, BoardConditions};
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::{count, now, one_line, time};
-use crate::session::Session;
 
 /// Put a board away that has ended: it can be read, and nothing on it changes
 ///
@@ -62,7 +62,7 @@ struct Archived<'a> {
 }
 
 impl Archive {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.on(self.board.open(session)?);
         let retain_until = board.archive(self.retain).await?;
         let view = board.view().await?;
@@ -95,7 +95,7 @@ fn open(board: &str, learnings: u64) -> String {
 }
 
 impl Discard {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Discarded<'a> {
             board: &'a str,

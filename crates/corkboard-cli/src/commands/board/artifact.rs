@@ -8,11 +8,11 @@ use corkboard::boards::{ArtifactType, NewArtifact, TaskId};
 use corkboard::{LimitName, Limits, NoChecksum, Refusal};
 
 use super::show::{artifacts, newest_artifacts};
-use crate::board::{BoardConditions, Moment};
-use crate::exit::{Failure, say};
-use crate::knowledge::TrustArguments;
+use crate::board_args::{BoardConditions, RevisionArgument};
+use crate::command_session::Session;
+use crate::core_args::TrustArguments;
+use crate::error::{CliError, say};
 use crate::output::one_line;
-use crate::session::Session;
 
 /// Record something that was made
 ///
@@ -86,7 +86,7 @@ Examples:
   cork board artifact list --json | jq -r '.[].path'")]
 struct List {
     #[command(flatten)]
-    moment: Moment,
+    moment: RevisionArgument,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -116,16 +116,16 @@ impl From<TypeName> for ArtifactType {
 }
 
 impl Artifact {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match (self.command, self.path) {
             (Some(Sub::List(list)), _) => list.run(session).await,
             (None, Some(path)) => Self { command: None, path: None, ..self }.record(path, session).await,
             // Not reached: without a command the path is required.
-            (None, None) => Err(Failure::invalid("usage", "which path?")),
+            (None, None) => Err(CliError::invalid("usage", "which path?")),
         }
     }
 
-    async fn record(self, path: String, session: &Session) -> Result<(), Failure> {
+    async fn record(self, path: String, session: &Session) -> Result<(), CliError> {
         expect_path(&path)?;
         let board = self.conditions.open(session)?;
         let content = self.inline.then(|| read(&path)).transpose()?;
@@ -151,7 +151,7 @@ impl Artifact {
 }
 
 impl List {
-    async fn run(self, session: &Session) -> Result<(), Failure> {
+    async fn run(self, session: &Session) -> Result<(), CliError> {
         let view = self.moment.view(&session.open_board()?).await?;
         let made: Vec<_> = newest_artifacts(view.state()).collect();
         session.output.answer(&made, || {
@@ -162,12 +162,12 @@ impl List {
 }
 
 /// Refuses what was most likely meant as a command, unless there is such a file.
-fn expect_path(path: &str) -> Result<(), Failure> {
+fn expect_path(path: &str) -> Result<(), CliError> {
     if !VERBS.contains(&path) || Path::new(path).exists() {
         return Ok(());
     }
     let message = format!("there is no file {path:?}, and no command `cork board artifact {path}`");
-    Err(Failure::invalid("not_a_path", message)
+    Err(CliError::invalid("not_a_path", message)
         .hint(format!("`cork board artifact list` shows what was recorded; a file of that name is ./{path}")))
 }
 
@@ -183,8 +183,8 @@ fn why_unread(path: &str, why: NoChecksum) -> Option<String> {
 }
 
 /// The text of a file that may be kept on the board.
-fn read(path: &str) -> Result<String, Failure> {
-    let unreadable = |error| Failure::invalid("unreadable", format!("{path} cannot be read: {error}"));
+fn read(path: &str) -> Result<String, CliError> {
+    let unreadable = |error| CliError::invalid("unreadable", format!("{path} cannot be read: {error}"));
     let allowed = Limits::default().inline_bytes;
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(unreadable)?;
@@ -192,7 +192,7 @@ fn read(path: &str) -> Result<String, Failure> {
     let used = file.take(allowed + 1).read_to_string(&mut text).map_err(unreadable)? as u64;
     if used > allowed {
         let used = std::fs::metadata(path).map_or(used, |file| file.len().max(used));
-        return Err(Failure::Library(Refusal::Limit { limit: LimitName::InlineBytes, used, allowed }.into()));
+        return Err(CliError::Library(Refusal::Limit { limit: LimitName::InlineBytes, used, allowed }.into()));
     }
     Ok(text)
 }

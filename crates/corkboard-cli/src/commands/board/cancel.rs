@@ -3,9 +3,9 @@
 use clap::Args;
 
 use super::complete::Ended;
-use crate::board::{BoardArgument, BoardConditions};
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::board_args::{BoardArgument, BoardConditions};
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// Give a board up: what is unfinished is cancelled
 ///
@@ -27,7 +27,7 @@ pub(crate) struct Cancel {
 }
 
 impl Cancel {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.on(self.board.open(session)?);
         let outcome = board.cancel(self.comment).await?;
         Ended::tell(session, &board, outcome).await

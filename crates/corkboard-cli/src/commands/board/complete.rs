@@ -5,10 +5,10 @@ use corkboard::Board;
 use corkboard::boards::{BoardStatus, Outcome, TaskStatus, Unfinished};
 use serde::Serialize;
 
-use crate::board::{BoardArgument, BoardConditions};
-use crate::exit::Failure;
+use crate::board_args::{BoardArgument, BoardConditions};
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::count;
-use crate::session::Session;
 
 /// End a board whose tasks are finished
 ///
@@ -53,7 +53,7 @@ struct Counts {
 }
 
 impl Ended<'_> {
-    pub(super) async fn tell(session: &Session, board: &Board, outcome: Outcome) -> Result<(), Failure> {
+    pub(super) async fn tell(session: &Session, board: &Board, outcome: Outcome) -> Result<(), CliError> {
         // As it was when it ended, whatever became of it since.
         let view = board.at(board.last_rev()).await?;
         let of = |status| view.state().count(status);
@@ -80,14 +80,14 @@ impl Ended<'_> {
 }
 
 impl Complete {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.on(self.board.open(session)?);
         let unfinished = if self.cancel_unfinished { Unfinished::Cancel } else { Unfinished::Refuse };
         let outcome = board.complete(self.comment, unfinished).await?;
         Ended::tell(session, &board, outcome).await?;
         match outcome {
             Outcome::Success => Ok(()),
-            Outcome::Partial | Outcome::Failed => Err(Failure::Incomplete),
+            Outcome::Partial | Outcome::Failed => Err(CliError::Incomplete),
         }
     }
 }

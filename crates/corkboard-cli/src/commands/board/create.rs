@@ -5,11 +5,13 @@ use corkboard::boards::{CoreRef, NewBoard, TaskId};
 use corkboard::{CreatedBoard, TaskPattern, UnreadablePattern};
 use serde::Serialize;
 
-use crate::board::{PolicyName, exists_already, ids, references};
-use crate::exit::{Failure, say};
-use crate::input::{text_argument, text_or_stdin};
+use crate::board_args::PolicyName;
+use crate::board_view::{exists_already, ids, references};
+use crate::command_session::Session;
+use crate::error::{CliError, say};
 use crate::output::one_line;
-use crate::session::Session;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::text_argument;
 
 /// Make a board
 ///
@@ -58,7 +60,7 @@ pub(crate) struct Create {
 }
 
 impl Create {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer<'a> {
             id: &'a str,

@@ -4,11 +4,11 @@ use clap::Args;
 use corkboard::boards::{DecisionId, NewDecision, TaskId};
 use serde::Serialize;
 
-use crate::board::BoardConditions;
-use crate::exit::Failure;
-use crate::input::text_argument;
-use crate::knowledge::TrustArguments;
-use crate::session::Session;
+use crate::board_args::BoardConditions;
+use crate::command_session::Session;
+use crate::core_args::TrustArguments;
+use crate::error::CliError;
+use crate::value_parsers::text_argument;
 
 /// Record a decision
 ///
@@ -64,7 +64,7 @@ pub(crate) struct Decide {
 }
 
 impl Decide {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer {
             id: DecisionId,

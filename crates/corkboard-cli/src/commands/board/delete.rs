@@ -3,10 +3,10 @@
 use clap::Args;
 use serde::Serialize;
 
-use crate::exit::Failure;
-use crate::input::{Consent, confirm};
+use crate::command_session::Session;
+use crate::confirm::{Consent, confirm};
+use crate::error::CliError;
 use crate::output::one_line;
-use crate::session::Session;
 
 /// Delete a board with its log
 ///
@@ -31,7 +31,7 @@ pub(crate) struct Delete {
 }
 
 impl Delete {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer<'a> {
             board: &'a str,

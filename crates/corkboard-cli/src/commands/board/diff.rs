@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use crate::exit::Failure;
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::one_line;
-use crate::session::Session;
 
 /// Show what changed on a board between two revisions
 ///
@@ -23,7 +23,7 @@ pub(crate) struct Diff {
 }
 
 impl Diff {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = session.open_board()?;
         let to = match self.to {
             Some(rev) => rev,

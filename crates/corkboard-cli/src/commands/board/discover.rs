@@ -4,11 +4,12 @@ use clap::{Args, ValueEnum};
 use corkboard::boards::{DiscoveryId, DiscoveryType, NewDiscovery, TaskId};
 use serde::Serialize;
 
-use crate::board::BoardConditions;
-use crate::exit::Failure;
-use crate::input::{text_argument, text_or_stdin};
-use crate::knowledge::TrustArguments;
-use crate::session::Session;
+use crate::board_args::BoardConditions;
+use crate::command_session::Session;
+use crate::core_args::TrustArguments;
+use crate::error::CliError;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::text_argument;
 
 /// Record something that was learned
 ///
@@ -55,7 +56,7 @@ enum TypeName {
 }
 
 impl Discover {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer {
             id: DiscoveryId,

@@ -4,10 +4,11 @@ use clap::{ArgGroup, Args};
 use corkboard::boards::BoardEdit;
 use serde::Serialize;
 
-use crate::board::{BoardArgument, BoardConditions, PolicyName, references};
-use crate::exit::Failure;
-use crate::input::text_or_stdin;
-use crate::session::Session;
+use crate::board_args::{BoardArgument, BoardConditions, PolicyName};
+use crate::board_view::references;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::text_input::text_or_stdin;
 
 /// Change what a board says of itself
 #[derive(Args)]
@@ -48,7 +49,7 @@ pub(crate) struct Edit {
 }
 
 impl Edit {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer<'a> {
             board: &'a str,

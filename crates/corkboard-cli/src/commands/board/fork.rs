@@ -3,9 +3,10 @@
 use clap::Args;
 use serde::Serialize;
 
-use crate::board::{BoardArgument, exists_already};
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::board_args::BoardArgument;
+use crate::board_view::exists_already;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// Make a new board of what one is, or was
 ///
@@ -38,7 +39,7 @@ pub(crate) struct Fork {
 }
 
 impl Fork {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer<'a> {
             id: &'a str,

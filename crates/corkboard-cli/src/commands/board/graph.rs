@@ -4,9 +4,9 @@ use clap::{Args, ValueEnum};
 use corkboard::GraphFormat;
 use serde::Serialize;
 
-use crate::board::{BoardArgument, Moment};
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::board_args::{BoardArgument, RevisionArgument};
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// Draw a board's tasks and choices as Mermaid or DOT
 ///
@@ -25,7 +25,7 @@ pub(crate) struct Graph {
     format: FormatName,
 
     #[command(flatten)]
-    moment: Moment,
+    moment: RevisionArgument,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -37,7 +37,7 @@ enum FormatName {
 }
 
 impl Graph {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer<'a> {
             format: &'a str,

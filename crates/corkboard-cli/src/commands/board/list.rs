@@ -5,9 +5,9 @@ use corkboard::{BoardSummary, Corkboard};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::exit::Failure;
-use crate::output::{Room, age, count, day, now, one_line, table};
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::output::{Fit, Percent, Rest, age, count, day, now, one_line, table};
 
 /// Boards read at a time.
 const PAGE: usize = 500;
@@ -64,7 +64,7 @@ fn status_of(board: &BoardSummary) -> &str {
 }
 
 impl List {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let mut boards = every_board(&session.board).await?;
         // A board that was never made leaves no more than its name.
         boards.retain(|board| board.summary.get("name").is_some());
@@ -86,7 +86,7 @@ impl List {
 }
 
 /// All boards in the store, by id.
-pub(crate) async fn every_board(corkboard: &Corkboard) -> Result<Vec<BoardSummary>, Failure> {
+pub(crate) async fn every_board(corkboard: &Corkboard) -> Result<Vec<BoardSummary>, CliError> {
     let mut boards: Vec<BoardSummary> = Vec::new();
     loop {
         let after = boards.last().map(|board| board.board.clone());
@@ -127,13 +127,7 @@ fn listing(boards: &[BoardSummary]) -> String {
             created,
         ]
     });
-    let header = [
-        ("BOARD", Room::Percent(40)),
-        ("NAME", Room::Rest),
-        ("STATUS", Room::Whole),
-        ("DONE", Room::Whole),
-        ("READY", Room::Whole),
-        ("CREATED", Room::Whole),
-    ];
+    let header =
+        [("BOARD", Percent(40)), ("NAME", Rest), ("STATUS", Fit), ("DONE", Fit), ("READY", Fit), ("CREATED", Fit)];
     table(header, rows)
 }

@@ -4,10 +4,10 @@ use clap::Args;
 use corkboard::LogRef;
 use corkboard::boards::BoardEvent;
 
-use crate::exit::Failure;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::event_text::event_text;
 use crate::output::{one_line, time};
-use crate::session::Session;
-use crate::words::words;
 
 /// How many revisions are read at a time.
 const PAGE: usize = 1000;
@@ -30,7 +30,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         session.board_named(&self.reference.board)?;
         let mut revisions = Vec::new();
         let mut rest = Some(self.reference.clone());
@@ -43,7 +43,7 @@ impl Log {
             let lines = revisions.iter().flat_map(|revision| {
                 let (rev, at, who) = (revision.rev, time(revision.at), one_line(&revision.actor.principal));
                 let events: Vec<BoardEvent> = serde_json::from_str(revision.events.get()).unwrap_or_default();
-                events.into_iter().map(move |event| format!("{rev:>6}  {at}  {who}  {}", words(&event)))
+                events.into_iter().map(move |event| format!("{rev:>6}  {at}  {who}  {}", event_text(&event)))
             });
             match lines.collect::<Vec<_>>() {
                 lines if lines.is_empty() => format!("no revisions match {}", one_line(&self.reference.to_string())),

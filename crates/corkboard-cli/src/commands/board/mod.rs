@@ -21,8 +21,8 @@ mod watch;
 
 use clap::Subcommand;
 
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 pub(super) use list::every_board;
 pub(super) use show::choices;
@@ -62,7 +62,7 @@ pub(crate) enum BoardCommand {
 }
 
 impl BoardCommand {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match self {
             Self::Create(create) => create.run(session).await,
             Self::List(list) => list.run(session).await,

@@ -3,9 +3,9 @@
 use clap::Args;
 use serde::Serialize;
 
-use crate::board::{BoardArgument, BoardConditions};
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::board_args::{BoardArgument, BoardConditions};
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// Pause a board: nobody begins a task, and nothing expires
 ///
@@ -46,7 +46,7 @@ struct Answer<'a> {
 }
 
 impl Pause {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.on(self.board.open(session)?);
         board.pause(self.comment).await?;
         let id = board.id().as_str();
@@ -55,7 +55,7 @@ impl Pause {
 }
 
 impl Resume {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.on(self.board.open(session)?);
         board.resume().await?;
         let id = board.id().as_str();

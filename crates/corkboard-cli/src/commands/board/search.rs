@@ -4,9 +4,9 @@ use clap::Args;
 use corkboard::BoardHit;
 use serde::Serialize;
 
-use crate::exit::Failure;
-use crate::output::{Room, age, now, one_line, table};
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::output::{Fit, Percent, Rest, age, now, one_line, table};
 
 /// Find tasks, decisions, discoveries, artifacts and choices by words, best first
 ///
@@ -27,7 +27,7 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer<'a> {
             hits: &'a [BoardHit],
@@ -52,12 +52,6 @@ fn hit_table(hits: &[BoardHit]) -> String {
             age(hit.timestamp, now),
         ]
     });
-    let header = [
-        ("FOUND", Room::Whole),
-        ("TITLE", Room::Percent(35)),
-        ("SNIPPET", Room::Rest),
-        ("SCORE", Room::Whole),
-        ("WRITTEN", Room::Whole),
-    ];
+    let header = [("FOUND", Fit), ("TITLE", Percent(35)), ("SNIPPET", Rest), ("SCORE", Fit), ("WRITTEN", Fit)];
     table(header, rows)
 }

@@ -6,10 +6,11 @@ use corkboard::boards::{ApprovalVerdict, Artifact, BoardInfo, BoardState, BoardS
 use corkboard::cores::Trust;
 use jiff::Timestamp;
 
-use crate::board::{BoardArgument, Moment, ids, progress, references, task_table, written};
-use crate::exit::Failure;
-use crate::output::{Room, bytes, clip, count, fields, one_line, paragraph, table, time};
-use crate::session::Session;
+use crate::board_args::{BoardArgument, RevisionArgument};
+use crate::board_view::{ids, progress, references, task_table, written};
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::output::{Fit, Percent, Rest, bytes, clip, count, fields, one_line, paragraph, table, time};
 
 /// More tasks than these are counted, not shown.
 const SHOWN_TASKS: usize = 50;
@@ -28,11 +29,11 @@ pub(crate) struct Show {
     board: BoardArgument,
 
     #[command(flatten)]
-    moment: Moment,
+    moment: RevisionArgument,
 }
 
 impl Show {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let view = self.moment.view(&self.board.open(session)?).await?;
         let info = view.info()?;
         if session.output.is_json() {
@@ -121,12 +122,7 @@ fn tasks(state: &BoardState) -> Option<String> {
 /// Choices, a line each.
 pub(crate) fn choices(state: &BoardState) -> Option<String> {
     let rows: Vec<_> = state.choices().map(|choice| choice_row(choice)).collect();
-    let header = [
-        ("CHOICE", Room::Whole),
-        ("QUESTION", Room::Rest),
-        ("BRANCHES", Room::Percent(30)),
-        ("CHOSEN", Room::Percent(25)),
-    ];
+    let header = [("CHOICE", Fit), ("QUESTION", Rest), ("BRANCHES", Percent(30)), ("CHOSEN", Percent(25))];
     (!rows.is_empty()).then(|| table(header, rows.into_iter()))
 }
 
@@ -145,13 +141,8 @@ fn choice_row(choice: &Choice) -> [String; 4] {
 
 fn decisions(state: &BoardState) -> Option<String> {
     let rows: Vec<_> = state.decisions().map(|decision| decision_row(decision)).collect();
-    let header = [
-        ("DECISION", Room::Whole),
-        ("QUESTION", Room::Rest),
-        ("CHOICE", Room::Percent(25)),
-        ("BECAUSE", Room::Percent(30)),
-        ("BY", Room::Percent(12)),
-    ];
+    let header =
+        [("DECISION", Fit), ("QUESTION", Rest), ("CHOICE", Percent(25)), ("BECAUSE", Percent(30)), ("BY", Percent(12))];
     (!rows.is_empty()).then(|| table(header, rows.into_iter()))
 }
 
@@ -174,13 +165,7 @@ fn approvals(state: &BoardState) -> Option<String> {
         [approval.id.to_string(), approval.decision.to_string(), verdict, one_line(&approval.by), comment]
     });
     let rows: Vec<_> = rows.collect();
-    let header = [
-        ("APPROVAL", Room::Whole),
-        ("OF", Room::Whole),
-        ("VERDICT", Room::Whole),
-        ("BY", Room::Percent(20)),
-        ("COMMENT", Room::Rest),
-    ];
+    let header = [("APPROVAL", Fit), ("OF", Fit), ("VERDICT", Fit), ("BY", Percent(20)), ("COMMENT", Rest)];
     (!rows.is_empty()).then(|| table(header, rows.into_iter()))
 }
 
@@ -221,13 +206,7 @@ fn discoveries(state: &BoardState) -> Option<String> {
         [found.id.to_string(), written(&found.kind), what, affects, one_line(&found.discovered_by)]
     });
     let rows: Vec<_> = rows.collect();
-    let header = [
-        ("FOUND", Room::Whole),
-        ("TYPE", Room::Whole),
-        ("WHAT", Room::Rest),
-        ("AFFECTS", Room::Percent(20)),
-        ("BY", Room::Percent(12)),
-    ];
+    let header = [("FOUND", Fit), ("TYPE", Fit), ("WHAT", Rest), ("AFFECTS", Percent(20)), ("BY", Percent(12))];
     (!rows.is_empty()).then(|| table(header, rows.into_iter()))
 }
 
@@ -250,14 +229,7 @@ pub(super) fn artifacts(state: &BoardState) -> Option<String> {
         ]
     });
     let rows: Vec<_> = rows.collect();
-    let header = [
-        ("MADE", Room::Whole),
-        ("PATH", Room::Percent(35)),
-        ("VERSION", Room::Whole),
-        ("SIZE", Room::Whole),
-        ("WHAT", Room::Rest),
-        ("TASK", Room::Whole),
-    ];
+    let header = [("MADE", Fit), ("PATH", Percent(35)), ("VERSION", Fit), ("SIZE", Fit), ("WHAT", Rest), ("TASK", Fit)];
     (!rows.is_empty()).then(|| table(header, rows.into_iter()))
 }
 
@@ -275,13 +247,7 @@ fn contributions(state: &BoardState) -> Option<String> {
             ]
         })
         .collect();
-    let header = [
-        ("WHO", Room::Rest),
-        ("ROLE", Room::Whole),
-        ("TASKS", Room::Whole),
-        ("DECISIONS", Room::Whole),
-        ("DISCOVERIES", Room::Whole),
-        ("ARTIFACTS", Room::Whole),
-    ];
+    let header =
+        [("WHO", Rest), ("ROLE", Fit), ("TASKS", Fit), ("DECISIONS", Fit), ("DISCOVERIES", Fit), ("ARTIFACTS", Fit)];
     (!rows.is_empty()).then(|| table(header, rows.into_iter()))
 }

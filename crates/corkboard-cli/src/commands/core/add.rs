@@ -6,11 +6,12 @@ use corkboard::cores::{AddedHow, NewCoreEntry};
 use corkboard::{Error, Limits};
 use jiff::Timestamp;
 
+use crate::command_session::Session;
 use crate::commands::memory::Kind;
-use crate::exit::Failure;
-use crate::input::{text_argument, text_or_stdin, time_argument};
-use crate::knowledge::{CoreArgument, CoreConditions, TrustName};
-use crate::session::Session;
+use crate::core_args::{CoreArgument, CoreConditions, TrustName};
+use crate::error::CliError;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::{text_argument, time_argument};
 
 /// Add an entry to a core
 ///
@@ -68,7 +69,7 @@ pub(crate) struct Add {
 }
 
 impl Add {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let core = self.conditions.on(self.core.open(session)?);
         let board = self.from_board.map(|board| BoardId::new(&board, &Limits::default()));
         let entry = NewCoreEntry {

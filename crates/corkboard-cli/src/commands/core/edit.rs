@@ -4,11 +4,13 @@ use clap::{ArgGroup, Args};
 use corkboard::cores::{CoreEdit, CoreEntryId, Expiry};
 use jiff::Timestamp;
 
+use crate::command_session::Session;
 use crate::commands::memory::Kind;
-use crate::exit::Failure;
-use crate::input::{text_or_stdin, time_argument};
-use crate::knowledge::{ChangedEntry, CoreArgument, CoreEntryConditions, TrustName};
-use crate::session::Session;
+use crate::core_args::{CoreArgument, CoreEntryConditions, TrustName};
+use crate::core_view::ChangedEntry;
+use crate::error::CliError;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::time_argument;
 
 /// Change an entry of a core
 ///
@@ -63,7 +65,7 @@ pub(crate) struct Edit {
 }
 
 impl Edit {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let core = self.conditions.on(self.core.open(session)?);
         let tags = if self.no_tags { Some(Vec::new()) } else { self.tags };
         let edit = CoreEdit {

@@ -3,9 +3,10 @@
 use clap::Args;
 use corkboard::cores::CoreEntryId;
 
-use crate::exit::Failure;
-use crate::knowledge::{ChangedEntry, CoreArgument, CoreEntryConditions};
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::core_args::{CoreArgument, CoreEntryConditions};
+use crate::core_view::ChangedEntry;
+use crate::error::CliError;
 
 /// Forget an entry of a core, so that it can be restored
 ///
@@ -31,7 +32,7 @@ pub(crate) struct Forget {
 }
 
 impl Forget {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let core = self.conditions.on(self.core.open(session)?);
         let (id, version) = (self.entry, core.forget(self.entry, self.reason.as_deref()).await?);
         session.output.answer(&ChangedEntry { id, version }, || format!("{id} is forgotten"))

@@ -4,9 +4,9 @@ use clap::Args;
 use corkboard::{CoreSummary, Corkboard};
 use serde_json::Value;
 
-use crate::exit::Failure;
-use crate::output::{Room, bytes, one_line, table};
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::output::{Fit, Rest, bytes, one_line, table};
 
 /// Cores read at a time.
 const PAGE: usize = 500;
@@ -22,7 +22,7 @@ Examples:
 pub(crate) struct List {}
 
 impl List {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let cores = every_core(&session.board).await?;
         session.output.answer(&cores, || match cores.is_empty() {
             true => "there are no memory cores yet; `cork core add CORE TEXT` makes one".into(),
@@ -32,7 +32,7 @@ impl List {
 }
 
 /// All memory cores in the store, by name.
-pub(crate) async fn every_core(corkboard: &Corkboard) -> Result<Vec<CoreSummary>, Failure> {
+pub(crate) async fn every_core(corkboard: &Corkboard) -> Result<Vec<CoreSummary>, CliError> {
     let mut cores: Vec<CoreSummary> = Vec::new();
     loop {
         let after = cores.last().map(|core| core.core.clone());
@@ -55,5 +55,5 @@ fn listing(cores: &[CoreSummary]) -> String {
             bytes(number("bytes")),
         ]
     });
-    table([("CORE", Room::Rest), ("ENTRIES", Room::Whole), ("FORGOTTEN", Room::Whole), ("SIZE", Room::Whole)], rows)
+    table([("CORE", Rest), ("ENTRIES", Fit), ("FORGOTTEN", Fit), ("SIZE", Fit)], rows)
 }

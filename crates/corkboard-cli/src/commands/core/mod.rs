@@ -10,8 +10,8 @@ mod show;
 
 use clap::Subcommand;
 
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 pub(super) use list::every_core;
 
@@ -38,7 +38,7 @@ pub(crate) enum CoreCommand {
 }
 
 impl CoreCommand {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match self {
             Self::List(list) => list.run(session).await,
             Self::Show(show) => show.run(session).await,

@@ -3,9 +3,10 @@
 use clap::Args;
 use corkboard::cores::CoreEntryId;
 
-use crate::exit::Failure;
-use crate::knowledge::{ChangedEntry, CoreArgument, CoreEntryConditions};
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::core_args::{CoreArgument, CoreEntryConditions};
+use crate::core_view::ChangedEntry;
+use crate::error::CliError;
 
 /// Bring back an entry that was forgotten
 #[derive(Args)]
@@ -25,7 +26,7 @@ pub(crate) struct Restore {
 }
 
 impl Restore {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let core = self.conditions.on(self.core.open(session)?);
         let (id, version) = (self.entry, core.restore(self.entry).await?);
         session.output.answer(&ChangedEntry { id, version }, || format!("{id} is back"))

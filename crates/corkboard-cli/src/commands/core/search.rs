@@ -4,10 +4,11 @@ use clap::Args;
 use corkboard::CoreHit;
 use serde::Serialize;
 
-use crate::exit::Failure;
-use crate::knowledge::{CoreArgument, emptiness};
-use crate::output::{Room, age, now, one_line, table};
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::core_args::CoreArgument;
+use crate::core_view::emptiness;
+use crate::error::CliError;
+use crate::output::{Fit, Percent, Rest, age, now, one_line, table};
 
 /// Find entries of a core by words, best first
 ///
@@ -31,7 +32,7 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer<'a> {
             hits: &'a [CoreHit],
@@ -58,13 +59,7 @@ fn hit_table(hits: &[CoreHit]) -> String {
             age(hit.timestamp, now),
         ]
     });
-    let header = [
-        ("FOUND", Room::Whole),
-        ("SNIPPET", Room::Rest),
-        ("TRUST", Room::Whole),
-        ("AUTHOR", Room::Percent(20)),
-        ("SCORE", Room::Whole),
-        ("UPDATED", Room::Whole),
-    ];
+    let header =
+        [("FOUND", Fit), ("SNIPPET", Rest), ("TRUST", Fit), ("AUTHOR", Percent(20)), ("SCORE", Fit), ("UPDATED", Fit)];
     table(header, rows)
 }

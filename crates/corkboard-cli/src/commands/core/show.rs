@@ -7,12 +7,13 @@ use corkboard::cores::{CoreEntry, CoreEntryId};
 use corkboard::{CoreEntries, CorePage, Refusal};
 use serde::Serialize;
 
-use crate::board::written;
+use crate::board_view::written;
+use crate::command_session::Session;
 use crate::commands::memory::Kind;
-use crate::exit::Failure;
-use crate::knowledge::{CoreArgument, EntryDocument, TrustName, emptiness, entry_table, origin};
+use crate::core_args::{CoreArgument, TrustName};
+use crate::core_view::{CoreEntryDocument, emptiness, entry_table, origin};
+use crate::error::CliError;
 use crate::output::{count, fields, one_line, shown, time};
-use crate::session::Session;
 
 /// Show a core's entries, or all about one of them
 #[derive(Args)]
@@ -57,10 +58,10 @@ pub(crate) struct Show {
 }
 
 impl Show {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer<'a> {
-            entries: Vec<EntryDocument<'a>>,
+            entries: Vec<CoreEntryDocument<'a>>,
             next: Option<CoreEntryId>,
             rev: u64,
         }
@@ -70,7 +71,7 @@ impl Show {
                 emptiness(&core).await?;
                 return Err(corkboard::Error::from(Refusal::NotInCore { entry: id }).into());
             };
-            return session.output.answer(&EntryDocument::from(&*entry), || text(&entry));
+            return session.output.answer(&CoreEntryDocument::from(&*entry), || text(&entry));
         }
         let mut entries = core.entries().limit(self.limit);
         if let Some(after) = self.after {
@@ -89,7 +90,7 @@ impl Show {
             entries = entries.show(Shown::Forgotten);
         }
         let page = entries.await?;
-        let documents = page.entries.iter().map(|entry| EntryDocument::from(&**entry)).collect();
+        let documents = page.entries.iter().map(|entry| CoreEntryDocument::from(&**entry)).collect();
         let answer = Answer { entries: documents, next: page.next, rev: page.rev };
         let empty = if page.entries.is_empty() { emptiness(&core).await? } else { None };
         session.output.answer(&answer, || empty.unwrap_or_else(|| listing(&page)))

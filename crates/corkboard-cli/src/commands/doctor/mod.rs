@@ -15,9 +15,9 @@ use super::compact::{SpaceSize, about, compared, sizes};
 use super::core::every_core;
 use super::stats::every_agent;
 use crate::args::Global;
-use crate::exit::{Failure, say};
+use crate::command_session::{IfMissing, Session};
+use crate::error::{CliError, say};
 use crate::output::{Output, bytes, count, one_line, warnings};
-use crate::session::{IfMissing, Session};
 
 /// Whose memory is written to and deleted. Always the same one: a deleted space leaves a tombstone.
 const SCRATCH: &str = "cork doctor's scratch";
@@ -58,7 +58,7 @@ enum Depth {
 }
 
 impl Doctor {
-    pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
+    pub(crate) async fn run(self, global: &Global) -> Result<(), CliError> {
         let mut report = Report::new(Output::new(global.json));
         let depth = if self.quick { Depth::Quick } else { Depth::Thorough };
         if let Some(address) = global.server() {
@@ -68,10 +68,10 @@ impl Doctor {
         let opening = Session::open(global, IfMissing::Fail);
         let session = match patiently(&report, "still opening the store", opening).await {
             Ok(session) => session,
-            Err(Failure::Library(error)) if !matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Gone) => {
+            Err(CliError::Library(error)) if !matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Gone) => {
                 report.add("open", Err(error.to_string()))?;
                 report.finish(None)?;
-                return Err(Failure::Told(error));
+                return Err(CliError::Reported(error));
             }
             Err(failure) => return Err(failure),
         };
@@ -80,7 +80,7 @@ impl Doctor {
     }
 }
 
-async fn examine(session: &Session, report: &mut Report, opening: Duration, depth: Depth) -> Result<(), Failure> {
+async fn examine(session: &Session, report: &mut Report, opening: Duration, depth: Depth) -> Result<(), CliError> {
     let board = &session.board;
     let info = board.store_info();
     report.add("open", Ok(format!("the {} store opens, in {}", info.kind, duration(opening))))?;
@@ -99,7 +99,7 @@ async fn examine(session: &Session, report: &mut Report, opening: Duration, dept
     report.finish(Some(&info))
 }
 
-async fn look_for_damage(board: &Corkboard, report: &mut Report) -> Result<(), Failure> {
+async fn look_for_damage(board: &Corkboard, report: &mut Report) -> Result<(), CliError> {
     let problems = patiently(report, "still looking for damage", board.check()).await;
     report.add(
         "integrity",
@@ -111,7 +111,7 @@ async fn look_for_damage(board: &Corkboard, report: &mut Report) -> Result<(), F
     )
 }
 
-async fn load_everything(board: &Corkboard, report: &mut Report) -> Result<(), Failure> {
+async fn load_everything(board: &Corkboard, report: &mut Report) -> Result<(), CliError> {
     load_agents(board, report).await?;
     load_boards(board, report).await?;
     load_cores(board, report).await?;
@@ -120,13 +120,13 @@ async fn load_everything(board: &Corkboard, report: &mut Report) -> Result<(), F
 }
 
 /// Compares the logs with the states. Logs that are much larger work, so they are no failure.
-async fn compare_sizes(board: &Corkboard, report: &mut Report) -> Result<(), Failure> {
+async fn compare_sizes(board: &Corkboard, report: &mut Report) -> Result<(), CliError> {
     /// Logs that take less than this, or less than this many times their states, are no matter.
     const LARGE: u64 = 256 * 1024 * 1024;
     const TIMES: u64 = 10;
     let mut sizes = match sizes(board).await {
         Ok(sizes) => sizes,
-        Err(Failure::Library(error)) => return report.add("logs", Err(format!("logs cannot be measured: {error}"))),
+        Err(CliError::Library(error)) => return report.add("logs", Err(format!("logs cannot be measured: {error}"))),
         Err(failure) => return Err(failure),
     };
     let total = format!("logs take {}", compared(&sizes));
@@ -147,7 +147,7 @@ fn told_size(size: &SpaceSize) -> String {
 }
 
 /// Warns about spaces that are ahead of the clock. They work, so this is no failure.
-fn compare_clocks(board: &Corkboard, report: &mut Report) -> Result<(), Failure> {
+fn compare_clocks(board: &Corkboard, report: &mut Report) -> Result<(), CliError> {
     let ahead = board.spaces_ahead();
     if ahead.is_empty() {
         return report.add("time", Ok("nothing is ahead of the clock".into()));
@@ -184,10 +184,10 @@ async fn timed_writes(board: &Corkboard, scratch: &str) -> Result<Vec<Duration>,
     Ok(times)
 }
 
-async fn load_agents(board: &Corkboard, report: &mut Report) -> Result<(), Failure> {
+async fn load_agents(board: &Corkboard, report: &mut Report) -> Result<(), CliError> {
     let agents = match every_agent(board).await {
         Ok(agents) => agents,
-        Err(Failure::Library(error)) => return report.add("agents", Err(format!("agents cannot be listed: {error}"))),
+        Err(CliError::Library(error)) => return report.add("agents", Err(format!("agents cannot be listed: {error}"))),
         Err(failure) => return Err(failure),
     };
     let mut said = Instant::now();
@@ -211,10 +211,10 @@ async fn load_agents(board: &Corkboard, report: &mut Report) -> Result<(), Failu
     if loaded == agents.len() as u64 { report.add("agents", Ok(text)) } else { Ok(()) }
 }
 
-async fn load_boards(corkboard: &Corkboard, report: &mut Report) -> Result<(), Failure> {
+async fn load_boards(corkboard: &Corkboard, report: &mut Report) -> Result<(), CliError> {
     let boards = match every_board(corkboard).await {
         Ok(boards) => boards,
-        Err(Failure::Library(error)) => return report.add("boards", Err(format!("boards cannot be listed: {error}"))),
+        Err(CliError::Library(error)) => return report.add("boards", Err(format!("boards cannot be listed: {error}"))),
         Err(failure) => return Err(failure),
     };
     let mut said = Instant::now();
@@ -239,10 +239,10 @@ async fn load_boards(corkboard: &Corkboard, report: &mut Report) -> Result<(), F
     if loaded == boards.len() as u64 { report.add("boards", Ok(text)) } else { Ok(()) }
 }
 
-async fn load_cores(corkboard: &Corkboard, report: &mut Report) -> Result<(), Failure> {
+async fn load_cores(corkboard: &Corkboard, report: &mut Report) -> Result<(), CliError> {
     let cores = match every_core(corkboard).await {
         Ok(cores) => cores,
-        Err(Failure::Library(error)) => {
+        Err(CliError::Library(error)) => {
             return report.add("cores", Err(format!("memory cores cannot be listed: {error}")));
         }
         Err(failure) => return Err(failure),
@@ -317,7 +317,7 @@ impl Report {
         Self { output, checks: Vec::new() }
     }
 
-    fn add(&mut self, check: &'static str, found: Result<String, String>) -> Result<(), Failure> {
+    fn add(&mut self, check: &'static str, found: Result<String, String>) -> Result<(), CliError> {
         let (ok, mark, detail) = match found {
             Ok(detail) => (true, '✓', detail),
             Err(detail) => (false, '✗', detail),
@@ -326,11 +326,11 @@ impl Report {
     }
 
     /// Something to look at that does not fail the check.
-    fn warn(&mut self, check: &'static str, detail: String) -> Result<(), Failure> {
+    fn warn(&mut self, check: &'static str, detail: String) -> Result<(), CliError> {
         self.push(check, true, '!', format!("warning: {detail}"))
     }
 
-    fn push(&mut self, check: &'static str, ok: bool, mark: char, detail: String) -> Result<(), Failure> {
+    fn push(&mut self, check: &'static str, ok: bool, mark: char, detail: String) -> Result<(), CliError> {
         if !self.output.is_json() {
             self.output.line(&format!("{mark} {detail}"))?;
         }
@@ -339,11 +339,11 @@ impl Report {
     }
 
     /// Something that is neither good nor bad.
-    fn remark(&self, text: &str) -> Result<(), Failure> {
+    fn remark(&self, text: &str) -> Result<(), CliError> {
         if self.output.is_json() { Ok(()) } else { self.output.line(&format!("  {text}")) }
     }
 
-    fn about(&self, info: &StoreInfo) -> Result<(), Failure> {
+    fn about(&self, info: &StoreInfo) -> Result<(), CliError> {
         if self.output.is_json() {
             return Ok(());
         }
@@ -365,13 +365,13 @@ impl Report {
     }
 
     /// Tells programs what was found, and whether all is well.
-    fn finish(&self, store: Option<&StoreInfo>) -> Result<(), Failure> {
+    fn finish(&self, store: Option<&StoreInfo>) -> Result<(), CliError> {
         let ok = self.conclude(store)?;
         // When the store did not even open, its error says more.
-        if ok || store.is_none() { Ok(()) } else { Err(Failure::Unhealthy) }
+        if ok || store.is_none() { Ok(()) } else { Err(CliError::Unhealthy) }
     }
 
-    fn conclude(&self, store: Option<&StoreInfo>) -> Result<bool, Failure> {
+    fn conclude(&self, store: Option<&StoreInfo>) -> Result<bool, CliError> {
         #[derive(Serialize)]
         struct Document<'a> {
             ok: bool,

@@ -9,9 +9,9 @@ use super::{
     Depth, Report, SCRATCH, WRITES, duration, load_everything, look_for_damage, median, patiently, time_writes,
 };
 use crate::args::Global;
-use crate::exit::Failure;
+use crate::command_session::{IfMissing, Session};
+use crate::error::CliError;
 use crate::output::one_line;
-use crate::session::{IfMissing, Session};
 
 /// Clocks that differ by more than this make times and expiries hard to understand.
 const CLOCKS_AGREE: Duration = Duration::from_secs(10);
@@ -22,7 +22,7 @@ pub(super) async fn examine(
     address: &ServerAddress,
     mut report: Report,
     depth: Depth,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let health = patiently(&report, "still waiting for the server", address.health()).await;
     let health = given_up_unless_ok(&mut report, "server", health)?;
     let place = one_line(&corkboard::store::ServerUrl::new(&address.url).to_string());
@@ -36,7 +36,7 @@ pub(super) async fn examine(
     let clocks = format!("its clock is {} {whose}", duration(apart));
     report.add("clock", if apart > CLOCKS_AGREE { Err(clocks) } else { Ok(clocks) })?;
     if depth == Depth::Quick {
-        return if report.conclude(None)? { Ok(()) } else { Err(Failure::Unhealthy) };
+        return if report.conclude(None)? { Ok(()) } else { Err(CliError::Unhealthy) };
     }
     let identity = given_up_unless_ok(&mut report, "token", address.identity().await)?;
     report.add("token", Ok(named(&identity)))?;
@@ -46,7 +46,7 @@ pub(super) async fn examine(
 }
 
 /// What can be seen through it, as far as the token goes.
-async fn through(board: &Corkboard, identity: &Identity, report: &mut Report) -> Result<(), Failure> {
+async fn through(board: &Corkboard, identity: &Identity, report: &mut Report) -> Result<(), CliError> {
     let read = patiently(report, "still reading", time_reads(board)).await;
     report.add("read", read)?;
     let is_admin = identity.role == Role::Admin;
@@ -75,14 +75,14 @@ async fn time_reads(board: &Corkboard) -> Result<String, String> {
 }
 
 /// Without this, there is nothing more to find out.
-fn given_up_unless_ok<T>(report: &mut Report, check: &'static str, found: Result<T, Error>) -> Result<T, Failure> {
+fn given_up_unless_ok<T>(report: &mut Report, check: &'static str, found: Result<T, Error>) -> Result<T, CliError> {
     match found {
         Ok(found) => Ok(found),
         Err(error) if error.kind() == ErrorKind::Invalid => Err(error.into()),
         Err(error) => {
             report.add(check, Err(error.to_string()))?;
             report.finish(None)?;
-            Err(Failure::Told(error))
+            Err(CliError::Reported(error))
         }
     }
 }

@@ -4,9 +4,9 @@ use clap::Args;
 use corkboard::boards::{LearningCandidate, LearningState};
 use corkboard::cores::Trust;
 
-use crate::exit::Failure;
-use crate::output::{Room, clip, count, one_line, table};
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::output::{Fit, clip, count, one_line, table};
 
 /// The most lines of a learning that a list shows.
 const SHOWN_LINES: usize = 6;
@@ -25,7 +25,7 @@ pub(super) struct Shown {
 
 impl Shown {
     /// Tells what a board taught, the best first.
-    pub(super) fn tell(&self, session: &Session, learnings: &[LearningCandidate]) -> Result<(), Failure> {
+    pub(super) fn tell(&self, session: &Session, learnings: &[LearningCandidate]) -> Result<(), CliError> {
         session.output.answer(&learnings, || self.text(learnings))
     }
 
@@ -79,13 +79,13 @@ fn listing(learnings: &[&LearningCandidate]) -> String {
         ]
     });
     let header = [
-        ("LEARNING", Room::Whole),
-        ("SCORE", Room::Whole),
-        ("SOURCE", Room::Whole),
-        ("STATE", Room::Whole),
-        ("CORE", Room::Whole),
-        ("AUTHOR", Room::Whole),
-        ("TRUST", Room::Whole),
+        ("LEARNING", Fit),
+        ("SCORE", Fit),
+        ("SOURCE", Fit),
+        ("STATE", Fit),
+        ("CORE", Fit),
+        ("AUTHOR", Fit),
+        ("TRUST", Fit),
     ];
     let table = table(header, rows);
     let mut rows = table.lines().map(str::to_owned);

@@ -3,8 +3,8 @@
 use clap::Args;
 
 use super::candidates::Shown;
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// Find what a board taught, the best first
 ///
@@ -22,7 +22,7 @@ pub(crate) struct Extract {
 }
 
 impl Extract {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let learnings = session.open_board()?.extract_learning_candidates().await?;
         self.shown.tell(session, &learnings)
     }

@@ -3,8 +3,8 @@
 use clap::Args;
 
 use super::candidates::Shown;
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// Show what a board taught, and write nothing
 ///
@@ -21,7 +21,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let learnings = session.open_board()?.learnings().await?;
         self.shown.tell(session, &learnings)
     }

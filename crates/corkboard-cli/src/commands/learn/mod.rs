@@ -9,8 +9,8 @@ mod rollback;
 
 use clap::Subcommand;
 
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// Keep what a board taught in memory cores, and take it out again
 ///
@@ -33,7 +33,7 @@ pub(crate) enum LearnCommand {
 }
 
 impl LearnCommand {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match self {
             Self::Extract(extract) => extract.run(session).await,
             Self::List(list) => list.run(session).await,

@@ -3,13 +3,13 @@
 use clap::Args;
 use corkboard::boards::{LearningChanges, LearningId};
 
-use crate::board::BoardConditions;
+use crate::board_args::BoardConditions;
+use crate::command_session::Session;
 use crate::commands::memory::Kind;
-use crate::exit::Failure;
-use crate::input::text_or_stdin;
-use crate::knowledge::TrustName;
+use crate::core_args::TrustName;
+use crate::error::CliError;
 use crate::output::one_line;
-use crate::session::Session;
+use crate::text_input::text_or_stdin;
 
 /// Keep a learning in a memory core
 ///
@@ -55,7 +55,7 @@ pub(crate) struct Promote {
 }
 
 impl Promote {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.open(session)?;
         let changes = LearningChanges {
             content: self.content.map(text_or_stdin).transpose()?,

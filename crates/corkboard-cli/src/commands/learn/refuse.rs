@@ -4,10 +4,11 @@ use clap::Args;
 use corkboard::boards::LearningId;
 use serde::Serialize;
 
-use crate::board::BoardConditions;
-use crate::exit::Failure;
-use crate::input::{text_argument, text_or_stdin};
-use crate::session::Session;
+use crate::board_args::BoardConditions;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::text_argument;
 
 /// Say that a learning is not wanted, for ever
 ///
@@ -30,7 +31,7 @@ pub(crate) struct Refuse {
 }
 
 impl Refuse {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer {
             learning: LearningId,

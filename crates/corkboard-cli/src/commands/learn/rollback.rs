@@ -8,12 +8,14 @@ use corkboard::cores::CoreEntryId;
 use corkboard::{Board, CoreId, CoresRolledBack, Error, Refusal, RollBackProgress, RollBackStage};
 use serde::Serialize;
 
-use crate::board::BoardConditions;
-use crate::exit::Failure;
-use crate::input::{Consent, confirm, name_argument, text_or_stdin};
+use crate::board_args::BoardConditions;
+use crate::command_session::Session;
+use crate::confirm::{Consent, confirm};
+use crate::error::CliError;
 use crate::output::{count, one_line};
 use crate::progress::{ProgressLine, unless_interrupted};
-use crate::session::Session;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::name_argument;
 
 /// Take learnings out of memory cores again
 ///
@@ -65,7 +67,7 @@ struct RolledBack {
 }
 
 impl Rollback {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let reason = self.reason.map(text_or_stdin).transpose()?;
         if let Some(author) = self.author {
             return by_author(session, &author, reason, Consent::from_flag(self.yes)).await;
@@ -97,7 +99,7 @@ async fn look(
     board: &Board,
     learnings: BTreeSet<LearningId>,
     out: &BTreeSet<LearningId>,
-) -> Result<Vec<RolledBack>, Failure> {
+) -> Result<Vec<RolledBack>, CliError> {
     let view = board.view().await?;
     let mut found = Vec::new();
     for learning in learnings {
@@ -124,7 +126,7 @@ impl RolledBack {
     }
 }
 
-async fn by_author(session: &Session, author: &str, reason: Option<String>, consent: Consent) -> Result<(), Failure> {
+async fn by_author(session: &Session, author: &str, reason: Option<String>, consent: Consent) -> Result<(), CliError> {
     let name = one_line(author);
     confirm(consent, &format!("take all that {name} said, promoted or edited out of every memory core"))?;
     let mut roll_back = session.board.roll_back_author(author);
@@ -149,7 +151,7 @@ async fn by_author(session: &Session, author: &str, reason: Option<String>, cons
 }
 
 /// Takes out what was learned on a board that is there no more.
-async fn of_gone_board(session: &Session, board: &Board) -> Result<(), Failure> {
+async fn of_gone_board(session: &Session, board: &Board) -> Result<(), CliError> {
     let id = board.id().as_str();
     let done = session.board.roll_back_board(id)?.acting_as(board.actor().clone()).await?;
     if done.cores.is_empty() {

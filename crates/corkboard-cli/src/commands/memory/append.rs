@@ -3,11 +3,12 @@
 use clap::Args;
 
 use super::set::tell;
+use crate::command_session::Session;
 use crate::conditions::{EntryConditions, under};
-use crate::exit::Failure;
-use crate::input::{text_argument, text_or_stdin};
+use crate::error::CliError;
 use crate::place::ScopeArgument;
-use crate::session::Session;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::text_argument;
 
 /// Add text at the end of a text, or start one
 ///
@@ -38,7 +39,7 @@ pub(crate) struct Append {
 }
 
 impl Append {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let place = self.scope.find(session).await?;
         let text = text_or_stdin(self.text)?;
         let mut append = place.append(&self.key, &text);

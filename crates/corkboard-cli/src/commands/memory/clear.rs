@@ -4,11 +4,11 @@ use clap::Args;
 use corkboard::ClearOptions;
 use serde::Serialize;
 
-use crate::exit::Failure;
-use crate::input::{Consent, confirm};
+use crate::command_session::Session;
+use crate::confirm::{Consent, confirm};
+use crate::error::CliError;
 use crate::output::count;
 use crate::place::ScopeArgument;
-use crate::session::Session;
 
 /// Remove all entries and notes of the root scope, or of one scope
 ///
@@ -33,7 +33,7 @@ pub(crate) struct Clear {
 }
 
 impl Clear {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer {
             entries: u64,

@@ -4,10 +4,10 @@ use clap::Args;
 use corkboard::NoteId;
 use serde::Serialize;
 
-use crate::exit::Failure;
-use crate::input::{Consent, confirm};
+use crate::command_session::Session;
+use crate::confirm::{Consent, confirm};
+use crate::error::CliError;
 use crate::output::count;
-use crate::session::Session;
 
 /// Forget a value, a note or a whole agent for good
 ///
@@ -44,12 +44,12 @@ pub(crate) struct Forget {
 }
 
 impl Forget {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let agent = &session.agent;
         let id = agent.agent_id();
         if !self.hard {
             let message = "forgetting takes it out of the history as well: say --hard if you mean that";
-            return Err(Failure::invalid("needs_hard", message)
+            return Err(CliError::invalid("needs_hard", message)
                 .hint("`cork memory remove` and `cork memory note remove` keep the history"));
         }
         let consent = Consent::from_flag(self.yes);
@@ -69,7 +69,7 @@ impl Forget {
         };
         if forgotten.removed == 0 && forgotten.revisions == 0 {
             let what = self.key.map_or_else(|| "such note".into(), |key| format!("entry {key:?}"));
-            return Err(Failure::not_found(format!("agent {id} has no {what}, and never had")));
+            return Err(CliError::not_found(format!("agent {id} has no {what}, and never had")));
         }
         session.output.answer(&forgotten, || {
             let revisions = count(forgotten.revisions, "revision", "revisions");
@@ -78,14 +78,14 @@ impl Forget {
     }
 }
 
-async fn forget_everything(session: &Session) -> Result<(), Failure> {
+async fn forget_everything(session: &Session) -> Result<(), CliError> {
     #[derive(Serialize)]
     struct Answer {
         forgotten: bool,
     }
     let id = session.agent.agent_id();
     if !session.board.forget_agent(id.as_str()).await? {
-        return Err(Failure::not_found(format!("agent {id} has no memory")));
+        return Err(CliError::not_found(format!("agent {id} has no memory")));
     }
     session.output.answer(&Answer { forgotten: true }, || format!("agent {id} is forgotten"))
 }

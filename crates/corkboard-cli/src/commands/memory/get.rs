@@ -3,10 +3,10 @@
 use clap::Args;
 use corkboard::{EntryDocument, Key};
 
-use crate::exit::Failure;
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::{shown, value_text};
 use crate::place::ScopeArgument;
-use crate::session::Session;
 
 /// Print the value under a key
 ///
@@ -30,7 +30,7 @@ pub(crate) struct Get {
 }
 
 impl Get {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let place = self.scope.find(session).await?;
         let limits = &session.board.options().limits;
         let key = Key::new(&self.key, limits).map_err(corkboard::Error::from)?;

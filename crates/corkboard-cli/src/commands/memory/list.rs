@@ -4,10 +4,10 @@ use clap::Args;
 
 use corkboard::EntryDocument;
 
-use crate::exit::Failure;
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::entry_table;
 use crate::place::ScopeArgument;
-use crate::session::Session;
 
 /// List entries by key, with their values
 ///
@@ -37,7 +37,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let place = self.scope.find(session).await?;
         let mut entries = place.entries().await?;
         if let Some(prefix) = &self.prefix {

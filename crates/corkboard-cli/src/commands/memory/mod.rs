@@ -13,8 +13,8 @@ mod watch;
 
 use clap::Subcommand;
 
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 pub(crate) use set::Kind;
 
@@ -42,7 +42,7 @@ pub(crate) enum Memory {
 }
 
 impl Memory {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match self {
             Self::Set(set) => set.run(session).await,
             Self::Get(get) => get.run(session).await,

@@ -4,13 +4,14 @@ use clap::{Args, Subcommand};
 use corkboard::NoteId;
 use serde::Serialize;
 
+use crate::command_session::Session;
 use crate::conditions::{RequestConditions, under};
-use crate::exit::Failure;
-use crate::input::{text_argument, text_or_stdin};
-use crate::knowledge::TrustArguments;
+use crate::core_args::TrustArguments;
+use crate::error::CliError;
 use crate::output::note_table;
 use crate::place::ScopeArgument;
-use crate::session::Session;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::text_argument;
 
 /// Add, list and remove notes: lines of free text beside the entries
 #[derive(Subcommand)]
@@ -74,7 +75,7 @@ pub(crate) struct Remove {
 }
 
 impl Note {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match self {
             Self::Add(add) => add.run(session).await,
             Self::List(list) => list.run(session).await,
@@ -84,7 +85,7 @@ impl Note {
 }
 
 impl Add {
-    async fn run(self, session: &Session) -> Result<(), Failure> {
+    async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer {
             id: NoteId,
@@ -101,7 +102,7 @@ impl Add {
 }
 
 impl List {
-    async fn run(self, session: &Session) -> Result<(), Failure> {
+    async fn run(self, session: &Session) -> Result<(), CliError> {
         let place = self.scope.find(session).await?;
         let notes = place.notes().await?;
         session.output.answer(&notes, || match notes.is_empty() {
@@ -112,7 +113,7 @@ impl List {
 }
 
 impl Remove {
-    async fn run(self, session: &Session) -> Result<(), Failure> {
+    async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer {
             id: u64,
@@ -121,7 +122,7 @@ impl Remove {
         let place = self.scope.find(session).await?;
         if !place.remove_note(NoteId(self.id)).await? {
             let message = format!("{} has no note {}", place.describe(session), self.id);
-            return Err(Failure::not_found(message).hint("`cork memory note list` shows what is there"));
+            return Err(CliError::not_found(message).hint("`cork memory note list` shows what is there"));
         }
         session.output.answer(&Answer { id: self.id, removed: true }, || format!("removed note {}", self.id))
     }

@@ -3,10 +3,10 @@
 use clap::Args;
 use serde::Serialize;
 
+use crate::command_session::Session;
 use crate::conditions::{EntryConditions, under};
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::place::ScopeArgument;
-use crate::session::Session;
 
 /// Remove an entry
 ///
@@ -28,7 +28,7 @@ pub(crate) struct Remove {
 }
 
 impl Remove {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer<'a> {
             key: &'a str,

@@ -4,9 +4,9 @@ use clap::Args;
 use corkboard::{FoundItem, SearchHit};
 use serde::Serialize;
 
-use crate::exit::Failure;
-use crate::output::{Room, age, now, one_line, table};
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::output::{Fit, Percent, Rest, age, now, one_line, table};
 
 /// Find entries and notes by their words, the best first
 ///
@@ -30,7 +30,7 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer<'a> {
             hits: &'a [SearchHit],
@@ -62,7 +62,6 @@ fn hit_table(hits: &[SearchHit]) -> String {
             age(hit.timestamp, now),
         ]
     });
-    let header =
-        [("FOUND", Room::Percent(30)), ("SNIPPET", Room::Rest), ("SCORE", Room::Whole), ("UPDATED", Room::Whole)];
+    let header = [("FOUND", Percent(30)), ("SNIPPET", Rest), ("SCORE", Fit), ("UPDATED", Fit)];
     table(header, rows)
 }

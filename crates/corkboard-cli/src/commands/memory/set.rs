@@ -6,13 +6,14 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::command_session::Session;
 use crate::conditions::{EntryConditions, under};
-use crate::exit::Failure;
-use crate::input::{object_argument, text_argument, text_or_stdin, time_argument};
-use crate::knowledge::TrustArguments;
+use crate::core_args::TrustArguments;
+use crate::error::CliError;
 use crate::output::compact;
 use crate::place::ScopeArgument;
-use crate::session::Session;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::{object_argument, text_argument, time_argument};
 
 /// Store a value under a key
 ///
@@ -134,7 +135,7 @@ impl From<Metadata> for EntryMetadata {
 }
 
 impl Set {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let place = self.scope.find(session).await?;
         let text = text_or_stdin(self.value)?;
         let value = if self.string { of_text(&self.key, &text)? } else { read(&self.key, &text)? };
@@ -149,11 +150,11 @@ impl Set {
 }
 
 /// Says what version a write made.
-pub(super) fn tell(session: &Session, key: &str, written: Written) -> Result<(), Failure> {
+pub(super) fn tell(session: &Session, key: &str, written: Written) -> Result<(), CliError> {
     tell_with(session, key, written, None)
 }
 
-fn tell_with(session: &Session, key: &str, written: Written, warning: Option<String>) -> Result<(), Failure> {
+fn tell_with(session: &Session, key: &str, written: Written, warning: Option<String>) -> Result<(), CliError> {
     #[derive(Serialize)]
     struct Answer<'a> {
         key: &'a str,
@@ -172,7 +173,7 @@ fn invalid_json(text: &str) -> Option<String> {
 }
 
 /// The value that the text is as JSON, or else the text itself.
-fn read(key: &str, text: &str) -> Result<Content, Failure> {
+fn read(key: &str, text: &str) -> Result<Content, CliError> {
     // Read once as a value, because raw JSON may hold what no value can: a number out of range, half a character.
     match serde_json::from_str::<Value>(text) {
         Ok(_) => Content::from_json(&compact(text)).map_err(|error| unwritable(key, &error)),
@@ -184,12 +185,12 @@ fn read(key: &str, text: &str) -> Result<Content, Failure> {
     }
 }
 
-fn of_text(key: &str, text: &str) -> Result<Content, Failure> {
+fn of_text(key: &str, text: &str) -> Result<Content, CliError> {
     Content::of(text).map_err(|error| unwritable(key, &error))
 }
 
-fn unwritable(key: &str, error: &serde_json::Error) -> Failure {
-    Failure::Library(Error::Serialize { key: key.into(), message: error.to_string() })
+fn unwritable(key: &str, error: &serde_json::Error) -> CliError {
+    CliError::Library(Error::Serialize { key: key.into(), message: error.to_string() })
 }
 
 #[cfg(test)]

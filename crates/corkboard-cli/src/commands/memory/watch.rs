@@ -7,9 +7,9 @@ use corkboard::{Actor, AgentEvent, AgentReply, Commit, CommitId, Error, ScopeId,
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::exit::Failure;
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::{clip, compact, count, one_line, time};
-use crate::session::Session;
 
 /// The most of a value, and the most events of one revision, that a line tells.
 const SHOWN_VALUE: usize = 60;
@@ -44,7 +44,7 @@ struct Line<'a> {
 }
 
 impl Watch {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let from = match self.from {
             Some(rev) => rev,
             None => session.agent.rev().await?,
@@ -75,7 +75,7 @@ impl Watch {
 struct ScopeNames(HashMap<ScopeId, String>);
 
 impl ScopeNames {
-    async fn load(session: &Session) -> Result<Self, Failure> {
+    async fn load(session: &Session) -> Result<Self, CliError> {
         let scopes = session.memory().active_scopes().await?;
         Ok(Self(scopes.into_iter().map(|scope| (scope.id, one_line(scope.name.as_str()))).collect()))
     }

@@ -6,10 +6,10 @@ use clap::Args;
 use corkboard::{LimitName, Limits, Refusal};
 
 use super::Name;
-use crate::draw;
-use crate::exit::{Failure, say};
+use crate::command_session::Session;
+use crate::error::{CliError, say};
+use crate::notebook_problems;
 use crate::output::shown;
-use crate::session::Session;
 
 /// Apply a text: all of it in one revision, or nothing
 ///
@@ -41,7 +41,7 @@ pub(crate) struct Apply {
 }
 
 impl Apply {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let handle = self.name.open(session)?;
         let text = read(&self.file)?;
         let mut apply = handle.apply(&text);
@@ -56,25 +56,25 @@ impl Apply {
         }
         let applied = apply.await?;
         if !applied.warnings.is_empty() && !session.output.is_json() {
-            say(&draw::problems(&applied.warnings));
+            say(&notebook_problems::render(&applied.warnings));
         }
         session.output.answer(&applied, || shown(applied.changes.to_string().trim_end()))
     }
 }
 
 /// The whole file, if it is a text of a size that may be applied.
-fn read(file: &str) -> Result<String, Failure> {
+fn read(file: &str) -> Result<String, CliError> {
     let allowed = Limits::default().command_bytes;
     let mut bytes = Vec::new();
     let read = match file {
         "-" => std::io::stdin().take(allowed + 1).read_to_end(&mut bytes),
         path => std::fs::File::open(path).and_then(|found| found.take(allowed + 1).read_to_end(&mut bytes)),
     };
-    read.map_err(|error| Failure::invalid("file", format!("{file} cannot be read: {error}")))?;
+    read.map_err(|error| CliError::invalid("file", format!("{file} cannot be read: {error}")))?;
     let used = bytes.len() as u64;
     if used > allowed {
         let too_much = Refusal::Limit { limit: LimitName::CommandBytes, used, allowed };
-        return Err(Failure::Library(too_much.into()));
+        return Err(CliError::Library(too_much.into()));
     }
-    String::from_utf8(bytes).map_err(|error| Failure::invalid("file", format!("{file} is not UTF-8 text: {error}")))
+    String::from_utf8(bytes).map_err(|error| CliError::invalid("file", format!("{file} is not UTF-8 text: {error}")))
 }

@@ -3,9 +3,9 @@
 use clap::Args;
 
 use super::Name;
-use crate::exit::Failure;
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::shown;
-use crate::session::Session;
 
 /// Show what changed from one revision to another
 #[derive(Args)]
@@ -26,7 +26,7 @@ pub(crate) struct Diff {
 }
 
 impl Diff {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let diff = self.name.open(session)?.diff(self.from, self.to).await?;
         session.output.answer(&diff, || shown(diff.to_string().trim_end()))
     }

@@ -4,10 +4,10 @@ use clap::Args;
 use corkboard::notebook::ItemId;
 
 use super::Name;
-use crate::exit::Failure;
-use crate::input::{Consent, confirm};
+use crate::command_session::Session;
+use crate::confirm::{Consent, confirm};
+use crate::error::CliError;
 use crate::output::count;
-use crate::session::Session;
 
 /// Forget an item, or a whole notebook, for good
 ///
@@ -40,17 +40,17 @@ pub(crate) struct Forget {
 }
 
 impl Forget {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         if !self.hard {
             let message = "forgetting takes it out of the history as well: say --hard if you mean that";
-            return Err(Failure::invalid("needs_hard", message).hint("an `ARCHIVE` bullet keeps it"));
+            return Err(CliError::invalid("needs_hard", message).hint("an `ARCHIVE` bullet keeps it"));
         }
         let what = self.item.map_or_else(|| "all".into(), |item| item.to_string());
         confirm(Consent::from_flag(self.yes), &format!("forget {what} of notebook {}", self.name.name))?;
         let forgotten = self.name.open(session)?.forget(self.item).await?;
         if forgotten.removed == 0 && forgotten.revisions == 0 {
             let what = self.item.map_or_else(|| "nothing to forget".into(), |item| format!("no {item}, and never had"));
-            return Err(Failure::not_found(format!("notebook {} has {what}", self.name.name)));
+            return Err(CliError::not_found(format!("notebook {} has {what}", self.name.name)));
         }
         session.output.answer(&forgotten, || {
             let revisions = count(forgotten.revisions, "revision", "revisions");

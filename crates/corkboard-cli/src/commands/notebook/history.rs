@@ -3,9 +3,9 @@
 use clap::Args;
 
 use super::Name;
-use crate::exit::Failure;
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::{one_line, time};
-use crate::session::Session;
 
 /// Show what was done to a notebook, oldest first
 #[derive(Args)]
@@ -19,7 +19,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let history = self.name.open(session)?.history().await?;
         session.output.answer(&history, || {
             let mut lines = Vec::new();

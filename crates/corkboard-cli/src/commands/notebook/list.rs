@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use crate::exit::Failure;
-use crate::output::{Room, age, now, table};
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::output::{Fit, Rest, age, now, table};
 
 /// List the agent's notebooks
 #[derive(Args)]
@@ -14,7 +14,7 @@ Example:
 pub(crate) struct List {}
 
 impl List {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let notebooks = session.agent.notebooks().await?;
         session.output.answer(&notebooks, || {
             if notebooks.is_empty() {
@@ -26,13 +26,8 @@ impl List {
                 let updated = age(notebook.updated_at, now());
                 [notebook.name.to_string(), notebook.version.to_string(), learnings, snippets, updated]
             });
-            let header = [
-                ("NOTEBOOK", Room::Rest),
-                ("VERSION", Room::Whole),
-                ("LEARNINGS", Room::Whole),
-                ("SNIPPETS", Room::Whole),
-                ("UPDATED", Room::Whole),
-            ];
+            let header =
+                [("NOTEBOOK", Rest), ("VERSION", Fit), ("LEARNINGS", Fit), ("SNIPPETS", Fit), ("UPDATED", Fit)];
             table(header, rows)
         })
     }

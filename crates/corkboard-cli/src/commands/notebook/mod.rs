@@ -19,9 +19,10 @@ use clap::{Args, Subcommand};
 use corkboard::AgentNotebook;
 use corkboard::notebook::Notebook as State;
 
-use crate::exit::Failure;
-use crate::input::name_argument;
-use crate::session::{Session, is_dash};
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::text_input::is_dash;
+use crate::value_parsers::name_argument;
 
 /// Keep the progress of a task, what was learned, and what is needed word for word
 ///
@@ -58,13 +59,13 @@ struct Name {
 }
 
 impl Name {
-    fn open(&self, session: &Session) -> Result<AgentNotebook, Failure> {
+    fn open(&self, session: &Session) -> Result<AgentNotebook, CliError> {
         Ok(session.agent.notebook(&self.name)?)
     }
 }
 
 impl Notebook {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match self {
             Self::Show(show) => show.run(session).await,
             Self::Apply(apply) => apply.run(session).await,
@@ -82,10 +83,10 @@ impl Notebook {
 }
 
 /// Reads a transcript: a file, or stdin. It is text for a model, so that bytes that are not UTF-8 are replaced.
-fn transcript(path: &Path) -> Result<String, Failure> {
+fn transcript(path: &Path) -> Result<String, CliError> {
     const MOST_BYTES: u64 = 64 * 1024 * 1024;
     let cannot =
-        |error: std::io::Error| Failure::invalid("transcript", format!("cannot read {}: {error}", path.display()));
+        |error: std::io::Error| CliError::invalid("transcript", format!("cannot read {}: {error}", path.display()));
     let mut bytes = Vec::new();
     let read = match is_dash(path) {
         true => std::io::stdin().take(MOST_BYTES + 1).read_to_end(&mut bytes),
@@ -94,7 +95,7 @@ fn transcript(path: &Path) -> Result<String, Failure> {
     read.map_err(cannot)?;
     if bytes.len() as u64 > MOST_BYTES {
         let message = format!("the transcript has more than {MOST_BYTES} bytes");
-        return Err(Failure::invalid("transcript", message).hint("its end is enough: `tail -c 1000000 FILE`"));
+        return Err(CliError::invalid("transcript", message).hint("its end is enough: `tail -c 1000000 FILE`"));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

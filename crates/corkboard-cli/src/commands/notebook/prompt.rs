@@ -6,9 +6,9 @@ use clap::Args;
 use corkboard::prompt::PromptSources;
 
 use super::{Name, transcript};
-use crate::exit::Failure;
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::shown;
-use crate::session::Session;
 
 /// Print the prompt that asks a model for an update
 ///
@@ -37,7 +37,7 @@ pub(crate) struct Prompt {
 }
 
 impl Prompt {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let transcript = self.transcript.as_deref().map(transcript).transpose()?;
         let sources = PromptSources { task: self.task.as_deref(), transcript: transcript.as_deref() };
         let prompt = self.name.open(session)?.prompt(sources, self.budget).await?;

@@ -5,9 +5,9 @@ use corkboard::notebook::NotebookDiff;
 use serde::Serialize;
 
 use super::Name;
-use crate::exit::Failure;
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::shown;
-use crate::session::Session;
 
 /// Show again what the notebook showed at a revision
 ///
@@ -31,7 +31,7 @@ struct Answer {
 }
 
 impl Restore {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let (rev, changes) = self.name.open(session)?.restore(self.rev).await?;
         let answer = Answer { rev, changes };
         session.output.answer(&answer, || shown(answer.changes.to_string().trim_end()))

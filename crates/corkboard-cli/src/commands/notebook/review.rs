@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use corkboard::prompt::{UpdateOutcome, UpdateReport};
 
-use crate::draw;
-use crate::exit::{Failure, say};
+use crate::atomic_file::file_error;
+use crate::command_session::Session;
+use crate::error::{CliError, say};
+use crate::notebook_problems;
 use crate::output::{count, one_line, shown};
-use crate::session::Session;
-use crate::whole_file::file_failure;
 
 /// A report is never larger: three answers of a megabyte each.
 const REPORT_BYTES: u64 = 64 * 1024 * 1024;
@@ -53,9 +53,9 @@ impl Review {
         !self.apply
     }
 
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let report = read(&self.file)?;
-        let none = || Failure::not_found("the report has no answer of the model");
+        let none = || CliError::not_found("the report has no answer of the model");
         if self.answer {
             return session.output.raw(shown(report.last_answer().ok_or_else(none)?).as_bytes());
         }
@@ -65,7 +65,7 @@ impl Review {
         let answer = report.last_answer().ok_or_else(none)?;
         if report.agent != session.agent.agent_id().as_str() {
             let message = format!("the report is about another agent's notebook: {}", one_line(&report.agent));
-            return Err(Failure::invalid("agent_mismatch", message).hint("--agent names the agent"));
+            return Err(CliError::invalid("agent_mismatch", message).hint("--agent names the agent"));
         }
         let notebook = session.agent.notebook(&report.notebook)?;
         let mut apply = notebook.apply(answer);
@@ -77,7 +77,7 @@ impl Review {
         }
         let applied = apply.await?;
         if !applied.warnings.is_empty() && !session.output.is_json() {
-            say(&draw::problems(&applied.warnings));
+            say(&notebook_problems::render(&applied.warnings));
         }
         session.output.answer(&applied, || match applied.changed {
             true => shown(applied.changes.to_string().trim_end()),
@@ -86,12 +86,12 @@ impl Review {
     }
 }
 
-fn read(path: &Path) -> Result<UpdateReport, Failure> {
+fn read(path: &Path) -> Result<UpdateReport, CliError> {
     let mut bytes = Vec::new();
     let file = File::open(path).and_then(|file| file.take(REPORT_BYTES).read_to_end(&mut bytes));
-    file.map_err(|error| file_failure(path, &error))?;
+    file.map_err(|error| file_error(path, &error))?;
     serde_json::from_slice(&bytes).map_err(|error| {
-        Failure::invalid("not_a_report", format!("{} is no report of an update: {error}", path.display()))
+        CliError::invalid("not_a_report", format!("{} is no report of an update: {error}", path.display()))
     })
 }
 

@@ -5,9 +5,9 @@ use corkboard::notebook::{Archived, Learning, Notebook, Snippet};
 use serde::Serialize;
 
 use super::Name;
-use crate::exit::Failure;
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::{one_line, shown, time};
-use crate::session::Session;
 
 /// Show a notebook
 #[derive(Args)]
@@ -41,7 +41,7 @@ struct Answer<'a> {
 }
 
 impl Show {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let handle = self.name.open(session)?;
         let notebook = match self.at {
             Some(rev) => handle.at(rev).await?,

@@ -10,10 +10,10 @@ use corkboard::prompt::{UpdateOutcome, UpdateReport, UpdateRequest};
 
 use super::review::{attempts, summary};
 use super::{Name, transcript};
-use crate::exit::Failure;
+use crate::atomic_file::{AtomicFile, Existing};
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::one_line;
-use crate::session::Session;
-use crate::whole_file::{Existing, WholeFile};
 
 /// Let a model bring a notebook up to date
 ///
@@ -69,7 +69,7 @@ pub(crate) struct Update {
 }
 
 impl Update {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let notebook = self.name.open(session)?;
         let variable = |name: &str| match name {
             ModelConfig::MODEL_VARIABLE => self.model.clone(),
@@ -78,7 +78,7 @@ impl Update {
         let model = ModelConfig::from_variables(variable).and_then(ModelConfig::build).map_err(Error::from)?;
         // What costs money is not asked for if there is no place for it.
         let existing = Existing::from_flag(self.force);
-        let file = self.report.as_deref().map(|path| WholeFile::create(path, existing)).transpose()?;
+        let file = self.report.as_deref().map(|path| AtomicFile::create(path, existing)).transpose()?;
         let mut request = UpdateRequest::new();
         request.transcript = self.transcript.as_deref().map(transcript).transpose()?;
         (request.task, request.budget, request.max_tokens) = (self.task, self.budget, self.max_tokens);
@@ -87,7 +87,8 @@ impl Update {
         }
         let report = notebook.update(&*model as &dyn Model, request).await?;
         if let Some(file) = file {
-            let json = serde_json::to_vec_pretty(&WithLists(&report)).map_err(|error| Failure::Output(error.into()))?;
+            let json =
+                serde_json::to_vec_pretty(&WithLists(&report)).map_err(|error| CliError::Output(error.into()))?;
             file.write(&json)?;
         }
         match failure(&report, self.report.is_some()) {
@@ -98,7 +99,7 @@ impl Update {
 }
 
 /// What went wrong, if something did.
-fn failure(report: &UpdateReport, is_kept: bool) -> Option<Failure> {
+fn failure(report: &UpdateReport, is_kept: bool) -> Option<CliError> {
     let (code, kind) = report.failure()?;
     let message = match &report.outcome {
         UpdateOutcome::ModelFailed { message, .. } => format!("{}; nothing was changed", one_line(message)),
@@ -108,5 +109,5 @@ fn failure(report: &UpdateReport, is_kept: bool) -> Option<Failure> {
         true => "`cork notebook review FILE` shows the report's answers, and applies the last one by hand",
         false => "with --report FILE the answers are kept, to be looked at and applied by hand",
     };
-    Some(Failure::Own { code, kind, message, hint: (!report.attempts.is_empty()).then(|| hint.into()) })
+    Some(CliError::Own { code, kind, message, hint: (!report.attempts.is_empty()).then(|| hint.into()) })
 }

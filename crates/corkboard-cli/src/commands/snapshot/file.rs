@@ -6,21 +6,21 @@ use std::path::Path;
 
 use corkboard::{Limits, SnapshotError, SnapshotForm};
 
-use crate::exit::Failure;
-use crate::session::is_dash;
-use crate::whole_file::file_failure;
+use crate::atomic_file::file_error;
+use crate::error::CliError;
+use crate::text_input::is_dash;
 
 /// All bytes of a file, or of stdin. What is too large for any snapshot is not read to its end.
-pub(super) fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+pub(super) fn read(file: &Path) -> Result<Vec<u8>, CliError> {
     let allowed = SnapshotForm::most_bytes(&Limits::default());
     let bytes = match is_dash(file) {
         true => read_one_more(std::io::stdin(), allowed),
         false => File::open(file).and_then(|file| read_one_more(file, allowed)),
     };
-    let bytes = bytes.map_err(|error| file_failure(file, &error))?;
+    let bytes = bytes.map_err(|error| file_error(file, &error))?;
     if bytes.len() as u64 > allowed {
         let too_large = SnapshotError::TooLarge { bytes: bytes.len() as u64, allowed };
-        return Err(Failure::Library(too_large.into()));
+        return Err(CliError::Library(too_large.into()));
     }
     Ok(bytes)
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::file::read;
 use super::sealed_with;
 use super::secret::Secret;
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::output::{Output, bytes, fields, one_line, time};
 
 /// Show what a snapshot file is, and what it holds
@@ -63,7 +63,7 @@ struct ContentView {
 }
 
 impl Inspect {
-    pub(crate) fn run(self, output: Output) -> Result<(), Failure> {
+    pub(crate) fn run(self, output: Output) -> Result<(), CliError> {
         let seal = self.secret.seal()?;
         let content = read(&self.file)?;
         let form = SnapshotForm::of(&content)?;

@@ -10,8 +10,8 @@ mod store;
 use clap::Subcommand;
 use serde::Serialize;
 
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// Save an agent's whole memory to a file and restore it, or save the whole store
 #[derive(Subcommand)]
@@ -30,7 +30,7 @@ pub(crate) enum Snapshot {
 }
 
 impl Snapshot {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match self {
             Self::Save(save) => save.run(session).await,
             Self::Restore(restore) => restore.run(session).await,

@@ -8,10 +8,10 @@ use corkboard::{Limits, MemorySnapshot, Seal, Sealing, SnapshotBytes, SnapshotFo
 use super::Answer;
 use super::file::read;
 use super::secret::{Secret, ask};
-use crate::exit::Failure;
-use crate::input::{Consent, confirm};
+use crate::command_session::Session;
+use crate::confirm::{Consent, confirm};
+use crate::error::CliError;
 use crate::output::{count, one_line, time};
-use crate::session::Session;
 
 /// Replace the agent's whole memory by a snapshot of the same agent
 ///
@@ -36,14 +36,14 @@ pub(crate) struct Restore {
 }
 
 impl Restore {
-    pub(super) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(super) async fn run(self, session: &Session) -> Result<(), CliError> {
         let snapshot = self.read()?;
         let (agent, entries) = (snapshot.agent.clone(), snapshot.entry_count());
         let expected = session.agent.agent_id();
         if agent != expected.as_str() {
             // Said before anybody is asked.
             let refusal = corkboard::Refusal::AgentMismatch { expected: expected.as_str().into(), found: agent };
-            return Err(Failure::Library(refusal.into()));
+            return Err(CliError::Library(refusal.into()));
         }
         let stats = session.agent.stats().await?;
         let action = format!(
@@ -62,7 +62,7 @@ impl Restore {
         })
     }
 
-    fn read(&self) -> Result<MemorySnapshot, Failure> {
+    fn read(&self) -> Result<MemorySnapshot, CliError> {
         let mut seal = self.secret.seal()?;
         let bytes = read(&self.file)?;
         let form = SnapshotForm::of(&bytes)?;

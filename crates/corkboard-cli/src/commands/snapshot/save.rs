@@ -8,10 +8,11 @@ use corkboard::{Seal, SnapshotBytes};
 
 use super::secret::{Secret, ask_twice};
 use super::{Answer, sealed_with};
-use crate::exit::{Failure, say};
+use crate::atomic_file::{AtomicFile, Existing};
+use crate::command_session::Session;
+use crate::error::{CliError, say};
 use crate::output::{count, one_line};
-use crate::session::{Session, is_dash};
-use crate::whole_file::{Existing, WholeFile};
+use crate::text_input::is_dash;
 
 /// Save the agent's whole memory, scopes included, to a file
 ///
@@ -58,7 +59,7 @@ enum Format {
 }
 
 impl Save {
-    pub(super) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(super) async fn run(self, session: &Session) -> Result<(), CliError> {
         let to_stdout = is_dash(&self.file);
         let existing = Existing::from_flag(self.force);
         if !to_stdout {
@@ -68,7 +69,7 @@ impl Save {
         let seal = if self.passphrase { ask_twice()? } else { self.secret.seal()? };
         let format = match (self.format, &seal) {
             (Some(Format::Json), Seal::Key(_) | Seal::Passphrase(_)) => {
-                return Err(Failure::invalid("sealed_json", "JSON cannot be sealed")
+                return Err(CliError::invalid("sealed_json", "JSON cannot be sealed")
                     .hint("use --format bytes, or neither passphrase nor key"));
             }
             (None, Seal::Plain) => Format::Json,
@@ -76,13 +77,13 @@ impl Save {
             (Some(format), _) => format,
         };
         if format == Format::Bytes && to_stdout && std::io::stdout().is_terminal() {
-            return Err(Failure::invalid("terminal", "these bytes are not for a terminal")
+            return Err(CliError::invalid("terminal", "these bytes are not for a terminal")
                 .hint("name a file, or send the output elsewhere"));
         }
         let snapshot = session.agent.snapshot().await?;
         let bytes = match format {
             Format::Json => {
-                let mut json = serde_json::to_vec(&snapshot).map_err(|error| Failure::Output(error.into()))?;
+                let mut json = serde_json::to_vec(&snapshot).map_err(|error| CliError::Output(error.into()))?;
                 json.push(b'\n');
                 json
             }
@@ -93,7 +94,7 @@ impl Save {
         if to_stdout {
             session.output.copy(&bytes)?;
         } else {
-            WholeFile::create(&self.file, existing)?.write(&bytes)?;
+            AtomicFile::create(&self.file, existing)?.write(&bytes)?;
         }
         if is_exposed {
             let what = if to_stdout { "this snapshot".into() } else { one_line(&self.file.display().to_string()) };

@@ -9,8 +9,8 @@ use corkboard::{Passphrase, Seal, SnapshotKey};
 use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL, BASE64URL_NOPAD, Encoding, HEXLOWER_PERMISSIVE};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::exit::Failure;
-use crate::whole_file::file_failure;
+use crate::atomic_file::file_error;
+use crate::error::CliError;
 
 const PASSPHRASE_VARIABLE: &str = "CORK_SNAPSHOT_PASSPHRASE";
 
@@ -30,7 +30,7 @@ pub(super) struct Secret {
 
 impl Secret {
     /// What was given; an option counts more than the environment.
-    pub(super) fn seal(&self) -> Result<Seal, Failure> {
+    pub(super) fn seal(&self) -> Result<Seal, CliError> {
         if let Some(file) = &self.passphrase_file {
             let content = read(file)?;
             let passphrase = content.strip_suffix(b"\n").unwrap_or(&content);
@@ -40,7 +40,7 @@ impl Secret {
         if let Some(file) = &self.key_file {
             return match key(&read(file)?) {
                 Some(key) => Ok(Seal::Key(key)),
-                None => Err(Failure::invalid("key_file", format!("{}: this is no key", file.display()))
+                None => Err(CliError::invalid("key_file", format!("{}: this is no key", file.display()))
                     .hint("a key is 32 bytes, as they are or in hex or base64; `head -c 32 /dev/urandom` makes one")),
             };
         }
@@ -55,7 +55,7 @@ impl Secret {
 }
 
 /// Asks for the passphrase of a snapshot, where there is somebody to ask.
-pub(super) fn ask() -> Result<Option<Seal>, Failure> {
+pub(super) fn ask() -> Result<Option<Seal>, CliError> {
     if !std::io::stdin().is_terminal() {
         return Ok(None);
     }
@@ -64,40 +64,40 @@ pub(super) fn ask() -> Result<Option<Seal>, Failure> {
 }
 
 /// Asks for a new passphrase, twice: nobody sees what was mistyped.
-pub(super) fn ask_twice() -> Result<Seal, Failure> {
+pub(super) fn ask_twice() -> Result<Seal, CliError> {
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::invalid("no_terminal", "there is no terminal to ask for a passphrase at")
+        return Err(CliError::invalid("no_terminal", "there is no terminal to ask for a passphrase at")
             .hint(format!("use --passphrase-file or {PASSPHRASE_VARIABLE}")));
     }
     let passphrase = prompt("Passphrase for the snapshot: ")?;
     if passphrase != prompt("The same again: ")? {
-        return Err(Failure::invalid("passphrases_differ", "the two passphrases are not the same"));
+        return Err(CliError::invalid("passphrases_differ", "the two passphrases are not the same"));
     }
     sealed_with_passphrase(passphrase.as_bytes(), "the terminal")
 }
 
-fn prompt(question: &str) -> Result<Zeroizing<String>, Failure> {
+fn prompt(question: &str) -> Result<Zeroizing<String>, CliError> {
     let answer = rpassword::prompt_password(question);
-    answer.map(Zeroizing::new).map_err(|error| Failure::invalid("no_terminal", format!("the terminal: {error}")))
+    answer.map(Zeroizing::new).map_err(|error| CliError::invalid("no_terminal", format!("the terminal: {error}")))
 }
 
 /// An empty one is refused wherever it is from: a secret that could not be fetched must not become a snapshot that everyone
 /// can read.
-fn sealed_with_passphrase(passphrase: &[u8], from: &str) -> Result<Seal, Failure> {
+fn sealed_with_passphrase(passphrase: &[u8], from: &str) -> Result<Seal, CliError> {
     if passphrase.is_empty() {
-        return Err(Failure::invalid("empty_passphrase", format!("the passphrase from {from} is empty")));
+        return Err(CliError::invalid("empty_passphrase", format!("the passphrase from {from} is empty")));
     }
     Ok(Seal::Passphrase(Passphrase::new(passphrase)))
 }
 
-fn read(file: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
+fn read(file: &Path) -> Result<Zeroizing<Vec<u8>>, CliError> {
     let mut content = Zeroizing::new(Vec::with_capacity(MOST_BYTES + 1));
     File::open(file)
         .and_then(|opened| opened.take(MOST_BYTES as u64 + 1).read_to_end(&mut content))
-        .map_err(|error| file_failure(file, &error))?;
+        .map_err(|error| file_error(file, &error))?;
     if content.len() > MOST_BYTES {
         let message = format!("{}: a passphrase or key has {MOST_BYTES} bytes at most", file.display());
-        return Err(Failure::invalid("secret_too_long", message));
+        return Err(CliError::invalid("secret_too_long", message));
     }
     Ok(content)
 }

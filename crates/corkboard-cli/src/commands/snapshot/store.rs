@@ -8,11 +8,11 @@ use corkboard::transfer::{Exported, Imported, Spaces, check};
 use corkboard::{Error, ErrorKind};
 
 use crate::args::Global;
+use crate::atomic_file::{AtomicFile, Existing};
+use crate::command_session::StoreSession;
 use crate::commands::export::{answer, write_file};
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::progress::{ProgressLine, unless_interrupted};
-use crate::session::StoreSession;
-use crate::whole_file::{Existing, WholeFile};
 
 /// Save the whole store to a file while others go on writing
 ///
@@ -34,14 +34,14 @@ pub(crate) struct SaveStore {
 }
 
 impl SaveStore {
-    pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
+    pub(crate) async fn run(self, global: &Global) -> Result<(), CliError> {
         let session = StoreSession::open_existing(global).await?;
         let saved = unless_interrupted("no file was written", self.save(&session)).await;
         session.close(saved).await
     }
 
-    async fn save(self, session: &StoreSession) -> Result<(), Failure> {
-        let file = WholeFile::create(&self.file, Existing::from_flag(self.force))?;
+    async fn save(self, session: &StoreSession) -> Result<(), CliError> {
+        let file = AtomicFile::create(&self.file, Existing::from_flag(self.force))?;
         let exported = write_file(session, &Spaces::All, &file).await?;
         let written = File::open(file.temporary()).map_err(|error| file.failure(&error))?;
         let mut line = ProgressLine::new(session.output);
@@ -55,14 +55,14 @@ impl SaveStore {
 }
 
 /// Fails unless what was read back is what was written.
-fn expect_alike(exported: Exported, mut read: Imported) -> Result<(), Failure> {
+fn expect_alike(exported: Exported, mut read: Imported) -> Result<(), CliError> {
     if let Some(problem) = read.problems.pop() {
-        return Err(Failure::Library(problem.error.into()));
+        return Err(CliError::Library(problem.error.into()));
     }
     let revisions = read.spaces.iter().map(|space| space.revisions).sum();
     if (read.spaces.len() as u64, revisions) == (exported.spaces, exported.revisions) {
         return Ok(());
     }
     let message = "what was read back from the disk is not what was written".into();
-    Err(Failure::Own { code: "not_alike", kind: ErrorKind::Damaged, message, hint: Some("check the disk".into()) })
+    Err(CliError::Own { code: "not_alike", kind: ErrorKind::Damaged, message, hint: Some("check the disk".into()) })
 }

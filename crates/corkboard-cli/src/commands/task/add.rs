@@ -7,10 +7,11 @@ use corkboard::boards::{ChoiceId, NewTask, TaskId};
 use serde::Serialize;
 
 use super::batch;
-use crate::board::{BoardConditions, PolicyName, RuleName};
-use crate::exit::Failure;
-use crate::input::{text_argument, text_or_stdin};
-use crate::session::Session;
+use crate::board_args::{BoardConditions, PolicyName, RuleName};
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::text_argument;
 
 /// Add a task, or many at once
 ///
@@ -82,7 +83,7 @@ pub(crate) struct Add {
 }
 
 impl Add {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.open(session)?;
         match &self.from {
             Some(file) => {
@@ -109,7 +110,7 @@ impl Add {
         }
     }
 
-    fn into_task(self) -> Result<NewTask, Failure> {
+    fn into_task(self) -> Result<NewTask, CliError> {
         Ok(NewTask {
             key: None,
             title: self.title.unwrap_or_default(),

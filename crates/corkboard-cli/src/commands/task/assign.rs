@@ -4,10 +4,10 @@ use clap::Args;
 use corkboard::boards::TaskId;
 use serde::Serialize;
 
-use crate::board::BoardConditions;
-use crate::exit::Failure;
+use crate::board_args::BoardConditions;
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::one_line;
-use crate::session::Session;
 
 /// Say who is to do a task, or to review it
 ///
@@ -34,7 +34,7 @@ pub(crate) struct Assign {
 }
 
 impl Assign {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer<'a> {
             task: TaskId,

@@ -7,9 +7,8 @@ use corkboard::{LimitName, Limits, Refusal, Strict};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::exit::Failure;
-use crate::input::{text_or_stdin, without_mark};
-use crate::session::is_dash;
+use crate::error::CliError;
+use crate::text_input::{is_dash, text_or_stdin, without_mark};
 
 /// What a task of a batch may say. A misspelt dependency must not be overlooked.
 const TASK_FIELDS: [&str; 11] = [
@@ -34,23 +33,23 @@ pub(super) struct Batch {
 }
 
 /// What the file holds, or stdin.
-pub(super) fn read(file: &Path) -> Result<Batch, Failure> {
+pub(super) fn read(file: &Path) -> Result<Batch, CliError> {
     let text = match is_dash(file) {
         true => text_or_stdin("-".into())?,
         false => {
             let unreadable =
-                |error| Failure::invalid("unreadable", format!("{} cannot be read: {error}", file.display()));
+                |error| CliError::invalid("unreadable", format!("{} cannot be read: {error}", file.display()));
             let used = std::fs::metadata(file).map_err(unreadable)?.len();
             let allowed = Limits::default().command_bytes;
             if used > allowed {
                 let too_much = Refusal::Limit { limit: LimitName::CommandBytes, used, allowed };
-                return Err(Failure::Library(too_much.into()));
+                return Err(CliError::Library(too_much.into()));
             }
             std::fs::read_to_string(file).map_err(unreadable)?
         }
     };
     parse(without_mark(&text)).map_err(|message| {
-        Failure::invalid("bad_batch", message).hint("`cork task add --help` shows what a batch looks like")
+        CliError::invalid("bad_batch", message).hint("`cork task add --help` shows what a batch looks like")
     })
 }
 

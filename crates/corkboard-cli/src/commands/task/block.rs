@@ -4,10 +4,11 @@ use clap::Args;
 use corkboard::boards::{TaskId, TaskStatus};
 
 use super::Moved;
-use crate::board::ClaimConditions;
-use crate::exit::Failure;
-use crate::input::{text_argument, text_or_stdin};
-use crate::session::Session;
+use crate::board_args::ClaimConditions;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::text_argument;
 
 /// Say that you cannot go on with a task
 ///
@@ -30,7 +31,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Self { task, reason, conditions } = self;
         let board = conditions.board.open(session)?;
         let reason = reason.map(text_or_stdin).transpose()?;

@@ -4,10 +4,12 @@ use clap::Args;
 use corkboard::boards::{TaskId, TaskStatus};
 use serde::Serialize;
 
-use crate::board::{BoardConditions, ids};
-use crate::exit::Failure;
-use crate::input::{text_argument, text_or_stdin};
-use crate::session::Session;
+use crate::board_args::BoardConditions;
+use crate::board_view::ids;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::text_argument;
 
 /// Cancel a task, and what can no longer begin because of it
 ///
@@ -30,7 +32,7 @@ pub(crate) struct Cancel {
 }
 
 impl Cancel {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer {
             task: TaskId,

@@ -6,9 +6,10 @@ use clap::Args;
 use corkboard::ErrorKind;
 use corkboard::boards::TaskId;
 
-use crate::board::{BoardConditions, LeaseArgument, seconds};
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::board_args::{BoardConditions, LeaseArgument};
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::value_parsers::seconds;
 
 /// Take a task to work on it
 ///
@@ -43,7 +44,7 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.conditions.open(session)?;
         let wait = Duration::try_from_secs_f64(self.wait).unwrap_or(Duration::MAX);
         let claim = board.claim_task(self.task, self.lease.duration()).wait(wait);
@@ -58,11 +59,11 @@ impl Claim {
     }
 }
 
-fn nothing_ready(wait: f64) -> Failure {
+fn nothing_ready(wait: f64) -> CliError {
     let message = match wait > 0.0 {
         true => format!("nothing became ready within {wait} s"),
         false => "nothing is ready".into(),
     };
-    Failure::Own { code: "nothing_ready", kind: ErrorKind::Gone, message, hint: None }
+    CliError::Own { code: "nothing_ready", kind: ErrorKind::Gone, message, hint: None }
         .hint("--wait SECONDS waits; `cork task list --view blocked` shows what hinders the rest")
 }

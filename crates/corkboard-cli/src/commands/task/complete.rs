@@ -4,11 +4,12 @@ use clap::Args;
 use corkboard::boards::{TaskId, TaskResult};
 
 use super::Moved;
-use crate::board::ClaimConditions;
-use crate::exit::Failure;
-use crate::input::{text_argument, text_or_stdin};
-use crate::knowledge::TrustArguments;
-use crate::session::Session;
+use crate::board_args::ClaimConditions;
+use crate::command_session::Session;
+use crate::core_args::TrustArguments;
+use crate::error::CliError;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::text_argument;
 
 /// Say that a task is done, and what came of it
 ///
@@ -40,7 +41,7 @@ pub(crate) struct Complete {
 }
 
 impl Complete {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Self { task, summary, next_steps, trust, conditions } = self;
         let board = conditions.board.open(session)?;
         let result = TaskResult { summary: text_or_stdin(summary)?, next_steps, trust: trust.said() };

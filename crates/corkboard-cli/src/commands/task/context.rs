@@ -3,10 +3,10 @@
 use clap::Args;
 use corkboard::boards::TaskId;
 
+use crate::command_session::Session;
 use crate::commands::context::{Reported, sections};
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::output::shown;
-use crate::session::Session;
 
 /// Compose what whoever works on a task needs to know, within a budget of tokens
 ///
@@ -32,7 +32,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = session.open_board()?;
         if self.sections {
             // Whoever sees none of the text has not read it.

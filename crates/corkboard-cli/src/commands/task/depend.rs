@@ -4,9 +4,9 @@ use clap::Args;
 use corkboard::boards::TaskId;
 use serde::Serialize;
 
-use crate::board::BoardConditions;
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::board_args::BoardConditions;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// Make a task wait for another, or end the wait
 ///
@@ -34,7 +34,7 @@ pub(crate) struct Depend {
 }
 
 impl Depend {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer {
             task: TaskId,

@@ -4,10 +4,10 @@ use clap::{ArgGroup, Args};
 use corkboard::boards::{TaskEdit, TaskId};
 use serde::Serialize;
 
-use crate::board::{BoardConditions, PolicyName, RuleName};
-use crate::exit::Failure;
-use crate::input::text_or_stdin;
-use crate::session::Session;
+use crate::board_args::{BoardConditions, PolicyName, RuleName};
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::text_input::text_or_stdin;
 
 /// Change what a task says
 #[derive(Args)]
@@ -65,7 +65,7 @@ pub(crate) struct Edit {
 }
 
 impl Edit {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer {
             task: TaskId,

@@ -5,10 +5,10 @@ use corkboard::boards::TaskId;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::board::ClaimConditions;
-use crate::exit::Failure;
+use crate::board_args::ClaimConditions;
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::time;
-use crate::session::Session;
 
 /// Say that you still work on a task
 ///
@@ -26,7 +26,7 @@ pub(crate) struct Heartbeat {
 }
 
 impl Heartbeat {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer {
             task: TaskId,

@@ -3,9 +3,10 @@
 use clap::{Args, ValueEnum};
 use corkboard::boards::{Task, TaskStatus};
 
-use crate::board::{Moment, task_table};
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::board_args::RevisionArgument;
+use crate::board_view::task_table;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// List the tasks of a board
 ///
@@ -37,7 +38,7 @@ pub(crate) struct List {
     ids: bool,
 
     #[command(flatten)]
-    moment: Moment,
+    moment: RevisionArgument,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -78,7 +79,7 @@ impl StatusName {
 }
 
 impl List {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let view = self.moment.view(&session.open_board()?).await?;
         let state = view.state();
         let mut tasks: Vec<&Task> = match self.view {

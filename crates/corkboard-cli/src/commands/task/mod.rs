@@ -23,8 +23,8 @@ use clap::Subcommand;
 use corkboard::boards::{TaskId, TaskStatus};
 use serde::Serialize;
 
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 pub(super) use review::Review;
 
@@ -60,7 +60,7 @@ pub(crate) enum TaskCommand {
 }
 
 impl TaskCommand {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match self {
             Self::Add(add) => add.run(session).await,
             Self::List(list) => list.run(session).await,
@@ -91,7 +91,7 @@ struct Moved {
 }
 
 impl Moved {
-    fn tell(self, session: &Session) -> Result<(), Failure> {
+    fn tell(self, session: &Session) -> Result<(), CliError> {
         session.output.answer(&self, || format!("{} is {}", self.task, self.status.in_words()))
     }
 }

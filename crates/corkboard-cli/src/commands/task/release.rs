@@ -4,9 +4,9 @@ use clap::Args;
 use corkboard::boards::{TaskId, TaskStatus};
 
 use super::Moved;
-use crate::board::ClaimConditions;
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::board_args::ClaimConditions;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// Give a task back, so that another can take it
 ///
@@ -25,7 +25,7 @@ pub(crate) struct Release {
 }
 
 impl Release {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Self { task, conditions } = self;
         conditions.board.open(session)?.release_task(task, conditions.epoch).await?;
         Moved { task, status: TaskStatus::Pending }.tell(session)

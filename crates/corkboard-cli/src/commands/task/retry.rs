@@ -4,9 +4,10 @@ use clap::Args;
 use corkboard::boards::TaskId;
 use serde::Serialize;
 
-use crate::board::{BoardConditions, ids};
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::board_args::BoardConditions;
+use crate::board_view::ids;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// Reopen a failed task, or all of them, and what was cancelled because of it
 #[derive(Args)]
@@ -23,7 +24,7 @@ pub(crate) struct Retry {
 }
 
 impl Retry {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         #[derive(Serialize)]
         struct Answer<'a> {
             pending: &'a [TaskId],

@@ -4,10 +4,11 @@ use clap::{Args, ValueEnum};
 use corkboard::boards::{ReviewStatus, TaskId};
 
 use super::Moved;
-use crate::board::BoardConditions;
-use crate::exit::Failure;
-use crate::input::{text_argument, text_or_stdin};
-use crate::session::Session;
+use crate::board_args::BoardConditions;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::text_input::text_or_stdin;
+use crate::value_parsers::text_argument;
 
 /// Say what a task under review is worth
 #[derive(Args)]
@@ -45,7 +46,7 @@ enum Verdict {
 }
 
 impl Review {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Self { task, verdict, comments, conditions } = self;
         let board = conditions.open(session)?;
         let verdict = match verdict {

@@ -3,10 +3,11 @@
 use clap::Args;
 use corkboard::boards::{BoardState, FailurePolicy, Task, TaskId, TriggerRule};
 
-use crate::board::{Moment, ids, remark, written};
-use crate::exit::Failure;
+use crate::board_args::RevisionArgument;
+use crate::board_view::{ids, remark, written};
+use crate::command_session::Session;
+use crate::error::CliError;
 use crate::output::{count, fields, one_line, shown, time};
-use crate::session::Session;
 
 /// Show all of a task
 #[derive(Args)]
@@ -19,11 +20,11 @@ pub(crate) struct Show {
     task: TaskId,
 
     #[command(flatten)]
-    moment: Moment,
+    moment: RevisionArgument,
 }
 
 impl Show {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let view = self.moment.view(&session.open_board()?).await?;
         let task = view.task(self.task)?;
         session.output.answer(&view.task_document(task), || text(view.state(), task))

@@ -4,9 +4,9 @@ use clap::Args;
 use corkboard::boards::{TaskId, TaskStatus};
 
 use super::Moved;
-use crate::board::ClaimConditions;
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::board_args::ClaimConditions;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// Begin a task that is assigned to you, or go on with one that was blocked
 ///
@@ -25,7 +25,7 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let Self { task, conditions } = self;
         let board = conditions.board.open(session)?;
         let status = board.update_task_status(task, TaskStatus::InProgress, None, conditions.epoch).await?;

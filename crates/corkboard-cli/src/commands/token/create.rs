@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::opens;
 use crate::args::RoleName;
-use crate::exit::{Failure, say};
-use crate::input::{moment_argument, name_argument};
+use crate::command_session::Session;
+use crate::error::{CliError, say};
 use crate::output::{one_line, time};
-use crate::session::Session;
+use crate::value_parsers::{moment_argument, name_argument};
 
 /// Make a token
 ///
@@ -75,7 +75,7 @@ struct Created<'a> {
 }
 
 impl Create {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let role = Role::from(self.with_role);
         let kind = match self.kind {
             Some(KindName::Agent) => ActorKind::Agent,
@@ -92,7 +92,7 @@ impl Create {
         let request = TokenRequest { principal, kind, role, grants, expires_at, label };
         let created = session.board.tokens().create(request).await.map_err(|error| match error {
             // The option that every command has is easily taken for the token's.
-            Error::Refused(Refusal::RoleDenied { .. }) => Failure::Own {
+            Error::Refused(Refusal::RoleDenied { .. }) => CliError::Own {
                 code: error.code(),
                 kind: error.kind(),
                 message: error.to_string(),

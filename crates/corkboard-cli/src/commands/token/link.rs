@@ -4,7 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::args::Global;
-use crate::exit::Failure;
+use crate::error::CliError;
 use crate::output::Output;
 
 /// Make a link that signs a browser in
@@ -23,9 +23,9 @@ struct Made<'a> {
 }
 
 impl Link {
-    pub(crate) async fn run(self, global: &Global) -> Result<(), Failure> {
+    pub(crate) async fn run(self, global: &Global) -> Result<(), CliError> {
         let no_server = || {
-            Failure::invalid("url", "a link leads to a server that runs, and none is named")
+            CliError::invalid("url", "a link leads to a server that runs, and none is named")
                 .hint("name it by --url or CORK_URL, with an admin's token in CORK_TOKEN")
         };
         let link = global.server().ok_or_else(no_server)?.sign_in_link().await?;

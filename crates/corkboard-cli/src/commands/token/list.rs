@@ -4,9 +4,9 @@ use clap::Args;
 use corkboard::{Role, TokenDocument};
 
 use super::opens;
-use crate::exit::Failure;
-use crate::output::{Room, age, now, one_line, table, time};
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::output::{Fit, Percent, Rest, age, now, one_line, table, time};
 
 /// List the tokens that can be used
 ///
@@ -19,7 +19,7 @@ Examples:
 pub(crate) struct List {}
 
 impl List {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let tokens = session.board.tokens().list().await?;
         let tokens: Vec<_> = tokens.iter().map(|token| TokenDocument::from(&**token)).collect();
         session.output.answer(&tokens, || match tokens.is_empty() {
@@ -43,13 +43,13 @@ fn listing(tokens: &[TokenDocument]) -> String {
         ]
     });
     let header = [
-        ("TOKEN", Room::Whole),
-        ("FOR", Room::Percent(15)),
-        ("ROLE", Room::Whole),
-        ("OPENS", Room::Rest),
-        ("EXPIRES", Room::Whole),
-        ("LABEL", Room::Percent(15)),
-        ("MADE", Room::Percent(30)),
+        ("TOKEN", Fit),
+        ("FOR", Percent(15)),
+        ("ROLE", Fit),
+        ("OPENS", Rest),
+        ("EXPIRES", Fit),
+        ("LABEL", Percent(15)),
+        ("MADE", Percent(30)),
     ];
     table(header, rows)
 }

@@ -9,8 +9,8 @@ use clap::Subcommand;
 use corkboard::tokens::Grants;
 
 use crate::args::Global;
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// Make, list and revoke the tokens by which a server lets programs and people in
 ///
@@ -31,7 +31,7 @@ pub(crate) enum TokenCommand {
 }
 
 impl TokenCommand {
-    pub(crate) async fn run(self, session: &Session, global: &Global) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session, global: &Global) -> Result<(), CliError> {
         match self {
             Self::Create(create) => create.run(session).await,
             Self::List(list) => list.run(session).await,

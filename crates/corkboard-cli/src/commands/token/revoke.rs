@@ -4,8 +4,8 @@ use clap::Args;
 use corkboard::tokens::TokenId;
 use serde::Serialize;
 
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// Make tokens useless
 ///
@@ -27,7 +27,7 @@ struct Revoked<'a> {
 }
 
 impl Revoke {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let tokens = session.board.tokens();
         for token in &self.tokens {
             tokens.revoke(*token).await?;

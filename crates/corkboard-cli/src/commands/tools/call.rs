@@ -8,9 +8,9 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
 use super::failure;
-use crate::exit::Failure;
-use crate::input::{BYTE_ORDER_MARK, text_or_stdin, without_mark};
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::text_input::{BYTE_ORDER_MARK, text_or_stdin, without_mark};
 
 /// The longest line of calls that is read.
 const LINE_BYTES: u64 = 16 * 1024 * 1024;
@@ -85,18 +85,18 @@ struct Answer<'a> {
     #[serde(flatten)]
     output: Option<&'a ToolOutput>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Problem<'a>>,
+    error: Option<CallError<'a>>,
 }
 
 #[derive(Serialize)]
-struct Problem<'a> {
+struct CallError<'a> {
     code: &'a str,
     kind: &'a str,
     message: &'a str,
 }
 
 impl Call {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let tools = ToolRegistry::with_sets(&session.board, &ToolSet::ALL);
         let agent = session.agent.agent_id().to_string();
         let actor = Some(session.tool_actor.clone());
@@ -106,24 +106,24 @@ impl Call {
         let Some(name) = self.name else { return answer_lines(session, &tools, &context).await };
         let input = text_or_stdin(self.input)?;
         let input = serde_json::from_str(without_mark(&input))
-            .map_err(|error| Failure::invalid("input", format!("the input is not JSON: {error}")))?;
+            .map_err(|error| CliError::invalid("input", format!("the input is not JSON: {error}")))?;
         let output = tools.call(&name, input, &context).await.map_err(failure)?;
         session.output.answer(&output, || output.text.clone())
     }
 }
 
 /// Answers every line, whatever became of the ones before.
-async fn answer_lines(session: &Session, tools: &ToolRegistry, context: &ToolContext) -> Result<(), Failure> {
+async fn answer_lines(session: &Session, tools: &ToolRegistry, context: &ToolContext) -> Result<(), CliError> {
     let mut stdin = BufReader::new(tokio::io::stdin());
     let (mut calls, mut failed) = (0_u64, Vec::new());
     for number in 1_u64.. {
         let mut line = Vec::new();
         let read = (&mut stdin).take(LINE_BYTES).read_until(b'\n', &mut line).await;
-        if read.map_err(|error| Failure::invalid("stdin", format!("stdin cannot be read: {error}")))? == 0 {
+        if read.map_err(|error| CliError::invalid("stdin", format!("stdin cannot be read: {error}")))? == 0 {
             break;
         }
         if line.len() as u64 == LINE_BYTES {
-            return Err(Failure::invalid("line_too_long", format!("a line has more than {LINE_BYTES} bytes")));
+            return Err(CliError::invalid("line_too_long", format!("a line has more than {LINE_BYTES} bytes")));
         }
         let line = match line.strip_prefix(BYTE_ORDER_MARK.as_bytes()) {
             Some(rest) if number == 1 => rest,
@@ -141,7 +141,7 @@ async fn answer_lines(session: &Session, tools: &ToolRegistry, context: &ToolCon
         None => Ok(()),
         Some(kind) => {
             let message = format!("{} of {calls} calls failed; their answers say why", failed.len());
-            Err(Failure::Own { code: "calls_failed", kind: *kind, message, hint: None })
+            Err(CliError::Own { code: "calls_failed", kind: *kind, message, hint: None })
         }
     }
 }
@@ -158,7 +158,7 @@ async fn answer_line(
     tools: &ToolRegistry,
     context: &ToolContext,
     Numbered { number, line }: Numbered<'_>,
-) -> Result<Option<ErrorKind>, Failure> {
+) -> Result<Option<ErrorKind>, CliError> {
     let parsed = serde_json::from_slice::<Strict<Line>>(line);
     let (id, name, result) = match parsed {
         Ok(Strict(Line { id, name, input, context: own })) => {
@@ -175,7 +175,7 @@ async fn answer_line(
         }
     };
     let problem = result.as_ref().err();
-    let error = problem.map(|(code, kind, message)| Problem { code, kind: kind.as_str(), message });
+    let error = problem.map(|(code, kind, message)| CallError { code, kind: kind.as_str(), message });
     let answer = Answer { id, name: name.as_deref(), ok: error.is_none(), output: result.as_ref().ok(), error };
     session.output.document(&answer)?;
     Ok(result.err().map(|(_, kind, _)| kind))

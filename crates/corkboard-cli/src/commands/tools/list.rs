@@ -5,8 +5,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use corkboard::tools::{ToolFormat, ToolRegistry, ToolSet};
 
 use super::set_argument;
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// Show the tools, or their definitions as a provider wants them
 #[derive(Args)]
@@ -31,7 +31,7 @@ fn format_argument() -> impl TypedValueParser<Value = ToolFormat> {
 }
 
 impl List {
-    pub(crate) fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) fn run(self, session: &Session) -> Result<(), CliError> {
         let sets = if self.sets.is_empty() { ToolSet::DEFAULT.to_vec() } else { self.sets };
         let registry = |sets: &[ToolSet]| ToolRegistry::with_sets(&session.board, sets);
         if self.format.is_some() || session.output.is_json() {

@@ -6,8 +6,8 @@ mod list;
 use clap::Subcommand;
 use corkboard::tools::{ToolError, ToolSet};
 
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// List the tools that a model may call, and call them as a model would
 #[derive(Subcommand)]
@@ -23,7 +23,7 @@ pub(crate) enum Tools {
 }
 
 impl Tools {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         match self {
             Self::List(list) => list.run(session),
             Self::Call(call) => call.run(session).await,
@@ -35,20 +35,20 @@ fn set_argument(argument: &str) -> Result<ToolSet, String> {
     argument.parse()
 }
 
-fn failure(error: ToolError) -> Failure {
+fn failure(error: ToolError) -> CliError {
     match error {
         ToolError::Memory(error) => error.into(),
         ToolError::MissingContext { what: "conversation", .. } => {
-            Failure::invalid(error.code(), error.to_string()).hint("name one: --conversation ID, or CORK_CONVERSATION")
+            CliError::invalid(error.code(), error.to_string()).hint("name one: --conversation ID, or CORK_CONVERSATION")
         }
         ToolError::MissingContext { what: "board", .. } => {
-            Failure::invalid(error.code(), error.to_string()).hint("name one: --board ID, or CORK_BOARD")
+            CliError::invalid(error.code(), error.to_string()).hint("name one: --board ID, or CORK_BOARD")
         }
         error => {
             // Some tools say it for a model; here the word stands before every error.
             let said = error.to_string();
             let message = said.strip_prefix("Error: ").unwrap_or(&said).to_owned();
-            Failure::Own { code: error.code(), kind: error.kind(), message, hint: None }
+            CliError::Own { code: error.code(), kind: error.kind(), message, hint: None }
         }
     }
 }

@@ -10,7 +10,7 @@ const POLL: Duration = Duration::from_millis(100);
 
 /// What whoever watches wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum KeyAction {
     Leave,
     Up,
     Down,
@@ -24,8 +24,8 @@ pub(super) enum Wish {
 }
 
 /// Reads keys in a thread of its own: a terminal is read by waiting for it.
-pub(super) fn listen() -> Receiver<Wish> {
-    let (sender, wishes) = channel(64);
+pub(super) fn listen() -> Receiver<KeyAction> {
+    let (sender, actions) = channel(64);
     std::thread::spawn(move || {
         while !sender.is_closed() {
             match event::poll(POLL) {
@@ -34,33 +34,33 @@ pub(super) fn listen() -> Receiver<Wish> {
                 Err(_) => break,
             }
             let Ok(event) = event::read() else { break };
-            if let Some(wish) = wish(&event)
-                && sender.blocking_send(wish).is_err()
+            if let Some(action) = action(&event)
+                && sender.blocking_send(action).is_err()
             {
                 break;
             }
         }
     });
-    wishes
+    actions
 }
 
-fn wish(event: &Event) -> Option<Wish> {
+fn action(event: &Event) -> Option<KeyAction> {
     let key = match event {
-        Event::Resize(..) => return Some(Wish::Redraw),
+        Event::Resize(..) => return Some(KeyAction::Redraw),
         Event::Key(key) if key.kind != KeyEventKind::Release => key,
         _ => return None,
     };
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     Some(match key.code {
-        KeyCode::Char('c' | 'd') if control => Wish::Leave,
-        KeyCode::Char('q') | KeyCode::Esc => Wish::Leave,
-        KeyCode::Up | KeyCode::Char('k') => Wish::Up,
-        KeyCode::Down | KeyCode::Char('j') => Wish::Down,
-        KeyCode::PageUp => Wish::PageUp,
-        KeyCode::PageDown | KeyCode::Char(' ') => Wish::PageDown,
-        KeyCode::Home | KeyCode::Char('g') => Wish::Top,
-        KeyCode::End | KeyCode::Char('G') => Wish::Bottom,
-        KeyCode::Tab => Wish::NextPane,
+        KeyCode::Char('c' | 'd') if control => KeyAction::Leave,
+        KeyCode::Char('q') | KeyCode::Esc => KeyAction::Leave,
+        KeyCode::Up | KeyCode::Char('k') => KeyAction::Up,
+        KeyCode::Down | KeyCode::Char('j') => KeyAction::Down,
+        KeyCode::PageUp => KeyAction::PageUp,
+        KeyCode::PageDown | KeyCode::Char(' ') => KeyAction::PageDown,
+        KeyCode::Home | KeyCode::Char('g') => KeyAction::Top,
+        KeyCode::End | KeyCode::Char('G') => KeyAction::Bottom,
+        KeyCode::Tab => KeyAction::NextPane,
         _ => return None,
     })
 }

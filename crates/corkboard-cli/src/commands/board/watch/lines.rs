@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{Feed, Said, Until, has_ended, is_over};
-use crate::exit::Failure;
+use crate::error::CliError;
+use crate::event_text::event_text;
 use crate::output::{Output, one_line, time};
-use crate::words::words;
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -19,7 +19,7 @@ struct Line<'a> {
     events: &'a [BoardEvent],
 }
 
-pub(super) async fn run(board: &Board, output: Output, from: Option<u64>, until: Until) -> Result<Said, Failure> {
+pub(super) async fn run(board: &Board, output: Output, from: Option<u64>, until: Until) -> Result<Said, CliError> {
     let view = board.view().await?;
     let from = from.unwrap_or_else(|| view.rev());
     if until == Until::Ended && is_over(view.info()?.status) && from == view.rev() {
@@ -35,7 +35,7 @@ pub(super) async fn run(board: &Board, output: Output, from: Option<u64>, until:
             output.document(&Line { rev, commit_id, at, actor, events })?;
         } else {
             let who = one_line(&actor.principal);
-            let lines = events.iter().map(|event| format!("{rev:>6}  {}  {who}  {}", time(at), words(event)));
+            let lines = events.iter().map(|event| format!("{rev:>6}  {}  {who}  {}", time(at), event_text(event)));
             let lines: Vec<String> = lines.collect();
             if !lines.is_empty() {
                 output.line(&lines.join("\n"))?;

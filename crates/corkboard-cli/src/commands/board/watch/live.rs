@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use corkboard::{Board, Error, ErrorKind};
 
-use super::keys::{self, Wish};
-use super::screen::{Screen, Told};
+use super::keys::{self, KeyAction};
+use super::screen::{EventLine, Screen};
 use super::{Feed, Until, has_ended, is_over};
-use crate::exit::Failure;
+use crate::error::CliError;
+use crate::event_text::event_text;
 use crate::output::{one_line, time};
-use crate::words::words;
 
 /// How many revisions before the present one are told.
 const HISTORY: u64 = 100;
@@ -19,63 +19,63 @@ const FRAME: Duration = Duration::from_millis(100);
 const AGE: Duration = Duration::from_secs(1);
 
 /// The terminal as a screen; as it was before when this is dropped.
-struct Raw;
+struct RawTerminal;
 
-impl Raw {
-    fn enter() -> Result<(Self, ratatui::DefaultTerminal), Failure> {
-        let terminal = ratatui::try_init().map_err(Failure::Output)?;
+impl RawTerminal {
+    fn enter() -> Result<(Self, ratatui::DefaultTerminal), CliError> {
+        let terminal = ratatui::try_init().map_err(CliError::Output)?;
         Ok((Self, terminal))
     }
 }
 
-impl Drop for Raw {
+impl Drop for RawTerminal {
     fn drop(&mut self) {
         // If the terminal is gone there is nothing to restore.
         let _ = ratatui::try_restore();
     }
 }
 
-pub(super) async fn run(board: &Board, from: Option<u64>, until: Until) -> Result<(), Failure> {
+pub(super) async fn run(board: &Board, from: Option<u64>, until: Until) -> Result<(), CliError> {
     let view = board.view().await?;
     if until == Until::Ended && is_over(view.info()?.status) {
         return Ok(());
     }
     let mut feed = match Feed::open(board, from.unwrap_or_else(|| view.rev().saturating_sub(HISTORY))).await {
         // What retention dropped is not told.
-        Err(Failure::Library(Error::Store(error)))
+        Err(CliError::Library(Error::Store(error)))
             if from.is_none() && Error::from(error.clone()).kind() == ErrorKind::Gone =>
         {
             Feed::open(board, view.rev()).await?
         }
         other => other?,
     };
-    let mut end = std::pin::pin!(asked_to_end().map_err(Failure::Output)?);
+    let mut end = std::pin::pin!(asked_to_end().map_err(CliError::Output)?);
     let mut screen = Screen::new(view);
-    let (_raw, mut terminal) = Raw::enter()?;
-    let mut wishes = keys::listen();
+    let (_raw, mut terminal) = RawTerminal::enter()?;
+    let mut actions = keys::listen();
     let mut frames = tokio::time::interval(FRAME);
     frames.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let (mut is_stale, mut drawn, mut is_ended) = (false, Instant::now(), false);
-    terminal.draw(|frame| screen.draw(frame)).map_err(Failure::Output)?;
+    terminal.draw(|frame| screen.draw(frame)).map_err(CliError::Output)?;
     loop {
         tokio::select! {
             revision = feed.next(), if !is_ended => {
                 let (rev, _, commit) = revision?;
                 let who = one_line(&commit.actor.principal);
-                screen.tell(commit.events.iter().map(|event| Told {
+                screen.tell(commit.events.iter().map(|event| EventLine {
                     rev,
                     at: time(commit.at),
                     who: who.clone(),
-                    words: words(event),
+                    words: event_text(event),
                 }));
                 is_stale = true;
                 is_ended = until == Until::Ended && has_ended(&commit.events);
             }
-            wish = wishes.recv() => match wish {
-                Some(Wish::Leave) | None => return Ok(()),
-                Some(wish) => {
-                    screen.heed(wish);
-                    terminal.draw(|frame| screen.draw(frame)).map_err(Failure::Output)?;
+            action = actions.recv() => match action {
+                Some(KeyAction::Leave) | None => return Ok(()),
+                Some(action) => {
+                    screen.apply(action);
+                    terminal.draw(|frame| screen.draw(frame)).map_err(CliError::Output)?;
                 }
             },
             _ = frames.tick() => {
@@ -89,7 +89,7 @@ pub(super) async fn run(board: &Board, from: Option<u64>, until: Until) -> Resul
                         Err(error) if error.is_retryable() => screen.show_absence(&error),
                         Err(error) => return Err(error.into()),
                     }
-                    terminal.draw(|frame| screen.draw(frame)).map_err(Failure::Output)?;
+                    terminal.draw(|frame| screen.draw(frame)).map_err(CliError::Output)?;
                     (is_stale, drawn) = (false, Instant::now());
                 }
             }

@@ -13,9 +13,10 @@ use clap::Args;
 use corkboard::boards::{BoardEvent, BoardStatus};
 use corkboard::{Board, BoardWatch, Commit, Error, Watched};
 
-use crate::board::{BoardArgument, progress};
-use crate::exit::Failure;
-use crate::session::Session;
+use crate::board_args::BoardArgument;
+use crate::board_view::progress;
+use crate::command_session::Session;
+use crate::error::CliError;
 
 /// Follow what happens on a board, whoever does it
 ///
@@ -53,7 +54,7 @@ enum Until {
 }
 
 impl Watch {
-    pub(crate) async fn run(self, session: &Session) -> Result<(), Failure> {
+    pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let board = self.board.open(session)?;
         let until = if self.forever { Until::Forever } else { Until::Ended };
         // Keys are read from stdin; a dumb terminal has no cursor to move.
@@ -91,12 +92,12 @@ struct Feed<'a> {
 }
 
 impl<'a> Feed<'a> {
-    async fn open(board: &'a Board, from: u64) -> Result<Self, Failure> {
+    async fn open(board: &'a Board, from: u64) -> Result<Self, CliError> {
         Ok(Self { board, watch: board.watch(from).await? })
     }
 
     /// Dropping the future loses nothing.
-    async fn next(&mut self) -> Result<Revision, Failure> {
+    async fn next(&mut self) -> Result<Revision, CliError> {
         loop {
             match self.watch.next().await {
                 Ok(Watched::Revision { rev, commit_id, commit }) => return Ok((rev, commit_id, commit)),

@@ -10,10 +10,10 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
-use super::keys::Wish;
+use super::keys::KeyAction;
 use super::palette::Palette;
 use super::tree::{self, Row};
-use crate::board::{ids, progress, ready, remark};
+use crate::board_view::{ids, progress, ready, remark};
 use crate::output::one_line;
 
 /// How many events are kept to be scrolled to.
@@ -22,7 +22,7 @@ const KEPT_EVENTS: usize = 1000;
 const TWO_PANES: u16 = 70;
 
 /// An event in words.
-pub(super) struct Told {
+pub(super) struct EventLine {
     pub(super) rev: u64,
     pub(super) at: String,
     pub(super) who: String,
@@ -50,17 +50,17 @@ impl Scroll {
         self.first = self.first.min(lines.saturating_sub(height));
     }
 
-    fn heed(&mut self, wish: Wish) {
+    fn apply(&mut self, action: KeyAction) {
         let last = self.lines.saturating_sub(self.height);
         let page = self.height.saturating_sub(1).max(1);
-        self.first = match wish {
-            Wish::Up => self.first.saturating_sub(1),
-            Wish::Down => (self.first + 1).min(last),
-            Wish::PageUp => self.first.saturating_sub(page),
-            Wish::PageDown => (self.first + page).min(last),
-            Wish::Top => 0,
-            Wish::Bottom => last,
-            Wish::Leave | Wish::NextPane | Wish::Redraw => self.first,
+        self.first = match action {
+            KeyAction::Up => self.first.saturating_sub(1),
+            KeyAction::Down => (self.first + 1).min(last),
+            KeyAction::PageUp => self.first.saturating_sub(page),
+            KeyAction::PageDown => (self.first + page).min(last),
+            KeyAction::Top => 0,
+            KeyAction::Bottom => last,
+            KeyAction::Leave | KeyAction::NextPane | KeyAction::Redraw => self.first,
         };
     }
 }
@@ -68,7 +68,7 @@ impl Scroll {
 pub(super) struct Screen {
     view: BoardView,
     rows: Vec<Row>,
-    events: VecDeque<Told>,
+    events: VecDeque<EventLine>,
     focus: Pane,
     tasks: Scroll,
     states: Scroll,
@@ -100,7 +100,7 @@ impl Screen {
         self.absence = Some(one_line(&error.to_string()));
     }
 
-    pub(super) fn tell(&mut self, events: impl Iterator<Item = Told>) {
+    pub(super) fn tell(&mut self, events: impl Iterator<Item = EventLine>) {
         for event in events {
             self.events.push_front(event);
             // Whoever reads further down goes on reading there.
@@ -109,8 +109,8 @@ impl Screen {
         self.events.truncate(KEPT_EVENTS);
     }
 
-    pub(super) fn heed(&mut self, wish: Wish) {
-        if wish == Wish::NextPane {
+    pub(super) fn apply(&mut self, action: KeyAction) {
+        if action == KeyAction::NextPane {
             self.focus = match self.focus {
                 Pane::Tasks => Pane::States,
                 Pane::States => Pane::Events,
@@ -118,9 +118,9 @@ impl Screen {
             };
         }
         match self.focus {
-            Pane::Tasks => self.tasks.heed(wish),
-            Pane::States => self.states.heed(wish),
-            Pane::Events => self.recent.heed(wish),
+            Pane::Tasks => self.tasks.apply(action),
+            Pane::States => self.states.apply(action),
+            Pane::Events => self.recent.apply(action),
         }
     }
 

@@ -45,10 +45,16 @@ async fn every_size_can_be_drawn() {
     let mut screen = Screen::new(board.view().await.unwrap());
     for (columns, rows) in [(1, 1), (2, 3), (10, 4), (20, 5), (69, 10), (70, 10), (80, 24), (300, 100)] {
         drawn(&mut screen, columns, rows);
-        for wish in
-            [Wish::Bottom, Wish::NextPane, Wish::PageDown, Wish::NextPane, Wish::PageUp, Wish::NextPane, Wish::Top]
-        {
-            screen.heed(wish);
+        for action in [
+            KeyAction::Bottom,
+            KeyAction::NextPane,
+            KeyAction::PageDown,
+            KeyAction::NextPane,
+            KeyAction::PageUp,
+            KeyAction::NextPane,
+            KeyAction::Top,
+        ] {
+            screen.apply(action);
             drawn(&mut screen, columns, rows);
         }
     }
@@ -96,25 +102,26 @@ async fn lists_scroll_and_stay_where_they_are() {
     }
     let mut screen = Screen::new(board.view().await.unwrap());
     assert!(has(&left(&drawn(&mut screen, 80, 24)), "Number 1."));
-    screen.heed(Wish::Bottom);
+    screen.apply(KeyAction::Bottom);
     let lines = left(&drawn(&mut screen, 80, 24));
     assert!(has(&lines, "Number 50.") && !has(&lines, "Number 1.") && has(&lines, "of 50"), "{lines:#?}");
     add(&board, "Number 51.", &[]).await;
     screen.show(board.view().await.unwrap());
     assert!(!has(&left(&drawn(&mut screen, 80, 24)), "Number 51."), "nothing moves under the reader's eyes");
-    screen.heed(Wish::Down);
+    screen.apply(KeyAction::Down);
     assert!(has(&left(&drawn(&mut screen, 80, 24)), "Number 51."));
     // Newest first; whoever reads older ones goes on reading them.
-    let told = |rev| Told { rev, at: "2026-01-01T12:00:00Z".into(), who: "ada".into(), words: format!("event {rev}.") };
+    let told =
+        |rev| EventLine { rev, at: "2026-01-01T12:00:00Z".into(), who: "ada".into(), words: format!("event {rev}.") };
     screen.tell((1..=30).map(told));
     assert!(has(&drawn(&mut screen, 80, 24), "event 30."));
-    screen.heed(Wish::NextPane);
-    screen.heed(Wish::NextPane);
-    screen.heed(Wish::Down);
+    screen.apply(KeyAction::NextPane);
+    screen.apply(KeyAction::NextPane);
+    screen.apply(KeyAction::Down);
     screen.tell(std::iter::once(told(31)));
     let lines = drawn(&mut screen, 80, 24);
     assert!(has(&lines, "event 29.") && !has(&lines, "event 31."), "{lines:#?}");
-    screen.heed(Wish::Top);
+    screen.apply(KeyAction::Top);
     assert!(has(&drawn(&mut screen, 80, 24), "event 31."));
 }
 

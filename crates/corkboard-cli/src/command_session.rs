@@ -1,14 +1,13 @@
 //! An open store, and the agent in question, for the time of one command.
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use corkboard::store::{self, Store, StoreError};
 use corkboard::{Actor, AgentMemory, Board, Core, CoreId, Corkboard, Creation, Error, Options, Refusal, WorkingMemory};
 
 use crate::args::{Actors, Global};
-use crate::exit::Failure;
-use crate::hint::hint;
+use crate::error::CliError;
+use crate::error_hint::hint;
 use crate::output::Output;
 
 pub(crate) struct Session {
@@ -40,7 +39,7 @@ pub(crate) enum IfMissing {
 }
 
 impl Session {
-    pub(crate) async fn open(global: &Global, if_missing: IfMissing) -> Result<Self, Failure> {
+    pub(crate) async fn open(global: &Global, if_missing: IfMissing) -> Result<Self, CliError> {
         let (board, actors) = match global.server() {
             Some(server) => {
                 let board = Corkboard::connect(server, global.options()).await?;
@@ -73,22 +72,22 @@ impl Session {
     }
 
     /// The board that `--board` or `CORK_BOARD` names.
-    pub(crate) fn open_board(&self) -> Result<Board, Failure> {
+    pub(crate) fn open_board(&self) -> Result<Board, CliError> {
         match &self.board_id {
             Some(id) => self.board_named(id),
-            None => Err(Failure::invalid("no_board_named", "which board?")
+            None => Err(CliError::invalid("no_board_named", "which board?")
                 .hint("name it by --board, or in CORK_BOARD; `cork board list` shows the boards there are")),
         }
     }
 
     /// The board with that id.
-    pub(crate) fn board_named(&self, id: &str) -> Result<Board, Failure> {
+    pub(crate) fn board_named(&self, id: &str) -> Result<Board, CliError> {
         self.opened_board.get_or_init(|| id.into());
         Ok(self.board.board(id)?)
     }
 
     /// The core of that name, which may be an agent's own.
-    pub(crate) fn core_named(&self, name: &str) -> Result<Core, Failure> {
+    pub(crate) fn core_named(&self, name: &str) -> Result<Core, CliError> {
         self.opened_core.get_or_init(|| name.into());
         match name.strip_prefix(CoreId::PRIVATE) {
             Some(agent) => Ok(Core::clone(&*self.board.agent(agent)?.long_term()?)),
@@ -97,15 +96,15 @@ impl Session {
     }
 
     /// Lets go of the store. What the command met counts more than what closing meets.
-    pub(crate) async fn close(self, result: Result<(), Failure>) -> Result<(), Failure> {
+    pub(crate) async fn close(self, result: Result<(), CliError>) -> Result<(), CliError> {
         let closed = self.board.close().await;
         result.map_err(|failure| self.naming(failure))?;
         Ok(closed?)
     }
 
     /// The same failure, with the name of what is not there.
-    fn naming(&self, failure: Failure) -> Failure {
-        let Failure::Library(error) = &failure else { return failure };
+    fn naming(&self, failure: CliError) -> CliError {
+        let CliError::Library(error) = &failure else { return failure };
         let message = match error {
             Error::Refused(Refusal::NoBoard) => {
                 self.opened_board.get().or(self.board_id.as_ref()).map(|id| format!("{error}: {id}"))
@@ -116,13 +115,13 @@ impl Session {
             _ => None,
         };
         match message {
-            Some(message) => Failure::Own { code: error.code(), kind: error.kind(), message, hint: hint(error) },
+            Some(message) => CliError::Own { code: error.code(), kind: error.kind(), message, hint: hint(error) },
             None => failure,
         }
     }
 }
 
-async fn open_store(global: &Global, if_missing: IfMissing) -> Result<Corkboard, Failure> {
+async fn open_store(global: &Global, if_missing: IfMissing) -> Result<Corkboard, CliError> {
     let creation = if if_missing == IfMissing::Create { Creation::Store } else { Creation::Nothing };
     let missing = match Corkboard::open_with(&global.store_url()?, global.options_to(creation)).await {
         Err(Error::Store(StoreError::Missing { path })) => path,
@@ -148,27 +147,27 @@ pub(crate) struct StoreSession {
 
 impl StoreSession {
     /// Opens the store, and creates it if it is missing.
-    pub(crate) async fn open(global: &Global) -> Result<Self, Failure> {
+    pub(crate) async fn open(global: &Global) -> Result<Self, CliError> {
         Self::open_with(global, Creation::Store).await
     }
 
     /// Opens a store that is there: to read from one that is not would only create it.
-    pub(crate) async fn open_existing(global: &Global) -> Result<Self, Failure> {
+    pub(crate) async fn open_existing(global: &Global) -> Result<Self, CliError> {
         Self::open_with(global, Creation::Nothing).await
     }
 
-    async fn open_with(global: &Global, creation: Creation) -> Result<Self, Failure> {
+    async fn open_with(global: &Global, creation: Creation) -> Result<Self, CliError> {
         if let Some(server) = global.server() {
             let message = format!("whole logs are moved where the store is, not through the server at {}", server.url);
-            return Err(Failure::invalid("needs_store", message).hint("name the store by --store, and no --url"));
+            return Err(CliError::invalid("needs_store", message).hint("name the store by --store, and no --url"));
         }
         let store = store::open(&global.store_url()?, &global.options_to(creation)).await.map_err(Error::from)?;
         Ok(Self { store, output: Output::new(global.json) })
     }
 
     /// Lets go of the store. What the command met counts more than what closing meets.
-    pub(crate) async fn close(self, result: Result<(), Failure>) -> Result<(), Failure> {
-        if let Err(Failure::Interrupted { .. }) = result {
+    pub(crate) async fn close(self, result: Result<(), CliError>) -> Result<(), CliError> {
+        if let Err(CliError::Interrupted { .. }) = result {
             // Whoever wants to leave is not kept waiting. What is on its way is done or undone by the store.
             return result;
         }
@@ -176,9 +175,4 @@ impl StoreSession {
         result?;
         Ok(closed.map_err(Error::from)?)
     }
-}
-
-/// Whether a path stands for stdin or stdout.
-pub(crate) fn is_dash(file: &Path) -> bool {
-    file.as_os_str() == "-"
 }

@@ -16,9 +16,9 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// What was chosen, by whomever.
+/// The value of every setting, from whichever source.
 #[derive(Debug, Clone)]
-pub(crate) struct Chosen {
+pub(crate) struct ResolvedSettings {
     pub(crate) store: Option<String>,
     pub(crate) url: Option<String>,
     pub(crate) agent: String,
@@ -54,7 +54,7 @@ pub(crate) struct Chosen {
 const MINUTE: f64 = 60.0;
 const HOUR: f64 = 3600.0;
 
-impl Default for Chosen {
+impl Default for ResolvedSettings {
     fn default() -> Self {
         let usual = Settings::new(Access::Open);
         Self {
@@ -92,7 +92,7 @@ impl Default for Chosen {
     }
 }
 
-impl Chosen {
+impl ResolvedSettings {
     /// The settings of a server that lets these in.
     pub(crate) fn server_settings(&self, access: Access) -> Settings {
         Settings {

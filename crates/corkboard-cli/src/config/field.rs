@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use corkboard::store::ServerUrl;
 
-use super::Chosen;
+use super::ResolvedSettings;
 
 /// What somebody gave for a setting.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Given {
+pub(crate) enum RawSetting {
     /// Text, as a variable, a flag or a file has it.
     Text(String),
     /// A number in a file.
@@ -23,98 +23,102 @@ pub(crate) enum Given {
 }
 
 /// Where a setting's value lies, which is also what it may be.
-pub(crate) enum Slot {
-    Text(fn(&mut Chosen) -> &mut String),
-    OptionalText(fn(&mut Chosen) -> &mut Option<String>),
+pub(crate) enum SettingField {
+    Text(fn(&mut ResolvedSettings) -> &mut String),
+    OptionalText(fn(&mut ResolvedSettings) -> &mut Option<String>),
     /// May hold a password, which is not shown.
-    Url(fn(&mut Chosen) -> &mut Option<String>),
-    Path(fn(&mut Chosen) -> &mut Option<PathBuf>),
-    List(fn(&mut Chosen) -> &mut Vec<String>),
-    Switch(fn(&mut Chosen) -> &mut bool),
+    Url(fn(&mut ResolvedSettings) -> &mut Option<String>),
+    Path(fn(&mut ResolvedSettings) -> &mut Option<PathBuf>),
+    List(fn(&mut ResolvedSettings) -> &mut Vec<String>),
+    Switch(fn(&mut ResolvedSettings) -> &mut bool),
     /// A number, and the least that makes sense.
-    Count(u64, fn(&mut Chosen) -> &mut u64),
+    Count(u64, fn(&mut ResolvedSettings) -> &mut u64),
     /// A number of bytes, and the least that makes sense.
-    Size(u64, fn(&mut Chosen) -> &mut u64),
+    Size(u64, fn(&mut ResolvedSettings) -> &mut u64),
     /// A time, and the shortest that makes sense.
-    Time(Duration, fn(&mut Chosen) -> &mut Duration),
+    Time(Duration, fn(&mut ResolvedSettings) -> &mut Duration),
     /// Words of its own.
     Words {
         allowed: &'static str,
-        set: fn(&mut Chosen, &str) -> bool,
-        shown: fn(&Chosen) -> Option<String>,
+        set: fn(&mut ResolvedSettings, &str) -> bool,
+        shown: fn(&ResolvedSettings) -> Option<String>,
     },
 }
 
-impl Slot {
+impl SettingField {
     /// Takes what was given if it makes sense, and says whether it does.
-    pub(crate) fn set(&self, chosen: &mut Chosen, given: &Given) -> bool {
+    pub(crate) fn set(&self, settings: &mut ResolvedSettings, given: &RawSetting) -> bool {
         match (self, given) {
-            (Self::Text(slot), Given::Text(text)) if !text.trim().is_empty() => put(slot(chosen), text.clone()),
-            // Whoever says nothing would be led to another store than the one meant.
-            (Self::Url(_), Given::Text(text)) if text.trim().is_empty() => false,
-            (Self::OptionalText(_), Given::Text(text)) if text.trim().is_empty() => false,
-            (Self::OptionalText(slot) | Self::Url(slot), Given::Text(text)) => put(slot(chosen), Some(text.clone())),
-            (Self::Path(slot), Given::Text(text)) => put(slot(chosen), Some(PathBuf::from(text))),
-            (Self::List(slot), Given::List(list)) => put(slot(chosen), list.clone()),
-            (Self::List(slot), Given::Text(text)) => {
-                let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-                put(slot(chosen), parts.map(Into::into).collect())
+            (Self::Text(field), RawSetting::Text(text)) if !text.trim().is_empty() => {
+                put(field(settings), text.clone())
             }
-            (Self::Switch(slot), Given::Switch(is_on)) => put(slot(chosen), *is_on),
-            (Self::Switch(slot), Given::Text(text)) => match text.as_str() {
-                "true" | "yes" | "on" | "1" => put(slot(chosen), true),
-                "false" | "no" | "off" | "0" => put(slot(chosen), false),
+            // Whoever says nothing would be led to another store than the one meant.
+            (Self::Url(_), RawSetting::Text(text)) if text.trim().is_empty() => false,
+            (Self::OptionalText(_), RawSetting::Text(text)) if text.trim().is_empty() => false,
+            (Self::OptionalText(field) | Self::Url(field), RawSetting::Text(text)) => {
+                put(field(settings), Some(text.clone()))
+            }
+            (Self::Path(field), RawSetting::Text(text)) => put(field(settings), Some(PathBuf::from(text))),
+            (Self::List(field), RawSetting::List(list)) => put(field(settings), list.clone()),
+            (Self::List(field), RawSetting::Text(text)) => {
+                let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+                put(field(settings), parts.map(Into::into).collect())
+            }
+            (Self::Switch(field), RawSetting::Switch(is_on)) => put(field(settings), *is_on),
+            (Self::Switch(field), RawSetting::Text(text)) => match text.as_str() {
+                "true" | "yes" | "on" | "1" => put(field(settings), true),
+                "false" | "no" | "off" | "0" => put(field(settings), false),
                 _ => false,
             },
-            (Self::Count(least, slot), given) => {
+            (Self::Count(least, field), given) => {
                 let count = match given {
-                    Given::Integer(number) => Some(*number),
-                    Given::Text(text) => text.parse().ok(),
+                    RawSetting::Integer(number) => Some(*number),
+                    RawSetting::Text(text) => text.parse().ok(),
                     _ => None,
                 };
-                count.filter(|count| count >= least).is_some_and(|count| put(slot(chosen), count))
+                count.filter(|count| count >= least).is_some_and(|count| put(field(settings), count))
             }
-            (Self::Size(least, slot), given) => {
+            (Self::Size(least, field), given) => {
                 let size = match given {
-                    Given::Integer(number) => Some(*number),
-                    Given::Text(text) => size(text),
+                    RawSetting::Integer(number) => Some(*number),
+                    RawSetting::Text(text) => size(text),
                     _ => None,
                 };
-                size.filter(|size| size >= least).is_some_and(|size| put(slot(chosen), size))
+                size.filter(|size| size >= least).is_some_and(|size| put(field(settings), size))
             }
-            (Self::Time(least, slot), Given::Text(text)) => {
-                duration(text).filter(|time| time >= least).is_some_and(|time| put(slot(chosen), time))
+            (Self::Time(least, field), RawSetting::Text(text)) => {
+                duration(text).filter(|time| time >= least).is_some_and(|time| put(field(settings), time))
             }
-            (Self::Words { set, .. }, Given::Text(text)) => set(chosen, text),
+            (Self::Words { set, .. }, RawSetting::Text(text)) => set(settings, text),
             _ => false,
         }
     }
 
     /// The value as people read it, and as `set` takes it. None if there is no value.
-    pub(crate) fn shown(&self, chosen: &mut Chosen) -> Option<String> {
+    pub(crate) fn shown(&self, settings: &mut ResolvedSettings) -> Option<String> {
         match self {
-            Self::Text(slot) => Some(slot(chosen).clone()),
-            Self::OptionalText(slot) => slot(chosen).clone(),
-            Self::Url(slot) => slot(chosen).as_deref().map(|url| ServerUrl::new(url).to_string()),
-            Self::Path(slot) => slot(chosen).as_ref().map(|path| path.display().to_string()),
-            Self::List(slot) => Some(slot(chosen).join(",")).filter(|list| !list.is_empty()),
-            Self::Switch(slot) => Some(slot(chosen).to_string()),
-            Self::Count(_, slot) => Some(slot(chosen).to_string()),
-            Self::Size(_, slot) => Some(in_bytes(*slot(chosen))),
-            Self::Time(_, slot) => Some(in_time(*slot(chosen))),
-            Self::Words { shown, .. } => shown(chosen),
+            Self::Text(field) => Some(field(settings).clone()),
+            Self::OptionalText(field) => field(settings).clone(),
+            Self::Url(field) => field(settings).as_deref().map(|url| ServerUrl::new(url).to_string()),
+            Self::Path(field) => field(settings).as_ref().map(|path| path.display().to_string()),
+            Self::List(field) => Some(field(settings).join(",")).filter(|list| !list.is_empty()),
+            Self::Switch(field) => Some(field(settings).to_string()),
+            Self::Count(_, field) => Some(field(settings).to_string()),
+            Self::Size(_, field) => Some(in_bytes(*field(settings))),
+            Self::Time(_, field) => Some(in_time(*field(settings))),
+            Self::Words { shown, .. } => shown(settings),
         }
     }
 
     /// What was given, for an error: never what may hold a password.
-    pub(crate) fn quoted(&self, given: &Given) -> String {
+    pub(crate) fn quoted(&self, given: &RawSetting) -> String {
         match (self, given) {
             (Self::Url(_), _) => "that".into(),
-            (_, Given::Text(text)) => format!("{text:?}"),
-            (_, Given::Integer(number)) => number.to_string(),
-            (_, Given::Switch(is_on)) => is_on.to_string(),
-            (_, Given::List(list)) => format!("{list:?}"),
-            (_, Given::Other(what)) => what.clone(),
+            (_, RawSetting::Text(text)) => format!("{text:?}"),
+            (_, RawSetting::Integer(number)) => number.to_string(),
+            (_, RawSetting::Switch(is_on)) => is_on.to_string(),
+            (_, RawSetting::List(list)) => format!("{list:?}"),
+            (_, RawSetting::Other(what)) => what.clone(),
         }
     }
 
@@ -136,8 +140,8 @@ impl Slot {
     }
 }
 
-fn put<T>(slot: &mut T, value: T) -> bool {
-    *slot = value;
+fn put<T>(field: &mut T, value: T) -> bool {
+    *field = value;
     true
 }
 

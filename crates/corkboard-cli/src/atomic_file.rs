@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::exit::Failure;
+use crate::error::CliError;
 
 /// Who may read a new file.
 const OWNER_ALONE: u32 = 0o600;
@@ -26,7 +26,7 @@ impl Existing {
     }
 
     /// Refuses a file that is there already, if it is to be kept.
-    pub(crate) fn check(self, path: &Path) -> Result<(), Failure> {
+    pub(crate) fn check(self, path: &Path) -> Result<(), CliError> {
         if self == Self::Kept && path.symlink_metadata().is_ok() {
             return Err(exists(path));
         }
@@ -34,13 +34,13 @@ impl Existing {
     }
 }
 
-fn exists(path: &Path) -> Failure {
-    Failure::invalid("file_exists", format!("{} exists already", path.display()))
+fn exists(path: &Path) -> CliError {
+    CliError::invalid("file_exists", format!("{} exists already", path.display()))
         .hint("another name, or --force to replace it")
 }
 
 /// A file under a temporary name. It gets its own when it is finished; given up, it goes.
-pub(crate) struct WholeFile {
+pub(crate) struct AtomicFile {
     path: PathBuf,
     existing: Existing,
     temporary: PathBuf,
@@ -48,20 +48,20 @@ pub(crate) struct WholeFile {
     finished: bool,
 }
 
-impl WholeFile {
-    pub(crate) fn create(path: &Path, existing: Existing) -> Result<Self, Failure> {
+impl AtomicFile {
+    pub(crate) fn create(path: &Path, existing: Existing) -> Result<Self, CliError> {
         existing.check(path)?;
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.tmp", std::process::id()));
         let temporary = path.with_file_name(name);
         let mut options = File::options();
         let file = options.read(true).write(true).create_new(true).mode(OWNER_ALONE).open(&temporary);
-        let file = file.map_err(|error| file_failure(path, &error))?;
+        let file = file.map_err(|error| file_error(path, &error))?;
         Ok(Self { path: path.to_owned(), existing, temporary, file, finished: false })
     }
 
     /// The file, to write to.
-    pub(crate) fn file(&self) -> Result<File, Failure> {
+    pub(crate) fn file(&self) -> Result<File, CliError> {
         self.file.try_clone().map_err(|error| self.failure(&error))
     }
 
@@ -71,13 +71,13 @@ impl WholeFile {
     }
 
     /// Writes it all at once, and finishes it.
-    pub(crate) fn write(mut self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn write(mut self, bytes: &[u8]) -> Result<(), CliError> {
         self.file.write_all(bytes).map_err(|error| self.failure(&error))?;
         self.finish()
     }
 
     /// Makes it durable, then visible.
-    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+    pub(crate) fn finish(mut self) -> Result<(), CliError> {
         self.file.sync_all().map_err(|error| self.failure(&error))?;
         match self.existing {
             Existing::Kept => self.appear()?,
@@ -90,7 +90,7 @@ impl WholeFile {
     }
 
     /// Gets its name, unless another file got it meanwhile.
-    fn appear(&self) -> Result<(), Failure> {
+    fn appear(&self) -> Result<(), CliError> {
         match std::fs::hard_link(&self.temporary, &self.path) {
             Ok(()) => std::fs::remove_file(&self.temporary).map_err(|error| self.failure(&error)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(exists(&self.path)),
@@ -114,12 +114,12 @@ impl WholeFile {
     }
 
     /// What is wrong with the file, under the name that it was to have.
-    pub(crate) fn failure(&self, error: &std::io::Error) -> Failure {
-        file_failure(&self.path, error)
+    pub(crate) fn failure(&self, error: &std::io::Error) -> CliError {
+        file_error(&self.path, error)
     }
 }
 
-impl Drop for WholeFile {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         if !self.finished {
             // There is nobody to tell.
@@ -132,8 +132,8 @@ fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-pub(crate) fn file_failure(file: &Path, error: &std::io::Error) -> Failure {
-    Failure::invalid("file", format!("{}: {error}", file.display()))
+pub(crate) fn file_error(file: &Path, error: &std::io::Error) -> CliError {
+    CliError::invalid("file", format!("{}: {error}", file.display()))
 }
 
 #[cfg(test)]
@@ -146,7 +146,7 @@ mod tests {
         let path = folder.path().join("backup");
         for (existing, left) in [(Existing::Kept, "theirs"), (Existing::Replaced, "ours")] {
             let _ = std::fs::remove_file(&path);
-            let file = WholeFile::create(&path, existing).unwrap();
+            let file = AtomicFile::create(&path, existing).unwrap();
             std::fs::write(&path, "theirs").unwrap();
             let written = file.write(b"ours");
             assert_eq!(written.is_err(), existing == Existing::Kept, "{written:?}");

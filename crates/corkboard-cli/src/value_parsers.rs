@@ -1,43 +1,7 @@
-//! What a person or a pipe gives: values, texts, times, consent.
+//! Parsers for the values of arguments.
 
-use std::io::{BufRead, IsTerminal, Read};
-
-use corkboard::{LimitName, Limits, Refusal};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
-
-use crate::exit::{Failure, say};
-
-/// The argument, or all of stdin where the argument is `-`, less one newline at its end.
-pub(crate) fn text_or_stdin(argument: String) -> Result<String, Failure> {
-    if argument != "-" {
-        return Ok(argument);
-    }
-    let allowed = Limits::default().command_bytes;
-    let mut bytes = Vec::new();
-    // One byte for the newline, and one to notice that it is too much.
-    std::io::stdin()
-        .take(allowed + 2)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::invalid("stdin", format!("stdin cannot be read: {error}")))?;
-    if bytes.last() == Some(&b'\n') {
-        bytes.pop();
-    }
-    let used = bytes.len() as u64;
-    if used > allowed {
-        let too_much = Refusal::Limit { limit: LimitName::CommandBytes, used, allowed };
-        return Err(Failure::Library(too_much.into()));
-    }
-    String::from_utf8(bytes).map_err(|error| Failure::invalid("stdin", format!("stdin is not UTF-8 text: {error}")))
-}
-
-/// With which some editors begin a file of UTF-8.
-pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
-
-/// JSON without the mark that may be before it. Texts keep theirs: they are kept as they came.
-pub(crate) fn without_mark(text: &str) -> &str {
-    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
-}
 
 /// For texts that may begin with a hyphen: refuses what is rather a mistyped option. After `--`, anything goes.
 pub(crate) fn text_argument(argument: &str) -> Result<String, String> {
@@ -96,34 +60,11 @@ pub(crate) fn object_argument(argument: &str) -> Result<Map<String, Value>, Stri
     serde_json::from_str(argument).map_err(|error| format!("not a JSON object: {error}"))
 }
 
-/// Asks before something that cannot be undone, unless `--yes` said so already. Without a terminal there is nobody to ask.
-pub(crate) fn confirm(consent: Consent, action: &str) -> Result<(), Failure> {
-    if consent == Consent::Given {
-        return Ok(());
-    }
-    if !std::io::stdin().is_terminal() {
-        let message = format!("this would {action}, and there is no terminal to ask at");
-        return Err(Failure::invalid("not_confirmed", message).hint("if you mean it, add --yes"));
-    }
-    say(&format!("This will {action}. Go on? [y/N]"));
-    let mut answer = String::new();
-    let read = std::io::stdin().lock().read_line(&mut answer);
-    match (read, answer.trim().to_ascii_lowercase().as_str()) {
-        (Ok(_), "y" | "yes") => Ok(()),
-        _ => Err(Failure::invalid("not_confirmed", "nothing was changed")),
-    }
-}
-
-/// Whether the user has agreed beforehand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Consent {
-    Given,
-    ToBeAsked,
-}
-
-impl Consent {
-    /// What `--yes` says.
-    pub(crate) fn from_flag(yes: bool) -> Self {
-        if yes { Self::Given } else { Self::ToBeAsked }
+/// A number of seconds, fractions allowed.
+pub(crate) fn seconds(argument: &str) -> Result<f64, String> {
+    match argument.parse::<f64>() {
+        Ok(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(seconds),
+        Ok(seconds) if seconds < 0.0 => Err("a length of time is not negative".into()),
+        _ => Err("not a number of seconds".into()),
     }
 }

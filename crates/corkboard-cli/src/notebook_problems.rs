@@ -1,11 +1,11 @@
-//! Problems in a text, drawn at their lines.
+//! Problems in a notebook update, each shown with its line.
 
 use corkboard::notebook::Problem;
 
 use crate::output::one_line;
 
 /// The line, and a mark below the character.
-pub(crate) fn problems(problems: &[Problem]) -> String {
+pub(crate) fn render(problems: &[Problem]) -> String {
     problems.iter().map(problem).collect::<Vec<_>>().join("\n")
 }
 

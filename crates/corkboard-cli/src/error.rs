@@ -7,8 +7,8 @@ use corkboard::{EntryDocument, Error, ErrorKind};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::draw;
-use crate::hint::hint;
+use crate::error_hint::hint;
+use crate::notebook_problems;
 use crate::output::{clip, one_line, value_text};
 
 /// The most of a value that an error shows.
@@ -16,7 +16,7 @@ const SHOWN_VALUE: usize = 200;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CliError {
     /// The library's error.
     Library(Error),
     /// What the command line itself found.
@@ -30,7 +30,7 @@ pub(crate) enum Failure {
     /// A board was completed, and not all of its tasks were. The answer says so.
     Incomplete,
     /// `doctor` was stopped by this, and said so.
-    Told(Error),
+    Reported(Error),
     /// Ctrl-C.
     Interrupted { then: &'static str },
 }
@@ -41,7 +41,7 @@ const INCOMPLETE: u8 = 9;
 /// What shells make of a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
 
-impl Failure {
+impl CliError {
     pub(crate) fn invalid(code: &'static str, message: impl Into<String>) -> Self {
         Self::Own { code, kind: ErrorKind::Invalid, message: message.into(), hint: None }
     }
@@ -64,7 +64,7 @@ impl Failure {
 
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Library(error) | Self::Told(error) => error.kind(),
+            Self::Library(error) | Self::Reported(error) => error.kind(),
             Self::Own { kind, .. } => *kind,
             Self::Output(_) | Self::Copy(_) | Self::Unhealthy | Self::Incomplete => ErrorKind::Damaged,
             Self::Interrupted { .. } => ErrorKind::Unavailable,
@@ -72,50 +72,55 @@ impl Failure {
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for CliError {
     fn from(error: Error) -> Self {
         Self::Library(error)
     }
 }
 
 /// Says on stderr what went wrong, if anything did, and gives the exit code.
-pub(crate) fn report(json: bool, result: Result<(), Failure>) -> ExitCode {
+pub(crate) fn report(json: bool, result: Result<(), CliError>) -> ExitCode {
     let failure = match result {
         Ok(()) => return ExitCode::SUCCESS,
         // Whoever read the answer has read enough. Half a copy is never enough.
-        Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
+        Err(CliError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
         Err(failure) => failure,
     };
     let kind = failure.kind();
     let mut exit_code = kind.exit_code();
     let problem = match &failure {
-        Failure::Unhealthy => return ExitCode::from(exit_code),
-        Failure::Incomplete => return ExitCode::from(INCOMPLETE),
-        Failure::Told(error) if !json => {
+        CliError::Unhealthy => return ExitCode::from(exit_code),
+        CliError::Incomplete => return ExitCode::from(INCOMPLETE),
+        CliError::Reported(error) if !json => {
             if let Some(hint) = hint(error) {
                 say(&format!("hint: {}", plain(&hint)));
             }
             return ExitCode::from(exit_code);
         }
-        Failure::Library(error) | Failure::Told(error) => of_library(error),
-        Failure::Own { code, message, hint, .. } => {
-            Problem { code, message: message.clone(), hint: hint.clone(), details: Map::new() }
+        CliError::Library(error) | CliError::Reported(error) => of_library(error),
+        CliError::Own { code, message, hint, .. } => {
+            ErrorReport { code, message: message.clone(), hint: hint.clone(), details: Map::new() }
         }
-        Failure::Output(error) => Problem {
+        CliError::Output(error) => ErrorReport {
             code: "output",
             message: format!("the answer could not be written: {error}"),
             hint: None,
             details: Map::new(),
         },
-        Failure::Copy(error) => Problem {
+        CliError::Copy(error) => ErrorReport {
             code: "output",
             message: format!("the copy on stdout is not complete: {error}"),
             hint: Some("do not keep it: what it went to ended too early, or is full".into()),
             details: Map::new(),
         },
-        Failure::Interrupted { then } => {
+        CliError::Interrupted { then } => {
             exit_code = INTERRUPTED;
-            Problem { code: "interrupted", message: format!("interrupted; {then}"), hint: None, details: Map::new() }
+            ErrorReport {
+                code: "interrupted",
+                message: format!("interrupted; {then}"),
+                hint: None,
+                details: Map::new(),
+            }
         }
     };
     say(&if json { problem.json(kind) } else { problem.text(&failure) });
@@ -129,7 +134,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && json {
         let text = error.render().to_string();
         let message = text.trim().strip_prefix("error: ").unwrap_or(text.trim()).to_owned();
-        let problem = Problem { code: "usage", message, hint: None, details: Map::new() };
+        let problem = ErrorReport { code: "usage", message, hint: None, details: Map::new() };
         say(&problem.json(ErrorKind::Invalid));
         return ExitCode::from(ErrorKind::Invalid.exit_code());
     }
@@ -144,7 +149,7 @@ pub(crate) fn say(line: &str) {
 }
 
 /// An error as it is shown.
-struct Problem<'a> {
+struct ErrorReport<'a> {
     code: &'a str,
     message: String,
     hint: Option<String>,
@@ -152,15 +157,15 @@ struct Problem<'a> {
     details: Map<String, Value>,
 }
 
-impl Problem<'_> {
-    fn text(&self, failure: &Failure) -> String {
+impl ErrorReport<'_> {
+    fn text(&self, failure: &CliError) -> String {
         let mut text = format!("error: {}", plain(&self.message));
         if let Some(entry) = self.current_entry() {
             let value = clip(&one_line(&value_text(&entry.value)), SHOWN_VALUE);
             text += &format!("\ncurrent value, version {}, by {}: {value}", entry.version, entry.metadata.author);
         }
-        if let Failure::Library(Error::NotebookProblems { problems }) = failure {
-            text = format!("error: nothing was applied\n{}", draw::problems(problems));
+        if let CliError::Library(Error::NotebookProblems { problems }) = failure {
+            text = format!("error: nothing was applied\n{}", notebook_problems::render(problems));
         }
         if let Some(hint) = &self.hint {
             text += &format!("\nhint: {}", plain(hint));
@@ -202,7 +207,7 @@ fn plain(text: &str) -> String {
     text.split('\n').map(one_line).collect::<Vec<_>>().join("\n")
 }
 
-fn of_library(error: &Error) -> Problem<'_> {
+fn of_library(error: &Error) -> ErrorReport<'_> {
     let details = corkboard::Problem::from(error).details;
-    Problem { code: error.code(), message: error.to_string(), hint: hint(error), details }
+    ErrorReport { code: error.code(), message: error.to_string(), hint: hint(error), details }
 }

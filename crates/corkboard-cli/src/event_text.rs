@@ -3,14 +3,14 @@
 use corkboard::boards::{BoardEvent, CancelReason, LearningId, ReviewStatus, TaskResult};
 use corkboard::cores::Trust;
 
-use crate::board::written;
+use crate::board_view::written;
 use crate::output::{clip, count, one_line, time};
 
 /// The most of a remembered text that a line tells.
 const SHOWN_TEXT: usize = 60;
 
 /// One event in words. Nothing of it can harm a terminal.
-pub(crate) fn words(event: &BoardEvent) -> String {
+pub(crate) fn event_text(event: &BoardEvent) -> String {
     match event {
         BoardEvent::Created(board) => format!("made the board {}", short(&board.name)),
         BoardEvent::Edited(_) => "edited the board".into(),

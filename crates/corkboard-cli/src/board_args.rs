@@ -1,0 +1,152 @@
+//! Arguments that commands about boards share: which board, at which revision, under which conditions.
+
+use clap::{Args, ValueEnum};
+use corkboard::boards::{FailurePolicy, Lease, TriggerRule};
+use corkboard::{Board, BoardView};
+
+use crate::command_session::Session;
+use crate::error::CliError;
+use crate::value_parsers::seconds;
+
+/// The board as an argument of its own, for commands that have no other.
+#[derive(Args)]
+pub(crate) struct BoardArgument {
+    /// Which board [default: --board, or CORK_BOARD]
+    #[arg(value_name = "BOARD")]
+    board: Option<String>,
+}
+
+impl BoardArgument {
+    pub(crate) fn open(&self, session: &Session) -> Result<Board, CliError> {
+        match &self.board {
+            Some(id) => session.board_named(id),
+            None => session.open_board(),
+        }
+    }
+}
+
+/// The revision to look at.
+#[derive(Args)]
+pub(crate) struct RevisionArgument {
+    /// As it was at this revision
+    #[arg(long, value_name = "REV")]
+    at: Option<u64>,
+}
+
+impl RevisionArgument {
+    pub(crate) async fn view(&self, board: &Board) -> Result<BoardView, CliError> {
+        Ok(match self.at {
+            Some(rev) => board.at(rev).await?,
+            None => board.view().await?,
+        })
+    }
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Conditions")]
+pub(crate) struct BoardConditions {
+    /// Only if the board is at this revision
+    #[arg(long, value_name = "REV")]
+    if_rev: Option<u64>,
+
+    /// A name for this request: sent again within a day, it has no second effect
+    #[arg(long, value_name = "NAME")]
+    idempotency_key: Option<String>,
+}
+
+impl BoardConditions {
+    /// The same board; what is written by it is written under these conditions.
+    pub(crate) fn on(&self, board: Board) -> Board {
+        let board = match self.if_rev {
+            Some(rev) => board.if_rev(rev),
+            None => board,
+        };
+        match &self.idempotency_key {
+            Some(name) => board.idempotency_key(name),
+            None => board,
+        }
+    }
+
+    /// The board that the command line names, under these conditions.
+    pub(crate) fn open(&self, session: &Session) -> Result<Board, CliError> {
+        Ok(self.on(session.open_board()?))
+    }
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Conditions")]
+pub(crate) struct ClaimConditions {
+    /// The epoch of your claim, as `cork task claim --json` told it: refused if the claim was lost meanwhile
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) epoch: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) board: BoardConditions,
+}
+
+/// How long a claim holds.
+#[derive(Args)]
+pub(crate) struct LeaseArgument {
+    /// For how long it is yours if you are not heard of
+    #[arg(long, value_name = "SECONDS", default_value_t = Lease::TOOL_MS as f64 / 1000.0, value_parser = seconds, allow_negative_numbers = true)]
+    lease: f64,
+}
+
+impl LeaseArgument {
+    pub(crate) fn duration(&self) -> std::time::Duration {
+        std::time::Duration::try_from_secs_f64(self.lease).unwrap_or(std::time::Duration::MAX)
+    }
+}
+
+/// When a task may begin, as an argument.
+#[derive(Clone, Copy, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum RuleName {
+    /// All succeeded (branches not taken do not count)
+    AllSuccess,
+    /// All are finished, however
+    AllDone,
+    /// One succeeded
+    OneSuccess,
+    /// One failed
+    OneFailed,
+    /// All are finished and none failed
+    NoneFailed,
+    /// All are finished, none failed and one succeeded
+    NoneFailedMinOneSuccess,
+}
+
+impl From<RuleName> for TriggerRule {
+    fn from(name: RuleName) -> Self {
+        match name {
+            RuleName::AllSuccess => Self::AllSuccess,
+            RuleName::AllDone => Self::AllDone,
+            RuleName::OneSuccess => Self::OneSuccess,
+            RuleName::OneFailed => Self::OneFailed,
+            RuleName::NoneFailed => Self::NoneFailed,
+            RuleName::NoneFailedMinOneSuccess => Self::NoneFailedMinOneSuccess,
+        }
+    }
+}
+
+/// What becomes of the rest when a task fails, as an argument.
+#[derive(Clone, Copy, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum PolicyName {
+    /// What can no longer begin because of it is cancelled
+    SkipDependents,
+    /// All that is unfinished is cancelled
+    FailFast,
+    /// What depends on it goes on as if it had succeeded
+    Continue,
+}
+
+impl From<PolicyName> for FailurePolicy {
+    fn from(name: PolicyName) -> Self {
+        match name {
+            PolicyName::SkipDependents => Self::SkipDependents,
+            PolicyName::FailFast => Self::FailFast,
+            PolicyName::Continue => Self::Continue,
+        }
+    }
+}
