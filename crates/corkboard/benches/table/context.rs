@@ -47,7 +47,7 @@ pub(crate) async fn work(name: &str, times: usize) -> bool {
         for _ in 0..times {
             match name {
                 "task context" => drop(black_box(board.context_for_task(last, Some(BUDGET)).await.unwrap())),
-                _ => drop(black_box(bpe_openai::o200k_base().count(text.as_str()))),
+                _ => drop(black_box(tiktoken::get_encoding("o200k_base").unwrap().count(&text))),
             }
         }
         return true;
@@ -60,7 +60,7 @@ pub(crate) async fn work(name: &str, times: usize) -> bool {
     for _ in 0..times {
         match name {
             "context compose" => drop(black_box(compose(&agent, ContextRequest::new()).await)),
-            _ => drop(black_box(bpe_openai::o200k_base().count(text.as_str()))),
+            _ => drop(black_box(tiktoken::get_encoding("o200k_base").unwrap().count(&text))),
         }
     }
     true

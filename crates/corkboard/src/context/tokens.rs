@@ -1,43 +1,66 @@
 //! Tokens, as OpenAI's `o200k_base` counts them. Other vendors' tokenizers are not public or differ: for their models these
 //! counts are estimates.
 
-use bpe_openai::{Tokenizer, o200k_base};
+use std::sync::LazyLock;
 
-fn tokenizer() -> &'static Tokenizer {
-    o200k_base()
-}
+use tiktoken::CoreBpe;
+
+/// Built on first use from a compressed table of 0.8 MB.
+static TOKENIZER: LazyLock<CoreBpe> = LazyLock::new(tiktoken::encoding::o200k_base);
+
+/// A long text is counted in parts of about this many bytes, so that counting can stop early.
+const PART_BYTES: usize = 4096;
 
 /// How many tokens a text has.
 pub(crate) fn count(text: &str) -> u64 {
-    tokenizer().count(text) as u64
+    TOKENIZER.count(text) as u64
 }
 
-/// How many tokens a text has, if they are no more than `limit`. A long text costs no more than its first `limit` tokens.
+/// How many tokens a text has, if they are no more than `limit`. Counting stops soon after the limit.
 pub(crate) fn count_within(text: &str, limit: u64) -> Option<u64> {
-    let tokenizer = tokenizer();
-    tokenizer.count_till_limit(&tokenizer.normalize(text), as_usize(limit)).map(|count| count as u64)
+    count_parts_within(text, limit, PART_BYTES)
 }
 
-/// A beginning of the text that has about `limit` tokens: never fewer than fit by a whole word, and seldom more, where
-/// the last word was cut and its beginning has a worse encoding. Whoever needs to be sure counts.
+fn count_parts_within(text: &str, limit: u64, part_bytes: usize) -> Option<u64> {
+    parts(text, part_bytes).try_fold(0, |counted, part| Some(counted + count(part)).filter(|sum| *sum <= limit))
+}
+
+/// The beginning of the text that its first `limit` tokens make up. Counted by itself it seldom has more, where the last
+/// word was cut and its beginning has a worse encoding.
 pub(crate) fn beginning(text: &str, limit: u64) -> &str {
-    let tokenizer = tokenizer();
-    let (mut left, mut end) = (as_usize(limit), 0);
-    for word in tokenizer.split(text) {
-        if let Some(count) = tokenizer.bpe.count_till_limit(word.as_bytes(), left) {
-            left -= count;
-            end += word.len();
-        } else {
-            let tokens = tokenizer.bpe.encode_via_backtracking(word.as_bytes());
-            end += tokens.iter().take(left).map(|token| tokenizer.bpe.token_len(*token)).sum::<usize>();
+    let (mut left, mut end) = (usize::try_from(limit).unwrap_or(usize::MAX), 0);
+    for part in parts(text, PART_BYTES) {
+        let tokens = TOKENIZER.encode(part);
+        if let Some(cut) = tokens.get(..left).filter(|cut| cut.len() < tokens.len()) {
+            end += TOKENIZER.decode(cut).len();
             break;
         }
+        left -= tokens.len();
+        end += part.len();
     }
     text.get(..text.floor_char_boundary(end)).unwrap_or(text)
 }
 
-fn as_usize(limit: u64) -> usize {
-    usize::try_from(limit).unwrap_or(usize::MAX)
+/// Cuts a text where the tokenizer always begins a new word, whatever comes before and after: before a space between two
+/// ASCII words, and after a line. The parts' tokens are those of the whole.
+fn parts(text: &str, part_bytes: usize) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let cut = rest.as_bytes().windows(3).skip(part_bytes).position(|window| match window {
+            [before, b' ', after] => before.is_ascii_alphanumeric() && after.is_ascii_alphabetic(),
+            [_, b'\n', after] => after.is_ascii_alphanumeric(),
+            _ => false,
+        });
+        let length = match cut.map(|at| part_bytes + at + 1) {
+            // A line's end belongs to the line.
+            Some(at) if rest.as_bytes().get(at) == Some(&b'\n') => at + 1,
+            Some(at) => at,
+            None => rest.len(),
+        };
+        let (part, after) = rest.split_at_checked(length)?;
+        rest = after;
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 #[cfg(test)]
@@ -68,6 +91,13 @@ mod tests {
         fn a_count_within_a_limit_is_the_count(text in any::<String>(), limit in 0u64..50) {
             let exact = count(&text);
             prop_assert_eq!(count_within(&text, limit), (exact <= limit).then_some(exact));
+        }
+
+        #[test]
+        fn a_text_has_the_tokens_of_its_parts(text in "([a-cé\\n \u{301}漢'/.,1]|it's |[^a])*", part_bytes in 0usize..20) {
+            let pieces: Vec<&str> = parts(&text, part_bytes).collect();
+            prop_assert_eq!(pieces.concat(), &*text);
+            prop_assert_eq!(count_parts_within(&text, u64::MAX, part_bytes), Some(count(&text)));
         }
 
         #[test]

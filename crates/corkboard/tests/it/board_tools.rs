@@ -499,7 +499,7 @@ async fn the_definitions_of_all_sets_are_short() {
     for format in [ToolFormat::OpenAi, ToolFormat::Anthropic, ToolFormat::Mcp] {
         let count = |sets: &[ToolSet]| {
             let definitions = ToolRegistry::with_sets(&corkboard, sets).tool_definitions(format);
-            bpe_openai::o200k_base().count(&serde_json::to_string(&definitions).unwrap())
+            tiktoken::get_encoding("o200k_base").unwrap().count(&serde_json::to_string(&definitions).unwrap())
         };
         for set in ToolSet::ALL {
             println!("{format:?} {set}: {} tokens", count(&[set]));
