@@ -11,7 +11,7 @@ use crate::error_hint::hint;
 use crate::output::Output;
 
 pub(crate) struct Session {
-    pub(crate) board: Corkboard,
+    pub(crate) corkboard: Corkboard,
     pub(crate) agent: AgentMemory,
     pub(crate) output: Output,
     /// In whose name tools are called.
@@ -40,11 +40,11 @@ pub(crate) enum IfMissing {
 
 impl Session {
     pub(crate) async fn open(global: &Global, if_missing: IfMissing) -> Result<Self, CliError> {
-        let (board, actors) = match global.server() {
+        let (corkboard, actors) = match global.server() {
             Some(server) => {
-                let board = Corkboard::connect(server, global.options()).await?;
-                let actors = global.actors(Some(board.actor()));
-                (board, actors)
+                let corkboard = Corkboard::connect(server, global.options()).await?;
+                let actors = global.actors(Some(corkboard.actor()));
+                (corkboard, actors)
             }
             None => {
                 let actors = global.actors(None);
@@ -52,16 +52,16 @@ impl Session {
             }
         };
         let Actors { caller, tool: tool_actor, reader } = actors;
-        let board = board.acting_as(caller);
-        match board.agent(&global.agent) {
+        let corkboard = corkboard.acting_as(caller);
+        match corkboard.agent(&global.agent) {
             Ok(agent) => {
                 let output = Output::new(global.json);
                 let board_id = global.board.clone();
                 let (opened_board, opened_core) = Default::default();
-                Ok(Self { board, agent, output, tool_actor, reader, board_id, opened_board, opened_core })
+                Ok(Self { corkboard, agent, output, tool_actor, reader, board_id, opened_board, opened_core })
             }
             Err(error) => {
-                board.close().await?;
+                corkboard.close().await?;
                 Err(error.into())
             }
         }
@@ -83,21 +83,21 @@ impl Session {
     /// The board with that id.
     pub(crate) fn board_named(&self, id: &str) -> Result<Board, CliError> {
         self.opened_board.get_or_init(|| id.into());
-        Ok(self.board.board(id)?)
+        Ok(self.corkboard.board(id)?)
     }
 
     /// The core of that name, which may be an agent's own.
     pub(crate) fn core_named(&self, name: &str) -> Result<Core, CliError> {
         self.opened_core.get_or_init(|| name.into());
         match name.strip_prefix(CoreId::PRIVATE) {
-            Some(agent) => Ok(Core::clone(&*self.board.agent(agent)?.long_term()?)),
-            None => Ok(self.board.core(name)?),
+            Some(agent) => Ok(Core::clone(&*self.corkboard.agent(agent)?.long_term()?)),
+            None => Ok(self.corkboard.core(name)?),
         }
     }
 
     /// Lets go of the store. What the command met counts more than what closing meets.
     pub(crate) async fn close(self, result: Result<(), CliError>) -> Result<(), CliError> {
-        let closed = self.board.close().await;
+        let closed = self.corkboard.close().await;
         result.map_err(|failure| self.naming(failure))?;
         Ok(closed?)
     }

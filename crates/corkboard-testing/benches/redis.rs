@@ -73,16 +73,16 @@ async fn open(server: &TestServer) -> (Corkboard, Arc<RedisStore>) {
 }
 
 async fn writes(server: TestServer, fsync: &str) {
-    let (board, store) = open(&server).await;
+    let (corkboard, store) = open(&server).await;
     let commands = (CALLERS * PER_CALLER) as f64;
     // Once, so that everything is loaded, and to see how large a revision is.
-    callers(&board).await;
+    callers(&corkboard).await;
     let space = store.list(corkboard_core::SpaceKind::Agent, None, 1).await.unwrap().remove(0);
     let page = store.read_after(&space.space, Cursor { rev: 0, commit: None }, 1).await.unwrap();
     let (body, summary) = (page.records[0].body.len(), space.summary.len());
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        ours.push(commands / callers(&board).await.as_secs_f64());
+        ours.push(commands / callers(&corkboard).await.as_secs_f64());
         theirs.push(tokio::task::block_in_place(|| benchmark(&server, body, summary)));
     }
     let ratio = median(ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect());
@@ -94,10 +94,10 @@ async fn writes(server: TestServer, fsync: &str) {
     );
 }
 
-async fn callers(board: &Corkboard) -> Duration {
+async fn callers(corkboard: &Corkboard) -> Duration {
     let started = Instant::now();
     let tasks = (0..CALLERS).map(|caller| {
-        let memory = board.agent(&format!("agent-{caller}")).unwrap().working();
+        let memory = corkboard.agent(&format!("agent-{caller}")).unwrap().working();
         tokio::spawn(async move {
             for index in 0..PER_CALLER {
                 memory.set(&key(index), &small()).await.unwrap();
@@ -126,8 +126,8 @@ fn benchmark(server: &TestServer, body: usize, summary: usize) -> f64 {
 }
 
 async fn reads(server: TestServer) {
-    let (board, _) = open(&server).await;
-    let memory = board.agent("a").unwrap().working();
+    let (corkboard, _) = open(&server).await;
+    let memory = corkboard.agent("a").unwrap().working();
     memory.set("key", &small()).await.unwrap();
     let mut bare = tokio::net::TcpStream::connect(("127.0.0.1", server.port())).await.unwrap();
     bare.set_nodelay(true).unwrap();
@@ -158,8 +158,8 @@ async fn reads(server: TestServer) {
 }
 
 async fn wakes(server: TestServer) {
-    let ((board, _), (_other, store)) = (open(&server).await, open(&server).await);
-    let agent = board.agent("a").unwrap();
+    let ((corkboard, _), (_other, store)) = (open(&server).await, open(&server).await);
+    let agent = corkboard.agent("a").unwrap();
     agent.working().set("key", &0).await.unwrap();
     let space = store.list(corkboard_core::SpaceKind::Agent, None, 1).await.unwrap().remove(0).space;
     let mut changes = store.changes(&space);

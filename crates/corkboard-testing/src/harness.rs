@@ -103,12 +103,12 @@ impl Harness {
     }
 
     /// A Corkboard on the store.
-    pub async fn board(&self) -> Corkboard {
-        self.board_with(Options::default()).await
+    pub async fn corkboard(&self) -> Corkboard {
+        self.corkboard_with(Options::default()).await
     }
 
     /// A Corkboard on the store, with settings.
-    pub async fn board_with(&self, options: Options) -> Corkboard {
+    pub async fn corkboard_with(&self, options: Options) -> Corkboard {
         Corkboard::with_store(self.open().await, options)
     }
 

@@ -81,13 +81,13 @@ async fn main() -> Result<()> {
     }
     println!("{:<24} {:<20} {:>9} {:>7} {:>7}", "", "", "recall@10", "MRR", "hit@1");
     for dataset in &datasets {
-        let board = Corkboard::open("memory:").await?;
+        let corkboard = Corkboard::open("memory:").await?;
         for entry in &dataset.entries {
-            write(&board.agent(&entry.store)?, &entry.id, entry).await?;
+            write(&corkboard.agent(&entry.store)?, &entry.id, entry).await?;
         }
         let mut ours = Scores::default();
         for query in dataset.queries.iter().filter(|query| query.is_scored()) {
-            let hits = board.agent(&query.store)?.search(&query.query).limit(DEPTH).await?;
+            let hits = corkboard.agent(&query.store)?.search(&query.query).limit(DEPTH).await?;
             ours.add(query, &hits.iter().filter_map(|hit| hit.key().map(String::from)).collect::<Vec<_>>());
         }
         ours.print(&dataset.name, "corkboard");
@@ -102,7 +102,7 @@ async fn main() -> Result<()> {
             }
             theirs.print(&dataset.name, name);
         }
-        board.close().await?;
+        corkboard.close().await?;
     }
     time(&datasets).await
 }
@@ -225,20 +225,20 @@ async fn time(datasets: &[Dataset]) -> Result<()> {
     if entries.is_empty() || queries.is_empty() {
         return Ok(());
     }
-    let board = Corkboard::open("memory:").await?;
-    let agent = board.agent("timed")?;
+    let corkboard = Corkboard::open("memory:").await?;
+    let agent = corkboard.agent("timed")?;
     let fts = Fts::new();
     let all = entries.iter().cycle().take(TIMED_ENTRIES).enumerate();
     for (index, entry) in all.clone() {
         write(&agent, &format!("{index}"), entry).await?;
     }
-    let (_, states) = board.resident();
+    let (_, states) = corkboard.resident();
     let before = process_bytes();
     let started = Instant::now();
     agent.search("anything").await?;
     let built = started.elapsed();
     let grown = process_bytes().saturating_sub(before);
-    let index_bytes = board.resident().1 - states;
+    let index_bytes = corkboard.resident().1 - states;
     let started = Instant::now();
     fts.connection.execute_batch("BEGIN").unwrap();
     all.clone().for_each(|(index, entry)| fts.write(&format!("{index}"), entry, true));
@@ -276,7 +276,7 @@ async fn time(datasets: &[Dataset]) -> Result<()> {
         fts.search(query, 10);
     }
     compare("write and search", ours, started.elapsed(), TIMED_WRITES);
-    board.close().await
+    corkboard.close().await
 }
 
 fn compare(what: &str, ours: Duration, theirs: Duration, times: usize) {

@@ -22,10 +22,10 @@ async fn main() -> Result<()> {
     let url = arguments.next().unwrap_or_else(|| "memory:".into());
     let agents: usize = arguments.next().and_then(|count| count.parse().ok()).unwrap_or(10_000);
 
-    let board = Corkboard::open(&url).await?;
+    let corkboard = Corkboard::open(&url).await?;
     let before = resident_bytes();
     let started = Instant::now();
-    let mut writes = stream::iter(0..agents).map(|index| fill(&board, index)).buffer_unordered(CALLERS);
+    let mut writes = stream::iter(0..agents).map(|index| fill(&corkboard, index)).buffer_unordered(CALLERS);
     while let Some(filled) = writes.next().await {
         filled?;
     }
@@ -33,22 +33,22 @@ async fn main() -> Result<()> {
     let took = started.elapsed();
     let commands = (agents * COMMANDS) as f64;
     println!("{agents} agents, {COMMANDS} writes each: {:.0} durable writes/s", commands / took.as_secs_f64());
-    let (loaded, bytes) = board.resident();
+    let (loaded, bytes) = corkboard.resident();
     let used = resident_bytes().saturating_sub(before);
     println!("{loaded} of them loaded: {:.0} bytes of process memory each", used as f64 / loaded.max(1) as f64);
     println!("  (about {:.0} bytes of state each)", bytes as f64 / loaded.max(1) as f64);
-    board.close().await?;
+    corkboard.close().await?;
     if url == "memory:" {
         return Ok(());
     }
 
     let started = Instant::now();
-    let board = Corkboard::open_with(&url, Options::default()).await?;
+    let corkboard = Corkboard::open_with(&url, Options::default()).await?;
     println!("opened again in {:.1} ms", millis(started.elapsed()));
     let started = Instant::now();
     let (mut after, mut listed) = (None, 0);
     loop {
-        let page = board.agents(after.as_ref(), 1000).await?;
+        let page = corkboard.agents(after.as_ref(), 1000).await?;
         let Some(last) = page.last() else { break };
         after = Some(last.agent.clone());
         listed += page.len();
@@ -60,7 +60,7 @@ async fn main() -> Result<()> {
         let mut times = Vec::new();
         for index in &sample {
             let started = Instant::now();
-            let found: Option<String> = board.agent(&name(*index))?.working().get("entry-3").await?;
+            let found: Option<String> = corkboard.agent(&name(*index))?.working().get("entry-3").await?;
             assert!(found.is_some(), "agent {index} is not there");
             times.push(started.elapsed());
         }
@@ -68,15 +68,15 @@ async fn main() -> Result<()> {
         let at = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or_default();
         println!("{pass} read of one entry: p50 {:.3} ms, p99 {:.3} ms", millis(at(50)), millis(at(99)));
     }
-    board.close().await
+    corkboard.close().await
 }
 
 /// Writes per agent.
 const COMMANDS: usize = 11;
 
 /// Ten entries of a hundred bytes, and a note.
-async fn fill(board: &Corkboard, index: usize) -> Result<()> {
-    let memory = board.agent(&name(index))?.working();
+async fn fill(corkboard: &Corkboard, index: usize) -> Result<()> {
+    let memory = corkboard.agent(&name(index))?.working();
     let value = format!("{:x<98}", format!("what agent {index} remembers "));
     for entry in 1..COMMANDS {
         memory.set(&format!("entry-{entry}"), &value).await?;

@@ -25,11 +25,11 @@ async fn main() -> Result<()> {
     // Everything lives in one SQLite file. A second process may open it at the same time; try `cork --store …` on it.
     let folder = std::env::temp_dir().join(format!("corkboard-tour-{}", std::process::id()));
     let url = format!("sqlite:{}", folder.join("corkboard.db").display());
-    let board = Corkboard::open(&url).await?;
+    let corkboard = Corkboard::open(&url).await?;
     println!("opened {url}\n");
 
     // An agent's memory is its own. Values are anything that serialises; they are durable when the call returns.
-    let ada = board.agent("ada")?;
+    let ada = corkboard.agent("ada")?;
     let memory = ada.working();
     let started = Instant::now();
     memory.set("user_name", "Grace").await?;
@@ -98,7 +98,7 @@ async fn main() -> Result<()> {
     );
 
     // What a model sees: tools to call, and a prompt that fits its budget. This is the call that a model would make.
-    let tools = ToolRegistry::new(&board);
+    let tools = ToolRegistry::new(&corkboard);
     let handoff = json!({"content": "Login routes half done; next: their tests"});
     let said = tools.call("write_session_handoff", handoff, &ToolContext::agent("ada")).await;
     println!("\n{}", said.map_or_else(|error| error.to_string(), |output| output.text));
@@ -109,13 +109,13 @@ async fn main() -> Result<()> {
     let window = ada.context_window().compose(ContextRequest::new().budget(500).query("cookies")).await?;
     println!("its next prompt, {} of {} tokens:\n\n{}", window.tokens, window.budget, window.text);
 
-    together(&board).await?;
+    together(&corkboard).await?;
 
-    board.close().await?;
+    corkboard.close().await?;
     // What was acknowledged is there when the file is opened again.
-    let board = Corkboard::open(&url).await?;
-    println!("\nreopened: visits = {:?}", board.agent("ada")?.working().get::<u32>("visits").await?);
-    board.close().await?;
+    let corkboard = Corkboard::open(&url).await?;
+    println!("\nreopened: visits = {:?}", corkboard.agent("ada")?.working().get::<u32>("visits").await?);
+    corkboard.close().await?;
     let _ = std::fs::remove_dir_all(folder);
     Ok(())
 }

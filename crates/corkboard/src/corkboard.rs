@@ -184,24 +184,25 @@ impl Corkboard {
             events,
             background: Mutex::default(),
         };
-        let board = Self { inner: Arc::new(inner), actor: options.actor.clone().into(), granted: Granted::default() };
-        let ticker = repeat(&board, options.tick_interval, |board| async move {
-            if let Err(error) = board.tick().await {
+        let corkboard =
+            Self { inner: Arc::new(inner), actor: options.actor.clone().into(), granted: Granted::default() };
+        let ticker = repeat(&corkboard, options.tick_interval, |corkboard| async move {
+            if let Err(error) = corkboard.tick().await {
                 tracing::warn!(%error, "what is due could not be expired yet");
             }
         });
         let mut background = vec![ticker];
         if let SavePolicy::Interval(interval) = options.save {
-            background.push(repeat(&board, interval, |board| async move {
+            background.push(repeat(&corkboard, interval, |corkboard| async move {
                 // The engine says what went wrong, and tries again the next time.
-                let _ = board.inner.agents.flush().await;
-                let _ = board.inner.boards.flush().await;
-                let _ = board.inner.cores.flush().await;
-                let _ = board.inner.tokens.flush().await;
+                let _ = corkboard.inner.agents.flush().await;
+                let _ = corkboard.inner.boards.flush().await;
+                let _ = corkboard.inner.cores.flush().await;
+                let _ = corkboard.inner.tokens.flush().await;
             }));
         }
-        *board.inner.background.lock() = background;
-        board
+        *corkboard.inner.background.lock() = background;
+        corkboard
     }
 
     /// The same Corkboard in another name: whose handles, and what is done to whole spaces, count as that actor's.
@@ -579,14 +580,14 @@ impl Drop for Inner {
 
 /// Does something again and again for as long as the Corkboard is in use.
 fn repeat<F>(
-    board: &Corkboard,
+    corkboard: &Corkboard,
     interval: std::time::Duration,
     work: impl Fn(Corkboard) -> F + Send + 'static,
 ) -> JoinHandle<()>
 where
     F: Future<Output = ()> + Send,
 {
-    let weak = Arc::downgrade(&board.inner);
+    let weak = Arc::downgrade(&corkboard.inner);
     tokio::spawn(async move {
         loop {
             tokio::time::sleep(interval).await;

@@ -4,8 +4,8 @@
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
 //! use corkboard::Corkboard;
 //!
-//! let board = Corkboard::open("memory:").await?; // or "sqlite:corkboard.db"
-//! let alice = board.agent("alice")?;
+//! let corkboard = Corkboard::open("memory:").await?; // or "sqlite:corkboard.db"
+//! let alice = corkboard.agent("alice")?;
 //! let memory = alice.working();
 //!
 //! memory.set("user_name", "Ada").await?;
@@ -18,7 +18,7 @@
 //! task.set("user_name", "Grace").await?;
 //! assert_eq!(task.get::<String>("user_name").await?.as_deref(), Some("Grace"));
 //! assert_eq!(memory.get::<String>("user_name").await?.as_deref(), Some("Ada"));
-//! board.close().await
+//! corkboard.close().await
 //! # }
 //! ```
 //!

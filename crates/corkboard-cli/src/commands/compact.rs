@@ -72,7 +72,7 @@ struct Compacted {
 
 impl Compact {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let older_than = self.older_than.map(|age| session.board.time().saturating_sub(age)).transpose();
+        let older_than = self.older_than.map(|age| session.corkboard.time().saturating_sub(age)).transpose();
         let older_than = older_than.map_err(|error| CliError::invalid("older_than", error.to_string()))?;
         let trim = Trim { up_to: self.before_rev.map_or(u64::MAX, |rev| rev.saturating_sub(1)), older_than };
         let mut compacted = Vec::new();
@@ -90,7 +90,7 @@ impl Compact {
     async fn compact(&self, session: &Session, trim: Trim, compacted: &mut Vec<Compacted>) -> Result<(), CliError> {
         let spaces = match &self.space {
             Some(space) => vec![space.clone()],
-            None => every_space(&session.board).await?.into_iter().map(|(space, _)| space).collect(),
+            None => every_space(&session.corkboard).await?.into_iter().map(|(space, _)| space).collect(),
         };
         let mut line = ProgressLine::new(session.output);
         let mut done = Ok(());
@@ -98,7 +98,7 @@ impl Compact {
             line.tell_count("trimming", place as u64, spaces.len() as u64, "spaces");
             let Some(kind) = space.kind() else { continue };
             let trimming = async {
-                let log = session.board.log(kind, space.name())?;
+                let log = session.corkboard.log(kind, space.name())?;
                 if self.dry_run { log.trimmable(trim).await } else { log.trim(trim).await }
             };
             let trimmed = trimming.await;
@@ -160,11 +160,11 @@ pub(super) struct SpaceSize {
 }
 
 /// How large every agent, board and memory core is. One that cannot be read is left out.
-pub(super) async fn sizes(board: &Corkboard) -> Result<Vec<SpaceSize>, CliError> {
+pub(super) async fn sizes(corkboard: &Corkboard) -> Result<Vec<SpaceSize>, CliError> {
     let mut sizes = Vec::new();
-    for (space, state_bytes) in every_space(board).await? {
+    for (space, state_bytes) in every_space(corkboard).await? {
         let Some(kind) = space.kind() else { continue };
-        match board.log(kind, space.name())?.size().await {
+        match corkboard.log(kind, space.name())?.size().await {
             Ok(log) => sizes.push(SpaceSize { space: space.to_string(), state_bytes, log }),
             Err(error) if error.is_unreadable_space() => {}
             Err(error) => return Err(error.into()),
@@ -183,12 +183,12 @@ pub(super) fn compared(sizes: &[SpaceSize]) -> String {
 }
 
 /// Every agent, board and memory core, and how large its state is.
-async fn every_space(board: &Corkboard) -> Result<Vec<(SpaceId, u64)>, CliError> {
+async fn every_space(corkboard: &Corkboard) -> Result<Vec<(SpaceId, u64)>, CliError> {
     let mut spaces: Vec<(SpaceId, u64)> = Vec::new();
     for kind in KINDS {
         let mut after: Option<String> = None;
         loop {
-            let page = board.logs(kind, after.as_deref(), PAGE).await?;
+            let page = corkboard.logs(kind, after.as_deref(), PAGE).await?;
             after = page.last().map(|last| last.space.name().to_owned());
             for listed in &page {
                 let summary: serde_json::Value = serde_json::from_slice(&listed.summary).unwrap_or_default();

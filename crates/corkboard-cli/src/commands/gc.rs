@@ -39,7 +39,7 @@ struct Answer<'a> {
 
 impl Gc {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let garbage = session.board.garbage().await?;
+        let garbage = session.corkboard.garbage().await?;
         if !self.yes {
             let answer = Answer { dry_run: true, garbage: &garbage, purged: &[] };
             return session.output.answer(&answer, || plan(&garbage));
@@ -64,7 +64,7 @@ async fn purge(session: &Session, garbage: &Garbage, purged: &mut Vec<String>) -
     let mut done = Ok(());
     for (place, board) in meant.iter().enumerate() {
         line.tell_count("purging", place as u64, meant.len() as u64, "boards");
-        match session.board.purge(board.board.as_str()).await {
+        match session.corkboard.purge(board.board.as_str()).await {
             Ok(()) => purged.push(board.board.to_string()),
             // Somebody else was faster, or thought better of it meanwhile.
             Err(Error::Refused(Refusal::NoBoard | Refusal::BoardKept { .. })) => {}

@@ -49,8 +49,8 @@ impl Stats {
         }
         let stats = session.agent.stats().await?;
         let agent = session.agent.agent_id().as_str();
-        let info = session.board.store_info();
-        let log = session.board.log(SpaceKind::Agent, agent)?.size().await?;
+        let info = session.corkboard.store_info();
+        let log = session.corkboard.log(SpaceKind::Agent, agent)?.size().await?;
         let answer = Answer { agent, stats: &stats, log, warnings: &info.warnings };
         session.output.answer(&answer, || with_warnings(one(agent, &stats, log), &info))
     }
@@ -168,7 +168,7 @@ fn number(summary: &Value, name: &str) -> u64 {
 }
 
 async fn all(session: &Session) -> Result<(), CliError> {
-    let corkboard = &session.board;
+    let corkboard = &session.corkboard;
     let agents = every_agent(corkboard).await?;
     let boards = Boards::count(&every_board(corkboard).await?);
     let cores = Cores::count(&every_core(corkboard).await?);
@@ -230,10 +230,10 @@ fn log_table(sizes: &[SpaceSize]) -> String {
 }
 
 /// All agents of a store, in the order of their ids.
-pub(super) async fn every_agent(board: &Corkboard) -> Result<Vec<AgentSummary>, CliError> {
+pub(super) async fn every_agent(corkboard: &Corkboard) -> Result<Vec<AgentSummary>, CliError> {
     let mut agents: Vec<AgentSummary> = Vec::new();
     loop {
-        let page = board.agents(agents.last().map(|last| &last.agent), PAGE).await?;
+        let page = corkboard.agents(agents.last().map(|last| &last.agent), PAGE).await?;
         let is_last = page.len() < PAGE;
         agents.extend(page);
         if is_last {

@@ -6,9 +6,9 @@ use crate::served::{Served, block_on};
 use crate::support::Sandbox;
 
 /// What is heard of some writes, the second of two that are one included.
-async fn heard(board: &Corkboard) -> Vec<(&'static str, String, Option<String>)> {
-    let mut events = board.subscribe();
-    let memory = board.agent("ada").unwrap().working();
+async fn heard(corkboard: &Corkboard) -> Vec<(&'static str, String, Option<String>)> {
+    let mut events = corkboard.subscribe();
+    let memory = corkboard.agent("ada").unwrap().working();
     memory.set("color", &"green").await.unwrap();
     memory.set("color", &"red").await.unwrap();
     for _ in 0..2 {
@@ -37,15 +37,15 @@ fn whoever_writes_through_a_server_hears_of_it() {
     let sandbox = Sandbox::local();
     let served = Served::start(&sandbox.store(), "127.0.0.1:0");
     block_on(async {
-        let board = served.connect(&served.secret).await;
+        let corkboard = served.connect(&served.secret).await;
         let other = served.connect(&served.secret).await;
         let mut others = other.subscribe();
-        let there = heard(&board).await;
+        let there = heard(&corkboard).await;
         assert!(others.try_recv().is_err(), "what another program does is to be watched");
         let here = heard(&Corkboard::open_with("memory:", Options::default()).await.unwrap()).await;
         assert_eq!(there, here);
         assert_eq!(here.len(), 6, "{here:?}");
-        board.close().await.unwrap();
+        corkboard.close().await.unwrap();
         other.close().await.unwrap();
     });
 }

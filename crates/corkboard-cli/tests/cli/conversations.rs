@@ -36,8 +36,8 @@ fn a_conversation_through_a_server_belongs_to_the_server() {
     // The library's handles are the server's, too.
     block_on(async {
         let served = sandbox.served.as_ref().unwrap();
-        let board = served.connect(&served.secret).await;
-        let agent = board.agent("default").unwrap();
+        let corkboard = served.connect(&served.secret).await;
+        let agent = corkboard.agent("default").unwrap();
         let listed = agent.conversations().await.unwrap();
         assert_eq!(
             listed.iter().map(|info| (info.id.as_str(), info.entries, info.notes)).collect::<Vec<_>>(),
@@ -48,7 +48,7 @@ fn a_conversation_through_a_server_belongs_to_the_server() {
         talk.set("once", &1).if_version(0).idempotency_key("k").await.unwrap();
         talk.set("once", &1).if_version(0).idempotency_key("k").await.unwrap();
         talk.set("once", &2).if_version(0).await.unwrap_err();
-        board.close().await.unwrap();
+        corkboard.close().await.unwrap();
     });
     assert_eq!(call("memory_read", r#"{"key": "name"}"#), "Ada Lovelace");
     call("memory_write", r#"{"action": "clear"}"#);
@@ -85,7 +85,8 @@ fn servers_share_conversations(harness: &Harness) {
         block_on(async {
             let (here, there) = (first.connect(&first.secret).await, second.connect(&second.secret).await);
             let id = format!("c-{setting}");
-            let [here, there] = [&here, &there].map(|board| board.agent("ada").unwrap().conversation(&id).unwrap());
+            let [here, there] =
+                [&here, &there].map(|corkboard| corkboard.agent("ada").unwrap().conversation(&id).unwrap());
             here.set("name", "Ada").await.unwrap();
             assert_eq!(there.get::<String>("name").await.unwrap().is_some(), is_shared, "{setting}");
             if is_shared {

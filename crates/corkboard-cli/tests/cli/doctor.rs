@@ -42,7 +42,7 @@ fn a_store_that_was_written_a_year_ahead_goes_on_and_doctor_warns() {
     let sandbox = Sandbox::local();
     let year = Duration::from_secs(365 * 24 * 3600);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let board = runtime.block_on(async {
+    let corkboard = runtime.block_on(async {
         let clock = Arc::new(ManualClock::new(jiff::Timestamp::now() + year));
         let options = Options { clock, ..Options::default() };
         let corkboard = Corkboard::open_with(&sandbox.store(), options).await.unwrap();
@@ -52,7 +52,7 @@ fn a_store_that_was_written_a_year_ahead_goes_on_and_doctor_warns() {
         board.id().to_string()
     });
     let claim = |agent: &str, arguments: &[&str]| {
-        sandbox.ok(&[&["--board", &board, "--as", agent, "task", "claim"], arguments].concat())
+        sandbox.ok(&[&["--board", &corkboard, "--as", agent, "task", "claim"], arguments].concat())
     };
     claim("ada", &["--lease", "1"]);
     // It would take a year if the board's clock stood still.
@@ -60,13 +60,13 @@ fn a_store_that_was_written_a_year_ahead_goes_on_and_doctor_warns() {
     assert!(claimed.contains("T-1"), "{claimed}");
 
     let text = sandbox.ok(&["doctor"]);
-    let expected = format!("! warning: ahead of the clock: board/{board} by 315");
+    let expected = format!("! warning: ahead of the clock: board/{corkboard} by 315");
     assert!(text.lines().any(|line| line.starts_with(&expected)), "{text}");
     let report = sandbox.json(&["doctor"]);
     let checks = report["checks"].as_array().unwrap();
     let time = checks.iter().find(|check| check["check"] == "time").unwrap();
     assert_eq!((&report["ok"], &time["ok"]), (&json!(true), &json!(true)));
-    assert!(time["detail"].as_str().unwrap().contains(&board), "{time}");
+    assert!(time["detail"].as_str().unwrap().contains(&corkboard), "{time}");
 }
 
 /// A store that loses something by its settings says so, and is in good health all the same.

@@ -133,12 +133,12 @@ fn a_locked_store_is_7() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let options = Options { save: SavePolicy::Interval(Duration::from_secs(3600)), ..Options::default() };
     let url = format!("sqlite:{}", sandbox.database().display());
-    let board = runtime.block_on(Corkboard::open_with(&url, options)).unwrap();
+    let corkboard = runtime.block_on(Corkboard::open_with(&url, options)).unwrap();
     let holder = format!("locked by process {}\nhint: ", std::process::id());
     let error = sandbox.fails(&["memory", "set", "a", "1"], 7, &holder);
     assert_eq!((&error["code"], &error["retryable"]), (&json!("locked"), &json!(true)));
-    runtime.block_on(board.close()).unwrap();
-    drop(board);
+    runtime.block_on(corkboard.close()).unwrap();
+    drop(corkboard);
     sandbox.ok(&["memory", "set", "a", "1"]);
 }
 

@@ -624,9 +624,9 @@ const PASSPHRASE: &str = "correct horse battery staple";
 
 static EMPTY: LazyLock<MemorySnapshot> = LazyLock::new(|| {
     block_on(async {
-        let board = Corkboard::open("memory:").await.unwrap();
-        board.agent("eve").unwrap().working().set("key", &1).await.unwrap();
-        board.agent("eve").unwrap().snapshot().await.unwrap()
+        let corkboard = Corkboard::open("memory:").await.unwrap();
+        corkboard.agent("eve").unwrap().working().set("key", &1).await.unwrap();
+        corkboard.agent("eve").unwrap().snapshot().await.unwrap()
     })
 });
 

@@ -65,9 +65,9 @@ impl Served {
         let grants = Grants::everything();
         let request = TokenRequest { principal, kind: ActorKind::Human, role, grants, expires_at: None, label };
         block_on(async {
-            let board = self.connect(ADMIN).await;
-            let created = board.tokens().create(request).await.unwrap();
-            board.close().await.unwrap();
+            let corkboard = self.connect(ADMIN).await;
+            let created = corkboard.tokens().create(request).await.unwrap();
+            corkboard.close().await.unwrap();
             (created.id, created.secret.expose_secret().to_owned())
         })
     }

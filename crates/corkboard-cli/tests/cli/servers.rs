@@ -66,7 +66,7 @@ fn two_servers_are_one(harness: &Harness) {
     block_on(async {
         // A token that was made on one works on the other.
         let (here, there) = (first.connect(&secret).await, second.connect(&secret).await);
-        let memory = |board: &Corkboard| board.agent("team/ada").unwrap().working();
+        let memory = |corkboard: &Corkboard| corkboard.agent("team/ada").unwrap().working();
         let mut watch = there.agent("team/ada").unwrap().watch(0).await.unwrap();
         for number in 1..=20u32 {
             memory(&here).set("count", &number).await.unwrap();
@@ -172,17 +172,18 @@ fn a_server_that_is_killed_under_load_loses_no_acknowledged_write_and_repeats_no
             served = Served::start(&sandbox.store(), &address);
             // Whoever names what is asked asks again until there is an answer.
             in_time("what has a name", naming).await.unwrap();
-            let board = served.connect(&served.secret).await;
-            let agent = board.agent("kept").unwrap().working();
+            let corkboard = served.connect(&served.secret).await;
+            let agent = corkboard.agent("kept").unwrap().working();
             for (key, value) in acknowledged.lock().await.iter() {
                 let found = agent.get::<u64>(key).await.unwrap();
                 assert_eq!(found, Some(*value), "{key} was acknowledged in round {round} or before");
             }
-            let log = board.agent("named").unwrap().working().get::<String>("log").await.unwrap().unwrap_or_default();
+            let log =
+                corkboard.agent("named").unwrap().working().get::<String>("log").await.unwrap().unwrap_or_default();
             let lines: Vec<&str> = log.lines().collect();
             let expected: Vec<String> = (0..named.load(Ordering::SeqCst)).map(|number| number.to_string()).collect();
             assert_eq!(lines, expected, "each line once, in the order in which they were acknowledged");
-            board.close().await.unwrap();
+            corkboard.close().await.unwrap();
         }
     });
     assert!(acknowledged.blocking_lock().len() >= 60 * rounds());
@@ -197,8 +198,8 @@ async fn write_until_it_dies(
     acknowledged: Arc<Mutex<BTreeMap<String, u64>>>,
     count: Arc<AtomicUsize>,
 ) {
-    let Ok(board) = Corkboard::connect(address(&url, &secret), Options::default()).await else { return };
-    let agent = board.agent("kept").unwrap().working();
+    let Ok(corkboard) = Corkboard::connect(address(&url, &secret), Options::default()).await else { return };
+    let agent = corkboard.agent("kept").unwrap().working();
     for number in 0u64.. {
         let key = format!("{round}-{writer}-{number}");
         match agent.set(&key, &number).await {
@@ -214,8 +215,8 @@ async fn write_until_it_dies(
 
 /// Appends lines until there are so many. Each has a name, and is sent again until it is acknowledged, whatever happens.
 async fn append_once_each(url: String, secret: String, named: Arc<AtomicUsize>, until: usize) {
-    let board = Corkboard::connect(address(&url, &secret), Options::default()).await.unwrap();
-    let agent = board.agent("named").unwrap().working();
+    let corkboard = Corkboard::connect(address(&url, &secret), Options::default()).await.unwrap();
+    let agent = corkboard.agent("named").unwrap().working();
     for number in named.load(Ordering::SeqCst)..until {
         let (line, key) = (format!("{number}\n"), format!("line-{number}"));
         while agent.append("log", &line).idempotency_key(&key).await.is_err() {

@@ -44,16 +44,16 @@ fn all_agents_more_than_a_page() {
     // Through the library, because a thousand processes take long.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let board = corkboard::Corkboard::open(&format!("sqlite:{}", sandbox.database().display())).await.unwrap();
+        let corkboard = corkboard::Corkboard::open(&format!("sqlite:{}", sandbox.database().display())).await.unwrap();
         let mut writes = Vec::new();
         for number in 0..1001 {
-            let memory = board.agent(&format!("agent-{number:04}")).unwrap().working();
+            let memory = corkboard.agent(&format!("agent-{number:04}")).unwrap().working();
             writes.push(tokio::spawn(async move { memory.set("a", &number).await.unwrap() }));
         }
         for write in writes {
             write.await.unwrap();
         }
-        board.close().await.unwrap();
+        corkboard.close().await.unwrap();
     });
     let all = sandbox.json(&["stats", "--all"])["agents"].take();
     let ids: Vec<_> = all.as_array().unwrap().iter().map(|agent| agent["agent"].as_str().unwrap()).collect();

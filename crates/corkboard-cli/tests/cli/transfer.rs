@@ -12,9 +12,9 @@ use crate::support::{CORK, Sandbox, eventually, finish, run};
 fn fill(sandbox: &Sandbox, agents: usize, revisions: usize, bytes: usize) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let board = corkboard::Corkboard::open(&url(sandbox, "cork.db")).await.unwrap();
+        let corkboard = corkboard::Corkboard::open(&url(sandbox, "cork.db")).await.unwrap();
         for agent in 0..agents {
-            let memory = board.agent(&format!("agent-{agent:03}")).unwrap().working();
+            let memory = corkboard.agent(&format!("agent-{agent:03}")).unwrap().working();
             let text = "x".repeat(bytes);
             let writes = (0..revisions).map(|number| {
                 let (memory, text) = (memory.clone(), text.clone());
@@ -24,7 +24,7 @@ fn fill(sandbox: &Sandbox, agents: usize, revisions: usize, bytes: usize) {
                 write.await.unwrap();
             }
         }
-        board.close().await.unwrap();
+        corkboard.close().await.unwrap();
     });
 }
 

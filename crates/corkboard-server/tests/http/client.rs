@@ -109,7 +109,7 @@ async fn a_client_forks_a_board_that_the_server_reads() {
 async fn a_client_is_refused_as_the_library_is() {
     let server = Running::start().await;
     let client = connect(&server).await;
-    let ways = [&client, &server.corkboard].map(|board| board.agent("ada").unwrap().working());
+    let ways = [&client, &server.corkboard].map(|corkboard| corkboard.agent("ada").unwrap().working());
     ways[0].set("a", "one").await.unwrap();
     for importance in [f32::NAN, f32::INFINITY, -1.0, 7.5] {
         let metadata = EntryMetadata { importance: Some(importance), ..EntryMetadata::default() };
@@ -130,7 +130,7 @@ async fn a_client_is_refused_as_the_library_is() {
         let gone = memory.append("nothing", "x").if_version(3).await.unwrap_err();
         assert!(matches!(gone, Error::Refused(Refusal::Conflict { current: None, .. })), "{gone:?}");
     }
-    let boards = [&client, &server.corkboard].map(|board| board.board("nowhere").unwrap());
+    let boards = [&client, &server.corkboard].map(|corkboard| corkboard.board("nowhere").unwrap());
     for board in &boards {
         let refused = board.add_tasks(vec![NewTask::new("x")], vec![]).await.unwrap_err();
         assert!(matches!(refused, Error::Refused(Refusal::NoBoard)), "{refused:?}");
@@ -147,8 +147,8 @@ async fn whoever_acts_for_another_does_so_by_their_name_or_not_at_all() {
     let server = Running::start().await;
     let client = connect(&server).await;
     let memory = server.corkboard.agent("ada").unwrap().working();
-    let set_by = async |board: &Corkboard, name: &str| {
-        let named = board.acting_as(Actor::new(name, ActorKind::Agent, Role::Worker));
+    let set_by = async |corkboard: &Corkboard, name: &str| {
+        let named = corkboard.acting_as(Actor::new(name, ActorKind::Agent, Role::Worker));
         named.agent("ada").unwrap().working().set("k", name).await
     };
     for name in NAMES {
@@ -157,8 +157,8 @@ async fn whoever_acts_for_another_does_so_by_their_name_or_not_at_all() {
     }
     let before = memory.get_entry("k").await.unwrap().unwrap().version;
     for name in ["a\u{7f}b", "\u{7f}", "a\tb\n", "\u{0}", "a\u{85}"] {
-        for board in [&client, &server.corkboard] {
-            let refused = set_by(board, name).await.unwrap_err();
+        for corkboard in [&client, &server.corkboard] {
+            let refused = set_by(corkboard, name).await.unwrap_err();
             assert!(matches!(refused, Error::Refused(Refusal::ControlCharacter { .. })), "{name:?}: {refused:?}");
         }
     }

@@ -84,10 +84,10 @@ pub(crate) fn micros(duration: Duration) -> f64 {
 }
 
 /// Durable `set`s by many callers at once; how many in a second.
-pub(crate) async fn callers(board: &Corkboard, times: usize, agent: impl Fn(usize) -> String) -> f64 {
+pub(crate) async fn callers(corkboard: &Corkboard, times: usize, agent: impl Fn(usize) -> String) -> f64 {
     let started = std::time::Instant::now();
     let tasks = (0..CALLERS).map(|caller| {
-        let memory = board.agent(&agent(caller)).unwrap().working();
+        let memory = corkboard.agent(&agent(caller)).unwrap().working();
         tokio::spawn(async move {
             for index in 0..times {
                 memory.set(&format!("key-{}", index % 100), &small()).await.unwrap();

@@ -106,18 +106,18 @@ async fn writes(url: &str) -> Vec<Row> {
         .await
         .unwrap();
     let store = Arc::new(PostgresStore::open(&ServerUrl::new(url), Options::default().busy_timeout).await.unwrap());
-    let board = Corkboard::with_store(store.clone(), Options::default());
+    let corkboard = Corkboard::with_store(store.clone(), Options::default());
     let (mut many, mut one) = (raw_callers(url, false).await, raw_callers(url, true).await);
     let (mut on_many, mut raw_many, mut on_one, mut raw_one) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut transactions = 0;
     let mut rate;
     for _ in 0..ROUNDS {
         let before = store.commits();
-        on_many.push(callers(&board, PER_CALLER, |caller| format!("agent-{caller}")).await);
+        on_many.push(callers(&corkboard, PER_CALLER, |caller| format!("agent-{caller}")).await);
         transactions += store.commits() - before;
         (rate, many) = raw_appends(many).await;
         raw_many.push(rate);
-        on_one.push(callers(&board, PER_CALLER, |_| "agent".to_owned()).await);
+        on_one.push(callers(&corkboard, PER_CALLER, |_| "agent".to_owned()).await);
         (rate, one) = raw_appends(one).await;
         raw_one.push(rate);
     }
@@ -146,8 +146,8 @@ async fn writes(url: &str) -> Vec<Row> {
 }
 
 async fn reads(url: &str) -> Vec<Row> {
-    let board = open(url).await;
-    let memory = board.agent("read").unwrap().working();
+    let corkboard = open(url).await;
+    let memory = corkboard.agent("read").unwrap().working();
     memory.set("key", &small()).await.unwrap();
     let client = connect(url).await;
     let one = client.prepare("SELECT 1").await.unwrap();

@@ -27,16 +27,16 @@ async fn main() -> ExitCode {
 
 async fn work(arguments: &[&str]) -> Result<()> {
     let (url, rest) = arguments.split_first().unwrap_or((&"", &[]));
-    let board = Corkboard::open(url).await?;
+    let corkboard = Corkboard::open(url).await?;
     match *rest {
         ["count", agent, key, times] => {
-            let memory = board.agent(agent)?.working();
+            let memory = corkboard.agent(agent)?.working();
             for _ in 0..number(times) {
                 memory.update(key, |count: Option<u64>| count.unwrap_or(0) + 1).await?;
             }
         }
         ["note", agent, prefix, times] => {
-            let memory = board.agent(agent)?.working();
+            let memory = corkboard.agent(agent)?.working();
             for index in 0..number(times) {
                 if let Err(error) = memory.add_note(&format!("{prefix}-{index}")).await {
                     tell(&format!("error: {error}"));
@@ -48,7 +48,7 @@ async fn work(arguments: &[&str]) -> Result<()> {
         }
         // Adds each note however often it takes, within reason.
         ["persist", agent, prefix, times] => {
-            let memory = board.agent(agent)?.working();
+            let memory = corkboard.agent(agent)?.working();
             let mut attempts = 10_000;
             for index in 0..number(times) {
                 while let Err(error) = memory.add_note(&format!("{prefix}-{index}")).await {
@@ -63,7 +63,7 @@ async fn work(arguments: &[&str]) -> Result<()> {
             }
         }
         ["watch", agent, from, count] => {
-            let mut watch = board.agent(agent)?.watch(number(from)).await?;
+            let mut watch = corkboard.agent(agent)?.watch(number(from)).await?;
             tell("watching");
             let mut seen = 0;
             while seen < number(count) {
@@ -75,7 +75,7 @@ async fn work(arguments: &[&str]) -> Result<()> {
         }
         _ => tell("usage: conformance-worker URL count|note|persist|watch AGENT …"),
     }
-    board.close().await
+    corkboard.close().await
 }
 
 fn number(text: &str) -> u64 {

@@ -82,13 +82,13 @@ pub async fn a_page_holds_about_a_mebibyte(harness: &Harness) {
     let page = store.read_after(&space, start(), 1000).await.unwrap();
     assert_eq!((page.records.len(), page.head), (3, head));
     assert_eq!(read_all(&store, &space).await.len(), 8);
-    let board = harness.board().await;
-    let memory = board.agent("large").unwrap().working();
+    let corkboard = harness.corkboard().await;
+    let memory = corkboard.agent("large").unwrap().working();
     let text = "x".repeat(400 * 1024);
     for index in 0..8 {
         memory.set(&format!("key-{index}"), &text).await.unwrap();
     }
-    let fresh = harness.board().await;
+    let fresh = harness.corkboard().await;
     assert_eq!(fresh.agent("large").unwrap().working().len().await.unwrap(), 8, "a load reads all pages");
 }
 
@@ -174,7 +174,7 @@ pub async fn a_recreated_space_goes_on_counting(harness: &Harness) {
 
 /// ABA: a cache of a former life neither reads nor writes as if nothing had happened.
 pub async fn a_space_recreated_behind_a_cache_is_noticed(harness: &Harness) {
-    let (one, two) = (harness.board().await, harness.board().await);
+    let (one, two) = (harness.corkboard().await, harness.corkboard().await);
     let (mine, theirs) = (one.agent("aba").unwrap().working(), two.agent("aba").unwrap().working());
     mine.set("key", "first life").await.unwrap();
     let stale = mine.get_entry("key").await.unwrap().unwrap().version;
@@ -192,8 +192,8 @@ pub async fn a_space_recreated_behind_a_cache_is_noticed(harness: &Harness) {
 /// A cut answer is looked up by its commit id: the command is answered, and applied once.
 pub async fn an_append_whose_answer_was_lost_is_not_applied_twice(harness: &Harness) {
     let faulty = Arc::new(FaultyStore::new(harness.open().await, FaultPlan::none()));
-    let board = Corkboard::with_store(faulty.clone(), Options::default());
-    let memory = board.agent("lost").unwrap().working();
+    let corkboard = Corkboard::with_store(faulty.clone(), Options::default());
+    let memory = corkboard.agent("lost").unwrap().working();
     memory.set("log", "").await.unwrap();
     let faults = [Fault::CutAfter, Fault::CutBefore, Fault::LandLater, Fault::CutAfter];
     for (index, fault) in faults.into_iter().enumerate() {
@@ -206,7 +206,7 @@ pub async fn an_append_whose_answer_was_lost_is_not_applied_twice(harness: &Harn
 
 /// Many tasks on two handles increment one number; every increment counts.
 pub async fn a_counter_contended_by_many_tasks_is_exact(harness: &Harness) {
-    let boards = [harness.board().await, harness.board().await];
+    let boards = [harness.corkboard().await, harness.corkboard().await];
     let tasks = (0..40).map(|index| {
         let memory = boards[index % 2].agent("counted").unwrap().working();
         tokio::spawn(async move {
@@ -216,15 +216,15 @@ pub async fn a_counter_contended_by_many_tasks_is_exact(harness: &Harness) {
         })
     });
     futures_util::future::join_all(tasks).await.into_iter().for_each(|task| task.unwrap());
-    for board in &boards {
-        let count = board.agent("counted").unwrap().working().get::<u64>("count").await.unwrap();
+    for corkboard in &boards {
+        let count = corkboard.agent("counted").unwrap().working().get::<u64>("count").await.unwrap();
         assert_eq!(count, Some(200));
     }
 }
 
 /// A read is current: it sees what another handle was acknowledged for.
 pub async fn readers_see_what_another_handle_wrote(harness: &Harness) {
-    let (one, two) = (harness.board().await, harness.board().await);
+    let (one, two) = (harness.corkboard().await, harness.corkboard().await);
     let (writer, reader) = (one.agent("shared").unwrap().working(), two.agent("shared").unwrap().working());
     for value in 0..50_u32 {
         writer.set("value", &value).await.unwrap();
@@ -234,8 +234,8 @@ pub async fn readers_see_what_another_handle_wrote(harness: &Harness) {
 
 /// A restore of several mebibytes is stored in parts, and is one revision for everyone: all or nothing.
 pub async fn a_bulk_command_is_one_revision_however_large(harness: &Harness) {
-    let board = harness.board().await;
-    let agent = board.agent("bulky").unwrap();
+    let corkboard = harness.corkboard().await;
+    let agent = corkboard.agent("bulky").unwrap();
     let value = "x".repeat(200 * 1024);
     for index in 0..25 {
         agent.working().set(&format!("key {index}"), &value).await.unwrap();
@@ -244,7 +244,7 @@ pub async fn a_bulk_command_is_one_revision_however_large(harness: &Harness) {
     agent.clear(corkboard::ClearOptions::default()).await.unwrap();
     let rev = agent.restore(snapshot.clone()).await.unwrap();
     assert_eq!(rev, 27);
-    let fresh = harness.board().await;
+    let fresh = harness.corkboard().await;
     let restored = fresh.agent("bulky").unwrap();
     assert_eq!((restored.working().len().await.unwrap(), restored.rev().await.unwrap()), (25, 27));
     let mut watch = restored.watch(26).await.unwrap();

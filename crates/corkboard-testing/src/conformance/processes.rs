@@ -10,19 +10,19 @@ use corkboard::{Error, Watched};
 
 /// Closing and opening again changes nothing.
 pub async fn what_was_written_is_there_when_opened_again(harness: &Harness) {
-    let board = harness.board().await;
-    let agent = board.agent("kept").unwrap();
+    let corkboard = harness.corkboard().await;
+    let agent = corkboard.agent("kept").unwrap();
     agent.working().set("key", "value").await.unwrap();
     agent.working().add_note("noted").await.unwrap();
     let before = agent.snapshot().await.unwrap();
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
     assert!(matches!(agent.working().set("key", "late").await, Err(Error::Closed)));
-    let board = harness.board().await;
-    let agent = board.agent("kept").unwrap();
+    let corkboard = harness.corkboard().await;
+    let agent = corkboard.agent("kept").unwrap();
     assert_eq!(agent.working().get::<String>("key").await.unwrap().as_deref(), Some("value"));
     let after = agent.snapshot().await.unwrap();
     assert_eq!((after.memory, after.rev, after.rev), (before.memory, before.rev, 2));
-    assert!(board.check().await.unwrap().is_empty());
+    assert!(corkboard.check().await.unwrap().is_empty());
 }
 
 /// Many processes increment one number; every increment counts.
@@ -31,8 +31,8 @@ pub async fn a_counter_contended_by_many_processes_is_exact(harness: &Harness) {
     for worker in workers {
         worker.finish().await;
     }
-    let board = harness.board().await;
-    assert_eq!(board.agent("counted").unwrap().working().get::<u64>("count").await.unwrap(), Some(150));
+    let corkboard = harness.corkboard().await;
+    assert_eq!(corkboard.agent("counted").unwrap().working().get::<u64>("count").await.unwrap(), Some(150));
 }
 
 /// Many processes add notes; all are there, each process's in its order.
@@ -42,7 +42,7 @@ pub async fn notes_of_many_processes_are_all_kept(harness: &Harness) {
     for worker in workers {
         assert_eq!(worker.finish().await.len(), 25);
     }
-    let notes = harness.board().await.agent("noted").unwrap().working().notes().await.unwrap();
+    let notes = harness.corkboard().await.agent("noted").unwrap().working().notes().await.unwrap();
     assert_eq!(notes.len(), 150);
     for prefix in prefixes {
         let own = notes.iter().map(|note| &*note.text).filter(|text| text.starts_with(prefix));
@@ -52,8 +52,8 @@ pub async fn notes_of_many_processes_are_all_kept(harness: &Harness) {
 
 /// A watcher hears of another process's commits, soon.
 pub async fn another_process_wakes_a_watcher(harness: &Harness) {
-    let board = harness.board().await;
-    let agent = board.agent("woken").unwrap();
+    let corkboard = harness.corkboard().await;
+    let agent = corkboard.agent("woken").unwrap();
     let mut watch = agent.watch(0).await.unwrap();
     let worker = harness.spawn(&["note", "woken", "n", "40"]);
     for expected in 1..=40 {
@@ -104,9 +104,9 @@ pub async fn nothing_acknowledged_is_lost_at_kill_9(harness: &Harness) {
         lines.retain(|line| line.parse::<u64>().is_ok());
         acknowledged.extend(lines.into_iter().map(|line| format!("{prefix}-{line}")));
     }
-    let board = harness.board().await;
-    assert!(board.check().await.unwrap().is_empty());
-    let notes = board.agent("killed").unwrap().working().notes().await.unwrap();
+    let corkboard = harness.corkboard().await;
+    assert!(corkboard.check().await.unwrap().is_empty());
+    let notes = corkboard.agent("killed").unwrap().working().notes().await.unwrap();
     let kept: HashSet<&str> = notes.iter().map(|note| &*note.text).collect();
     assert_eq!(kept.len(), notes.len(), "no note twice");
     let lost: Vec<_> = acknowledged.iter().filter(|note| !kept.contains(note.as_str())).collect();

@@ -14,8 +14,8 @@ pub(super) fn eager_snapshots() -> Options {
 
 /// A state loaded from a snapshot and the log after it is the state.
 pub async fn a_space_reads_the_same_across_a_snapshot(harness: &Harness) {
-    let board = harness.board_with(eager_snapshots()).await;
-    let agent = board.agent("snapshots").unwrap();
+    let corkboard = harness.corkboard_with(eager_snapshots()).await;
+    let agent = corkboard.agent("snapshots").unwrap();
     let memory = agent.working();
     let scope = memory.create_durable_scope("scope").await.unwrap();
     for index in 0..25 {
@@ -28,7 +28,7 @@ pub async fn a_space_reads_the_same_across_a_snapshot(harness: &Harness) {
     let space = SpaceId::agent(agent.agent_id());
     eventually("a snapshot", || async { store.load(&space).await.unwrap().snapshot.is_some() }).await;
     memory.set("after", "the snapshot").await.unwrap();
-    let fresh = harness.board().await;
+    let fresh = harness.corkboard().await;
     let read = fresh.agent("snapshots").unwrap().snapshot().await.unwrap();
     let live = agent.snapshot().await.unwrap();
     assert_eq!((read.memory, read.rev), (live.memory, live.rev));

@@ -71,20 +71,20 @@ pub async fn every_kind_has_its_own_list_and_its_own_due_spaces(harness: &Harnes
 
 /// Deleting removes log, snapshot and due date; deleting again finds nothing.
 pub async fn a_deleted_space_is_gone_and_its_log_with_it(harness: &Harness) {
-    let board = harness.board_with(eager_snapshots()).await;
-    let agent = board.agent("deleted").unwrap();
+    let corkboard = harness.corkboard_with(eager_snapshots()).await;
+    let agent = corkboard.agent("deleted").unwrap();
     for index in 0..20 {
         agent.working().set("key", &index).await.unwrap();
     }
     let store = harness.open().await;
     let space = SpaceId::agent(&AgentId::new("deleted", &Limits::default()).unwrap());
     eventually("a snapshot", || async { store.load(&space).await.unwrap().snapshot.is_some() }).await;
-    assert!(board.delete_agent("deleted").await.unwrap());
-    assert!(!board.delete_agent("deleted").await.unwrap());
-    assert!(!board.delete_agent("never there").await.unwrap());
+    assert!(corkboard.delete_agent("deleted").await.unwrap());
+    assert!(!corkboard.delete_agent("deleted").await.unwrap());
+    assert!(!corkboard.delete_agent("never there").await.unwrap());
     assert_eq!(agent.working().len().await.unwrap(), 0);
     let loaded = store.load(&space).await.unwrap();
     assert_eq!((loaded.snapshot, loaded.head.rev), (None, 21));
     assert_eq!(store.read_after(&space, start(), 10).await, Err(StoreError::Compacted { oldest: 22 }));
-    assert!(board.agents(None, 10).await.unwrap().is_empty());
+    assert!(corkboard.agents(None, 10).await.unwrap().is_empty());
 }

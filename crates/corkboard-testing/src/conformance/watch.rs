@@ -16,8 +16,8 @@ use corkboard::{Error, Options, Retention, Watched};
 /// Who asks for what is no longer held is told the oldest that is.
 pub async fn a_watcher_beyond_retention_is_told_what_is_held(harness: &Harness) {
     let options = Options { retention: Some(Retention::Revisions(3)), ..eager_snapshots() };
-    let board = harness.board_with(options).await;
-    let agent = board.agent("kept").unwrap();
+    let corkboard = harness.corkboard_with(options).await;
+    let agent = corkboard.agent("kept").unwrap();
     for index in 0..30 {
         agent.working().set("key", &index).await.unwrap();
     }
@@ -37,13 +37,13 @@ pub async fn a_watcher_beyond_retention_is_told_what_is_held(harness: &Harness) 
     };
     assert!(oldest > 2);
     assert!(matches!(from_oldest.next().await, Ok(Watched::Revision { rev, .. }) if rev == oldest));
-    let fresh = harness.board().await;
+    let fresh = harness.corkboard().await;
     assert_eq!(fresh.agent("kept").unwrap().working().get::<u32>("key").await.unwrap(), Some(29));
 }
 
 /// History, then what comes: every revision once, in order, whole.
 pub async fn a_watcher_gets_history_then_what_comes(harness: &Harness) {
-    let (one, two) = (harness.board().await, harness.board().await);
+    let (one, two) = (harness.corkboard().await, harness.corkboard().await);
     let agent = one.agent("watched").unwrap();
     for index in 0..10 {
         agent.working().set("key", &index).await.unwrap();
@@ -65,8 +65,8 @@ pub async fn a_watcher_gets_history_then_what_comes(harness: &Harness) {
 
 /// A revision that does not exist yet cannot be resumed from.
 pub async fn a_watcher_of_the_future_is_refused(harness: &Harness) {
-    let board = harness.board().await;
-    let agent = board.agent("watched").unwrap();
+    let corkboard = harness.corkboard().await;
+    let agent = corkboard.agent("watched").unwrap();
     agent.working().set("key", &1).await.unwrap();
     let refused = agent.watch(2).await.err();
     assert!(matches!(refused, Some(Error::Store(StoreError::Future { asked: 2, head: 1 }))), "{refused:?}");
@@ -75,8 +75,8 @@ pub async fn a_watcher_of_the_future_is_refused(harness: &Harness) {
 /// While nothing happens a watcher hears where it stands.
 pub async fn an_idle_watcher_gets_bookmarks(harness: &Harness) {
     let options = Options { bookmark_interval: Duration::from_millis(5), ..Options::default() };
-    let board = harness.board_with(options).await;
-    let agent = board.agent("idle").unwrap();
+    let corkboard = harness.corkboard_with(options).await;
+    let agent = corkboard.agent("idle").unwrap();
     agent.working().set("key", &1).await.unwrap();
     let mut watch = agent.watch(1).await.unwrap();
     assert_eq!(watch.next().await.unwrap(), Watched::Bookmark { rev: 1 });
@@ -93,8 +93,8 @@ pub async fn an_idle_watcher_gets_bookmarks(harness: &Harness) {
 /// History may be read slowly; a live watcher that falls behind is told where to resume.
 pub async fn a_live_watcher_that_falls_behind_is_cut_off(harness: &Harness) {
     let options = Options { max_watch_lag: 10, bookmark_interval: Duration::from_millis(1), ..Options::default() };
-    let board = harness.board_with(options).await;
-    let agent = board.agent("slow").unwrap();
+    let corkboard = harness.corkboard_with(options).await;
+    let agent = corkboard.agent("slow").unwrap();
     for index in 0..20 {
         agent.working().set("key", &index).await.unwrap();
     }

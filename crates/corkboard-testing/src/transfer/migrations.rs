@@ -61,8 +61,8 @@ pub async fn a_migrated_store_is_the_same(from: &Harness, to: &Harness) {
 pub async fn an_agent_goes_on_in_the_copy(from: &Harness, to: &Harness) {
     let options =
         || Options { snapshots: corkboard::SnapshotPolicy { events: 5, bytes: 1 << 20 }, ..Options::default() };
-    let board = from.board_with(options()).await;
-    let ada = board.agent("ada").unwrap();
+    let corkboard = from.corkboard_with(options()).await;
+    let ada = corkboard.agent("ada").unwrap();
     for index in 0..20 {
         ada.working().set(&format!("key-{}", index % 3), &index).await.unwrap();
     }
@@ -70,8 +70,8 @@ pub async fn an_agent_goes_on_in_the_copy(from: &Harness, to: &Harness) {
     let before = ada.snapshot().await.unwrap();
     let (source, target) = (from.open().await, to.open().await);
     assert_done(&copy(&source, &target).await);
-    let board = to.board_with(options()).await;
-    let ada = board.agent("ada").unwrap();
+    let corkboard = to.corkboard_with(options()).await;
+    let ada = corkboard.agent("ada").unwrap();
     let after = ada.snapshot().await.unwrap();
     assert_eq!((&after.memory, after.rev), (&before.memory, before.rev));
     ada.working().set("later", &1).await.unwrap();
@@ -204,11 +204,11 @@ pub async fn a_copy_that_lacks_only_its_snapshot_gets_it(from: &Harness, to: &Ha
 /// While agents write without pause, it copies; once they rest, nothing is missing.
 pub async fn a_migration_catches_up_with_writers(from: &Harness, to: &Harness) {
     let (source, target) = (from.open().await, to.open().await);
-    let board: Corkboard = from.board().await;
+    let corkboard: Corkboard = from.corkboard().await;
     let stop = Arc::new(AtomicBool::new(false));
     let writers: Vec<_> = (0..4)
         .map(|number| {
-            let memory = board.agent(&format!("writer-{number}")).unwrap().working();
+            let memory = corkboard.agent(&format!("writer-{number}")).unwrap().working();
             let stop = stop.clone();
             tokio::spawn(async move {
                 let mut written: u64 = 0;

@@ -51,7 +51,7 @@ async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> T {
 }
 
 async fn new_board(harness: &Harness, tasks: usize) -> (Corkboard, Board) {
-    let corkboard = harness.board().await;
+    let corkboard = harness.corkboard().await;
     let new = NewBoard { name: "shared".into(), goal: "to be done once".into(), ..NewBoard::default() };
     let board = corkboard.create_board(new).id("shared").await.unwrap();
     let tasks: Vec<_> = (0..tasks).map(|index| NewTask::new(format!("task {index}"))).collect();

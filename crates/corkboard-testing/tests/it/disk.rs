@@ -110,8 +110,8 @@ async fn what_cannot_be_fsynced_is_not_read_from_a_store_of_files() {
     let errors: Vec<&str> = text.lines().collect();
     assert_eq!(errors.len(), 2, "{text}");
     assert!(errors.iter().all(|error| error.starts_with("error: the store has ended: fsync of ")), "{text}");
-    let board = Corkboard::open(&url(folder.path(), "file")).await.unwrap();
-    assert_eq!(board.agent("a").unwrap().working().notes().await.unwrap().len(), 3);
+    let corkboard = Corkboard::open(&url(folder.path(), "file")).await.unwrap();
+    assert_eq!(corkboard.agent("a").unwrap().working().notes().await.unwrap().len(), 3);
 }
 
 /// Nobody knows what a disk holds that cannot even be written to.
@@ -161,9 +161,9 @@ async fn after_a_full_disk_the_store_writes_again_and_loses_nothing_acknowledged
         }
         assert!(lines.by_ref().any(|line| line == "399"), "{store}: it does not write again");
         assert!(worker.wait().unwrap().success(), "{store}");
-        let board = Corkboard::open(&url(folder.path(), store)).await.unwrap();
-        assert_eq!(board.check().await.unwrap(), [""; 0]);
-        let notes = board.agent("a").unwrap().working().notes().await.unwrap();
+        let corkboard = Corkboard::open(&url(folder.path(), store)).await.unwrap();
+        assert_eq!(corkboard.check().await.unwrap(), [""; 0]);
+        let notes = corkboard.agent("a").unwrap().working().notes().await.unwrap();
         let texts: Vec<String> = notes.iter().map(|note| note.text.to_string()).collect();
         assert_eq!(texts, (0..400).map(|number| format!("note-{number}")).collect::<Vec<_>>(), "{store}");
         assert!(!folder.path().join("corkboard/agent/a/log.torn").exists(), "nothing is left of what did not fit");
@@ -200,9 +200,9 @@ async fn check(folder: &Path, store: &str, output: &Output) {
 async fn check_kept(folder: &Path, store: &str, text: &str) {
     let acknowledged: Vec<&str> = text.lines().filter(|line| line.parse::<u32>().is_ok()).collect();
     assert!(acknowledged.len() > 5 && acknowledged.len() < 1000, "{} acknowledged", acknowledged.len());
-    let board = Corkboard::open(&url(folder, store)).await.unwrap();
-    assert_eq!(board.check().await.unwrap(), [""; 0]);
-    let notes = board.agent("a").unwrap().working().notes().await.unwrap();
+    let corkboard = Corkboard::open(&url(folder, store)).await.unwrap();
+    assert_eq!(corkboard.check().await.unwrap(), [""; 0]);
+    let notes = corkboard.agent("a").unwrap().working().notes().await.unwrap();
     let kept: HashSet<&str> = notes.iter().map(|note| &*note.text).collect();
     assert!(!kept.contains("note-again"));
     for number in acknowledged {

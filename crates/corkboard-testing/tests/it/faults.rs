@@ -207,18 +207,18 @@ async fn every_store_finds_out_by_itself_that_it_can_write_again() {
     ];
     for harness in harnesses {
         let full = Arc::new(FaultyStore::new(harness.open().await, FaultPlan::none()));
-        let board = Corkboard::with_store(full.clone(), Options::default());
-        let (memory, kind) = (board.agent("ada").unwrap().working(), board.store_info().kind);
+        let corkboard = Corkboard::with_store(full.clone(), Options::default());
+        let (memory, kind) = (corkboard.agent("ada").unwrap().working(), corkboard.store_info().kind);
         memory.set("number", &1).await.unwrap();
-        board.check_writes().await.unwrap();
+        corkboard.check_writes().await.unwrap();
         for round in 0..2 {
             full.set_full(true);
             assert!(memory.set("number", &2).await.unwrap_err().is_retryable(), "{kind}");
-            let failing = board.check_writes().await;
+            let failing = corkboard.check_writes().await;
             assert!(matches!(failing, Err(Error::Store(StoreError::NoSpace(_)))), "{kind} {round}: {failing:?}");
             full.set_full(false);
             let recovered = async {
-                while board.check_writes().await.is_err() {
+                while corkboard.check_writes().await.is_err() {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
             };
@@ -226,9 +226,9 @@ async fn every_store_finds_out_by_itself_that_it_can_write_again() {
         }
         assert_eq!(memory.get::<u32>("number").await.unwrap(), Some(1), "{kind}");
         // What was written to find out is nothing that anybody lists.
-        assert_eq!(board.agents(None, 10).await.unwrap().len(), 1, "{kind}");
-        assert_eq!(board.boards(None, 10).await.unwrap().len(), 0, "{kind}");
-        assert_eq!(board.check().await.unwrap(), [""; 0], "{kind}");
+        assert_eq!(corkboard.agents(None, 10).await.unwrap().len(), 1, "{kind}");
+        assert_eq!(corkboard.boards(None, 10).await.unwrap().len(), 0, "{kind}");
+        assert_eq!(corkboard.check().await.unwrap(), [""; 0], "{kind}");
         memory.set("number", &3).await.unwrap();
     }
 }

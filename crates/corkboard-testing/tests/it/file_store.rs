@@ -470,8 +470,8 @@ async fn a_log_that_another_program_changes_is_not_written_to() {
 async fn one_process_at_a_time() {
     let folder = two_spaces().await;
     let url = format!("file:{}", folder.path().join("store").display());
-    let board = Corkboard::open(&url).await.unwrap();
-    assert_eq!(board.store_info().ownership, Ownership::Sole);
+    let corkboard = Corkboard::open(&url).await.unwrap();
+    assert_eq!(corkboard.store_info().ownership, Ownership::Sole);
     let worker = || Command::new(WORKER).args([&url, "note", "c", "n", "1"]).output().unwrap();
     let output = worker();
     let said = String::from_utf8(output.stdout).unwrap();
@@ -479,7 +479,7 @@ async fn one_process_at_a_time() {
     assert!(!output.status.success());
     let again = FileStore::open(folder.path().join("store"), Ownership::Sole).await.err();
     assert!(matches!(again, Some(StoreError::Locked { .. })), "not even this one twice: {again:?}");
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
     assert!(worker().status.success());
     assert_eq!(std::fs::read(folder.path().join("store/corkboard.lock")).unwrap(), b"", "nobody holds it");
 }
@@ -501,13 +501,13 @@ async fn what_a_person_sees() {
         tick_interval: std::time::Duration::from_secs(3600),
         ..Options::default()
     };
-    let board = Corkboard::open_with(&format!("file:{}", store.display()), options).await.unwrap();
-    let memory = board.agent("Ada L.").unwrap().working();
+    let corkboard = Corkboard::open_with(&format!("file:{}", store.display()), options).await.unwrap();
+    let memory = corkboard.agent("Ada L.").unwrap().working();
     memory.set("name", "Grace").await.unwrap();
     let week = EntryMetadata { expiry_days: Some(7), ..EntryMetadata::default() };
     memory.set("plan", &["schema", "routes"]).metadata(week).await.unwrap();
     memory.add_note("prefers \"short\" answers").await.unwrap();
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
     let files = files(&store);
     let names: Vec<_> = files.keys().map(|path| path.to_str().unwrap()).collect();
     assert_eq!(

@@ -68,8 +68,8 @@ fn eager_snapshots() -> Options {
 #[tokio::test]
 async fn a_forgotten_value_is_in_no_revision_and_no_snapshot() {
     for harness in harnesses() {
-        let board = harness.board_with(eager_snapshots()).await;
-        let agent = board.agent("forgetful").unwrap();
+        let corkboard = harness.corkboard_with(eager_snapshots()).await;
+        let agent = corkboard.agent("forgetful").unwrap();
         history(&agent).await;
         assert!(log_text(&harness, "forgetful").await.contains(SECRET), "the history has what is to be forgotten");
         let rev = agent.rev().await.unwrap();
@@ -80,7 +80,7 @@ async fn a_forgotten_value_is_in_no_revision_and_no_snapshot() {
         assert!(!text.contains(SECRET) && text.contains("stays still"));
         assert_eq!(agent.working().get::<String>("password").await.unwrap(), None);
         // Whoever reads the log from the beginning comes to the same memory.
-        let fresh = harness.board().await;
+        let fresh = harness.corkboard().await;
         let read = fresh.agent("forgetful").unwrap().snapshot().await.unwrap();
         assert_eq!(read.memory, agent.snapshot().await.unwrap().memory);
         assert_eq!(fresh.check().await.unwrap(), [""; 0]);
@@ -93,8 +93,8 @@ async fn a_forgotten_value_is_in_no_revision_and_no_snapshot() {
 #[tokio::test]
 async fn a_value_that_was_removed_long_ago_is_forgotten_too() {
     for harness in harnesses() {
-        let board = harness.board().await;
-        let agent = board.agent("forgetful").unwrap();
+        let corkboard = harness.corkboard().await;
+        let agent = corkboard.agent("forgetful").unwrap();
         agent.working().set("password", SECRET).await.unwrap();
         agent.working().remove("password").await.unwrap();
         assert_eq!(agent.forget("password").await.unwrap().revisions, 1);
@@ -105,8 +105,8 @@ async fn a_value_that_was_removed_long_ago_is_forgotten_too() {
 #[tokio::test]
 async fn a_renamed_entry_is_forgotten_under_all_the_keys_it_had() {
     for harness in harnesses() {
-        let board = harness.board_with(eager_snapshots()).await;
-        let agent = board.agent("forgetful").unwrap();
+        let corkboard = harness.corkboard_with(eager_snapshots()).await;
+        let agent = corkboard.agent("forgetful").unwrap();
         let memory = agent.working();
         memory.set("draft", SECRET).await.unwrap();
         memory.append("draft", SECRET).await.unwrap();
@@ -118,7 +118,7 @@ async fn a_renamed_entry_is_forgotten_under_all_the_keys_it_had() {
         let text = log_text(&harness, "forgetful").await;
         assert!(!text.contains(SECRET) && text.contains("stays"), "{text}");
         assert_eq!(memory.get::<String>("draft").await.unwrap().as_deref(), Some("stays still"));
-        let fresh = harness.board().await;
+        let fresh = harness.corkboard().await;
         let read = fresh.agent("forgetful").unwrap().snapshot().await.unwrap();
         assert_eq!(read.memory, agent.snapshot().await.unwrap().memory);
         assert_eq!(fresh.check().await.unwrap(), [""; 0]);
@@ -128,8 +128,8 @@ async fn a_renamed_entry_is_forgotten_under_all_the_keys_it_had() {
 #[tokio::test]
 async fn a_forgotten_note_goes_with_all_that_say_the_same() {
     for harness in harnesses() {
-        let board = harness.board().await;
-        let agent = board.agent("forgetful").unwrap();
+        let corkboard = harness.corkboard().await;
+        let agent = corkboard.agent("forgetful").unwrap();
         let memory = agent.working();
         memory.add_note("stays").await.unwrap();
         let scope = memory.create_durable_scope("task").await.unwrap();
@@ -152,8 +152,8 @@ async fn a_forgotten_note_goes_with_all_that_say_the_same() {
 #[tokio::test]
 async fn forgetting_touches_no_other_agent_and_no_watcher_notices() {
     for harness in harnesses() {
-        let board = harness.board().await;
-        let (agent, other) = (board.agent("forgetful").unwrap(), board.agent("other").unwrap());
+        let corkboard = harness.corkboard().await;
+        let (agent, other) = (corkboard.agent("forgetful").unwrap(), corkboard.agent("other").unwrap());
         other.working().set("password", SECRET).await.unwrap();
         agent.working().set("password", SECRET).await.unwrap();
         let mut watch = agent.watch(1).await.unwrap();
@@ -170,7 +170,7 @@ async fn forgetting_touches_no_other_agent_and_no_watcher_notices() {
 #[tokio::test]
 async fn another_process_with_an_old_state_brings_nothing_back() {
     for harness in harnesses() {
-        let (here, there) = (harness.board().await, harness.board_with(eager_snapshots()).await);
+        let (here, there) = (harness.corkboard().await, harness.corkboard_with(eager_snapshots()).await);
         let (ours, theirs) = (here.agent("forgetful").unwrap(), there.agent("forgetful").unwrap());
         ours.working().set("password", SECRET).await.unwrap();
         assert_eq!(theirs.working().get::<String>("password").await.unwrap().as_deref(), Some(SECRET));
@@ -188,7 +188,7 @@ async fn another_process_with_an_old_state_brings_nothing_back() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_another_process_writes_while_something_is_forgotten_stays() {
     let harness = Harness::sqlite(WORKER);
-    let (here, there) = (harness.board().await, harness.board().await);
+    let (here, there) = (harness.corkboard().await, harness.corkboard().await);
     let (ours, theirs) = (here.agent("forgetful").unwrap(), there.agent("forgetful").unwrap());
     let (mut met, mut dice) = (0, corkboard_testing::dice());
     for round in 0..60 {
@@ -229,8 +229,9 @@ async fn logged(agent: &AgentMemory, version: u64) -> Option<String> {
 #[tokio::test]
 async fn a_log_that_retention_cut_is_forgotten_as_far_as_it_goes() {
     let harness = Harness::sqlite(WORKER);
-    let board = harness.board_with(Options { retention: Some(Retention::Revisions(3)), ..eager_snapshots() }).await;
-    let agent = board.agent("forgetful").unwrap();
+    let corkboard =
+        harness.corkboard_with(Options { retention: Some(Retention::Revisions(3)), ..eager_snapshots() }).await;
+    let agent = corkboard.agent("forgetful").unwrap();
     for index in 0..30 {
         agent.working().set("password", &format!("{SECRET}-{index}")).await.unwrap();
     }
@@ -262,8 +263,8 @@ fn raw(folder: &Path) -> String {
 }
 
 /// Remembers the secret in all ways, sees it in the raw bytes, forgets it, and sees it no more.
-async fn forgotten_in_raw_bytes(board: &Corkboard, raw: impl Fn() -> String) {
-    let agent = board.agent("forgetful").unwrap();
+async fn forgotten_in_raw_bytes(corkboard: &Corkboard, raw: impl Fn() -> String) {
+    let agent = corkboard.agent("forgetful").unwrap();
     history(&agent).await;
     // Long enough for pages of their own, and more than one part.
     for _ in 0..8 {
@@ -276,35 +277,35 @@ async fn forgotten_in_raw_bytes(board: &Corkboard, raw: impl Fn() -> String) {
     let bytes = raw();
     assert!(!bytes.contains(SECRET), "{} bytes", bytes.len());
     assert!(bytes.contains("stays for good"), "what is kept is where it was looked for");
-    assert!(board.check().await.unwrap().is_empty());
+    assert!(corkboard.check().await.unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn nothing_of_it_is_left_in_the_folder_of_files() {
     let harness = Harness::file(WORKER);
-    let board = harness.board_with(eager_snapshots()).await;
-    board.agent("forgetful").unwrap().working().set("password", SECRET).await.unwrap();
+    let corkboard = harness.corkboard_with(eager_snapshots()).await;
+    corkboard.agent("forgetful").unwrap().working().set("password", SECRET).await.unwrap();
     assert!(raw_files(&harness).contains(SECRET));
-    forgotten_in_raw_bytes(&board, || raw_files(&harness)).await;
+    forgotten_in_raw_bytes(&corkboard, || raw_files(&harness)).await;
 }
 
 #[tokio::test]
 async fn nothing_of_it_is_left_in_the_files_of_redis() {
     let server = TestServer::redis();
-    let board = Corkboard::open_with(&server.url(), eager_snapshots()).await.unwrap();
-    board.agent("forgetful").unwrap().working().set("password", SECRET).await.unwrap();
+    let corkboard = Corkboard::open_with(&server.url(), eager_snapshots()).await.unwrap();
+    corkboard.agent("forgetful").unwrap().working().set("password", SECRET).await.unwrap();
     assert!(raw(server.folder()).contains(SECRET));
-    forgotten_in_raw_bytes(&board, || raw(server.folder())).await;
+    forgotten_in_raw_bytes(&corkboard, || raw(server.folder())).await;
 }
 
 #[tokio::test]
 async fn nothing_of_it_is_left_in_the_tables_of_postgres() {
     let server = TestServer::postgres();
     let tables = server.folder().join("data/base");
-    let board = Corkboard::open_with(&server.url(), eager_snapshots()).await.unwrap();
+    let corkboard = Corkboard::open_with(&server.url(), eager_snapshots()).await.unwrap();
     // The write-ahead log keeps it for a while, and that is said, and so does free space in the tables' files: what is left
     // when an operator has removed that is in the tables, once what the server holds in memory is written to them.
-    forgotten_in_raw_bytes(&board, || {
+    forgotten_in_raw_bytes(&corkboard, || {
         server.vacuum_full();
         server.checkpoint();
         raw(&tables)
@@ -315,8 +316,8 @@ async fn nothing_of_it_is_left_in_the_tables_of_postgres() {
 #[tokio::test]
 async fn nothing_of_it_is_left_in_sqlites_files() {
     let harness = Harness::sqlite(WORKER);
-    let board = harness.board_with(eager_snapshots()).await;
-    let agent = board.agent("forgetful").unwrap();
+    let corkboard = harness.corkboard_with(eager_snapshots()).await;
+    let agent = corkboard.agent("forgetful").unwrap();
     history(&agent).await;
     // Long enough for pages of their own.
     agent.working().set("password", &SECRET.repeat(2000)).await.unwrap();
@@ -332,7 +333,7 @@ async fn nothing_of_it_is_left_in_sqlites_files() {
 async fn forgetting_in_sqlite_does_not_stop_other_writers() {
     let harness = Harness::sqlite(WORKER);
     let patient = Options { busy_timeout: Duration::from_secs(300), ..Options::default() };
-    let (here, there) = (harness.board_with(patient.clone()).await, harness.board_with(patient).await);
+    let (here, there) = (harness.corkboard_with(patient.clone()).await, harness.corkboard_with(patient).await);
     let (ours, theirs) = (here.agent("forgetful").unwrap(), there.agent("busy").unwrap().working());
     ours.working().set("password", SECRET).await.unwrap();
     for number in 0..30 {
@@ -370,15 +371,15 @@ async fn forgetting_in_sqlite_does_not_stop_other_writers() {
 #[tokio::test]
 async fn a_deleted_agent_is_gone_from_sqlites_files_once_it_is_scrubbed() {
     let harness = Harness::sqlite(WORKER);
-    let board = harness.board().await;
-    history(&board.agent("forgetful").unwrap()).await;
-    assert!(board.forget_agent("forgetful").await.unwrap());
+    let corkboard = harness.corkboard().await;
+    history(&corkboard.agent("forgetful").unwrap()).await;
+    assert!(corkboard.forget_agent("forgetful").await.unwrap());
     assert!(!raw_files(&harness).contains(SECRET));
-    assert_eq!(agents(&board).await, 0);
+    assert_eq!(agents(&corkboard).await, 0);
 }
 
-async fn agents(board: &Corkboard) -> usize {
-    board.agents(None, 10).await.unwrap().len()
+async fn agents(corkboard: &Corkboard) -> usize {
+    corkboard.agents(None, 10).await.unwrap().len()
 }
 
 /// Where there is nothing, nothing is forgotten, and that ends.
@@ -392,15 +393,15 @@ async fn what_was_never_written_or_is_gone_is_forgotten_at_once() {
         Harness::redis(WORKER),
     ];
     for harness in harnesses {
-        let board = harness.board().await;
-        let agent = board.agent("nobody").unwrap();
+        let corkboard = harness.corkboard().await;
+        let agent = corkboard.agent("nobody").unwrap();
         let forgotten = in_time(agent.forget("anything")).await.unwrap();
-        assert_eq!((forgotten.removed, forgotten.revisions), (0, 0), "{}", board.store_info().kind);
+        assert_eq!((forgotten.removed, forgotten.revisions), (0, 0), "{}", corkboard.store_info().kind);
         in_time(agent.forget_note(NoteId(1))).await.unwrap();
         agent.working().set("a", &1).await.unwrap();
-        assert!(board.delete_agent("nobody").await.unwrap());
+        assert!(corkboard.delete_agent("nobody").await.unwrap());
         let forgotten = in_time(agent.forget("a")).await.unwrap();
-        assert_eq!((forgotten.removed, forgotten.revisions), (0, 0), "{}", board.store_info().kind);
+        assert_eq!((forgotten.removed, forgotten.revisions), (0, 0), "{}", corkboard.store_info().kind);
         assert_eq!(agent.working().get::<u32>("a").await.unwrap(), None);
     }
 }

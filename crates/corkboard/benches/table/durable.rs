@@ -27,7 +27,7 @@ pub(crate) fn rows() -> Vec<Row> {
     })
 }
 
-async fn board(path: &Path) -> (Corkboard, Arc<SqliteStore>) {
+async fn open(path: &Path) -> (Corkboard, Arc<SqliteStore>) {
     let store = SqliteStore::open(path.to_owned(), Ownership::Shared, Duration::from_secs(30)).await.unwrap();
     let store = Arc::new(store);
     (Corkboard::with_store(store.clone(), Options::default()), store)
@@ -43,8 +43,8 @@ pub(crate) fn raw(path: &Path) -> rusqlite::Connection {
 }
 
 async fn one_caller(folder: &Path) -> Row {
-    let (board, _) = board(&folder.join("one.db")).await;
-    let memory = board.agent("a").unwrap().working();
+    let (corkboard, _) = open(&folder.join("one.db")).await;
+    let memory = corkboard.agent("a").unwrap().working();
     let raw = raw(&folder.join("raw-one.db"));
     let body = vec![b'x'; BODY];
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
@@ -62,8 +62,8 @@ async fn one_caller(folder: &Path) -> Row {
 }
 
 async fn many_callers(folder: &Path) -> Vec<Row> {
-    let (many, many_store) = board(&folder.join("many.db")).await;
-    let (one, one_store) = board(&folder.join("single.db")).await;
+    let (many, many_store) = open(&folder.join("many.db")).await;
+    let (one, one_store) = open(&folder.join("single.db")).await;
     let mut raw = raw(&folder.join("raw-many.db"));
     let commands = (CALLERS * PER_CALLER) as f64;
     let bare = Bare::start(&folder.join("bare.db"));
@@ -89,10 +89,10 @@ async fn many_callers(folder: &Path) -> Vec<Row> {
     ]
 }
 
-async fn callers(board: &Corkboard, times: usize, agent: impl Fn(usize) -> String) -> Duration {
+async fn callers(corkboard: &Corkboard, times: usize, agent: impl Fn(usize) -> String) -> Duration {
     let started = Instant::now();
     let tasks = (0..CALLERS).map(|caller| {
-        let memory = board.agent(&agent(caller)).unwrap().working();
+        let memory = corkboard.agent(&agent(caller)).unwrap().working();
         tokio::spawn(async move {
             for index in 0..times {
                 memory.set(&key(index % PER_CALLER), &small()).await.unwrap();
@@ -184,9 +184,13 @@ pub(crate) async fn work(name: &str, times: usize) -> bool {
     match name {
         "raw" => drop(raw_batches(&mut raw(&folder.path().join("raw.db")), BODY, times)),
         _ => {
-            let (board, _) = board(&folder.path().join("ours.db")).await;
-            callers(&board, times, |caller| if name == "many" { format!("agent-{caller}") } else { "agent".into() })
-                .await;
+            let (corkboard, _) = open(&folder.path().join("ours.db")).await;
+            callers(
+                &corkboard,
+                times,
+                |caller| if name == "many" { format!("agent-{caller}") } else { "agent".into() },
+            )
+            .await;
         }
     }
     true

@@ -39,23 +39,23 @@ fn agent(name: &str, index: usize) -> String {
 }
 
 async fn fill(url: &str, name: &str, count: usize) {
-    let board = Corkboard::open(url).await.unwrap();
+    let corkboard = Corkboard::open(url).await.unwrap();
     for start in (0..count).step_by(500) {
         let sets = (start..count.min(start + 500)).map(|index| {
-            let memory = board.agent(&agent(name, index)).unwrap().working();
+            let memory = corkboard.agent(&agent(name, index)).unwrap().working();
             async move { memory.set(&format!("key-{index}"), &"x".repeat(98)).await.unwrap() }
         });
         futures_util::future::join_all(sets).await;
     }
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
 }
 
 pub(crate) async fn work(name: &str, count: usize) {
-    let board = Corkboard::open(&std::env::var(URL).unwrap()).await.unwrap();
-    assert_eq!(board.agent("warm").unwrap().working().len().await.unwrap(), 0);
+    let corkboard = Corkboard::open(&std::env::var(URL).unwrap()).await.unwrap();
+    assert_eq!(corkboard.agent("warm").unwrap().working().len().await.unwrap(), 0);
     let before = resident();
     for index in 0..if name == "agents" { count } else { 1 } {
-        assert!(board.agent(&agent(name, index)).unwrap().working().len().await.unwrap() > 0);
+        assert!(corkboard.agent(&agent(name, index)).unwrap().working().len().await.unwrap() > 0);
     }
     println!("{}", resident().saturating_sub(before));
 }

@@ -36,8 +36,8 @@ fn row(what: &str, ours: Duration, read: Duration) -> Row {
 
 async fn write(path: &Path, snapshots: SnapshotPolicy, events: usize) {
     let options = Options { snapshots, ..Options::default() };
-    let board = Corkboard::open_with(&url(path), options).await.unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::open_with(&url(path), options).await.unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     let keys: Vec<String> = (0..KEYS).map(key).collect();
     let value = small();
     for start in (0..events).step_by(500) {
@@ -54,17 +54,17 @@ async fn write(path: &Path, snapshots: SnapshotPolicy, events: usize) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
 }
 
 async fn pairs(path: &Path) -> (Duration, Duration) {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let started = Instant::now();
-        let board = Corkboard::open(&url(path)).await.unwrap();
-        assert_eq!(board.agent("a").unwrap().working().len().await.unwrap(), KEYS);
+        let corkboard = Corkboard::open(&url(path)).await.unwrap();
+        assert_eq!(corkboard.agent("a").unwrap().working().len().await.unwrap(), KEYS);
         ours.push(started.elapsed());
-        board.close().await.unwrap();
+        corkboard.close().await.unwrap();
         let started = Instant::now();
         let connection = raw(path);
         let mut bodies = connection.prepare("SELECT body FROM log ORDER BY position").unwrap();

@@ -26,8 +26,8 @@ pub(crate) fn rows() -> Vec<Row> {
 }
 
 async fn on(name: &str, url: &str) -> Vec<Row> {
-    let board = Corkboard::open(url).await.unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::open(url).await.unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     let keys: Vec<String> = (0..KEYS).map(key).collect();
     let value = small();
     let sets = keys.iter().map(|key| memory.set(key, &value).into_future());

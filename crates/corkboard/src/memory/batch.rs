@@ -147,8 +147,8 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn what_is_computed_is_computed_on_what_is_there() {
-        let board = Corkboard::open("memory:").await.unwrap();
-        let memory = board.agent("a").unwrap().working();
+        let corkboard = Corkboard::open("memory:").await.unwrap();
+        let memory = corkboard.agent("a").unwrap().working();
         let short = memory.create_scope("short").await.unwrap();
         let long = memory.create_durable_scope("long").await.unwrap();
         for place in [&memory.place, short.place(), long.place()] {
@@ -167,8 +167,8 @@ mod tests {
 
     #[tokio::test]
     async fn an_error_or_a_panic_changes_nothing_and_is_the_callers() {
-        let board = Corkboard::open("memory:").await.unwrap();
-        let agent = board.agent("a").unwrap();
+        let corkboard = Corkboard::open("memory:").await.unwrap();
+        let agent = corkboard.agent("a").unwrap();
         let memory = agent.working();
         let short = memory.create_scope("short").await.unwrap();
         for place in [&memory.place, short.place()] {

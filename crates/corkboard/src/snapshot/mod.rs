@@ -42,15 +42,15 @@ const COMPRESSION_LEVEL: u8 = 6;
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
 /// use corkboard::{Corkboard, Limits, MemorySnapshot, Passphrase, Seal, SnapshotBytes};
 ///
-/// let board = Corkboard::open("memory:").await?;
-/// let alice = board.agent("alice")?;
+/// let corkboard = Corkboard::open("memory:").await?;
+/// let alice = corkboard.agent("alice")?;
 /// alice.working().set("user_name", "Ada").await?;
 ///
 /// let seal = Seal::Passphrase(Passphrase::new("correct horse battery staple"));
 /// let bytes = alice.snapshot().await?.to_bytes(&seal)?;
 /// let snapshot = MemorySnapshot::from_bytes(&bytes, &seal, &Limits::default())?;
 /// alice.restore(snapshot).await?;
-/// # board.close().await
+/// # corkboard.close().await
 /// # }
 /// ```
 ///

@@ -100,15 +100,15 @@ impl ToolContext {
         Self { task: Some(task.into()), ..self }
     }
 
-    fn memory(&self, board: &Corkboard) -> Result<AgentMemory, ToolError> {
-        let memory = board.agent(&self.agent)?;
+    fn memory(&self, corkboard: &Corkboard) -> Result<AgentMemory, ToolError> {
+        let memory = corkboard.agent(&self.agent)?;
         let own = || Actor::new(self.agent.clone(), ActorKind::Agent, Role::Worker);
         Ok(memory.acting_as(self.actor.clone().unwrap_or_else(own)))
     }
 
-    fn scratchpad(&self, board: &Corkboard, tool: &'static str) -> Result<Conversation, ToolError> {
+    fn scratchpad(&self, corkboard: &Corkboard, tool: &'static str) -> Result<Conversation, ToolError> {
         let id = self.conversation.as_deref().ok_or(ToolError::MissingContext { tool, what: "conversation" })?;
-        Ok(self.memory(board)?.conversation(id)?)
+        Ok(self.memory(corkboard)?.conversation(id)?)
     }
 }
 
@@ -186,39 +186,41 @@ impl ToolSet {
         }
     }
 
-    fn tools(self, board: &Corkboard) -> Vec<Arc<dyn Tool>> {
+    fn tools(self, corkboard: &Corkboard) -> Vec<Arc<dyn Tool>> {
         match self {
             Self::Scratchpad => {
-                vec![Arc::new(ScratchpadReadTool::new(board)), Arc::new(ScratchpadWriteTool::new(board))]
+                vec![Arc::new(ScratchpadReadTool::new(corkboard)), Arc::new(ScratchpadWriteTool::new(corkboard))]
             }
             Self::Memory => vec![
-                Arc::new(MemorySearchTool::new(board)),
-                Arc::new(MemoryWriteTool::new(board)),
-                Arc::new(WriteSessionHandoffTool::new(board)),
-                Arc::new(ScratchNoteTool::new(board)),
+                Arc::new(MemorySearchTool::new(corkboard)),
+                Arc::new(MemoryWriteTool::new(corkboard)),
+                Arc::new(WriteSessionHandoffTool::new(corkboard)),
+                Arc::new(ScratchNoteTool::new(corkboard)),
             ],
-            Self::Notebook => vec![Arc::new(ReadNotebookTool::new(board)), Arc::new(UpdateNotebookTool::new(board))],
+            Self::Notebook => {
+                vec![Arc::new(ReadNotebookTool::new(corkboard)), Arc::new(UpdateNotebookTool::new(corkboard))]
+            }
             Self::Worker => vec![
-                Arc::new(BoardContextTool::new(board)),
-                Arc::new(ClaimTaskTool::new(board)),
-                Arc::new(UpdateTaskTool::new(board)),
-                Arc::new(CompleteTaskTool::new(board)),
-                Arc::new(RecordDecisionTool::new(board)),
-                Arc::new(RecordDiscoveryTool::new(board)),
-                Arc::new(RecordArtifactTool::new(board)),
-                Arc::new(CheckNudgesTool::new(board)),
+                Arc::new(BoardContextTool::new(corkboard)),
+                Arc::new(ClaimTaskTool::new(corkboard)),
+                Arc::new(UpdateTaskTool::new(corkboard)),
+                Arc::new(CompleteTaskTool::new(corkboard)),
+                Arc::new(RecordDecisionTool::new(corkboard)),
+                Arc::new(RecordDiscoveryTool::new(corkboard)),
+                Arc::new(RecordArtifactTool::new(corkboard)),
+                Arc::new(CheckNudgesTool::new(corkboard)),
             ],
             Self::Orchestrator => vec![
-                Arc::new(CreateBoardTool::new(board)),
-                Arc::new(AddTasksTool::new(board)),
-                Arc::new(AssignTaskTool::new(board)),
-                Arc::new(ReviewTaskTool::new(board)),
-                Arc::new(ChooseBranchTool::new(board)),
-                Arc::new(BoardStatusTool::new(board)),
-                Arc::new(ExtractLearningsTool::new(board)),
-                Arc::new(PromoteLearningTool::new(board)),
+                Arc::new(CreateBoardTool::new(corkboard)),
+                Arc::new(AddTasksTool::new(corkboard)),
+                Arc::new(AssignTaskTool::new(corkboard)),
+                Arc::new(ReviewTaskTool::new(corkboard)),
+                Arc::new(ChooseBranchTool::new(corkboard)),
+                Arc::new(BoardStatusTool::new(corkboard)),
+                Arc::new(ExtractLearningsTool::new(corkboard)),
+                Arc::new(PromoteLearningTool::new(corkboard)),
             ],
-            Self::Anthropic => vec![Arc::new(FilesTool::new(board))],
+            Self::Anthropic => vec![Arc::new(FilesTool::new(corkboard))],
         }
     }
 }
@@ -247,8 +249,8 @@ impl FromStr for ToolSet {
 /// use corkboard::tools::{ToolContext, ToolFormat, ToolRegistry};
 /// use serde_json::json;
 ///
-/// let board = Corkboard::open("memory:").await?;
-/// let tools = ToolRegistry::new(&board);
+/// let corkboard = Corkboard::open("memory:").await?;
+/// let tools = ToolRegistry::new(&corkboard);
 /// let for_the_request = tools.tool_definitions(ToolFormat::OpenAi);
 /// # assert_eq!(for_the_request.len(), 6);
 ///
@@ -269,14 +271,14 @@ pub struct ToolRegistry {
 
 impl ToolRegistry {
     /// The default sets.
-    pub fn new(board: &Corkboard) -> Self {
-        Self::with_sets(board, &ToolSet::DEFAULT)
+    pub fn new(corkboard: &Corkboard) -> Self {
+        Self::with_sets(corkboard, &ToolSet::DEFAULT)
     }
 
     /// The sets that are named.
-    pub fn with_sets(board: &Corkboard, sets: &[ToolSet]) -> Self {
-        let mut registry = Self { tools: BTreeMap::new(), order: Vec::new(), corkboard: board.clone() };
-        sets.iter().flat_map(|set| set.tools(board)).for_each(|tool| registry.register(tool));
+    pub fn with_sets(corkboard: &Corkboard, sets: &[ToolSet]) -> Self {
+        let mut registry = Self { tools: BTreeMap::new(), order: Vec::new(), corkboard: corkboard.clone() };
+        sets.iter().flat_map(|set| set.tools(corkboard)).for_each(|tool| registry.register(tool));
         registry
     }
 

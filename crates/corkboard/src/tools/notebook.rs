@@ -14,25 +14,25 @@ const PROBLEMS: usize = 12;
 
 /// `read_notebook`: what a notebook shows, with its ids.
 pub struct ReadNotebookTool {
-    board: Corkboard,
+    corkboard: Corkboard,
 }
 
 /// `update_notebook`: applies a text in the notebook's language, all of it or nothing.
 pub struct UpdateNotebookTool {
-    board: Corkboard,
+    corkboard: Corkboard,
 }
 
 impl ReadNotebookTool {
     /// The tool on a Corkboard.
-    pub fn new(board: &Corkboard) -> Self {
-        Self { board: board.clone() }
+    pub fn new(corkboard: &Corkboard) -> Self {
+        Self { corkboard: corkboard.clone() }
     }
 }
 
 impl UpdateNotebookTool {
     /// The tool on a Corkboard.
-    pub fn new(board: &Corkboard) -> Self {
-        Self { board: board.clone() }
+    pub fn new(corkboard: &Corkboard) -> Self {
+        Self { corkboard: corkboard.clone() }
     }
 }
 
@@ -56,8 +56,8 @@ pub(super) struct UpdateNotebook {
     ignore_unknown: Option<bool>,
 }
 
-fn open(board: &Corkboard, context: &ToolContext, name: Option<&str>) -> Result<AgentNotebook, ToolError> {
-    Ok(context.memory(board)?.notebook(name.unwrap_or(Notebook::MAIN))?)
+fn open(corkboard: &Corkboard, context: &ToolContext, name: Option<&str>) -> Result<AgentNotebook, ToolError> {
+    Ok(context.memory(corkboard)?.notebook(name.unwrap_or(Notebook::MAIN))?)
 }
 
 impl TypedTool for ReadNotebookTool {
@@ -72,7 +72,7 @@ impl TypedTool for ReadNotebookTool {
     }
 
     async fn run(&self, input: ReadNotebook, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let notebook = open(&self.board, context, input.name.as_deref())?.get().await?;
+        let notebook = open(&self.corkboard, context, input.name.as_deref())?.get().await?;
         let data = json!({
             "version": notebook.version,
             "progress": notebook.progress,
@@ -125,7 +125,7 @@ impl TypedTool for UpdateNotebookTool {
     }
 
     async fn run(&self, input: UpdateNotebook, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let notebook = open(&self.board, context, input.name.as_deref())?;
+        let notebook = open(&self.corkboard, context, input.name.as_deref())?;
         let mut apply = notebook.apply(&input.updates);
         if input.ignore_unknown == Some(true) {
             apply = apply.ignore_unknown();

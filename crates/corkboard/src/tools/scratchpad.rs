@@ -15,25 +15,25 @@ use crate::{Corkboard, scratchpad};
 
 /// `memory_read`: a fact of the conversation's scratchpad, or all of it.
 pub struct ScratchpadReadTool {
-    board: Corkboard,
+    corkboard: Corkboard,
 }
 
 /// `memory_write`: writes to the conversation's scratchpad.
 pub struct ScratchpadWriteTool {
-    board: Corkboard,
+    corkboard: Corkboard,
 }
 
 impl ScratchpadReadTool {
     /// The tool on a Corkboard.
-    pub fn new(board: &Corkboard) -> Self {
-        Self { board: board.clone() }
+    pub fn new(corkboard: &Corkboard) -> Self {
+        Self { corkboard: corkboard.clone() }
     }
 }
 
 impl ScratchpadWriteTool {
     /// The tool on a Corkboard.
-    pub fn new(board: &Corkboard) -> Self {
-        Self { board: board.clone() }
+    pub fn new(corkboard: &Corkboard) -> Self {
+        Self { corkboard: corkboard.clone() }
     }
 }
 
@@ -79,7 +79,7 @@ impl TypedTool for ScratchpadReadTool {
     }
 
     async fn run(&self, input: ScratchpadRead, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let scratchpad = context.scratchpad(&self.board, Self::NAME)?;
+        let scratchpad = context.scratchpad(&self.corkboard, Self::NAME)?;
         let Some(key) = input.key else {
             let data = json!(scratchpad.contents().await?);
             return Ok(ToolOutput::new(all(&scratchpad.remembered().await?), data));
@@ -109,7 +109,7 @@ impl TypedTool for ScratchpadWriteTool {
     async fn run(&self, input: ScratchpadWrite, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let ScratchpadWrite { action, key, value, outside } = input;
         let trust = trust_of(outside);
-        let scratchpad = context.scratchpad(&self.board, Self::NAME)?;
+        let scratchpad = context.scratchpad(&self.corkboard, Self::NAME)?;
         let needs = |what: &str, example: Value| Self::invalid_as(format!("{} needs a {what}", json!(action)), example);
         match action {
             ScratchpadAction::Set => {

@@ -10,9 +10,9 @@ use crate::common::{agent_a, drain, fails_without_a_trace, in_time, limit, on_ev
 #[tokio::test]
 async fn a_batch_is_one_revision_and_answers_its_version() {
     on_every_store(async |home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         memory.set("draft", "one").await.unwrap();
-        let mut events = board.subscribe();
+        let mut events = corkboard.subscribe();
         let mut watch = agent.watch(1).await.unwrap();
         let version =
             memory.batch().rename("draft", "plan").append("plan", ", two").set("open", &false).remove("gone").await;
@@ -38,18 +38,18 @@ async fn a_batch_is_one_revision_and_answers_its_version() {
 #[tokio::test]
 async fn a_refused_batch_leaves_no_trace() {
     on_every_store(async |home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         memory.set("a", "text").await.unwrap();
         memory.set("b", &1).await.unwrap();
-        let missing = refused(&board, &agent, memory.batch().set("c", &1).rename("none", "d")).await;
+        let missing = refused(&corkboard, &agent, memory.batch().set("c", &1).rename("none", "d")).await;
         assert_eq!(missing, Refusal::NoEntry { key: key("none") });
-        let taken = refused(&board, &agent, memory.batch().remove("x").rename("a", "b")).await;
+        let taken = refused(&corkboard, &agent, memory.batch().remove("x").rename("a", "b")).await;
         assert!(matches!(taken, Refusal::Conflict { expected: 0, current: Some(_), .. }), "{taken:?}");
-        let number = refused(&board, &agent, memory.batch().append("a", "!").append("b", "!")).await;
+        let number = refused(&corkboard, &agent, memory.batch().append("a", "!").append("b", "!")).await;
         assert_eq!(number, Refusal::NotText { key: key("b"), found: "a number".into() });
-        let blank = refused(&board, &agent, memory.batch().set("c", &1).set(" ", &1).set("d", &1)).await;
+        let blank = refused(&corkboard, &agent, memory.batch().set("c", &1).set(" ", &1).set("d", &1)).await;
         assert_eq!(blank, Refusal::Blank { what: "key".into() });
-        let behind = refused(&board, &agent, memory.batch().set("c", &1).if_rev(1)).await;
+        let behind = refused(&corkboard, &agent, memory.batch().set("c", &1).if_rev(1)).await;
         assert_eq!(behind, Refusal::RevConflict { expected: 1, current: 2 });
         let set = EntryChange::Set {
             key: key("a"),
@@ -58,9 +58,9 @@ async fn a_refused_batch_leaves_no_trace() {
             metadata: Box::new(EntryMetadata { importance: Some(0.9), ..EntryMetadata::default() }),
             if_version: Some(7),
         };
-        let conflict = refused(&board, &agent, memory.batch().change(set)).await;
+        let conflict = refused(&corkboard, &agent, memory.batch().change(set)).await;
         assert!(matches!(conflict, Refusal::Conflict { expected: 7, .. }), "{conflict:?}");
-        let error = fails_without_a_trace(&board, &agent, memory.batch().rename("none", "d")).await;
+        let error = fails_without_a_trace(&corkboard, &agent, memory.batch().rename("none", "d")).await;
         assert_eq!((error.code(), error.kind()), ("no_entry", ErrorKind::Gone));
     })
     .await;
@@ -70,11 +70,11 @@ async fn a_refused_batch_leaves_no_trace() {
 async fn limits_hold_for_the_whole() {
     on_every_store(async |home| {
         let limits = Limits { entries_per_agent: 2, ..Limits::default() };
-        let board = home.open_with(Options { limits, ..home.options() }).await;
-        let agent = board.agent("A").unwrap();
+        let corkboard = home.open_with(Options { limits, ..home.options() }).await;
+        let agent = corkboard.agent("A").unwrap();
         let memory = agent.working();
         memory.batch().set("a", &1).set("b", &1).await.unwrap();
-        let full = refused(&board, &agent, memory.batch().set("c", &1)).await;
+        let full = refused(&corkboard, &agent, memory.batch().set("c", &1)).await;
         assert_eq!(full, limit(LimitName::EntriesPerAgent, 3, 2));
         memory.batch().set("c", &1).remove("a").await.unwrap();
         assert_eq!(memory.keys().await.unwrap(), [key("b"), key("c")]);

@@ -18,7 +18,7 @@ async fn text(agent: &AgentMemory) -> String {
 #[tokio::test]
 async fn handoff_first_and_scratchpad_last() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         assert_eq!(text(&agent).await, "");
         memory.set("fact", "water is wet").await.unwrap();
         memory.set("session-handoff", "go on").await.unwrap();
@@ -30,7 +30,7 @@ async fn handoff_first_and_scratchpad_last() {
         assert!(shown.ends_with(sections), "{shown}");
         memory.set("scratchpad", "").await.unwrap();
         assert!(!text(&agent).await.contains("scratchpad"));
-        board.close().await.unwrap();
+        corkboard.close().await.unwrap();
     })
     .await;
 }
@@ -38,7 +38,7 @@ async fn handoff_first_and_scratchpad_last() {
 #[tokio::test]
 async fn same_content_same_bytes() {
     let home = Home::sqlite();
-    let (board, agent, memory) = agent_a(&home).await;
+    let (corkboard, agent, memory) = agent_a(&home).await;
     for number in 0..50 {
         let importance = Some(number as f32 % 7.0 / 7.0);
         let metadata = EntryMetadata { importance, ..Default::default() };
@@ -50,7 +50,7 @@ async fn same_content_same_bytes() {
     memory.get_entry("key-1").await.unwrap();
     home.clock.advance(3 * DAY);
     assert_eq!(text(&agent).await, first);
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
     let other = home.open().await;
     assert_eq!(text(&other.agent("A").unwrap()).await, first);
     other.close().await.unwrap();
@@ -70,8 +70,8 @@ async fn what_has_expired_is_not_shown() {
 #[tokio::test]
 async fn stats_tell_the_tokens() {
     let home = Home::memory();
-    let board = home.open_with(Options { context_tokens: 200, ..home.options() }).await;
-    let agent = board.agent("A").unwrap();
+    let corkboard = home.open_with(Options { context_tokens: 200, ..home.options() }).await;
+    let agent = corkboard.agent("A").unwrap();
     assert_eq!(agent.stats().await.unwrap().context_tokens_used, 0);
     for number in 0..30 {
         agent.working().set(&format!("key-{number}"), "some value").await.unwrap();
@@ -88,8 +88,8 @@ async fn stats_tell_the_tokens() {
 #[tokio::test]
 async fn compact_needs_teams_and_trim_does_not() {
     for tier in [Tier::Core, Tier::WriterPro, Tier::Teams] {
-        let board = Corkboard::open_with("memory:", Options { tier, ..Options::default() }).await.unwrap();
-        let window = board.agent("A").unwrap().context_window();
+        let corkboard = Corkboard::open_with("memory:", Options { tier, ..Options::default() }).await.unwrap();
+        let window = corkboard.agent("A").unwrap().context_window();
         window.compose(ContextRequest::new()).await.unwrap();
         let compact = window.compose(ContextRequest::new().strategy(Strategy::Compact)).await;
         match tier {
@@ -114,8 +114,8 @@ async fn a_budget_below_the_least_is_refused() {
     window.compose(ContextRequest::new().budget(128)).await.unwrap();
     window.compose(ContextRequest::new().budget(u64::MAX)).await.unwrap();
     // An option that small does not take the statistics away.
-    let board = home.open_with(Options { context_tokens: 1, ..home.options() }).await;
-    assert_eq!(board.agent("A").unwrap().stats().await.unwrap().context_tokens_max, 128);
+    let corkboard = home.open_with(Options { context_tokens: 1, ..home.options() }).await;
+    assert_eq!(corkboard.agent("A").unwrap().stats().await.unwrap().context_tokens_max, 128);
 }
 
 /// A scratchpad that is not empty is part of the prompt, and only its own conversation's (000).
@@ -188,7 +188,7 @@ async fn long_lines_from_a_real_memory() {
 #[tokio::test]
 async fn the_notebook_is_shown_where_it_belongs() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         memory.set("session-handoff", "go on").await.unwrap();
         memory.set("fact", "water is wet").await.unwrap();
         memory.set("scratchpad", "jotting").await.unwrap();
@@ -204,7 +204,7 @@ async fn the_notebook_is_shown_where_it_belongs() {
                         <progress>\n  - Completed: one\n  - In Progress: two\n</progress>\n\
                         <scratchpad>\n  jotting\n</scratchpad>\n";
         assert!(shown.ends_with(sections), "{shown}");
-        board.close().await.unwrap();
+        corkboard.close().await.unwrap();
     })
     .await;
 }

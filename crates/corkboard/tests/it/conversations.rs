@@ -10,10 +10,10 @@ use crate::common::{Home, agent_a, drain, in_time, limit, on_every_store, refusa
 async fn kept_everywhere(test: impl AsyncFn(&Home, Corkboard, AgentMemory, WorkingMemory)) {
     for conversations in [Conversations::Process, Conversations::Shared] {
         on_every_store(async |home: Home| {
-            let board = home.open_with(Options { conversations, ..home.options() }).await;
-            let agent = board.agent("A").unwrap();
+            let corkboard = home.open_with(Options { conversations, ..home.options() }).await;
+            let agent = corkboard.agent("A").unwrap();
             let memory = agent.working();
-            test(&home, board, agent, memory).await;
+            test(&home, corkboard, agent, memory).await;
         })
         .await;
     }
@@ -29,7 +29,8 @@ async fn two_processes(home: &Home) -> [Corkboard; 2] {
 async fn a_shared_conversation_is_one_for_all_processes_and_outlives_them() {
     let home = Home::sqlite();
     let [first, second] = two_processes(&home).await;
-    let [here, there] = [&first, &second].map(|board| board.agent("team/a").unwrap().conversation("c/1").unwrap());
+    let [here, there] =
+        [&first, &second].map(|corkboard| corkboard.agent("team/a").unwrap().conversation("c/1").unwrap());
     first.agent("team/a").unwrap().working().set("of the agent", &1).await.unwrap();
     here.set("name", "Ada").await.unwrap();
     assert_eq!(there.get::<String>("name").await.unwrap().as_deref(), Some("Ada"));
@@ -78,8 +79,8 @@ async fn a_shared_conversation_expires_24_hours_after_its_last_use_in_any_proces
     let mut events = second.subscribe();
     home.clock.advance(Duration::from_secs(22 * 3600));
     second.tick().await.unwrap();
-    let names = async |board: &Corkboard| {
-        let listed = board.agent("A").unwrap().conversations().await.unwrap();
+    let names = async |corkboard: &Corkboard| {
+        let listed = corkboard.agent("A").unwrap().conversations().await.unwrap();
         listed.into_iter().map(|info| (info.id.to_string(), info.entries)).collect::<Vec<_>>()
     };
     assert_eq!(names(&first).await.last(), Some(&("used".to_owned(), 1)));
@@ -99,8 +100,8 @@ async fn a_shared_conversation_expires_24_hours_after_its_last_use_in_any_proces
 #[tokio::test]
 async fn a_shared_conversation_is_no_part_of_a_snapshot_and_is_forgotten_for_good() {
     let home = Home::sqlite();
-    let [board, _] = two_processes(&home).await;
-    let agent = board.agent("A").unwrap();
+    let [corkboard, _] = two_processes(&home).await;
+    let agent = corkboard.agent("A").unwrap();
     let talk = agent.conversation("c").unwrap();
     talk.set("secret", "xyzzy-plugh").await.unwrap();
     talk.set("kept", "frotz").await.unwrap();
@@ -115,7 +116,7 @@ async fn a_shared_conversation_is_no_part_of_a_snapshot_and_is_forgotten_for_goo
     assert_eq!(talk.contents().await.unwrap().list_keys(), ["kept"]);
     assert!(!holds("xyzzy-plugh"), "forgotten for good");
     assert!(holds("frotz"));
-    assert!(board.forget_agent("A").await.unwrap(), "the agent had nothing else");
+    assert!(corkboard.forget_agent("A").await.unwrap(), "the agent had nothing else");
     assert!(!holds("frotz"), "deleted with its agent");
 }
 
@@ -123,10 +124,10 @@ async fn a_shared_conversation_is_no_part_of_a_snapshot_and_is_forgotten_for_goo
 #[tokio::test]
 async fn a_process_with_conversations_of_its_own_forgets_and_expires_the_stored_ones_too() {
     let home = Home::sqlite();
-    let [board, _] = two_processes(&home).await;
+    let [corkboard, _] = two_processes(&home).await;
     let own = home.open().await;
-    let talk = board.agent("A").unwrap().conversation("c").unwrap();
-    let stored = async || board.agent("A").unwrap().conversations().await.unwrap().len();
+    let talk = corkboard.agent("A").unwrap().conversation("c").unwrap();
+    let stored = async || corkboard.agent("A").unwrap().conversations().await.unwrap().len();
     talk.set("secret", &1).await.unwrap();
     talk.set("kept", &1).await.unwrap();
     assert_eq!(own.agent("A").unwrap().conversations().await.unwrap(), []);
@@ -142,9 +143,9 @@ async fn a_process_with_conversations_of_its_own_forgets_and_expires_the_stored_
 
 #[tokio::test]
 async fn a_conversation_begins_with_its_first_write() {
-    kept_everywhere(async |_, board, agent, memory| {
+    kept_everywhere(async |_, corkboard, agent, memory| {
         memory.set("of the agent", &1).await.unwrap();
-        let mut events = board.subscribe();
+        let mut events = corkboard.subscribe();
         let talk = agent.conversation("c-1").unwrap();
         assert!(talk.contents().await.unwrap().is_empty());
         // It never falls back.
@@ -173,10 +174,10 @@ async fn a_conversation_begins_with_its_first_write() {
 #[tokio::test]
 async fn a_conversation_outlives_its_handles_but_not_its_process() {
     let home = Home::sqlite();
-    let board = home.open().await;
-    board.agent("A").unwrap().conversation("c").unwrap().set("k", &1).await.unwrap();
-    assert_eq!(board.agent("A").unwrap().conversation("c").unwrap().get::<u8>("k").await.unwrap(), Some(1));
-    board.close().await.unwrap();
+    let corkboard = home.open().await;
+    corkboard.agent("A").unwrap().conversation("c").unwrap().set("k", &1).await.unwrap();
+    assert_eq!(corkboard.agent("A").unwrap().conversation("c").unwrap().get::<u8>("k").await.unwrap(), Some(1));
+    corkboard.close().await.unwrap();
     let next = home.open().await;
     assert_eq!(next.agent("A").unwrap().conversation("c").unwrap().get::<u8>("k").await.unwrap(), None);
 }
@@ -185,9 +186,9 @@ async fn a_conversation_outlives_its_handles_but_not_its_process() {
 async fn a_board_that_is_dropped_takes_its_conversations_along() {
     let home = Home::sqlite();
     let options = Options { save: corkboard::SavePolicy::Interval(Duration::from_secs(3600)), ..home.options() };
-    let board = home.open_with(options.clone()).await;
-    board.agent("A").unwrap().conversation("c").unwrap().set("k", &1).await.unwrap();
-    drop(board);
+    let corkboard = home.open_with(options.clone()).await;
+    corkboard.agent("A").unwrap().conversation("c").unwrap().set("k", &1).await.unwrap();
+    drop(corkboard);
     // A store for one process alone could not be opened again if anything held the first Corkboard.
     in_time(async {
         while corkboard::Corkboard::open_with(home.url(), options.clone()).await.is_err() {
@@ -215,9 +216,9 @@ async fn a_conversation_that_is_deleted_begins_anew() {
 async fn a_conversation_that_nobody_uses_idles_out() {
     let home = Home::memory();
     let idle = Duration::from_secs(3600);
-    let board = home.open_with(Options { conversation_idle: idle, ..home.options() }).await;
+    let corkboard = home.open_with(Options { conversation_idle: idle, ..home.options() }).await;
     {
-        let agent = board.agent("A").unwrap();
+        let agent = corkboard.agent("A").unwrap();
         for id in ["used", "idle"] {
             agent.conversation(id).unwrap().set("k", &1).await.unwrap();
         }
@@ -225,29 +226,29 @@ async fn a_conversation_that_nobody_uses_idles_out() {
     // No handle is left, and the clock goes on.
     for _ in 0..3 {
         home.clock.advance(Duration::from_secs(59 * 60));
-        let _read = board.agent("A").unwrap().conversation("used").unwrap().contents().await.unwrap();
-        board.tick().await.unwrap();
+        let _read = corkboard.agent("A").unwrap().conversation("used").unwrap().contents().await.unwrap();
+        corkboard.tick().await.unwrap();
     }
-    let left = board.agent("A").unwrap().conversations().await.unwrap();
+    let left = corkboard.agent("A").unwrap().conversations().await.unwrap();
     assert_eq!(left.iter().map(|info| info.id.as_str()).collect::<Vec<_>>(), ["used"]);
     home.clock.advance(Duration::from_secs(60 * 60));
-    board.tick().await.unwrap();
-    assert_eq!(board.agent("A").unwrap().conversations().await.unwrap(), []);
+    corkboard.tick().await.unwrap();
+    assert_eq!(corkboard.agent("A").unwrap().conversations().await.unwrap(), []);
 }
 
 #[tokio::test]
 async fn an_entry_of_a_conversation_expires() {
     let home = Home::memory();
-    let (board, agent, _) = agent_a(&home).await;
+    let (corkboard, agent, _) = agent_a(&home).await;
     let talk = agent.conversation("c").unwrap();
     talk.set("soon", &1).metadata(crate::common::days(1)).await.unwrap();
     talk.set("kept", &2).await.unwrap();
     home.clock.advance(Duration::from_secs(23 * 3600));
-    board.tick().await.unwrap();
+    corkboard.tick().await.unwrap();
     assert_eq!(talk.contents().await.unwrap().list_keys(), ["kept", "soon"]);
     home.clock.advance(Duration::from_secs(3600));
     assert_eq!(talk.contents().await.unwrap().list_keys(), ["kept"]);
-    board.tick().await.unwrap();
+    corkboard.tick().await.unwrap();
     assert_eq!(agent.conversations().await.unwrap()[0].entries, 1);
 }
 
@@ -255,8 +256,8 @@ async fn an_entry_of_a_conversation_expires() {
 async fn conversations_have_limits_of_their_own() {
     let home = Home::memory();
     let limits = Limits { conversations_per_agent: 3, scopes_per_agent: 1, ..Limits::default() };
-    let board = home.open_with(Options { limits, ..home.options() }).await;
-    let agent = board.agent("A").unwrap();
+    let corkboard = home.open_with(Options { limits, ..home.options() }).await;
+    let agent = corkboard.agent("A").unwrap();
     for id in ["a", "b", "c"] {
         agent.conversation(id).unwrap().set("k", &1).await.unwrap();
     }
@@ -265,7 +266,7 @@ async fn conversations_have_limits_of_their_own() {
     let too_many = refusal(one_more.set("k", &1).await);
     assert_eq!(too_many, limit(corkboard::LimitName::ConversationsPerAgent, 4, 3));
     // Another agent has its own.
-    board.agent("B").unwrap().conversation("d").unwrap().set("k", &1).await.unwrap();
+    corkboard.agent("B").unwrap().conversation("d").unwrap().set("k", &1).await.unwrap();
     agent.conversation("a").unwrap().delete().await.unwrap();
     one_more.set("k", &1).await.unwrap();
 
@@ -277,7 +278,7 @@ async fn conversations_have_limits_of_their_own() {
 
 #[tokio::test]
 async fn what_clears_or_forgets_a_memory_reaches_its_conversations() {
-    kept_everywhere(async |_, board, agent, memory| {
+    kept_everywhere(async |_, corkboard, agent, memory| {
         let talk = agent.conversation("c").unwrap();
         let write = async || {
             memory.set("secret", &1).await.unwrap();
@@ -291,7 +292,7 @@ async fn what_clears_or_forgets_a_memory_reaches_its_conversations() {
         assert_eq!(agent.clear(Default::default()).await.unwrap(), 3);
         assert_eq!(agent.conversations().await.unwrap(), []);
         write().await;
-        board.delete_agent("A").await.unwrap();
+        corkboard.delete_agent("A").await.unwrap();
         assert_eq!(agent.conversations().await.unwrap(), []);
     })
     .await;
@@ -330,10 +331,10 @@ async fn a_write_that_meets_the_end_of_its_conversation_is_answered() {
 #[tokio::test]
 async fn a_closed_board_answers_closed() {
     let home = Home::memory();
-    let (board, agent, _) = agent_a(&home).await;
+    let (corkboard, agent, _) = agent_a(&home).await;
     let talk = agent.conversation("c").unwrap();
     talk.set("k", &1).await.unwrap();
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
     assert!(matches!(talk.set("k", &2).await, Err(corkboard::Error::Closed)));
     assert!(matches!(talk.delete().await, Err(corkboard::Error::Closed)));
 }
@@ -341,8 +342,8 @@ async fn a_closed_board_answers_closed() {
 #[tokio::test]
 async fn a_conversations_scope_cannot_be_reached_as_one() {
     let home = Home::memory();
-    let (board, agent, memory) = agent_a(&home).await;
-    let mut events = board.subscribe();
+    let (corkboard, agent, memory) = agent_a(&home).await;
+    let mut events = corkboard.subscribe();
     agent.conversation("c").unwrap().set("k", &1).await.unwrap();
     let told = drain(&mut events);
     let Some(MemoryEvent::ScopeCreated { scope_id, .. }) = told.first() else { panic!("{told:?}") };

@@ -50,8 +50,8 @@ async fn eventually<F: Future<Output = bool>>(what: &str, condition: impl Fn() -
 async fn waiting_commands_are_committed_together_and_each_is_answered() {
     let folder = tempfile::tempdir().unwrap();
     let store = sqlite(&folder).await;
-    let board = Corkboard::with_store(store.clone(), Options::default());
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::with_store(store.clone(), Options::default());
+    let memory = corkboard.agent("a").unwrap().working();
     let keys: Vec<String> = (0..200).map(|index| format!("key-{index}")).collect();
     let written = join_all(keys.iter().map(|key| memory.set(key, "value").into_future())).await;
     let versions: Vec<u64> = written.into_iter().map(|written| written.unwrap().version).collect();
@@ -61,8 +61,8 @@ async fn waiting_commands_are_committed_together_and_each_is_answered() {
 
 #[tokio::test]
 async fn a_refusal_in_a_batch_is_its_own_affair() {
-    let board = Corkboard::open("memory:").await.unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     let results = join_all([
         memory.set("one", &1).into_future(),
         memory.set("", &2).into_future(),
@@ -77,8 +77,8 @@ async fn a_refusal_in_a_batch_is_its_own_affair() {
 
 #[tokio::test]
 async fn if_rev_refuses_when_anything_changed() {
-    let board = Corkboard::open("memory:").await.unwrap();
-    let agent = board.agent("a").unwrap();
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let agent = corkboard.agent("a").unwrap();
     let memory = agent.working();
     memory.set("one", &1).await.unwrap();
     let rev = agent.rev().await.unwrap();
@@ -91,21 +91,21 @@ async fn if_rev_refuses_when_anything_changed() {
 #[tokio::test]
 async fn the_same_request_by_name_has_one_effect_and_one_answer() {
     let folder = tempfile::tempdir().unwrap();
-    let board = Corkboard::open(&url(&folder)).await.unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     let first = memory.append("log", "x").idempotency_key("request-1").await.unwrap();
     memory.append("log", "y").await.unwrap();
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
 
     // Another process retries.
-    let board = Corkboard::open(&url(&folder)).await.unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     assert_eq!(memory.append("log", "x").idempotency_key("request-1").await.unwrap(), first);
     assert_eq!(memory.get::<String>("log").await.unwrap().as_deref(), Some("xy"));
     let other = memory.append("log", "z").idempotency_key("request-1").await;
     assert!(matches!(other, Err(Error::Refused(Refusal::IdempotencyMismatch { rev: 1, .. }))), "{other:?}");
     // What changed nothing was not remembered, and is decided again.
-    let agent = board.agent("a").unwrap();
+    let agent = corkboard.agent("a").unwrap();
     let rev = agent.rev().await.unwrap();
     assert!(!memory.remove("nothing").idempotency_key("request-2").await.unwrap());
     assert_eq!(agent.rev().await.unwrap(), rev, "no revision was written");
@@ -171,8 +171,8 @@ async fn a_refusal_is_about_the_present_not_about_a_stale_cache() {
 #[tokio::test]
 async fn a_caller_who_stops_waiting_does_not_stop_the_others() {
     let folder = tempfile::tempdir().unwrap();
-    let board = Corkboard::open(&url(&folder)).await.unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     for round in 0..20 {
         let (mine, others) = (format!("mine-{round}"), format!("others-{round}"));
         {
@@ -189,17 +189,17 @@ async fn a_caller_who_stops_waiting_does_not_stop_the_others() {
 async fn states_leave_memory_under_a_budget_and_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { memory_budget: 200_000, ..Options::default() };
-    let board = Corkboard::open_with(&url(&folder), options).await.unwrap();
+    let corkboard = Corkboard::open_with(&url(&folder), options).await.unwrap();
     let text = "x".repeat(10_000);
     for index in 0..60 {
-        let memory = board.agent(&format!("agent-{index}")).unwrap().working();
+        let memory = corkboard.agent(&format!("agent-{index}")).unwrap().working();
         memory.set("text", &text).await.unwrap();
         memory.set("index", &index).await.unwrap();
     }
-    eventually("eviction", || async { board.resident().1 <= 200_000 }).await;
-    assert!(board.resident().0 < 20, "{:?}", board.resident());
+    eventually("eviction", || async { corkboard.resident().1 <= 200_000 }).await;
+    assert!(corkboard.resident().0 < 20, "{:?}", corkboard.resident());
     for index in 0..60 {
-        let memory = board.agent(&format!("agent-{index}")).unwrap().working();
+        let memory = corkboard.agent(&format!("agent-{index}")).unwrap().working();
         assert_eq!(memory.get::<u32>("index").await.unwrap(), Some(index));
     }
 }
@@ -208,13 +208,13 @@ async fn states_leave_memory_under_a_budget_and_come_back() {
 async fn what_was_used_last_is_evicted_last() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { memory_budget: 100_000, ..Options::default() };
-    let board = Corkboard::open_with(&url(&folder), options).await.unwrap();
-    let favourite = board.agent("favourite").unwrap();
+    let corkboard = Corkboard::open_with(&url(&folder), options).await.unwrap();
+    let favourite = corkboard.agent("favourite").unwrap();
     favourite.working().set("text", &"x".repeat(1000)).await.unwrap();
     let loads = Arc::new(AtomicUsize::new(0));
     let _guard = tracing::subscriber::set_default(CountLoads(loads.clone()));
     for index in 0..60 {
-        board.agent(&format!("agent-{index}")).unwrap().working().set("text", &"x".repeat(10_000)).await.unwrap();
+        corkboard.agent(&format!("agent-{index}")).unwrap().working().set("text", &"x".repeat(10_000)).await.unwrap();
         favourite.working().len().await.unwrap();
     }
     assert_eq!(loads.load(Ordering::SeqCst), 0, "the favourite was never loaded again");
@@ -359,8 +359,8 @@ async fn entries_expire_and_time_runs_in_a_space_that_is_ahead_of_the_clock() {
 async fn a_clock_that_jumps_ahead_and_back_does_not_stop_time_in_this_process() {
     let clock = Arc::new(ManualClock::new(noon()));
     let options = Options { clock: clock.clone(), tick_interval: hours(1000), ..Options::default() };
-    let board = Corkboard::open_with("memory:", options).await.unwrap();
-    let agent = board.agent("a").unwrap();
+    let corkboard = Corkboard::open_with("memory:", options).await.unwrap();
+    let agent = corkboard.agent("a").unwrap();
     let talk = agent.conversation("c").unwrap();
     let scope = agent.working().create_scope("s").await.unwrap();
     clock.set(noon() + YEAR);
@@ -388,13 +388,13 @@ async fn a_clock_that_jumps_ahead_and_back_does_not_stop_time_in_this_process() 
     }
     // Nobody has used the conversation since then, whatever the clock showed before.
     clock.advance(hours(25));
-    board.tick().await.unwrap();
+    corkboard.tick().await.unwrap();
     assert_eq!(agent.conversations().await.unwrap().len(), 0);
     // Once the clock is ahead, everything goes by it again.
-    assert_eq!(board.spaces_ahead().len(), 1);
+    assert_eq!(corkboard.spaces_ahead().len(), 1);
     clock.set(noon() + 2 * YEAR);
     assert_eq!(agent.view().await.unwrap().at(), noon() + 2 * YEAR);
-    assert_eq!(board.spaces_ahead(), []);
+    assert_eq!(corkboard.spaces_ahead(), []);
 }
 
 #[tokio::test]
@@ -487,8 +487,8 @@ async fn append_raw(store: &dyn Store, agent: &str, expected: Head, body: &str) 
 #[tokio::test]
 async fn a_space_of_a_newer_version_is_left_alone_and_the_others_go_on() {
     let store = Arc::new(MemoryStore::shared());
-    let board = Corkboard::with_store(store.clone(), Options::default());
-    let memory = board.agent("modern").unwrap().working();
+    let corkboard = Corkboard::with_store(store.clone(), Options::default());
+    let memory = corkboard.agent("modern").unwrap().working();
     memory.set("key", "value").await.unwrap();
     let head = store.head(&agent_space("modern")).await.unwrap();
     append_raw(&*store, "modern", head, r#"{"v":99,"at":"2026-11-15T12:00:00Z","events":[{"entry_dreamt":{}}]}"#).await;
@@ -496,17 +496,17 @@ async fn a_space_of_a_newer_version_is_left_alone_and_the_others_go_on() {
         assert!(matches!(result, Err(Error::NewerFormat { found: 99, .. })), "{result:?}");
     }
     assert_eq!(store.head(&agent_space("modern")).await.unwrap().rev, 2, "nothing was written over it");
-    board.agent("other").unwrap().working().set("key", "value").await.unwrap();
+    corkboard.agent("other").unwrap().working().set("key", "value").await.unwrap();
 }
 
 #[tokio::test]
 async fn a_damaged_space_says_so_and_the_others_go_on() {
     let store = Arc::new(MemoryStore::shared());
     append_raw(&*store, "damaged", Head::EMPTY, "{\"v\":1,\"at\"").await;
-    let board = Corkboard::with_store(store, Options::default());
-    let error = board.agent("damaged").unwrap().working().len().await.unwrap_err();
+    let corkboard = Corkboard::with_store(store, Options::default());
+    let error = corkboard.agent("damaged").unwrap().working().len().await.unwrap_err();
     assert_eq!((error.code(), error.to_string().contains("agent/damaged")), ("damaged", true), "{error}");
-    board.agent("other").unwrap().working().set("key", "value").await.unwrap();
+    corkboard.agent("other").unwrap().working().set("key", "value").await.unwrap();
 }
 
 #[tokio::test]
@@ -526,8 +526,8 @@ async fn another_programs_database_is_refused_untouched() {
 async fn a_store_that_others_hold_for_too_long_is_busy() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { busy_timeout: Duration::from_millis(30), ..Options::default() };
-    let board = Corkboard::open_with(&url(&folder), options).await.unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::open_with(&url(&folder), options).await.unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     memory.set("key", "value").await.unwrap();
     let holder = rusqlite::Connection::open(folder.path().join("corkboard.db")).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -540,21 +540,21 @@ async fn a_store_that_others_hold_for_too_long_is_busy() {
 
 #[tokio::test]
 async fn deleting_an_agent_takes_its_scopes_along() {
-    let board = Corkboard::open("memory:").await.unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     let ephemeral = memory.create_scope("ephemeral").await.unwrap();
     let durable = memory.create_durable_scope("durable").await.unwrap();
     assert_eq!((ephemeral.durability(), durable.durability()), (Durability::Ephemeral, Durability::Durable));
     ephemeral.set("key", "value").await.unwrap();
-    assert!(board.delete_agent("a").await.unwrap());
+    assert!(corkboard.delete_agent("a").await.unwrap());
     assert!(ephemeral.is_disposed() && durable.is_disposed());
     assert!(memory.active_scopes().await.unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn names_of_people_are_held_to_the_rules_of_names() {
-    let board = Corkboard::open("memory:").await.unwrap();
-    let agent = board.agent("a").unwrap();
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let agent = corkboard.agent("a").unwrap();
     for principal in ["", "a\nb", &"x".repeat(257)] {
         let actor = corkboard::Actor { principal: principal.into(), ..corkboard::Actor::local() };
         let refused = agent.acting_as(actor).working().set("key", "value").await;
@@ -573,17 +573,17 @@ async fn names_of_people_are_held_to_the_rules_of_names() {
 #[tokio::test]
 async fn reading_alone_keeps_the_budget_too() {
     let folder = tempfile::tempdir().unwrap();
-    let board = Corkboard::open(&url(&folder)).await.unwrap();
+    let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
     for index in 0..40 {
-        let memory = board.agent(&format!("agent-{index}")).unwrap().working();
+        let memory = corkboard.agent(&format!("agent-{index}")).unwrap().working();
         memory.set("text", &"x".repeat(10_000)).await.unwrap();
     }
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
     let options = Options { memory_budget: 100_000, ..Options::default() };
-    let board = Corkboard::open_with(&url(&folder), options).await.unwrap();
+    let corkboard = Corkboard::open_with(&url(&folder), options).await.unwrap();
     for index in 0..40 {
-        assert_eq!(board.agent(&format!("agent-{index}")).unwrap().working().len().await.unwrap(), 1);
-        assert!(board.resident().1 <= 100_000, "{:?}", board.resident());
+        assert_eq!(corkboard.agent(&format!("agent-{index}")).unwrap().working().len().await.unwrap(), 1);
+        assert!(corkboard.resident().1 <= 100_000, "{:?}", corkboard.resident());
     }
 }
 
@@ -614,28 +614,28 @@ async fn check_dropped_deletion<T>(
 async fn whoever_drops_a_deletion_takes_no_write_along_that_waits_behind_it() {
     let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new()), FaultPlan::none()));
     // No call of the store but the test's own.
-    let board = Corkboard::with_store(store.clone(), Options { tick_interval: hours(1), ..Options::default() });
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::with_store(store.clone(), Options { tick_interval: hours(1), ..Options::default() });
+    let memory = corkboard.agent("a").unwrap().working();
     memory.set("before", &1).await.unwrap();
-    check_dropped_deletion(&store, board.delete_agent("a"), memory.set("after", &2)).await;
+    check_dropped_deletion(&store, corkboard.delete_agent("a"), memory.set("after", &2)).await;
     assert!(!memory.contains("before").await.unwrap(), "once begun, it is done");
 
-    let log = board.log(SpaceKind::Agent, "a").unwrap();
+    let log = corkboard.log(SpaceKind::Agent, "a").unwrap();
     let head = log.head().await.unwrap();
     check_dropped_deletion(&store, log.delete(head), memory.set("at last", &3)).await;
     assert!(!memory.contains("after").await.unwrap());
 
-    let core = board.core("c").unwrap();
+    let core = corkboard.core("c").unwrap();
     core.add("before").await.unwrap();
-    check_dropped_deletion(&store, board.delete_core("c"), core.add("after")).await;
+    check_dropped_deletion(&store, corkboard.delete_core("c"), core.add("after")).await;
     assert_eq!(core.stats().await.unwrap().entries, 1);
 }
 
 #[tokio::test]
 async fn a_write_that_is_not_polled_again_holds_nobody_up() {
     let folder = tempfile::tempdir().unwrap();
-    let board = Corkboard::open(&url(&folder)).await.unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     let mut lying = memory.set("lying", &1).into_future();
     poll_once(&mut lying.as_mut());
     let other = tokio::time::timeout(Duration::from_secs(30), memory.set("other", &2).into_future()).await;
@@ -646,8 +646,8 @@ async fn a_write_that_is_not_polled_again_holds_nobody_up() {
 #[tokio::test]
 async fn a_read_that_is_not_polled_again_holds_nobody_up() {
     let folder = tempfile::tempdir().unwrap();
-    let board = Corkboard::open(&url(&folder)).await.unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     let mut lying = std::pin::pin!(memory.get::<u32>("key"));
     poll_once(&mut lying);
     let other = tokio::time::timeout(Duration::from_secs(30), memory.get::<u32>("key")).await;
@@ -659,10 +659,10 @@ async fn a_damaged_space_does_not_keep_the_others_from_expiring() {
     let store = Arc::new(MemoryStore::shared());
     let clock = Arc::new(ManualClock::new(noon()));
     let options = Options { clock: clock.clone(), tick_interval: hours(24), ..Options::default() };
-    let board = Corkboard::with_store(store.clone(), options.clone());
+    let corkboard = Corkboard::with_store(store.clone(), options.clone());
     let day = EntryMetadata { expiry_days: Some(1), ..Default::default() };
     for agent in ["a damaged one", "a sound one"] {
-        board.agent(agent).unwrap().working().set("fleeting", "value").metadata(day.clone()).await.unwrap();
+        corkboard.agent(agent).unwrap().working().set("fleeting", "value").metadata(day.clone()).await.unwrap();
     }
     let space = agent_space("a damaged one");
     let expected = store.head(&space).await.unwrap();
@@ -679,10 +679,10 @@ async fn a_damaged_space_does_not_keep_the_others_from_expiring() {
 #[tokio::test]
 async fn an_event_names_its_scope_even_if_the_scope_goes_in_the_same_batch() {
     let folder = tempfile::tempdir().unwrap();
-    let board = Corkboard::open(&url(&folder)).await.unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     let scope = memory.create_durable_scope("short-lived").await.unwrap();
-    let mut events = board.subscribe();
+    let mut events = corkboard.subscribe();
     let first = memory.set("first", &1).into_future();
     let (_, set, disposed) = tokio::join!(first, scope.set("key", &1).into_future(), scope.dispose().into_future());
     set.unwrap();
@@ -745,8 +745,8 @@ async fn an_age_beyond_the_calendar_drops_nothing() {
     let retention = Some(corkboard::Retention::Age(Duration::MAX));
     let snapshots = corkboard::SnapshotPolicy { events: 5, bytes: u64::MAX };
     let store = Arc::new(MemoryStore::shared());
-    let board = Corkboard::with_store(store.clone(), Options { retention, snapshots, ..Options::default() });
-    let agent = board.agent("a").unwrap();
+    let corkboard = Corkboard::with_store(store.clone(), Options { retention, snapshots, ..Options::default() });
+    let agent = corkboard.agent("a").unwrap();
     for index in 0..20 {
         agent.working().set("key", &index).await.unwrap();
     }
@@ -776,9 +776,9 @@ async fn a_wrong_file_is_not_littered_upon() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_waits_for_a_caller_who_stops_at_any_moment() {
     let folder = tempfile::tempdir().unwrap();
-    let board = Corkboard::open(&url(&folder)).await.unwrap();
+    let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
     for round in 0..200 {
-        let memory = board.agent(&format!("agent-{}", round % 40)).unwrap().working();
+        let memory = corkboard.agent(&format!("agent-{}", round % 40)).unwrap().working();
         let others: Vec<_> = (0..3)
             .map(|index| {
                 let memory = memory.clone();
@@ -804,13 +804,13 @@ async fn a_load_does_not_bring_a_deleted_memory_back() {
         written.agent("a").unwrap().working().set("key", &1).await.unwrap();
         // A fresh board has not loaded it; a slow store makes the load and the deletion meet.
         let slow = FaultPlan { seed: round, delay: 100, ..FaultPlan::none() };
-        let board = Corkboard::with_store(Arc::new(FaultyStore::new(store, slow)), Options::default());
-        let memory = board.agent("a").unwrap().working();
+        let corkboard = Corkboard::with_store(Arc::new(FaultyStore::new(store, slow)), Options::default());
+        let memory = corkboard.agent("a").unwrap().working();
         let reader = tokio::spawn({
             let memory = memory.clone();
             async move { memory.get::<u32>("key").await.unwrap() }
         });
-        assert!(board.delete_agent("a").await.unwrap());
+        assert!(corkboard.delete_agent("a").await.unwrap());
         reader.await.unwrap();
         assert_eq!(memory.get::<u32>("key").await.unwrap(), None, "round {round}");
     }
@@ -818,8 +818,8 @@ async fn a_load_does_not_bring_a_deleted_memory_back() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_closure_holds_up_its_own_memory_only() {
-    let board = Corkboard::open("memory:").await.unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     let (release, released) = std::sync::mpsc::channel::<()>();
     let updating = tokio::spawn({
         let memory = memory.clone();
@@ -834,7 +834,7 @@ async fn a_slow_closure_holds_up_its_own_memory_only() {
             tokio::spawn(async move { memory.set(&format!("key-{index}"), &index).await })
         })
         .collect();
-    let other = board.agent("b").unwrap().working();
+    let other = corkboard.agent("b").unwrap().working();
     let elsewhere = tokio::spawn(async move { other.set("key", &1).await });
     tokio::time::timeout(Duration::from_secs(30), elsewhere).await.expect("others go on").unwrap().unwrap();
     release.send(()).unwrap();
@@ -847,8 +847,8 @@ async fn a_slow_closure_holds_up_its_own_memory_only() {
 #[test]
 fn a_board_whose_runtime_ended_answers_all_the_same() {
     let open = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let board = open.block_on(Corkboard::open("memory:")).unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = open.block_on(Corkboard::open("memory:")).unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     open.block_on(memory.set("key", &1).into_future()).unwrap();
     open.shutdown_timeout(Duration::from_secs(5));
     let other = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -873,13 +873,14 @@ async fn old_history_is_trimmed_by_age_and_revision_and_the_state_stays() {
     let urls = ["memory:".to_owned(), url(&folder), format!("file:{}", folder.path().join("files").display())];
     for url in urls {
         let clock = Arc::new(ManualClock::new(noon()));
-        let board = Corkboard::open_with(&url, Options { clock: clock.clone(), ..Options::default() }).await.unwrap();
-        let agent = board.agent("a").unwrap();
+        let corkboard =
+            Corkboard::open_with(&url, Options { clock: clock.clone(), ..Options::default() }).await.unwrap();
+        let agent = corkboard.agent("a").unwrap();
         for index in 0..60_u32 {
             agent.working().set("key", &index).await.unwrap();
             clock.advance(Duration::from_secs(60));
         }
-        let log = board.log(SpaceKind::Agent, "a").unwrap();
+        let log = corkboard.log(SpaceKind::Agent, "a").unwrap();
         let before = log.size().await.unwrap();
         assert_eq!((before.oldest, before.revisions, before.estimated), (1, 60, false), "{url}");
         // The first half hour, but not beyond revision 20.
@@ -889,7 +890,7 @@ async fn old_history_is_trimmed_by_age_and_revision_and_the_state_stays() {
         assert_eq!((planned.revisions, planned.oldest), (20, 21), "{url}");
         assert_eq!(log.size().await.unwrap(), before, "{url}");
         let worker = Actor::new("w", ActorKind::Agent, Role::Worker);
-        let denied = board.acting_as(worker).log(SpaceKind::Agent, "a").unwrap().trim(trim).await.unwrap_err();
+        let denied = corkboard.acting_as(worker).log(SpaceKind::Agent, "a").unwrap().trim(trim).await.unwrap_err();
         assert_eq!(denied.code(), "role_denied", "{url}");
         assert_eq!(log.trim(trim).await.unwrap(), planned, "{url}");
         // Revision 30 was decided 29 minutes after noon.
@@ -906,7 +907,7 @@ async fn old_history_is_trimmed_by_age_and_revision_and_the_state_stays() {
         assert_eq!(log.trim(trim).await.unwrap().oldest, 60, "{url}");
         assert_eq!(log.trim(trim).await.unwrap().revisions, 0, "{url}");
         agent.working().set("key", &60_u32).await.unwrap();
-        board.close().await.unwrap();
+        corkboard.close().await.unwrap();
         if url != "memory:" {
             let again = Corkboard::open(&url).await.unwrap();
             assert_eq!(again.agent("a").unwrap().working().get::<u32>("key").await.unwrap(), Some(60), "{url}");
@@ -918,25 +919,25 @@ async fn old_history_is_trimmed_by_age_and_revision_and_the_state_stays() {
 #[tokio::test]
 async fn trimming_keeps_contributions_and_daily_activity() {
     let clock = Arc::new(ManualClock::new(noon()));
-    let board = Corkboard::open_with("memory:", Options { clock, ..Options::default() }).await.unwrap();
-    let plan = board.create_board(NewBoard { name: "Plan".into(), ..NewBoard::default() }).await.unwrap();
+    let corkboard = Corkboard::open_with("memory:", Options { clock, ..Options::default() }).await.unwrap();
+    let plan = corkboard.create_board(NewBoard { name: "Plan".into(), ..NewBoard::default() }).await.unwrap();
     for title in ["One", "Two", "Three"] {
         plan.add_task(NewTask { title: title.into(), ..NewTask::default() }).await.unwrap();
     }
-    board.agent("a").unwrap().working().set("key", "value").await.unwrap();
-    board.agent("a").unwrap().working().set("key", "other").await.unwrap();
-    let ada = board.acting_as(Actor::new("ada", ActorKind::Agent, Role::Worker)).board(plan.id().as_str()).unwrap();
+    corkboard.agent("a").unwrap().working().set("key", "value").await.unwrap();
+    corkboard.agent("a").unwrap().working().set("key", "other").await.unwrap();
+    let ada = corkboard.acting_as(Actor::new("ada", ActorKind::Agent, Role::Worker)).board(plan.id().as_str()).unwrap();
     ada.record_discovery(NewDiscovery { content: "users has no tokens".into(), ..NewDiscovery::default() })
         .await
         .unwrap();
     let contributions = plan.contributions().await.unwrap();
     assert!(!contributions.is_empty());
-    let agent = board.agent("a").unwrap();
+    let agent = corkboard.agent("a").unwrap();
     let today = "2026-11-15".parse().unwrap();
     let activity = serde_json::to_value(agent.activity(today).await.unwrap()).unwrap();
     let trim = Trim { up_to: u64::MAX, older_than: None };
     for (kind, name) in [(SpaceKind::Board, plan.id().as_str()), (SpaceKind::Agent, "a")] {
-        assert!(board.log(kind, name).unwrap().trim(trim).await.unwrap().revisions > 0);
+        assert!(corkboard.log(kind, name).unwrap().trim(trim).await.unwrap().revisions > 0);
     }
     assert_eq!(plan.contributions().await.unwrap(), contributions);
     assert_eq!(serde_json::to_value(agent.activity(today).await.unwrap()).unwrap(), activity);
@@ -944,12 +945,12 @@ async fn trimming_keeps_contributions_and_daily_activity() {
 
 #[tokio::test]
 async fn a_long_log_is_measured_by_samples() {
-    let board = Corkboard::open("memory:").await.unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     for index in 0..3_000_u32 {
         memory.set("key", &format!("{index:08}")).await.unwrap();
     }
-    let log = board.log(SpaceKind::Agent, "a").unwrap();
+    let log = corkboard.log(SpaceKind::Agent, "a").unwrap();
     let size = log.size().await.unwrap();
     assert_eq!((size.oldest, size.revisions, size.estimated), (1, 3_000, true));
     let (mut exact, mut cursor) = (0, Cursor { rev: 0, commit: None });

@@ -49,11 +49,11 @@ impl Handle {
 /// Runs a test on the root and on both kinds of scope, on every store.
 async fn check(test: impl AsyncFn(&Corkboard, Handle)) {
     on_every_store(async |home: Home| {
-        let (board, _, memory) = agent_a(&home).await;
-        test(&board, Handle::Root(memory.clone())).await;
+        let (corkboard, _, memory) = agent_a(&home).await;
+        test(&corkboard, Handle::Root(memory.clone())).await;
         memory.clear().await.unwrap();
-        test(&board, Handle::Scope(memory.create_scope("ephemeral").await.unwrap())).await;
-        test(&board, Handle::Scope(memory.create_durable_scope("durable").await.unwrap())).await;
+        test(&corkboard, Handle::Scope(memory.create_scope("ephemeral").await.unwrap())).await;
+        test(&corkboard, Handle::Scope(memory.create_durable_scope("durable").await.unwrap())).await;
     })
     .await;
 }
@@ -103,10 +103,10 @@ async fn a_value_that_is_there_needs_no_factory() {
 #[tokio::test]
 async fn a_value_of_another_type_is_an_error_and_needs_no_factory() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         memory.set("k", "text").await.unwrap();
         let never = async || -> Result<u32> { panic!("there is a value") };
-        let error = fails_without_a_trace(&board, &agent, memory.get_or_set("k", never)).await;
+        let error = fails_without_a_trace(&corkboard, &agent, memory.get_or_set("k", never)).await;
         assert!(matches!(error, Error::Deserialize { expected: "u32", .. }), "{error:?}");
     })
     .await;
@@ -253,10 +253,10 @@ async fn factories_of_different_keys_do_not_wait_for_each_other() {
 #[tokio::test]
 async fn factories_of_different_scopes_and_agents_do_not_wait_for_each_other() {
     on_every_store(async |home: Home| {
-        let (board, _, memory) = agent_a(&home).await;
+        let (corkboard, _, memory) = agent_a(&home).await;
         let handles = [
             Handle::Root(memory.clone()),
-            Handle::Root(board.agent("B").unwrap().working()),
+            Handle::Root(corkboard.agent("B").unwrap().working()),
             Handle::Scope(memory.create_scope("ephemeral").await.unwrap()),
             Handle::Scope(memory.create_durable_scope("durable").await.unwrap()),
         ];
@@ -380,14 +380,14 @@ async fn an_update_changes_the_value_and_keeps_what_is_known_about_it() {
 
 #[tokio::test]
 async fn an_update_that_panics_is_an_error_and_writes_nothing() {
-    check(async |board, handle| {
-        let agent = board.agent("A").unwrap();
+    check(async |corkboard, handle| {
+        let agent = corkboard.agent("A").unwrap();
         handle.update("k", |_| 1).await.unwrap();
         let text = handle.update("k", |_| panic!("on {}", "purpose"));
-        let error = fails_without_a_trace(board, &agent, text).await;
+        let error = fails_without_a_trace(corkboard, &agent, text).await;
         assert!(matches!(&error, Error::Panicked { message } if message == "on purpose"), "{error:?}");
         let literal = handle.update("k", |_| panic!("literally"));
-        let error = fails_without_a_trace(board, &agent, literal).await;
+        let error = fails_without_a_trace(corkboard, &agent, literal).await;
         assert!(matches!(&error, Error::Panicked { message } if message == "literally"), "{error:?}");
         assert_eq!(handle.update("k", |old| old.unwrap() + 1).await.unwrap(), 2);
     })
@@ -418,7 +418,7 @@ async fn an_update_that_panics_leaves_the_others_in_its_batch_alone() {
 #[tokio::test]
 async fn an_update_of_a_value_of_another_type_is_an_error_and_does_not_run() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let scopes =
             [memory.create_scope("ephemeral").await.unwrap(), memory.create_durable_scope("durable").await.unwrap()];
         memory.set("k", "text").await.unwrap();
@@ -428,10 +428,10 @@ async fn an_update_of_a_value_of_another_type_is_an_error_and_does_not_run() {
             assert_eq!((key.as_str(), expected), ("k", "u32"));
             assert!(message.contains("invalid type: string \"text\""), "{message}");
         };
-        wrong(fails_without_a_trace(&board, &agent, memory.update("k", never)).await);
+        wrong(fails_without_a_trace(&corkboard, &agent, memory.update("k", never)).await);
         for scope in &scopes {
             scope.set("k", "text").await.unwrap();
-            wrong(fails_without_a_trace(&board, &agent, scope.update("k", never)).await);
+            wrong(fails_without_a_trace(&corkboard, &agent, scope.update("k", never)).await);
         }
     })
     .await;

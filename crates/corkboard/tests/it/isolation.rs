@@ -47,8 +47,8 @@ async fn fill(agent: &AgentMemory, value: &str) -> [Scope; 2] {
 #[tokio::test]
 async fn the_same_keys_of_two_agents_are_two_entries() {
     on_every_store(async |home: Home| {
-        let board = home.open().await;
-        let (a, b) = (board.agent("a").unwrap(), board.agent("b").unwrap());
+        let corkboard = home.open().await;
+        let (a, b) = (corkboard.agent("a").unwrap(), corkboard.agent("b").unwrap());
         let empty = all_of(&b, &[]).await;
         let of_a = fill(&a, "of a").await;
         assert_eq!(all_of(&b, &[]).await, empty);
@@ -65,8 +65,8 @@ async fn the_same_keys_of_two_agents_are_two_entries() {
 #[tokio::test]
 async fn whatever_one_agent_does_leaves_the_other_as_it_is() {
     on_every_store(async |home: Home| {
-        let board = home.open().await;
-        let (a, b) = (board.agent("a").unwrap(), board.agent("b").unwrap());
+        let corkboard = home.open().await;
+        let (a, b) = (corkboard.agent("a").unwrap(), corkboard.agent("b").unwrap());
         let of_a = fill(&a, "of a").await;
         let of_b = fill(&b, "of b").await;
         let before = all_of(&a, &of_a).await;
@@ -81,12 +81,12 @@ async fn whatever_one_agent_does_leaves_the_other_as_it_is() {
         of_b[1].merge_to_parent(true).await.unwrap();
         of_b[1].dispose().await.unwrap();
         home.clock.advance(Duration::from_secs(24 * 3600));
-        assert_eq!(board.tick().await.unwrap(), 1);
+        assert_eq!(corkboard.tick().await.unwrap(), 1);
         b.working().clear().await.unwrap();
         b.restore(snapshot).await.unwrap();
         b.clear(ClearOptions::default()).await.unwrap();
         assert_eq!(all_of(&a, &of_a).await, before);
-        assert!(board.delete_agent("b").await.unwrap());
+        assert!(corkboard.delete_agent("b").await.unwrap());
         assert_eq!(all_of(&a, &of_a).await, before);
     })
     .await;
@@ -95,26 +95,26 @@ async fn whatever_one_agent_does_leaves_the_other_as_it_is() {
 #[tokio::test]
 async fn ids_that_look_alike_are_different_agents() {
     on_every_store(async |home: Home| {
-        let board = home.open().await;
+        let corkboard = home.open().await;
         let ids = [
             "a", "A", "a ", "a/", "a/b", "a/b/c", "agent/a", "á", "a\u{301}", "ａ", "%", "_", "*", "a%", "a_", "..",
             "a'--", "a\"", "🅰",
         ];
         for id in ids {
-            let memory = board.agent(id).unwrap().working();
+            let memory = corkboard.agent(id).unwrap().working();
             assert!(memory.is_empty().await.unwrap(), "{id:?}");
             memory.set("k", id).await.unwrap();
         }
         for id in ids {
-            let memory = board.agent(id).unwrap().working();
+            let memory = corkboard.agent(id).unwrap().working();
             assert_eq!(memory.get::<String>("k").await.unwrap().unwrap(), id);
             assert_eq!(memory.len().await.unwrap(), 1, "{id:?}");
         }
-        let listed = board.agents(None, 100).await.unwrap();
+        let listed = corkboard.agents(None, 100).await.unwrap();
         assert_eq!(listed.len(), ids.len());
-        assert!(board.delete_agent("a").await.unwrap());
+        assert!(corkboard.delete_agent("a").await.unwrap());
         for id in &ids[1..] {
-            assert!(board.agent(id).unwrap().working().contains("k").await.unwrap(), "{id:?}");
+            assert!(corkboard.agent(id).unwrap().working().contains("k").await.unwrap(), "{id:?}");
         }
     })
     .await;
@@ -123,13 +123,13 @@ async fn ids_that_look_alike_are_different_agents() {
 #[tokio::test]
 async fn a_snapshot_is_restored_to_no_other_agent() {
     on_every_store(async |home: Home| {
-        let board = home.open().await;
-        let (a, b) = (board.agent("a").unwrap(), board.agent("b").unwrap());
+        let corkboard = home.open().await;
+        let (a, b) = (corkboard.agent("a").unwrap(), corkboard.agent("b").unwrap());
         let _of_a = fill(&a, "of a").await;
         let _of_b = fill(&b, "of b").await;
         let snapshot = a.snapshot().await.unwrap();
         let mismatch = Refusal::AgentMismatch { expected: "b".into(), found: "a".into() };
-        assert_eq!(refused(&board, &b, b.restore(snapshot.clone())).await, mismatch);
+        assert_eq!(refused(&corkboard, &b, b.restore(snapshot.clone())).await, mismatch);
         assert!(a.restore(snapshot).await.is_ok());
     })
     .await;
@@ -138,8 +138,8 @@ async fn a_snapshot_is_restored_to_no_other_agent() {
 #[tokio::test]
 async fn a_scope_of_one_agent_cannot_be_opened_by_another() {
     on_every_store(async |home: Home| {
-        let board = home.open().await;
-        let (a, b) = (board.agent("a").unwrap(), board.agent("b").unwrap());
+        let corkboard = home.open().await;
+        let (a, b) = (corkboard.agent("a").unwrap(), corkboard.agent("b").unwrap());
         let [ephemeral, durable] = fill(&a, "of a").await;
         assert!(a.working().scope(durable.id()).await.unwrap().is_some());
         for id in [ephemeral.id(), durable.id()] {
@@ -154,9 +154,9 @@ async fn a_scope_of_one_agent_cannot_be_opened_by_another() {
 async fn watchers_and_events_name_the_agent_whose_memory_it_is() {
     on_every_store(async |home: Home| {
         let options = Options { bookmark_interval: Duration::from_millis(1), ..home.options() };
-        let board = home.open_with(options).await;
-        let (a, b) = (board.agent("a").unwrap(), board.agent("b").unwrap());
-        let mut events = board.subscribe();
+        let corkboard = home.open_with(options).await;
+        let (a, b) = (corkboard.agent("a").unwrap(), corkboard.agent("b").unwrap());
+        let mut events = corkboard.subscribe();
         let (mut watch_a, mut watch_b) = (a.watch(0).await.unwrap(), b.watch(0).await.unwrap());
         a.working().set("k", &1).await.unwrap();
         assert!(matches!(watch_a.next().await.unwrap(), Watched::Revision { rev: 1, .. }));
@@ -171,15 +171,18 @@ async fn watchers_and_events_name_the_agent_whose_memory_it_is() {
 async fn every_agent_has_limits_of_its_own() {
     on_every_store(async |home: Home| {
         let limits = Limits { entries_per_agent: 1, scopes_per_agent: 1, ..Limits::default() };
-        let board = home.open_with(Options { limits, ..home.options() }).await;
+        let corkboard = home.open_with(Options { limits, ..home.options() }).await;
         let mut scopes = Vec::new();
         for id in ["a", "b"] {
-            let agent = board.agent(id).unwrap();
+            let agent = corkboard.agent(id).unwrap();
             let memory = agent.working();
             memory.set("k", &1).await.unwrap();
             scopes.push(memory.create_scope("s").await.unwrap());
-            assert_eq!(refused(&board, &agent, memory.set("l", &1)).await, limit(LimitName::EntriesPerAgent, 2, 1));
-            assert_eq!(refused(&board, &agent, memory.create_scope("t")).await, limit(LimitName::ScopesPerAgent, 2, 1));
+            assert_eq!(refused(&corkboard, &agent, memory.set("l", &1)).await, limit(LimitName::EntriesPerAgent, 2, 1));
+            assert_eq!(
+                refused(&corkboard, &agent, memory.create_scope("t")).await,
+                limit(LimitName::ScopesPerAgent, 2, 1)
+            );
         }
     })
     .await;
@@ -188,8 +191,8 @@ async fn every_agent_has_limits_of_its_own() {
 #[tokio::test]
 async fn acting_in_another_name_changes_the_author_and_not_the_memory() {
     on_every_store(async |home: Home| {
-        let board = home.open().await;
-        let a = board.agent("a").unwrap();
+        let corkboard = home.open().await;
+        let a = corkboard.agent("a").unwrap();
         let grace = Actor::new("grace", ActorKind::Agent, Role::Worker);
         let as_grace = a.acting_as(grace.clone());
         assert_eq!(as_grace.agent_id(), a.agent_id());
@@ -214,8 +217,8 @@ async fn acting_in_another_name_changes_the_author_and_not_the_memory() {
 async fn long_term_memory_needs_writer_pro() {
     let home = Home::memory();
     for (tier, has_it) in [(Tier::Core, false), (Tier::WriterPro, true), (Tier::Teams, true)] {
-        let board = home.open_with(Options { tier, ..home.options() }).await;
-        let agent = board.agent("a").unwrap();
+        let corkboard = home.open_with(Options { tier, ..home.options() }).await;
+        let agent = corkboard.agent("a").unwrap();
         match agent.long_term() {
             Ok(long_term) => {
                 assert!(has_it, "{tier}");
@@ -239,12 +242,12 @@ async fn long_term_memory_needs_writer_pro() {
 async fn clearing_long_term_memory_below_writer_pro_is_refused_before_anything_is_cleared() {
     on_every_store(async |home: Home| {
         let options = Options { tier: Tier::Core, ..home.options() };
-        let board = home.open_with(options).await;
-        let agent = board.agent("a").unwrap();
+        let corkboard = home.open_with(options).await;
+        let agent = corkboard.agent("a").unwrap();
         let _scopes = fill(&agent, "x").await;
         for working in [true, false] {
             let attempt = agent.clear(ClearOptions { working, long_term: true });
-            let error = fails_without_a_trace(&board, &agent, attempt).await;
+            let error = fails_without_a_trace(&corkboard, &agent, attempt).await;
             assert!(matches!(error, Error::LicenseRestriction { .. }), "{error:?}");
         }
         assert_eq!(agent.clear(ClearOptions { working: true, long_term: false }).await.unwrap(), 3);
@@ -256,8 +259,8 @@ async fn clearing_long_term_memory_below_writer_pro_is_refused_before_anything_i
 async fn clearing_both_memories_works_from_writer_pro_on() {
     on_every_store(async |home: Home| {
         let options = Options { tier: Tier::WriterPro, ..home.options() };
-        let board = home.open_with(options).await;
-        let agent = board.agent("a").unwrap();
+        let corkboard = home.open_with(options).await;
+        let agent = corkboard.agent("a").unwrap();
         let _scopes = fill(&agent, "x").await;
         assert_eq!(agent.clear(ClearOptions { working: true, long_term: true }).await.unwrap(), 3);
     })

@@ -44,7 +44,7 @@ async fn a_text_is_one_revision_and_the_report_says_what_it_did() {
 #[tokio::test]
 async fn a_text_with_an_error_leaves_no_trace() {
     on_every_store(async |home| {
-        let (board, agent, _) = agent_a(&home).await;
+        let (corkboard, agent, _) = agent_a(&home).await;
         let notebook = agent.notebook("main").unwrap();
         notebook.apply(FIRST).await.unwrap();
         let wrong =
@@ -56,7 +56,7 @@ async fn a_text_with_an_error_leaves_no_trace() {
         let Error::NotebookProblems { problems } = unknown.await.unwrap_err() else { panic!("no problems") };
         assert_eq!((problems[0].line, problems[0].kind), (4, ProblemKind::UnknownId));
         assert_eq!(problems[0].message, "there is no KL-9 to archive; there are KL-1, KL-2");
-        let conflict = refused(&board, &agent, notebook.apply(SECOND).if_version(7)).await;
+        let conflict = refused(&corkboard, &agent, notebook.apply(SECOND).if_version(7)).await;
         assert!(matches!(conflict, Refusal::NotebookConflict { expected: 7, current: 1, .. }), "{conflict:?}");
         assert_eq!((texts(&agent).await, agent.rev().await.unwrap()), (vec!["KL-1 a".into(), "KL-2 b".into()], 1));
         let skipped = notebook.apply("KEY_LEARNINGS:\n  ARCHIVE:\n    - KL-2 because old\n    - KL-9 because old\n");
@@ -107,14 +107,14 @@ async fn a_trimmed_log_answers_with_the_oldest_that_is_held() {
     let home = crate::common::Home::sqlite();
     let often = SnapshotPolicy { events: 10, bytes: u64::MAX };
     let options = Options { retention: Some(Retention::Revisions(1)), snapshots: often, ..home.options() };
-    let board = home.open_with(options).await;
-    let notebook = board.agent("A").unwrap().notebook("main").unwrap();
+    let corkboard = home.open_with(options).await;
+    let notebook = corkboard.agent("A").unwrap().notebook("main").unwrap();
     for round in 0..25 {
         notebook.apply(&format!("CURRENT_PROGRESS:\n  In Progress:\n    - round {round}\n")).await.unwrap();
     }
-    board.close().await.unwrap();
-    let board = home.open().await;
-    let notebook = board.agent("A").unwrap().notebook("main").unwrap();
+    corkboard.close().await.unwrap();
+    let corkboard = home.open().await;
+    let notebook = corkboard.agent("A").unwrap().notebook("main").unwrap();
     {
         let history = notebook.history().await.unwrap();
         assert!(history.from_rev > 0, "{history:?}");
@@ -135,7 +135,7 @@ async fn a_trimmed_log_answers_with_the_oldest_that_is_held() {
 #[tokio::test]
 async fn a_snapshot_of_the_agent_has_the_notebooks() {
     on_every_store(async |home| {
-        let (board, agent, _) = agent_a(&home).await;
+        let (corkboard, agent, _) = agent_a(&home).await;
         let notebook = agent.notebook("main").unwrap();
         notebook.apply(FIRST).await.unwrap();
         let snapshot = agent.snapshot().await.unwrap();
@@ -155,7 +155,7 @@ async fn a_snapshot_of_the_agent_has_the_notebooks() {
         assert_eq!(agent.rev().await.unwrap(), rev);
         agent.clear(Default::default()).await.unwrap();
         assert_eq!(agent.notebooks().await.unwrap(), []);
-        drop(board);
+        drop(corkboard);
     })
     .await;
 }
@@ -193,15 +193,15 @@ async fn limits_are_kept() {
     on_every_store(async |home| {
         let limits =
             Limits { snippet_bytes: 4, notebook_line_bytes: 20, learnings_per_notebook: 1, ..Limits::default() };
-        let board = home.open_with(Options { limits, ..home.options() }).await;
-        let agent = board.agent("A").unwrap();
+        let corkboard = home.open_with(Options { limits, ..home.options() }).await;
+        let agent = corkboard.agent("A").unwrap();
         let notebook = agent.notebook("main").unwrap();
         for text in [
             "VERBATIM_CONTEXT:\n  ADD:\n    - because r: l => 12345\n",
             "KEY_LEARNINGS:\n  ADD:\n    - because r: a\n    - because r: b\n",
             "CURRENT_PROGRESS:\n  In Progress:\n    - a bullet of more than twenty\n",
         ] {
-            let refusal = refused(&board, &agent, notebook.apply(text)).await;
+            let refusal = refused(&corkboard, &agent, notebook.apply(text)).await;
             assert!(matches!(refusal, Refusal::Limit { .. }), "{refusal:?}");
         }
         assert!(notebook.get().await.unwrap().is_empty());

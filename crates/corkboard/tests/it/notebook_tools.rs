@@ -10,8 +10,8 @@ struct Caller {
 
 impl Caller {
     async fn new() -> Self {
-        let board = Corkboard::open("memory:").await.unwrap();
-        Self { tools: ToolRegistry::with_sets(&board, &[ToolSet::Notebook]) }
+        let corkboard = Corkboard::open("memory:").await.unwrap();
+        Self { tools: ToolRegistry::with_sets(&corkboard, &[ToolSet::Notebook]) }
     }
 
     async fn try_call(&self, tool: &str, input: Value) -> Result<ToolOutput, ToolError> {

@@ -28,19 +28,19 @@ async fn save_interval_acknowledges_at_once_and_writes_soon() {
     let folder = tempfile::tempdir().unwrap();
     let interval = SavePolicy::Interval(Duration::from_secs(3600));
     let options = Options { save: interval, bookmark_interval: Duration::from_millis(1), ..Options::default() };
-    let board = Corkboard::open_with(&url(&folder), options.clone()).await.unwrap();
-    let agent = board.agent("a").unwrap();
+    let corkboard = Corkboard::open_with(&url(&folder), options.clone()).await.unwrap();
+    let agent = corkboard.agent("a").unwrap();
     let mut watch = agent.watch(0).await.unwrap();
     agent.working().set("key", "value").await.unwrap();
     assert_eq!(agent.working().get::<String>("key").await.unwrap().as_deref(), Some("value"));
     assert_eq!(watch.next().await.unwrap(), Watched::Bookmark { rev: 0 }, "watchers see what is written only");
     let second = Corkboard::open(&url(&folder)).await.err();
     assert!(matches!(second, Some(Error::Store(StoreError::Locked { .. }))), "{second:?}");
-    board.close().await.unwrap();
-    drop((board, agent, watch));
+    corkboard.close().await.unwrap();
+    drop((corkboard, agent, watch));
 
-    let board = Corkboard::open(&url(&folder)).await.unwrap();
-    assert_eq!(board.agent("a").unwrap().working().get::<String>("key").await.unwrap().as_deref(), Some("value"));
+    let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
+    assert_eq!(corkboard.agent("a").unwrap().working().get::<String>("key").await.unwrap().as_deref(), Some("value"));
     let sole = Corkboard::open_with(&url(&folder), options).await.err();
     assert!(matches!(sole, Some(Error::Store(StoreError::Locked { .. }))), "it would not be alone: {sole:?}");
 }
@@ -83,8 +83,8 @@ async fn a_reader_who_is_not_polled_again_keeps_nothing_from_being_written() {
 async fn save_interval_writes_at_least_that_often() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { save: SavePolicy::Interval(Duration::from_millis(5)), ..Options::default() };
-    let board = Corkboard::open_with(&url(&folder), options).await.unwrap();
-    let agent = board.agent("a").unwrap();
+    let corkboard = Corkboard::open_with(&url(&folder), options).await.unwrap();
+    let agent = corkboard.agent("a").unwrap();
     let mut watch = agent.watch(0).await.unwrap();
     for index in 0..50 {
         agent.working().set("key", &index).await.unwrap();
@@ -97,19 +97,19 @@ async fn save_interval_writes_at_least_that_often() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closing_answers_everyone_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let board = Corkboard::open(&url(&folder)).await.unwrap();
+    let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
     let tasks: Vec<_> = (0..200)
         .map(|index| {
-            let memory = board.agent(&format!("agent-{}", index % 5)).unwrap().working();
+            let memory = corkboard.agent(&format!("agent-{}", index % 5)).unwrap().working();
             tokio::spawn(async move { (index, memory.set(&format!("key-{index}"), &index).await) })
         })
         .collect();
     tokio::task::yield_now().await;
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
     let results: Vec<_> = join_all(tasks).await.into_iter().map(Result::unwrap).collect();
-    let board = Corkboard::open(&url(&folder)).await.unwrap();
+    let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
     for (index, result) in results {
-        let memory = board.agent(&format!("agent-{}", index % 5)).unwrap().working();
+        let memory = corkboard.agent(&format!("agent-{}", index % 5)).unwrap().working();
         let found = memory.get::<u32>(&format!("key-{index}")).await.unwrap();
         match result {
             Ok(_) => assert_eq!(found, Some(index)),
@@ -121,13 +121,13 @@ async fn closing_answers_everyone_and_loses_nothing() {
 
 #[tokio::test]
 async fn after_closing_everything_answers_closed() {
-    let board = Corkboard::open("memory:").await.unwrap();
-    let agent = board.agent("a").unwrap();
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let agent = corkboard.agent("a").unwrap();
     let memory = agent.working();
     memory.set("key", &1).await.unwrap();
     let scope = memory.create_scope("scope").await.unwrap();
     scope.set("key", &2).await.unwrap();
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
     assert!(matches!(memory.get::<u32>("key").await, Err(Error::Closed)));
     assert!(matches!(memory.set("key", &3).await, Err(Error::Closed)));
     assert!(matches!(memory.len().await, Err(Error::Closed)));
@@ -141,17 +141,17 @@ async fn closing_during_a_flush_loses_nothing() {
     for _ in 0..30 {
         let folder = tempfile::tempdir().unwrap();
         let options = Options { save: SavePolicy::Interval(Duration::from_millis(1)), ..Options::default() };
-        let board = Corkboard::open_with(&url(&folder), options).await.unwrap();
-        let memory = board.agent("a").unwrap().working();
+        let corkboard = Corkboard::open_with(&url(&folder), options).await.unwrap();
+        let memory = corkboard.agent("a").unwrap().working();
         let mut acknowledged = 0;
         let started = tokio::time::Instant::now();
         while started.elapsed() < Duration::from_millis(5) {
             memory.set("count", &acknowledged).await.unwrap();
             acknowledged += 1;
         }
-        board.close().await.unwrap();
-        let board = Corkboard::open(&url(&folder)).await.unwrap();
-        let count = board.agent("a").unwrap().working().get::<u32>("count").await.unwrap();
+        corkboard.close().await.unwrap();
+        let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
+        let count = corkboard.agent("a").unwrap().working().get::<u32>("count").await.unwrap();
         assert_eq!(count, Some(acknowledged - 1));
     }
 }
@@ -161,12 +161,12 @@ async fn a_flush_whose_answer_was_lost_goes_on_where_it_got_to() {
     let store = Arc::new(MemoryStore::new());
     let faulty = Arc::new(FaultyStore::new(store.clone(), FaultPlan::none()));
     let options = Options { save: SavePolicy::Interval(hours(1)), ..Options::default() };
-    let board = Corkboard::with_store(faulty.clone(), options);
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::with_store(faulty.clone(), options);
+    let memory = corkboard.agent("a").unwrap().working();
     memory.set("one", &1).await.unwrap();
     memory.set("two", &2).await.unwrap();
     faulty.next_appends([Fault::CutAfter, Fault::CutBefore]);
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
     assert_eq!(store.head(&agent_space("a")).await.unwrap().rev, 2);
 }
 
@@ -200,27 +200,27 @@ async fn save_interval_stops_acknowledging_what_it_cannot_write() {
 
 #[tokio::test]
 async fn a_watcher_hears_at_once_that_the_board_was_closed() {
-    let board = Corkboard::open("memory:").await.unwrap();
-    let agent = board.agent("a").unwrap();
+    let corkboard = Corkboard::open("memory:").await.unwrap();
+    let agent = corkboard.agent("a").unwrap();
     let mut watch = agent.watch(0).await.unwrap();
     let waiting = tokio::spawn(async move { watch.next().await });
     tokio::task::yield_now().await;
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
     let heard = tokio::time::timeout(Duration::from_secs(10), waiting).await.expect("before a bookmark would come");
     assert!(matches!(heard.unwrap(), Err(Error::Closed)));
     assert!(matches!(agent.watch(0).await, Err(Error::Closed)));
-    assert!(matches!(board.agents(None, 1).await, Err(Error::Closed)));
-    assert!(matches!(board.delete_agent("a").await, Err(Error::Closed)));
-    assert!(matches!(board.tick().await, Err(Error::Closed)));
+    assert!(matches!(corkboard.agents(None, 1).await, Err(Error::Closed)));
+    assert!(matches!(corkboard.delete_agent("a").await, Err(Error::Closed)));
+    assert!(matches!(corkboard.tick().await, Err(Error::Closed)));
 }
 
 #[tokio::test]
 async fn closing_lets_go_of_the_store_even_if_handles_live_on() {
     let folder = tempfile::tempdir().unwrap();
-    let board = Corkboard::open(&url(&folder)).await.unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::open(&url(&folder)).await.unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     memory.set("key", "value").await.unwrap();
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
     let options = Options { save: SavePolicy::Interval(hours(1)), ..Options::default() };
     let sole = Corkboard::open_with(&url(&folder), options).await.unwrap();
     assert_eq!(sole.agent("a").unwrap().working().len().await.unwrap(), 1);

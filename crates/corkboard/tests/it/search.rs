@@ -66,10 +66,10 @@ async fn whatever_changes_is_found_by_the_next_search() {
 #[tokio::test]
 async fn an_agent_that_was_deleted_is_found_no_more() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         memory.set("animal", "a zebra").await.unwrap();
         assert_eq!(found(&agent, "zebra").await, ["animal"]);
-        board.delete_agent("A").await.unwrap();
+        corkboard.delete_agent("A").await.unwrap();
         assert_eq!(found(&agent, "zebra").await, [""; 0]);
         memory.set("other", "a zebra").await.unwrap();
         assert_eq!(found(&agent, "zebra").await, ["other"]);
@@ -130,14 +130,14 @@ async fn durable_scopes_are_searched_and_ephemeral_ones_are_not() {
 #[tokio::test]
 async fn agents_do_not_find_each_others_memory() {
     on_every_store(async |home: Home| {
-        let board = home.open().await;
-        let (a, b) = (board.agent("a").unwrap(), board.agent("b").unwrap());
+        let corkboard = home.open().await;
+        let (a, b) = (corkboard.agent("a").unwrap(), corkboard.agent("b").unwrap());
         a.working().set("animal", "a zebra").await.unwrap();
         b.working().set("plant", "a tree").await.unwrap();
         b.working().add_note("zebras are elsewhere").await.unwrap();
         assert_eq!(found(&a, "zebra tree").await, ["animal"]);
         assert_eq!(found(&b, "zebra").await, ["#1"]);
-        assert_eq!(found(&board.agent("c").unwrap(), "zebra").await, [""; 0]);
+        assert_eq!(found(&corkboard.agent("c").unwrap(), "zebra").await, [""; 0]);
     })
     .await;
 }
@@ -300,10 +300,10 @@ async fn a_large_memory_is_searched_while_it_is_written() {
     .await;
 }
 
-async fn fill(board: &Corkboard, agents: usize) -> Vec<AgentMemory> {
+async fn fill(corkboard: &Corkboard, agents: usize) -> Vec<AgentMemory> {
     let mut filled = Vec::new();
     for index in 0..agents {
-        let agent = board.agent(&format!("agent-{index}")).unwrap();
+        let agent = corkboard.agent(&format!("agent-{index}")).unwrap();
         for key in 0..20 {
             let words: Vec<String> = (0..50).map(|word| format!("word{key}x{word}")).collect();
             agent.working().set(&format!("k{key}"), &words).await.unwrap();
@@ -316,35 +316,35 @@ async fn fill(board: &Corkboard, agents: usize) -> Vec<AgentMemory> {
 #[tokio::test]
 async fn indexes_count_against_the_budget_and_are_evicted_with_their_states() {
     let home = Home::sqlite();
-    let board = home.open().await;
-    let agents = fill(&board, 3).await;
-    let states = board.resident().1;
+    let corkboard = home.open().await;
+    let agents = fill(&corkboard, 3).await;
+    let states = corkboard.resident().1;
     for agent in &agents {
         found(agent, "word1x1").await;
     }
-    let with_indexes = board.resident().1;
+    let with_indexes = corkboard.resident().1;
     assert!(with_indexes > states * 2, "{states} {with_indexes}");
     for agent in &agents {
         found(agent, "word2x2").await;
     }
-    assert_eq!(board.resident().1, with_indexes, "an index is counted once");
+    assert_eq!(corkboard.resident().1, with_indexes, "an index is counted once");
     agents[0].clear(ClearOptions::default()).await.unwrap();
-    let cleared = board.resident().1;
+    let cleared = corkboard.resident().1;
     assert!(cleared < with_indexes * 3 / 4, "an emptied memory has no index: {cleared} of {with_indexes}");
     assert_eq!(found(&agents[0], "word1x1").await, [""; 0]);
     agents[1].forget("k1").await.unwrap();
-    let forgotten = board.resident().1;
+    let forgotten = corkboard.resident().1;
     assert!(forgotten < cleared * 3 / 4, "an index has nothing of what is forgotten: {forgotten} of {cleared}");
     assert_eq!(found(&agents[1], "word1x1 word2x2").await, ["k2"]);
 
     // Room for one index, not for three.
     let budget = (with_indexes - states) / 3 + states;
-    let board = home.open_with(Options { memory_budget: budget, ..home.options() }).await;
-    let agents: Vec<_> = (1..3).map(|index| board.agent(&format!("agent-{index}")).unwrap()).collect();
+    let corkboard = home.open_with(Options { memory_budget: budget, ..home.options() }).await;
+    let agents: Vec<_> = (1..3).map(|index| corkboard.agent(&format!("agent-{index}")).unwrap()).collect();
     for round in 5..8 {
         for agent in &agents {
             assert_eq!(found(agent, &format!("word{round}x1")).await, [format!("k{round}")]);
-            assert!(board.resident().1 <= budget, "{:?} of {budget}", board.resident());
+            assert!(corkboard.resident().1 <= budget, "{:?} of {budget}", corkboard.resident());
         }
     }
     drop(agents);
@@ -353,10 +353,10 @@ async fn indexes_count_against_the_budget_and_are_evicted_with_their_states() {
 #[tokio::test]
 async fn a_budget_for_nothing_still_finds() {
     let home = Home::sqlite();
-    let board = home.open_with(Options { memory_budget: 1, ..home.options() }).await;
-    let agent = &fill(&board, 1).await[0];
+    let corkboard = home.open_with(Options { memory_budget: 1, ..home.options() }).await;
+    let agent = &fill(&corkboard, 1).await[0];
     for round in 0..3 {
         assert_eq!(found(agent, &format!("word{round}x1")).await, [format!("k{round}")]);
-        assert_eq!(board.resident(), (0, 0), "neither state nor index stays");
+        assert_eq!(corkboard.resident(), (0, 0), "neither state nor index stays");
     }
 }

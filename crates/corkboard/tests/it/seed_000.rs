@@ -71,9 +71,9 @@ impl Scratchpad {
 /// Runs a test on every kind of scratchpad, on every store. Two fresh ones each time.
 async fn check(test: impl AsyncFn(Scratchpad, Scratchpad)) {
     on_every_store(async |home: Home| {
-        let (board, _, memory) = agent_a(&home).await;
+        let (corkboard, _, memory) = agent_a(&home).await;
         println!("root scopes of two agents");
-        let other = board.agent("B").unwrap().working();
+        let other = corkboard.agent("B").unwrap().working();
         test(Scratchpad::Root(memory.clone()), Scratchpad::Root(other)).await;
 
         memory.clear().await.unwrap();
@@ -212,12 +212,12 @@ async fn notes_can_be_removed_one_by_one_and_are_not_blank() {
 #[tokio::test]
 async fn an_ephemeral_scratchpad_is_gone_after_a_restart_and_the_root_is_not() {
     let home = Home::sqlite();
-    let (board, _, memory) = agent_a(&home).await;
+    let (corkboard, _, memory) = agent_a(&home).await;
     let conversation = memory.create_scope("conversation").await.unwrap();
     conversation.set("name", "Alice").await.unwrap();
     conversation.add_note("a note").await.unwrap();
     memory.set("name", "root").await.unwrap();
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
 
     let (_board, agent, memory) = agent_a(&home).await;
     assert!(names(&memory.active_scopes().await.unwrap()).is_empty());

@@ -9,14 +9,14 @@ use crate::common::{Home, on_every_store};
 
 /// Calls tools in conversations of one agent.
 struct Caller {
-    board: Corkboard,
+    corkboard: Corkboard,
     tools: ToolRegistry,
 }
 
 impl Caller {
     async fn new(home: &Home) -> Self {
-        let board = home.open().await;
-        Self { tools: ToolRegistry::new(&board), board }
+        let corkboard = home.open().await;
+        Self { tools: ToolRegistry::new(&corkboard), corkboard }
     }
 
     async fn try_call(&self, conversation: &str, tool: &str, input: Value) -> Result<ToolOutput, ToolError> {
@@ -140,7 +140,7 @@ async fn a_restart_clears_the_scratchpad() {
 async fn a_scratchpad_that_is_not_empty_is_a_section_of_the_prompt() {
     check(async |caller: Caller| {
         let prompt = async |conversation: &str| {
-            let window = caller.board.agent("A").unwrap().context_window();
+            let window = caller.corkboard.agent("A").unwrap().context_window();
             window.compose(ContextRequest::new().conversation(conversation)).await.unwrap().text
         };
         assert_eq!(prompt("c").await, "");
@@ -229,8 +229,8 @@ async fn set_without_a_key_is_invalid_input() {
 /// An array would otherwise be read as the properties in their order.
 #[tokio::test]
 async fn whatever_is_no_object_is_invalid_input_for_every_tool() {
-    let board = Home::memory().open().await;
-    let tools = ToolRegistry::with_sets(&board, &ToolSet::ALL);
+    let corkboard = Home::memory().open().await;
+    let tools = ToolRegistry::with_sets(&corkboard, &ToolSet::ALL);
     let context = ToolContext::agent("A").in_conversation("c").on_board("b").for_task("T-1");
     let mut checked = 0;
     for tool in tools.tool_definitions(ToolFormat::Mcp) {
@@ -244,7 +244,7 @@ async fn whatever_is_no_object_is_invalid_input_for_every_tool() {
         }
     }
     assert_eq!(checked, 25 * 6);
-    assert!(board.agents(None, 10).await.unwrap().is_empty());
+    assert!(corkboard.agents(None, 10).await.unwrap().is_empty());
 
     // The same for an object within the input.
     let tasks = json!({"tasks": [["a", "Write it"]]});

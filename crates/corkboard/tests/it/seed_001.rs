@@ -18,14 +18,14 @@ use serde_json::{Value, json};
 use crate::common::{Home, in_time, on_every_store, start};
 
 struct Caller {
-    board: Corkboard,
+    corkboard: Corkboard,
     tools: ToolRegistry,
 }
 
 impl Caller {
     async fn new(home: &Home) -> Self {
-        let board = home.open().await;
-        Self { tools: ToolRegistry::new(&board), board }
+        let corkboard = home.open().await;
+        Self { tools: ToolRegistry::new(&corkboard), corkboard }
     }
 
     async fn try_call(&self, tool: &str, input: Value) -> Result<ToolOutput, ToolError> {
@@ -37,18 +37,18 @@ impl Caller {
     }
 
     async fn value(&self, key: &str) -> Option<String> {
-        self.board.agent("A").unwrap().working().get(key).await.unwrap()
+        self.corkboard.agent("A").unwrap().working().get(key).await.unwrap()
     }
 
     async fn activity(&self) -> Vec<String> {
-        let day = self.board.agent("A").unwrap().activity("2026-02-04".parse().unwrap()).await.unwrap();
+        let day = self.corkboard.agent("A").unwrap().activity("2026-02-04".parse().unwrap()).await.unwrap();
         assert_eq!(day.writes, day.lines.len() as u64);
         day.lines.iter().map(ToString::to_string).collect()
     }
 
     /// The error of a call that must leave no trace.
     async fn refused(&self, tool: &str, input: Value) -> String {
-        let agent = self.board.agent("A").unwrap();
+        let agent = self.corkboard.agent("A").unwrap();
         let before = agent.rev().await.unwrap();
         let error = self.try_call(tool, input.clone()).await.unwrap_err();
         assert!(matches!(error, ToolError::InvalidInput { .. }), "{input}: {error:?}");
@@ -90,7 +90,7 @@ async fn search_memory_ranks_what_it_finds() {
 #[tokio::test]
 async fn search_memory_finds_notes_too() {
     check(async |caller: Caller| {
-        let memory = caller.board.agent("A").unwrap().working();
+        let memory = caller.corkboard.agent("A").unwrap().working();
         let note = memory.add_note("the printer is on fire").await.unwrap();
         let found = caller.call("search_memory", json!({"query": "printers"})).await;
         assert_eq!(found.data["hits"][0]["note"], json!(note));
@@ -117,7 +117,7 @@ async fn search_memory_requires_a_query_and_clamps_its_limit() {
             assert!(caller.refused("search_memory", json!({"query": query})).await.contains("blank"));
         }
         assert!(caller.refused("search_memory", json!({})).await.contains("missing field `query`"));
-        let memory = caller.board.agent("A").unwrap().working();
+        let memory = caller.corkboard.agent("A").unwrap().working();
         for index in 0..60 {
             memory.set(&format!("k{index:02}"), "the same word").await.unwrap();
         }
@@ -153,7 +153,7 @@ async fn write_memory_replaces_by_default() {
 #[tokio::test]
 async fn write_memory_keeps_what_is_known_about_an_entry() {
     check(async |caller: Caller| {
-        let memory = caller.board.agent("A").unwrap().working();
+        let memory = caller.corkboard.agent("A").unwrap().working();
         let vital =
             EntryMetadata { importance: Some(0.9), tags: Some(vec!["team".into()]), ..EntryMetadata::default() };
         memory.set("k", &1).metadata(vital).await.unwrap();
@@ -173,7 +173,7 @@ async fn write_memory_appends_a_line() {
         assert_eq!(append("one").await, "Stored log.");
         assert_eq!(append("two").await, "Appended to log.");
         assert_eq!(caller.value("log").await.as_deref(), Some("one\ntwo"));
-        caller.board.agent("A").unwrap().working().set("number", &5).await.unwrap();
+        caller.corkboard.agent("A").unwrap().working().set("number", &5).await.unwrap();
         let refused = caller.refused("write_memory", json!({"key": "number", "content": "x", "mode": "append"})).await;
         assert!(refused.contains("number"), "{refused}");
         caller.refused("write_memory", json!({"key": "", "content": "x"})).await;
@@ -215,7 +215,7 @@ async fn a_handoff_always_replaces_the_one_before() {
             caller.call("write_session_handoff", json!({"content": text})).await;
         }
         assert_eq!(caller.value(SESSION_HANDOFF_KEY).await.as_deref(), Some("second"));
-        assert_eq!(caller.board.agent("A").unwrap().handoff().await.unwrap().as_deref(), Some("second"));
+        assert_eq!(caller.corkboard.agent("A").unwrap().handoff().await.unwrap().as_deref(), Some("second"));
         caller.refused("write_session_handoff", json!({"content": "  "})).await;
         caller.refused("write_session_handoff", json!({"content": "x", "mode": "append"})).await;
     })
@@ -248,13 +248,13 @@ async fn a_scratch_note_is_replaced_appended_to_read_and_cleared() {
 async fn the_next_prompt_opens_with_the_handoff_and_shows_no_empty_scratchpad() {
     check(async |caller: Caller| {
         let prompt = async || {
-            let window = caller.board.agent("A").unwrap().context_window();
+            let window = caller.corkboard.agent("A").unwrap().context_window();
             let text = window.compose(ContextRequest::new()).await.unwrap().text;
             // The first line says what the sections are.
             text.split_once('\n').map_or_else(String::new, |(_, sections)| sections.to_owned())
         };
         let vital = EntryMetadata { importance: Some(1.0), ..EntryMetadata::default() };
-        caller.board.agent("A").unwrap().working().set("vital", "very").metadata(vital).await.unwrap();
+        caller.corkboard.agent("A").unwrap().working().set("vital", "very").metadata(vital).await.unwrap();
         caller.call("scratch_note", json!({"mode": "replace", "content": "half done"})).await;
         caller.call("write_session_handoff", json!({"content": "go on with step 3"})).await;
         let shown = prompt().await;
@@ -289,7 +289,7 @@ async fn every_successful_write_leaves_a_line() {
         caller.call("write_session_handoff", json!({"content": "h"})).await;
         let _ = caller.try_call("write_memory", json!({"key": "", "content": "x"})).await;
         caller.call("search_memory", json!({"query": "one"})).await;
-        let memory = caller.board.agent("A").unwrap().working();
+        let memory = caller.corkboard.agent("A").unwrap().working();
         memory.add_note("n").await.unwrap();
         memory.remove("k").await.unwrap();
         memory.remove("k").await.unwrap();
@@ -316,12 +316,12 @@ async fn activity_is_part_of_the_state_and_outlives_the_log() {
     let often = corkboard::SnapshotPolicy { events: 10, bytes: u64::MAX };
     let options =
         corkboard::Options { snapshots: often, retention: Some(corkboard::Retention::Revisions(1)), ..home.options() };
-    let board = home.open_with(options).await;
-    let memory = board.agent("A").unwrap().working();
+    let corkboard = home.open_with(options).await;
+    let memory = corkboard.agent("A").unwrap().working();
     for index in 0..25 {
         memory.set("k", &index).await.unwrap();
     }
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
     let agent = home.open().await.agent("A").unwrap();
     let day = agent.activity(start().strftime("%F").to_string().parse().unwrap()).await.unwrap();
     assert_eq!((day.writes, day.lines.len()), (25, 25));
@@ -331,12 +331,12 @@ async fn activity_is_part_of_the_state_and_outlives_the_log() {
 
 #[tokio::test]
 async fn the_contracts_names_hold() {
-    let board = Home::memory().open().await;
+    let corkboard = Home::memory().open().await;
     let tools: [Box<dyn Tool>; 4] = [
-        Box::new(MemorySearchTool::new(&board)),
-        Box::new(MemoryWriteTool::new(&board)),
-        Box::new(WriteSessionHandoffTool::new(&board)),
-        Box::new(ScratchNoteTool::new(&board)),
+        Box::new(MemorySearchTool::new(&corkboard)),
+        Box::new(MemoryWriteTool::new(&corkboard)),
+        Box::new(WriteSessionHandoffTool::new(&corkboard)),
+        Box::new(ScratchNoteTool::new(&corkboard)),
     ];
     let required = |tool: &dyn Tool| tool.definition().schema["required"].clone();
     let named: Vec<_> = tools.iter().map(|tool| (tool.definition().name, required(&**tool))).collect();
@@ -384,9 +384,9 @@ async fn with_a_board(tool: &str) -> ToolRegistry {
 /// In each provider's form: closed objects, described, with an example that is a correct call.
 #[tokio::test]
 async fn definitions_are_strict_in_every_format_and_their_examples_are_right() {
-    let board = Home::memory().open().await;
+    let corkboard = Home::memory().open().await;
     let context = ToolContext::agent("A").in_conversation("c").on_board("auth-1a2b3c4d");
-    for definition in ToolRegistry::with_sets(&board, &ToolSet::ALL).definitions() {
+    for definition in ToolRegistry::with_sets(&corkboard, &ToolSet::ALL).definitions() {
         let name = definition.name;
         with_a_board(name).await.call(name, definition.example.clone(), &context).await.unwrap();
         let mut strict = definition.example.clone();

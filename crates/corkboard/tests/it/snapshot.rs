@@ -52,7 +52,7 @@ fn content(snapshot: &MemorySnapshot) -> corkboard_core::agent::AgentImage {
 #[tokio::test]
 async fn a_snapshot_brings_everything_back() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let inner = fill(&memory).await;
         let ephemeral = memory.create_scope("ephemeral").await.unwrap();
         ephemeral.set("of the process", &1).await.unwrap();
@@ -94,7 +94,7 @@ async fn a_snapshot_brings_everything_back() {
         inner.remove("plain").await.unwrap();
         assert_eq!(inner.get::<i32>("plain").await.unwrap(), Some(3));
         inner.dispose().await.unwrap();
-        board.close().await.unwrap();
+        corkboard.close().await.unwrap();
     })
     .await;
 }
@@ -105,9 +105,9 @@ async fn a_snapshot_can_be_restored_to_another_store() {
     let (_board, agent, memory) = agent_a(&from).await;
     let inner = fill(&memory).await;
     let snapshot = agent.snapshot().await.unwrap();
-    let (board, agent, _) = agent_a(&to).await;
+    let (corkboard, agent, _) = agent_a(&to).await;
     agent.restore(through_json(&snapshot)).await.unwrap();
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
     let (_board, agent, memory) = agent_a(&to).await;
     assert_eq!(content(&agent.snapshot().await.unwrap()), content(&snapshot));
     assert!(memory.scope(inner).await.unwrap().unwrap().contains("full").await.unwrap());
@@ -116,7 +116,7 @@ async fn a_snapshot_can_be_restored_to_another_store() {
 #[tokio::test]
 async fn what_is_restored_has_new_versions_and_notes_have_new_numbers() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let inner = fill(&memory).await;
         let snapshot = agent.snapshot().await.unwrap();
         let stale = memory.get_entry("plain").await.unwrap().unwrap().version;
@@ -131,7 +131,7 @@ async fn what_is_restored_has_new_versions_and_notes_have_new_numbers() {
         ];
         assert_eq!(versions, [rev; 3]);
         // Who read before the restore is told, as after any other change.
-        let conflict = refused(&board, &agent, memory.set("plain", &9).if_version(stale)).await;
+        let conflict = refused(&corkboard, &agent, memory.set("plain", &9).if_version(stale)).await;
         let Refusal::Conflict { expected, current: Some(current), .. } = conflict else { panic!("{conflict:?}") };
         assert_eq!((expected, current.version, current.value.as_json()), (stale, rev, "1"));
         assert!(memory.add_note("third").await.unwrap() > last);
@@ -142,7 +142,7 @@ async fn what_is_restored_has_new_versions_and_notes_have_new_numbers() {
 #[tokio::test]
 async fn what_was_to_expire_still_does_after_a_restore() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         memory.set("soon", &1).metadata(days(1)).await.unwrap();
         memory.set("later", &1).metadata(days(3)).await.unwrap();
         let snapshot = agent.snapshot().await.unwrap();
@@ -152,10 +152,10 @@ async fn what_was_to_expire_still_does_after_a_restore() {
         agent.restore(snapshot).await.unwrap();
         assert_eq!(memory.get::<i32>("soon").await.unwrap(), None);
         assert_eq!((memory.len().await.unwrap(), memory.get::<i32>("later").await.unwrap()), (1, Some(1)));
-        assert_eq!(board.tick().await.unwrap(), 1);
+        assert_eq!(corkboard.tick().await.unwrap(), 1);
         home.clock.advance(DAY);
         assert_eq!(memory.get::<i32>("later").await.unwrap(), None);
-        assert_eq!(board.tick().await.unwrap(), 1);
+        assert_eq!(corkboard.tick().await.unwrap(), 1);
         assert_eq!(agent.stats().await.unwrap().storage_bytes_used, 0);
     })
     .await;
@@ -180,11 +180,11 @@ async fn a_snapshot_of_nothing_restores_nothing() {
 #[tokio::test]
 async fn a_newer_format_is_refused() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         fill(&memory).await;
         let mut snapshot = agent.snapshot().await.unwrap();
         snapshot.format = FORMAT_VERSION + 1;
-        let error = fails_without_a_trace(&board, &agent, agent.restore(snapshot)).await;
+        let error = fails_without_a_trace(&corkboard, &agent, agent.restore(snapshot)).await;
         let Error::NewerFormat { space, found } = error else { panic!("{error:?}") };
         assert_eq!((space.as_str(), found), ("A", FORMAT_VERSION + 1));
     })
@@ -228,11 +228,11 @@ fn edited(snapshot: &MemorySnapshot, edit: impl FnOnce(&mut Value)) -> MemorySna
 /// Runs a test with an agent that has the memory of [`fill`], on every store.
 async fn check(test: impl AsyncFn(corkboard::Corkboard, AgentMemory, MemorySnapshot)) {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         fill(&memory).await;
         let _ephemeral = memory.create_scope("ephemeral").await.unwrap();
         let snapshot = agent.snapshot().await.unwrap();
-        test(board, agent, snapshot).await;
+        test(corkboard, agent, snapshot).await;
     })
     .await;
 }
@@ -241,7 +241,7 @@ const NOWHERE: &str = "ffffffff-ffff-4fff-8fff-ffffffffffff";
 
 #[tokio::test]
 async fn a_tampered_snapshot_is_refused_by_the_rule_that_it_breaks() {
-    check(async |board, agent, snapshot| {
+    check(async |corkboard, agent, snapshot| {
         let scopes = &snapshot.memory.scopes;
         let (outer, inner) = (json!(scopes[1].id), json!(scopes[2].id));
         let nowhere: ScopeId = serde_json::from_value(json!(NOWHERE)).unwrap();
@@ -290,7 +290,7 @@ async fn a_tampered_snapshot_is_refused_by_the_rule_that_it_breaks() {
         ];
         for (what, edit, expected) in cases {
             let hostile = edited(&snapshot, edit);
-            assert_eq!(refused(&board, &agent, agent.restore(hostile)).await, expected, "{what}");
+            assert_eq!(refused(&corkboard, &agent, agent.restore(hostile)).await, expected, "{what}");
         }
         agent.restore(edited(&snapshot, |_| ())).await.unwrap();
     })
@@ -303,7 +303,7 @@ async fn a_snapshot_that_contradicts_itself_is_refused() {
         let list = list.as_array_mut().unwrap();
         list.push(list[index].clone());
     }
-    check(async |board, agent, snapshot| {
+    check(async |corkboard, agent, snapshot| {
         let cases: [(&str, &Edit<'_>); 11] = [
             ("no scope at all", &|m| m["scopes"] = json!([])),
             ("no root scope", &|m| m["scopes"] = json!([m["scopes"][1].clone(), m["scopes"][2].clone()])),
@@ -325,7 +325,7 @@ async fn a_snapshot_that_contradicts_itself_is_refused() {
         ];
         for (what, edit) in cases {
             let hostile = edited(&snapshot, edit);
-            let error = fails_without_a_trace(&board, &agent, agent.restore(hostile)).await;
+            let error = fails_without_a_trace(&corkboard, &agent, agent.restore(hostile)).await;
             assert!(matches!(&error, Error::Refused(Refusal::MemoryContradicts { .. })), "{what}: {error:?}");
         }
         agent.restore(edited(&snapshot, |_| ())).await.unwrap();

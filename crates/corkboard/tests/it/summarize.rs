@@ -113,7 +113,7 @@ async fn where_all_fits_nobody_is_asked() {
 #[tokio::test]
 async fn it_needs_the_tier_teams() {
     let options = Options { tier: Tier::WriterPro, ..Options::default() };
-    let board = Corkboard::open_with("memory:", options).await.unwrap();
-    let error = board.agent("a").unwrap().context_window().compose(request()).await.unwrap_err();
+    let corkboard = Corkboard::open_with("memory:", options).await.unwrap();
+    let error = corkboard.agent("a").unwrap().context_window().compose(request()).await.unwrap_err();
     assert_eq!((error.code(), error.kind()), ("license_restriction", ErrorKind::Denied));
 }

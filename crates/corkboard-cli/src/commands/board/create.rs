@@ -87,7 +87,7 @@ impl Create {
             on_failure,
             ..NewBoard::default()
         };
-        let mut create = session.board.create_board(new);
+        let mut create = session.corkboard.create_board(new);
         if let Some(id) = &id {
             create = create.id(id);
         }

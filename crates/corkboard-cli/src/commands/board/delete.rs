@@ -42,8 +42,8 @@ impl Delete {
         session.board_named(board)?.view().await?;
         confirm(Consent::from_flag(self.yes), &format!("delete board {} with its history", one_line(board)))?;
         let deleted = match self.hard {
-            true => session.board.forget_board(board).await?,
-            false => session.board.delete_board(board).await?,
+            true => session.corkboard.forget_board(board).await?,
+            false => session.corkboard.delete_board(board).await?,
         };
         session.output.answer(&Answer { board, deleted }, || format!("deleted board {}", one_line(board)))
     }

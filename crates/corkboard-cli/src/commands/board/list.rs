@@ -65,7 +65,7 @@ fn status_of(board: &BoardSummary) -> &str {
 
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let mut boards = every_board(&session.board).await?;
+        let mut boards = every_board(&session.corkboard).await?;
         // A board that was never made leaves no more than its name.
         boards.retain(|board| board.summary.get("name").is_some());
         let total = boards.len();

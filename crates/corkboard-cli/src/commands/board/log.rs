@@ -35,7 +35,7 @@ impl Log {
         let mut revisions = Vec::new();
         let mut rest = Some(self.reference.clone());
         while let Some(reference) = rest {
-            let page = session.board.revisions(&reference, PAGE).await?;
+            let page = session.corkboard.revisions(&reference, PAGE).await?;
             revisions.extend(page.revisions);
             rest = page.next;
         }

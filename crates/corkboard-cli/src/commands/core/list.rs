@@ -23,7 +23,7 @@ pub(crate) struct List {}
 
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let cores = every_core(&session.board).await?;
+        let cores = every_core(&session.corkboard).await?;
         session.output.answer(&cores, || match cores.is_empty() {
             true => "there are no memory cores yet; `cork core add CORE TEXT` makes one".into(),
             false => listing(&cores),

@@ -81,8 +81,8 @@ impl Doctor {
 }
 
 async fn examine(session: &Session, report: &mut Report, opening: Duration, depth: Depth) -> Result<(), CliError> {
-    let board = &session.board;
-    let info = board.store_info();
+    let corkboard = &session.corkboard;
+    let info = corkboard.store_info();
     report.add("open", Ok(format!("the {} store opens, in {}", info.kind, duration(opening))))?;
     report.about(&info)?;
     if let Some(free) = free_space(&info) {
@@ -92,15 +92,15 @@ async fn examine(session: &Session, report: &mut Report, opening: Duration, dept
     if depth == Depth::Quick {
         return report.finish(Some(&info));
     }
-    let written = patiently(report, "still writing", time_writes(board)).await;
+    let written = patiently(report, "still writing", time_writes(corkboard)).await;
     report.add("write", written)?;
-    look_for_damage(board, report).await?;
-    load_everything(board, report).await?;
+    look_for_damage(corkboard, report).await?;
+    load_everything(corkboard, report).await?;
     report.finish(Some(&info))
 }
 
-async fn look_for_damage(board: &Corkboard, report: &mut Report) -> Result<(), CliError> {
-    let problems = patiently(report, "still looking for damage", board.check()).await;
+async fn look_for_damage(corkboard: &Corkboard, report: &mut Report) -> Result<(), CliError> {
+    let problems = patiently(report, "still looking for damage", corkboard.check()).await;
     report.add(
         "integrity",
         match problems {
@@ -111,20 +111,20 @@ async fn look_for_damage(board: &Corkboard, report: &mut Report) -> Result<(), C
     )
 }
 
-async fn load_everything(board: &Corkboard, report: &mut Report) -> Result<(), CliError> {
-    load_agents(board, report).await?;
-    load_boards(board, report).await?;
-    load_cores(board, report).await?;
-    compare_sizes(board, report).await?;
-    compare_clocks(board, report)
+async fn load_everything(corkboard: &Corkboard, report: &mut Report) -> Result<(), CliError> {
+    load_agents(corkboard, report).await?;
+    load_boards(corkboard, report).await?;
+    load_cores(corkboard, report).await?;
+    compare_sizes(corkboard, report).await?;
+    compare_clocks(corkboard, report)
 }
 
 /// Compares the logs with the states. Logs that are much larger work, so they are no failure.
-async fn compare_sizes(board: &Corkboard, report: &mut Report) -> Result<(), CliError> {
+async fn compare_sizes(corkboard: &Corkboard, report: &mut Report) -> Result<(), CliError> {
     /// Logs that take less than this, or less than this many times their states, are no matter.
     const LARGE: u64 = 256 * 1024 * 1024;
     const TIMES: u64 = 10;
-    let mut sizes = match sizes(board).await {
+    let mut sizes = match sizes(corkboard).await {
         Ok(sizes) => sizes,
         Err(CliError::Library(error)) => return report.add("logs", Err(format!("logs cannot be measured: {error}"))),
         Err(failure) => return Err(failure),
@@ -147,8 +147,8 @@ fn told_size(size: &SpaceSize) -> String {
 }
 
 /// Warns about spaces that are ahead of the clock. They work, so this is no failure.
-fn compare_clocks(board: &Corkboard, report: &mut Report) -> Result<(), CliError> {
-    let ahead = board.spaces_ahead();
+fn compare_clocks(corkboard: &Corkboard, report: &mut Report) -> Result<(), CliError> {
+    let ahead = corkboard.spaces_ahead();
     if ahead.is_empty() {
         return report.add("time", Ok("nothing is ahead of the clock".into()));
     }
@@ -158,9 +158,9 @@ fn compare_clocks(board: &Corkboard, report: &mut Report) -> Result<(), CliError
 }
 
 /// Times durable writes in the memory of an agent that is there for this alone.
-async fn time_writes(board: &Corkboard) -> Result<String, String> {
-    let timed = timed_writes(board, SCRATCH).await;
-    let deleted = board.delete_agent(SCRATCH).await;
+async fn time_writes(corkboard: &Corkboard) -> Result<String, String> {
+    let timed = timed_writes(corkboard, SCRATCH).await;
+    let deleted = corkboard.delete_agent(SCRATCH).await;
     let mut times = timed.map_err(|error| format!("durable writes fail: {error}"))?;
     deleted.map_err(|error| format!("the scratch agent {SCRATCH} could not be deleted: {error}"))?;
     Ok(format!("a durable write takes {}", median(&mut times)))
@@ -173,8 +173,8 @@ fn median(times: &mut [Duration]) -> String {
     format!("{} (median of {}; slowest {})", duration(median), times.len(), duration(slowest))
 }
 
-async fn timed_writes(board: &Corkboard, scratch: &str) -> Result<Vec<Duration>, Error> {
-    let memory = board.agent(scratch)?.working();
+async fn timed_writes(corkboard: &Corkboard, scratch: &str) -> Result<Vec<Duration>, Error> {
+    let memory = corkboard.agent(scratch)?.working();
     let mut times = Vec::new();
     for number in 0..WRITES {
         let started = Instant::now();
@@ -184,8 +184,8 @@ async fn timed_writes(board: &Corkboard, scratch: &str) -> Result<Vec<Duration>,
     Ok(times)
 }
 
-async fn load_agents(board: &Corkboard, report: &mut Report) -> Result<(), CliError> {
-    let agents = match every_agent(board).await {
+async fn load_agents(corkboard: &Corkboard, report: &mut Report) -> Result<(), CliError> {
+    let agents = match every_agent(corkboard).await {
         Ok(agents) => agents,
         Err(CliError::Library(error)) => return report.add("agents", Err(format!("agents cannot be listed: {error}"))),
         Err(failure) => return Err(failure),
@@ -198,7 +198,7 @@ async fn load_agents(board: &Corkboard, report: &mut Report) -> Result<(), CliEr
             report.progress(&format!("loaded {loaded} of {} agents", agents.len()));
         }
         let id = agent.agent.as_str();
-        let rev = match board.agent(id) {
+        let rev = match corkboard.agent(id) {
             Ok(memory) => memory.rev().await,
             Err(error) => Err(error),
         };

@@ -41,34 +41,34 @@ pub(super) async fn examine(
     let identity = given_up_unless_ok(&mut report, "token", address.identity().await)?;
     report.add("token", Ok(named(&identity)))?;
     let session = Session::open(global, IfMissing::Fail).await?;
-    let result = through(&session.board, &identity, &mut report).await;
+    let result = through(&session.corkboard, &identity, &mut report).await;
     session.close(result).await
 }
 
 /// What can be seen through it, as far as the token goes.
-async fn through(board: &Corkboard, identity: &Identity, report: &mut Report) -> Result<(), CliError> {
-    let read = patiently(report, "still reading", time_reads(board)).await;
+async fn through(corkboard: &Corkboard, identity: &Identity, report: &mut Report) -> Result<(), CliError> {
+    let read = patiently(report, "still reading", time_reads(corkboard)).await;
     report.add("read", read)?;
     let is_admin = identity.role == Role::Admin;
     if is_admin || identity.grants.opens_agent(SCRATCH) {
-        let written = patiently(report, "still writing", time_writes(board)).await;
+        let written = patiently(report, "still writing", time_writes(corkboard)).await;
         report.add("write", written)?;
     } else {
         report.remark(&format!("writes were not timed: the token does not open the agent {SCRATCH:?}"))?;
     }
     match is_admin {
-        true => look_for_damage(board, report).await?,
+        true => look_for_damage(corkboard, report).await?,
         false => report.remark("damage was not looked for: that is for admins")?,
     }
-    load_everything(board, report).await?;
-    report.finish(Some(&board.store_info()))
+    load_everything(corkboard, report).await?;
+    report.finish(Some(&corkboard.store_info()))
 }
 
-async fn time_reads(board: &Corkboard) -> Result<String, String> {
+async fn time_reads(corkboard: &Corkboard) -> Result<String, String> {
     let mut times = Vec::new();
     for _ in 0..WRITES {
         let started = Instant::now();
-        board.agents(None, 1).await.map_err(|error| format!("reads fail: {error}"))?;
+        corkboard.agents(None, 1).await.map_err(|error| format!("reads fail: {error}"))?;
         times.push(started.elapsed());
     }
     Ok(format!("a read takes {}", median(&mut times)))

@@ -104,7 +104,7 @@ async fn look(
     let mut found = Vec::new();
     for learning in learnings {
         let LearningState::RolledBack { core, entry, .. } = view.state().learning_state(&learning) else { continue };
-        let left = session.board.core(core.as_str())?.get(entry).await?;
+        let left = session.corkboard.core(core.as_str())?.get(entry).await?;
         let origins = left.iter().flat_map(|entry| &entry.provenance).map(|origin| origin.author.to_string());
         let kept_for = origins.collect::<BTreeSet<_>>().into_iter().collect();
         found.push(RolledBack { now: out.contains(&learning), learning, core, entry, kept_for });
@@ -129,7 +129,7 @@ impl RolledBack {
 async fn by_author(session: &Session, author: &str, reason: Option<String>, consent: Consent) -> Result<(), CliError> {
     let name = one_line(author);
     confirm(consent, &format!("take all that {name} said, promoted or edited out of every memory core"))?;
-    let mut roll_back = session.board.roll_back_author(author);
+    let mut roll_back = session.corkboard.roll_back_author(author);
     if let Some(reason) = reason {
         roll_back = roll_back.reason(reason);
     }
@@ -153,7 +153,7 @@ async fn by_author(session: &Session, author: &str, reason: Option<String>, cons
 /// Takes out what was learned on a board that is there no more.
 async fn of_gone_board(session: &Session, board: &Board) -> Result<(), CliError> {
     let id = board.id().as_str();
-    let done = session.board.roll_back_board(id)?.acting_as(board.actor().clone()).await?;
+    let done = session.corkboard.roll_back_board(id)?.acting_as(board.actor().clone()).await?;
     if done.cores.is_empty() {
         return Err(Error::from(Refusal::NoBoard).into());
     }

@@ -84,7 +84,7 @@ async fn forget_everything(session: &Session) -> Result<(), CliError> {
         forgotten: bool,
     }
     let id = session.agent.agent_id();
-    if !session.board.forget_agent(id.as_str()).await? {
+    if !session.corkboard.forget_agent(id.as_str()).await? {
         return Err(CliError::not_found(format!("agent {id} has no memory")));
     }
     session.output.answer(&Answer { forgotten: true }, || format!("agent {id} is forgotten"))

@@ -32,7 +32,7 @@ pub(crate) struct Get {
 impl Get {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
         let place = self.scope.find(session).await?;
-        let limits = &session.board.options().limits;
+        let limits = &session.corkboard.options().limits;
         let key = Key::new(&self.key, limits).map_err(corkboard::Error::from)?;
         let found = match self.local {
             false => place.get_entry(&self.key).await?,

@@ -90,7 +90,7 @@ impl Create {
         let (principal, label, expires_at) = (self.holder, self.label, self.expires);
         let name = one_line(&principal);
         let request = TokenRequest { principal, kind, role, grants, expires_at, label };
-        let created = session.board.tokens().create(request).await.map_err(|error| match error {
+        let created = session.corkboard.tokens().create(request).await.map_err(|error| match error {
             // The option that every command has is easily taken for the token's.
             Error::Refused(Refusal::RoleDenied { .. }) => CliError::Own {
                 code: error.code(),

@@ -20,7 +20,7 @@ pub(crate) struct List {}
 
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let tokens = session.board.tokens().list().await?;
+        let tokens = session.corkboard.tokens().list().await?;
         let tokens: Vec<_> = tokens.iter().map(|token| TokenDocument::from(&**token)).collect();
         session.output.answer(&tokens, || match tokens.is_empty() {
             true => "there are no tokens; `cork token create --for NAME` makes one".into(),

@@ -28,7 +28,7 @@ struct Revoked<'a> {
 
 impl Revoke {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let tokens = session.board.tokens();
+        let tokens = session.corkboard.tokens();
         for token in &self.tokens {
             tokens.revoke(*token).await?;
         }

@@ -97,7 +97,7 @@ struct CallError<'a> {
 
 impl Call {
     pub(crate) async fn run(self, session: &Session) -> Result<(), CliError> {
-        let tools = ToolRegistry::with_sets(&session.board, &ToolSet::ALL);
+        let tools = ToolRegistry::with_sets(&session.corkboard, &ToolSet::ALL);
         let agent = session.agent.agent_id().to_string();
         let actor = Some(session.tool_actor.clone());
         let (conversation, board) = (self.conversation, session.board_id.clone());

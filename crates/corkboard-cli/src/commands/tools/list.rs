@@ -33,7 +33,7 @@ fn format_argument() -> impl TypedValueParser<Value = ToolFormat> {
 impl List {
     pub(crate) fn run(self, session: &Session) -> Result<(), CliError> {
         let sets = if self.sets.is_empty() { ToolSet::DEFAULT.to_vec() } else { self.sets };
-        let registry = |sets: &[ToolSet]| ToolRegistry::with_sets(&session.board, sets);
+        let registry = |sets: &[ToolSet]| ToolRegistry::with_sets(&session.corkboard, sets);
         if self.format.is_some() || session.output.is_json() {
             let format = self.format.unwrap_or(ToolFormat::Mcp);
             return session.output.document(&registry(&sets).tool_definitions(format));

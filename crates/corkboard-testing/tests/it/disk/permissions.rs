@@ -91,18 +91,18 @@ async fn a_store_that_others_can_open_stays_so_and_warns() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("corkboard");
         let url = format!("{store}:{}", path.display());
-        let board = Corkboard::open(&url).await.unwrap();
-        let notes = board.agent("a").unwrap().working();
+        let corkboard = Corkboard::open(&url).await.unwrap();
+        let notes = corkboard.agent("a").unwrap().working();
         notes.add_note("one").await.unwrap();
-        assert_eq!(board.store_info().warnings, [""; 0], "{store}");
-        board.close().await.unwrap();
+        assert_eq!(corkboard.store_info().warnings, [""; 0], "{store}");
+        corkboard.close().await.unwrap();
         for (path, _) in modes(folder.path()) {
             set_mode(&path, if path.is_dir() { 0o750 } else { 0o640 });
         }
         let _ = std::fs::remove_file(folder.path().join("corkboard-owner"));
-        let board = open_again(&url).await;
-        board.agent("a").unwrap().working().add_note("two").await.unwrap();
-        let warnings = board.store_info().warnings;
+        let corkboard = open_again(&url).await;
+        corkboard.agent("a").unwrap().working().add_note("two").await.unwrap();
+        let warnings = corkboard.store_info().warnings;
         assert!(warnings.len() == 1 && warnings[0].contains("chmod"), "{store}: {warnings:?}");
         if store == "sqlite" {
             for (path, mode) in modes(folder.path()) {
@@ -110,10 +110,10 @@ async fn a_store_that_others_can_open_stays_so_and_warns() {
             }
         } else {
             assert_eq!(mode(&path.join("agent/a/log.jsonl")), 0o640);
-            let forgotten = board.delete_agent("a").await;
+            let forgotten = corkboard.delete_agent("a").await;
             assert!(forgotten.is_ok());
             assert_eq!(mode(&path.join("agent/a/log.jsonl")), 0o640, "a new log is as open as the old one");
         }
-        board.close().await.unwrap();
+        corkboard.close().await.unwrap();
     }
 }

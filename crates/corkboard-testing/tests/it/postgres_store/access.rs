@@ -176,12 +176,12 @@ async fn a_user_who_may_not_create_works_on_tables_that_are_there() {
         schema.name()
     );
     owner.batch_execute(&grants).await.unwrap();
-    let board = Corkboard::open(&limited).await.unwrap();
-    let memory = board.agent("ada").unwrap().working();
+    let corkboard = Corkboard::open(&limited).await.unwrap();
+    let memory = corkboard.agent("ada").unwrap().working();
     memory.set("key", &1).await.unwrap();
     assert_eq!(memory.get::<u32>("key").await.unwrap(), Some(1));
-    assert_eq!(board.check().await.unwrap(), [""; 0]);
-    assert!(board.delete_agent("ada").await.unwrap());
+    assert_eq!(corkboard.check().await.unwrap(), [""; 0]);
+    assert!(corkboard.delete_agent("ada").await.unwrap());
     // Scrubbing tables is their owner's: PostgreSQL would pass over them in silence.
     let refused = opening(&limited).await.unwrap().scrub().await.unwrap_err();
     assert!(refused.to_string().contains("owner"), "{refused}");
@@ -229,13 +229,13 @@ async fn a_password_is_never_shown() {
     ];
     assert!(shown.iter().take(5).all(|shown| shown.contains("Url") || shown.contains("Unavailable")), "{shown:?}");
     assert!(shown[0].contains("password authentication failed"), "{}", shown[0]);
-    let board = Corkboard::open(&url("hunter2")).await.unwrap();
-    board.agent("ada").unwrap().working().set("key", &1).await.unwrap();
-    shown.push(format!("{board:?} {:?}", board.store_info()));
+    let corkboard = Corkboard::open(&url("hunter2")).await.unwrap();
+    corkboard.agent("ada").unwrap().working().set("key", &1).await.unwrap();
+    shown.push(format!("{corkboard:?} {:?}", corkboard.store_info()));
     assert!(shown[6].contains("ada@127.0.0.1"), "{}", shown[6]);
     drop(server);
     eventually("the server is away", || async {
-        let error = board.agent("ada").unwrap().working().get::<u32>("key").await.err();
+        let error = corkboard.agent("ada").unwrap().working().get::<u32>("key").await.err();
         error.inspect(|error| assert!(!format!("{error} {error:?}").contains("hunter"), "{error:?}")).is_some()
     })
     .await;

@@ -12,7 +12,7 @@ async fn a_killed_server_loses_nothing_acknowledged() {
     let mut dice = corkboard_testing::dice();
     let mut server = TestServer::postgres();
     let patience = Duration::from_secs(5);
-    let boards = [board(&server.url(), patience).await, board(&server.url(), patience).await];
+    let boards = [open(&server.url(), patience).await, open(&server.url(), patience).await];
     let storm = Storm::start(&boards);
     for _ in 0..rounds(3) {
         storm.more(100).await;
@@ -23,14 +23,14 @@ async fn a_killed_server_loses_nothing_acknowledged() {
         });
     }
     storm.more(100).await;
-    storm.judge(&board(&server.url(), patience).await).await;
+    storm.judge(&open(&server.url(), patience).await).await;
 }
 
 /// While the server is away, calls say so within a bounded time; when it is back, they work again, and so do watchers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_was_killed_and_comes_back_is_found_again() {
     let mut server = TestServer::postgres();
-    let (one, two) = (board(&server.url(), Duration::from_secs(2)).await, patient(&server.url()).await);
+    let (one, two) = (open(&server.url(), Duration::from_secs(2)).await, patient(&server.url()).await);
     let memory = one.agent("ada").unwrap().working();
     memory.set("key", &1).await.unwrap();
     let mut watch = one.agent("ada").unwrap().watch(1).await.unwrap();

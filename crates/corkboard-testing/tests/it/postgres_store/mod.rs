@@ -33,7 +33,7 @@ async fn patient(url: &str) -> Arc<PostgresStore> {
     store(url, Options::default().busy_timeout).await
 }
 
-async fn board(url: &str, patience: Duration) -> Corkboard {
+async fn open(url: &str, patience: Duration) -> Corkboard {
     Corkboard::with_store(store(url, patience).await, Options::default())
 }
 

@@ -19,7 +19,7 @@ async fn connections_cut_mid_commit_lose_nothing_and_double_nothing() {
     let mut dice = corkboard_testing::dice();
     let (schema, proxy, url) = behind_proxy().await;
     let patience = Duration::from_secs(10);
-    let boards = [board(&url, patience).await, board(&url, patience).await];
+    let boards = [open(&url, patience).await, open(&url, patience).await];
     let storm = Storm::start(&boards);
     for _ in 0..rounds(25) {
         storm.more(20).await;
@@ -28,7 +28,7 @@ async fn connections_cut_mid_commit_lose_nothing_and_double_nothing() {
         eventually("the cut", || async { !proxy.cut_is_pending() }).await;
     }
     storm.more(20).await;
-    storm.judge(&board(&schema.url(), patience).await).await;
+    storm.judge(&open(&schema.url(), patience).await).await;
 }
 
 /// The answer to a commit that does not come in time: it may be done, and the caller is told so.
@@ -93,8 +93,8 @@ async fn a_server_that_says_nothing_to_new_connections_is_unavailable() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_held_up_for_too_long_is_done_once_at_most() {
     let (schema, proxy, url) = behind_proxy().await;
-    let board = board(&url, Duration::from_secs(2)).await;
-    let memory = board.agent("ada").unwrap().working();
+    let corkboard = open(&url, Duration::from_secs(2)).await;
+    let memory = corkboard.agent("ada").unwrap().working();
     memory.set("log", "").await.unwrap();
     // Others are told of it, on the same connection.
     tokio::time::sleep(Duration::from_millis(200)).await;
@@ -119,8 +119,8 @@ async fn a_commit_held_up_for_too_long_is_done_once_at_most() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_refuses_is_unavailable_until_it_accepts() {
     let (_schema, proxy, url) = behind_proxy().await;
-    let board = board(&url, Duration::from_secs(2)).await;
-    let memory = board.agent("ada").unwrap().working();
+    let corkboard = open(&url, Duration::from_secs(2)).await;
+    let memory = corkboard.agent("ada").unwrap().working();
     memory.set("key", &1).await.unwrap();
     proxy.refuse();
     proxy.cut();
@@ -136,8 +136,8 @@ async fn a_server_that_refuses_is_unavailable_until_it_accepts() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_short_outage_is_ridden_out() {
     let (_schema, proxy, url) = behind_proxy().await;
-    let board = board(&url, Duration::from_secs(10)).await;
-    let memory = board.agent("ada").unwrap().working();
+    let corkboard = open(&url, Duration::from_secs(10)).await;
+    let memory = corkboard.agent("ada").unwrap().working();
     memory.set("key", &0).await.unwrap();
     // On a busy machine a moment may become long: once is enough.
     for _ in 0..10 {
@@ -161,8 +161,7 @@ async fn a_short_outage_is_ridden_out() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_watcher_whose_connections_are_cut_misses_nothing() {
     let (schema, proxy, url) = behind_proxy().await;
-    let (watching, writing) =
-        (board(&url, Duration::from_secs(5)).await, Corkboard::open(&schema.url()).await.unwrap());
+    let (watching, writing) = (open(&url, Duration::from_secs(5)).await, Corkboard::open(&schema.url()).await.unwrap());
     let memory = writing.agent("ada").unwrap().working();
     let mut watch = watching.agent("ada").unwrap().watch(0).await.unwrap();
     for rev in 1..=60 {

@@ -80,10 +80,10 @@ async fn processes_hammer_one_space_and_many() {
             harness.spawn(&["note", &agent, name, "40"])
         })
         .collect();
-    let board = harness.board().await;
+    let corkboard = harness.corkboard().await;
     let tasks = (0..16).map(|task| {
         let agent = ["shared", "own-d", "own-e", "own-f"][task % 4];
-        let memory = board.agent(agent).unwrap().working();
+        let memory = corkboard.agent(agent).unwrap().working();
         tokio::spawn(async move {
             for index in 0..10 {
                 memory.add_note(&format!("here-{task}-{index}")).await.unwrap();
@@ -95,9 +95,9 @@ async fn processes_hammer_one_space_and_many() {
         assert_eq!(worker.finish().await.len(), 40);
     }
     for (agent, notes) in [("shared", 160), ("own-d", 80), ("own-e", 80), ("own-f", 80)] {
-        assert_eq!(board.agent(agent).unwrap().working().notes().await.unwrap().len(), notes, "{agent}");
+        assert_eq!(corkboard.agent(agent).unwrap().working().notes().await.unwrap().len(), notes, "{agent}");
     }
-    assert_eq!(board.check().await.unwrap(), [""; 0]);
+    assert_eq!(corkboard.check().await.unwrap(), [""; 0]);
 }
 
 /// Whoever waits too long for others is told so, and nothing was written.

@@ -18,8 +18,8 @@ const WORKER: &str = env!("CARGO_BIN_EXE_conformance-worker");
 async fn connections_cut_anywhere_lose_nothing_and_repeat_nothing() {
     let server = TestServer::redis();
     let proxy = Proxy::start(server.port()).await;
-    let board = Corkboard::open(&server.url_at(proxy.port())).await.unwrap();
-    let writers = Writers::start(&board, "writer");
+    let corkboard = Corkboard::open(&server.url_at(proxy.port())).await.unwrap();
+    let writers = Writers::start(&corkboard, "writer");
     let mut dice = corkboard_testing::dice();
     for _ in 0..rounds() * 8 {
         let direction = if dice.bool() { Direction::ToServer } else { Direction::ToClient };
@@ -173,11 +173,11 @@ async fn processes_on_one_space_and_on_many_lose_nothing() {
     for worker in workers {
         assert_eq!(worker.finish().await.len(), 40);
     }
-    let board = harness.board().await;
-    assert_eq!(board.agent("one").unwrap().working().notes().await.unwrap().len(), 120);
-    let agents = board.agents(None, 10).await.unwrap();
+    let corkboard = harness.corkboard().await;
+    assert_eq!(corkboard.agent("one").unwrap().working().notes().await.unwrap().len(), 120);
+    let agents = corkboard.agents(None, 10).await.unwrap();
     assert!(agents.iter().map(|agent| agent.agent.as_str()).eq(["one", "own-a", "own-b", "own-c"]));
-    assert_eq!(board.check().await.unwrap(), [""; 0]);
+    assert_eq!(corkboard.check().await.unwrap(), [""; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -11,10 +11,10 @@ use crate::redis_store::support::{Writers, eventually, in_time, open, redis, rou
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_server_loses_nothing_acknowledged_and_applies_nothing_twice() {
     let mut server = TestServer::redis();
-    let board = Corkboard::open(&server.url()).await.unwrap();
+    let corkboard = Corkboard::open(&server.url()).await.unwrap();
     let mut dice = corkboard_testing::dice();
     for round in 0..rounds() {
-        let writers = Writers::start(&board, &format!("round-{round}"));
+        let writers = Writers::start(&corkboard, &format!("round-{round}"));
         writers.progress(50).await;
         tokio::time::sleep(Duration::from_micros(dice.u64(0..20_000))).await;
         let down = Duration::from_millis(dice.u64(0..300));
@@ -37,19 +37,19 @@ async fn a_killed_server_loses_nothing_acknowledged_and_applies_nothing_twice() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn forgotten_scripts_are_sent_again() {
     let server = TestServer::redis();
-    let board = Corkboard::open(&server.url()).await.unwrap();
-    let writers = Writers::start(&board, "writer");
+    let corkboard = Corkboard::open(&server.url()).await.unwrap();
+    let writers = Writers::start(&corkboard, "writer");
     for round in 0..50 {
         redis::<()>(&server, &["SCRIPT", "FLUSH", "SYNC"]);
         // A log that begins, with something due: the one path on which several commands are sent together.
         let days = corkboard::EntryMetadata { expiry_days: Some(1), ..Default::default() };
-        let memory = board.agent(&format!("new-{round}")).unwrap().working();
+        let memory = corkboard.agent(&format!("new-{round}")).unwrap().working();
         memory.set("key", &round).metadata(days).await.unwrap();
         writers.progress(1).await;
     }
     let ledger = writers.check(&server.url()).await;
     assert_eq!(ledger.unknown, 0);
-    assert_eq!(board.agents(None, 1000).await.unwrap().len(), 50 + 5);
+    assert_eq!(corkboard.agents(None, 1000).await.unwrap().len(), 50 + 5);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -57,8 +57,8 @@ async fn a_server_that_is_away_is_told_of_in_time_and_found_again() {
     let mut server = TestServer::redis();
     // So long an answer that was lost is looked for.
     let options = Options { busy_timeout: Duration::from_secs(2), ..Options::default() };
-    let board = Corkboard::open_with(&server.url(), options).await.unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::open_with(&server.url(), options).await.unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     memory.set("key", "before").await.unwrap();
     server.kill();
     // The connection's end may be noticed before or after the call is sent.
@@ -78,8 +78,8 @@ async fn a_server_that_is_away_is_told_of_in_time_and_found_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_emptied_under_a_running_process_is_noticed() {
     let server = TestServer::redis();
-    let board = Corkboard::open(&server.url()).await.unwrap();
-    let agent = board.agent("a").unwrap();
+    let corkboard = Corkboard::open(&server.url()).await.unwrap();
+    let agent = corkboard.agent("a").unwrap();
     let memory = agent.working();
     let days = || corkboard::EntryMetadata { expiry_days: Some(1), ..Default::default() };
     for index in 0..5 {
@@ -100,8 +100,8 @@ async fn a_server_emptied_under_a_running_process_is_noticed() {
         }
     });
     assert!(matches!(told.await, Err(Error::Store(StoreError::Future { asked: 5, head: 1 }))));
-    assert_eq!(board.agents(None, 10).await.unwrap().len(), 1);
-    assert_eq!(board.check().await.unwrap(), [""; 0]);
+    assert_eq!(corkboard.agents(None, 10).await.unwrap().len(), 1);
+    assert_eq!(corkboard.check().await.unwrap(), [""; 0]);
     let fresh = Corkboard::open(&server.url()).await.unwrap();
     assert_eq!(fresh.agent("a").unwrap().working().get::<String>("key").await.unwrap().as_deref(), Some("new"));
 }

@@ -157,8 +157,8 @@ async fn passwords_are_checked_and_never_shown() {
     .await;
     let info = store.info();
     assert_eq!(info.location, format!("redis://ada@127.0.0.1:{}/0", server.port()));
-    let board = Corkboard::open(&url).await.unwrap();
-    for shown in [&log, &format!("{info:?}"), &format!("{board:?}"), &serde_json::to_string(&info).unwrap()] {
+    let corkboard = Corkboard::open(&url).await.unwrap();
+    for shown in [&log, &format!("{info:?}"), &format!("{corkboard:?}"), &serde_json::to_string(&info).unwrap()] {
         assert!(!shown.contains("geheim"), "{shown}");
     }
     let without = format!("redis://127.0.0.1:{}/", server.port());

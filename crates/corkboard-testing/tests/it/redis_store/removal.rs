@@ -144,8 +144,8 @@ async fn oldest_after_a_day(retention: Option<Retention>) -> u64 {
     let clock = Arc::new(ManualClock::new(time(1_794_000_000)));
     let snapshots = SnapshotPolicy { events: 10, bytes: u64::MAX };
     let options = Options { clock: clock.clone(), snapshots, retention, ..Options::default() };
-    let board = Corkboard::open_with(&server.url(), options).await.unwrap();
-    let agent = board.agent("a").unwrap();
+    let corkboard = Corkboard::open_with(&server.url(), options).await.unwrap();
+    let agent = corkboard.agent("a").unwrap();
     for index in 0..30 {
         agent.working().set("key", &index).await.unwrap();
     }

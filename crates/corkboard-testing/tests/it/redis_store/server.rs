@@ -123,8 +123,8 @@ fn fill(server: &TestServer) {
 #[tokio::test]
 async fn a_full_server_refuses_writes_cleanly() {
     let server = TestServer::redis();
-    let board = Corkboard::open(&server.url()).await.unwrap();
-    let memory = board.agent("a").unwrap().working();
+    let corkboard = Corkboard::open(&server.url()).await.unwrap();
+    let memory = corkboard.agent("a").unwrap().working();
     memory.set("key", "before").await.unwrap();
     let store = open(&server.url()).await;
     let head = store.head(&space("a")).await.unwrap();
@@ -141,7 +141,7 @@ async fn a_full_server_refuses_writes_cleanly() {
     let second = open(&server.url()).await;
     assert_eq!(second.list(SpaceKind::Agent, None, 10).await.unwrap().len(), 1);
     assert_eq!(second.due(SpaceKind::Agent, crate::redis_store::support::time(5), 10).await, Ok(vec![]));
-    assert!(board.delete_agent("a").await.unwrap());
+    assert!(corkboard.delete_agent("a").await.unwrap());
     redis::<()>(&server, &["DEL", "filler"]);
     memory.set("key", "after").await.unwrap();
     assert_eq!(memory.get::<String>("key").await.unwrap().as_deref(), Some("after"));

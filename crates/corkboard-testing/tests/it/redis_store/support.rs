@@ -109,12 +109,12 @@ pub(crate) struct Ledger {
 
 impl Writers {
     /// Eight writers: half of them on one agent, the others each on their own.
-    pub(crate) fn start(board: &Corkboard, name: &str) -> Self {
+    pub(crate) fn start(corkboard: &Corkboard, name: &str) -> Self {
         let (stop, ledger) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Ledger::default())));
         let tasks = (0..8).map(|writer| {
             let agent = if writer % 2 == 0 { "shared".to_owned() } else { format!("own-{writer}") };
             let prefix = format!("{name}-{writer}");
-            tokio::spawn(write(board.clone(), agent, prefix, stop.clone(), ledger.clone()))
+            tokio::spawn(write(corkboard.clone(), agent, prefix, stop.clone(), ledger.clone()))
         });
         Self { tasks: tasks.collect(), stop, ledger }
     }
@@ -137,9 +137,9 @@ impl Writers {
             in_time(task).await.unwrap();
         }
         let ledger = std::mem::take(&mut *self.ledger.lock());
-        let board = Corkboard::open(url).await.unwrap();
+        let corkboard = Corkboard::open(url).await.unwrap();
         for (agent, notes) in &ledger.acknowledged {
-            let kept = board.agent(agent).unwrap().working().notes().await.unwrap();
+            let kept = corkboard.agent(agent).unwrap().working().notes().await.unwrap();
             let texts: HashSet<&str> = kept.iter().map(|note| &*note.text).collect();
             assert_eq!(texts.len(), kept.len(), "{agent}: no note twice");
             let lost: Vec<_> = notes.iter().filter(|note| !texts.contains(note.as_str())).collect();
@@ -148,14 +148,14 @@ impl Writers {
             let undead: Vec<_> = denied.iter().filter(|note| texts.contains(note.as_str())).collect();
             assert!(undead.is_empty(), "{agent}: written, though it was said that nothing was: {undead:?}");
         }
-        assert_eq!(board.check().await.unwrap(), [""; 0]);
-        board.close().await.unwrap();
+        assert_eq!(corkboard.check().await.unwrap(), [""; 0]);
+        corkboard.close().await.unwrap();
         ledger
     }
 }
 
-async fn write(board: Corkboard, agent: String, prefix: String, stop: Arc<AtomicBool>, ledger: Arc<Mutex<Ledger>>) {
-    let memory = board.agent(&agent).unwrap().working();
+async fn write(corkboard: Corkboard, agent: String, prefix: String, stop: Arc<AtomicBool>, ledger: Arc<Mutex<Ledger>>) {
+    let memory = corkboard.agent(&agent).unwrap().working();
     for index in 0.. {
         if stop.load(Ordering::SeqCst) {
             return;

@@ -9,13 +9,13 @@ use crate::tools::{ToolContext, ToolEffect, ToolError, ToolOutput};
 
 /// `memory`: the commands of Anthropic's `memory_20250818` on the agent's entries.
 pub struct FilesTool {
-    board: Corkboard,
+    corkboard: Corkboard,
 }
 
 impl FilesTool {
     /// The tool on a Corkboard.
-    pub fn new(board: &Corkboard) -> Self {
-        Self { board: board.clone() }
+    pub fn new(corkboard: &Corkboard) -> Self {
+        Self { corkboard: corkboard.clone() }
     }
 }
 
@@ -32,7 +32,7 @@ impl TypedTool for FilesTool {
     }
 
     async fn run(&self, input: MemoryCommand, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let answer = MemoryFiles::new(context.memory(&self.board)?.working()).run(input).await?;
+        let answer = MemoryFiles::new(context.memory(&self.corkboard)?.working()).run(input).await?;
         if answer.is_error {
             return Err(ToolError::Failed { message: answer.text });
         }

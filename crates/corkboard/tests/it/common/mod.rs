@@ -93,10 +93,10 @@ pub(crate) async fn in_time<F: Future>(future: F) -> F::Output {
 
 /// A Corkboard, agent "A" in it, and the agent's working memory.
 pub(crate) async fn agent_a(home: &Home) -> (Corkboard, AgentMemory, WorkingMemory) {
-    let board = home.open().await;
-    let agent = board.agent("A").unwrap();
+    let corkboard = home.open().await;
+    let agent = corkboard.agent("A").unwrap();
     let memory = agent.working();
-    (board, agent, memory)
+    (corkboard, agent, memory)
 }
 
 /// All events that are there by now.
@@ -122,7 +122,7 @@ pub(crate) fn refusal<T>(result: Result<T>) -> Refusal {
 
 /// The error of an attempt that must leave no trace: no revision, no other content anywhere, no event.
 pub(crate) async fn fails_without_a_trace<T>(
-    board: &Corkboard,
+    corkboard: &Corkboard,
     agent: &AgentMemory,
     attempt: impl IntoFuture<Output = Result<T>>,
 ) -> Error {
@@ -131,7 +131,7 @@ pub(crate) async fn fails_without_a_trace<T>(
         (agent.rev().await.unwrap(), agent.snapshot().await.unwrap().memory, agent.stats().await.unwrap(), scopes)
     };
     let before = look().await;
-    let mut events = board.subscribe();
+    let mut events = corkboard.subscribe();
     let error = attempt.await.err().unwrap_or_else(|| panic!("it did not fail"));
     assert_eq!(drain(&mut events), []);
     assert_eq!(look().await, before);
@@ -140,11 +140,11 @@ pub(crate) async fn fails_without_a_trace<T>(
 
 /// As [`fails_without_a_trace`], for what must be refused.
 pub(crate) async fn refused<T>(
-    board: &Corkboard,
+    corkboard: &Corkboard,
     agent: &AgentMemory,
     attempt: impl IntoFuture<Output = Result<T>>,
 ) -> Refusal {
-    refusal(Err::<T, _>(fails_without_a_trace(board, agent, attempt).await))
+    refusal(Err::<T, _>(fails_without_a_trace(corkboard, agent, attempt).await))
 }
 
 pub(crate) fn limit(limit: LimitName, used: u64, allowed: u64) -> Refusal {

@@ -34,7 +34,7 @@ async fn clearing_a_scope_leaves_the_scopes_above_and_below_as_they_are() {
 #[tokio::test]
 async fn clearing_an_agent_disposes_its_scopes_and_counts_all_their_entries() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let (ephemeral, durable) = (chain(&memory, "ee").await, chain(&memory, "dd").await);
         for scope in ephemeral.iter().chain(&durable) {
             scope.set("k", &1).await.unwrap();
@@ -42,14 +42,14 @@ async fn clearing_an_agent_disposes_its_scopes_and_counts_all_their_entries() {
         }
         memory.set("k", &1).await.unwrap();
         memory.add_note("n").await.unwrap();
-        let other = board.agent("B").unwrap().working();
+        let other = corkboard.agent("B").unwrap().working();
         other.set("k", &1).await.unwrap();
 
         let rev = agent.rev().await.unwrap();
         let nothing = ClearOptions { working: false, long_term: false };
         assert_eq!(agent.clear(nothing).await.unwrap(), 0);
         assert_eq!((agent.rev().await.unwrap(), memory.active_scopes().await.unwrap().len()), (rev, 4));
-        let mut events = board.subscribe();
+        let mut events = corkboard.subscribe();
         assert_eq!(agent.clear(ClearOptions::default()).await.unwrap(), 5);
         let told = drain(&mut events);
         assert_eq!(told.iter().filter_map(disposed_id).count(), 4, "{told:?}");
@@ -68,7 +68,7 @@ async fn clearing_an_agent_disposes_its_scopes_and_counts_all_their_entries() {
 #[tokio::test]
 async fn restoring_disposes_ephemeral_scopes_and_brings_durable_ones_back() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let kept = chain(&memory, "d").await.remove(0);
         kept.set("k", "then").await.unwrap();
         let snapshot = agent.snapshot().await.unwrap();
@@ -78,9 +78,9 @@ async fn restoring_disposes_ephemeral_scopes_and_brings_durable_ones_back() {
         let another = memory.create_scope("another").await.unwrap();
 
         agent.restore(snapshot).await.unwrap();
-        assert_disposed(&board, &agent, &late, "restore").await;
-        assert_disposed(&board, &agent, &ephemeral, "restore").await;
-        assert_disposed(&board, &agent, &another, "restore").await;
+        assert_disposed(&corkboard, &agent, &late, "restore").await;
+        assert_disposed(&corkboard, &agent, &ephemeral, "restore").await;
+        assert_disposed(&corkboard, &agent, &another, "restore").await;
         // A handle names a scope; the scope is there again.
         assert!(!kept.is_disposed());
         assert_eq!(kept.get_local::<String>("k").await.unwrap().unwrap(), "then");
@@ -92,21 +92,21 @@ async fn restoring_disposes_ephemeral_scopes_and_brings_durable_ones_back() {
 #[tokio::test]
 async fn a_deleted_agent_begins_anew() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
-        assert!(!board.delete_agent("A").await.unwrap());
+        let (corkboard, agent, memory) = agent_a(&home).await;
+        assert!(!corkboard.delete_agent("A").await.unwrap());
         let scopes = [chain(&memory, "e").await.remove(0), chain(&memory, "d").await.remove(0)];
         let stale = memory.set("k", &1).await.unwrap();
         memory.add_note("n").await.unwrap();
         scopes[1].set("k", &1).await.unwrap();
-        board.agent("B").unwrap().working().set("k", &2).await.unwrap();
+        corkboard.agent("B").unwrap().working().set("k", &2).await.unwrap();
         let listed = async || -> Vec<String> {
-            board.agents(None, 10).await.unwrap().iter().map(|listed| listed.agent.to_string()).collect()
+            corkboard.agents(None, 10).await.unwrap().iter().map(|listed| listed.agent.to_string()).collect()
         };
         assert_eq!(listed().await, ["A", "B"]);
         let rev = agent.rev().await.unwrap();
 
-        assert!(board.delete_agent("A").await.unwrap());
-        assert!(!board.delete_agent("A").await.unwrap());
+        assert!(corkboard.delete_agent("A").await.unwrap());
+        assert!(!corkboard.delete_agent("A").await.unwrap());
         assert_eq!(listed().await, ["B"]);
         assert!(memory.is_empty().await.unwrap());
         assert!(memory.notes().await.unwrap().is_empty());
@@ -114,14 +114,14 @@ async fn a_deleted_agent_begins_anew() {
         let stats = agent.stats().await.unwrap();
         assert_eq!((stats.active_working_scopes, stats.storage_bytes_used), (0, 0));
         for scope in &scopes {
-            assert_disposed(&board, &agent, scope, "delete_agent").await;
+            assert_disposed(&corkboard, &agent, scope, "delete_agent").await;
         }
         // A version never repeats, not even in the next life.
         let written = memory.set("k", &3).await.unwrap();
         assert!(written.version > rev, "{} after {rev}", written.version);
-        let refusal = refused(&board, &agent, memory.set("k", &4).if_version(stale.version)).await;
+        let refusal = refused(&corkboard, &agent, memory.set("k", &4).if_version(stale.version)).await;
         assert!(matches!(refusal, corkboard::Refusal::Conflict { current: Some(_), .. }), "{refusal:?}");
-        assert_eq!(board.agent("B").unwrap().working().get::<i32>("k").await.unwrap(), Some(2));
+        assert_eq!(corkboard.agent("B").unwrap().working().get::<i32>("k").await.unwrap(), Some(2));
     })
     .await;
 }

@@ -56,16 +56,16 @@ async fn the_list_of_a_scopes_methods_is_complete() {
     assert_eq!(public.collect::<BTreeSet<_>>(), listed);
 }
 
-pub(crate) async fn assert_disposed(board: &Corkboard, agent: &AgentMemory, scope: &Scope, how: &str) {
+pub(crate) async fn assert_disposed(corkboard: &Corkboard, agent: &AgentMemory, scope: &Scope, how: &str) {
     for (name, call) in calls(scope) {
-        match fails_without_a_trace(board, agent, call).await {
+        match fails_without_a_trace(corkboard, agent, call).await {
             Error::ScopeDisposed { id, name: scope_name } => {
                 assert_eq!((id, scope_name.as_str()), (scope.id(), scope.name().as_str()));
             }
             other => panic!("{name} after {how} answers {other:?}"),
         }
     }
-    let mut events = board.subscribe();
+    let mut events = corkboard.subscribe();
     assert!(scope.is_disposed(), "{how}");
     assert_eq!(scope.dispose().await.unwrap(), 0, "{how}");
     assert_eq!(drain(&mut events), [], "{how}");
@@ -74,7 +74,7 @@ pub(crate) async fn assert_disposed(board: &Corkboard, agent: &AgentMemory, scop
 #[tokio::test]
 async fn a_disposed_scope_answers_every_call_with_an_error_and_a_second_disposal_with_0() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         memory.set("k", "of the root").await.unwrap();
         let before = agent.snapshot().await.unwrap();
         for kinds in ["e", "d"] {
@@ -91,19 +91,19 @@ async fn a_disposed_scope_answers_every_call_with_an_error_and_a_second_disposal
             let prepared = scope.set("k", &2);
             assert_eq!(scope.dispose().await.unwrap(), 2);
             assert!(matches!(prepared.await, Err(Error::ScopeDisposed { .. })));
-            assert_disposed(&board, &agent, &scope, "dispose").await;
+            assert_disposed(&corkboard, &agent, &scope, "dispose").await;
 
             let scope = filled().await;
             agent.clear(ClearOptions::default()).await.unwrap();
-            assert_disposed(&board, &agent, &scope, "clear").await;
+            assert_disposed(&corkboard, &agent, &scope, "clear").await;
 
             let scope = filled().await;
             agent.restore(before.clone()).await.unwrap();
-            assert_disposed(&board, &agent, &scope, "restore").await;
+            assert_disposed(&corkboard, &agent, &scope, "restore").await;
 
             let scope = filled().await;
-            assert!(board.delete_agent("A").await.unwrap());
-            assert_disposed(&board, &agent, &scope, "delete_agent").await;
+            assert!(corkboard.delete_agent("A").await.unwrap());
+            assert_disposed(&corkboard, &agent, &scope, "delete_agent").await;
         }
     })
     .await;
@@ -112,7 +112,7 @@ async fn a_disposed_scope_answers_every_call_with_an_error_and_a_second_disposal
 #[tokio::test]
 async fn disposing_a_scope_disposes_all_below_it() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         for kinds in ["ee", "de", "dd", "eee", "dde", "ddee", "dddd"] {
             let scopes = chain(&memory, kinds).await;
             let niece = scopes[0].create_child_scope("niece").await.unwrap();
@@ -120,7 +120,7 @@ async fn disposing_a_scope_disposes_all_below_it() {
             for scope in scopes.iter().chain([&niece, &sister, &brother]) {
                 scope.set("k", &1).await.unwrap();
             }
-            let mut events = board.subscribe();
+            let mut events = corkboard.subscribe();
             // Its own entries are counted, not those of the scopes below.
             assert_eq!(scopes[0].dispose().await.unwrap(), 1, "{kinds}");
             let mut told: Vec<_> = drain(&mut events)
@@ -135,7 +135,7 @@ async fn disposing_a_scope_disposes_all_below_it() {
             expected.sort();
             assert_eq!(told, expected, "{kinds}");
             for scope in scopes.iter().chain([&niece]) {
-                assert_disposed(&board, &agent, scope, kinds).await;
+                assert_disposed(&corkboard, &agent, scope, kinds).await;
             }
             assert_eq!(names(&memory.active_scopes().await.unwrap()), ["d0", "sister"], "{kinds}");
             assert_eq!(agent.stats().await.unwrap().total_entries_working, 2, "{kinds}");
@@ -149,10 +149,10 @@ async fn disposing_a_scope_disposes_all_below_it() {
 #[tokio::test]
 async fn children_are_disposed_before_their_parents() {
     on_every_store(async |home: Home| {
-        let (board, _, memory) = agent_a(&home).await;
+        let (corkboard, _, memory) = agent_a(&home).await;
         for kinds in ["eee", "ddd"] {
             let scopes = chain(&memory, kinds).await;
-            let mut events = board.subscribe();
+            let mut events = corkboard.subscribe();
             scopes[0].dispose().await.unwrap();
             let order: Vec<_> = drain(&mut events).iter().filter_map(disposed_id).collect();
             assert_eq!(order, [scopes[2].id(), scopes[1].id(), scopes[0].id()]);
@@ -171,12 +171,12 @@ pub(crate) fn disposed_id(event: &MemoryEvent) -> Option<ScopeId> {
 #[tokio::test]
 async fn dropping_the_last_handle_disposes_an_ephemeral_scope() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let scope = memory.create_scope("task").await.unwrap();
         scope.set("a", &1).await.unwrap();
         scope.set("b", &1).await.unwrap();
         let (id, clone) = (scope.id(), scope.clone());
-        let mut events = board.subscribe();
+        let mut events = corkboard.subscribe();
         drop(scope);
         assert_eq!(drain(&mut events), []);
         assert_eq!(clone.get::<i32>("a").await.unwrap(), Some(1));
@@ -200,13 +200,13 @@ async fn dropping_the_last_handle_disposes_an_ephemeral_scope() {
 #[tokio::test]
 async fn a_live_child_keeps_its_parent() {
     on_every_store(async |home: Home| {
-        let (board, _, memory) = agent_a(&home).await;
+        let (corkboard, _, memory) = agent_a(&home).await;
         let mut scopes = chain(&memory, "eee").await;
         scopes[0].set("outer", &0).await.unwrap();
         scopes[1].set("middle", &1).await.unwrap();
         let ids: Vec<_> = scopes.iter().map(Scope::id).collect();
         let innermost = scopes.pop().unwrap();
-        let mut events = board.subscribe();
+        let mut events = corkboard.subscribe();
         drop(scopes);
         assert_eq!(drain(&mut events), []);
         assert_eq!(memory.active_scopes().await.unwrap().len(), 3);
@@ -226,10 +226,10 @@ async fn a_live_child_keeps_its_parent() {
 #[tokio::test]
 async fn a_scope_keeps_its_agent_when_no_other_handle_is_left() {
     on_every_store(async |home: Home| {
-        let board = home.open().await;
-        let scope = board.agent("A").unwrap().working().create_scope("task").await.unwrap();
+        let corkboard = home.open().await;
+        let scope = corkboard.agent("A").unwrap().working().create_scope("task").await.unwrap();
         scope.set("k", &1).await.unwrap();
-        let memory = board.agent("A").unwrap().working();
+        let memory = corkboard.agent("A").unwrap().working();
         assert_eq!(names(&memory.active_scopes().await.unwrap()), ["task"]);
         memory.set("late", &2).await.unwrap();
         assert_eq!(scope.get::<i32>("late").await.unwrap(), Some(2));

@@ -9,11 +9,11 @@ use crate::common::{Home, agent_a, drain, fails_without_a_trace, limit, names, o
 #[tokio::test]
 async fn durable_scopes_survive_their_handles_and_ephemeral_ones_cannot_be_opened() {
     on_every_store(async |home: Home| {
-        let (board, _, memory) = agent_a(&home).await;
+        let (corkboard, _, memory) = agent_a(&home).await;
         let scopes = chain(&memory, "dde").await;
         scopes[1].set("k", &1).await.unwrap();
         let ids: Vec<_> = scopes.iter().map(Scope::id).collect();
-        let mut events = board.subscribe();
+        let mut events = corkboard.subscribe();
         assert!(memory.scope(ids[2]).await.unwrap().is_none());
         drop(scopes);
         assert_eq!(drain(&mut events).iter().filter_map(disposed_id).collect::<Vec<_>>(), [ids[2]]);
@@ -33,7 +33,7 @@ async fn durable_scopes_survive_their_handles_and_ephemeral_ones_cannot_be_opene
 #[tokio::test]
 async fn durable_scopes_survive_reopening() {
     let home = Home::sqlite();
-    let (board, _, memory) = agent_a(&home).await;
+    let (corkboard, _, memory) = agent_a(&home).await;
     memory.set("of the root", &0).await.unwrap();
     let scopes = chain(&memory, "dd").await;
     scopes[0].set("outer", &1).await.unwrap();
@@ -41,7 +41,7 @@ async fn durable_scopes_survive_reopening() {
     scopes[1].add_note("merged before").await.unwrap();
     scopes[1].merge_to_parent(true).await.unwrap();
     let id = scopes[1].id();
-    board.close().await.unwrap();
+    corkboard.close().await.unwrap();
 
     let (_board, _, memory) = agent_a(&home).await;
     assert_eq!(names(&memory.active_scopes().await.unwrap()), ["d0", "d1"]);
@@ -81,11 +81,11 @@ async fn two_corkboards_share_durable_scopes_and_keep_ephemeral_ones_to_themselv
 #[tokio::test]
 async fn a_durable_scope_below_an_ephemeral_one_is_refused() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         for kinds in ["e", "de"] {
             let scopes = chain(&memory, kinds).await;
             let parent = scopes.last().unwrap();
-            let error = fails_without_a_trace(&board, &agent, parent.create_durable_child_scope("d")).await;
+            let error = fails_without_a_trace(&corkboard, &agent, parent.create_durable_child_scope("d")).await;
             let Error::DurableUnderEphemeral { parent: name } = error else { panic!("{error:?}") };
             assert_eq!(name, parent.name().as_str());
         }
@@ -97,29 +97,29 @@ async fn a_durable_scope_below_an_ephemeral_one_is_refused() {
 async fn ephemeral_and_durable_scopes_share_the_limits() {
     on_every_store(async |home: Home| {
         let limits = Limits { entries_per_agent: 4, scopes_per_agent: 3, ..Limits::default() };
-        let board = home.open_with(Options { limits, ..home.options() }).await;
-        let agent = board.agent("A").unwrap();
+        let corkboard = home.open_with(Options { limits, ..home.options() }).await;
+        let agent = corkboard.agent("A").unwrap();
         let memory = agent.working();
         let durable = memory.create_durable_scope("d").await.unwrap();
         let ephemeral = memory.create_scope("e").await.unwrap();
         let nested = ephemeral.create_child_scope("n").await.unwrap();
         let scopes = limit(LimitName::ScopesPerAgent, 4, 3);
-        assert_eq!(refused(&board, &agent, memory.create_scope("x")).await, scopes);
-        assert_eq!(refused(&board, &agent, durable.create_durable_child_scope("x")).await, scopes);
+        assert_eq!(refused(&corkboard, &agent, memory.create_scope("x")).await, scopes);
+        assert_eq!(refused(&corkboard, &agent, durable.create_durable_child_scope("x")).await, scopes);
 
         memory.set("a", &1).await.unwrap();
         durable.set("a", &1).await.unwrap();
         ephemeral.set("a", &1).await.unwrap();
         nested.set("a", &1).await.unwrap();
         let entries = limit(LimitName::EntriesPerAgent, 5, 4);
-        assert_eq!(refused(&board, &agent, memory.set("b", &1)).await, entries);
-        assert_eq!(refused(&board, &agent, durable.set("b", &1)).await, entries);
-        assert_eq!(refused(&board, &agent, ephemeral.set("b", &1)).await, entries);
-        assert_eq!(refused(&board, &agent, nested.set("b", &1)).await, entries);
+        assert_eq!(refused(&corkboard, &agent, memory.set("b", &1)).await, entries);
+        assert_eq!(refused(&corkboard, &agent, durable.set("b", &1)).await, entries);
+        assert_eq!(refused(&corkboard, &agent, ephemeral.set("b", &1)).await, entries);
+        assert_eq!(refused(&corkboard, &agent, nested.set("b", &1)).await, entries);
         // What a merge copies counts on both sides.
         ephemeral.remove("a").await.unwrap();
         ephemeral.set("c", &1).await.unwrap();
-        assert_eq!(refused(&board, &agent, ephemeral.merge_to_parent(true)).await, entries);
+        assert_eq!(refused(&corkboard, &agent, ephemeral.merge_to_parent(true)).await, entries);
         nested.dispose().await.unwrap();
         assert_eq!(ephemeral.merge_to_parent(true).await.unwrap(), 1);
         assert_eq!(agent.stats().await.unwrap().total_entries_working, 4);

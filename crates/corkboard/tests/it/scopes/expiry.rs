@@ -138,21 +138,21 @@ async fn an_expired_entry_shows_the_parents_again() {
 #[tokio::test]
 async fn a_tick_sweeps_what_has_expired_and_tells_it() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let (ephemeral, durable) = (chain(&memory, "e").await.remove(0), chain(&memory, "d").await.remove(0));
         memory.set("k", &1).metadata(days(1)).await.unwrap();
         ephemeral.set("k", &1).metadata(days(1)).await.unwrap();
         durable.set("k", &1).metadata(days(1)).await.unwrap();
         durable.set("later", &1).metadata(days(2)).await.unwrap();
-        let other = board.agent("B").unwrap();
+        let other = corkboard.agent("B").unwrap();
         other.working().set("k", &1).await.unwrap();
         let (rev, rev_of_other) = (agent.rev().await.unwrap(), other.rev().await.unwrap());
-        let mut events = board.subscribe();
-        assert_eq!(board.tick().await.unwrap(), 0);
+        let mut events = corkboard.subscribe();
+        assert_eq!(corkboard.tick().await.unwrap(), 0);
         assert_eq!(drain(&mut events), []);
 
         home.clock.advance(DAY);
-        assert_eq!(board.tick().await.unwrap(), 1);
+        assert_eq!(corkboard.tick().await.unwrap(), 1);
         let removed = |scope: Option<&Scope>| MemoryEvent::Removed {
             agent_id: agent.agent_id().clone(),
             key: corkboard::Key::new("k", &Limits::default()).unwrap(),
@@ -173,10 +173,10 @@ async fn a_tick_sweeps_what_has_expired_and_tells_it() {
         let stats = agent.stats().await.unwrap();
         assert_eq!((stats.total_entries_working, stats.storage_bytes_used), (1, 6));
 
-        assert_eq!(board.tick().await.unwrap(), 0);
+        assert_eq!(corkboard.tick().await.unwrap(), 0);
         assert_eq!(drain(&mut events), []);
         home.clock.advance(DAY);
-        assert_eq!(board.tick().await.unwrap(), 1);
+        assert_eq!(corkboard.tick().await.unwrap(), 1);
         assert_eq!(drain(&mut events).len(), 1);
         assert_eq!(agent.stats().await.unwrap().storage_bytes_used, 0);
     })
@@ -203,12 +203,12 @@ async fn a_tick_sweeps_agents_that_were_never_loaded() {
 #[tokio::test]
 async fn what_expires_with_its_scope_is_told_with_the_scopes_name() {
     on_every_store(async |home: Home| {
-        let (board, _, memory) = agent_a(&home).await;
+        let (corkboard, _, memory) = agent_a(&home).await;
         for kinds in ["e", "d"] {
             let scope = chain(&memory, kinds).await.remove(0);
             scope.set("k", &1).metadata(days(1)).await.unwrap();
             home.clock.advance(DAY);
-            let mut events = board.subscribe();
+            let mut events = corkboard.subscribe();
             scope.dispose().await.unwrap();
             let told = drain(&mut events);
             let [

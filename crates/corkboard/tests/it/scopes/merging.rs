@@ -60,8 +60,8 @@ impl Parent<'_> {
 
 async fn merges(home: &Home, kinds: &str, overwrite: bool) {
     let case = format!("{kinds}, overwrite: {overwrite}");
-    let board = home.open().await;
-    let agent = board.agent(&case).unwrap();
+    let corkboard = home.open().await;
+    let agent = corkboard.agent(&case).unwrap();
     let memory = agent.working();
     let scopes = chain(&memory, kinds).await;
     let child = scopes.last().unwrap();
@@ -149,14 +149,14 @@ async fn merging_keeps_what_is_known_about_an_entry() {
 #[tokio::test]
 async fn merging_is_told_as_writes_to_the_parent() {
     on_every_store(async |home: Home| {
-        let (board, _, memory) = agent_a(&home).await;
+        let (corkboard, _, memory) = agent_a(&home).await;
         memory.set("a", &1).await.unwrap();
         for kinds in ["e", "d", "de"] {
             let scopes = chain(&memory, kinds).await;
             let child = scopes.last().unwrap();
             child.set("a", &2).await.unwrap();
             child.add_note("n").await.unwrap();
-            let mut events = board.subscribe();
+            let mut events = corkboard.subscribe();
             child.merge_to_parent(true).await.unwrap();
             let told = drain(&mut events);
             let [MemoryEvent::Set { key, scope_id, is_update, .. }] = &told[..] else { panic!("{told:?}") };

@@ -45,7 +45,7 @@ enum Step {
 #[tokio::test]
 async fn criterion_type_safety() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let plan = Plan {
             goal: "grüße \"🌍\"\n\u{0}".into(),
             steps: vec![Step::Think, Step::Call { tool: "rm".into(), attempts: i64::MIN }],
@@ -62,7 +62,7 @@ async fn criterion_type_safety() {
         assert_eq!(memory.get::<Option<u8>>("nothing").await.unwrap(), Some(None));
         assert!(memory.contains("nothing").await.unwrap());
 
-        let wrong = fails_without_a_trace(&board, &agent, memory.get::<u32>("plan")).await;
+        let wrong = fails_without_a_trace(&corkboard, &agent, memory.get::<u32>("plan")).await;
         let Error::Deserialize { key, expected, message } = wrong else { panic!("{wrong:?}") };
         assert_eq!((key.as_str(), expected), ("plan", "u32"));
         assert!(message.contains("invalid type: map"), "{message}");
@@ -114,11 +114,11 @@ async fn memory_version(memory: &WorkingMemory) -> u64 {
 #[tokio::test]
 async fn criterion_scope_disposal() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         for scope in [memory.create_scope("task").await.unwrap(), memory.create_durable_scope("task").await.unwrap()] {
             scope.set("a", &1).await.unwrap();
             scope.set("b", &2).await.unwrap();
-            let mut events = board.subscribe();
+            let mut events = corkboard.subscribe();
             assert_eq!(scope.dispose().await.unwrap(), 2);
             assert_eq!(drain(&mut events), [disposed(&agent, &scope, 2)]);
             assert!(scope.is_disposed());
@@ -132,7 +132,7 @@ async fn criterion_scope_disposal() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn criterion_concurrent_set_and_get_do_not_deadlock() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let tasks = (0..32).map(|task| {
             let memory = memory.clone();
             tokio::spawn(async move {
@@ -157,7 +157,7 @@ async fn criterion_concurrent_set_and_get_do_not_deadlock() {
         assert_eq!(memory.get::<i32>("turn").await.unwrap(), Some(9));
         assert_eq!(memory.len().await.unwrap(), 32 + 3);
         assert_eq!(agent.stats().await.unwrap().active_working_scopes, 0);
-        board.close().await.unwrap();
+        corkboard.close().await.unwrap();
     })
     .await;
 }
@@ -165,7 +165,7 @@ async fn criterion_concurrent_set_and_get_do_not_deadlock() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn criterion_memory_ten_thousand_entries_of_100_bytes_fit_the_default_limits() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let value = "x".repeat(98);
         let keys: Vec<String> = (0..10_000).map(|index| format!("key-{index:05}")).collect();
         for written in join_all(keys.iter().map(|key| memory.set(key, &value).into_future())).await {
@@ -175,7 +175,7 @@ async fn criterion_memory_ten_thousand_entries_of_100_bytes_fit_the_default_limi
         assert_eq!(stats.total_entries_working, 10_000);
         assert_eq!(stats.storage_bytes_used, 10_000 * (100 + 9));
         assert!(stats.storage_percent_used < 2.0, "{}", stats.storage_percent_used);
-        let (spaces, resident) = board.resident();
+        let (spaces, resident) = corkboard.resident();
         assert_eq!(spaces, 2, "working memory, and long-term memory, which the counts include");
         assert!((10_000 * 109..100_000_000).contains(&resident), "{resident}");
         assert_eq!(memory.get::<String>("key-09999").await.unwrap().unwrap(), value);

@@ -27,24 +27,24 @@ async fn snapshot_with(agent: &AgentMemory, entries: usize) -> MemorySnapshot {
 #[tokio::test]
 async fn limit_the_10001st_entry_is_refused() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         agent.restore(snapshot_with(&agent, 9_999).await).await.unwrap();
         let scopes = [memory.create_scope("e").await.unwrap(), memory.create_durable_scope("d").await.unwrap()];
         // Entries count in all scopes together.
         scopes[0].set("the 10,000th", &0).await.unwrap();
         let full = limit(LimitName::EntriesPerAgent, 10_001, 10_000);
         let factory = async || Ok::<_, Error>(0);
-        assert_eq!(refused(&board, &agent, memory.set("one more", &0)).await, full);
-        assert_eq!(refused(&board, &agent, memory.append("one more", "x")).await, full);
-        assert_eq!(refused(&board, &agent, memory.update("one more", |_: Option<u8>| 0)).await, full);
-        assert_eq!(refused(&board, &agent, memory.get_or_set("one more", factory)).await, full);
+        assert_eq!(refused(&corkboard, &agent, memory.set("one more", &0)).await, full);
+        assert_eq!(refused(&corkboard, &agent, memory.append("one more", "x")).await, full);
+        assert_eq!(refused(&corkboard, &agent, memory.update("one more", |_: Option<u8>| 0)).await, full);
+        assert_eq!(refused(&corkboard, &agent, memory.get_or_set("one more", factory)).await, full);
         for scope in &scopes {
-            assert_eq!(refused(&board, &agent, scope.set("one more", &0)).await, full);
-            assert_eq!(refused(&board, &agent, scope.append("one more", "x")).await, full);
-            assert_eq!(refused(&board, &agent, scope.update("one more", |_: Option<u8>| 0)).await, full);
-            assert_eq!(refused(&board, &agent, scope.get_or_set("one more", factory)).await, full);
+            assert_eq!(refused(&corkboard, &agent, scope.set("one more", &0)).await, full);
+            assert_eq!(refused(&corkboard, &agent, scope.append("one more", "x")).await, full);
+            assert_eq!(refused(&corkboard, &agent, scope.update("one more", |_: Option<u8>| 0)).await, full);
+            assert_eq!(refused(&corkboard, &agent, scope.get_or_set("one more", factory)).await, full);
         }
-        assert_eq!(refused(&board, &agent, scopes[0].merge_to_parent(true)).await, full);
+        assert_eq!(refused(&corkboard, &agent, scopes[0].merge_to_parent(true)).await, full);
 
         // What is there may change, and what goes makes room.
         memory.set("key-00000", &1).await.unwrap();
@@ -59,8 +59,8 @@ async fn limit_the_10001st_entry_is_refused() {
 async fn limit_commands_as_text_count_ephemeral_scopes_too() {
     on_every_store(async |home: Home| {
         let limits = Limits { entries_per_agent: 3, scopes_per_agent: 2, ..Limits::default() };
-        let board = home.open_with(Options { limits, ..home.options() }).await;
-        let agent = board.agent("A").unwrap();
+        let corkboard = home.open_with(Options { limits, ..home.options() }).await;
+        let agent = corkboard.agent("A").unwrap();
         let scope = agent.working().create_scope("e").await.unwrap();
         for key in ["one", "two"] {
             scope.set(key, &0).await.unwrap();
@@ -68,7 +68,7 @@ async fn limit_commands_as_text_count_ephemeral_scopes_too() {
         let command = async |command: AgentCommand| {
             let document = CommandDocument { command, if_rev: None, idempotency_key: None, idempotency_body: None };
             let json = serde_json::to_vec(&document).unwrap();
-            board.log(SpaceKind::Agent, "A").unwrap().command(&json).await
+            corkboard.log(SpaceKind::Agent, "A").unwrap().command(&json).await
         };
         let append = |name: &str| {
             let (key, text, separator) = (key(name), "text".into(), Separator::default());
@@ -80,10 +80,10 @@ async fn limit_commands_as_text_count_ephemeral_scopes_too() {
         };
         command(append("three")).await.unwrap();
         let full = limit(LimitName::EntriesPerAgent, 4, 3);
-        assert_eq!(refused(&board, &agent, command(append("four"))).await, full);
+        assert_eq!(refused(&corkboard, &agent, command(append("four"))).await, full);
         command(create("d")).await.unwrap();
         let full = limit(LimitName::ScopesPerAgent, 3, 2);
-        assert_eq!(refused(&board, &agent, command(create("x"))).await, full);
+        assert_eq!(refused(&corkboard, &agent, command(create("x"))).await, full);
         // What goes makes room.
         scope.dispose().await.unwrap();
         command(append("four")).await.unwrap();
@@ -95,11 +95,11 @@ async fn limit_commands_as_text_count_ephemeral_scopes_too() {
 #[tokio::test]
 async fn limit_a_snapshot_with_10001_entries_is_refused() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let mut snapshot = snapshot_with(&agent, 10_001).await;
         memory.set("before", &1).await.unwrap();
         let full = limit(LimitName::EntriesPerAgent, 10_001, 10_000);
-        assert_eq!(refused(&board, &agent, agent.restore(snapshot.clone())).await, full);
+        assert_eq!(refused(&corkboard, &agent, agent.restore(snapshot.clone())).await, full);
         snapshot.memory.scopes[0].entries.pop();
         agent.restore(snapshot).await.unwrap();
         assert_eq!(memory.len().await.unwrap(), 10_000);
@@ -110,25 +110,25 @@ async fn limit_a_snapshot_with_10001_entries_is_refused() {
 #[tokio::test]
 async fn limit_the_101st_scope_is_refused() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let mut scopes = Vec::new();
         for index in 0..50 {
             scopes.push(memory.create_scope(&format!("ephemeral-{index}")).await.unwrap());
             scopes.push(memory.create_durable_scope(&format!("durable-{index}")).await.unwrap());
         }
         let full = limit(LimitName::ScopesPerAgent, 101, 100);
-        assert_eq!(refused(&board, &agent, memory.create_scope("x")).await, full);
-        assert_eq!(refused(&board, &agent, memory.create_durable_scope("x")).await, full);
-        assert_eq!(refused(&board, &agent, scopes[0].create_child_scope("x")).await, full);
-        assert_eq!(refused(&board, &agent, scopes[1].create_child_scope("x")).await, full);
-        assert_eq!(refused(&board, &agent, scopes[1].create_durable_child_scope("x")).await, full);
+        assert_eq!(refused(&corkboard, &agent, memory.create_scope("x")).await, full);
+        assert_eq!(refused(&corkboard, &agent, memory.create_durable_scope("x")).await, full);
+        assert_eq!(refused(&corkboard, &agent, scopes[0].create_child_scope("x")).await, full);
+        assert_eq!(refused(&corkboard, &agent, scopes[1].create_child_scope("x")).await, full);
+        assert_eq!(refused(&corkboard, &agent, scopes[1].create_durable_child_scope("x")).await, full);
         scopes[3].dispose().await.unwrap();
         let last = scopes[1].create_child_scope("the hundredth again").await.unwrap();
-        assert_eq!(refused(&board, &agent, memory.create_scope("x")).await, full);
+        assert_eq!(refused(&corkboard, &agent, memory.create_scope("x")).await, full);
         drop(last);
         memory.create_durable_scope("and again").await.unwrap();
         // Another agent has a hundred of its own.
-        board.agent("B").unwrap().working().create_scope("x").await.unwrap();
+        corkboard.agent("B").unwrap().working().create_scope("x").await.unwrap();
     })
     .await;
 }
@@ -136,7 +136,7 @@ async fn limit_the_101st_scope_is_refused() {
 #[tokio::test]
 async fn limit_a_snapshot_with_101_scopes_is_refused() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         memory.create_durable_scope("first").await.unwrap();
         let mut snapshot = agent.snapshot().await.unwrap();
         for index in 0..100 {
@@ -146,7 +146,7 @@ async fn limit_a_snapshot_with_101_scopes_is_refused() {
             snapshot.memory.scopes.push(scope);
         }
         let full = limit(LimitName::ScopesPerAgent, 101, 100);
-        assert_eq!(refused(&board, &agent, agent.restore(snapshot.clone())).await, full);
+        assert_eq!(refused(&corkboard, &agent, agent.restore(snapshot.clone())).await, full);
         snapshot.memory.scopes.pop();
         agent.restore(snapshot).await.unwrap();
         assert_eq!(memory.active_scopes().await.unwrap().len(), 100);
@@ -162,31 +162,31 @@ fn scope_id(number: u32) -> ScopeId {
 async fn limit_an_entry_over_1_mib_is_refused() {
     on_every_store(async |home: Home| {
         const MIB: usize = 1024 * 1024;
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let scopes = [memory.create_scope("e").await.unwrap(), memory.create_durable_scope("d").await.unwrap()];
         // The two quotes count: a value is as long as its JSON.
         let (fits, too_long) = ("x".repeat(MIB - 2), "x".repeat(MIB - 1));
         let over = |used| limit(LimitName::EntryBytes, used, MIB as u64);
         let by_one = over(MIB as u64 + 1);
-        assert_eq!(refused(&board, &agent, memory.set("k", &too_long)).await, by_one);
-        assert_eq!(refused(&board, &agent, memory.append("k", &too_long)).await, by_one);
+        assert_eq!(refused(&corkboard, &agent, memory.set("k", &too_long)).await, by_one);
+        assert_eq!(refused(&corkboard, &agent, memory.append("k", &too_long)).await, by_one);
         let copy = too_long.clone();
         let update = memory.update("k", move |_: Option<String>| copy.clone());
-        assert_eq!(refused(&board, &agent, update).await, by_one);
+        assert_eq!(refused(&corkboard, &agent, update).await, by_one);
         let factory = async || Ok::<_, Error>(too_long.clone());
-        assert_eq!(refused(&board, &agent, memory.get_or_set("k", factory)).await, by_one);
+        assert_eq!(refused(&corkboard, &agent, memory.get_or_set("k", factory)).await, by_one);
         for scope in &scopes {
-            assert_eq!(refused(&board, &agent, scope.set("k", &too_long)).await, by_one);
-            assert_eq!(refused(&board, &agent, scope.append("k", &too_long)).await, by_one);
+            assert_eq!(refused(&corkboard, &agent, scope.set("k", &too_long)).await, by_one);
+            assert_eq!(refused(&corkboard, &agent, scope.append("k", &too_long)).await, by_one);
         }
 
         memory.set("k", &fits).await.unwrap();
-        assert_eq!(refused(&board, &agent, memory.append("k", "x")).await, by_one);
+        assert_eq!(refused(&corkboard, &agent, memory.append("k", "x")).await, by_one);
         // Metadata counts too, and so do the escapes of a text.
         let tagged = EntryMetadata { tags: Some(vec!["tag".into()]), ..EntryMetadata::default() };
-        assert_eq!(refused(&board, &agent, memory.set("k", &fits).metadata(tagged)).await, over(MIB as u64 + 3));
+        assert_eq!(refused(&corkboard, &agent, memory.set("k", &fits).metadata(tagged)).await, over(MIB as u64 + 3));
         let escaped = "\n".repeat(MIB / 2);
-        assert_eq!(refused(&board, &agent, memory.set("k", &escaped)).await, over(MIB as u64 + 2));
+        assert_eq!(refused(&corkboard, &agent, memory.set("k", &escaped)).await, over(MIB as u64 + 2));
         assert_eq!(memory.get::<String>("k").await.unwrap(), Some(fits));
     })
     .await;
@@ -196,12 +196,12 @@ async fn limit_an_entry_over_1_mib_is_refused() {
 async fn limit_a_snapshot_with_an_entry_over_1_mib_is_refused() {
     on_every_store(async |home: Home| {
         const MIB: usize = 1024 * 1024;
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         memory.set("k", "@value").await.unwrap();
         let snapshot = agent.snapshot().await.unwrap();
         let too_long = replaced(&snapshot, "@value", &"x".repeat(MIB - 1));
         let over = limit(LimitName::EntryBytes, MIB as u64 + 1, MIB as u64);
-        assert_eq!(refused(&board, &agent, agent.restore(too_long)).await, over);
+        assert_eq!(refused(&corkboard, &agent, agent.restore(too_long)).await, over);
         agent.restore(replaced(&snapshot, "@value", &"x".repeat(MIB - 2))).await.unwrap();
         assert_eq!(memory.get::<String>("k").await.unwrap().unwrap().len(), MIB - 2);
     })
@@ -212,12 +212,12 @@ async fn limit_a_snapshot_with_an_entry_over_1_mib_is_refused() {
 async fn limit_a_command_over_4_mib_is_refused() {
     on_every_store(async |home: Home| {
         const LIMIT: usize = 4 * 1024 * 1024;
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         memory.set("text", "x").await.unwrap();
         let over = limit(LimitName::CommandBytes, LIMIT as u64 + 1, LIMIT as u64);
         let text = "x".repeat(LIMIT + 1);
-        assert_eq!(refused(&board, &agent, memory.append("text", &text)).await, over);
-        assert_eq!(refused(&board, &agent, memory.set("new", &text[..LIMIT - 1])).await, over);
+        assert_eq!(refused(&corkboard, &agent, memory.append("text", &text)).await, over);
+        assert_eq!(refused(&corkboard, &agent, memory.set("new", &text[..LIMIT - 1])).await, over);
     })
     .await;
 }
@@ -235,24 +235,24 @@ async fn limits_are_configurable() {
             state_bytes: 100,
             ..Limits::default()
         };
-        let board = home.open_with(Options { limits, ..home.options() }).await;
-        let agent = board.agent("A").unwrap();
+        let corkboard = home.open_with(Options { limits, ..home.options() }).await;
+        let agent = corkboard.agent("A").unwrap();
         let memory = agent.working();
-        assert_eq!(refused(&board, &agent, memory.set("too long!", &1)).await, limit(LimitName::KeyBytes, 9, 8));
+        assert_eq!(refused(&corkboard, &agent, memory.set("too long!", &1)).await, limit(LimitName::KeyBytes, 9, 8));
         let value = "x".repeat(63);
-        assert_eq!(refused(&board, &agent, memory.set("k", &value)).await, limit(LimitName::EntryBytes, 65, 64));
+        assert_eq!(refused(&corkboard, &agent, memory.set("k", &value)).await, limit(LimitName::EntryBytes, 65, 64));
         memory.set("a", &value[..50]).await.unwrap();
         let bytes = limit(LimitName::StateBytes, 2 * (1 + 52), 100);
-        assert_eq!(refused(&board, &agent, memory.set("b", &value[..50])).await, bytes);
+        assert_eq!(refused(&corkboard, &agent, memory.set("b", &value[..50])).await, bytes);
         memory.set("b", &1).await.unwrap();
         memory.set("c", &1).await.unwrap();
-        assert_eq!(refused(&board, &agent, memory.set("d", &1)).await, limit(LimitName::EntriesPerAgent, 4, 3));
-        assert_eq!(refused(&board, &agent, memory.add_note("12345")).await, limit(LimitName::NoteBytes, 5, 4));
+        assert_eq!(refused(&corkboard, &agent, memory.set("d", &1)).await, limit(LimitName::EntriesPerAgent, 4, 3));
+        assert_eq!(refused(&corkboard, &agent, memory.add_note("12345")).await, limit(LimitName::NoteBytes, 5, 4));
         memory.add_note("1234").await.unwrap();
-        assert_eq!(refused(&board, &agent, memory.add_note("1")).await, limit(LimitName::NotesPerAgent, 2, 1));
-        assert_eq!(refused(&board, &agent, memory.add_note(" \n")).await, Refusal::Blank { what: "note".into() });
+        assert_eq!(refused(&corkboard, &agent, memory.add_note("1")).await, limit(LimitName::NotesPerAgent, 2, 1));
+        assert_eq!(refused(&corkboard, &agent, memory.add_note(" \n")).await, Refusal::Blank { what: "note".into() });
         let _scope = memory.create_scope("s").await.unwrap();
-        assert_eq!(refused(&board, &agent, memory.create_scope("t")).await, limit(LimitName::ScopesPerAgent, 2, 1));
+        assert_eq!(refused(&corkboard, &agent, memory.create_scope("t")).await, limit(LimitName::ScopesPerAgent, 2, 1));
     })
     .await;
 }
@@ -260,10 +260,10 @@ async fn limits_are_configurable() {
 #[tokio::test]
 async fn an_agent_whose_handles_are_gone_leaves_no_ephemeral_scope_behind() {
     on_every_store(async |home: Home| {
-        let board = home.open().await;
-        let mut events = board.subscribe();
+        let corkboard = home.open().await;
+        let mut events = corkboard.subscribe();
         {
-            let memory = board.agent("A").unwrap().working();
+            let memory = corkboard.agent("A").unwrap().working();
             let outer = memory.create_scope("outer").await.unwrap();
             let inner = outer.create_child_scope("inner").await.unwrap();
             inner.set("a", &1).await.unwrap();
@@ -279,7 +279,7 @@ async fn an_agent_whose_handles_are_gone_leaves_no_ephemeral_scope_behind() {
             })
             .collect();
         assert_eq!(names, [("inner".to_owned(), 1), ("outer".to_owned(), 0)]);
-        let stats = board.agent("A").unwrap().stats().await.unwrap();
+        let stats = corkboard.agent("A").unwrap().stats().await.unwrap();
         assert_eq!((stats.active_working_scopes, stats.total_entries_working), (0, 0));
     })
     .await;

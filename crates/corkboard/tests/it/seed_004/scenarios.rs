@@ -10,8 +10,8 @@ use crate::common::{Home, agent_a, drain, names, on_every_store, start};
 #[tokio::test]
 async fn scenario_store_and_retrieve_value() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
-        let mut events = board.subscribe();
+        let (corkboard, agent, memory) = agent_a(&home).await;
+        let mut events = corkboard.subscribe();
         memory.set("user_id", "user-123").await.unwrap();
         assert_eq!(memory.get::<String>("user_id").await.unwrap().unwrap(), "user-123");
         let set = MemoryEvent::Set {
@@ -70,13 +70,13 @@ async fn scenario_scope_parent_fallback() {
 #[tokio::test]
 async fn scenario_scope_disposal() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let scope = memory.create_scope("task-1").await.unwrap();
         for index in 0..5 {
             scope.set(&format!("key-{index}"), &index).await.unwrap();
         }
         let other = memory.create_scope("task-2").await.unwrap();
-        let mut events = board.subscribe();
+        let mut events = corkboard.subscribe();
         scope.dispose().await.unwrap();
         assert_eq!(drain(&mut events), [disposed(&agent, &scope, 5)]);
         assert_eq!(names(&memory.active_scopes().await.unwrap()), ["task-2"]);
@@ -88,7 +88,7 @@ async fn scenario_scope_disposal() {
 #[tokio::test]
 async fn scenario_full_working_memory_lifecycle() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         for index in 0..100 {
             memory.set(&format!("key-{index}"), &format!("root {index}")).await.unwrap();
         }
@@ -130,7 +130,7 @@ async fn scenario_full_working_memory_lifecycle() {
         assert_eq!((stats.total_entries_working, stats.active_working_scopes), (100, 0));
         assert_eq!(memory.clear().await.unwrap(), 100);
         assert_eq!(agent.stats().await.unwrap().storage_bytes_used, 0);
-        board.close().await.unwrap();
+        corkboard.close().await.unwrap();
     })
     .await;
 }

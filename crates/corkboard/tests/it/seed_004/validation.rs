@@ -66,11 +66,11 @@ fn wrong_names(what: &'static str, limit_name: LimitName, allowed: u64) -> Vec<(
 #[tokio::test]
 async fn validation_keys_are_not_blank_printable_and_at_most_512_bytes() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let scopes = [memory.create_scope("e").await.unwrap(), memory.create_durable_scope("d").await.unwrap()];
         for (key, expected) in wrong_names("key", LimitName::KeyBytes, 512) {
             for (name, call) in calls_with_key(&memory, &scopes, &key) {
-                assert_eq!(refused(&board, &agent, call).await, expected, "{name}({key:?})");
+                assert_eq!(refused(&corkboard, &agent, call).await, expected, "{name}({key:?})");
             }
         }
         for key in [&"k".repeat(512), &"é".repeat(256), "ключ 🗝 / a'b\"c", "."] {
@@ -84,12 +84,12 @@ async fn validation_keys_are_not_blank_printable_and_at_most_512_bytes() {
 #[tokio::test]
 async fn validation_keys_in_a_snapshot_are_held_to_the_same_rules() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         memory.set("@key", &1).await.unwrap();
         let snapshot = agent.snapshot().await.unwrap();
         for (key, expected) in wrong_names("key", LimitName::KeyBytes, 512) {
             let snapshot = replaced(&snapshot, "@key", &key);
-            assert_eq!(refused(&board, &agent, agent.restore(snapshot)).await, expected, "{key:?}");
+            assert_eq!(refused(&corkboard, &agent, agent.restore(snapshot)).await, expected, "{key:?}");
         }
     })
     .await;
@@ -98,17 +98,17 @@ async fn validation_keys_in_a_snapshot_are_held_to_the_same_rules() {
 #[tokio::test]
 async fn validation_scope_names_are_not_blank_printable_and_at_most_512_bytes() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let (short, long) = (memory.create_scope("e").await.unwrap(), memory.create_durable_scope("@d").await.unwrap());
         let snapshot = agent.snapshot().await.unwrap();
         for (name, expected) in wrong_names("scope name", LimitName::ScopeNameBytes, 512) {
-            assert_eq!(refused(&board, &agent, memory.create_scope(&name)).await, expected);
-            assert_eq!(refused(&board, &agent, memory.create_durable_scope(&name)).await, expected);
-            assert_eq!(refused(&board, &agent, short.create_child_scope(&name)).await, expected);
-            assert_eq!(refused(&board, &agent, long.create_child_scope(&name)).await, expected);
-            assert_eq!(refused(&board, &agent, long.create_durable_child_scope(&name)).await, expected);
+            assert_eq!(refused(&corkboard, &agent, memory.create_scope(&name)).await, expected);
+            assert_eq!(refused(&corkboard, &agent, memory.create_durable_scope(&name)).await, expected);
+            assert_eq!(refused(&corkboard, &agent, short.create_child_scope(&name)).await, expected);
+            assert_eq!(refused(&corkboard, &agent, long.create_child_scope(&name)).await, expected);
+            assert_eq!(refused(&corkboard, &agent, long.create_durable_child_scope(&name)).await, expected);
             let snapshot = replaced(&snapshot, "@d", &name);
-            assert_eq!(refused(&board, &agent, agent.restore(snapshot)).await, expected, "{name:?}");
+            assert_eq!(refused(&corkboard, &agent, agent.restore(snapshot)).await, expected, "{name:?}");
         }
         let name = "n".repeat(512);
         assert_eq!(memory.create_scope(&name).await.unwrap().name().as_str(), name);
@@ -118,13 +118,13 @@ async fn validation_scope_names_are_not_blank_printable_and_at_most_512_bytes() 
 
 #[tokio::test]
 async fn validation_agent_ids_are_not_blank_printable_and_at_most_256_bytes() {
-    let board = Home::memory().open().await;
+    let corkboard = Home::memory().open().await;
     for (agent, expected) in wrong_names("agent id", LimitName::AgentIdBytes, 256) {
-        assert_eq!(refusal(board.agent(&agent).map(|_| ())), expected);
-        assert_eq!(refusal(board.delete_agent(&agent).await), expected);
+        assert_eq!(refusal(corkboard.agent(&agent).map(|_| ())), expected);
+        assert_eq!(refusal(corkboard.delete_agent(&agent).await), expected);
     }
-    assert_eq!(board.agent(&"a".repeat(256)).unwrap().rev().await.unwrap(), 0);
-    assert!(board.agents(None, 10).await.unwrap().is_empty());
+    assert_eq!(corkboard.agent(&"a".repeat(256)).unwrap().rev().await.unwrap(), 0);
+    assert!(corkboard.agents(None, 10).await.unwrap().is_empty());
 }
 
 /// What no JSON can say.
@@ -145,23 +145,23 @@ impl<'de> Deserialize<'de> for Unspeakable {
 #[tokio::test]
 async fn validation_values_are_json_serializable() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let scopes = [memory.create_scope("e").await.unwrap(), memory.create_durable_scope("d").await.unwrap()];
         let unspeakable = |error: Error| {
             let Error::Serialize { key, message } = error else { panic!("{error:?}") };
             assert_eq!((key.as_str(), message.as_str()), ("k", "words fail"));
         };
         let factory = async || Ok::<_, Error>(Unspeakable);
-        unspeakable(fails_without_a_trace(&board, &agent, memory.set("k", &Unspeakable)).await);
-        unspeakable(fails_without_a_trace(&board, &agent, memory.get_or_set("k", factory)).await);
-        unspeakable(fails_without_a_trace(&board, &agent, memory.update("k", |_| Unspeakable)).await);
+        unspeakable(fails_without_a_trace(&corkboard, &agent, memory.set("k", &Unspeakable)).await);
+        unspeakable(fails_without_a_trace(&corkboard, &agent, memory.get_or_set("k", factory)).await);
+        unspeakable(fails_without_a_trace(&corkboard, &agent, memory.update("k", |_| Unspeakable)).await);
         for scope in &scopes {
-            unspeakable(fails_without_a_trace(&board, &agent, scope.set("k", &Unspeakable)).await);
-            unspeakable(fails_without_a_trace(&board, &agent, scope.get_or_set("k", factory)).await);
-            unspeakable(fails_without_a_trace(&board, &agent, scope.update("k", |_| Unspeakable)).await);
+            unspeakable(fails_without_a_trace(&corkboard, &agent, scope.set("k", &Unspeakable)).await);
+            unspeakable(fails_without_a_trace(&corkboard, &agent, scope.get_or_set("k", factory)).await);
+            unspeakable(fails_without_a_trace(&corkboard, &agent, scope.update("k", |_| Unspeakable)).await);
         }
         let no_text_as_key = BTreeMap::from([(vec![1], 1)]);
-        let error = fails_without_a_trace(&board, &agent, memory.set("k", &no_text_as_key)).await;
+        let error = fails_without_a_trace(&corkboard, &agent, memory.set("k", &no_text_as_key)).await;
         assert!(matches!(&error, Error::Serialize { message, .. } if message.contains("key must be a string")));
     })
     .await;
@@ -170,7 +170,7 @@ async fn validation_values_are_json_serializable() {
 #[tokio::test]
 async fn validation_metadata_is_within_its_bounds() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         let scopes = [memory.create_scope("e").await.unwrap(), memory.create_durable_scope("d").await.unwrap()];
         let none = EntryMetadata::default;
         let importance = |importance: f32| EntryMetadata { importance: Some(importance), ..none() };
@@ -200,14 +200,14 @@ async fn validation_metadata_is_within_its_bounds() {
         ];
         for (metadata, expected) in cases {
             let attempt = memory.set("k", &1).metadata(metadata.clone());
-            assert_eq!(refused(&board, &agent, attempt).await, expected);
+            assert_eq!(refused(&corkboard, &agent, attempt).await, expected);
             for scope in &scopes {
                 let attempt = scope.set("k", &1).metadata(metadata.clone());
-                assert_eq!(refused(&board, &agent, attempt).await, expected);
+                assert_eq!(refused(&corkboard, &agent, attempt).await, expected);
             }
         }
         // A number that is no number is not even itself.
-        let nan = refused(&board, &agent, memory.set("k", &1).metadata(importance(f32::NAN))).await;
+        let nan = refused(&corkboard, &agent, memory.set("k", &1).metadata(importance(f32::NAN))).await;
         assert!(matches!(nan, Refusal::Importance { importance } if importance.is_nan()));
         for allowed in [importance(0.0), importance(1.0), tags(vec!["t".repeat(128); 64]), days(1)] {
             memory.set("k", &1).metadata(allowed).await.unwrap();
@@ -219,7 +219,7 @@ async fn validation_metadata_is_within_its_bounds() {
 #[tokio::test]
 async fn validation_metadata_in_a_snapshot_is_held_to_the_same_bounds() {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         memory.set("k", &1).await.unwrap();
         let snapshot = agent.snapshot().await.unwrap();
         let with = |change: &dyn Fn(&mut EntryData)| {
@@ -229,20 +229,20 @@ async fn validation_metadata_in_a_snapshot_is_held_to_the_same_bounds() {
         };
         for importance in [-0.1, 2.0, f32::INFINITY] {
             let attempt = with(&|entry| entry.importance = importance);
-            assert_eq!(refused(&board, &agent, attempt).await, Refusal::Importance { importance });
+            assert_eq!(refused(&corkboard, &agent, attempt).await, Refusal::Importance { importance });
         }
-        let nan = refused(&board, &agent, with(&|entry| entry.importance = f32::NAN)).await;
+        let nan = refused(&corkboard, &agent, with(&|entry| entry.importance = f32::NAN)).await;
         assert!(matches!(nan, Refusal::Importance { importance } if importance.is_nan()));
         let attempt = with(&|entry| entry.tags = vec!["t".into(); 65]);
-        assert_eq!(refused(&board, &agent, attempt).await, limit(LimitName::TagsPerEntry, 65, 64));
+        assert_eq!(refused(&corkboard, &agent, attempt).await, limit(LimitName::TagsPerEntry, 65, 64));
         let attempt = with(&|entry| entry.tags = vec!["t".repeat(129).into()]);
-        assert_eq!(refused(&board, &agent, attempt).await, limit(LimitName::TagBytes, 129, 128));
+        assert_eq!(refused(&corkboard, &agent, attempt).await, limit(LimitName::TagBytes, 129, 128));
         let attempt = with(&|entry| entry.tags = vec!["".into()]);
-        assert_eq!(refused(&board, &agent, attempt).await, Refusal::Blank { what: "tag".into() });
+        assert_eq!(refused(&corkboard, &agent, attempt).await, Refusal::Blank { what: "tag".into() });
         let attempt = with(&|entry| entry.author = "".into());
-        assert_eq!(refused(&board, &agent, attempt).await, Refusal::Blank { what: "author".into() });
+        assert_eq!(refused(&corkboard, &agent, attempt).await, Refusal::Blank { what: "author".into() });
         let attempt = with(&|entry| entry.session = Some("s".repeat(257).into()));
-        assert_eq!(refused(&board, &agent, attempt).await, limit(LimitName::AgentIdBytes, 257, 256));
+        assert_eq!(refused(&corkboard, &agent, attempt).await, limit(LimitName::AgentIdBytes, 257, 256));
     })
     .await;
 }

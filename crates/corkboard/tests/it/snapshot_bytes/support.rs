@@ -36,12 +36,12 @@ pub(crate) fn error_of(bytes: &[u8], seal: &Seal) -> Error {
 
 /// An agent that remembers something in two scopes.
 pub(crate) async fn a_snapshot(home: &Home) -> (Corkboard, AgentMemory, WorkingMemory) {
-    let (board, agent, memory) = agent_a(home).await;
+    let (corkboard, agent, memory) = agent_a(home).await;
     memory.set("user_name", "Ada \u{1F30D}").await.unwrap();
     memory.add_note("prefers short answers").await.unwrap();
     let scope = memory.create_durable_scope("task-1").await.unwrap();
     scope.set("steps", &["schema", "routes"]).await.unwrap();
-    (board, agent, memory)
+    (corkboard, agent, memory)
 }
 
 /// As little as a snapshot with one of each can be, always the same.

@@ -86,7 +86,7 @@ fn every_cut_of_json_is_found() {
 #[tokio::test]
 async fn what_was_changed_restores_nothing() {
     let home = Home::sqlite();
-    let (board, agent, memory) = a_snapshot(&home).await;
+    let (corkboard, agent, memory) = a_snapshot(&home).await;
     for seal in seals() {
         let bytes = agent.snapshot().await.unwrap().to_bytes(&seal).unwrap();
         memory.set("since then", &1).await.unwrap();
@@ -94,7 +94,7 @@ async fn what_was_changed_restores_nothing() {
         let spread = flipped(&bytes).step_by(97).map(|(_, flipped)| flipped);
         let cut = (0..bytes.len()).step_by(31).map(|length| bytes[..length].to_vec());
         for changed in spread.chain(cut) {
-            fails_without_a_trace(&board, &agent, restore(&changed)).await;
+            fails_without_a_trace(&corkboard, &agent, restore(&changed)).await;
         }
         let rev = agent.rev().await.unwrap();
         assert_eq!(restore(&bytes).await.unwrap(), rev + 1);

@@ -48,17 +48,17 @@ impl Told {
 /// Runs a test with every subscriber's view of agent "A" on every store.
 async fn told(test: impl AsyncFn(Home, Corkboard, AgentMemory, WorkingMemory)) {
     on_every_store(async |home: Home| {
-        let (board, agent, memory) = agent_a(&home).await;
-        test(home, board, agent, memory).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
+        test(home, corkboard, agent, memory).await;
     })
     .await;
 }
 
 #[tokio::test]
 async fn event_set_removed_and_cleared_in_the_root() {
-    told(async |_home, board, agent, memory| {
+    told(async |_home, corkboard, agent, memory| {
         let told = Told { agent_id: agent.agent_id().clone(), scope: None };
-        let mut events = board.subscribe();
+        let mut events = corkboard.subscribe();
         memory.set("user_id", "user-123").await.unwrap();
         memory.set("user_id", &7_u64).await.unwrap();
         memory.append("log", "a").await.unwrap();
@@ -86,10 +86,10 @@ async fn event_set_removed_and_cleared_in_the_root() {
 
 #[tokio::test]
 async fn event_set_removed_and_cleared_in_a_scope() {
-    told(async |_home, board, agent, memory| {
+    told(async |_home, corkboard, agent, memory| {
         for scope in [memory.create_scope("ephemeral").await.unwrap(), durable(&memory).await] {
             let told = Told { agent_id: agent.agent_id().clone(), scope: Some(scope.clone()) };
-            let mut events = board.subscribe();
+            let mut events = corkboard.subscribe();
             scope.set("user_id", "user-123").await.unwrap();
             scope.append("log", "a").await.unwrap();
             scope.append("log", "b").await.unwrap();
@@ -112,7 +112,7 @@ async fn event_set_removed_and_cleared_in_a_scope() {
 
 #[tokio::test]
 async fn event_scope_created_and_disposed() {
-    told(async |home, board, agent, memory| {
+    told(async |home, corkboard, agent, memory| {
         let agent_id = agent.agent_id().clone();
         let created = |scope: &Scope, parent: Option<&Scope>| MemoryEvent::ScopeCreated {
             agent_id: agent_id.clone(),
@@ -121,7 +121,7 @@ async fn event_scope_created_and_disposed() {
             parent_scope_id: parent.map(Scope::id),
             timestamp: start(),
         };
-        let mut events = board.subscribe();
+        let mut events = corkboard.subscribe();
         let outer = durable(&memory).await;
         let middle = outer.create_durable_child_scope("middle").await.unwrap();
         let inner = middle.create_child_scope("inner").await.unwrap();
@@ -156,10 +156,10 @@ async fn event_scope_created_and_disposed() {
 
 #[tokio::test]
 async fn event_expired() {
-    told(async |home, board, agent, memory| {
+    told(async |home, corkboard, agent, memory| {
         memory.set("k", &1).metadata(days(1)).await.unwrap();
         home.clock.advance(DAY);
-        let mut events = board.subscribe();
+        let mut events = corkboard.subscribe();
         // Whoever writes next sweeps first.
         memory.set("other", &1).await.unwrap();
         let told = drain(&mut events);
@@ -178,12 +178,12 @@ async fn event_expired() {
 
 #[tokio::test]
 async fn event_restored() {
-    told(async |_home, board, agent, memory| {
+    told(async |_home, corkboard, agent, memory| {
         memory.set("a", &1).await.unwrap();
         durable(&memory).await.set("b", &1).await.unwrap();
         let snapshot = agent.snapshot().await.unwrap();
         memory.clear().await.unwrap();
-        let mut events = board.subscribe();
+        let mut events = corkboard.subscribe();
         agent.restore(snapshot).await.unwrap();
         let restored = MemoryEvent::Restored { agent_id: agent.agent_id().clone(), entries: 2, timestamp: start() };
         assert_eq!(drain(&mut events), [restored]);
@@ -193,10 +193,10 @@ async fn event_restored() {
 
 #[tokio::test]
 async fn what_changes_no_entry_and_no_scope_tells_nothing() {
-    told(async |_home, board, agent, memory| {
+    told(async |_home, corkboard, agent, memory| {
         memory.set("k", &1).await.unwrap();
         let scope = memory.create_scope("task").await.unwrap();
-        let mut events = board.subscribe();
+        let mut events = corkboard.subscribe();
         memory.get::<u8>("k").await.unwrap();
         memory.remove("nothing").await.unwrap();
         let note = memory.add_note("n").await.unwrap();
@@ -206,7 +206,7 @@ async fn what_changes_no_entry_and_no_scope_tells_nothing() {
         assert!(memory.set("k", &2).if_version(99).await.is_err());
         assert!(memory.set("", &2).await.is_err());
         agent.clear(ClearOptions { working: false, long_term: false }).await.unwrap();
-        board.tick().await.unwrap();
+        corkboard.tick().await.unwrap();
         assert_eq!(drain(&mut events), []);
     })
     .await;

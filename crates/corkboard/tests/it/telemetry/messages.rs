@@ -76,14 +76,14 @@ fn debug(message: impl Into<String>) -> (Level, String) {
 #[test]
 fn log_of_the_first_use_of_an_agent() {
     logged(async |home, log| {
-        let (board, _, memory) = agent_a(&home).await;
+        let (corkboard, _, memory) = agent_a(&home).await;
         assert_eq!(log.take(), []);
         memory.get::<u8>("k").await.unwrap();
         assert_eq!(log.take(), [(Level::INFO, "Working memory initialized for agent A".into())]);
         memory.get::<u8>("k").await.unwrap();
         assert_eq!(log.take(), []);
         // Whether the first use is a read or a write.
-        board.agent("team/b").unwrap().working().set("k", &1).await.unwrap();
+        corkboard.agent("team/b").unwrap().working().set("k", &1).await.unwrap();
         assert_eq!(log.take()[0], (Level::INFO, "Working memory initialized for agent team/b".into()));
     });
 }
@@ -112,7 +112,7 @@ fn log_of_an_updated_notebook_names_what_came_and_went() {
 #[test]
 fn log_of_every_operation_on_a_key() {
     logged(async |home, log| {
-        let (board, _, memory) = agent_a(&home).await;
+        let (corkboard, _, memory) = agent_a(&home).await;
         let durable = memory.create_durable_scope("durable").await.unwrap();
         let ephemeral = memory.create_scope("ephemeral").await.unwrap();
         log.take();
@@ -125,7 +125,7 @@ fn log_of_every_operation_on_a_key() {
         // Nothing happens, nothing is said.
         memory.remove("text").await.unwrap();
         home.clock.advance(DAY);
-        board.tick().await.unwrap();
+        corkboard.tick().await.unwrap();
         durable.set("in durable", &1).await.unwrap();
         ephemeral.set("in ephemeral", &1).await.unwrap();
         let line = |operation: &str, key: &str| debug(format!("Working memory {operation} for key {key} by agent A"));
@@ -280,7 +280,7 @@ fn log_of_a_value_that_cannot_be_serialized() {
 #[test]
 fn no_value_and_no_note_is_ever_logged() {
     logged(async |home, log| {
-        let (board, agent, memory) = agent_a(&home).await;
+        let (corkboard, agent, memory) = agent_a(&home).await;
         for scope in [memory.create_scope("ephemeral").await.unwrap(), durable(&memory).await] {
             scope.set("k", "s3cret").metadata(days(1)).await.unwrap();
             scope.append("k", "s3cret").await.unwrap();
@@ -295,8 +295,8 @@ fn no_value_and_no_note_is_ever_logged() {
         let snapshot = agent.snapshot().await.unwrap();
         agent.restore(snapshot).await.unwrap();
         agent.clear(ClearOptions::default()).await.unwrap();
-        board.delete_agent("A").await.unwrap();
-        board.close().await.unwrap();
+        corkboard.delete_agent("A").await.unwrap();
+        corkboard.close().await.unwrap();
         let lines = log.all();
         assert!(lines.len() > 20, "{lines:?}");
         let leaks: Vec<_> =

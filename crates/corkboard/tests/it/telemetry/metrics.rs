@@ -94,8 +94,8 @@ fn metrics_have_the_names_and_types_of_the_seed() {
 #[test]
 fn metric_entries_and_scopes_follow_what_is_there() {
     measured(async |home, meter| {
-        let (board, agent, memory) = agent_a(&home).await;
-        let other = board.agent("B").unwrap().working();
+        let (corkboard, agent, memory) = agent_a(&home).await;
+        let other = corkboard.agent("B").unwrap().working();
         memory.set("a", &1).await.unwrap();
         memory.set("a", &2).await.unwrap();
         memory.set("b", &1).metadata(days(1)).await.unwrap();
@@ -110,7 +110,7 @@ fn metric_entries_and_scopes_follow_what_is_there() {
         memory.remove("a").await.unwrap();
         assert_eq!(meter.gauges(), (-1.0, 0.0));
         home.clock.advance(DAY);
-        board.tick().await.unwrap();
+        corkboard.tick().await.unwrap();
         assert_eq!(meter.gauges(), (-1.0, 0.0));
         ephemeral.dispose().await.unwrap();
         assert_eq!(meter.gauges(), (-1.0, -1.0));
@@ -123,7 +123,7 @@ fn metric_entries_and_scopes_follow_what_is_there() {
         // The root's two entries, and the durable scope with its one.
         agent.restore(snapshot).await.unwrap();
         assert_eq!(meter.gauges(), (3.0, 1.0));
-        board.delete_agent("A").await.unwrap();
+        corkboard.delete_agent("A").await.unwrap();
         assert_eq!(meter.gauges(), (-3.0, -1.0));
         other.clear().await.unwrap();
         assert_eq!(meter.gauges(), (-1.0, 0.0));
