@@ -88,7 +88,7 @@ pub(crate) struct ClaimConditions {
 #[derive(Args)]
 pub(crate) struct LeaseArgument {
     /// For how long it is yours if you are not heard of
-    #[arg(long, value_name = "SECONDS", default_value_t = Lease::TOOL_MS as f64 / 1000.0, value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", default_value_t = Lease::CLAIM_MS as f64 / 1000.0, value_parser = seconds, allow_negative_numbers = true)]
     lease: f64,
 }
 

@@ -1,15 +1,15 @@
 //! Problems in a notebook update, each shown with its line.
 
-use corkboard::notebook::Problem;
+use corkboard::notebook::NotebookProblem;
 
 use crate::output::one_line;
 
 /// The line, and a mark below the character.
-pub(crate) fn render(problems: &[Problem]) -> String {
+pub(crate) fn render(problems: &[NotebookProblem]) -> String {
     problems.iter().map(problem).collect::<Vec<_>>().join("\n")
 }
 
-fn problem(problem: &Problem) -> String {
+fn problem(problem: &NotebookProblem) -> String {
     // A tab takes one column here, so that the mark stands where it should; all else that is not to be seen is escaped.
     let plain = |text: String| one_line(&text.replace('\t', " "));
     let before: String = problem.excerpt.chars().take(problem.excerpt_column - 1).collect();

@@ -17,13 +17,13 @@ pub(crate) trait Image: Sized {
     type State;
 
     /// Takes away what the caller could not have given. What the space holds already in the same words stays as it is there.
-    fn limit(&mut self, state: &Self::State, caller: Caller<'_>);
+    fn limit(&mut self, state: &Self::State, caller: ImageCaller<'_>);
 }
 
 /// The image with no more trust, approval and authorship than the caller could have given. Every image that a command
 /// brings into a space passes here.
 pub(crate) fn admitted<I: Image>(mut image: I, state: &I::State, context: &Context<'_>) -> I {
-    image.limit(state, Caller { space: context.space, ..Caller::new(context.actor) });
+    image.limit(state, ImageCaller { space: context.space, ..ImageCaller::new(context.actor) });
     image
 }
 
@@ -34,12 +34,12 @@ pub(crate) fn at_most(said: Option<Trust>, most: Trust) -> Option<Trust> {
 
 /// The actor who brings an image.
 #[derive(Clone, Copy)]
-pub(crate) struct Caller<'a> {
+pub(crate) struct ImageCaller<'a> {
     actor: &'a Actor,
     space: Option<&'a SpaceId>,
 }
 
-impl<'a> Caller<'a> {
+impl<'a> ImageCaller<'a> {
     pub(crate) fn new(actor: &'a Actor) -> Self {
         Self { actor, space: None }
     }
@@ -73,7 +73,7 @@ impl<'a> Caller<'a> {
 impl Image for BoardImage {
     type State = BoardState;
 
-    fn limit(&mut self, _: &BoardState, caller: Caller<'_>) {
+    fn limit(&mut self, _: &BoardState, caller: ImageCaller<'_>) {
         let most = caller.most(None);
         for task in &mut self.tasks {
             let said = task.result.as_ref().and_then(|result| result.trust);
@@ -107,7 +107,7 @@ impl Image for BoardImage {
 impl Image for CoreImage {
     type State = CoreState;
 
-    fn limit(&mut self, core: &CoreState, caller: Caller<'_>) {
+    fn limit(&mut self, core: &CoreState, caller: ImageCaller<'_>) {
         let owner = caller.space.and_then(SpaceId::as_core).and_then(|core| core.agent());
         let may_vouch = caller.is_person() && CoreAction::Vouch.is_allowed_to(caller.actor, owner.as_ref());
         for entry in &mut self.entries {
@@ -131,7 +131,7 @@ impl Image for CoreImage {
 }
 
 /// An origin that the core does not know is the caller's word, as if they had added the entry.
-fn limit_origin(origin: &mut Provenance, there: Option<Trust>, caller: Caller<'_>) {
+fn limit_origin(origin: &mut Provenance, there: Option<Trust>, caller: ImageCaller<'_>) {
     let most = caller.most(None);
     origin.trust = origin.trust.min(there.map_or(most, |there| there.min(most)));
     origin.promoted_by = (!caller.is(&origin.author)).then(|| caller.name());
@@ -144,7 +144,7 @@ fn limit_origin(origin: &mut Provenance, there: Option<Trust>, caller: Caller<'_
 impl Image for AgentImage {
     type State = AgentState;
 
-    fn limit(&mut self, memory: &AgentState, caller: Caller<'_>) {
+    fn limit(&mut self, memory: &AgentState, caller: ImageCaller<'_>) {
         for scope in &mut self.scopes {
             let there = memory.scope(scope.id);
             for entry in &mut scope.entries {
@@ -161,7 +161,7 @@ impl Image for AgentImage {
 }
 
 /// A note that is not known here is the caller's. The author that it names is only the caller's word.
-pub(crate) fn limit_note(note: &mut Note, same: Option<&Note>, caller: Caller<'_>) {
+pub(crate) fn limit_note(note: &mut Note, same: Option<&Note>, caller: ImageCaller<'_>) {
     note.trust = at_most(note.trust, caller.most(same.map(Note::trust)));
     if !caller.is_person() && same.is_none_or(|same| same.author != note.author) {
         note.author = caller.name();

@@ -40,8 +40,8 @@ pub fn body_hash(command: &impl Serialize) -> String {
 /// The answers that a space remembers: for a day and up to a number, both by [`Limits`]. When there are too many, the
 /// principal with the most answers loses its oldest one, so that nobody can push out the few answers of another.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answered<R> {
-    by_key: OrdMap<(String, String), Answer<R>>,
+pub struct RememberedAnswers<R> {
+    by_key: OrdMap<(String, String), RememberedAnswer<R>>,
     by_rev: OrdMap<u64, (String, String)>,
     /// The revisions of each principal's answers.
     by_principal: OrdMap<String, OrdSet<u64>>,
@@ -50,20 +50,20 @@ pub struct Answered<R> {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Answer<R> {
+struct RememberedAnswer<R> {
     rev: u64,
     at: Timestamp,
     body: String,
     reply: R,
 }
 
-impl<R> Default for Answered<R> {
+impl<R> Default for RememberedAnswers<R> {
     fn default() -> Self {
         Self { by_key: OrdMap::new(), by_rev: OrdMap::new(), by_principal: OrdMap::new(), by_share: OrdSet::new() }
     }
 }
 
-impl<R: Clone> Answered<R> {
+impl<R: Clone> RememberedAnswers<R> {
     /// The answer given before, or a refusal when the key came with another body.
     pub fn find(
         &self,
@@ -84,7 +84,7 @@ impl<R: Clone> Answered<R> {
 
     pub(crate) fn remember(&mut self, rev: u64, at: Timestamp, principal: &str, request: &IdempotencyKey, reply: R) {
         let name = (String::from(principal), request.key.clone());
-        self.insert(name, Answer { rev, at, body: request.body.clone(), reply });
+        self.insert(name, RememberedAnswer { rev, at, body: request.body.clone(), reply });
     }
 
     /// Drops every answer that is too old. While there are still too many, drops the oldest one of the principal that has
@@ -103,7 +103,7 @@ impl<R: Clone> Answered<R> {
         }
     }
 
-    fn insert(&mut self, name: (String, String), answer: Answer<R>) {
+    fn insert(&mut self, name: (String, String), answer: RememberedAnswer<R>) {
         let rev = answer.rev;
         if let Some(old) = self.by_key.get(&name).map(|old| old.rev) {
             self.remove(old);
@@ -146,15 +146,15 @@ fn is_old(at: Timestamp, now: Timestamp, limits: &Limits) -> bool {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Stored<R> {
+struct StoredAnswer<R> {
     principal: String,
     key: String,
-    answer: Answer<R>,
+    answer: RememberedAnswer<R>,
 }
 
-impl<R: Clone + Serialize> Serialize for Answered<R> {
+impl<R: Clone + Serialize> Serialize for RememberedAnswers<R> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.by_key.iter().map(|((principal, key), answer)| Stored {
+        serializer.collect_seq(self.by_key.iter().map(|((principal, key), answer)| StoredAnswer {
             principal: principal.clone(),
             key: key.clone(),
             answer: answer.clone(),
@@ -162,11 +162,11 @@ impl<R: Clone + Serialize> Serialize for Answered<R> {
     }
 }
 
-impl<'de, R: Clone + Deserialize<'de>> Deserialize<'de> for Answered<R> {
+impl<'de, R: Clone + Deserialize<'de>> Deserialize<'de> for RememberedAnswers<R> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut answered = Self::default();
-        for stored in Vec::<Stored<R>>::deserialize(deserializer)? {
-            let Stored { principal, key, answer } = stored;
+        for stored in Vec::<StoredAnswer<R>>::deserialize(deserializer)? {
+            let StoredAnswer { principal, key, answer } = stored;
             answered.insert((principal, key), answer);
         }
         Ok(answered)
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn the_same_body_gets_the_same_answer_and_another_is_refused() {
         let limits = Limits::default();
-        let mut answered = Answered::default();
+        let mut answered = RememberedAnswers::default();
         answered.remember(7, at(0), "ann", &request("k", "a"), "first");
         assert_eq!(answered.find("ann", &request("k", "a"), at(1), &limits), Ok(Some((7, "first"))));
         assert_eq!(answered.find("bob", &request("k", "a"), at(1), &limits), Ok(None));
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn old_and_surplus_answers_are_forgotten_oldest_first() {
         let limits = Limits { idempotency_keys: 2, ..Limits::default() };
-        let mut answered = Answered::default();
+        let mut answered = RememberedAnswers::default();
         for rev in 1..=3 {
             answered.remember(rev, at(rev as i64), "ann", &request(&alloc::format!("k{rev}"), "a"), rev);
         }
@@ -214,15 +214,15 @@ mod tests {
     #[test]
     fn the_keys_of_others_cannot_be_evicted() {
         let limits = Limits { idempotency_keys: 10, ..Limits::default() };
-        let mut answered = Answered::default();
+        let mut answered = RememberedAnswers::default();
         let mut rev = 0;
-        let mut remember = |answered: &mut Answered<u64>, principal: &str, key: &str| {
+        let mut remember = |answered: &mut RememberedAnswers<u64>, principal: &str, key: &str| {
             rev += 1;
             answered.remember(rev, at(rev as i64), principal, &request(key, "a"), rev);
             answered.forget_old(at(rev as i64), &limits);
             assert!(answered.by_rev.len() as u64 <= limits.idempotency_keys);
         };
-        let keys_of = |answered: &Answered<u64>, principal: &str| {
+        let keys_of = |answered: &RememberedAnswers<u64>, principal: &str| {
             let keys = answered.by_key.keys().filter(|(of, _)| of == principal);
             keys.map(|(_, key)| key.clone()).collect::<Vec<_>>()
         };
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(shares, [5, 1, 4]);
         // What a snapshot holds leads to the same shares.
         let json = serde_json::to_string(&answered).unwrap();
-        assert_eq!(serde_json::from_str::<Answered<u64>>(&json).unwrap(), answered);
+        assert_eq!(serde_json::from_str::<RememberedAnswers<u64>>(&json).unwrap(), answered);
     }
 
     #[test]

@@ -47,10 +47,10 @@ pub use id::{
     AgentId, BoardId, CommitId, ConversationId, CoreId, EntryId, Key, NoteId, NotebookName, ScopeId, ScopeName,
     SpaceId, SpaceKind,
 };
-pub use idempotency::{Answered, IdempotencyKey, body_hash};
+pub use idempotency::{IdempotencyKey, RememberedAnswers, body_hash};
 pub use limits::{LimitName, LimitWarning, Limits};
 pub use note::Note;
 pub use record::{Commit, FORMAT_VERSION, FormatError};
 pub use refusal::Refusal;
 pub use scope::ScopeState;
-pub use space::{Decision, Head, Outcome, Request, Revisioned, Space, Stamp, Unperformed};
+pub use space::{CommandEffects, Head, PerformError, Request, RequestOutcome, Revisioned, Space, Stamp};

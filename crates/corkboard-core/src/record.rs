@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::json::JsonText;
-use crate::{Actor, Answered, Head, IdempotencyKey, Revisioned, Space};
+use crate::{Actor, Head, IdempotencyKey, RememberedAnswers, Revisioned, Space};
 
 /// The version of events and snapshots that this code writes. It reads this one and all before it.
 pub const FORMAT_VERSION: u32 = 2;
@@ -82,11 +82,11 @@ impl<E: Serialize + DeserializeOwned, R: Serialize + DeserializeOwned> Commit<E,
 /// A space's whole state at one revision, as a store keeps it.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
-struct Snapshot<S: Space> {
+struct StoredSnapshot<S: Space> {
     v: u32,
     head: Head,
     last_at: Timestamp,
-    answered: Answered<S::Reply>,
+    answered: RememberedAnswers<S::Reply>,
     state: S,
 }
 
@@ -94,14 +94,14 @@ impl<S: Space> Revisioned<S> {
     /// The state as a snapshot's bytes.
     pub fn encode(&self) -> Result<Vec<u8>, FormatError> {
         let Self { head, last_at, answered, state } = self.clone();
-        let snapshot = Snapshot::<S> { v: FORMAT_VERSION, head, last_at, answered, state };
+        let snapshot = StoredSnapshot::<S> { v: FORMAT_VERSION, head, last_at, answered, state };
         serde_json::to_vec(&snapshot).map_err(malformed)
     }
 
     /// The state that a snapshot holds.
     pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
-        let snapshot = decode(bytes, |snapshot: &Snapshot<S>| snapshot.v)?;
-        let Snapshot { v: _, head, last_at, answered, state } = snapshot;
+        let snapshot = decode(bytes, |snapshot: &StoredSnapshot<S>| snapshot.v)?;
+        let StoredSnapshot { v: _, head, last_at, answered, state } = snapshot;
         Ok(Self { head, last_at, answered, state })
     }
 }

@@ -13,7 +13,7 @@ use crate::board::{
     TaskStatus,
 };
 use crate::knowledge::{CoreEntry, CoreEntryId, Trust};
-use crate::notebook::ItemId;
+use crate::notebook::NotebookItemId;
 use crate::tokens::TokenId;
 use crate::{Actor, AgentId, CoreId, Entry, Key, LimitName, NotebookName, Role, ScopeId};
 
@@ -129,7 +129,7 @@ pub enum Refusal {
         /// Which notebook.
         notebook: NotebookName,
         /// The ids.
-        ids: Vec<ItemId>,
+        ids: Vec<NotebookItemId>,
     },
     /// Someone else changed the notebook first (`if_version`). Nothing was written.
     #[error("notebook {notebook} is at version {current}, not {expected}")]
@@ -673,7 +673,7 @@ fn unfinished_text(unfinished: u64) -> String {
     crate::count(unfinished, "task is not finished", "tasks are not finished")
 }
 
-fn listed(ids: &[ItemId]) -> String {
+fn listed(ids: &[NotebookItemId]) -> String {
     use alloc::string::ToString;
     ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

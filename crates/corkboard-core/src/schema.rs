@@ -43,17 +43,18 @@ text! {
     crate::board::CoreRef, "CoreRef", "An entry of a memory core", "^.+:[Ee]-[0-9]{1,18}$", "house-rules:E-1";
     crate::board::TaskRef, "TaskRef", "A task's id, or the key of a task in the same request", "^.+$", "T-1";
     crate::board::BoardItem, "BoardItem", "The id of something on a board", "^[TDFACtdfac]-[0-9]{1,18}$", "T-1";
-    crate::notebook::LearningId, "NotebookLearningId", "The number of a key learning", "^[Kk][Ll]-[0-9]{1,18}$", "KL-1";
+    crate::notebook::NotebookLearningId, "NotebookLearningId", "The number of a key learning", "^[Kk][Ll]-[0-9]{1,18}$", "KL-1";
     crate::notebook::SnippetId, "SnippetId", "The number of a snippet", "^[Vv][Cc]-[0-9]{1,18}$", "VC-1";
-    crate::notebook::ItemId, "NotebookItemId", "A learning or a snippet of a notebook", "^([Kk][Ll]|[Vv][Cc])-[0-9]{1,18}$", "KL-1";
+    crate::notebook::NotebookItemId, "NotebookItemId", "A learning or a snippet of a notebook", "^([Kk][Ll]|[Vv][Cc])-[0-9]{1,18}$", "KL-1";
 }
 
 /// Written as the list that it is, which a derived schema does not know.
 impl PartialSchema for crate::notebook::NotebookDiff {
     fn schema() -> RefOr<Schema> {
-        let changes = ArrayBuilder::new().items(Ref::from_schema_name(crate::notebook::Change::name())).description(
-            Some("The changes from one revision to another: progress first, then learnings, then snippets"),
-        );
+        let changes =
+            ArrayBuilder::new().items(Ref::from_schema_name(crate::notebook::NotebookChange::name())).description(
+                Some("The changes from one revision to another: progress first, then learnings, then snippets"),
+            );
         RefOr::T(Schema::Array(changes.build()))
     }
 }
@@ -64,9 +65,9 @@ impl ToSchema for crate::notebook::NotebookDiff {
     }
 
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        use crate::notebook::Change;
-        schemas.push((Change::name().into(), Change::schema()));
-        Change::schemas(schemas);
+        use crate::notebook::NotebookChange;
+        schemas.push((NotebookChange::name().into(), NotebookChange::schema()));
+        NotebookChange::schemas(schemas);
     }
 }
 

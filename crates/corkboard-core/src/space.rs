@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{check_principal, check_visible};
 use crate::{
-    Actor, Answered, Commit, CommitId, Context, FormatError, IdempotencyKey, LimitWarning, Limits, Refusal, Role,
-    SpaceKind, Usage,
+    Actor, Commit, CommitId, Context, FormatError, IdempotencyKey, LimitWarning, Limits, Refusal, RememberedAnswers,
+    Role, SpaceKind, Usage,
 };
 
 /// A kind of space: pure rules over an immutable state. Cloning a state is cheap (persistent maps).
@@ -40,7 +40,7 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
         &self,
         command: &Self::Command,
         context: &Context<'_>,
-    ) -> Result<Decision<Self::Event, Self::Reply>, Refusal>;
+    ) -> Result<CommandEffects<Self::Event, Self::Reply>, Refusal>;
 
     /// Makes the event part of the state. It was decided; only a damaged log makes it fail.
     fn apply(&mut self, event: &Self::Event, stamp: Stamp<'_>) -> Result<(), FormatError>;
@@ -51,10 +51,10 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
         &mut self,
         command: &Self::Command,
         context: &Context<'_>,
-    ) -> Result<Decision<Self::Event, Self::Reply>, Unperformed> {
+    ) -> Result<CommandEffects<Self::Event, Self::Reply>, PerformError> {
         let decision = self.decide(command, context)?;
         for event in &decision.events {
-            self.apply(event, context.stamp()).map_err(Unperformed::Misfit)?;
+            self.apply(event, context.stamp()).map_err(PerformError::Misfit)?;
         }
         Ok(decision)
     }
@@ -90,7 +90,7 @@ pub trait Space: Clone + Default + Serialize + DeserializeOwned + Send + Sync + 
 
 /// The events of one command, and its answer. No events: nothing changes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decision<E, R> {
+pub struct CommandEffects<E, R> {
     /// What happens, in order.
     pub events: Vec<E>,
     /// What the caller is told.
@@ -99,7 +99,7 @@ pub struct Decision<E, R> {
     pub warnings: Vec<LimitWarning>,
 }
 
-impl<E, R> Decision<E, R> {
+impl<E, R> CommandEffects<E, R> {
     /// A decision without warnings.
     pub fn new(events: Vec<E>, reply: R) -> Self {
         Self { events, reply, warnings: Vec::new() }
@@ -108,7 +108,7 @@ impl<E, R> Decision<E, R> {
 
 /// Why a command was not performed.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Unperformed {
+pub enum PerformError {
     /// It was refused. The state is as it was.
     Refused(Refusal),
     /// It was refused when a part of it had been done: the state is no longer worth anything.
@@ -117,7 +117,7 @@ pub enum Unperformed {
     Misfit(FormatError),
 }
 
-impl From<Refusal> for Unperformed {
+impl From<Refusal> for PerformError {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
@@ -171,7 +171,7 @@ impl<C> Request<C> {
 
 /// What a request leads to.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome<E, R> {
+pub enum RequestOutcome<E, R> {
     /// Nothing to write: the command changes nothing, or was answered before.
     Unchanged {
         /// What the caller is told.
@@ -198,14 +198,19 @@ pub struct Revisioned<S: Space> {
     /// The time of the last event: the space's clock never runs backwards.
     pub last_at: Timestamp,
     /// The answers remembered for idempotency keys.
-    pub answered: Answered<S::Reply>,
+    pub answered: RememberedAnswers<S::Reply>,
     /// The state itself.
     pub state: S,
 }
 
 impl<S: Space> Default for Revisioned<S> {
     fn default() -> Self {
-        Self { head: Head::EMPTY, last_at: Timestamp::UNIX_EPOCH, answered: Answered::default(), state: S::default() }
+        Self {
+            head: Head::EMPTY,
+            last_at: Timestamp::UNIX_EPOCH,
+            answered: RememberedAnswers::default(),
+            state: S::default(),
+        }
     }
 }
 
@@ -215,9 +220,9 @@ impl<S: Space> Revisioned<S> {
         &self,
         request: &Request<S::Command>,
         context: &Context<'_>,
-    ) -> Result<Outcome<S::Event, S::Reply>, Refusal> {
+    ) -> Result<RequestOutcome<S::Event, S::Reply>, Refusal> {
         if let Some((reply, rev)) = self.check(request, context)? {
-            return Ok(Outcome::Unchanged { reply, rev });
+            return Ok(RequestOutcome::Unchanged { reply, rev });
         }
         let mut expired = self.state.expire(context.now);
         let decision = if expired.is_empty() {
@@ -238,20 +243,20 @@ impl<S: Space> Revisioned<S> {
         request: &Request<S::Command>,
         context: &Context<'_>,
         id: CommitId,
-    ) -> Result<Outcome<S::Event, S::Reply>, Unperformed> {
+    ) -> Result<RequestOutcome<S::Event, S::Reply>, PerformError> {
         if let Some((reply, rev)) = self.check(request, context)? {
-            return Ok(Outcome::Unchanged { reply, rev });
+            return Ok(RequestOutcome::Unchanged { reply, rev });
         }
         let expired = self.state.expire(context.now);
         for event in &expired {
-            self.state.apply(event, context.stamp()).map_err(Unperformed::Misfit)?;
+            self.state.apply(event, context.stamp()).map_err(PerformError::Misfit)?;
         }
         let decision = self.state.perform(&request.command, context).map_err(|unperformed| match unperformed {
-            Unperformed::Refused(refusal) if !expired.is_empty() => Unperformed::Spoilt(refusal),
+            PerformError::Refused(refusal) if !expired.is_empty() => PerformError::Spoilt(refusal),
             other => other,
         })?;
         let outcome = self.outcome(request, context, expired, decision);
-        if let Outcome::Commit { commit, .. } = &outcome {
+        if let RequestOutcome::Commit { commit, .. } = &outcome {
             self.advance(commit, id, context.limits);
         }
         Ok(outcome)
@@ -292,19 +297,19 @@ impl<S: Space> Revisioned<S> {
         request: &Request<S::Command>,
         context: &Context<'_>,
         expired: Vec<S::Event>,
-        decision: Decision<S::Event, S::Reply>,
-    ) -> Outcome<S::Event, S::Reply> {
-        let Decision { mut events, reply, warnings } = decision;
+        decision: CommandEffects<S::Event, S::Reply>,
+    ) -> RequestOutcome<S::Event, S::Reply> {
+        let CommandEffects { mut events, reply, warnings } = decision;
         let is_remembered = !events.is_empty() || S::is_always_remembered(&request.command);
         let answered = request.idempotency.clone().filter(|_| is_remembered).map(|key| (key, reply.clone()));
         if !expired.is_empty() {
             events.splice(..0, expired);
         }
         if events.is_empty() && answered.is_none() {
-            return Outcome::Unchanged { reply, rev: self.head.rev };
+            return RequestOutcome::Unchanged { reply, rev: self.head.rev };
         }
         let commit = Commit::new(context.now, context.actor.clone(), answered, events);
-        Outcome::Commit { commit, reply, warnings }
+        RequestOutcome::Commit { commit, reply, warnings }
     }
 
     /// The state after one more revision.

@@ -107,7 +107,7 @@ struct BoardFacts {
     /// Whether a learning is on its way into a memory core.
     promotion_open: Option<bool>,
     /// How it ended.
-    outcome: Option<corkboard_core::board::Outcome>,
+    outcome: Option<corkboard_core::board::BoardOutcome>,
     /// Whether it is paused.
     paused: Option<bool>,
     /// When it was made.

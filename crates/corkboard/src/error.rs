@@ -1,7 +1,7 @@
 //! What can go wrong, with what a caller needs to do better.
 
 use corkboard_core::board::CoreRef;
-use corkboard_core::notebook::Problem;
+use corkboard_core::notebook::NotebookProblem;
 use corkboard_core::{Refusal, ScopeId};
 
 use crate::model::ModelError;
@@ -131,7 +131,7 @@ pub enum Error {
     #[error("{}", first_of(problems))]
     NotebookProblems {
         /// What is wrong, in the order of the lines. There may be warnings among them.
-        problems: Vec<Problem>,
+        problems: Vec<NotebookProblem>,
     },
     /// What was said of an artifact is not what its bytes tell. Nothing was recorded.
     #[error("{path:?} has another {what} than was given: {found}, not {given}")]
@@ -211,8 +211,8 @@ fn at_line(line: Option<usize>) -> String {
     line.map_or_else(String::new, |line| format!("line {line}: "))
 }
 
-fn first_of(problems: &[Problem]) -> String {
-    let errors: Vec<&Problem> = problems.iter().filter(|problem| problem.is_error()).collect();
+fn first_of(problems: &[NotebookProblem]) -> String {
+    let errors: Vec<&NotebookProblem> = problems.iter().filter(|problem| problem.is_error()).collect();
     match errors.as_slice() {
         [] => "the text has no errors".into(),
         [only] => only.to_string(),

@@ -70,8 +70,8 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use context::{Composition, ContextRequest, ContextWindow};
 pub use corkboard::{AgentSummary, BoardSummary, Corkboard};
 pub use corkboard_core::agent::{
-    Activity, ActivityLine, AgentEvent, AgentReply, AgentState, DayActivity, Deed, EntryChange, Forget, MemorySnapshot,
-    Separator,
+    Activity, ActivityKind, ActivityLine, AgentEvent, AgentReply, AgentState, DayActivity, EntryChange, Forget,
+    MemorySnapshot, Separator,
 };
 /// Tasks, decisions, discoveries, artifacts and choices: what a board holds, and what can happen to it.
 pub use corkboard_core::board as boards;

@@ -52,7 +52,8 @@ pub struct ActivityLine {
     /// Who asked for it.
     pub who: Arc<str>,
     /// What was done.
-    pub deed: Deed,
+    #[serde(rename = "deed")]
+    pub kind: ActivityKind,
     /// To what: a key, a note's number, or a scope's or notebook's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub what: Option<Arc<str>>,
@@ -60,9 +61,9 @@ pub struct ActivityLine {
 
 /// What can be done to a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Deed))]
 #[serde(rename_all = "snake_case")]
-pub enum Deed {
+pub enum ActivityKind {
     /// A new entry was written.
     Set,
     /// An entry was replaced.
@@ -98,22 +99,22 @@ pub enum Deed {
 impl fmt::Display for ActivityLine {
     /// Without the day, which whoever asked knows.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verb = match self.deed {
-            Deed::Set => "set",
-            Deed::Replaced => "replaced",
-            Deed::Appended => "appended to",
-            Deed::Removed => "removed",
-            Deed::Noted => "added note",
-            Deed::NoteRemoved => "removed note",
-            Deed::Cleared => "cleared",
-            Deed::ScopeCreated => "created scope",
-            Deed::ScopeMerged => "merged scope",
-            Deed::ScopeDisposed => "disposed scope",
-            Deed::Restored => "restored a snapshot",
-            Deed::NotebookUpdated => "updated notebook",
-            Deed::NotebookRestored => "restored notebook",
-            Deed::NotebookCleared => "cleared notebook",
-            Deed::NotebookItemRemoved => "removed",
+        let verb = match self.kind {
+            ActivityKind::Set => "set",
+            ActivityKind::Replaced => "replaced",
+            ActivityKind::Appended => "appended to",
+            ActivityKind::Removed => "removed",
+            ActivityKind::Noted => "added note",
+            ActivityKind::NoteRemoved => "removed note",
+            ActivityKind::Cleared => "cleared",
+            ActivityKind::ScopeCreated => "created scope",
+            ActivityKind::ScopeMerged => "merged scope",
+            ActivityKind::ScopeDisposed => "disposed scope",
+            ActivityKind::Restored => "restored a snapshot",
+            ActivityKind::NotebookUpdated => "updated notebook",
+            ActivityKind::NotebookRestored => "restored notebook",
+            ActivityKind::NotebookCleared => "cleared notebook",
+            ActivityKind::NotebookItemRemoved => "removed",
         };
         write!(f, "{} {} {verb}", Offset::UTC.to_datetime(self.at).time().strftime("%H:%M:%S"), self.who)?;
         self.what.as_deref().map_or(Ok(()), |what| write!(f, " {what}"))
@@ -176,18 +177,18 @@ impl Activity {
 /// Lines, the newest first. One more costs one node, however many states share the rest.
 #[derive(Clone, Default)]
 struct Lines {
-    newest: Option<Arc<Node>>,
+    newest: Option<Arc<LineNode>>,
     len: usize,
 }
 
-struct Node {
+struct LineNode {
     line: ActivityLine,
-    before: Option<Arc<Node>>,
+    before: Option<Arc<LineNode>>,
 }
 
 impl Lines {
     fn push(&mut self, line: ActivityLine) {
-        self.newest = Some(Arc::new(Node { line, before: self.newest.take() }));
+        self.newest = Some(Arc::new(LineNode { line, before: self.newest.take() }));
         self.len += 1;
     }
 
@@ -208,7 +209,7 @@ impl PartialEq for Lines {
     }
 }
 
-impl Drop for Node {
+impl Drop for LineNode {
     /// One after the other: a long chain would otherwise be dropped by as deep a recursion.
     fn drop(&mut self) {
         let mut next = self.before.take();
@@ -286,44 +287,50 @@ impl AgentState {
         if self.activity.is_none() {
             return;
         }
-        let Some((deed, what)) = self.deed(event) else { return };
+        let Some((kind, what)) = self.activity_of(event) else { return };
         let Some(activity) = &mut self.activity else { return };
         let before = activity.newest_first().next().map(|line| &line.who);
         let who = before.filter(|who| ***who == *stamp.principal).cloned();
         let who = who.unwrap_or_else(|| stamp.principal.into());
-        activity.add(ActivityLine { at: stamp.at, who, deed, what });
+        activity.add(ActivityLine { at: stamp.at, who, kind, what });
     }
 
-    fn deed(&self, event: &AgentEvent) -> Option<(Deed, Option<Arc<str>>)> {
+    fn activity_of(&self, event: &AgentEvent) -> Option<(ActivityKind, Option<Arc<str>>)> {
         let within = |scope: &ScopeId, what: Arc<str>| match self.scopes.get(scope) {
             Some(found) => format!("{what} in scope {}", found.name).into(),
             None => what,
         };
         Some(match event {
             AgentEvent::EntrySet { scope, key, updated, .. } => {
-                (if *updated { Deed::Replaced } else { Deed::Set }, Some(within(scope, key.shared())))
+                (if *updated { ActivityKind::Replaced } else { ActivityKind::Set }, Some(within(scope, key.shared())))
             }
-            AgentEvent::EntryAppended { scope, key, .. } => (Deed::Appended, Some(within(scope, key.shared()))),
-            AgentEvent::EntryRemoved { scope, key } => (Deed::Removed, Some(within(scope, key.shared()))),
-            AgentEvent::NoteAdded { scope, note } => (Deed::Noted, Some(within(scope, format!("{}", note.id).into()))),
-            AgentEvent::NoteRemoved { scope, id } => (Deed::NoteRemoved, Some(within(scope, format!("{id}").into()))),
+            AgentEvent::EntryAppended { scope, key, .. } => (ActivityKind::Appended, Some(within(scope, key.shared()))),
+            AgentEvent::EntryRemoved { scope, key } => (ActivityKind::Removed, Some(within(scope, key.shared()))),
+            AgentEvent::NoteAdded { scope, note } => {
+                (ActivityKind::Noted, Some(within(scope, format!("{}", note.id).into())))
+            }
+            AgentEvent::NoteRemoved { scope, id } => {
+                (ActivityKind::NoteRemoved, Some(within(scope, format!("{id}").into())))
+            }
             AgentEvent::Cleared { scope, .. } => {
                 let name = self.scope(*scope).map(|scope| scope.name.as_str().to_owned());
-                (Deed::Cleared, name.map(|name| format!("scope {name}").into()))
+                (ActivityKind::Cleared, name.map(|name| format!("scope {name}").into()))
             }
-            AgentEvent::ScopeCreated { name, .. } => (Deed::ScopeCreated, Some(name.as_str().into())),
+            AgentEvent::ScopeCreated { name, .. } => (ActivityKind::ScopeCreated, Some(name.as_str().into())),
             AgentEvent::ScopeMerged { scope, .. } => {
-                (Deed::ScopeMerged, self.scope(*scope).map(|scope| scope.name.as_str().into()))
+                (ActivityKind::ScopeMerged, self.scope(*scope).map(|scope| scope.name.as_str().into()))
             }
-            AgentEvent::ScopeDisposed { name, .. } => (Deed::ScopeDisposed, Some(name.as_str().into())),
-            AgentEvent::Restored { .. } => (Deed::Restored, None),
-            AgentEvent::NotebookUpdated { notebook, .. } => (Deed::NotebookUpdated, Some(notebook.as_str().into())),
+            AgentEvent::ScopeDisposed { name, .. } => (ActivityKind::ScopeDisposed, Some(name.as_str().into())),
+            AgentEvent::Restored { .. } => (ActivityKind::Restored, None),
+            AgentEvent::NotebookUpdated { notebook, .. } => {
+                (ActivityKind::NotebookUpdated, Some(notebook.as_str().into()))
+            }
             AgentEvent::NotebookRestored { notebook, content } => {
-                (Deed::NotebookRestored, Some(format!("{notebook} to revision {}", content.rev).into()))
+                (ActivityKind::NotebookRestored, Some(format!("{notebook} to revision {}", content.rev).into()))
             }
-            AgentEvent::NotebookCleared { notebook } => (Deed::NotebookCleared, Some(notebook.as_str().into())),
+            AgentEvent::NotebookCleared { notebook } => (ActivityKind::NotebookCleared, Some(notebook.as_str().into())),
             AgentEvent::NotebookItemRemoved { notebook, id } => {
-                (Deed::NotebookItemRemoved, Some(format!("{id} from notebook {notebook}").into()))
+                (ActivityKind::NotebookItemRemoved, Some(format!("{id} from notebook {notebook}").into()))
             }
             // Nobody wrote.
             AgentEvent::EntryExpired { .. } | AgentEvent::ConversationRenewed { .. } => return None,
@@ -339,13 +346,13 @@ mod tests {
 
     fn line(second: i64, what: &str) -> ActivityLine {
         let at = Timestamp::from_second(second).unwrap();
-        ActivityLine { at, who: "ada".into(), deed: Deed::Set, what: Some(what.into()) }
+        ActivityLine { at, who: "ada".into(), kind: ActivityKind::Set, what: Some(what.into()) }
     }
 
     #[test]
     fn a_line_reads_as_a_sentence() {
         assert_eq!(line(86_400 + 3_661, "plan").to_string(), "01:01:01 ada set plan");
-        let restored = ActivityLine { deed: Deed::Restored, what: None, ..line(0, "") };
+        let restored = ActivityLine { kind: ActivityKind::Restored, what: None, ..line(0, "") };
         assert_eq!(restored.to_string(), "00:00:00 ada restored a snapshot");
     }
 

@@ -2,7 +2,7 @@
 
 use super::decide::{check_entry, check_whole_note};
 use super::{AgentCommand, EntryChange};
-use crate::authority::{Caller, limit_note};
+use crate::authority::{ImageCaller, limit_note};
 use crate::{Actor, Key, Limits, NotebookName, Refusal, ScopeName};
 
 /// Checks what is not checked when the command is decided.
@@ -22,7 +22,7 @@ pub(super) fn check(command: &mut AgentCommand, actor: &Actor, limits: &Limits) 
         AgentCommand::Absorb { entries, notes, .. } => {
             entries.iter().try_for_each(|(name, entry)| check_entry(name, entry, limits))?;
             // A scope of this process knows who wrote its notes. From outside, that is only the caller's word.
-            notes.iter_mut().for_each(|note| limit_note(note, None, Caller::new(actor)));
+            notes.iter_mut().for_each(|note| limit_note(note, None, ImageCaller::new(actor)));
             notes.iter().try_for_each(|note| check_whole_note(note, limits))
         }
         AgentCommand::CreateScope { name, .. } => ScopeName::check(name.as_str(), limits),

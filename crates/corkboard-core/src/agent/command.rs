@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentImage, Forget};
 use crate::knowledge::Trust;
-use crate::notebook::{Block, LearningId, NotebookContent, SnippetId, UnknownIds};
+use crate::notebook::{Block, NotebookContent, NotebookLearningId, SnippetId, UnknownIds};
 use crate::{Content, ConversationId, EntryData, EntryMetadata, Key, Note, NoteId, NotebookName, ScopeId, ScopeName};
 
 /// A command to an agent's memory. `if_version` is the version that the entry must be at; 0 stands for "must not exist".
@@ -90,7 +90,7 @@ pub enum AgentCommand {
         /// The scope that its reads fall back to.
         parent: ScopeId,
         /// Where that scope is kept.
-        parent_kept: Kept,
+        parent_kept: ParentLocation,
     },
     /// Copies a scope's entries, and the notes not yet merged, to its parent in the same state.
     MergeScope {
@@ -240,9 +240,9 @@ pub enum EntryChange {
 
 /// Where a scope's parent is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Kept))]
 #[serde(rename_all = "snake_case")]
-pub enum Kept {
+pub enum ParentLocation {
     /// In the same state.
     Here,
     /// In another: an ephemeral scope's durable parent.
@@ -299,7 +299,7 @@ pub enum AgentReply {
     /// To `UpdateNotebook`. What was added has the last numbers, in the block's order.
     NotebookUpdated {
         /// The last number given to a learning.
-        last_learning: LearningId,
+        last_learning: NotebookLearningId,
         /// The last number given to a snippet.
         last_snippet: SnippetId,
         /// How many unknown ids were skipped.

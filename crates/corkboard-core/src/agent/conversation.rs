@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::decide::{Decided, decide};
+use super::decide::{DecideResult, decide};
 use super::{AgentCommand, AgentEvent, AgentState};
 use crate::id::check_visible;
-use crate::space::Decision;
+use crate::space::CommandEffects;
 use crate::{Context, ConversationId, ScopeId, ScopeName, ScopeState};
 
 /// When the scope of a conversation expires.
@@ -62,12 +62,12 @@ pub(super) fn converse(
     (id, scope): (&ConversationId, ScopeId),
     idle_ms: u64,
     command: &AgentCommand,
-) -> Decided {
+) -> DecideResult {
     let begun = state.with_conversation(scope, id, context.now);
     let is_new = matches!(begun, Cow::Owned(_));
-    let Decision { events: changes, reply, warnings } = decide(&begun, command, context)?;
+    let CommandEffects { events: changes, reply, warnings } = decide(&begun, command, context)?;
     if is_new && changes.is_empty() {
-        return Ok(Decision::new(changes, reply));
+        return Ok(CommandEffects::new(changes, reply));
     }
     let mut events = Vec::with_capacity(changes.len() + 2);
     if is_new {
@@ -78,7 +78,7 @@ pub(super) fn converse(
     if state.idle.is_none_or(|idle| idle.is_stale(context.now, idle_ms)) {
         events.push(AgentEvent::ConversationRenewed { scope, until: deadline(context.now, idle_ms) });
     }
-    Ok(Decision { events, reply, warnings })
+    Ok(CommandEffects { events, reply, warnings })
 }
 
 fn deadline(now: Timestamp, idle_ms: u64) -> Timestamp {

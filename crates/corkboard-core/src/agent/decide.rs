@@ -8,20 +8,20 @@ use alloc::vec::Vec;
 use super::conversation::converse;
 use super::entries::{append, batch, remove, set};
 use super::notebooks;
-use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, Kept};
+use super::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, ParentLocation};
 use crate::authority::{admitted, at_most};
 use crate::entry::check_custom;
 use crate::id::{check_principal, check_tag, check_visible};
 use crate::knowledge::Trust;
-use crate::space::Decision;
+use crate::space::CommandEffects;
 use crate::{
     Context, EntryData, EntryId, Key, LimitName, LimitWarning, Limits, Note, NoteId, Refusal, ScopeId, ScopeState,
     Space, Usage,
 };
 
-pub(super) type Decided = Result<Decision<AgentEvent, AgentReply>, Refusal>;
+pub(super) type DecideResult = Result<CommandEffects<AgentEvent, AgentReply>, Refusal>;
 
-pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Context<'_>) -> Decided {
+pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Context<'_>) -> DecideResult {
     match command {
         AgentCommand::Set { scope, key, value, type_name, metadata, if_version } => {
             set(state, context, *scope, key, value, type_name, metadata, *if_version)
@@ -35,7 +35,7 @@ pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Conte
         AgentCommand::AddNote { scope, text, trust } => add_note(state, context, *scope, text, *trust),
         AgentCommand::RemoveNote { scope, id } => remove_note(state, *scope, *id),
         AgentCommand::CreateScope { name, parent, parent_kept } => {
-            if *parent_kept == Kept::Here {
+            if *parent_kept == ParentLocation::Here {
                 expect_scope(state, *parent)?;
             }
             let used = context.outside.scopes + state.scopes.len() as u64 + 1;
@@ -45,7 +45,7 @@ pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Conte
             let id = ScopeId(context.next_id());
             let created = AgentEvent::ScopeCreated { id, name: name.clone(), parent: *parent };
             let warnings = Limits::warn(LimitName::ScopesPerAgent, used - 1, used, allowed).into_iter().collect();
-            Ok(Decision { events: alloc::vec![created], reply: AgentReply::ScopeCreated { id }, warnings })
+            Ok(CommandEffects { events: alloc::vec![created], reply: AgentReply::ScopeCreated { id }, warnings })
         }
         AgentCommand::MergeScope { scope, overwrite } => merge(state, context, *scope, *overwrite),
         AgentCommand::Absorb { scope, entries, notes, overwrite } => {
@@ -57,7 +57,7 @@ pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Conte
             // Of two merges, the later mark may arrive first: the mark only moves on.
             let news = expect_scope(state, *scope)?.notes_merged < *notes;
             let merged = news.then_some(AgentEvent::ScopeMerged { scope: *scope, notes: *notes });
-            Ok(Decision::new(merged.into_iter().collect(), AgentReply::Done))
+            Ok(CommandEffects::new(merged.into_iter().collect(), AgentReply::Done))
         }
         AgentCommand::DisposeScope { scope } => dispose(state, *scope),
         AgentCommand::UpdateNotebook { notebook, block, unknown_ids, if_version } => {
@@ -72,24 +72,30 @@ pub(super) fn decide(state: &AgentState, command: &AgentCommand, context: &Conte
         AgentCommand::Forget { forget } => {
             let events = forget.removals(state);
             let entries = events.len() as u64;
-            Ok(Decision::new(events, AgentReply::Cleared { entries }))
+            Ok(CommandEffects::new(events, AgentReply::Cleared { entries }))
         }
-        AgentCommand::Tick => Ok(Decision::new(Vec::new(), AgentReply::Done)),
+        AgentCommand::Tick => Ok(CommandEffects::new(Vec::new(), AgentReply::Done)),
         AgentCommand::Converse { conversation, scope, idle_ms, command } => {
             converse(state, context, (conversation, *scope), *idle_ms, command)
         }
     }
 }
 
-fn clear(state: &AgentState, scope: ScopeId) -> Decided {
+fn clear(state: &AgentState, scope: ScopeId) -> DecideResult {
     let found = expect_scope(state, scope)?;
     let entries = found.entries.len() as u64;
     let empty = entries == 0 && found.notes.is_empty();
     let events = (!empty).then_some(AgentEvent::Cleared { scope, entries });
-    Ok(Decision::new(events.into_iter().collect(), AgentReply::Cleared { entries }))
+    Ok(CommandEffects::new(events.into_iter().collect(), AgentReply::Cleared { entries }))
 }
 
-fn add_note(state: &AgentState, context: &Context<'_>, scope: ScopeId, text: &str, trust: Option<Trust>) -> Decided {
+fn add_note(
+    state: &AgentState,
+    context: &Context<'_>,
+    scope: ScopeId,
+    text: &str,
+    trust: Option<Trust>,
+) -> DecideResult {
     expect_scope(state, scope)?;
     check_note(text, context.limits)?;
     let trust = Trust::granted(trust, context.actor)?;
@@ -98,20 +104,20 @@ fn add_note(state: &AgentState, context: &Context<'_>, scope: ScopeId, text: &st
     let id = NoteId(state.last_note.0.saturating_add(1));
     let author = Arc::from(context.actor.principal.as_str());
     let note = Note { id, text: Arc::from(text), author, timestamp: context.now, trust };
-    Ok(Decision {
+    Ok(CommandEffects {
         events: alloc::vec![AgentEvent::NoteAdded { scope, note }],
         reply: AgentReply::NoteAdded { id },
         warnings,
     })
 }
 
-fn remove_note(state: &AgentState, scope: ScopeId, id: NoteId) -> Decided {
+fn remove_note(state: &AgentState, scope: ScopeId, id: NoteId) -> DecideResult {
     let existed = expect_scope(state, scope)?.notes.contains_key(&id);
     let events = existed.then_some(AgentEvent::NoteRemoved { scope, id });
-    Ok(Decision::new(events.into_iter().collect(), AgentReply::Removed { existed }))
+    Ok(CommandEffects::new(events.into_iter().collect(), AgentReply::Removed { existed }))
 }
 
-fn merge(state: &AgentState, context: &Context<'_>, scope: ScopeId, overwrite: bool) -> Decided {
+fn merge(state: &AgentState, context: &Context<'_>, scope: ScopeId, overwrite: bool) -> DecideResult {
     if scope.is_root() {
         return Err(Refusal::RootScope);
     }
@@ -135,7 +141,7 @@ fn absorb<'a>(
     (entries, notes): (impl Iterator<Item = (&'a Key, &'a EntryData)>, impl Iterator<Item = &'a Note>),
     most: Trust,
     overwrite: bool,
-) -> Decided {
+) -> DecideResult {
     let target = expect_scope(state, scope)?;
     let Usage { entries: mut used, mut bytes, .. } = state.usage();
     used += context.outside.entries;
@@ -163,10 +169,10 @@ fn absorb<'a>(
     }
     let note_count = state.notes + (id.0 - state.last_note.0);
     let warnings = check_totals(state, context, used, note_count, bytes)?;
-    Ok(Decision { events, reply: AgentReply::Merged { entries: merged }, warnings })
+    Ok(CommandEffects { events, reply: AgentReply::Merged { entries: merged }, warnings })
 }
 
-fn dispose(state: &AgentState, scope: ScopeId) -> Decided {
+fn dispose(state: &AgentState, scope: ScopeId) -> DecideResult {
     if scope.is_root() {
         return Err(Refusal::RootScope);
     }
@@ -174,15 +180,15 @@ fn dispose(state: &AgentState, scope: ScopeId) -> Decided {
     let mut events = dispose_all(state, state.descendants(scope).into_iter().rev());
     let entries = found.entries.len() as u64;
     events.push(AgentEvent::ScopeDisposed { scope, name: found.name.clone(), entries });
-    Ok(Decision::new(events, AgentReply::Cleared { entries }))
+    Ok(CommandEffects::new(events, AgentReply::Cleared { entries }))
 }
 
-fn clear_all(state: &AgentState) -> Decided {
+fn clear_all(state: &AgentState) -> DecideResult {
     let children_first = state.parents_first().into_iter().rev();
     let mut events = dispose_all(state, children_first.filter(|id| !id.is_root()));
     events.extend(clear(state, ScopeId::ROOT)?.events);
     events.extend(state.notebooks.keys().flat_map(|name| notebooks::clear(state, name).events));
-    Ok(Decision::new(events, AgentReply::Cleared { entries: state.entries }))
+    Ok(CommandEffects::new(events, AgentReply::Cleared { entries: state.entries }))
 }
 
 pub(super) fn dispose_all(state: &AgentState, scopes: impl Iterator<Item = ScopeId>) -> Vec<AgentEvent> {
@@ -196,7 +202,7 @@ pub(super) fn dispose_all(state: &AgentState, scopes: impl Iterator<Item = Scope
         .collect()
 }
 
-fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Decided {
+fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> DecideResult {
     let limits = context.limits;
     // A snapshot comes from outside: it is held to the rules that its content was once held to.
     if let Some(reason) = image.contradiction() {
@@ -227,7 +233,7 @@ fn restore(state: &AgentState, context: &Context<'_>, image: &AgentImage) -> Dec
     warnings.extend(Limits::warn(LimitName::ScopesPerAgent, scopes_before, scopes, limits.scopes_per_agent));
     warnings.extend(notebooks);
     let event = AgentEvent::Restored { image: Box::new(image) };
-    Ok(Decision { events: alloc::vec![event], reply: AgentReply::Done, warnings })
+    Ok(CommandEffects { events: alloc::vec![event], reply: AgentReply::Done, warnings })
 }
 
 pub(super) fn expect_scope(state: &AgentState, scope: ScopeId) -> Result<&ScopeState, Refusal> {

@@ -5,10 +5,10 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::decide::{Decided, check_totals, expect_scope};
+use super::decide::{DecideResult, check_totals, expect_scope};
 use super::{AgentEvent, AgentReply, AgentState, EntryChange, Separator};
 use crate::id::check_visible;
-use crate::space::Decision;
+use crate::space::CommandEffects;
 use crate::{
     Content, Context, Entry, EntryData, EntryId, EntryMetadata, Key, LimitName, Limits, Refusal, ScopeId, Space,
 };
@@ -23,7 +23,7 @@ pub(super) fn set(
     type_name: &Arc<str>,
     metadata: &EntryMetadata,
     if_version: Option<u64>,
-) -> Decided {
+) -> DecideResult {
     entry_set(state, context, scope, key, value, type_name, metadata, if_version)?.decided(state, context, key)
 }
 
@@ -35,14 +35,14 @@ pub(super) fn append(
     text: &str,
     separator: Separator,
     if_version: Option<u64>,
-) -> Decided {
+) -> DecideResult {
     entry_appended(state, context, scope, key, text, separator, if_version)?.decided(state, context, key)
 }
 
-pub(super) fn remove(state: &AgentState, scope: ScopeId, key: &Key, if_version: Option<u64>) -> Decided {
+pub(super) fn remove(state: &AgentState, scope: ScopeId, key: &Key, if_version: Option<u64>) -> DecideResult {
     let removed = entry_removed(state, scope, key, if_version)?;
     let existed = removed.is_some();
-    Ok(Decision::new(removed.into_iter().collect(), AgentReply::Removed { existed }))
+    Ok(CommandEffects::new(removed.into_iter().collect(), AgentReply::Removed { existed }))
 }
 
 /// Decides all changes on a copy of the state that each of them changes.
@@ -50,7 +50,12 @@ pub(super) fn remove(state: &AgentState, scope: ScopeId, key: &Key, if_version: 
 /// A batch is a bulk command: each value is held to the limits on its own, and the whole by what it leads to, so that what
 /// makes room may come after what needs it. What it writes on the way there is held to the size that a state may have
 /// (or has), and what it removes was there or was written: no batch is a larger revision than a merge or a restore.
-pub(super) fn batch(state: &AgentState, context: &Context<'_>, scope: ScopeId, changes: &[EntryChange]) -> Decided {
+pub(super) fn batch(
+    state: &AgentState,
+    context: &Context<'_>,
+    scope: ScopeId,
+    changes: &[EntryChange],
+) -> DecideResult {
     expect_scope(state, scope)?;
     let stamp = context.stamp();
     let allowed = context.limits.state_bytes.max(state.bytes);
@@ -66,7 +71,7 @@ pub(super) fn batch(state: &AgentState, context: &Context<'_>, scope: ScopeId, c
         Limits::check(LimitName::StateBytes, written, allowed)?;
     }
     let warnings = check_totals(state, context, context.outside.entries + after.entries, after.notes, after.bytes)?;
-    Ok(Decision { events, reply: AgentReply::Done, warnings })
+    Ok(CommandEffects { events, reply: AgentReply::Done, warnings })
 }
 
 fn events_of(
@@ -107,21 +112,25 @@ fn written_bytes(event: &AgentEvent) -> u64 {
 }
 
 /// An event that writes an entry; whether the memory has room for it was not asked yet.
-struct Write<'a> {
+struct EntryWrite<'a> {
     event: AgentEvent,
     old: Option<&'a Arc<Entry>>,
     /// What the entry will have.
     bytes: u64,
 }
 
-impl Write<'_> {
-    fn decided(self, state: &AgentState, context: &Context<'_>, key: &Key) -> Decided {
+impl EntryWrite<'_> {
+    fn decided(self, state: &AgentState, context: &Context<'_>, key: &Key) -> DecideResult {
         let Self { event, old, bytes } = self;
         let key_bytes = key.as_str().len() as u64;
         let entries = context.outside.entries + state.entries + u64::from(old.is_none());
         let bytes = state.bytes - old.map_or(0, |old| old.bytes() + key_bytes) + key_bytes + bytes;
         let warnings = check_totals(state, context, entries, state.notes, bytes)?;
-        Ok(Decision { events: alloc::vec![event], reply: AgentReply::Written { updated: old.is_some() }, warnings })
+        Ok(CommandEffects {
+            events: alloc::vec![event],
+            reply: AgentReply::Written { updated: old.is_some() },
+            warnings,
+        })
     }
 }
 
@@ -135,7 +144,7 @@ fn entry_set<'a>(
     type_name: &Arc<str>,
     metadata: &EntryMetadata,
     if_version: Option<u64>,
-) -> Result<Write<'a>, Refusal> {
+) -> Result<EntryWrite<'a>, Refusal> {
     let old = expect_scope(state, scope)?.entries.get(key);
     check_version(key, old, if_version)?;
     if old.is_none() {
@@ -163,7 +172,7 @@ fn entry_set<'a>(
     Limits::check(LimitName::EntryBytes, bytes, context.limits.entry_bytes)?;
     let updated = old.is_some();
     let event = AgentEvent::EntrySet { scope, key: key.clone(), updated, entry: Box::new(entry) };
-    Ok(Write { event, old, bytes })
+    Ok(EntryWrite { event, old, bytes })
 }
 
 fn entry_appended<'a>(
@@ -174,7 +183,7 @@ fn entry_appended<'a>(
     text: &str,
     separator: Separator,
     if_version: Option<u64>,
-) -> Result<Write<'a>, Refusal> {
+) -> Result<EntryWrite<'a>, Refusal> {
     let Some(old) = expect_scope(state, scope)?.entries.get(key) else {
         let value = Content::of(text).map_err(|_| Refusal::NotText { key: key.clone(), found: "unreadable".into() })?;
         let type_name = Arc::from("text");
@@ -195,7 +204,7 @@ fn entry_appended<'a>(
     let bytes = old.bytes() + added;
     Limits::check(LimitName::EntryBytes, bytes, context.limits.entry_bytes)?;
     let event = AgentEvent::EntryAppended { scope, key: key.clone(), text };
-    Ok(Write { event, old: Some(old), bytes })
+    Ok(EntryWrite { event, old: Some(old), bytes })
 }
 
 fn entry_removed(

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::AgentImage;
-use crate::notebook::{ItemId, NotebookContent, NotebookUpdate};
+use crate::notebook::{NotebookContent, NotebookItemId, NotebookUpdate};
 use crate::{EntryData, Key, Note, NoteId, NotebookName, ScopeId, ScopeName};
 
 /// Something that happened. `scope` is left out where it is the root.
@@ -128,7 +128,7 @@ pub enum AgentEvent {
         /// Which notebook.
         notebook: NotebookName,
         /// Which item.
-        id: ItemId,
+        id: NotebookItemId,
     },
     /// A conversation was used: it expires later.
     ConversationRenewed {

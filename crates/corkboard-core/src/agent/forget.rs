@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::forget_notebook as notebooks;
 use super::{AgentEvent, AgentImage, AgentState};
-use crate::notebook::ItemId;
+use crate::notebook::NotebookItemId;
 use crate::{Content, EntryData, EntryId, Key, Note, NoteId, NotebookName, ScopeId};
 
 /// What is to be forgotten, in all scopes of an agent: merging copies values from scope to scope.
@@ -40,7 +40,7 @@ pub enum Forget {
         /// Which notebook.
         notebook: NotebookName,
         /// The item; none for all that the notebook has or ever had, its progress included.
-        item: Option<ItemId>,
+        item: Option<NotebookItemId>,
     },
 }
 
@@ -72,7 +72,7 @@ impl Forget {
     }
 
     /// Forgets a notebook, or one item of it.
-    pub fn notebook(notebook: NotebookName, item: Option<ItemId>) -> Self {
+    pub fn notebook(notebook: NotebookName, item: Option<NotebookItemId>) -> Self {
         Self::Notebook { notebook, item }
     }
 

@@ -5,12 +5,14 @@ use alloc::vec;
 
 use super::forget::REDACTED;
 use super::{AgentEvent, AgentState, Forget};
-use crate::notebook::{Archived, ItemId, Learning, Notebook, NotebookContent, NotebookUpdate, Progress, Snippet};
+use crate::notebook::{
+    Archived, Learning, Notebook, NotebookContent, NotebookItemId, NotebookUpdate, Progress, Snippet,
+};
 use crate::{NotebookName, Space};
 
 impl Forget {
     /// Whether it is about that notebook, and about which item of it.
-    fn in_notebook(&self, name: &NotebookName) -> Option<Option<ItemId>> {
+    fn in_notebook(&self, name: &NotebookName) -> Option<Option<NotebookItemId>> {
         match self {
             Self::Notebook { notebook, item } if notebook == name => Some(*item),
             _ => None,
@@ -32,7 +34,7 @@ pub(super) fn removal(forget: &Forget, state: &AgentState) -> Option<<AgentState
 
 pub(super) fn redact_update(forget: &Forget, name: &NotebookName, update: &mut NotebookUpdate) -> bool {
     let Some(item) = forget.in_notebook(name) else { return false };
-    let is_meant = |id: ItemId| item.is_none_or(|item| item == id);
+    let is_meant = |id: NotebookItemId| item.is_none_or(|item| item == id);
     let mut changed = item.is_none() && update.progress.as_mut().is_some_and(redact_progress);
     for (id, learning) in &mut update.learnings {
         changed |= is_meant((*id).into()) && redact([&mut learning.text, &mut learning.reason]);
@@ -83,14 +85,14 @@ pub(super) fn redact_notebook(forget: &Forget, name: &NotebookName, notebook: &m
     changed
 }
 
-fn redact_learning(item: Option<ItemId>, learning: &mut Arc<Learning>) -> bool {
+fn redact_learning(item: Option<NotebookItemId>, learning: &mut Arc<Learning>) -> bool {
     item.is_none_or(|item| item == learning.id.into()) && {
         let learning = Arc::make_mut(learning);
         redact([&mut learning.text, &mut learning.reason])
     }
 }
 
-fn redact_snippet(item: Option<ItemId>, snippet: &mut Arc<Snippet>) -> bool {
+fn redact_snippet(item: Option<NotebookItemId>, snippet: &mut Arc<Snippet>) -> bool {
     item.is_none_or(|item| item == snippet.id.into()) && {
         let snippet = Arc::make_mut(snippet);
         redact([&mut snippet.label, &mut snippet.text, &mut snippet.reason])

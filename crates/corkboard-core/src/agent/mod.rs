@@ -24,14 +24,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::JsonText;
 use crate::notebook::Notebook;
-use crate::space::{Decision, Space, Stamp};
+use crate::space::{CommandEffects, Space, Stamp};
 use crate::{
     Actor, Commit, Context, FormatError, Key, Limits, NoteId, NotebookName, Refusal, ScopeId, ScopeName, ScopeState,
     SpaceKind, Usage,
 };
 
-pub use activity::{Activity, ActivityLine, DayActivity, Deed};
-pub use command::{AgentCommand, AgentReply, EntryChange, Kept, Separator};
+pub use activity::{Activity, ActivityKind, ActivityLine, DayActivity};
+pub use command::{AgentCommand, AgentReply, EntryChange, ParentLocation, Separator};
 pub use conversation::IdleExpiry;
 pub use event::AgentEvent;
 pub use forget::{Forget, Trail};
@@ -144,7 +144,7 @@ impl Space for AgentState {
         &self,
         command: &AgentCommand,
         context: &Context<'_>,
-    ) -> Result<Decision<AgentEvent, AgentReply>, Refusal> {
+    ) -> Result<CommandEffects<AgentEvent, AgentReply>, Refusal> {
         decide::decide(self, command, context)
     }
 

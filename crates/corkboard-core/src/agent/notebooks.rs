@@ -5,11 +5,11 @@ use alloc::sync::Arc;
 
 use imbl::OrdMap;
 
-use super::decide::{Decided, check_totals};
+use super::decide::{DecideResult, check_totals};
 use super::{AgentEvent, AgentImage, AgentReply, AgentState};
 use crate::id::check_visible;
 use crate::notebook::{Block, Notebook, NotebookContent, UnknownIds};
-use crate::space::{Decision, Stamp};
+use crate::space::{CommandEffects, Stamp};
 use crate::{Context, LimitName, LimitWarning, Limits, NotebookName, Refusal};
 
 impl AgentState {
@@ -61,7 +61,7 @@ pub(super) fn update(
     block: &Block,
     unknown_ids: UnknownIds,
     if_version: Option<u64>,
-) -> Decided {
+) -> DecideResult {
     let before = state.notebook_or_new(name);
     check_version(name, &before, if_version)?;
     check_new_name(state, name)?;
@@ -78,7 +78,7 @@ pub(super) fn update(
     };
     let event = AgentEvent::NotebookUpdated { notebook: name.clone(), update: Box::new(update.clone()) };
     if update.is_empty() {
-        return Ok(Decision::new(alloc::vec::Vec::new(), reply));
+        return Ok(CommandEffects::new(alloc::vec::Vec::new(), reply));
     }
     decided(state, context, name, (&before, &after), event, reply)
 }
@@ -89,7 +89,7 @@ pub(super) fn restore(
     name: &NotebookName,
     content: &NotebookContent,
     if_version: Option<u64>,
-) -> Decided {
+) -> DecideResult {
     let before = state.notebook_or_new(name);
     check_version(name, &before, if_version)?;
     check_new_name(state, name)?;
@@ -106,20 +106,20 @@ pub(super) fn restore(
         Limits::check(LimitName::ArchivedPerNotebook, archived(&after) as u64, allowed)?;
     }
     if before.content(0) == (NotebookContent { rev: 0, ..content.clone() }) {
-        return Ok(Decision::new(alloc::vec::Vec::new(), AgentReply::Done));
+        return Ok(CommandEffects::new(alloc::vec::Vec::new(), AgentReply::Done));
     }
     let event = AgentEvent::NotebookRestored { notebook: name.clone(), content: Box::new(content.clone()) };
     decided(state, context, name, (&before, &after), event, AgentReply::Done)
 }
 
-pub(super) fn clear(state: &AgentState, name: &NotebookName) -> Decision<AgentEvent, AgentReply> {
+pub(super) fn clear(state: &AgentState, name: &NotebookName) -> CommandEffects<AgentEvent, AgentReply> {
     let found = state.notebooks.get(name).filter(|notebook| !notebook.is_empty());
     let items = found.map_or(0, |notebook| {
         let shown = notebook.learnings.len() + notebook.snippets.len();
         shown + notebook.archived_learnings.len() + notebook.archived_snippets.len()
     });
     let event = found.map(|_| AgentEvent::NotebookCleared { notebook: name.clone() });
-    Decision::new(event.into_iter().collect(), AgentReply::Cleared { entries: items as u64 })
+    CommandEffects::new(event.into_iter().collect(), AgentReply::Cleared { entries: items as u64 })
 }
 
 fn check_new_name(state: &AgentState, name: &NotebookName) -> Result<(), Refusal> {
@@ -159,7 +159,7 @@ fn decided(
     (before, after): (&Notebook, &Notebook),
     event: AgentEvent,
     reply: AgentReply,
-) -> Decided {
+) -> DecideResult {
     let is_new = !state.notebooks.contains_key(name);
     let (notebooks, allowed) = (state.notebooks.len() as u64, context.limits.notebooks_per_agent);
     let name_bytes = if is_new { name.as_str().len() as u64 } else { 0 };
@@ -172,7 +172,7 @@ fn decided(
     if is_new {
         warnings.extend(Limits::warn(LimitName::NotebooksPerAgent, notebooks, notebooks + 1, allowed));
     }
-    Ok(Decision { events: alloc::vec![event], reply, warnings })
+    Ok(CommandEffects { events: alloc::vec![event], reply, warnings })
 }
 
 fn check_version(name: &NotebookName, found: &Notebook, if_version: Option<u64>) -> Result<(), Refusal> {

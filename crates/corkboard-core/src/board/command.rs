@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApprovalId, ApprovalVerdict, ArtifactId, BoardImage, ChoiceId, CoreRef, DecisionId, DiscoveryId, FailurePolicy,
-    ForkedFrom, LearningChanges, LearningId, NewArtifact, NewChoice, NewDecision, NewDiscovery, NewNudge, NewTask,
-    NudgeId, Outcome, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, WhichLearnings,
+    ApprovalId, ApprovalVerdict, ArtifactId, BoardImage, BoardOutcome, ChoiceId, CoreRef, DecisionId, DiscoveryId,
+    FailurePolicy, ForkedFrom, LearningChanges, LearningId, NewArtifact, NewChoice, NewDecision, NewDiscovery,
+    NewNudge, NewTask, NudgeId, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, WhichLearnings,
 };
 use crate::knowledge::CoreEntryId;
 use crate::{AgentId, CoreId};
@@ -478,7 +478,7 @@ pub enum BoardReply {
     /// To `Complete` and `Cancel`.
     Ended {
         /// How it ended.
-        outcome: Outcome,
+        outcome: BoardOutcome,
     },
     /// To `PromoteLearning`.
     Promotion {

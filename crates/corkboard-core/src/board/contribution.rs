@@ -90,7 +90,7 @@ impl From<ContributionImage> for Contribution {
     }
 }
 
-enum Made {
+enum ContributedItem {
     Task(TaskId),
     Decision(DecisionId),
     Discovery(DiscoveryId),
@@ -111,16 +111,24 @@ impl BoardState {
     /// Counts an event for whoever made it. Called before it is applied.
     pub(super) fn count_contribution(&mut self, event: &BoardEvent, stamp: Stamp<'_>) {
         let (made, agent, role) = match event {
-            BoardEvent::TaskCompleted { task, .. } => (Made::Task(*task), stamp.principal.into(), stamp.role),
+            BoardEvent::TaskCompleted { task, .. } => {
+                (ContributedItem::Task(*task), stamp.principal.into(), stamp.role)
+            }
             // The work is the worker's, whoever approved it.
             BoardEvent::TaskReviewed { task, verdict: ReviewStatus::Approved, .. } => {
                 let Some(done) = self.task(*task) else { return };
                 let Some(worker) = &done.assigned_to else { return };
-                (Made::Task(*task), worker.shared(), done.worked_as.unwrap_or(Role::Worker))
+                (ContributedItem::Task(*task), worker.shared(), done.worked_as.unwrap_or(Role::Worker))
             }
-            BoardEvent::DecisionRecorded { id, .. } => (Made::Decision(*id), stamp.principal.into(), stamp.role),
-            BoardEvent::DiscoveryRecorded { id, .. } => (Made::Discovery(*id), stamp.principal.into(), stamp.role),
-            BoardEvent::ArtifactRecorded { id, .. } => (Made::Artifact(*id), stamp.principal.into(), stamp.role),
+            BoardEvent::DecisionRecorded { id, .. } => {
+                (ContributedItem::Decision(*id), stamp.principal.into(), stamp.role)
+            }
+            BoardEvent::DiscoveryRecorded { id, .. } => {
+                (ContributedItem::Discovery(*id), stamp.principal.into(), stamp.role)
+            }
+            BoardEvent::ArtifactRecorded { id, .. } => {
+                (ContributedItem::Artifact(*id), stamp.principal.into(), stamp.role)
+            }
             _ => return,
         };
         let key: (Arc<str>, &'static str) = (agent, role.as_str());
@@ -145,12 +153,12 @@ impl BoardState {
 }
 
 impl Contribution {
-    fn add(&mut self, made: Made, stamp: Stamp<'_>) {
+    fn add(&mut self, made: ContributedItem, stamp: Stamp<'_>) {
         match made {
-            Made::Task(id) => drop(self.tasks_completed.insert(id)),
-            Made::Decision(id) => drop(self.decisions_made.insert(id)),
-            Made::Discovery(id) => drop(self.discoveries.insert(id)),
-            Made::Artifact(id) => drop(self.artifacts_created.insert(id)),
+            ContributedItem::Task(id) => drop(self.tasks_completed.insert(id)),
+            ContributedItem::Decision(id) => drop(self.decisions_made.insert(id)),
+            ContributedItem::Discovery(id) => drop(self.discoveries.insert(id)),
+            ContributedItem::Artifact(id) => drop(self.artifacts_created.insert(id)),
         }
         self.last_contribution = stamp.at;
         self.last_rev = stamp.rev;

@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApprovalId, ApprovalVerdict, ArtifactId, BoardEdit, BoardImage, BoardStatus, CancelReason, ChoiceId, DecisionId,
-    DiscoveryId, ForkedFrom, LearningId, NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery, NewNudge,
-    NewTask, NudgeId, Outcome, ReviewStatus, TaskEdit, TaskId, TaskResult,
+    ApprovalId, ApprovalVerdict, ArtifactId, BoardEdit, BoardImage, BoardOutcome, BoardStatus, CancelReason, ChoiceId,
+    DecisionId, DiscoveryId, ForkedFrom, LearningId, NewArtifact, NewBoard, NewChoice, NewDecision, NewDiscovery,
+    NewNudge, NewTask, NudgeId, ReviewStatus, TaskEdit, TaskId, TaskResult,
 };
 use crate::knowledge::{CoreEntryId, NewCoreEntry};
 use crate::{ActorKind, AgentId, CoreId};
@@ -304,7 +304,7 @@ pub enum BoardEvent {
         /// In which way.
         status: BoardStatus,
         /// How it ended.
-        outcome: Outcome,
+        outcome: BoardOutcome,
         /// What else was said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<Arc<str>>,

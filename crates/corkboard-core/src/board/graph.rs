@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 
 use imbl::OrdSet;
 
-use super::{BoardState, DecisionId, Fate, Node, Tally, Task, TaskId, TaskStatus};
+use super::{BoardState, DecisionId, Fate, Tally, Task, TaskId, TaskNode, TaskStatus};
 use crate::FormatError;
 use crate::space::{Stamp, misfit};
 
@@ -29,7 +29,7 @@ impl BoardState {
         self.bytes = self.bytes + task.bytes() - before.task.bytes();
         let (was, is) = (Fate::of(&before.task), Fate::of(&task));
         let blocks = before.blocks.clone();
-        let after = Node { task: Arc::new(task), ..before.clone() };
+        let after = TaskNode { task: Arc::new(task), ..before.clone() };
         self.replace(&before, after);
         if was != is {
             for dependent in blocks {
@@ -50,18 +50,18 @@ impl BoardState {
         self.replace(&before, after);
     }
 
-    fn replace(&mut self, before: &Node, after: Node) {
+    fn replace(&mut self, before: &TaskNode, after: TaskNode) {
         self.take_from_views(before);
         self.put_into_views(&after);
         self.nodes.insert(after.task.id, after);
     }
 
-    pub(super) fn take_from_views(&mut self, node: &Node) {
+    pub(super) fn take_from_views(&mut self, node: &TaskNode) {
         let standing = self.standing(&node.task);
         self.views.take(node, standing);
     }
 
-    pub(super) fn put_into_views(&mut self, node: &Node) {
+    pub(super) fn put_into_views(&mut self, node: &TaskNode) {
         let standing = self.standing(&node.task);
         self.views.put(node, standing);
     }
@@ -84,7 +84,7 @@ impl BoardState {
         }
         self.bytes += task.bytes();
         let depends_on = task.depends_on.clone();
-        let node = Node { task: Arc::new(task), blocks: OrdSet::new(), tally, awaits: OrdSet::new() };
+        let node = TaskNode { task: Arc::new(task), blocks: OrdSet::new(), tally, awaits: OrdSet::new() };
         self.put_into_views(&node);
         self.nodes.insert(id, node);
         depends_on.iter().for_each(|on| self.link(id, *on));

@@ -12,30 +12,30 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A text that names nothing on a board.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no id of a {what}: they read {example}")]
-pub struct NoBoardId {
+pub struct ParseIdError {
     pub(crate) text: String,
     pub(crate) what: &'static str,
     pub(crate) example: &'static str,
 }
 
 /// An id that is a number with a prefix.
-pub(crate) trait Numbered: Copy + Ord + fmt::Display {
+pub(crate) trait NumberedId: Copy + Ord + fmt::Display {
     fn number(self) -> u64;
     fn of(number: u64) -> Self;
 }
 
 /// The id after the last: nothing is ever taken off a board, so every number up to it is there.
-pub(super) fn next_id<Id: Numbered, T>(things: &OrdMap<Id, T>) -> Id {
+pub(super) fn next_id<Id: NumberedId, T>(things: &OrdMap<Id, T>) -> Id {
     Id::of(things.get_max().map_or(0, |(id, _)| id.number()).saturating_add(1))
 }
 
-macro_rules! numbered {
+macro_rules! numbered_id {
     ($(#[$doc:meta])* $name:ident, $what:literal, $prefix:literal) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub u64);
 
-        impl Numbered for $name {
+        impl NumberedId for $name {
             fn number(self) -> u64 {
                 self.0
             }
@@ -58,10 +58,10 @@ macro_rules! numbered {
         }
 
         impl FromStr for $name {
-            type Err = NoBoardId;
+            type Err = ParseIdError;
 
-            fn from_str(text: &str) -> Result<Self, NoBoardId> {
-                let none = || NoBoardId { text: text.into(), what: $what, example: concat!($prefix, "1") };
+            fn from_str(text: &str) -> Result<Self, ParseIdError> {
+                let none = || ParseIdError { text: text.into(), what: $what, example: concat!($prefix, "1") };
                 let (prefix, digits) = text.split_at_checked($prefix.len()).ok_or_else(none)?;
                 let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
                 if !prefix.eq_ignore_ascii_case($prefix) || !is_number {
@@ -85,34 +85,34 @@ macro_rules! numbered {
     };
 }
 
-pub(crate) use numbered;
+pub(crate) use numbered_id;
 
-numbered!(
+numbered_id!(
     /// A task of a board.
     TaskId, "task", "T-"
 );
-numbered!(
+numbered_id!(
     /// A decision on a board.
     DecisionId, "decision", "D-"
 );
-numbered!(
+numbered_id!(
     /// A discovery (a finding) on a board.
     DiscoveryId, "discovery", "F-"
 );
-numbered!(
+numbered_id!(
     /// A version of an artifact on a board.
     ArtifactId, "artifact", "A-"
 );
-numbered!(
+numbered_id!(
     /// A choice between branches of a board.
     ChoiceId, "choice", "C-"
 );
 
-numbered!(
+numbered_id!(
     /// A nudge on a board.
     NudgeId, "nudge", "N-"
 );
-numbered!(
+numbered_id!(
     /// That somebody approved or rejected a decision on a board.
     ApprovalId, "approval", "AP-"
 );

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Approval, Artifact, BoardInfo, BoardState, CancelReason, Choice, Contribution, Decision, Discovery, Fate,
-    LearningState, LearningVerdict, Lease, Node, Nudge, Tally, Task, TaskStatus,
+    LearningState, LearningVerdict, Lease, Nudge, Tally, Task, TaskNode, TaskStatus,
 };
 use crate::space::Stamp;
 
@@ -154,7 +154,8 @@ impl From<BoardImage> for BoardState {
         }
         for task in tasks {
             state.bytes += task.bytes();
-            let node = Node { blocks: Default::default(), tally: Tally::default(), awaits: Default::default(), task };
+            let node =
+                TaskNode { blocks: Default::default(), tally: Tally::default(), awaits: Default::default(), task };
             state.nodes.insert(node.task.id, node);
         }
         state.link_all();

@@ -31,9 +31,9 @@ pub enum BoardStatus {
 
 /// How a board ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Outcome))]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum BoardOutcome {
     /// Every task was completed, or lay on a branch not taken.
     Success,
     /// Some were completed, others not.
@@ -93,7 +93,7 @@ pub struct BoardInfo {
     pub pattern: Option<CoreRef>,
     /// How it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<BoardOutcome>,
     /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
@@ -197,7 +197,7 @@ impl fmt::Display for BoardStatus {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for BoardOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Success => "success",

@@ -7,7 +7,7 @@ use imbl::OrdMap;
 use imbl::ordmap::DiffItem;
 use serde::{Serialize, Serializer};
 
-use super::{ArtifactId, BoardState, ChoiceId, DecisionId, DiscoveryId, NoBoardId, TaskId};
+use super::{ArtifactId, BoardState, ChoiceId, DecisionId, DiscoveryId, ParseIdError, TaskId};
 
 /// Anything on a board, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,12 +50,12 @@ impl fmt::Display for BoardItem {
 }
 
 impl FromStr for BoardItem {
-    type Err = NoBoardId;
+    type Err = ParseIdError;
 
-    fn from_str(text: &str) -> Result<Self, NoBoardId> {
+    fn from_str(text: &str) -> Result<Self, ParseIdError> {
         let others = || text.parse().map(Self::Discovery).or_else(|_| text.parse().map(Self::Artifact));
-        let others = || others().or_else(|_: NoBoardId| text.parse().map(Self::Choice));
-        let found = text.parse().map(Self::Decision).or_else(|_: NoBoardId| others());
+        let others = || others().or_else(|_: ParseIdError| text.parse().map(Self::Choice));
+        let found = text.parse().map(Self::Decision).or_else(|_: ParseIdError| others());
         // What is none of them is most likely meant for a task.
         found.or_else(|_| text.parse().map(Self::Task))
     }

@@ -20,10 +20,10 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// For programs that send heartbeats.
-    pub const PROGRAM_MS: u64 = 30_000;
-    /// For claims made by a tool call or on the command line.
-    pub const TOOL_MS: u64 = 15 * 60_000;
+    /// Default lease of a claim made by a tool call, on the command line or over HTTP.
+    pub const CLAIM_MS: u64 = 15 * 60_000;
+    /// Default lease of the orchestrator's role.
+    pub const ORCHESTRATOR_MS: u64 = 30_000;
 
     /// The shortest there is: a shorter one would be over before it is known.
     pub const LEAST_MS: u64 = 10;

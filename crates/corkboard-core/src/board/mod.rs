@@ -2,12 +2,14 @@
 
 mod access;
 mod apply;
+mod apply_records;
 mod approval;
 mod check;
 mod command;
 mod contribution;
+mod core_ref;
+mod cores;
 mod decide;
-mod drawn;
 mod encode;
 mod event;
 mod graph;
@@ -15,7 +17,6 @@ mod id;
 mod image;
 mod info;
 mod item;
-mod kept;
 mod learning;
 mod lease;
 mod lifetime;
@@ -24,7 +25,6 @@ mod nudge;
 mod path;
 mod pattern;
 mod pause;
-mod reached;
 mod record;
 mod rule;
 mod size;
@@ -42,23 +42,23 @@ use imbl::{OrdMap, OrdSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::space::{Decision as Decided, Space, Stamp, Unperformed};
+use crate::space::{CommandEffects, PerformError, Space, Stamp};
 use crate::{Actor, Commit, Context, FormatError, Limits, Refusal, SpaceKind, Usage};
 
 pub use access::BoardAction;
 pub use approval::{Approval, ApprovalVerdict};
 pub use command::{BoardCommand, BoardEdit, BoardReply, Claimed, NewBoard, RetainFor, Unfinished};
 pub use contribution::Contribution;
-pub use drawn::{CoreRef, NoCoreRef};
+pub use core_ref::{CoreRef, ParseCoreRefError};
 pub use event::BoardEvent;
-pub use id::{ApprovalId, ArtifactId, ChoiceId, DecisionId, DiscoveryId, NoBoardId, NudgeId, TaskId, TaskRef};
-pub(crate) use id::{Numbered, numbered};
+pub use id::{ApprovalId, ArtifactId, ChoiceId, DecisionId, DiscoveryId, NudgeId, ParseIdError, TaskId, TaskRef};
+pub(crate) use id::{NumberedId, numbered_id};
 pub use image::BoardImage;
-pub use info::{BoardInfo, BoardStatus, ForkedFrom, Outcome, Pause};
+pub use info::{BoardInfo, BoardOutcome, BoardStatus, ForkedFrom, Pause};
 pub use item::BoardItem;
 pub use learning::{
-    LearningCandidate, LearningChanges, LearningId, LearningSource, LearningState, LearningVerdict, NoLearningId,
-    Promotion, RollBack, Setback, SetbackKind, WhichLearnings,
+    LearningCandidate, LearningChanges, LearningId, LearningSource, LearningState, LearningVerdict,
+    ParseLearningIdError, Promotion, RollBack, Setback, SetbackKind, WhichLearnings,
 };
 pub use lease::Lease;
 pub(crate) use lifetime::reasons;
@@ -72,7 +72,7 @@ pub use record::{
     Artifact, ArtifactType, Branch, Choice, Decision, Discovery, DiscoveryType, NewArtifact, NewBranch, NewChoice,
     NewDecision, NewDiscovery,
 };
-pub use rule::{Fate, Tally, Verdict};
+pub use rule::{Fate, Tally, TriggerVerdict};
 pub use status::{CancelReason, Cancellation, FailurePolicy, ReviewStatus, TaskStatus, TriggerRule};
 pub use task::{Task, TaskResult};
 pub use views::Hindrance;
@@ -85,7 +85,7 @@ use views::Views;
 pub struct BoardState {
     /// None before it was made.
     info: Option<Arc<BoardInfo>>,
-    nodes: OrdMap<TaskId, Node>,
+    nodes: OrdMap<TaskId, TaskNode>,
     decisions: OrdMap<DecisionId, Arc<Decision>>,
     discoveries: OrdMap<DiscoveryId, Arc<Discovery>>,
     artifacts: OrdMap<ArtifactId, Arc<Artifact>>,
@@ -116,7 +116,7 @@ pub struct BoardState {
 
 /// A task in the graph.
 #[derive(Debug, Clone, PartialEq)]
-struct Node {
+struct TaskNode {
     task: Arc<Task>,
     /// Those that depend on it.
     blocks: OrdSet<TaskId>,
@@ -270,7 +270,7 @@ impl Space for BoardState {
         &self,
         command: &BoardCommand,
         context: &Context<'_>,
-    ) -> Result<Decided<BoardEvent, BoardReply>, Refusal> {
+    ) -> Result<CommandEffects<BoardEvent, BoardReply>, Refusal> {
         decide::decide(self, command, context)
     }
 
@@ -282,7 +282,7 @@ impl Space for BoardState {
         &mut self,
         command: &BoardCommand,
         context: &Context<'_>,
-    ) -> Result<Decided<BoardEvent, BoardReply>, Unperformed> {
+    ) -> Result<CommandEffects<BoardEvent, BoardReply>, PerformError> {
         decide::perform(self, command, context)
     }
 

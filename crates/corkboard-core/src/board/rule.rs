@@ -4,7 +4,7 @@ use super::{CancelReason, FailurePolicy, Task, TaskStatus, TriggerRule};
 
 /// What a rule says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum TriggerVerdict {
     /// It may begin.
     Run,
     /// That is not decided yet.
@@ -77,10 +77,10 @@ impl Tally {
     }
 
     /// What the rule says.
-    pub fn verdict(self, rule: TriggerRule) -> Verdict {
+    pub fn verdict(self, rule: TriggerRule) -> TriggerVerdict {
         let Self { open, succeeded, failed, skipped } = self;
         if open + succeeded + failed + skipped == 0 {
-            return Verdict::Run;
+            return TriggerVerdict::Run;
         }
         // Never: some fate has come that no other can make good. Else: all that must be known is, or not.
         let (never, now) = match rule {
@@ -92,9 +92,9 @@ impl Tally {
             TriggerRule::NoneFailedMinOneSuccess => (failed > 0 || (open == 0 && succeeded == 0), open == 0),
         };
         match (never, now) {
-            (true, _) => Verdict::Impossible,
-            (false, true) => Verdict::Run,
-            (false, false) => Verdict::Wait,
+            (true, _) => TriggerVerdict::Impossible,
+            (false, true) => TriggerVerdict::Run,
+            (false, false) => TriggerVerdict::Wait,
         }
     }
 }

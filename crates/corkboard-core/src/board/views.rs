@@ -10,7 +10,9 @@ use imbl::OrdSet;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{BoardEvent, BoardState, ChoiceId, DecisionId, Node, NudgeId, Task, TaskId, TaskStatus, Verdict};
+use super::{
+    BoardEvent, BoardState, ChoiceId, DecisionId, NudgeId, Task, TaskId, TaskNode, TaskStatus, TriggerVerdict,
+};
 use crate::AgentId;
 
 /// The views of a board. All of it follows from the tasks.
@@ -141,21 +143,21 @@ impl Views {
     }
 
     /// Takes a task out of the views, as it was.
-    pub(super) fn take(&mut self, node: &Node, standing: Standing) {
-        self.change(node, standing, Change::Take);
+    pub(super) fn take(&mut self, node: &TaskNode, standing: BranchStanding) {
+        self.change(node, standing, ViewChange::Take);
     }
 
     /// Puts a task into the views, as it is.
-    pub(super) fn put(&mut self, node: &Node, standing: Standing) {
-        self.change(node, standing, Change::Put);
+    pub(super) fn put(&mut self, node: &TaskNode, standing: BranchStanding) {
+        self.change(node, standing, ViewChange::Put);
     }
 
-    fn change(&mut self, node: &Node, standing: Standing, change: Change) {
+    fn change(&mut self, node: &TaskNode, standing: BranchStanding, change: ViewChange) {
         let task = &*node.task;
         if let Some(count) = self.counts.get_mut(task.status as usize) {
             match change {
-                Change::Put => *count += 1,
-                Change::Take => *count = count.saturating_sub(1),
+                ViewChange::Put => *count += 1,
+                ViewChange::Take => *count = count.saturating_sub(1),
             }
         }
         match task.status {
@@ -187,12 +189,12 @@ impl Views {
 }
 
 #[derive(Clone, Copy)]
-enum Change {
+enum ViewChange {
     Put,
     Take,
 }
 
-impl Change {
+impl ViewChange {
     fn apply<T: Ord + Clone>(self, set: &mut OrdSet<T>, item: T) {
         match self {
             Self::Put => drop(set.insert(item)),
@@ -203,7 +205,7 @@ impl Change {
 
 /// Where a task stands with the choice of which it begins a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum BranchStanding {
     /// It begins no branch, or the one that was chosen.
     Free,
     /// The choice was not made.
@@ -219,10 +221,10 @@ fn of_agent(view: &OrdSet<(AgentId, TaskId)>, agent: &AgentId) -> impl Iterator<
 }
 
 /// Whether nothing but a worker is missing.
-fn is_free(node: &Node, standing: Standing) -> bool {
-    let Node { task, tally, awaits, .. } = node;
+fn is_free(node: &TaskNode, standing: BranchStanding) -> bool {
+    let TaskNode { task, tally, awaits, .. } = node;
     let is_waiting = task.not_before.is_some() || !awaits.is_empty();
-    standing == Standing::Free && !is_waiting && tally.verdict(task.trigger_rule) == Verdict::Run
+    standing == BranchStanding::Free && !is_waiting && tally.verdict(task.trigger_rule) == TriggerVerdict::Run
 }
 
 impl BoardState {
@@ -287,11 +289,11 @@ impl BoardState {
         match task.status {
             TaskStatus::Blocked => found.push(Hindrance::Reported { reason: task.blocked_reason.clone() }),
             TaskStatus::Pending | TaskStatus::Assigned => {
-                if node.tally.verdict(task.trigger_rule) != Verdict::Run {
+                if node.tally.verdict(task.trigger_rule) != TriggerVerdict::Run {
                     let open = |id: &&TaskId| self.task(**id).is_some_and(|task| !task.status.is_finished());
                     found.push(Hindrance::Dependencies { on: task.depends_on.iter().filter(open).copied().collect() });
                 }
-                if let (Standing::Undecided, Some(choice)) = (self.standing(task), task.choice) {
+                if let (BranchStanding::Undecided, Some(choice)) = (self.standing(task), task.choice) {
                     found.push(Hindrance::Choice { choice });
                 }
                 found.extend(node.awaits.iter().map(|decision| Hindrance::Approval { decision: *decision }));
@@ -305,18 +307,20 @@ impl BoardState {
     }
 
     /// Where the task stands with the choice of which it begins a branch.
-    pub(super) fn standing(&self, task: &Task) -> Standing {
-        let Some(choice) = task.choice.and_then(|choice| self.choices.get(&choice)) else { return Standing::Free };
-        let Some(chosen) = &choice.chosen else { return Standing::Undecided };
+    pub(super) fn standing(&self, task: &Task) -> BranchStanding {
+        let Some(choice) = task.choice.and_then(|choice| self.choices.get(&choice)) else {
+            return BranchStanding::Free;
+        };
+        let Some(chosen) = &choice.chosen else { return BranchStanding::Undecided };
         let is_taken = choice.options.iter().any(|branch| branch.name == *chosen && branch.tasks.contains(&task.id));
-        if is_taken { Standing::Free } else { Standing::NotTaken }
+        if is_taken { BranchStanding::Free } else { BranchStanding::NotTaken }
     }
 
     /// Whether a task may begin one day, by its rule and by the branch that was chosen.
-    pub(super) fn prospect(&self, task: &Task) -> Verdict {
+    pub(super) fn prospect(&self, task: &Task) -> TriggerVerdict {
         match self.standing(task) {
-            Standing::NotTaken => Verdict::Impossible,
-            Standing::Free | Standing::Undecided => self.tally(task.id).verdict(task.trigger_rule),
+            BranchStanding::NotTaken => TriggerVerdict::Impossible,
+            BranchStanding::Free | BranchStanding::Undecided => self.tally(task.id).verdict(task.trigger_rule),
         }
     }
 }

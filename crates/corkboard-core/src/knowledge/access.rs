@@ -34,7 +34,7 @@ pub enum CoreAction {
 }
 
 /// Who may do one thing.
-struct Row {
+struct AccessRow {
     action: CoreAction,
     /// In words that follow "may not".
     words: &'static str,
@@ -53,7 +53,7 @@ const PEOPLE: &[Role] = &[Human, Admin];
 const NOBODY: &[Role] = &[];
 
 /// What is not here is denied.
-static TABLE: [Row; 10] = [
+static TABLE: [AccessRow; 10] = [
     row(CoreAction::Add, "add entries to the core", LEARNING, PEOPLE, EVERYBODY),
     row(CoreAction::Edit, "edit entries of the core", REVIEWING, PEOPLE, EVERYBODY),
     row(CoreAction::Vouch, "vouch for entries of the core", PEOPLE, PEOPLE, NOBODY),
@@ -72,8 +72,8 @@ const fn row(
     shared: &'static [Role],
     private: &'static [Role],
     itself: &'static [Role],
-) -> Row {
-    Row { action, words, shared, private, itself }
+) -> AccessRow {
+    AccessRow { action, words, shared, private, itself }
 }
 
 impl CoreAction {
@@ -113,7 +113,7 @@ impl CoreAction {
         let heads = Role::ALL.map(Role::as_str).join(" | ");
         let mut table =
             format!("| may | {heads} | in an agent's own core |\n|---{}|---|\n", "|---".repeat(Role::ALL.len()));
-        for Row { words, shared, private, itself, .. } in &TABLE {
+        for AccessRow { words, shared, private, itself, .. } in &TABLE {
             let cells = Role::ALL.map(|role| if shared.contains(&role) { "yes" } else { "–" }).join(" | ");
             let agent = (!itself.is_empty()).then_some("the agent itself");
             let own: Vec<_> = agent.into_iter().chain(private.iter().map(|role| role.as_str())).collect();
@@ -122,7 +122,7 @@ impl CoreAction {
         table
     }
 
-    fn row(self) -> Option<&'static Row> {
+    fn row(self) -> Option<&'static AccessRow> {
         TABLE.iter().find(|row| row.action == self)
     }
 }

@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::sync::Arc;
 
-use super::{CoreEntry, CoreEntryId, CoreEvent, CoreState, ForgottenMark, Learned, Trust, Vouched};
+use super::{CoreEntry, CoreEntryData, CoreEntryId, CoreEvent, CoreState, ForgottenMark, Trust, Vouched};
 use crate::FormatError;
 use crate::space::{Stamp, misfit};
 
@@ -13,7 +13,7 @@ pub(super) fn apply(state: &mut CoreState, event: &CoreEvent, stamp: Stamp<'_>) 
             if *id <= state.last {
                 return Err(misfit(format!("{id} was given before")));
             }
-            let Learned { content, kind, importance, tags, expires_at, provenance } = (**entry).clone();
+            let CoreEntryData { content, kind, importance, tags, expires_at, provenance } = (**entry).clone();
             state.put(CoreEntry {
                 id: *id,
                 version: stamp.rev,

@@ -8,13 +8,13 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 
 use super::{
-    Added, AddedHow, CoreAction, CoreCommand, CoreEdit, CoreEntry, CoreEntryId, CoreEvent, CoreImage, CoreReply,
-    CoreState, Expiry, Learned, NewCoreEntry, Provenance, Trust, Withdrawal, entry,
+    Added, AddedHow, CoreAction, CoreCommand, CoreEdit, CoreEntry, CoreEntryData, CoreEntryId, CoreEvent, CoreImage,
+    CoreReply, CoreState, Expiry, NewCoreEntry, Provenance, Trust, Withdrawal, entry,
 };
 use crate::authority::admitted;
 use crate::board::check_tagged;
 use crate::id::{check_principal, check_tag, check_visible};
-use crate::space::{Decision, Space};
+use crate::space::{CommandEffects, Space};
 use crate::{ActorKind, AgentId, BoardId, Context, EntryMetadata, LimitName, LimitWarning, Limits, Refusal, SpaceId};
 
 type Reply = Result<CoreReply, Refusal>;
@@ -23,25 +23,25 @@ pub(super) fn decide(
     state: &CoreState,
     command: &CoreCommand,
     context: &Context<'_>,
-) -> Result<Decision<CoreEvent, CoreReply>, Refusal> {
-    let mut draft = Draft { state: state.clone(), events: Vec::new(), context };
-    let reply = draft.decide(command)?;
+) -> Result<CommandEffects<CoreEvent, CoreReply>, Refusal> {
+    let mut decider = CoreDecider { state: state.clone(), events: Vec::new(), context };
+    let reply = decider.decide(command)?;
     let warnings = match command {
         // Nobody is kept from forgetting by a core that is full: its reason may be the last straw.
         CoreCommand::Forget { .. } => Vec::new(),
-        _ => check_size(state, &draft.state, context.limits)?,
+        _ => check_size(state, &decider.state, context.limits)?,
     };
-    Ok(Decision { events: draft.events, reply, warnings })
+    Ok(CommandEffects { events: decider.events, reply, warnings })
 }
 
 /// A decision in the making: the events so far, and the state that they lead to.
-struct Draft<'a> {
+struct CoreDecider<'a> {
     state: CoreState,
     events: Vec<CoreEvent>,
     context: &'a Context<'a>,
 }
 
-impl Draft<'_> {
+impl CoreDecider<'_> {
     fn decide(&mut self, command: &CoreCommand) -> Reply {
         self.check_may(command.action())?;
         match command {
@@ -101,10 +101,10 @@ impl Draft<'_> {
         };
         let found = self.expect(id, None)?;
         let is_forgotten = found.forgotten.is_some();
-        let mut again = Learned { content: Arc::from(""), ..learned };
+        let mut again = CoreEntryData { content: Arc::from(""), ..learned };
         if again.provenance.trust < found.trust() {
             // Whoever is trusted less repeats it: that makes it neither more important nor anything else that it was not.
-            again = Learned { importance: 0.0, tags: Vec::new(), expires_at: found.expires_at, ..again };
+            again = CoreEntryData { importance: 0.0, tags: Vec::new(), expires_at: found.expires_at, ..again };
         }
         let mut merged = found.clone();
         merged.merge(&again);
@@ -128,7 +128,7 @@ impl Draft<'_> {
     }
 
     /// What is to be kept of a new entry.
-    fn learned(&self, new: &NewCoreEntry) -> Result<Learned, Refusal> {
+    fn learned(&self, new: &NewCoreEntry) -> Result<CoreEntryData, Refusal> {
         let Context { now, actor, limits, .. } = self.context;
         let NewCoreEntry {
             content,
@@ -160,7 +160,7 @@ impl Draft<'_> {
             board_rev: *board_rev,
             edited_by: distinct(contributors.iter().map(|name| Arc::from(name.as_str()))),
         };
-        let learned = Learned {
+        let learned = CoreEntryData {
             content: Arc::from(content.as_str()),
             kind: *kind,
             importance: importance.unwrap_or(EntryMetadata::IMPORTANCE),

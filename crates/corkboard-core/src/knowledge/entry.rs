@@ -12,10 +12,10 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Provenance, Trust};
-use crate::board::{NoBoardId, Numbered, numbered};
+use crate::board::{NumberedId, ParseIdError, numbered_id};
 use crate::{BoardId, EntryMetadata, MemoryKind};
 
-numbered!(
+numbered_id!(
     /// An entry of a memory core.
     CoreEntryId, "core's entry", "E-"
 );
@@ -126,8 +126,8 @@ impl CoreEntry {
     }
 
     /// Takes in what was said once more in the same words: the higher importance, all tags, both origins, the later expiry.
-    pub(super) fn merge(&mut self, again: &Learned) {
-        let Learned { content: _, kind: _, importance, tags, expires_at, provenance } = again;
+    pub(super) fn merge(&mut self, again: &CoreEntryData) {
+        let CoreEntryData { content: _, kind: _, importance, tags, expires_at, provenance } = again;
         self.importance = self.importance.max(*importance);
         for tag in tags {
             if !self.tags.contains(tag) {
@@ -221,8 +221,8 @@ impl From<String> for NewCoreEntry {
 
 /// What a log keeps of an entry that was added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Learned {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Learned))]
+pub struct CoreEntryData {
     /// What it says. Nothing where an entry says it already.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub content: Arc<str>,

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CoreEdit, CoreEntryId, CoreImage, Learned, Provenance};
+use super::{CoreEdit, CoreEntryData, CoreEntryId, CoreImage, Provenance};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,14 +18,14 @@ pub enum CoreEvent {
         /// Its number.
         id: CoreEntryId,
         /// What is known about it.
-        entry: Box<Learned>,
+        entry: Box<CoreEntryData>,
     },
     /// What an entry says was learned once more.
     EntryMerged {
         /// Which.
         id: CoreEntryId,
         /// What is known about it, less the text.
-        entry: Box<Learned>,
+        entry: Box<CoreEntryData>,
     },
     /// An entry was changed.
     EntryEdited {

@@ -18,12 +18,12 @@ use imbl::{OrdMap, OrdSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::space::{Decision, Space, Stamp};
+use crate::space::{CommandEffects, Space, Stamp};
 use crate::{Context, FormatError, Refusal, SpaceKind, Usage};
 
 pub use access::CoreAction;
 pub use command::{Added, AddedHow, CoreCommand, CoreReply};
-pub use entry::{CoreEdit, CoreEntry, CoreEntryId, Expiry, ForgottenMark, Learned, NewCoreEntry, Vouched};
+pub use entry::{CoreEdit, CoreEntry, CoreEntryData, CoreEntryId, Expiry, ForgottenMark, NewCoreEntry, Vouched};
 pub use event::CoreEvent;
 pub use image::CoreImage;
 pub use provenance::{Provenance, Trust, Withdrawal};
@@ -85,7 +85,11 @@ impl Space for CoreState {
         due.map(|(_, id)| CoreEvent::EntryExpired { id: *id }).collect()
     }
 
-    fn decide(&self, command: &CoreCommand, context: &Context<'_>) -> Result<Decision<CoreEvent, CoreReply>, Refusal> {
+    fn decide(
+        &self,
+        command: &CoreCommand,
+        context: &Context<'_>,
+    ) -> Result<CommandEffects<CoreEvent, CoreReply>, Refusal> {
         decide::decide(self, command, context)
     }
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ItemId, LearningId, Progress, SnippetId};
+use super::{NotebookItemId, NotebookLearningId, Progress, SnippetId};
 
 /// The operations of one block: progress first, then learnings, then snippets. Nothing in it: no change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct Block {
     pub learnings: Vec<NewLearning>,
     /// Learnings to archive.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub archived_learnings: Vec<Archival<LearningId>>,
+    pub archived_learnings: Vec<Archival<NotebookLearningId>>,
     /// Snippets to add.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snippets: Vec<NewSnippet>,
@@ -73,9 +73,9 @@ impl Block {
     }
 
     /// What is to be archived: learnings, then snippets.
-    pub fn archived(&self) -> impl Iterator<Item = ItemId> {
-        let learnings = self.archived_learnings.iter().map(|old| ItemId::from(old.id));
-        learnings.chain(self.archived_snippets.iter().map(|old| ItemId::from(old.id)))
+    pub fn archived(&self) -> impl Iterator<Item = NotebookItemId> {
+        let learnings = self.archived_learnings.iter().map(|old| NotebookItemId::from(old.id));
+        learnings.chain(self.archived_snippets.iter().map(|old| NotebookItemId::from(old.id)))
     }
 
     /// Whether it asks for nothing.

@@ -2,8 +2,8 @@
 
 use alloc::format;
 
-use super::ItemId;
-use super::line::{Line, Shape, is_nothing};
+use super::NotebookItemId;
+use super::line::{LineShape, SourceLine, is_nothing};
 
 /// `because <reason>: <content>` without its first word; none if it does not begin like that.
 pub(super) fn after_because(text: &str) -> Option<&str> {
@@ -118,7 +118,7 @@ fn split_at(text: &str, colon: usize) -> Option<(&str, &str)> {
 pub(super) fn leading_id(text: &str) -> Option<(&str, bool)> {
     let (word, rest) = text.split_at_checked(text.find([' ', '\t', ':']).unwrap_or(text.len()))?;
     let id = bare_id(word);
-    id.parse::<ItemId>().ok()?;
+    id.parse::<NotebookItemId>().ok()?;
     Some((id, rest.trim_start().starts_with(':')))
 }
 
@@ -178,7 +178,7 @@ pub(super) fn is_readable_bullet(text: &str) -> bool {
             begins_plainly && !text.contains(':')
         } || {
             let written = format!("- {text}");
-            matches!(Line::new(1, &written).shape(), Shape::Bullet(bullet) if bullet.text == text)
+            matches!(SourceLine::new(1, &written).shape(), LineShape::Bullet(bullet) if bullet.text == text)
         })
 }
 
@@ -236,7 +236,7 @@ pub(super) fn archival(text: &str) -> ArchivalText<'_> {
     match after_because(rest) {
         Some("") => ArchivalText::NoReason { at: rest },
         Some(reason) => ArchivalText::Read { id: bare_id(id), reason },
-        None if bare_id(id).parse::<ItemId>().is_ok() => ArchivalText::NoReason { at: rest },
+        None if bare_id(id).parse::<NotebookItemId>().is_ok() => ArchivalText::NoReason { at: rest },
         None => ArchivalText::NoId { at: text },
     }
 }

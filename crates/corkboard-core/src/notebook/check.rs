@@ -9,7 +9,7 @@ use super::bullet::{
     id_in_front, is_readable_archival, is_readable_bullet, is_readable_label, is_readable_learning,
     is_readable_new_bullet, is_readable_snippet,
 };
-use super::{Block, ItemId, NewLearning, NewSnippet, Notebook, NotebookContent, Progress};
+use super::{Block, NewLearning, NewSnippet, Notebook, NotebookContent, NotebookItemId, Progress};
 use crate::{LimitName, Limits, Refusal};
 
 impl Notebook {
@@ -39,10 +39,11 @@ impl Notebook {
         if self.last_learning.0.max(self.last_snippet.0) > NUMBERS {
             return Some("its last ids are no numbers that were ever given".into());
         }
-        let shown = self.learnings.iter().map(|learning| ItemId::from(learning.id)).collect::<Vec<_>>();
-        let archived = self.archived_learnings.iter().map(|old| ItemId::from(old.item.id)).collect::<Vec<_>>();
-        let snippets = self.snippets.iter().map(|snippet| ItemId::from(snippet.id)).collect::<Vec<_>>();
-        let old_snippets = self.archived_snippets.iter().map(|old| ItemId::from(old.item.id)).collect::<Vec<_>>();
+        let shown = self.learnings.iter().map(|learning| NotebookItemId::from(learning.id)).collect::<Vec<_>>();
+        let archived = self.archived_learnings.iter().map(|old| NotebookItemId::from(old.item.id)).collect::<Vec<_>>();
+        let snippets = self.snippets.iter().map(|snippet| NotebookItemId::from(snippet.id)).collect::<Vec<_>>();
+        let old_snippets =
+            self.archived_snippets.iter().map(|old| NotebookItemId::from(old.item.id)).collect::<Vec<_>>();
         let mut seen = BTreeSet::new();
         for list in [shown, archived, snippets, old_snippets] {
             if !list.is_sorted() {
@@ -52,9 +53,9 @@ impl Notebook {
                 return Some(format!("{twice} is listed twice"));
             }
         }
-        let beyond = |id: &&ItemId| match id {
-            ItemId::Learning(id) => *id > self.last_learning,
-            ItemId::Snippet(id) => *id > self.last_snippet,
+        let beyond = |id: &&NotebookItemId| match id {
+            NotebookItemId::Learning(id) => *id > self.last_learning,
+            NotebookItemId::Snippet(id) => *id > self.last_snippet,
         };
         seen.iter().find(beyond).map(|id| format!("{id} was never given"))
     }
@@ -149,7 +150,7 @@ mod tests {
     use alloc::sync::Arc;
     use alloc::vec;
 
-    use super::super::{Learning, LearningId};
+    use super::super::{Learning, NotebookLearningId};
     use super::*;
 
     /// Stores from before checkboxes and ids were taken off hold some.
@@ -164,7 +165,7 @@ mod tests {
         ] {
             assert!(matches!(check_block(&block, &limits), Err(Refusal::Unreadable { .. })), "{block:?}");
         }
-        let id = LearningId(1);
+        let id = NotebookLearningId(1);
         let (text, reason, added_by) = ("KL-2: x".into(), "r".into(), "me".into());
         let learning = Arc::new(Learning { id, text, reason, added_by, added_at: jiff::Timestamp::UNIX_EPOCH });
         let notebook = Notebook { progress, learnings: vec![learning], last_learning: id, ..Notebook::default() };

@@ -8,7 +8,7 @@ use core::fmt;
 
 use serde::Serialize;
 
-use super::{Archived, ItemId, Learning, Notebook, Numbered, Snippet};
+use super::{Archived, Learning, Notebook, NotebookItem, NotebookItemId, Snippet};
 use crate::count;
 
 /// The changes from one revision to another. As text, a line for each.
@@ -16,14 +16,14 @@ use crate::count;
 #[serde(transparent)]
 pub struct NotebookDiff {
     /// The changes: progress first, then learnings, then snippets.
-    pub changes: Vec<Change>,
+    pub changes: Vec<NotebookChange>,
 }
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Change))]
 #[serde(tag = "change", rename_all = "snake_case")]
-pub enum Change {
+pub enum NotebookChange {
     /// A bullet that is new in its list.
     Begun {
         /// Which list.
@@ -50,7 +50,7 @@ pub enum Change {
     /// A learning or a snippet that is new.
     Added {
         /// Its id.
-        id: ItemId,
+        id: NotebookItemId,
         /// The insight, or the snippet's label and size.
         text: String,
         /// Why it is kept.
@@ -59,7 +59,7 @@ pub enum Change {
     /// A learning or a snippet that was archived.
     Archived {
         /// Its id.
-        id: ItemId,
+        id: NotebookItemId,
         /// The insight, or the snippet's label and size.
         text: String,
         /// Why.
@@ -68,14 +68,14 @@ pub enum Change {
     /// An archived learning or snippet that is shown again.
     Returned {
         /// Its id.
-        id: ItemId,
+        id: NotebookItemId,
         /// The insight, or the snippet's label and size.
         text: String,
     },
     /// A learning or a snippet that is gone: cleared, or forgotten for good.
     Removed {
         /// Its id.
-        id: ItemId,
+        id: NotebookItemId,
     },
 }
 
@@ -122,7 +122,7 @@ impl fmt::Display for NotebookDiff {
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for NotebookChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Begun { list, text } => write!(f, "{list}: + {text}"),
@@ -141,7 +141,7 @@ fn size_of(snippet: &Snippet) -> String {
     format!("{}, {lines}, {}", snippet.label, count(snippet.text.len() as u64, "byte", "bytes"))
 }
 
-fn progress(before: &Notebook, after: &Notebook) -> Vec<Change> {
+fn progress(before: &Notebook, after: &Notebook) -> Vec<NotebookChange> {
     use alloc::collections::BTreeMap;
     // Where a bullet was. One that stands in a list twice is one.
     let lists = |notebook: &Notebook| -> BTreeMap<Arc<str>, &'static str> {
@@ -154,19 +154,19 @@ fn progress(before: &Notebook, after: &Notebook) -> Vec<Change> {
         for bullet in bullets.iter().filter(|bullet| is.get(*bullet) == Some(&list)) {
             let text = bullet.clone();
             match was.get(bullet) {
-                None => changes.push(Change::Begun { list, text }),
-                Some(from) if *from != list => changes.push(Change::Moved { from, to: list, text }),
+                None => changes.push(NotebookChange::Begun { list, text }),
+                Some(from) if *from != list => changes.push(NotebookChange::Moved { from, to: list, text }),
                 Some(_) => {}
             }
         }
         let dropped = old.iter().filter(|bullet| was.get(*bullet) == Some(&list) && !is.contains_key(*bullet));
-        changes.extend(dropped.map(|bullet| Change::Dropped { list, text: bullet.clone() }));
+        changes.extend(dropped.map(|bullet| NotebookChange::Dropped { list, text: bullet.clone() }));
     }
     let mut seen = alloc::collections::BTreeSet::new();
     changes.retain(|change| match change {
-        Change::Begun { text, .. } | Change::Dropped { text, .. } | Change::Moved { text, .. } => {
-            seen.insert(text.clone())
-        }
+        NotebookChange::Begun { text, .. }
+        | NotebookChange::Dropped { text, .. }
+        | NotebookChange::Moved { text, .. } => seen.insert(text.clone()),
         _ => true,
     });
     changes
@@ -175,13 +175,13 @@ fn progress(before: &Notebook, after: &Notebook) -> Vec<Change> {
 /// The shown and the archived items of a notebook.
 type Items<'a, T> = (&'a [Arc<T>], &'a [Archived<T>]);
 
-fn items<T: Numbered>(
+fn items<T: NotebookItem>(
     (old_shown, old_archived): Items<'_, T>,
     (shown, archived): Items<'_, T>,
     describe: impl Fn(&T) -> (String, Arc<str>),
-) -> Vec<Change>
+) -> Vec<NotebookChange>
 where
-    ItemId: From<T::Id>,
+    NotebookItemId: From<T::Id>,
 {
     let is_shown = |items: &[Arc<T>], id: T::Id| items.binary_search_by_key(&id, |item| item.id()).is_ok();
     let is_archived = |items: &[Archived<T>], id: T::Id| items.binary_search_by_key(&id, |old| old.item.id()).is_ok();
@@ -189,17 +189,17 @@ where
     for item in shown {
         let (id, (text, reason)) = (item.id(), describe(item));
         if is_archived(old_archived, id) {
-            changes.push(Change::Returned { id: id.into(), text });
+            changes.push(NotebookChange::Returned { id: id.into(), text });
         } else if !is_shown(old_shown, id) {
-            changes.push(Change::Added { id: id.into(), text, reason });
+            changes.push(NotebookChange::Added { id: id.into(), text, reason });
         }
     }
     for old in archived.iter().filter(|old| !is_archived(old_archived, old.item.id())) {
         let (text, _) = describe(&old.item);
-        changes.push(Change::Archived { id: old.item.id().into(), text, reason: old.archived_because.clone() });
+        changes.push(NotebookChange::Archived { id: old.item.id().into(), text, reason: old.archived_because.clone() });
     }
     let before = old_shown.iter().map(|item| item.id()).chain(old_archived.iter().map(|old| old.item.id()));
     let gone = before.filter(|id| !is_shown(shown, *id) && !is_archived(archived, *id));
-    changes.extend(gone.map(|id| Change::Removed { id: id.into() }));
+    changes.extend(gone.map(|id| NotebookChange::Removed { id: id.into() }));
     changes
 }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::line::{Fence, Line, Shape};
+use super::line::{Fence, LineShape, SourceLine};
 
 /// For every length of a bare fence, the last line that has one as long or longer.
 pub(super) struct LastFences {
@@ -14,7 +14,7 @@ impl LastFences {
     pub(super) fn of(text: &str) -> Self {
         let mut last = Self { back_ticks: Vec::new(), tildes: Vec::new() };
         for (index, line) in text.split('\n').enumerate() {
-            if let Shape::Fence(fence) = Line::new(index + 1, line).shape()
+            if let LineShape::Fence(fence) = SourceLine::new(index + 1, line).shape()
                 && fence.bare
             {
                 let lines = if fence.mark == b'`' { &mut last.back_ticks } else { &mut last.tildes };

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The number of a key learning in its notebook; never given twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LearningId(pub u64);
+pub struct NotebookLearningId(pub u64);
 
 /// The number of a snippet in its notebook; never given twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,26 +18,26 @@ pub struct SnippetId(pub u64);
 
 /// A learning or a snippet, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ItemId {
+pub enum NotebookItemId {
     /// `KL-n`.
-    Learning(LearningId),
+    Learning(NotebookLearningId),
     /// `VC-n`.
     Snippet(SnippetId),
 }
 
-impl From<LearningId> for ItemId {
-    fn from(id: LearningId) -> Self {
+impl From<NotebookLearningId> for NotebookItemId {
+    fn from(id: NotebookLearningId) -> Self {
         Self::Learning(id)
     }
 }
 
-impl From<SnippetId> for ItemId {
+impl From<SnippetId> for NotebookItemId {
     fn from(id: SnippetId) -> Self {
         Self::Snippet(id)
     }
 }
 
-impl fmt::Display for LearningId {
+impl fmt::Display for NotebookLearningId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "KL-{}", self.0)
     }
@@ -49,7 +49,7 @@ impl fmt::Display for SnippetId {
     }
 }
 
-impl fmt::Display for ItemId {
+impl fmt::Display for NotebookItemId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Learning(id) => fmt::Display::fmt(id, f),
@@ -61,20 +61,20 @@ impl fmt::Display for ItemId {
 /// Not `KL-` or `VC-` and a number.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no id of a notebook's item: they read KL-1 or VC-1")]
-pub struct NoItemId(String);
+pub struct ParseNotebookItemIdError(String);
 
-impl FromStr for ItemId {
-    type Err = NoItemId;
+impl FromStr for NotebookItemId {
+    type Err = ParseNotebookItemIdError;
 
-    fn from_str(text: &str) -> Result<Self, NoItemId> {
-        let none = || NoItemId(text.into());
+    fn from_str(text: &str) -> Result<Self, ParseNotebookItemIdError> {
+        let none = || ParseNotebookItemIdError(text.into());
         let (kind, digits) = text.split_at_checked(3).ok_or_else(none)?;
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(none());
         }
         let number = digits.parse().map_err(|_| none())?;
         if kind.eq_ignore_ascii_case("KL-") {
-            Ok(Self::Learning(LearningId(number)))
+            Ok(Self::Learning(NotebookLearningId(number)))
         } else if kind.eq_ignore_ascii_case("VC-") {
             Ok(Self::Snippet(SnippetId(number)))
         } else {
@@ -106,6 +106,6 @@ macro_rules! as_text {
     };
 }
 
-as_text!(LearningId, ItemId::Learning(id) => id);
-as_text!(SnippetId, ItemId::Snippet(id) => id);
-as_text!(ItemId, id => id);
+as_text!(NotebookLearningId, NotebookItemId::Learning(id) => id);
+as_text!(SnippetId, NotebookItemId::Snippet(id) => id);
+as_text!(NotebookItemId, id => id);

@@ -2,7 +2,7 @@
 
 /// The parts of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Section {
+pub(super) enum SectionKind {
     Progress,
     Learnings,
     Snippets,
@@ -10,7 +10,7 @@ pub(super) enum Section {
 
 /// The lists in a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum List {
+pub(super) enum ListKind {
     Completed,
     InProgress,
     Remaining,
@@ -18,7 +18,7 @@ pub(super) enum List {
     Archive,
 }
 
-impl Section {
+impl SectionKind {
     const ALL: [Self; 3] = [Self::Progress, Self::Learnings, Self::Snippets];
 
     pub(super) fn name(self) -> &'static str {
@@ -38,7 +38,7 @@ impl Section {
     }
 }
 
-impl List {
+impl ListKind {
     const ALL: [Self; 5] = [Self::Completed, Self::InProgress, Self::Remaining, Self::Add, Self::Archive];
 
     pub(super) fn name(self) -> &'static str {
@@ -51,8 +51,8 @@ impl List {
         }
     }
 
-    pub(super) fn is_of(self, section: Section) -> bool {
-        matches!(self, Self::Add | Self::Archive) != (section == Section::Progress)
+    pub(super) fn is_of(self, section: SectionKind) -> bool {
+        matches!(self, Self::Add | Self::Archive) != (section == SectionKind::Progress)
     }
 }
 
@@ -73,13 +73,13 @@ impl Fence {
 
 /// What a line looks like, whatever stands around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape<'a> {
+pub(super) enum LineShape<'a> {
     Blank,
     Fence(Fence),
     /// A line of dashes, stars or the like, as a separator.
     Rule,
-    Section(Section, After<'a>),
-    List(List, After<'a>),
+    Section(SectionKind, AfterHeader<'a>),
+    List(ListKind, AfterHeader<'a>),
     Bullet(Bullet<'a>),
     /// `(none)`.
     Nothing,
@@ -88,7 +88,7 @@ pub(super) enum Shape<'a> {
 
 /// What follows a header's colon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum After<'a> {
+pub(super) enum AfterHeader<'a> {
     Nothing,
     /// `(none)`, or another word for it.
     Word(&'a str),
@@ -106,7 +106,7 @@ pub(super) struct Bullet<'a> {
 
 /// A line without its end.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line<'a> {
+pub(super) struct SourceLine<'a> {
     /// From 1.
     pub number: usize,
     pub text: &'a str,
@@ -119,7 +119,7 @@ pub(super) struct Line<'a> {
 /// A tab is as wide as one level of the layout, so that either way of indenting it means the same.
 pub(super) const TAB: usize = 2;
 
-impl<'a> Line<'a> {
+impl<'a> SourceLine<'a> {
     pub(super) fn new(number: usize, text: &'a str) -> Self {
         // A line that ends in several carriage returns has one end, too.
         let text = text.trim_end_matches('\r');
@@ -137,28 +137,30 @@ impl<'a> Line<'a> {
         self.body.is_empty()
     }
 
-    pub(super) fn shape(&self) -> Shape<'a> {
+    pub(super) fn shape(&self) -> LineShape<'a> {
         let body = self.body;
-        let Some(&first) = body.as_bytes().first() else { return Shape::Blank };
+        let Some(&first) = body.as_bytes().first() else { return LineShape::Blank };
         match first {
-            b'-' | b'*' | b'_' | b'=' if is_rule(body, first) => return Shape::Rule,
+            b'-' | b'*' | b'_' | b'=' if is_rule(body, first) => return LineShape::Rule,
             _ => {
                 if let Some(fence) = fence(body) {
-                    return Shape::Fence(fence);
+                    return LineShape::Fence(fence);
                 }
             }
         }
         if let Some(bullet) = bullet(body) {
             return match header(bullet.text) {
                 // A list as a bullet, with its own bullets below.
-                Some(Shape::List(list, after @ (After::Nothing | After::Word(_)))) => Shape::List(list, after),
-                _ => Shape::Bullet(bullet),
+                Some(LineShape::List(list, after @ (AfterHeader::Nothing | AfterHeader::Word(_)))) => {
+                    LineShape::List(list, after)
+                }
+                _ => LineShape::Bullet(bullet),
             };
         }
         if is_nothing(body) {
-            return Shape::Nothing;
+            return LineShape::Nothing;
         }
-        header(body).unwrap_or(Shape::Text)
+        header(body).unwrap_or(LineShape::Text)
     }
 }
 
@@ -247,7 +249,7 @@ pub(super) fn tag(body: &str) -> Option<(&str, bool)> {
 }
 
 /// A section or a list, as a line of its own: `ADD:`, `## Key Learnings`, `**In Progress:**`.
-fn header(body: &str) -> Option<Shape<'_>> {
+fn header(body: &str) -> Option<LineShape<'_>> {
     let undecorated = body.trim_start_matches('#');
     let heading = undecorated.len() < body.len();
     let text = undecorated.trim_start().trim_start_matches(['*', '_', '`']);
@@ -267,21 +269,21 @@ fn header(body: &str) -> Option<Shape<'_>> {
     let name = name.trim_end_matches(['*', '_', '`', ' ', '\t']);
     let rest = after.unwrap_or_default().trim_start_matches(['*', '_', '`']).trim();
     let rest = match rest {
-        "" => After::Nothing,
-        word if is_nothing(word) => After::Word(word),
-        text => After::Text(text),
+        "" => AfterHeader::Nothing,
+        word if is_nothing(word) => AfterHeader::Word(word),
+        text => AfterHeader::Text(text),
     };
-    if let Some(section) = Section::ALL.into_iter().find(|section| is_name(name, section.name())) {
+    if let Some(section) = SectionKind::ALL.into_iter().find(|section| is_name(name, section.name())) {
         // As words of a sentence they are no header.
         let exact = name == section.name();
         let is_header = match rest {
-            After::Nothing | After::Word(_) => after.is_some() || decorated || exact,
-            After::Text(_) => exact && after.is_some(),
+            AfterHeader::Nothing | AfterHeader::Word(_) => after.is_some() || decorated || exact,
+            AfterHeader::Text(_) => exact && after.is_some(),
         };
-        return is_header.then_some(Shape::Section(section, rest));
+        return is_header.then_some(LineShape::Section(section, rest));
     }
-    let list = List::ALL.into_iter().find(|list| is_name(name, list.name()))?;
-    (after.is_some() || decorated).then_some(Shape::List(list, rest))
+    let list = ListKind::ALL.into_iter().find(|list| is_name(name, list.name()))?;
+    (after.is_some() || decorated).then_some(LineShape::List(list, rest))
 }
 
 /// Whether it is the name, in any case, with spaces, underscores or hyphens between its words.

@@ -22,10 +22,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use block::{Archival, Block, NewLearning, NewSnippet};
-pub use diff::{Change, NotebookDiff};
-pub use id::{ItemId, LearningId, NoItemId, SnippetId};
+pub use diff::{NotebookChange, NotebookDiff};
+pub use id::{NotebookItemId, NotebookLearningId, ParseNotebookItemIdError, SnippetId};
 pub use parse::{Parsed, parse};
-pub use problem::{Problem, ProblemKind, Severity};
+pub use problem::{NotebookProblem, NotebookProblemKind, NotebookSeverity};
 pub use update::{NotebookContent, NotebookUpdate, UnknownIds};
 
 /// What is being worked on.
@@ -65,7 +65,7 @@ impl Progress {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Learning {
     /// `KL-n`.
-    pub id: LearningId,
+    pub id: NotebookLearningId,
     /// The insight.
     pub text: Arc<str>,
     /// Why it was kept.
@@ -133,7 +133,7 @@ pub struct Notebook {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub archived_snippets: Vec<Archived<Snippet>>,
     /// The last number given to a learning. It only goes up, so that no id names two things.
-    pub last_learning: LearningId,
+    pub last_learning: NotebookLearningId,
     /// The last number given to a snippet.
     pub last_snippet: SnippetId,
 }
@@ -175,19 +175,19 @@ impl Snippet {
 }
 
 /// What stands under a number.
-pub(crate) trait Numbered {
+pub(crate) trait NotebookItem {
     type Id: Copy + Ord;
     fn id(&self) -> Self::Id;
 }
 
-impl Numbered for Learning {
-    type Id = LearningId;
-    fn id(&self) -> LearningId {
+impl NotebookItem for Learning {
+    type Id = NotebookLearningId;
+    fn id(&self) -> NotebookLearningId {
         self.id
     }
 }
 
-impl Numbered for Snippet {
+impl NotebookItem for Snippet {
     type Id = SnippetId;
     fn id(&self) -> SnippetId {
         self.id

@@ -9,9 +9,11 @@ use alloc::vec::Vec;
 
 use super::bullet::{self, after_because, without_checkbox};
 use super::fences::LastFences;
-use super::line::{self, After, Bullet, Fence, Line, List, Section, Shape, is_none, is_nothing};
-use super::snippet::{Columns, Draft, OuterFence, Surroundings, Whose};
-use super::{Block, ItemId, Problem, ProblemKind, Progress};
+use super::line::{
+    self, AfterHeader, Bullet, Fence, LineShape, ListKind, SectionKind, SourceLine, is_none, is_nothing,
+};
+use super::snippet::{Columns, LineOwner, OuterFence, SnippetDraft, Surroundings};
+use super::{Block, NotebookItemId, NotebookProblem, NotebookProblemKind, Progress};
 
 /// What a text asks for, and what is wrong with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,9 +21,9 @@ pub struct Parsed {
     /// What could be read.
     pub block: Block,
     /// In the order of their lines. Only without errors the block is what was meant.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<NotebookProblem>,
     /// Where the ids to archive stand: a line, a byte in it, and its text.
-    pub(super) places: BTreeMap<ItemId, (usize, usize, Arc<str>)>,
+    pub(super) places: BTreeMap<NotebookItemId, (usize, usize, Arc<str>)>,
 }
 
 impl Parsed {
@@ -32,14 +34,14 @@ impl Parsed {
 
     /// Whether nothing may be applied.
     pub fn has_errors(&self) -> bool {
-        self.problems.iter().any(Problem::is_error)
+        self.problems.iter().any(NotebookProblem::is_error)
     }
 
     /// The problem that an id is unknown, at the place where the text names it.
-    pub fn unknown(&self, id: ItemId, known: &str) -> Problem {
+    pub fn unknown(&self, id: NotebookItemId, known: &str) -> NotebookProblem {
         let (line, byte, text) = self.places.get(&id).cloned().unwrap_or_else(|| (1, 0, "".into()));
         let message = format!("there is no {id} to archive; {known}");
-        Problem::new(ProblemKind::UnknownId, line, &text, byte, message)
+        NotebookProblem::new(NotebookProblemKind::UnknownId, line, &text, byte, message)
     }
 }
 
@@ -48,18 +50,18 @@ pub fn parse(text: &str) -> Parsed {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut parser = Parser::new(text);
     for (index, line) in text.split('\n').enumerate() {
-        parser.line(Line::new(index + 1, line));
+        parser.line(SourceLine::new(index + 1, line));
     }
     parser.finish()
 }
 
 pub(super) struct Parser<'a> {
     text: &'a str,
-    section: Option<Section>,
-    list: Option<List>,
+    section: Option<SectionKind>,
+    list: Option<ListKind>,
     columns: Columns,
     /// A snippet that has not ended yet.
-    pub(super) snippet: Option<Draft<'a>>,
+    pub(super) snippet: Option<SnippetDraft<'a>>,
     last: Last,
     pub(super) after_blank: bool,
     /// The fences around the block, the innermost last.
@@ -76,11 +78,11 @@ pub(super) struct Parser<'a> {
 #[derive(Clone, Copy)]
 enum Last {
     None,
-    Bullet { column: usize, list: List, reported: bool },
+    Bullet { column: usize, list: ListKind, reported: bool },
 }
 
 struct ProgressDraft<'a> {
-    header: Line<'a>,
+    header: SourceLine<'a>,
     lists: [Vec<String>; 3],
     /// Whether a bullet was wrong: then it is not missing.
     faulty: bool,
@@ -88,7 +90,7 @@ struct ProgressDraft<'a> {
     finished: bool,
 }
 
-fn closes_later(last_fences: &mut Option<LastFences>, text: &str, fence: Fence, line: &Line<'_>) -> bool {
+fn closes_later(last_fences: &mut Option<LastFences>, text: &str, fence: Fence, line: &SourceLine<'_>) -> bool {
     last_fences.get_or_insert_with(|| LastFences::of(text)).closes_after(fence, line.number)
 }
 
@@ -114,17 +116,17 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn line(&mut self, line: Line<'a>) {
+    fn line(&mut self, line: SourceLine<'a>) {
         if let Some(mut draft) = self.snippet.take() {
             let Self { text, last_fences, fences, tag, columns, .. } = self;
             let surroundings = Surroundings { columns: *columns, fences, tag: *tag };
             match draft.take(&line, &surroundings, |fence| closes_later(last_fences, text, fence, &line)) {
-                Whose::Snippet => {
+                LineOwner::Snippet => {
                     self.snippet = Some(draft);
                     return;
                 }
-                Whose::Block => self.end_snippet(draft),
-                Whose::Prose => {
+                LineOwner::Block => self.end_snippet(draft),
+                LineOwner::Prose => {
                     self.end_snippet(draft);
                     return self.leave();
                 }
@@ -132,23 +134,23 @@ impl<'a> Parser<'a> {
         }
         let shape = line.shape();
         match shape {
-            Shape::Blank => {
+            LineShape::Blank => {
                 self.after_blank = true;
                 return;
             }
-            Shape::Rule => {}
-            Shape::Nothing => self.nothing(line.body),
-            Shape::Fence(fence) => self.fence(&line, fence),
-            Shape::Section(section, after) => self.begin_section(line, section, after),
-            Shape::List(list, after) => self.begin_list(&line, list, after),
-            Shape::Bullet(bullet) if self.section.is_none() => self.stray_bullet(&line, bullet),
-            Shape::Bullet(bullet) => self.bullet(line, bullet),
-            Shape::Text => self.text(&line),
+            LineShape::Rule => {}
+            LineShape::Nothing => self.nothing(line.body),
+            LineShape::Fence(fence) => self.fence(&line, fence),
+            LineShape::Section(section, after) => self.begin_section(line, section, after),
+            LineShape::List(list, after) => self.begin_list(&line, list, after),
+            LineShape::Bullet(bullet) if self.section.is_none() => self.stray_bullet(&line, bullet),
+            LineShape::Bullet(bullet) => self.bullet(line, bullet),
+            LineShape::Text => self.text(&line),
         }
         self.after_blank = false;
     }
 
-    fn fence(&mut self, line: &Line<'a>, fence: Fence) {
+    fn fence(&mut self, line: &SourceLine<'a>, fence: Fence) {
         if let Some(index) = self.fences.iter().rposition(|outer| fence.closes(outer.fence)) {
             let opened_in = self.fences.get(index).and_then(|outer| outer.section);
             self.fences.truncate(index);
@@ -162,13 +164,13 @@ impl<'a> Parser<'a> {
     }
 
     /// Whether a fence that opens in this line is closed further down.
-    pub(super) fn closes_later(&mut self, fence: Fence, line: &Line<'a>) -> bool {
+    pub(super) fn closes_later(&mut self, fence: Fence, line: &SourceLine<'a>) -> bool {
         closes_later(&mut self.last_fences, self.text, fence, line)
     }
 
     /// `(none)` in the place of a list's bullets.
     fn nothing(&mut self, word: &str) {
-        if let (Some(List::InProgress), Some(progress)) = (self.list, &mut self.progress) {
+        if let (Some(ListKind::InProgress), Some(progress)) = (self.list, &mut self.progress) {
             progress.finished |= is_none(word);
         }
     }
@@ -177,28 +179,28 @@ impl<'a> Parser<'a> {
         (self.section, self.list, self.last) = (None, None, Last::None);
     }
 
-    fn begin_section(&mut self, line: Line<'a>, section: Section, after: After<'a>) {
+    fn begin_section(&mut self, line: SourceLine<'a>, section: SectionKind, after: AfterHeader<'a>) {
         self.leave();
         (self.section, self.seen_section, self.columns.section) = (Some(section), true, line.indent);
-        if section == Section::Progress {
+        if section == SectionKind::Progress {
             let draft = ProgressDraft { header: line, lists: Default::default(), faulty: false, finished: false };
             if let Some(before) = self.progress.replace(draft) {
                 let message = format!("a second CURRENT_PROGRESS replaces the one in line {}", before.header.number);
-                self.problem(ProblemKind::ProgressTwice, &line, line.body, message);
+                self.problem(NotebookProblemKind::ProgressTwice, &line, line.body, message);
             }
         }
-        if let After::Text(text) = after {
+        if let AfterHeader::Text(text) = after {
             let message = format!("nothing may follow `{}:` on its line; expected {}", section.name(), section.lists());
-            self.problem(ProblemKind::TextAfterHeader, &line, text, message);
+            self.problem(NotebookProblemKind::TextAfterHeader, &line, text, message);
         }
     }
 
-    fn begin_list(&mut self, line: &Line<'a>, list: List, after: After<'a>) {
+    fn begin_list(&mut self, line: &SourceLine<'a>, list: ListKind, after: AfterHeader<'a>) {
         let Some(section) = self.section else {
             // Prose may have such a word and a colon; it has no bare line of it.
-            if !matches!(after, After::Text(_)) && self.seen_section {
+            if !matches!(after, AfterHeader::Text(_)) && self.seen_section {
                 let message = format!("`{}:` stands outside of every section and is left out", list.name());
-                self.problem(ProblemKind::OutsideSection, line, line.body, message);
+                self.problem(NotebookProblemKind::OutsideSection, line, line.body, message);
             }
             return;
         };
@@ -208,27 +210,27 @@ impl<'a> Parser<'a> {
             let message =
                 format!("`{}:` does not belong in {}; expected {}", list.name(), section.name(), section.lists());
             self.mark_faulty();
-            self.problem(ProblemKind::MisplacedList, line, line.body, message);
-        } else if let After::Text(text) = after {
+            self.problem(NotebookProblemKind::MisplacedList, line, line.body, message);
+        } else if let AfterHeader::Text(text) = after {
             self.mark_faulty();
             let message =
                 format!("nothing may follow `{}:` on its line; begin a bullet below it with `- `", list.name());
-            self.problem(ProblemKind::TextAfterHeader, line, text, message);
-        } else if let After::Word(word) = after {
+            self.problem(NotebookProblemKind::TextAfterHeader, line, text, message);
+        } else if let AfterHeader::Word(word) = after {
             self.nothing(word);
         }
     }
 
-    fn stray_bullet(&mut self, line: &Line<'a>, bullet: Bullet<'a>) {
+    fn stray_bullet(&mut self, line: &SourceLine<'a>, bullet: Bullet<'a>) {
         let id = bullet.text.get(..3).unwrap_or_default();
         let looks_meant = after_because(bullet.text).is_some() || ["KL-", "VC-"].contains(&id);
         if self.seen_section && looks_meant {
             let message = "this bullet stands outside of every section and is left out".to_owned();
-            self.problem(ProblemKind::OutsideSection, line, line.body, message);
+            self.problem(NotebookProblemKind::OutsideSection, line, line.body, message);
         }
     }
 
-    fn text(&mut self, line: &Line<'a>) {
+    fn text(&mut self, line: &SourceLine<'a>) {
         let Some(section) = self.section else {
             if let Some((name, false)) = line::tag(line.body) {
                 self.tag = Some(name);
@@ -242,7 +244,7 @@ impl<'a> Parser<'a> {
             && line.indent > column
         {
             match (list, self.progress.as_mut()) {
-                (List::Completed | List::InProgress | List::Remaining, Some(progress)) => {
+                (ListKind::Completed | ListKind::InProgress | ListKind::Remaining, Some(progress)) => {
                     // A bullet that goes on in the next line.
                     if let Some(bullet) = progress.list(list).last_mut() {
                         bullet.push(' ');
@@ -253,10 +255,10 @@ impl<'a> Parser<'a> {
                 _ => {
                     self.last = Last::Bullet { column, list, reported: true };
                     let (kind, message) = match (section, list) {
-                        (Section::Learnings, List::Add) => {
-                            (ProblemKind::InsightNotOneLine, "a key learning must stay on one line")
+                        (SectionKind::Learnings, ListKind::Add) => {
+                            (NotebookProblemKind::InsightNotOneLine, "a key learning must stay on one line")
                         }
-                        _ => (ProblemKind::UnexpectedText, "an `ARCHIVE` bullet must stay on one line"),
+                        _ => (NotebookProblemKind::UnexpectedText, "an `ARCHIVE` bullet must stay on one line"),
                     };
                     self.problem(kind, line, line.body, message.to_owned());
                 }
@@ -272,10 +274,10 @@ impl<'a> Parser<'a> {
             Some(_) => "a bullet that begins with `- `",
             None => section.lists(),
         };
-        self.problem(ProblemKind::UnexpectedText, line, line.body, format!("expected {expected}"));
+        self.problem(NotebookProblemKind::UnexpectedText, line, line.body, format!("expected {expected}"));
     }
 
-    fn bullet(&mut self, line: Line<'a>, bullet: Bullet<'a>) {
+    fn bullet(&mut self, line: SourceLine<'a>, bullet: Bullet<'a>) {
         let Some(section) = self.section else { return };
         let bullet = Bullet { text: without_checkbox(bullet.text), ..bullet };
         let Some(list) = self.list else {
@@ -286,9 +288,9 @@ impl<'a> Parser<'a> {
             let message = format!("a bullet of {} must stand under {}", section.name(), section.lists());
             // One is enough, also where the list above is the wrong one.
             if !matches!(self.last, Last::Bullet { reported: true, .. }) {
-                self.problem(ProblemKind::BulletWithoutList, &line, line.body, message);
+                self.problem(NotebookProblemKind::BulletWithoutList, &line, line.body, message);
             }
-            self.last = Last::Bullet { column: line.indent, list: List::Archive, reported: true };
+            self.last = Last::Bullet { column: line.indent, list: ListKind::Archive, reported: true };
             return;
         };
         if is_nothing(bullet.text) {
@@ -297,13 +299,18 @@ impl<'a> Parser<'a> {
         self.last = Last::Bullet { column: line.indent, list, reported: false };
         if bullet.text.is_empty() {
             self.mark_faulty();
-            return self.problem(ProblemKind::EmptyBullet, &line, line.body, "this bullet has no text".to_owned());
+            return self.problem(
+                NotebookProblemKind::EmptyBullet,
+                &line,
+                line.body,
+                "this bullet has no text".to_owned(),
+            );
         }
         match (section, list) {
-            (Section::Learnings, List::Add) => self.add_learning(&line, bullet),
-            (Section::Snippets, List::Add) => self.add_snippet(line, bullet),
-            (Section::Learnings | Section::Snippets, _) => self.archive(&line, section, bullet),
-            (Section::Progress, list) => {
+            (SectionKind::Learnings, ListKind::Add) => self.add_learning(&line, bullet),
+            (SectionKind::Snippets, ListKind::Add) => self.add_snippet(line, bullet),
+            (SectionKind::Learnings | SectionKind::Snippets, _) => self.archive(&line, section, bullet),
+            (SectionKind::Progress, list) => {
                 if let Some(progress) = &mut self.progress {
                     progress.list(list).push(bullet.text.to_owned());
                 }
@@ -313,19 +320,25 @@ impl<'a> Parser<'a> {
 
     /// What is missing from `CURRENT_PROGRESS` may stand in a line that could not be read.
     fn mark_faulty(&mut self) {
-        if let (Some(Section::Progress), Some(progress)) = (self.section, &mut self.progress) {
+        if let (Some(SectionKind::Progress), Some(progress)) = (self.section, &mut self.progress) {
             progress.faulty = true;
         }
     }
 
     /// A problem at a part of the line.
-    pub(super) fn problem(&mut self, kind: ProblemKind, line: &Line<'a>, at: &str, message: String) {
+    pub(super) fn problem(&mut self, kind: NotebookProblemKind, line: &SourceLine<'a>, at: &str, message: String) {
         let problems = &mut self.parsed.problems;
         if problems.len() < Parsed::PROBLEMS {
-            problems.push(Problem::new(kind, line.number, line.text, line.byte_of(at), message));
+            problems.push(NotebookProblem::new(kind, line.number, line.text, line.byte_of(at), message));
         } else if problems.len() == Parsed::PROBLEMS {
             let message = "there are more problems from here on".to_owned();
-            problems.push(Problem::new(ProblemKind::More, line.number, line.text, line.byte_of(at), message));
+            problems.push(NotebookProblem::new(
+                NotebookProblemKind::More,
+                line.number,
+                line.text,
+                line.byte_of(at),
+                message,
+            ));
         }
     }
 
@@ -333,11 +346,11 @@ impl<'a> Parser<'a> {
         if let Some(draft) = self.snippet.take() {
             self.end_snippet(draft);
         }
-        let first = Line::new(1, self.text.split('\n').next().unwrap_or_default());
+        let first = SourceLine::new(1, self.text.split('\n').next().unwrap_or_default());
         if !self.seen_section {
             let message =
                 "no section found: write CURRENT_PROGRESS:, KEY_LEARNINGS: or VERBATIM_CONTEXT: on a line of its own";
-            self.problem(ProblemKind::NoSection, &first, first.body, message.to_owned());
+            self.problem(NotebookProblemKind::NoSection, &first, first.body, message.to_owned());
         }
         if let Some(ProgressDraft { header, lists, faulty, finished }) = self.progress.take() {
             let [completed, in_progress, remaining] = lists.map(|list| list.into_iter().map(Arc::from).collect());
@@ -347,28 +360,28 @@ impl<'a> Parser<'a> {
                     "CURRENT_PROGRESS needs at least one bullet under `In Progress:`; write `(none)` there only if \
                                the task is finished and nothing remains"
                         .to_owned();
-                self.problem(ProblemKind::NothingInProgress, &header, header.body, message);
+                self.problem(NotebookProblemKind::NothingInProgress, &header, header.body, message);
             }
             // Lines that were joined can make one that would be read as something else.
             if let Some(bullet) = progress.bullets().find(|bullet| !bullet::is_readable_new_bullet(bullet)) {
                 let message = format!("{bullet:?} cannot be a bullet of CURRENT_PROGRESS");
-                self.problem(ProblemKind::UnexpectedText, &header, header.body, message);
+                self.problem(NotebookProblemKind::UnexpectedText, &header, header.body, message);
             }
             self.parsed.block.progress = Some(progress);
         }
         // What is only found out at the end belongs to its line.
-        self.parsed.problems.sort_by_key(|problem| (problem.kind == ProblemKind::More, problem.line));
+        self.parsed.problems.sort_by_key(|problem| (problem.kind == NotebookProblemKind::More, problem.line));
         self.parsed
     }
 }
 
 impl ProgressDraft<'_> {
-    fn list(&mut self, list: List) -> &mut Vec<String> {
+    fn list(&mut self, list: ListKind) -> &mut Vec<String> {
         let [completed, in_progress, remaining] = &mut self.lists;
         match list {
-            List::Completed => completed,
-            List::Remaining => remaining,
-            List::InProgress | List::Add | List::Archive => in_progress,
+            ListKind::Completed => completed,
+            ListKind::Remaining => remaining,
+            ListKind::InProgress | ListKind::Add | ListKind::Archive => in_progress,
         }
     }
 }

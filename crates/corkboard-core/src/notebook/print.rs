@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::line::{List, Section};
+use super::line::{ListKind, SectionKind};
 use super::{Block, NewLearning, NewSnippet, Notebook};
 
 impl Notebook {
@@ -36,9 +36,9 @@ impl fmt::Display for Notebook {
 impl fmt::Display for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(progress) = &self.progress {
-            writeln!(f, "{}:", Section::Progress.name())?;
+            writeln!(f, "{}:", SectionKind::Progress.name())?;
             for (name, bullets) in progress.lists() {
-                match (bullets.is_empty(), name == List::InProgress.name()) {
+                match (bullets.is_empty(), name == ListKind::InProgress.name()) {
                     (true, true) => writeln!(f, "  {name}: (none)")?,
                     (true, false) => {}
                     (false, _) => writeln!(f, "  {name}:")?,
@@ -47,22 +47,24 @@ impl fmt::Display for Block {
             }
             writeln!(f)?;
         }
-        writeln!(f, "{}:", Section::Learnings.name())?;
-        list(f, List::Add, &self.learnings, |f, NewLearning { text, reason }| {
+        writeln!(f, "{}:", SectionKind::Learnings.name())?;
+        list(f, ListKind::Add, &self.learnings, |f, NewLearning { text, reason }| {
             writeln!(f, "    - because {reason}: {text}")
         })?;
-        list(f, List::Archive, &self.archived_learnings, |f, old| {
+        list(f, ListKind::Archive, &self.archived_learnings, |f, old| {
             writeln!(f, "    - {} because {}", old.id, old.reason)
         })?;
-        writeln!(f, "\n{}:", Section::Snippets.name())?;
-        list(f, List::Add, &self.snippets, snippet)?;
-        list(f, List::Archive, &self.archived_snippets, |f, old| writeln!(f, "    - {} because {}", old.id, old.reason))
+        writeln!(f, "\n{}:", SectionKind::Snippets.name())?;
+        list(f, ListKind::Add, &self.snippets, snippet)?;
+        list(f, ListKind::Archive, &self.archived_snippets, |f, old| {
+            writeln!(f, "    - {} because {}", old.id, old.reason)
+        })
     }
 }
 
 fn list<T>(
     f: &mut fmt::Formatter<'_>,
-    list: List,
+    list: ListKind,
     items: &[T],
     mut item: impl FnMut(&mut fmt::Formatter<'_>, &T) -> fmt::Result,
 ) -> fmt::Result {

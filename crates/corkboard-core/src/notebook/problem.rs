@@ -7,16 +7,16 @@ use serde::Serialize;
 
 /// Something wrong in a text, in words that can be shown to a person or sent back to a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = NotebookProblem))]
-pub struct Problem {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NotebookProblem {
     /// The line, from 1.
     pub line: usize,
     /// The character in that line, from 1. A tab is one character.
     pub column: usize,
     /// Whether the text can be taken as it is.
-    pub severity: Severity,
+    pub severity: NotebookSeverity,
     /// What kind of problem it is.
-    pub kind: ProblemKind,
+    pub kind: NotebookProblemKind,
     /// What is wrong and what would be right.
     pub message: String,
     /// The line, or the part of a long one around the place.
@@ -27,9 +27,9 @@ pub struct Problem {
 
 /// How bad a problem is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = NotebookSeverity))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Severity {
+pub enum NotebookSeverity {
     /// Nothing is applied.
     Error,
     /// It is applied, but someone should know.
@@ -38,9 +38,9 @@ pub enum Severity {
 
 /// The kinds of problems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = NotebookProblemKind))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum ProblemKind {
+pub enum NotebookProblemKind {
     /// There is no section in the whole text.
     NoSection,
     /// `CURRENT_PROGRESS` without a bullet under `In Progress`.
@@ -83,22 +83,24 @@ pub enum ProblemKind {
     More,
 }
 
-impl ProblemKind {
+impl NotebookProblemKind {
     /// Whether the text can be taken as it is.
-    pub fn severity(self) -> Severity {
+    pub fn severity(self) -> NotebookSeverity {
         match self {
-            Self::RepeatedId | Self::ManyLearnings | Self::ProgressTwice | Self::OutsideSection => Severity::Warning,
-            _ => Severity::Error,
+            Self::RepeatedId | Self::ManyLearnings | Self::ProgressTwice | Self::OutsideSection => {
+                NotebookSeverity::Warning
+            }
+            _ => NotebookSeverity::Error,
         }
     }
 }
 
-impl Problem {
+impl NotebookProblem {
     /// The longest excerpt, in characters.
     pub const EXCERPT: usize = 160;
 
     /// A problem at a byte of a line.
-    pub(super) fn new(kind: ProblemKind, line: usize, text: &str, byte: usize, message: String) -> Self {
+    pub(super) fn new(kind: NotebookProblemKind, line: usize, text: &str, byte: usize, message: String) -> Self {
         let column = text.get(..byte).unwrap_or(text).chars().count() + 1;
         // Of a long line, the part around the place.
         let skipped = if text.len() <= Self::EXCERPT { 0 } else { column.saturating_sub(Self::EXCERPT / 2) };
@@ -108,11 +110,11 @@ impl Problem {
 
     /// Whether nothing may be applied because of it.
     pub fn is_error(&self) -> bool {
-        self.severity == Severity::Error
+        self.severity == NotebookSeverity::Error
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for NotebookProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let severity = if self.is_error() { "" } else { "warning: " };
         write!(f, "line {}, column {}: {severity}{}", self.line, self.column, self.message)

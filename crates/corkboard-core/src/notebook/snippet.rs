@@ -6,15 +6,15 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::line::{self, Bullet, Fence, Line, Section, Shape, indentation};
+use super::line::{self, Bullet, Fence, LineShape, SectionKind, SourceLine, indentation};
 
 /// A snippet that is being read.
 #[derive(Debug)]
-pub(super) struct Draft<'a> {
+pub(super) struct SnippetDraft<'a> {
     pub label: &'a str,
     pub reason: &'a str,
     /// Where the bullet stands.
-    pub line: Line<'a>,
+    pub line: SourceLine<'a>,
     /// The column of its mark, and the mark.
     bullet: (usize, u8),
     /// The column of its text.
@@ -23,7 +23,7 @@ pub(super) struct Draft<'a> {
     pub keep: bool,
     /// What follows the arrow.
     first: Option<&'a str>,
-    lines: Vec<Part<'a>>,
+    lines: Vec<SnippetLine<'a>>,
     raw: bool,
     /// A fence that the snippet opened, and the furthest column at which it is closed.
     fence: Option<(Fence, usize)>,
@@ -40,15 +40,21 @@ pub(super) struct Columns {
 
 /// Whose a line is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum LineOwner {
     Snippet,
     Block,
     /// Nobody's: the block has ended, and this is said about it.
     Prose,
 }
 
-impl<'a> Draft<'a> {
-    pub(super) fn new(line: Line<'a>, bullet: Bullet<'_>, reason: &'a str, label: &'a str, first: &'a str) -> Self {
+impl<'a> SnippetDraft<'a> {
+    pub(super) fn new(
+        line: SourceLine<'a>,
+        bullet: Bullet<'_>,
+        reason: &'a str,
+        label: &'a str,
+        first: &'a str,
+    ) -> Self {
         let first = (!first.trim_matches([' ', '\t']).is_empty()).then_some(first);
         Self {
             label,
@@ -80,17 +86,17 @@ impl<'a> Draft<'a> {
     /// fence is closed further down.
     pub(super) fn take(
         &mut self,
-        line: &Line<'a>,
+        line: &SourceLine<'a>,
         surroundings: &Surroundings<'_>,
         can_close: impl FnOnce(Fence) -> bool,
-    ) -> Whose {
+    ) -> LineOwner {
         if line.is_blank() {
-            self.lines.push(Part::of(line));
+            self.lines.push(SnippetLine::of(line));
             self.after_blank = true;
-            return Whose::Snippet;
+            return LineOwner::Snippet;
         }
         if let Some((opened, furthest)) = self.fence {
-            if line.indent <= furthest && matches!(line.shape(), Shape::Fence(fence) if fence.closes(opened)) {
+            if line.indent <= furthest && matches!(line.shape(), LineShape::Fence(fence) if fence.closes(opened)) {
                 self.fence = None;
             }
             return self.push(line);
@@ -99,22 +105,24 @@ impl<'a> Draft<'a> {
             return self.push(line);
         }
         if surroundings.is_closed_by(line) {
-            return Whose::Prose;
+            return LineOwner::Prose;
         }
         let (shape, columns) = (line.shape(), surroundings.columns);
         match shape {
-            Shape::Bullet(bullet) if !self.raw || (line.indent, bullet.mark) == self.bullet => return Whose::Block,
-            // As words of a raw text they are no header.
-            Shape::Section(section, _)
-                if !self.raw || line.indent == columns.section && line.body.starts_with(Section::name(section)) =>
-            {
-                return Whose::Block;
+            LineShape::Bullet(bullet) if !self.raw || (line.indent, bullet.mark) == self.bullet => {
+                return LineOwner::Block;
             }
-            Shape::List(..) if !self.raw || line.indent == columns.list => return Whose::Block,
-            Shape::Fence(fence) => {
+            // As words of a raw text they are no header.
+            LineShape::Section(section, _)
+                if !self.raw || line.indent == columns.section && line.body.starts_with(SectionKind::name(section)) =>
+            {
+                return LineOwner::Block;
+            }
+            LineShape::List(..) if !self.raw || line.indent == columns.list => return LineOwner::Block,
+            LineShape::Fence(fence) => {
                 let closes = |outer: &OuterFence| fence.closes(outer.fence) && line.indent <= outer.indent;
                 if surroundings.fences.iter().any(closes) {
-                    return Whose::Block;
+                    return LineOwner::Block;
                 }
                 if can_close(fence) {
                     self.fence = Some((fence, self.bullet.0));
@@ -123,17 +131,17 @@ impl<'a> Draft<'a> {
             _ => {}
         }
         if !self.raw && self.has_text && self.after_blank {
-            return Whose::Prose;
+            return LineOwner::Prose;
         }
         self.raw = true;
         self.push(line)
     }
 
-    fn push(&mut self, line: &Line<'a>) -> Whose {
-        self.lines.push(Part::of(line));
+    fn push(&mut self, line: &SourceLine<'a>) -> LineOwner {
+        self.lines.push(SnippetLine::of(line));
         self.after_blank = false;
         self.has_text = true;
-        Whose::Snippet
+        LineOwner::Snippet
     }
 
     /// The snippet, byte for byte, less the indentation that belongs to the layout; line ends as LF.
@@ -168,7 +176,7 @@ impl<'a> Draft<'a> {
         let with_text = || self.lines.iter().filter(|line| !line.is_blank);
         let least = with_text().map(|line| line.indent).min().unwrap_or(self.text_column).min(self.text_column);
         let Some(first) = self.first else { return least };
-        let is_least = |line: &Part<'_>| line.indent == least;
+        let is_least = |line: &SnippetLine<'_>| line.indent == least;
         let last_closes = with_text().next_back().is_some_and(|last| is_least(last) && last.closes());
         // Below `def f():` a line is indented further.
         let opens = first.trim_end().ends_with([':', '{', '(', '[']);
@@ -189,7 +197,7 @@ pub(super) struct Surroundings<'a> {
 
 impl Surroundings<'_> {
     /// Whether this line is the closing tag of the one around the block. `</notebook>` is even if its opening tag is missing.
-    pub(super) fn is_closed_by(&self, line: &Line<'_>) -> bool {
+    pub(super) fn is_closed_by(&self, line: &SourceLine<'_>) -> bool {
         let is_ours = |name: &str| name.eq_ignore_ascii_case("notebook") || self.tag == Some(name);
         line.indent <= self.columns.section && matches!(line::tag(line.body), Some((name, true)) if is_ours(name))
     }
@@ -201,19 +209,19 @@ pub(super) struct OuterFence {
     pub fence: Fence,
     pub indent: usize,
     /// The section in which it was opened.
-    pub section: Option<Section>,
+    pub section: Option<SectionKind>,
 }
 
 /// A line, and what was seen of it.
 #[derive(Debug)]
-struct Part<'a> {
+struct SnippetLine<'a> {
     text: &'a str,
     indent: usize,
     is_blank: bool,
 }
 
-impl<'a> Part<'a> {
-    fn of(line: &Line<'a>) -> Self {
+impl<'a> SnippetLine<'a> {
+    fn of(line: &SourceLine<'a>) -> Self {
         Self { text: line.text, indent: line.indent, is_blank: line.is_blank() }
     }
 

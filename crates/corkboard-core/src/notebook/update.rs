@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::check::check_block;
 use super::{
-    Archival, Archived, Block, ItemId, Learning, LearningId, NewLearning, NewSnippet, Notebook, Numbered, Progress,
-    Snippet, SnippetId,
+    Archival, Archived, Block, Learning, NewLearning, NewSnippet, Notebook, NotebookItem, NotebookItemId,
+    NotebookLearningId, Progress, Snippet, SnippetId,
 };
 use crate::space::{Stamp, misfit};
 use crate::{FormatError, LimitName, Limits, NotebookName, Refusal, Role};
@@ -39,10 +39,10 @@ pub struct NotebookUpdate {
     pub progress: Option<Progress>,
     /// The learnings that were added, each with its id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub learnings: Vec<(LearningId, NewLearning)>,
+    pub learnings: Vec<(NotebookLearningId, NewLearning)>,
     /// The learnings that were archived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub archived_learnings: Vec<Archival<LearningId>>,
+    pub archived_learnings: Vec<Archival<NotebookLearningId>>,
     /// The snippets that were added, each with its id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snippets: Vec<(SnippetId, NewSnippet)>,
@@ -102,7 +102,7 @@ impl Notebook {
         block: &Block,
         unknown_ids: UnknownIds,
         limits: &Limits,
-    ) -> Result<(NotebookUpdate, Vec<ItemId>), Refusal> {
+    ) -> Result<(NotebookUpdate, Vec<NotebookItemId>), Refusal> {
         check_block(block, limits)?;
         let (archived_learnings, mut unknown) = known(&self.learnings, &block.archived_learnings);
         let (archived_snippets, unknown_snippets) = known(&self.snippets, &block.archived_snippets);
@@ -115,7 +115,9 @@ impl Notebook {
         let snippets = block.snippets.iter().cloned().enumerate();
         let update = NotebookUpdate {
             progress: block.progress.clone().filter(|progress| *progress != self.progress),
-            learnings: learnings.map(|(i, learning)| (LearningId(next(self.last_learning.0, i)), learning)).collect(),
+            learnings: learnings
+                .map(|(i, learning)| (NotebookLearningId(next(self.last_learning.0, i)), learning))
+                .collect(),
             archived_learnings,
             snippets: snippets.map(|(i, snippet)| (SnippetId(next(self.last_snippet.0, i)), snippet)).collect(),
             archived_snippets,
@@ -206,14 +208,14 @@ impl Notebook {
     }
 
     /// Removes an item, shown or archived. Returns whether it was there.
-    pub(crate) fn remove(&mut self, id: ItemId, stamp: Stamp<'_>) -> bool {
+    pub(crate) fn remove(&mut self, id: NotebookItemId, stamp: Stamp<'_>) -> bool {
         let existed = self.has(id);
         match id {
-            ItemId::Learning(id) => {
+            NotebookItemId::Learning(id) => {
                 self.learnings.retain(|learning| learning.id != id);
                 self.archived_learnings.retain(|old| old.item.id != id);
             }
-            ItemId::Snippet(id) => {
+            NotebookItemId::Snippet(id) => {
                 self.snippets.retain(|snippet| snippet.id != id);
                 self.archived_snippets.retain(|old| old.item.id != id);
             }
@@ -223,13 +225,13 @@ impl Notebook {
     }
 
     /// Whether it has an item, shown or archived.
-    pub fn has(&self, id: ItemId) -> bool {
+    pub fn has(&self, id: NotebookItemId) -> bool {
         match id {
-            ItemId::Learning(id) => {
+            NotebookItemId::Learning(id) => {
                 self.learnings.iter().any(|learning| learning.id == id)
                     || self.archived_learnings.iter().any(|old| old.item.id == id)
             }
-            ItemId::Snippet(id) => {
+            NotebookItemId::Snippet(id) => {
                 self.snippets.iter().any(|snippet| snippet.id == id)
                     || self.archived_snippets.iter().any(|old| old.item.id == id)
             }
@@ -242,9 +244,12 @@ impl Notebook {
 }
 
 /// The archivals that find something, each once, and the ids of the others.
-fn known<T: Numbered>(shown: &[Arc<T>], archivals: &[Archival<T::Id>]) -> (Vec<Archival<T::Id>>, Vec<ItemId>)
+fn known<T: NotebookItem>(
+    shown: &[Arc<T>],
+    archivals: &[Archival<T::Id>],
+) -> (Vec<Archival<T::Id>>, Vec<NotebookItemId>)
 where
-    ItemId: From<T::Id>,
+    NotebookItemId: From<T::Id>,
 {
     let mut taken = BTreeSet::new();
     let (known, unknown): (Vec<_>, Vec<_>) = archivals.iter().cloned().partition(|archival| {
@@ -253,7 +258,7 @@ where
     (known, unknown.into_iter().map(|archival| archival.id.into()).collect())
 }
 
-fn archive<T: Numbered>(
+fn archive<T: NotebookItem>(
     shown: &mut Vec<Arc<T>>,
     archived: &mut Vec<Archived<T>>,
     id: T::Id,
@@ -261,22 +266,22 @@ fn archive<T: Numbered>(
     stamp: Stamp<'_>,
 ) -> Result<(), FormatError>
 where
-    ItemId: From<T::Id>,
+    NotebookItemId: From<T::Id>,
 {
     let found = shown.binary_search_by_key(&id, |item| item.id());
-    let index = found.map_err(|_| misfit(format!("there is no {} to archive", ItemId::from(id))))?;
+    let index = found.map_err(|_| misfit(format!("there is no {} to archive", NotebookItemId::from(id))))?;
     put_aside(archived, shown.remove(index), reason, stamp);
     Ok(())
 }
 
-fn put_aside<T: Numbered>(archived: &mut Vec<Archived<T>>, item: Arc<T>, reason: &Arc<str>, stamp: Stamp<'_>) {
+fn put_aside<T: NotebookItem>(archived: &mut Vec<Archived<T>>, item: Arc<T>, reason: &Arc<str>, stamp: Stamp<'_>) {
     let index = archived.partition_point(|old| old.item.id() < item.id());
     let (archived_because, archived_at): (_, Timestamp) = (reason.clone(), stamp.at);
     archived.insert(index, Archived { item, archived_because, archived_at, archived_by: stamp.principal.into() });
 }
 
 /// Shows these and archives the others.
-fn show<T: Numbered>(
+fn show<T: NotebookItem>(
     shown: &mut Vec<Arc<T>>,
     archived: &mut Vec<Archived<T>>,
     wanted: &[Arc<T>],

@@ -5,20 +5,20 @@ use alloc::vec::Vec;
 
 use super::{NewToken, TokenId, TokensCommand, TokensEvent, TokensReply, TokensState};
 use crate::id::{check_principal, check_visible};
-use crate::space::Decision;
+use crate::space::CommandEffects;
 use crate::{Context, LimitName, Limits, Refusal, Role};
 
-type Decided = Result<Decision<TokensEvent, TokensReply>, Refusal>;
+type DecideResult = Result<CommandEffects<TokensEvent, TokensReply>, Refusal>;
 
-pub(super) fn decide(state: &TokensState, command: &TokensCommand, context: &Context<'_>) -> Decided {
+pub(super) fn decide(state: &TokensState, command: &TokensCommand, context: &Context<'_>) -> DecideResult {
     match command {
         TokensCommand::Create(new) => create(state, new, context),
         TokensCommand::Revoke { token } => revoke(state, *token, context),
-        TokensCommand::Tick => Ok(Decision::new(Vec::new(), TokensReply::Done)),
+        TokensCommand::Tick => Ok(CommandEffects::new(Vec::new(), TokensReply::Done)),
     }
 }
 
-fn create(state: &TokensState, new: &NewToken, context: &Context<'_>) -> Decided {
+fn create(state: &TokensState, new: &NewToken, context: &Context<'_>) -> DecideResult {
     check_admin(context, "make a token")?;
     let limits = context.limits;
     check_principal("principal", &new.principal, limits)?;
@@ -37,15 +37,15 @@ fn create(state: &TokensState, new: &NewToken, context: &Context<'_>) -> Decided
     }
     Limits::check(LimitName::TokensPerStore, state.tokens.len() as u64 + 1, limits.tokens_per_store)?;
     let id = TokenId(state.last.0.saturating_add(1));
-    Ok(Decision::new(vec![TokensEvent::Created { id, token: new.clone() }], TokensReply::Created { id }))
+    Ok(CommandEffects::new(vec![TokensEvent::Created { id, token: new.clone() }], TokensReply::Created { id }))
 }
 
-fn revoke(state: &TokensState, id: TokenId, context: &Context<'_>) -> Decided {
+fn revoke(state: &TokensState, id: TokenId, context: &Context<'_>) -> DecideResult {
     check_admin(context, "revoke a token")?;
     if !state.tokens.contains_key(&id) {
         return Err(Refusal::NoToken { token: id });
     }
-    Ok(Decision::new(vec![TokensEvent::Revoked { id }], TokensReply::Done))
+    Ok(CommandEffects::new(vec![TokensEvent::Revoked { id }], TokensReply::Done))
 }
 
 fn check_admin(context: &Context<'_>, what: &'static str) -> Result<(), Refusal> {

@@ -13,7 +13,7 @@ use imbl::{OrdMap, OrdSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::space::{Decision, Space, Stamp, misfit};
+use crate::space::{CommandEffects, Space, Stamp, misfit};
 use crate::{Context, FormatError, Refusal, SpaceKind, Usage};
 
 pub use grant::{Grant, Grants};
@@ -148,7 +148,7 @@ impl Space for TokensState {
         &self,
         command: &TokensCommand,
         context: &Context<'_>,
-    ) -> Result<Decision<TokensEvent, TokensReply>, Refusal> {
+    ) -> Result<CommandEffects<TokensEvent, TokensReply>, Refusal> {
         decide::decide(self, command, context)
     }
 

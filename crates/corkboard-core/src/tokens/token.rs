@@ -11,11 +11,11 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Grants;
-use crate::board::{NoBoardId, Numbered, numbered};
+use crate::board::{NumberedId, ParseIdError, numbered_id};
 use crate::space::Stamp;
 use crate::{ActorKind, Role};
 
-numbered!(
+numbered_id!(
     /// A token's number.
     TokenId, "token", "K-"
 );

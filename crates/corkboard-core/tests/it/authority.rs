@@ -10,7 +10,7 @@ mod memories;
 
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{
-    Actor, ActorKind, CommitId, Context, Limits, Outcome, Refusal, Request, Revisioned, Role, Space, SpaceId,
+    Actor, ActorKind, CommitId, Context, Limits, Refusal, Request, RequestOutcome, Revisioned, Role, Space, SpaceId,
 };
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -126,8 +126,8 @@ fn send<S: Space>(
     let mut context = Context::new(now(), actor, &limits, Uuid::from_u128(u128::from(live.head.rev) << 64));
     context.space = space;
     match live.decide(&Request::new(arrived), &context)? {
-        Outcome::Unchanged { reply, .. } => Ok(reply),
-        Outcome::Commit { commit, reply, .. } => {
+        RequestOutcome::Unchanged { reply, .. } => Ok(reply),
+        RequestOutcome::Commit { commit, reply, .. } => {
             let id = CommitId(Uuid::from_u128(u128::from(live.head.rev) + 1));
             live.apply(&commit, id, &limits).unwrap();
             Ok(reply)

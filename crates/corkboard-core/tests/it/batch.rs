@@ -1,7 +1,7 @@
 //! Several changes in one revision, and what forgetting makes of entries that were renamed.
 
 use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, AgentState, EntryChange, Forget, Separator};
-use corkboard_core::{EntryMetadata, LimitName, Limits, Outcome, Refusal, Request, Revisioned, ScopeId, Space};
+use corkboard_core::{EntryMetadata, LimitName, Limits, Refusal, Request, RequestOutcome, Revisioned, ScopeId, Space};
 use uuid::Uuid;
 
 use crate::support::{AgentCommit, Memory, actor, at, events, json, key, replay, reply, set, set_with};
@@ -132,13 +132,13 @@ fn what_a_batch_writes_is_held_to_the_size_of_a_state() {
 fn a_batch_without_effect_leaves_no_revision_and_one_with_a_name_is_answered_again() {
     let mut memory = Memory::new(Limits::default());
     let nothing = memory.send(batch([remove("a")])).unwrap();
-    assert_eq!(nothing, Outcome::Unchanged { reply: AgentReply::Done, rev: 0 });
+    assert_eq!(nothing, RequestOutcome::Unchanged { reply: AgentReply::Done, rev: 0 });
     let command = batch([put("a", "1")]);
     let idempotency = Some(corkboard_core::IdempotencyKey::new("k", &command, &memory.limits).unwrap());
     let named = Request { command, if_rev: Some(0), idempotency };
     memory.request(&named).unwrap();
     let again = memory.request(&named).unwrap();
-    assert_eq!(again, Outcome::Unchanged { reply: AgentReply::Done, rev: 1 });
+    assert_eq!(again, RequestOutcome::Unchanged { reply: AgentReply::Done, rev: 1 });
     let nowhere = ScopeId(Uuid::max());
     let elsewhere = AgentCommand::Batch { scope: nowhere, changes: Vec::new() };
     assert_eq!(memory.send(elsewhere), Err(Refusal::ScopeGone { scope: nowhere }));

@@ -3,7 +3,7 @@
 use crate::board_support::*;
 use corkboard_core::Refusal;
 use corkboard_core::board::{
-    BoardCommand, BoardReply, CancelReason, ChoiceId, Hindrance, NewBranch, NewChoice, NewTask, Outcome, TaskId,
+    BoardCommand, BoardOutcome, BoardReply, CancelReason, ChoiceId, Hindrance, NewBranch, NewChoice, NewTask, TaskId,
     TaskRef, TaskStatus, TriggerRule, Unfinished,
 };
 
@@ -54,7 +54,7 @@ fn answer_8_choosing_cancels_the_losers_below_and_the_join_still_runs() {
         desk.complete(id(task));
     }
     let ended = desk.tell(BoardCommand::Complete { comment: None, unfinished: Unfinished::Refuse });
-    assert_eq!(ended, BoardReply::Ended { outcome: Outcome::Success });
+    assert_eq!(ended, BoardReply::Ended { outcome: BoardOutcome::Success });
     let chosen = desk.state().choice(CHOICE).unwrap();
     assert_eq!((chosen.chosen.as_deref(), chosen.chosen_by.as_deref()), (Some("B"), Some("hugo")));
 }

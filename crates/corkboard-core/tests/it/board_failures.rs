@@ -2,7 +2,7 @@
 
 use crate::board_support::*;
 use corkboard_core::board::{
-    BoardCommand, BoardReply, CancelReason, FailurePolicy, Hindrance, NewBoard, NewTask, Outcome, ReviewStatus,
+    BoardCommand, BoardOutcome, BoardReply, CancelReason, FailurePolicy, Hindrance, NewBoard, NewTask, ReviewStatus,
     TaskEdit, TaskId, TaskStatus, TriggerRule, Unfinished,
 };
 use corkboard_core::{Refusal, Space};
@@ -117,7 +117,7 @@ fn answer_12_continue_lets_dependents_run_anyway() {
         desk.complete(id(task));
     }
     let ended = desk.tell(BoardCommand::Complete { comment: None, unfinished: Unfinished::Refuse });
-    assert_eq!(ended, BoardReply::Ended { outcome: Outcome::Partial });
+    assert_eq!(ended, BoardReply::Ended { outcome: BoardOutcome::Partial });
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn a_failure_handler_runs_on_failure_and_is_skipped_on_success() {
         } else {
             assert_eq!(desk.cancelled(handler), Some((CancelReason::BranchNotTaken, None)));
             let ended = desk.tell(BoardCommand::Complete { comment: None, unfinished: Unfinished::Refuse });
-            assert_eq!(ended, BoardReply::Ended { outcome: Outcome::Success });
+            assert_eq!(ended, BoardReply::Ended { outcome: BoardOutcome::Success });
         }
     }
 }
@@ -333,12 +333,12 @@ fn answer_12_a_board_ends_with_success_partial_or_failed() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(end(|desk| [1, 2, 3, 4].into_iter().for_each(|task| desk.complete(id(task)))), Outcome::Success);
-    assert_eq!(end(|desk| desk.complete(id(1))), Outcome::Partial);
-    assert_eq!(end(|desk| desk.fail(id(1))), Outcome::Failed);
-    assert_eq!(end(|_| ()), Outcome::Failed);
+    assert_eq!(end(|desk| [1, 2, 3, 4].into_iter().for_each(|task| desk.complete(id(task)))), BoardOutcome::Success);
+    assert_eq!(end(|desk| desk.complete(id(1))), BoardOutcome::Partial);
+    assert_eq!(end(|desk| desk.fail(id(1))), BoardOutcome::Failed);
+    assert_eq!(end(|_| ()), BoardOutcome::Failed);
     let nothing = Desk::new().tell(BoardCommand::Cancel { comment: None });
-    assert_eq!(nothing, BoardReply::Ended { outcome: Outcome::Success });
+    assert_eq!(nothing, BoardReply::Ended { outcome: BoardOutcome::Success });
 }
 
 #[test]

@@ -24,11 +24,11 @@ use std::sync::LazyLock;
 
 use crate::board_support::*;
 use corkboard_core::board::{
-    ApprovalId, ApprovalVerdict, ArtifactId, ArtifactType, BoardCommand, BoardEdit, BoardEvent, BoardImage, BoardReply,
-    BoardState, ChoiceId, DecisionId, DiscoveryId, DiscoveryType, FailurePolicy, ForkedFrom, LearningChanges,
-    LearningId, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId, NudgePriority,
-    NudgeTarget, Outcome, RetainFor, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, TriggerRule, Unfinished,
-    WhichLearnings,
+    ApprovalId, ApprovalVerdict, ArtifactId, ArtifactType, BoardCommand, BoardEdit, BoardEvent, BoardImage,
+    BoardOutcome, BoardReply, BoardState, ChoiceId, DecisionId, DiscoveryId, DiscoveryType, FailurePolicy, ForkedFrom,
+    LearningChanges, LearningId, NewArtifact, NewBoard, NewDecision, NewDiscovery, NewNudge, NewTask, NudgeId,
+    NudgePriority, NudgeTarget, RetainFor, ReviewStatus, TaskEdit, TaskId, TaskResult, TaskStatus, TriggerRule,
+    Unfinished, WhichLearnings,
 };
 use corkboard_core::knowledge::{CoreEntryId, Trust};
 use corkboard_core::{
@@ -535,7 +535,7 @@ fn ended(mut desk: Desk) -> Desk {
     let command = BoardCommand::Complete { comment: Some("enough".into()), unfinished: Unfinished::Cancel };
     let key = IdempotencyKey::new("the end", &command, &Limits::default()).unwrap();
     let reply = desk.request(&human(), &Request { command, if_rev: None, idempotency: Some(key) }).unwrap();
-    assert_eq!(reply, BoardReply::Ended { outcome: Outcome::Partial });
+    assert_eq!(reply, BoardReply::Ended { outcome: BoardOutcome::Partial });
     desk
 }
 

@@ -1,7 +1,7 @@
 //! When a task may begin: every rule, and everything that can become of up to three others.
 
 use crate::board_support::{Desk, after, scan::by_brute_force};
-use corkboard_core::board::{Fate, NewTask, Tally, TaskId, TaskStatus, TriggerRule, Verdict};
+use corkboard_core::board::{Fate, NewTask, Tally, TaskId, TaskStatus, TriggerRule, TriggerVerdict};
 
 const RULES: [TriggerRule; 6] = [
     TriggerRule::AllSuccess,
@@ -50,8 +50,8 @@ fn answer_8_a_rule_never_says_impossible_while_an_upstream_could_still_satisfy_i
                 ended[open] = end;
                 tally(&ended).verdict(rule)
             });
-            let is_lost = ends.iter().all(|verdict| *verdict == Verdict::Impossible);
-            assert_eq!(tally(&fates).verdict(rule) == Verdict::Impossible, is_lost, "{rule:?} {fates:?}");
+            let is_lost = ends.iter().all(|verdict| *verdict == TriggerVerdict::Impossible);
+            assert_eq!(tally(&fates).verdict(rule) == TriggerVerdict::Impossible, is_lost, "{rule:?} {fates:?}");
         }
     }
 }
@@ -72,11 +72,11 @@ fn board_of(fates: &[Fate]) -> (Desk, Vec<TaskId>) {
     (desk, upstream)
 }
 
-fn expected(verdict: Verdict) -> (TaskStatus, bool) {
+fn expected(verdict: TriggerVerdict) -> (TaskStatus, bool) {
     match verdict {
-        Verdict::Run => (TaskStatus::Pending, true),
-        Verdict::Wait => (TaskStatus::Pending, false),
-        Verdict::Impossible => (TaskStatus::Cancelled, false),
+        TriggerVerdict::Run => (TaskStatus::Pending, true),
+        TriggerVerdict::Wait => (TaskStatus::Pending, false),
+        TriggerVerdict::Impossible => (TaskStatus::Cancelled, false),
     }
 }
 

@@ -19,8 +19,8 @@ use std::sync::{Arc, LazyLock};
 
 use crate::core_support::*;
 use corkboard_core::knowledge::{
-    CoreCommand, CoreEdit, CoreEntryId, CoreEvent, CoreImage, CoreReply, CoreState, Expiry, Learned, NewCoreEntry,
-    Provenance, Trust, Withdrawal,
+    CoreCommand, CoreEdit, CoreEntryData, CoreEntryId, CoreEvent, CoreImage, CoreReply, CoreState, Expiry,
+    NewCoreEntry, Provenance, Trust, Withdrawal,
 };
 use corkboard_core::{
     Actor, BoardId, FORMAT_VERSION, FormatError, IdempotencyKey, Limits, MemoryKind, Request, Revisioned, Role, Space,
@@ -118,7 +118,7 @@ fn an_event_that_does_not_fit_is_a_misfit() {
     let nowhere = CoreEntryId(9);
     let provenance = Provenance { ..shelf.entry(CoreEntryId(1)).provenance[0].clone() };
     let learned = || {
-        Box::new(Learned {
+        Box::new(CoreEntryData {
             content: "x".into(),
             kind: MemoryKind::Fact,
             importance: 0.5,

@@ -9,7 +9,8 @@ mod timing;
 
 use corkboard_core::agent::{AgentCommand, AgentEvent, AgentImage, AgentState, Separator};
 use corkboard_core::{
-    Entry, EntryMetadata, IdempotencyKey, LimitWarning, Limits, Note, NoteId, Outcome, Refusal, Request, ScopeId, Usage,
+    Entry, EntryMetadata, IdempotencyKey, LimitWarning, Limits, Note, NoteId, Refusal, Request, RequestOutcome,
+    ScopeId, Usage,
 };
 use jiff::SignedDuration;
 use uuid::Uuid;
@@ -40,8 +41,8 @@ fn refused_within(limits: Limits, outside: Usage, before: &[AgentCommand], comma
 
 fn warnings(outcome: &AgentOutcome) -> Vec<LimitWarning> {
     match outcome {
-        Outcome::Commit { warnings, .. } => warnings.clone(),
-        Outcome::Unchanged { .. } => Vec::new(),
+        RequestOutcome::Commit { warnings, .. } => warnings.clone(),
+        RequestOutcome::Unchanged { .. } => Vec::new(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is forgotten of a notebook is in no revision, whatever part of it had it; all else stays.
 
 use corkboard_core::agent::{AgentCommand, AgentImage, AgentState, Forget};
-use corkboard_core::notebook::ItemId;
+use corkboard_core::notebook::NotebookItemId;
 use corkboard_core::{Limits, Revisioned, Space};
 
 use crate::support::{AgentCommit, Memory, notebook_name, replay, update_notebook};
@@ -44,7 +44,7 @@ fn forget(memory: &mut Memory, mut what: Forget) -> String {
 #[test]
 fn an_item_is_forgotten_with_its_reasons() {
     for id in ["KL-1", "VC-1"] {
-        let id: ItemId = id.parse().unwrap();
+        let id: NotebookItemId = id.parse().unwrap();
         let mut memory = history("hunter2");
         let before = forget(&mut history("hunter2"), Forget::notebook(notebook_name("other"), Some(id)));
         let left = forget(&mut memory, Forget::notebook(notebook_name("main"), Some(id)));
@@ -61,7 +61,7 @@ fn an_item_is_forgotten_with_its_reasons() {
     }
 }
 
-fn redacted(line: &[u8], id: ItemId) -> std::sync::Arc<[u8]> {
+fn redacted(line: &[u8], id: NotebookItemId) -> std::sync::Arc<[u8]> {
     let mut commit = AgentCommit::decode(line).unwrap();
     let mut what = Forget::notebook(notebook_name("main"), Some(id));
     for event in &mut commit.events {

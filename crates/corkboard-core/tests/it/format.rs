@@ -19,8 +19,8 @@ use std::sync::{Arc, LazyLock};
 use corkboard_core::agent::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, EntryImage, ScopeImage};
 use corkboard_core::knowledge::Trust;
 use corkboard_core::notebook::{
-    Archival, ItemId, LearningId, NewLearning, NewSnippet, Notebook, NotebookContent, NotebookUpdate, Progress,
-    SnippetId,
+    Archival, NewLearning, NewSnippet, Notebook, NotebookContent, NotebookItemId, NotebookLearningId, NotebookUpdate,
+    Progress, SnippetId,
 };
 use corkboard_core::{
     Actor, ActorKind, Content, EntryData, EntryId, EntryMetadata, FORMAT_VERSION, FormatError, IdempotencyKey, Limits,
@@ -211,18 +211,21 @@ fn an_event_that_does_not_fit_is_a_misfit() {
         AgentEvent::NoteAdded { scope: ROOT, note: a_note(1, "the number is taken") },
         AgentEvent::ScopeCreated { id: ROOT, name: scope_name("root"), parent: ROOT },
         AgentEvent::NotebookCleared { notebook: notebook_name("never") },
-        AgentEvent::NotebookItemRemoved { notebook: notebook_name("main"), id: ItemId::Learning(LearningId(2)) },
+        AgentEvent::NotebookItemRemoved {
+            notebook: notebook_name("main"),
+            id: NotebookItemId::Learning(NotebookLearningId(2)),
+        },
         AgentEvent::NotebookUpdated {
             notebook: notebook_name("main"),
             update: Box::new(NotebookUpdate {
-                archived_learnings: vec![Archival { id: LearningId(2), reason: "old".into() }],
+                archived_learnings: vec![Archival { id: NotebookLearningId(2), reason: "old".into() }],
                 ..NotebookUpdate::default()
             }),
         },
         AgentEvent::NotebookUpdated {
             notebook: notebook_name("main"),
             update: Box::new(NotebookUpdate {
-                learnings: vec![(LearningId(1), NewLearning { text: "again".into(), reason: "given".into() })],
+                learnings: vec![(NotebookLearningId(1), NewLearning { text: "again".into(), reason: "given".into() })],
                 ..NotebookUpdate::default()
             }),
         },
@@ -446,7 +449,11 @@ fn history() -> Vec<AgentCommit> {
         (agent(Role::Worker), None, of_each_kind.into()),
         (
             agent(Role::Worker),
-            Some(AgentReply::NotebookUpdated { last_learning: LearningId(2), last_snippet: SnippetId(2), skipped: 1 }),
+            Some(AgentReply::NotebookUpdated {
+                last_learning: NotebookLearningId(2),
+                last_snippet: SnippetId(2),
+                skipped: 1,
+            }),
             notebook_events(),
         ),
         (agent(Role::Worker), None, vec![appended(TASK, "kept", " and more"), note(TASK, 8, "last")]),
@@ -500,7 +507,7 @@ fn a_notebook() -> Notebook {
 fn notebook_events() -> Vec<AgentEvent> {
     let notebook = || notebook_name("main");
     let learning =
-        |id, text: &str| (LearningId(id), NewLearning { text: text.into(), reason: "\"it: came\" up".into() });
+        |id, text: &str| (NotebookLearningId(id), NewLearning { text: text.into(), reason: "\"it: came\" up".into() });
     let snippet = |id, text: &str| {
         (SnippetId(id), NewSnippet { label: "ein Stück".into(), text: text.into(), reason: "needed".into() })
     };
@@ -515,7 +522,7 @@ fn notebook_events() -> Vec<AgentEvent> {
         ..NotebookUpdate::default()
     };
     let archival = NotebookUpdate {
-        archived_learnings: vec![Archival { id: LearningId(1), reason: "old".into() }],
+        archived_learnings: vec![Archival { id: NotebookLearningId(1), reason: "old".into() }],
         archived_snippets: vec![Archival { id: SnippetId(2), reason: "old".into() }],
         ..NotebookUpdate::default()
     };
@@ -523,8 +530,8 @@ fn notebook_events() -> Vec<AgentEvent> {
     vec![
         AgentEvent::NotebookUpdated { notebook: notebook(), update: Box::new(update) },
         AgentEvent::NotebookUpdated { notebook: notebook(), update: Box::new(archival) },
-        AgentEvent::NotebookItemRemoved { notebook: notebook(), id: ItemId::Learning(LearningId(1)) },
-        AgentEvent::NotebookItemRemoved { notebook: notebook(), id: ItemId::Snippet(SnippetId(1)) },
+        AgentEvent::NotebookItemRemoved { notebook: notebook(), id: NotebookItemId::Learning(NotebookLearningId(1)) },
+        AgentEvent::NotebookItemRemoved { notebook: notebook(), id: NotebookItemId::Snippet(SnippetId(1)) },
         AgentEvent::NotebookRestored { notebook: notebook(), content: Box::new(content) },
         AgentEvent::NotebookUpdated { notebook: notebook_name("gone"), update: Box::default() },
         AgentEvent::NotebookCleared { notebook: notebook_name("gone") },

@@ -13,7 +13,7 @@ use std::fmt::Debug;
 
 use corkboard_core::agent::{AgentCommand, AgentEvent, AgentImage, AgentReply, AgentState, Forget};
 use corkboard_core::{
-    EntryData, IdempotencyKey, Key, Limits, Outcome, Refusal, Request, Revisioned, ScopeId, Space, Usage,
+    EntryData, IdempotencyKey, Key, Limits, Refusal, Request, RequestOutcome, Revisioned, ScopeId, Space, Usage,
 };
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -88,7 +88,7 @@ proptest! {
     #[test]
     fn what_leaves_no_revision_changes_nothing(plan in plan(any_limits())) {
         each_step(&plan, |turn, run| {
-            let committed = matches!(turn.outcome, Ok(Outcome::Commit { .. }));
+            let committed = matches!(turn.outcome, Ok(RequestOutcome::Commit { .. }));
             assert_eq!(run.core.rev(), turn.before.rev() + u64::from(committed));
             if !committed {
                 assert_eq!(run.core.live, turn.before.live);
@@ -142,7 +142,7 @@ proptest! {
                 turn.sent.request.command,
                 AgentCommand::Absorb { .. } | AgentCommand::Restore { .. }
             );
-            if matches!(turn.outcome, Ok(Outcome::Commit { .. })) && !bulk {
+            if matches!(turn.outcome, Ok(RequestOutcome::Commit { .. })) && !bulk {
                 assert!(run.core.state().next_due().is_none_or(|at| at > run.core.now));
             }
         });
@@ -205,14 +205,14 @@ proptest! {
     fn the_same_key_and_body_get_the_same_answer_and_no_second_effect(plan in plan(any_limits())) {
         each_step(&plan, |turn, run| {
             if turn.sent.request.idempotency.is_some()
-                && let Ok(Outcome::Commit { reply, commit, .. }) = &turn.outcome
+                && let Ok(RequestOutcome::Commit { reply, commit, .. }) = &turn.outcome
                 && commit.answered.is_some()
             {
                 let mut later = run.core.clone();
                 later.now += SignedDuration::from_mins(29);
                 // The first answer stands, also when the revision has moved on.
                 let again = Request { if_rev: Some(u64::MAX), ..turn.sent.request.clone() };
-                assert_eq!(later.request(&again), Ok(Outcome::Unchanged { reply: *reply, rev: run.core.rev() }));
+                assert_eq!(later.request(&again), Ok(RequestOutcome::Unchanged { reply: *reply, rev: run.core.rev() }));
                 assert_eq!(later.live, run.core.live);
             }
         });
@@ -222,7 +222,7 @@ proptest! {
     fn the_same_key_with_another_body_is_refused(plan in plan(any_limits())) {
         each_step(&plan, |turn, run| {
             if let Some(name) = &turn.sent.request.idempotency
-                && let Ok(Outcome::Commit { commit, .. }) = &turn.outcome
+                && let Ok(RequestOutcome::Commit { commit, .. }) = &turn.outcome
                 && commit.answered.is_some()
             {
                 let command = AgentCommand::AddNote { scope: ScopeId::ROOT, text: "another body".into(), trust: None };
@@ -249,10 +249,10 @@ fn the_histories_reach_every_event_every_refusal_and_every_warning() {
     for _ in 0..200 {
         let plan = plan(any_limits()).new_tree(&mut runner).unwrap().current();
         each_step(&plan, |turn, _| match &turn.outcome {
-            Ok(Outcome::Unchanged { reply, .. }) => {
+            Ok(RequestOutcome::Unchanged { reply, .. }) => {
                 reached.insert(format!("unchanged: {}", variant(reply)));
             }
-            Ok(Outcome::Commit { commit, warnings, .. }) => {
+            Ok(RequestOutcome::Commit { commit, warnings, .. }) => {
                 reached.extend(commit.events.iter().map(|event| format!("event: {}", variant(event))));
                 reached.extend(warnings.iter().map(|warning| format!("warning: {}", warning.limit)));
             }
@@ -381,10 +381,13 @@ fn each_step(plan: &Plan, mut look: impl FnMut(&Turn, &Run)) -> Run {
 
 fn assert_expected(outcome: &Result<AgentOutcome, Refusal>, expected: &Expected) {
     match (outcome, expected) {
-        (Ok(Outcome::Unchanged { reply, rev }), Expected::Unchanged { reply: expected, rev: expected_rev }) => {
+        (Ok(RequestOutcome::Unchanged { reply, rev }), Expected::Unchanged { reply: expected, rev: expected_rev }) => {
             assert_eq!((reply, rev), (expected, expected_rev));
         }
-        (Ok(Outcome::Commit { reply, warnings, .. }), Expected::Commit { reply: expected, warnings: nearly }) => {
+        (
+            Ok(RequestOutcome::Commit { reply, warnings, .. }),
+            Expected::Commit { reply: expected, warnings: nearly },
+        ) => {
             assert_eq!(reply, expected);
             assert_eq!(warnings.len(), nearly.len(), "{warnings:?}, not {nearly:?}");
             assert!(nearly.iter().all(|warning| warnings.contains(warning)), "{warnings:?}, not {nearly:?}");

@@ -6,7 +6,7 @@ mod laws;
 use corkboard_core::Limits;
 use corkboard_core::agent::{AgentCommand, AgentState};
 use corkboard_core::notebook::{
-    Archival, Block, LearningId, NewLearning, NewSnippet, Notebook, Progress, SnippetId, UnknownIds, parse,
+    Archival, Block, NewLearning, NewSnippet, Notebook, NotebookLearningId, Progress, SnippetId, UnknownIds, parse,
 };
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -193,7 +193,7 @@ fn block() -> impl Strategy<Value = Block> {
             learnings,
             archived_learnings: old_learnings
                 .into_iter()
-                .map(|(id, reason)| Archival { id: LearningId(id), reason: reason.into() })
+                .map(|(id, reason)| Archival { id: NotebookLearningId(id), reason: reason.into() })
                 .collect(),
             snippets,
             archived_snippets: old_snippets

@@ -8,7 +8,7 @@ use corkboard_core::board::{
     TaskStatus,
 };
 use corkboard_core::knowledge::{CoreEntryId, Trust};
-use corkboard_core::notebook::{ItemId, SnippetId};
+use corkboard_core::notebook::{NotebookItemId, SnippetId};
 use corkboard_core::tokens::TokenId;
 use corkboard_core::{AgentId, CoreId, Key, LimitName, Limits, NotebookName, Refusal, Role, ScopeId};
 use jiff::Timestamp;
@@ -96,7 +96,7 @@ fn refusals(parts: &Parts) -> Vec<Refusal> {
         Refusal::ScopeGone { scope: ScopeId::ROOT },
         Refusal::RootScope,
         Refusal::AgentMismatch { expected: text(), found: text() },
-        Refusal::UnknownItems { notebook: notebook.clone(), ids: vec![ItemId::Snippet(SnippetId(number))] },
+        Refusal::UnknownItems { notebook: notebook.clone(), ids: vec![NotebookItemId::Snippet(SnippetId(number))] },
         Refusal::NotebookConflict { notebook: notebook.clone(), expected: number, current: number },
         Refusal::Unreadable { what: text().into(), text: text() },
         Refusal::NotebookContradicts { notebook, reason: text() },

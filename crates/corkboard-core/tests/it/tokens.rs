@@ -4,7 +4,8 @@ use corkboard_core::tokens::{
     Grant, Grants, NewToken, TokenHash, TokensCommand, TokensEvent, TokensReply, TokensState,
 };
 use corkboard_core::{
-    Actor, ActorKind, Commit, CommitId, Context, LimitName, Limits, Outcome, Refusal, Request, Revisioned, Role, Space,
+    Actor, ActorKind, Commit, CommitId, Context, LimitName, Limits, Refusal, Request, RequestOutcome, Revisioned, Role,
+    Space,
 };
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
@@ -28,8 +29,8 @@ impl Keyring {
         let decided = self.live.decide(&crate::wire::arrived_request::<TokensState>(&Request::new(command)), &context);
         crate::wire::check_answer(&decided);
         match decided? {
-            Outcome::Unchanged { reply, .. } => Ok(reply),
-            Outcome::Commit { commit, reply, .. } => {
+            RequestOutcome::Unchanged { reply, .. } => Ok(reply),
+            RequestOutcome::Commit { commit, reply, .. } => {
                 let id = CommitId(Uuid::from_u128(u128::from(self.live.head.rev) + 1));
                 self.live.apply(&commit, id, &self.limits).unwrap();
                 self.log.push(commit.encode().unwrap());

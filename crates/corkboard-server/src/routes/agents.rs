@@ -1,7 +1,7 @@
 //! Agents: who they are, and what is done to a memory as a whole.
 
 use axum::Json;
-use corkboard::notebook::ItemId;
+use corkboard::notebook::NotebookItemId;
 use corkboard::{AgentId, AgentSummary, ClearOptions, Error, Forgotten, MemoryStats, NoteId, SpaceKind};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -90,7 +90,7 @@ struct ForgetBody {
     /// All that this notebook has or ever had.
     notebook: Option<String>,
     /// Of that notebook only this.
-    item: Option<ItemId>,
+    item: Option<NotebookItemId>,
 }
 
 /// List agents.

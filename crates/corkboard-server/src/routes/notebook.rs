@@ -238,7 +238,7 @@ async fn history(
 #[schema(as = NotebookDiffBody)]
 struct DiffBody {
     /// The changes: progress first, then learnings, then snippets.
-    #[schema(value_type = Vec<corkboard::notebook::Change>)]
+    #[schema(value_type = Vec<corkboard::notebook::NotebookChange>)]
     changes: NotebookDiff,
 }
 

@@ -1,7 +1,7 @@
 //! An agent's notebooks, as they are changed.
 
 use axum::Json;
-use corkboard::notebook::{ItemId, NotebookDiff};
+use corkboard::notebook::{NotebookDiff, NotebookItemId};
 use corkboard::{Applied, Forgotten};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -57,7 +57,7 @@ struct RestoreNotebookBody {
 #[derive(Serialize, ToSchema)]
 struct RestoredNotebookBody {
     /// What changed.
-    #[schema(value_type = Vec<corkboard::notebook::Change>)]
+    #[schema(value_type = Vec<corkboard::notebook::NotebookChange>)]
     changes: NotebookDiff,
 }
 
@@ -73,7 +73,7 @@ struct ClearedNotebookBody {
 #[serde(default, deny_unknown_fields)]
 struct ForgetItemBody {
     /// A learning or a snippet; none: all that the notebook has or ever had.
-    item: Option<ItemId>,
+    item: Option<NotebookItemId>,
 }
 
 /// Update a notebook by a text in its language.

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use corkboard::boards::{BoardEvent, NewBoard, NewTask, Outcome, ReviewStatus, TaskResult, TaskStatus, Unfinished};
+use corkboard::boards::{
+    BoardEvent, BoardOutcome, NewBoard, NewTask, ReviewStatus, TaskResult, TaskStatus, Unfinished,
+};
 use corkboard::{Board, Corkboard, Watched};
 use corkboard_testing::{Harness, Worker};
 
@@ -119,7 +121,7 @@ async fn a_claim_race_of_eight_processes_has_one_winner_per_task(harness: &Harne
         }
     })
     .await;
-    assert_eq!(board.complete(None, Unfinished::Refuse).await.unwrap(), Outcome::Success);
+    assert_eq!(board.complete(None, Unfinished::Refuse).await.unwrap(), BoardOutcome::Success);
     let mut lines = Vec::new();
     for worker in workers {
         lines.extend(in_time("a worker's end", worker.finish()).await);
@@ -216,7 +218,7 @@ async fn workers_and_orchestrator_killed_at_random_lose_and_repeat_nothing(harne
     let whole = |line: &&String| line.split(' ').count() >= 2 || line.as_str() == "ended";
     let lines: Vec<String> = lines.iter().filter(whole).cloned().collect();
     let view = board.view().await.unwrap();
-    assert_eq!(view.info().unwrap().outcome, Some(Outcome::Success));
+    assert_eq!(view.info().unwrap().outcome, Some(BoardOutcome::Success));
     assert_eq!(view.state().task_count() as u64, batches * size + 1, "no batch is added twice");
     let completions = completions(&log(&board).await);
     assert_eq!(completions.len() as u64, batches * size + 1);

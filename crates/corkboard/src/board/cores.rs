@@ -58,7 +58,7 @@ impl std::fmt::Display for UnreadablePattern {
 }
 
 impl std::str::FromStr for TaskPattern {
-    type Err = corkboard_core::board::NoCoreRef;
+    type Err = corkboard_core::board::ParseCoreRefError;
 
     /// `best`, or `CORE:E-3`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {

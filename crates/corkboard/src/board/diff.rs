@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use corkboard_core::board::{
-    ApprovalVerdict, ArtifactId, BoardInfo, BoardState, BoardStatus, Choice, ChoiceId, DecisionId, DiscoveryId,
-    DiscoveryType, LearningId, Nudge, NudgeId, NudgePriority, NudgeTarget, Outcome, ReviewStatus, Task, TaskId,
+    ApprovalVerdict, ArtifactId, BoardInfo, BoardOutcome, BoardState, BoardStatus, Choice, ChoiceId, DecisionId,
+    DiscoveryId, DiscoveryType, LearningId, Nudge, NudgeId, NudgePriority, NudgeTarget, ReviewStatus, Task, TaskId,
     TaskStatus,
 };
 use corkboard_core::knowledge::CoreEntryId;
@@ -52,7 +52,7 @@ pub enum BoardChange {
         /// In which way.
         status: BoardStatus,
         /// How it ended.
-        outcome: Option<Outcome>,
+        outcome: Option<BoardOutcome>,
     },
     /// The board was paused.
     BoardPaused {

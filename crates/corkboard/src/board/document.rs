@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use corkboard_core::BoardId;
 use corkboard_core::board::{
-    Approval, Artifact, BoardStatus, Choice, Contribution, Decision, Discovery, Extraction, FailurePolicy, ForkedFrom,
-    Hindrance, Lease, Nudge, Outcome, Pause, Task, TaskId, Waiver,
+    Approval, Artifact, BoardOutcome, BoardStatus, Choice, Contribution, Decision, Discovery, Extraction,
+    FailurePolicy, ForkedFrom, Hindrance, Lease, Nudge, Pause, Task, TaskId, Waiver,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -33,7 +33,7 @@ pub struct BoardDocument<'a> {
     pub status: BoardStatus,
     /// How it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<BoardOutcome>,
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,

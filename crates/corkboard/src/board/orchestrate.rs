@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use corkboard_core::AgentId;
 use corkboard_core::board::{
-    BoardCommand, BoardEdit, BoardReply, ChoiceId, NewChoice, NewTask, Outcome, ReviewStatus, TaskEdit, TaskId,
+    BoardCommand, BoardEdit, BoardOutcome, BoardReply, ChoiceId, NewChoice, NewTask, ReviewStatus, TaskEdit, TaskId,
     TaskStatus, Unfinished,
 };
 use jiff::Timestamp;
@@ -121,12 +121,12 @@ impl Board {
     }
 
     /// Ends the board.
-    pub async fn complete(&self, comment: Option<String>, unfinished: Unfinished) -> Result<Outcome> {
+    pub async fn complete(&self, comment: Option<String>, unfinished: Unfinished) -> Result<BoardOutcome> {
         self.ended(BoardCommand::Complete { comment, unfinished }).await
     }
 
     /// Gives the board up: what is unfinished is cancelled.
-    pub async fn cancel(&self, comment: Option<String>) -> Result<Outcome> {
+    pub async fn cancel(&self, comment: Option<String>) -> Result<BoardOutcome> {
         self.ended(BoardCommand::Cancel { comment }).await
     }
 
@@ -166,7 +166,7 @@ impl Board {
         }
     }
 
-    async fn ended(&self, command: BoardCommand) -> Result<Outcome> {
+    async fn ended(&self, command: BoardCommand) -> Result<BoardOutcome> {
         match self.ask(command).await?.reply {
             BoardReply::Ended { outcome } => Ok(outcome),
             other => Err(unexpected(other)),

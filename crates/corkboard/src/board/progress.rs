@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use corkboard_core::BoardId;
-use corkboard_core::board::{BoardStatus, ChoiceId, Outcome, TaskId, TaskStatus};
+use corkboard_core::board::{BoardOutcome, BoardStatus, ChoiceId, TaskId, TaskStatus};
 use serde::Serialize;
 
 use super::BoardView;
@@ -20,7 +20,7 @@ pub struct BoardProgress {
     /// Where it is in its life.
     pub status: BoardStatus,
     /// How it ended.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<BoardOutcome>,
     /// Whether it is paused: nothing can be claimed then.
     pub paused: bool,
     /// How many tasks it has.

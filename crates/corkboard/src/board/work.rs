@@ -30,7 +30,7 @@ impl Board {
         reason: Option<String>,
         epoch: Option<u64>,
     ) -> Result<TaskStatus> {
-        let lease_ms = Lease::TOOL_MS;
+        let lease_ms = Lease::CLAIM_MS;
         self.moved(BoardCommand::SetStatus { task, status, reason, epoch, lease_ms }).await
     }
 

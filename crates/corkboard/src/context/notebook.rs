@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use corkboard_core::NotebookName;
-use corkboard_core::notebook::{ItemId, Notebook};
+use corkboard_core::notebook::{Notebook, NotebookItemId};
 
 use super::SectionName;
 use super::item::{self, Body};
@@ -68,7 +68,7 @@ impl<'a> NotebookLines<'a> {
 }
 
 /// What an item of a notebook is called, or its progress.
-pub(super) fn name_of(item: Option<ItemId>, notebook: &NotebookName) -> String {
+pub(super) fn name_of(item: Option<NotebookItemId>, notebook: &NotebookName) -> String {
     let mut name = item.map_or_else(|| "progress".into(), |item| item.to_string());
     name.push_str(" in notebook ");
     item::push_key(&mut name, notebook.as_str());

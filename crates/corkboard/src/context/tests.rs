@@ -8,7 +8,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
-use corkboard_core::notebook::{Learning, LearningId, Notebook, Progress, Snippet, SnippetId};
+use corkboard_core::notebook::{Learning, Notebook, NotebookLearningId, Progress, Snippet, SnippetId};
 use corkboard_core::{Limits, NotebookName};
 use std::sync::Arc;
 
@@ -209,7 +209,7 @@ fn a_notebook(learnings: &[String], snippets: &[(String, String)], bullets: &[St
     let (reason, added_by): (Arc<str>, Arc<str>) = ("r".into(), "a".into());
     let added_at = jiff::Timestamp::UNIX_EPOCH;
     let learning = |(number, text): (u64, &String)| {
-        let (id, text) = (LearningId(number), text.as_str().into());
+        let (id, text) = (NotebookLearningId(number), text.as_str().into());
         Arc::new(Learning { id, text, reason: reason.clone(), added_at, added_by: added_by.clone() })
     };
     let snippet = |(number, (label, text)): (u64, &(String, String))| {

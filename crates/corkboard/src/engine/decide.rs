@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use corkboard_core::{
-    Commit, CommitId, Context, FormatError, Head, LimitWarning, Outcome, Revisioned, Space, SpaceId, Unperformed,
+    Commit, CommitId, Context, FormatError, Head, LimitWarning, PerformError, RequestOutcome, Revisioned, Space,
+    SpaceId,
 };
 
 use super::ask::{Answer, Proposal};
@@ -115,14 +116,14 @@ impl<S: Space> Engine<S> {
         context.space = Some(&slot.id);
         // In place: only what the batch's first change touches is copied.
         let (commit, reply, warnings) = match state.perform(&request, &context, proposal.commit) {
-            Ok(Outcome::Unchanged { reply, rev }) => return Ok(Decided::Answered(Answer::unlogged(reply, rev))),
-            Ok(Outcome::Commit { commit, reply, warnings }) => (commit, reply, warnings),
-            Err(Unperformed::Refused(refusal)) => return Err(refusal.into()),
-            Err(Unperformed::Spoilt(refusal)) => {
+            Ok(RequestOutcome::Unchanged { reply, rev }) => return Ok(Decided::Answered(Answer::unlogged(reply, rev))),
+            Ok(RequestOutcome::Commit { commit, reply, warnings }) => (commit, reply, warnings),
+            Err(PerformError::Refused(refusal)) => return Err(refusal.into()),
+            Err(PerformError::Spoilt(refusal)) => {
                 *state = self.sound(draft);
                 return Err(refusal.into());
             }
-            Err(Unperformed::Misfit(error)) => {
+            Err(PerformError::Misfit(error)) => {
                 let error = malformed(error);
                 draft.broken = Some(again(&error));
                 return Err(error);

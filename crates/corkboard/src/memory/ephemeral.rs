@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use arc_swap::ArcSwapOption;
 use corkboard_core::agent::{AgentReply, AgentState};
-use corkboard_core::{Actor, AgentId, CommitId, Context, Limits, Outcome, Revisioned, Usage};
+use corkboard_core::{Actor, AgentId, CommitId, Context, Limits, RequestOutcome, Revisioned, Usage};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -105,8 +105,8 @@ impl Ephemeral {
         let mut context = Context::new(now, actor, limits, *first_id);
         context.outside = *outside;
         let (commit, reply) = match working.decide(&request, &context)? {
-            Outcome::Unchanged { reply, rev } => return Ok(Answer::unlogged(reply, rev)),
-            Outcome::Commit { commit, reply, .. } => (commit, reply),
+            RequestOutcome::Unchanged { reply, rev } => return Ok(Answer::unlogged(reply, rev)),
+            RequestOutcome::Commit { commit, reply, .. } => (commit, reply),
         };
         if self.published.load().is_some() {
             self.published.store(None);

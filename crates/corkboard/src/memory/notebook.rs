@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Forget};
 use corkboard_core::notebook::{
-    Block, ItemId, LearningId, Notebook, NotebookDiff, Parsed, Problem, SnippetId, UnknownIds, parse,
+    Block, Notebook, NotebookDiff, NotebookItemId, NotebookLearningId, NotebookProblem, Parsed, SnippetId, UnknownIds,
+    parse,
 };
 use corkboard_core::{IdempotencyKey, LimitName, Limits, NotebookName, Refusal, Request};
 use jiff::Timestamp;
@@ -52,13 +53,13 @@ pub struct Applied {
     /// Whether something changed.
     pub changed: bool,
     /// The ids of the learnings that were added, in the text's order.
-    pub learnings: Vec<LearningId>,
+    pub learnings: Vec<NotebookLearningId>,
     /// The ids of the snippets that were added, in the text's order.
     pub snippets: Vec<SnippetId>,
     /// The ids that the notebook does not have and that were left out.
-    pub skipped: Vec<ItemId>,
+    pub skipped: Vec<NotebookItemId>,
     /// The warnings: about the text, and about the ids that were left out.
-    pub warnings: Vec<Problem>,
+    pub warnings: Vec<NotebookProblem>,
     /// What changed. As text, it is the changelog.
     pub changes: NotebookDiff,
 }
@@ -259,7 +260,7 @@ impl AgentNotebook {
 
     /// Forgets an item, or all that the notebook has or ever had, for good, as [`AgentMemory::forget`] does. An item is
     /// forgotten with its reasons; a bullet of the progress that repeats its words stays.
-    pub fn forget(&self, item: Option<ItemId>) -> ForgetForGood {
+    pub fn forget(&self, item: Option<NotebookItemId>) -> ForgetForGood {
         self.memory.forget_for_good(Forget::notebook(self.name.clone(), item))
     }
 
@@ -355,8 +356,9 @@ impl AgentNotebook {
         if !applied.changed || !tracing::enabled!(tracing::Level::DEBUG) {
             return;
         }
-        let added = applied.learnings.iter().map(|id| ItemId::from(*id));
-        let added = added.chain(applied.snippets.iter().map(|id| ItemId::from(*id))).map(|id| format!("{id} added"));
+        let added = applied.learnings.iter().map(|id| NotebookItemId::from(*id));
+        let added =
+            added.chain(applied.snippets.iter().map(|id| NotebookItemId::from(*id))).map(|id| format!("{id} added"));
         let archived = block.archived().filter(|id| !applied.skipped.contains(id)).map(|id| format!("{id} archived"));
         let progress = block.progress.is_some().then(|| "progress rewritten".to_owned());
         let news: Vec<String> = progress.into_iter().chain(added).chain(archived).collect();
@@ -364,7 +366,7 @@ impl AgentNotebook {
         tracing::debug!(%agent_id, %notebook, "Notebook {notebook} updated for agent {agent_id}: {}", news.join(", "));
     }
 
-    fn report(&self, parsed: &Parsed, before: &Notebook, rev: u64, last: (LearningId, SnippetId)) -> Applied {
+    fn report(&self, parsed: &Parsed, before: &Notebook, rev: u64, last: (NotebookLearningId, SnippetId)) -> Applied {
         let Block { learnings, snippets, .. } = &parsed.block;
         let limits = &self.memory.options().limits;
         // As it was decided: it was accepted, so this is, too.
@@ -376,7 +378,7 @@ impl AgentNotebook {
         Applied {
             rev,
             changed: !update.is_empty(),
-            learnings: (first(last.0.0, learnings.len())..=last.0.0).map(LearningId).collect(),
+            learnings: (first(last.0.0, learnings.len())..=last.0.0).map(NotebookLearningId).collect(),
             snippets: (first(last.1.0, snippets.len())..=last.1.0).map(SnippetId).collect(),
             warnings: with_unknown(parsed, &skipped, before),
             skipped,
@@ -395,7 +397,7 @@ impl<'a> IntoFuture for Apply<'a> {
 }
 
 /// What is wrong with a text, ids that are not there included, in the order of the lines.
-fn with_unknown(parsed: &Parsed, unknown: &[ItemId], notebook: &Notebook) -> Vec<Problem> {
+fn with_unknown(parsed: &Parsed, unknown: &[NotebookItemId], notebook: &Notebook) -> Vec<NotebookProblem> {
     let mut problems = parsed.problems.clone();
     problems.extend(unknown.iter().map(|id| parsed.unknown(*id, &known(*id, notebook))));
     problems.sort_by_key(|problem| problem.line);
@@ -403,11 +405,11 @@ fn with_unknown(parsed: &Parsed, unknown: &[ItemId], notebook: &Notebook) -> Vec
 }
 
 /// The ids that could have been meant, for a message of bounded length.
-pub(crate) fn known(id: ItemId, notebook: &Notebook) -> String {
+pub(crate) fn known(id: NotebookItemId, notebook: &Notebook) -> String {
     const SHOWN: usize = 20;
     let ids: Vec<String> = match id {
-        ItemId::Learning(_) => notebook.learnings.iter().map(|learning| learning.id.to_string()).collect(),
-        ItemId::Snippet(_) => notebook.snippets.iter().map(|snippet| snippet.id.to_string()).collect(),
+        NotebookItemId::Learning(_) => notebook.learnings.iter().map(|learning| learning.id.to_string()).collect(),
+        NotebookItemId::Snippet(_) => notebook.snippets.iter().map(|snippet| snippet.id.to_string()).collect(),
     };
     match ids.as_slice() {
         [] => "there is nothing to archive".into(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, Kept};
+use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, ParentLocation};
 use corkboard_core::{Entry, Key, Note, NoteId, Refusal, ScopeId, ScopeName};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -91,8 +91,8 @@ impl Scope {
             (Location::Ephemeral(_), Durability::Durable) => {
                 return Err(Error::DurableUnderEphemeral { parent: parent.scope_name().to_string() });
             }
-            (Location::Ephemeral(_), Durability::Ephemeral) | (_, Durability::Durable) => Kept::Here,
-            (_, Durability::Ephemeral) => Kept::Elsewhere,
+            (Location::Ephemeral(_), Durability::Ephemeral) | (_, Durability::Durable) => ParentLocation::Here,
+            (_, Durability::Ephemeral) => ParentLocation::Elsewhere,
         };
         let command =
             AgentCommand::CreateScope { name: name.clone(), parent: parent_id, parent_kept: kept_with_parent };

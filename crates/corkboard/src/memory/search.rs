@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use corkboard_core::agent::AgentState;
 use corkboard_core::knowledge::Trust;
-use corkboard_core::notebook::ItemId;
+use corkboard_core::notebook::NotebookItemId;
 use corkboard_core::{
     Entry, EntryMetadata, Key, Note, NoteId, NotebookName, Revisioned, ScopeId, ScopeName, ScopeState,
 };
@@ -131,7 +131,7 @@ pub enum FoundItem {
         /// Which notebook.
         notebook: NotebookName,
         /// The learning or snippet; none for the progress.
-        item: Option<ItemId>,
+        item: Option<NotebookItemId>,
     },
 }
 
@@ -151,7 +151,7 @@ pub(crate) enum MemoryDocument {
     Entry(ScopeId, Key),
     Note(ScopeId, NoteId),
     /// An item of a notebook, or its progress.
-    Notebook(NotebookName, Option<ItemId>),
+    Notebook(NotebookName, Option<NotebookItemId>),
 }
 
 impl Searchable for AgentState {

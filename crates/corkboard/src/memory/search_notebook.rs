@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use corkboard_core::agent::AgentState;
-use corkboard_core::notebook::{ItemId, Notebook};
+use corkboard_core::notebook::{Notebook, NotebookItemId};
 use corkboard_core::{EntryMetadata, NotebookName};
 use jiff::Timestamp;
 
@@ -57,11 +57,11 @@ pub(super) fn changes(
 }
 
 /// One part, if it is shown.
-pub(super) fn part(notebook: &Notebook, item: Option<ItemId>) -> Option<Part<'_>> {
+pub(super) fn part(notebook: &Notebook, item: Option<NotebookItemId>) -> Option<Part<'_>> {
     parts(notebook).remove(&item)
 }
 
-fn parts(notebook: &Notebook) -> BTreeMap<Option<ItemId>, Part<'_>> {
+fn parts(notebook: &Notebook) -> BTreeMap<Option<NotebookItemId>, Part<'_>> {
     let mut parts = BTreeMap::new();
     if !notebook.progress.is_empty() {
         let bullets: Vec<&str> = notebook.progress.bullets().map(|bullet| &**bullet).collect();

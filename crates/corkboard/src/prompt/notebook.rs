@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use corkboard_core::count;
-use corkboard_core::notebook::{ItemId, Notebook, Parsed, Progress};
+use corkboard_core::notebook::{Notebook, NotebookItemId, Parsed, Progress};
 
 use crate::context::item::{self, Body, Rendered};
 use crate::context::tokens;
@@ -90,9 +90,9 @@ pub(super) fn data(notebook: &Notebook, sources: PromptSources<'_>, room: u64) -
     };
 
     // The newest learnings get half of the rest, snippets what is left, and older learnings what those leave.
-    let learnings: Vec<(ItemId, String, &str)> =
+    let learnings: Vec<(NotebookItemId, String, &str)> =
         notebook.learnings.iter().map(|one| (one.id.into(), format!("{}: ", one.id), &*one.text)).collect();
-    let snippets: Vec<(ItemId, String, String)> = notebook
+    let snippets: Vec<(NotebookItemId, String, String)> = notebook
         .snippets
         .iter()
         .map(|one| (one.id.into(), label(one.id.into(), &one.label), format!("\n{}", one.text)))
@@ -125,7 +125,7 @@ fn frame(name: &str, content: &str) -> String {
     format!("<{name}>\n{content}</{name}>\n")
 }
 
-fn label(id: ItemId, label: &str) -> String {
+fn label(id: NotebookItemId, label: &str) -> String {
     let mut text = format!("{id} ");
     crate::context::escape::push_line(&mut text, label);
     text.push_str(" =>");
@@ -183,12 +183,12 @@ struct Taken {
     /// The most tokens that one item may have.
     most: u64,
     used: u64,
-    items: BTreeMap<ItemId, Rendered>,
+    items: BTreeMap<NotebookItemId, Rendered>,
 }
 
 impl Taken {
     /// Takes items from the newest on for as long as all together have no more than `room` tokens.
-    fn fill<'a>(&mut self, items: impl DoubleEndedIterator<Item = (ItemId, &'a str, &'a str)>, room: u64) {
+    fn fill<'a>(&mut self, items: impl DoubleEndedIterator<Item = (NotebookItemId, &'a str, &'a str)>, room: u64) {
         for (id, label, text) in items.rev() {
             if self.items.contains_key(&id) {
                 continue;
@@ -203,9 +203,9 @@ impl Taken {
     }
 
     /// Those of one section, in order, after what is said about the rest.
-    fn list(&self, ids: impl Iterator<Item = ItemId>, what: &str, left_out: &mut Vec<String>) -> String {
-        let ids: Vec<ItemId> = ids.collect();
-        let missing: Vec<&ItemId> = ids.iter().filter(|id| !self.items.contains_key(id)).collect();
+    fn list(&self, ids: impl Iterator<Item = NotebookItemId>, what: &str, left_out: &mut Vec<String>) -> String {
+        let ids: Vec<NotebookItemId> = ids.collect();
+        let missing: Vec<&NotebookItemId> = ids.iter().filter(|id| !self.items.contains_key(id)).collect();
         let shown = ids.iter().filter_map(|id| Some((id, self.items.get(id)?)));
         left_out.extend(missing.iter().map(ToString::to_string));
         left_out.extend(shown.clone().filter(|(_, item)| item.is_cut).map(|(id, _)| id.to_string()));
@@ -231,7 +231,7 @@ mod tests {
     use super::super::{NotebookPrompt, notebook_prompt};
     use super::*;
     use crate::Error;
-    use corkboard_core::notebook::{Learning, LearningId, Snippet, SnippetId, parse};
+    use corkboard_core::notebook::{Learning, NotebookLearningId, Snippet, SnippetId, parse};
     use jiff::Timestamp;
     use proptest::prelude::*;
     use std::sync::Arc;
@@ -240,7 +240,7 @@ mod tests {
         let (added_at, added_by, reason) = (Timestamp::UNIX_EPOCH, Arc::from("a"), Arc::from("it helps"));
         let learning = |(at, text): (u64, &String)| {
             let (text, reason, added_by) = (text.as_str().into(), Arc::clone(&reason), Arc::clone(&added_by));
-            Arc::new(Learning { id: LearningId(at), text, reason, added_at, added_by })
+            Arc::new(Learning { id: NotebookLearningId(at), text, reason, added_at, added_by })
         };
         let snippet = |(at, (label, text)): (u64, &(String, String))| {
             let (label, text) = (label.as_str().into(), text.as_str().into());

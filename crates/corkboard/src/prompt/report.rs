@@ -1,6 +1,6 @@
 //! What came of asking a model for an update: every attempt, what was wrong with it, and what changed.
 
-use corkboard_core::notebook::Problem;
+use corkboard_core::notebook::NotebookProblem;
 use serde::{Deserialize, Serialize};
 
 use crate::ErrorKind;
@@ -108,8 +108,8 @@ impl AttemptProblem {
     }
 }
 
-impl From<&Problem> for AttemptProblem {
-    fn from(problem: &Problem) -> Self {
+impl From<&NotebookProblem> for AttemptProblem {
+    fn from(problem: &NotebookProblem) -> Self {
         Self {
             warning: !problem.is_error(),
             line: Some(problem.line),

@@ -1,6 +1,6 @@
 //! Seed 003's tools: an agent reads its notebook and brings it up to date by a text in the notebook's language.
 
-use corkboard_core::notebook::{Notebook, Problem};
+use corkboard_core::notebook::{Notebook, NotebookProblem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -105,7 +105,7 @@ fn listing(notebook: &Notebook) -> String {
 }
 
 /// Every problem, so that all can be put right at once.
-fn nothing_applied(problems: &[Problem]) -> String {
+fn nothing_applied(problems: &[NotebookProblem]) -> String {
     let all: Vec<String> = problems.iter().take(PROBLEMS).map(ToString::to_string).collect();
     format!("nothing was applied: {}", all.join("; "))
 }

@@ -133,7 +133,7 @@ impl TypedTool for ClaimTaskTool {
         let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
         let asked = context.task.as_deref().filter(|task| !task.is_empty()).map(str::parse).transpose();
         let asked = input.task.or(asked.map_err(|error| ToolError::Failed { message: format!("{error}") })?);
-        let claim = board.claim_task(asked, Duration::from_millis(Lease::TOOL_MS));
+        let claim = board.claim_task(asked, Duration::from_millis(Lease::CLAIM_MS));
         let claimed = match input.epoch {
             Some(epoch) => claim.epoch(epoch).await?,
             None => claim.await?,

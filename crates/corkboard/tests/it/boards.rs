@@ -17,7 +17,7 @@ mod together;
 
 use std::time::Duration;
 
-use corkboard::boards::{NewBoard, NewTask, Outcome, TaskResult, TaskStatus, Unfinished};
+use corkboard::boards::{BoardOutcome, NewBoard, NewTask, TaskResult, TaskStatus, Unfinished};
 use corkboard::{Actor, ActorKind, Board, Corkboard, Role};
 
 const LEASE: Duration = Duration::from_secs(30);
@@ -73,7 +73,7 @@ async fn a_task_is_claimed_once_and_what_waits_for_it_becomes_ready() {
     assert_eq!(refused.to_string(), "1 task is not finished");
     bob.claim_task(None, LEASE).await.unwrap().unwrap();
     bob.complete_task(second, result, None).await.unwrap();
-    assert_eq!(board.complete(None, Unfinished::Refuse).await.unwrap(), Outcome::Success);
+    assert_eq!(board.complete(None, Unfinished::Refuse).await.unwrap(), BoardOutcome::Success);
     let refused = board.add_task(NewTask::new("more")).await.unwrap_err();
     assert_eq!(refused.code(), "board_ended");
 }

@@ -1,6 +1,6 @@
 //! Notebooks, on every store.
 
-use corkboard::notebook::{ItemId, LearningId, ProblemKind};
+use corkboard::notebook::{NotebookItemId, NotebookLearningId, NotebookProblemKind};
 use corkboard::store::StoreError;
 use corkboard::{AgentMemory, Error, ErrorKind, FoundItem, Limits, Options, Refusal, Retention, SnapshotPolicy};
 
@@ -21,10 +21,10 @@ async fn a_text_is_one_revision_and_the_report_says_what_it_did() {
         let notebook = agent.notebook("main").unwrap();
         let applied = notebook.apply(FIRST).await.unwrap();
         assert_eq!((applied.rev, applied.changed), (1, true));
-        assert_eq!(applied.learnings, [LearningId(1), LearningId(2)]);
+        assert_eq!(applied.learnings, [NotebookLearningId(1), NotebookLearningId(2)]);
         assert_eq!(applied.changes.to_line(), "In Progress: + one; KL-1 added: a (because it came up); KL-2 added: b (because it came up); VC-1 added: l, 2 lines, 5 bytes (because it is needed)");
         let applied = notebook.apply(SECOND).await.unwrap();
-        assert_eq!((applied.rev, applied.learnings), (2, vec![LearningId(3)]));
+        assert_eq!((applied.rev, applied.learnings), (2, vec![NotebookLearningId(3)]));
         assert_eq!(texts(&agent).await, ["KL-2 b", "KL-3 c"]);
         let state = notebook.get().await.unwrap();
         assert_eq!((state.version, &*state.snippets[0].text), (2, "x\n  y"));
@@ -51,18 +51,18 @@ async fn a_text_with_an_error_leaves_no_trace() {
             notebook.apply("KEY_LEARNINGS:\n  ADD:\n    - because r: fine\n    - no reason\n").await.unwrap_err();
         assert_eq!((wrong.code(), wrong.kind()), ("notebook_problems", ErrorKind::Invalid));
         let Error::NotebookProblems { problems } = wrong else { panic!("{wrong}") };
-        assert_eq!((problems[0].line, problems[0].column, problems[0].kind), (4, 7, ProblemKind::NoReason));
+        assert_eq!((problems[0].line, problems[0].column, problems[0].kind), (4, 7, NotebookProblemKind::NoReason));
         let unknown = notebook.apply("KEY_LEARNINGS:\n  ARCHIVE:\n    - KL-2 because old\n    - KL-9 because old\n");
         let Error::NotebookProblems { problems } = unknown.await.unwrap_err() else { panic!("no problems") };
-        assert_eq!((problems[0].line, problems[0].kind), (4, ProblemKind::UnknownId));
+        assert_eq!((problems[0].line, problems[0].kind), (4, NotebookProblemKind::UnknownId));
         assert_eq!(problems[0].message, "there is no KL-9 to archive; there are KL-1, KL-2");
         let conflict = refused(&corkboard, &agent, notebook.apply(SECOND).if_version(7)).await;
         assert!(matches!(conflict, Refusal::NotebookConflict { expected: 7, current: 1, .. }), "{conflict:?}");
         assert_eq!((texts(&agent).await, agent.rev().await.unwrap()), (vec!["KL-1 a".into(), "KL-2 b".into()], 1));
         let skipped = notebook.apply("KEY_LEARNINGS:\n  ARCHIVE:\n    - KL-2 because old\n    - KL-9 because old\n");
         let skipped = skipped.ignore_unknown().await.unwrap();
-        assert_eq!(skipped.skipped, [ItemId::Learning(LearningId(9))]);
-        assert_eq!(skipped.warnings[0].kind, ProblemKind::UnknownId);
+        assert_eq!(skipped.skipped, [NotebookItemId::Learning(NotebookLearningId(9))]);
+        assert_eq!(skipped.warnings[0].kind, NotebookProblemKind::UnknownId);
         assert_eq!(texts(&agent).await, ["KL-1 a"]);
     })
     .await;
@@ -84,7 +84,7 @@ async fn history_goes_back_and_what_was_shown_can_be_shown_again() {
         assert_eq!(texts(&agent).await, ["KL-1 a", "KL-2 b"]);
         // An id is never given twice.
         let next = notebook.apply("KEY_LEARNINGS:\n  ADD:\n    - because r: d\n").await.unwrap();
-        assert_eq!(next.learnings, [LearningId(4)]);
+        assert_eq!(next.learnings, [NotebookLearningId(4)]);
         let history = notebook.history().await.unwrap();
         assert_eq!(history.from_rev, 0);
         let revisions: Vec<_> = history.revisions.iter().map(|revision| revision.rev).collect();
@@ -145,7 +145,7 @@ async fn a_snapshot_of_the_agent_has_the_notebooks() {
         assert_eq!(texts(&agent).await, ["KL-1 a", "KL-2 b"]);
         assert_eq!(agent.notebooks().await.unwrap().len(), 1);
         let next = notebook.apply("KEY_LEARNINGS:\n  ADD:\n    - because r: d\n").await.unwrap();
-        assert_eq!(next.learnings, [LearningId(4)], "KL-3 was given before");
+        assert_eq!(next.learnings, [NotebookLearningId(4)], "KL-3 was given before");
         let mut wrong = snapshot;
         let name = wrong.memory.notebooks.keys().next().unwrap().clone();
         let twice = wrong.memory.notebooks[&name].learnings[0].clone();

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use corkboard::Board;
-use corkboard::boards::{BoardStatus, Outcome, TaskStatus, Unfinished};
+use corkboard::boards::{BoardOutcome, BoardStatus, TaskStatus, Unfinished};
 use serde::Serialize;
 
 use crate::board_args::{BoardArgument, BoardConditions};
@@ -40,7 +40,7 @@ pub(crate) struct Complete {
 pub(super) struct Ended<'a> {
     board: &'a str,
     status: BoardStatus,
-    outcome: Outcome,
+    outcome: BoardOutcome,
     tasks: Counts,
 }
 
@@ -53,7 +53,7 @@ struct Counts {
 }
 
 impl Ended<'_> {
-    pub(super) async fn tell(session: &Session, board: &Board, outcome: Outcome) -> Result<(), CliError> {
+    pub(super) async fn tell(session: &Session, board: &Board, outcome: BoardOutcome) -> Result<(), CliError> {
         // As it was when it ended, whatever became of it since.
         let view = board.at(board.last_rev()).await?;
         let of = |status| view.state().count(status);
@@ -69,7 +69,7 @@ impl Ended<'_> {
     fn text(&self) -> String {
         let Counts { completed, failed, cancelled } = self.tasks;
         let mut text = format!("{} is {}: {}", self.board, self.status, self.outcome);
-        if self.outcome != Outcome::Success {
+        if self.outcome != BoardOutcome::Success {
             let mut parts = vec![format!("{} completed", count(completed, "task", "tasks"))];
             let others = [(failed, "failed"), (cancelled, "cancelled")].into_iter().filter(|(count, _)| *count > 0);
             parts.extend(others.map(|(count, what)| format!("{count} {what}")));
@@ -86,8 +86,8 @@ impl Complete {
         let outcome = board.complete(self.comment, unfinished).await?;
         Ended::tell(session, &board, outcome).await?;
         match outcome {
-            Outcome::Success => Ok(()),
-            Outcome::Partial | Outcome::Failed => Err(CliError::Incomplete),
+            BoardOutcome::Success => Ok(()),
+            BoardOutcome::Partial | BoardOutcome::Failed => Err(CliError::Incomplete),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `cork notebook forget`.
 
 use clap::Args;
-use corkboard::notebook::ItemId;
+use corkboard::notebook::NotebookItemId;
 
 use super::Name;
 use crate::command_session::Session;
@@ -21,7 +21,7 @@ Examples:
 pub(crate) struct Forget {
     /// The item: KL-1, VC-2
     #[arg(required_unless_present = "everything")]
-    item: Option<ItemId>,
+    item: Option<NotebookItemId>,
 
     /// All that the notebook has or ever had
     #[arg(long, conflicts_with = "item")]

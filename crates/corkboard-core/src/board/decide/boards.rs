@@ -4,13 +4,13 @@ use alloc::boxed::Box;
 use alloc::string::ToString;
 
 use super::super::{
-    BoardEdit, BoardEvent, BoardReply, BoardStatus, CancelReason, Lease, NewBoard, Outcome, TaskStatus, Unfinished,
+    BoardEdit, BoardEvent, BoardOutcome, BoardReply, BoardStatus, CancelReason, Lease, NewBoard, TaskStatus, Unfinished,
 };
-use super::{Draft, Reply};
+use super::{BoardDecider, Reply};
 use crate::Refusal;
 use crate::id::check_visible;
 
-impl Draft<'_> {
+impl BoardDecider<'_> {
     pub(super) fn create(&mut self, board: &NewBoard) -> Reply {
         if self.state.info().is_some() {
             return Err(Refusal::BoardExists);
@@ -71,7 +71,7 @@ impl Draft<'_> {
         Ok(BoardReply::Ended { outcome })
     }
 
-    fn outcome(&self) -> Outcome {
+    fn outcome(&self) -> BoardOutcome {
         let is_missing = |task: &&super::Task| match task.status {
             TaskStatus::Completed => false,
             TaskStatus::Cancelled => {
@@ -80,11 +80,11 @@ impl Draft<'_> {
             _ => true,
         };
         if !self.state.tasks().any(|task| is_missing(&task)) {
-            Outcome::Success
+            BoardOutcome::Success
         } else if self.state.count(TaskStatus::Completed) > 0 {
-            Outcome::Partial
+            BoardOutcome::Partial
         } else {
-            Outcome::Failed
+            BoardOutcome::Failed
         }
     }
 

@@ -3,11 +3,11 @@
 use alloc::string::String;
 
 use super::super::{CoreRef, Lease, TaskId};
-use super::Draft;
+use super::BoardDecider;
 use crate::id::is_hidden;
 use crate::{LimitName, Limits, Refusal};
 
-impl Draft<'_> {
+impl BoardDecider<'_> {
     /// A line that must say something: a name, a title, a question.
     pub(super) fn check_line(&self, what: &'static str, text: &str) -> Result<(), Refusal> {
         if text.trim().is_empty() {

@@ -11,10 +11,10 @@ use super::super::{
     BoardEvent, BoardReply, Branch, CancelReason, ChoiceId, NewBranch, NewChoice, Task, TaskId, TaskRef, TaskStatus,
     TriggerRule,
 };
-use super::{Draft, Reply, not_on_board};
+use super::{BoardDecider, Reply, not_on_board};
 use crate::Refusal;
 
-impl Draft<'_> {
+impl BoardDecider<'_> {
     /// Adds a choice. `resolve` finds the task that a branch begins with.
     pub(super) fn add_choice(
         &mut self,

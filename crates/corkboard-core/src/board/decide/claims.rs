@@ -3,10 +3,10 @@
 use alloc::string::ToString;
 
 use super::super::{BoardAction, BoardEvent, BoardReply, Claimed, Lease, Task, TaskId, TaskStatus};
-use super::{Draft, Reply};
+use super::{BoardDecider, Reply};
 use crate::{AgentId, Refusal};
 
-impl Draft<'_> {
+impl BoardDecider<'_> {
     pub(super) fn claim(&mut self, task: Option<TaskId>, epoch: Option<u64>, lease_ms: u64) -> Reply {
         self.check_lease(lease_ms)?;
         let caller = self.caller()?;

@@ -5,16 +5,16 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use super::super::views::Standing;
+use super::super::views::BranchStanding;
 use super::super::{
-    BoardEvent, BoardReply, CancelReason, FailurePolicy, Fate, Lease, Task, TaskId, TaskStatus, Verdict,
+    BoardEvent, BoardReply, CancelReason, FailurePolicy, Fate, Lease, Task, TaskId, TaskStatus, TriggerVerdict,
 };
-use super::{Draft, Reply};
+use super::{BoardDecider, Reply};
 
 /// No retry waits longer.
 const LONGEST_BACKOFF_S: u64 = 24 * 60 * 60;
 
-impl Draft<'_> {
+impl BoardDecider<'_> {
     /// A task failed: it is tried again if its retry limit allows.
     pub(super) fn after_failure(&mut self, id: TaskId) {
         let Some(task) = self.state.task(id) else { return };
@@ -52,7 +52,7 @@ impl Draft<'_> {
         while let Some(id) = tasks.pop() {
             let Some(task) = self.state.task(id) else { continue };
             let waits = matches!(task.status, TaskStatus::Pending | TaskStatus::Assigned);
-            if !waits || self.state.prospect(task) != Verdict::Impossible {
+            if !waits || self.state.prospect(task) != TriggerVerdict::Impossible {
                 continue;
             }
             let (reason, cause) = match self.cause_for(task) {
@@ -66,7 +66,7 @@ impl Draft<'_> {
 
     /// The task because of which this one can no longer begin, and whether it failed or was cancelled. None: neither.
     fn cause_for(&self, task: &Task) -> Option<(CancelReason, TaskId)> {
-        if self.state.standing(task) == Standing::NotTaken {
+        if self.state.standing(task) == BranchStanding::NotTaken {
             return None;
         }
         let mut upstream = task.depends_on.iter().filter_map(|on| self.state.task(*on));
@@ -126,7 +126,7 @@ impl Draft<'_> {
         // What stopped the whole board holds until it is tried again itself.
         let is_stopped = cause
             .is_some_and(|cause| cause.status == TaskStatus::Failed && cause.on_failure == FailurePolicy::FailFast);
-        task.is_stopped() && !is_stopped && self.state.prospect(task) != Verdict::Impossible
+        task.is_stopped() && !is_stopped && self.state.prospect(task) != TriggerVerdict::Impossible
     }
 }
 

@@ -8,13 +8,13 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::super::id::Numbered;
+use super::super::id::NumberedId;
 use super::super::{
     BoardEvent, BoardImage, BoardInfo, BoardReply, Choice, ChoiceId, Contribution, Decision, ForkedFrom, LearningState,
     Task, TaskId, TaskStatus,
 };
 use super::graph::upstream_first;
-use super::{Draft, Reply};
+use super::{BoardDecider, Reply};
 use crate::authority::admitted;
 use crate::id::check_principal;
 use crate::{AgentId, BoardId, Refusal};
@@ -22,7 +22,7 @@ use crate::{AgentId, BoardId, Refusal};
 /// No epoch gets this far by being counted; a larger one would leave none for those to come.
 const MOST_EPOCHS: u64 = 1 << 53;
 
-impl Draft<'_> {
+impl BoardDecider<'_> {
     pub(super) fn fork(&mut self, from: &ForkedFrom, name: Option<&str>, image: &BoardImage) -> Reply {
         if self.state.info().is_some() {
             return Err(Refusal::BoardExists);
@@ -64,7 +64,7 @@ impl Draft<'_> {
         for choice in tasks.iter().filter_map(|task| task.choice) {
             *heads.entry(choice).or_insert(0) += 1;
         }
-        let known = Known { tasks, choices, heads: &heads };
+        let known = ImageIndex { tasks, choices, heads: &heads };
         tasks.iter().try_for_each(|task| self.check_task(task, known))?;
         let places = |task: &Arc<Task>| task.depends_on.iter().filter_map(|on| place(*on)).collect();
         upstream_first(&tasks.iter().map(places).collect::<Vec<_>>())
@@ -97,7 +97,7 @@ impl Draft<'_> {
         self.check_contributions(contributions, image)
     }
 
-    fn check_task(&self, task: &Task, known: Known<'_>) -> Result<(), Refusal> {
+    fn check_task(&self, task: &Task, known: ImageIndex<'_>) -> Result<(), Refusal> {
         let id = task.id;
         self.check_line("task title", &task.title)?;
         self.check_length(&task.description)?;
@@ -141,7 +141,7 @@ impl Draft<'_> {
         expect(is_there, || format!("{id} begins a branch of a choice that is not there"))
     }
 
-    fn check_choice(&self, choice: &Choice, known: Known<'_>) -> Result<(), Refusal> {
+    fn check_choice(&self, choice: &Choice, known: ImageIndex<'_>) -> Result<(), Refusal> {
         let id = choice.id;
         self.check_text("question", &choice.question)?;
         self.check_comment(choice.rationale.as_deref())?;
@@ -162,7 +162,7 @@ impl Draft<'_> {
         expect(is_there, || format!("{id} was decided for a branch that it has not"))
     }
 
-    fn check_decision(&self, decision: &Decision, known: Known<'_>) -> Result<(), Refusal> {
+    fn check_decision(&self, decision: &Decision, known: ImageIndex<'_>) -> Result<(), Refusal> {
         self.check_text("question", &decision.question)?;
         self.check_text("choice", &decision.choice)?;
         self.check_list("alternative", &decision.alternatives)?;
@@ -228,12 +228,12 @@ impl Draft<'_> {
         Ok(())
     }
 
-    fn check_known_tasks(&self, tasks: &[TaskId], known: Known<'_>) -> Result<(), Refusal> {
+    fn check_known_tasks(&self, tasks: &[TaskId], known: ImageIndex<'_>) -> Result<(), Refusal> {
         self.check_count(tasks.len())?;
         self.check_known(tasks, known)
     }
 
-    fn check_known(&self, tasks: &[TaskId], known: Known<'_>) -> Result<(), Refusal> {
+    fn check_known(&self, tasks: &[TaskId], known: ImageIndex<'_>) -> Result<(), Refusal> {
         match tasks.iter().find(|task| known.task(**task).is_none()) {
             Some(missing) => Err(super::not_on_board("task", missing)),
             None => Ok(()),
@@ -243,30 +243,30 @@ impl Draft<'_> {
 
 /// What others of an image may speak of.
 #[derive(Clone, Copy)]
-struct Known<'a> {
+struct ImageIndex<'a> {
     tasks: &'a [Arc<Task>],
     choices: &'a [Arc<Choice>],
     /// How many tasks say that they begin a branch of a choice.
     heads: &'a BTreeMap<ChoiceId, usize>,
 }
 
-impl Known<'_> {
+impl ImageIndex<'_> {
     fn task(&self, id: TaskId) -> Option<&Task> {
         at(self.tasks, id).map(|task| &**task)
     }
 }
 
 /// Where in a list of numbered things this one stands.
-fn place(id: impl Numbered) -> Option<usize> {
+fn place(id: impl NumberedId) -> Option<usize> {
     usize::try_from(id.number().checked_sub(1)?).ok()
 }
 
-fn at<T>(things: &[T], id: impl Numbered) -> Option<&T> {
+fn at<T>(things: &[T], id: impl NumberedId) -> Option<&T> {
     things.get(place(id)?)
 }
 
 /// Nothing is ever taken off a board: what it has is numbered from one, without gaps.
-fn expect_numbered<Id: Numbered>(ids: impl Iterator<Item = Id>) -> Result<(), Refusal> {
+fn expect_numbered<Id: NumberedId>(ids: impl Iterator<Item = Id>) -> Result<(), Refusal> {
     for (expected, id) in (1..).zip(ids) {
         expect(id.number() == expected, || format!("{id} stands where {} should", Id::of(expected)))?;
     }

@@ -9,7 +9,7 @@ use super::super::{
     BoardCommand, BoardEvent, BoardReply, BoardStatus, LearningCandidate, LearningChanges, LearningId, LearningState,
     Promotion, WhichLearnings,
 };
-use super::{Draft, Reply, not_on_board};
+use super::{BoardDecider, Reply, not_on_board};
 use crate::board::check_tagged;
 use crate::id::{check_tag, check_visible};
 use crate::knowledge::{CoreEntryId, NewCoreEntry, Trust};
@@ -45,7 +45,7 @@ impl BoardCommand {
     }
 }
 
-impl Draft<'_> {
+impl BoardDecider<'_> {
     pub(super) fn is_active(&self) -> bool {
         self.state.info().is_some_and(|info| info.status == BoardStatus::Active)
     }

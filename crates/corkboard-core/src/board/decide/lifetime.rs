@@ -3,10 +3,10 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::super::{BoardEvent, BoardReply, BoardStatus, RetainFor};
-use super::{Draft, Reply};
+use super::{BoardDecider, Reply};
 use crate::Refusal;
 
-impl Draft<'_> {
+impl BoardDecider<'_> {
     /// Nothing is done to a board that was purged.
     pub(super) fn check_not_purged(&self) -> Result<(), Refusal> {
         match self.state.info() {

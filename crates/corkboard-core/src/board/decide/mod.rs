@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use super::views::Due;
 use super::{BoardAction, BoardCommand, BoardEvent, BoardInfo, BoardReply, BoardState, BoardStatus, Task, TaskId};
-use crate::space::{Decision as Decided, Space, Unperformed};
+use crate::space::{CommandEffects, PerformError, Space};
 use crate::{Actor, AgentId, Context, FormatError, LimitName, LimitWarning, Limits, Refusal, Role};
 
 type Reply = Result<BoardReply, Refusal>;
@@ -31,8 +31,8 @@ pub(super) fn decide(
     state: &BoardState,
     command: &BoardCommand,
     context: &Context<'_>,
-) -> Result<Decided<BoardEvent, BoardReply>, Refusal> {
-    Draft::of(&mut state.clone(), context).whole(command)
+) -> Result<CommandEffects<BoardEvent, BoardReply>, Refusal> {
+    BoardDecider::of(&mut state.clone(), context).whole(command)
 }
 
 /// The same, and the state becomes what it leads to.
@@ -40,14 +40,14 @@ pub(super) fn perform(
     state: &mut BoardState,
     command: &BoardCommand,
     context: &Context<'_>,
-) -> Result<Decided<BoardEvent, BoardReply>, Unperformed> {
-    let mut draft = Draft::of(state, context);
-    let decided = draft.whole(command);
-    if let Some(misfit) = draft.misfit {
-        return Err(Unperformed::Misfit(misfit));
+) -> Result<CommandEffects<BoardEvent, BoardReply>, PerformError> {
+    let mut decider = BoardDecider::of(state, context);
+    let decided = decider.whole(command);
+    if let Some(misfit) = decider.misfit {
+        return Err(PerformError::Misfit(misfit));
     }
-    let spoilt = !draft.events.is_empty();
-    decided.map_err(|refusal| if spoilt { Unperformed::Spoilt(refusal) } else { Unperformed::Refused(refusal) })
+    let spoilt = !decider.events.is_empty();
+    decided.map_err(|refusal| if spoilt { PerformError::Spoilt(refusal) } else { PerformError::Refused(refusal) })
 }
 
 /// What happens at that time because nobody did anything.
@@ -62,15 +62,15 @@ pub(super) fn expire(state: &BoardState, now: Timestamp) -> Vec<BoardEvent> {
     let (actor, limits) = (Actor::system(), Limits::default());
     let context = Context::new(now, &actor, &limits, Uuid::nil());
     let mut state = state.clone();
-    let mut draft = Draft::of(&mut state, &context);
-    due.iter().for_each(|due| draft.push(due.event()));
+    let mut decider = BoardDecider::of(&mut state, &context);
+    due.iter().for_each(|due| decider.push(due.event()));
     // What is nobody's again may have lost its chance while it was worked on.
-    draft.settle(due.iter().filter_map(|due| due.task()).collect());
-    draft.events
+    decider.settle(due.iter().filter_map(|due| due.task()).collect());
+    decider.events
 }
 
 /// A decision in the making: the events so far, and the state that they lead to.
-struct Draft<'a> {
+struct BoardDecider<'a> {
     state: &'a mut BoardState,
     events: Vec<BoardEvent>,
     /// Why an event did not fit, if one did not.
@@ -78,15 +78,15 @@ struct Draft<'a> {
     context: &'a Context<'a>,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> BoardDecider<'a> {
     fn of(state: &'a mut BoardState, context: &'a Context<'a>) -> Self {
         Self { state, events: Vec::new(), misfit: None, context }
     }
 }
 
-impl Draft<'_> {
+impl BoardDecider<'_> {
     /// Decides a command, and holds what it leads to to the limits.
-    fn whole(&mut self, command: &BoardCommand) -> Result<Decided<BoardEvent, BoardReply>, Refusal> {
+    fn whole(&mut self, command: &BoardCommand) -> Result<CommandEffects<BoardEvent, BoardReply>, Refusal> {
         let limits = self.context.limits;
         Limits::check(LimitName::CommandBytes, command.bytes(), limits.command_bytes)?;
         let before = sizes(self.state, limits);
@@ -95,7 +95,7 @@ impl Draft<'_> {
             true => Vec::new(),
             false => check_size(before, sizes(self.state, limits))?,
         };
-        Ok(Decided { events: core::mem::take(&mut self.events), reply, warnings })
+        Ok(CommandEffects { events: core::mem::take(&mut self.events), reply, warnings })
     }
 
     fn decide(&mut self, command: &BoardCommand) -> Reply {

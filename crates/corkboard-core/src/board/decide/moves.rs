@@ -8,7 +8,7 @@ use super::super::{
     BoardAction, BoardEvent, BoardReply, CancelReason, ReviewStatus, Task, TaskId, TaskResult, TaskStatus,
 };
 use super::claims::refused_move;
-use super::{Draft, Reply};
+use super::{BoardDecider, Reply};
 use crate::id::check_visible;
 use crate::knowledge::Trust;
 use crate::{ActorKind, AgentId, Refusal};
@@ -16,7 +16,7 @@ use crate::{ActorKind, AgentId, Refusal};
 /// Why a task failed whose worker did not say.
 const NO_REASON: &str = "no reason was given";
 
-impl Draft<'_> {
+impl BoardDecider<'_> {
     pub(super) fn set_status(
         &mut self,
         id: TaskId,

@@ -10,11 +10,11 @@ use super::super::id::next_id;
 use super::super::{
     ApprovalVerdict, BoardAction, BoardEvent, BoardReply, DecisionId, NewNudge, Nudge, NudgeId, NudgeTarget, TaskId,
 };
-use super::{Draft, Reply, not_on_board};
+use super::{BoardDecider, Reply, not_on_board};
 use crate::id::check_visible;
 use crate::{ActorKind, AgentId, Refusal};
 
-impl Draft<'_> {
+impl BoardDecider<'_> {
     /// Refuses whoever may not do that in their role.
     pub(super) fn check_role(&self, action: BoardAction) -> Result<(), Refusal> {
         action.check(self.context.actor)

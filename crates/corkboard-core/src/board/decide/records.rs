@@ -5,11 +5,11 @@ use alloc::string::ToString;
 
 use super::super::id::next_id;
 use super::super::{BoardEvent, BoardReply, NewArtifact, NewDecision, NewDiscovery, normal_path};
-use super::{Draft, Reply};
+use super::{BoardDecider, Reply};
 use crate::Refusal;
 use crate::knowledge::Trust;
 
-impl Draft<'_> {
+impl BoardDecider<'_> {
     /// How far a record may be trusted: what was asked for, or as far as the caller. What says nothing is an agent's.
     fn recorded_trust(&self, asked: Option<Trust>) -> Result<Option<Trust>, Refusal> {
         let asked = Trust::granted(asked, self.context.actor)?;

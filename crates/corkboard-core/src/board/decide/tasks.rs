@@ -8,16 +8,16 @@ use alloc::vec::Vec;
 use super::super::id::next_id;
 use super::super::{BoardEvent, BoardReply, NewChoice, NewTask, TaskEdit, TaskId, TaskRef, TaskStatus};
 use super::graph::{path_between, upstream_first};
-use super::{Draft, Reply};
+use super::{BoardDecider, Reply};
 use crate::id::check_visible;
 use crate::{ActorKind, LimitName, Limits, Refusal};
 
-impl Draft<'_> {
+impl BoardDecider<'_> {
     pub(super) fn add_tasks(&mut self, tasks: &[NewTask], choices: &[NewChoice]) -> Reply {
         // Before anything is worked out for so many.
         let count = (self.state.nodes.len() + tasks.len()) as u64;
         Limits::check(LimitName::TasksPerBoard, count, self.limits().tasks_per_board)?;
-        let batch = Batch::new(tasks, next_id(&self.state.nodes).0)?;
+        let batch = NewTaskBatch::new(tasks, next_id(&self.state.nodes).0)?;
         let mut upstream = Vec::with_capacity(tasks.len());
         for task in tasks {
             self.check_new(task)?;
@@ -62,7 +62,7 @@ impl Draft<'_> {
         self.check_length(&task.description)
     }
 
-    fn resolve(&self, batch: &Batch<'_>, task: &TaskRef) -> Result<TaskId, Refusal> {
+    fn resolve(&self, batch: &NewTaskBatch<'_>, task: &TaskRef) -> Result<TaskId, Refusal> {
         match task {
             // An id that only this batch will give is nobody's business yet.
             TaskRef::Task(id) => self.task(*id).map(|task| task.id),
@@ -149,13 +149,13 @@ fn once_each(mut tasks: Vec<TaskId>) -> Vec<TaskId> {
 }
 
 /// New tasks, the ids that they will have and the keys by which they know one another.
-struct Batch<'a> {
+struct NewTaskBatch<'a> {
     tasks: &'a [NewTask],
     first: u64,
     places: BTreeMap<&'a str, usize>,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> NewTaskBatch<'a> {
     fn new(tasks: &'a [NewTask], first: u64) -> Result<Self, Refusal> {
         let mut places = BTreeMap::new();
         for (place, task) in tasks.iter().enumerate() {

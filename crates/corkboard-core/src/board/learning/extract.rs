@@ -114,8 +114,12 @@ impl BoardState {
             LearningId::Estimate(word) => patterns.estimate(self, word),
         };
         described.unwrap_or_else(|| {
-            let made = Made { source: LearningSource::Estimate, kind: MemoryKind::Insight, ..Made::default() };
-            self.candidate(id.clone(), Made { content: id.to_string(), ..made })
+            let made = CandidateFields {
+                source: LearningSource::Estimate,
+                kind: MemoryKind::Insight,
+                ..CandidateFields::default()
+            };
+            self.candidate(id.clone(), CandidateFields { content: id.to_string(), ..made })
         })
     }
 
@@ -131,7 +135,7 @@ impl BoardState {
         }
         let approved = if decision.verdict == Some(ApprovalVerdict::Approved) { points::APPROVED } else { 0 };
         let alternatives = if alternatives.is_empty() { 0 } else { points::ALTERNATIVES };
-        let made = Made {
+        let made = CandidateFields {
             source: LearningSource::Decision,
             content,
             kind: MemoryKind::Fact,
@@ -140,7 +144,7 @@ impl BoardState {
             trust: decision.trust,
             items: named(BoardItem::Decision(decision.id), affects_tasks),
             points: points::DECISION + approved + alternatives + points::tasks(affects_tasks.len()),
-            ..Made::default()
+            ..CandidateFields::default()
         };
         self.candidate(LearningId::Decision(decision.id), made)
     }
@@ -157,7 +161,7 @@ impl BoardState {
             DiscoveryType::Risk => (MemoryKind::Insight, "risk"),
             DiscoveryType::Constraint => (MemoryKind::Fact, "constraint"),
         };
-        let made = Made {
+        let made = CandidateFields {
             source,
             content: content.clone(),
             kind,
@@ -167,13 +171,13 @@ impl BoardState {
             items: named(BoardItem::Discovery(discovery.id), affects_tasks),
             points: begin + points::tasks(affects_tasks.len()),
             core: promote_to_core.as_deref(),
-            ..Made::default()
+            ..CandidateFields::default()
         };
         self.candidate(LearningId::Discovery(discovery.id), made)
     }
 
-    pub(super) fn candidate(&self, id: LearningId, made: Made<'_>) -> LearningCandidate {
-        let Made { source, content, kind, tags, author, contributors, trust, items, points, core } = made;
+    pub(super) fn candidate(&self, id: LearningId, made: CandidateFields<'_>) -> LearningCandidate {
+        let CandidateFields { source, content, kind, tags, author, contributors, trust, items, points, core } = made;
         let points = if trust == Trust::Outside { points.saturating_sub(points::OUTSIDE) } else { points };
         // Hundredths, so that the sum is the same wherever it is made.
         let score = points.min(100) as f32 / 100.0;
@@ -201,7 +205,7 @@ impl BoardState {
 }
 
 /// What a candidate is made of.
-pub(super) struct Made<'a> {
+pub(super) struct CandidateFields<'a> {
     pub(super) source: LearningSource,
     pub(super) content: String,
     pub(super) kind: MemoryKind,
@@ -214,7 +218,7 @@ pub(super) struct Made<'a> {
     pub(super) core: Option<&'a str>,
 }
 
-impl Default for Made<'_> {
+impl Default for CandidateFields<'_> {
     fn default() -> Self {
         Self {
             source: LearningSource::Insight,

@@ -30,7 +30,7 @@ pub enum LearningId {
 /// A text that names no learning.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no learning: they read D-1, F-1, rework:T-1, estimate:word or sequence:one.two")]
-pub struct NoLearningId {
+pub struct ParseLearningIdError {
     text: String,
 }
 
@@ -100,10 +100,10 @@ impl fmt::Debug for LearningId {
 }
 
 impl FromStr for LearningId {
-    type Err = NoLearningId;
+    type Err = ParseLearningIdError;
 
-    fn from_str(text: &str) -> Result<Self, NoLearningId> {
-        let none = || NoLearningId { text: text.chars().take(80).collect() };
+    fn from_str(text: &str) -> Result<Self, ParseLearningIdError> {
+        let none = || ParseLearningIdError { text: text.chars().take(80).collect() };
         if let Some(task) = text.strip_prefix(Self::REWORK) {
             return task.parse().map(Self::Rework).map_err(|_| none());
         }

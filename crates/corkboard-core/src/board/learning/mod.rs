@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 pub use candidate::{LearningCandidate, LearningSource};
-pub use id::{LearningId, NoLearningId};
+pub use id::{LearningId, ParseLearningIdError};
 pub use setback::{Setback, SetbackKind};
 pub use verdict::{LearningState, LearningVerdict, Promotion, RollBack};
 

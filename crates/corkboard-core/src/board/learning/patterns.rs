@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::super::{BoardItem, BoardState, TASK_PATTERN_TAG, Task, TaskId, TaskStatus};
-use super::extract::{FINDER, MOST_ITEMS, Made, points};
+use super::extract::{CandidateFields, FINDER, MOST_ITEMS, points};
 use super::id::first_word;
 use super::sequence::{Chain, frequent_chains};
 use super::{LearningCandidate, LearningId, LearningSource};
@@ -129,13 +129,13 @@ impl BoardState {
         });
         let content = lines.collect::<Vec<_>>().join("\n");
         let items = chains.iter().flat_map(|chain| chain.tasks()).filter_map(|place| patterns.task(*place));
-        let made = Made {
+        let made = CandidateFields {
             source: LearningSource::Sequence,
             content,
             tags: [TASK_PATTERN_TAG.into()].into(),
             items: items.map(BoardItem::Task).take(MOST_ITEMS).collect(),
             points: points::SEQUENCE + points::times(chains.len(), LEAST_REPEATS),
-            ..Made::default()
+            ..CandidateFields::default()
         };
         self.candidate(id.clone(), made)
     }
@@ -163,7 +163,7 @@ impl BoardState {
         };
         let others: BTreeSet<&str> = said.iter().copied().chain([&*task.created_by]).collect();
         let word = first_word(&task.title);
-        let made = Made {
+        let made = CandidateFields {
             source: LearningSource::Rework,
             content,
             kind: MemoryKind::Correction,
@@ -173,7 +173,7 @@ impl BoardState {
             trust: task.result.as_ref().map_or(Trust::Agent, |result| result.trust().min(Trust::Agent)),
             items: [BoardItem::Task(task.id)].into(),
             points: points::REWORK + points::times(task.setbacks.len(), 1),
-            ..Made::default()
+            ..CandidateFields::default()
         };
         self.candidate(LearningId::Rework(task.id), made)
     }
@@ -185,13 +185,13 @@ impl BoardState {
             compared(ratio),
             group.len()
         );
-        let made = Made {
+        let made = CandidateFields {
             source: LearningSource::Estimate,
             content,
             tags: ["estimate".into(), word.into()].into(),
             items: group.iter().map(|estimated| BoardItem::Task(estimated.task)).take(MOST_ITEMS).collect(),
             points: points::ESTIMATE + points::times(group.len(), LEAST_ESTIMATES),
-            ..Made::default()
+            ..CandidateFields::default()
         };
         Some(self.candidate(LearningId::Estimate(word.into()), made))
     }

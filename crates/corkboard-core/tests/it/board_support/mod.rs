@@ -11,14 +11,14 @@ use corkboard_core::board::{
     NewChoice, NewTask, ReviewStatus, Task, TaskId, TaskRef, TaskResult, TaskStatus,
 };
 use corkboard_core::{
-    Actor, ActorKind, AgentId, Commit, CommitId, Context, LimitWarning, Limits, Outcome, Refusal, Request, Revisioned,
-    Role, Space, Unperformed,
+    Actor, ActorKind, AgentId, Commit, CommitId, Context, LimitWarning, Limits, PerformError, Refusal, Request,
+    RequestOutcome, Revisioned, Role, Space,
 };
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 pub(crate) type BoardCommit = Commit<BoardEvent, BoardReply>;
-pub(crate) type BoardOutcome = Outcome<BoardEvent, BoardReply>;
+pub(crate) type Decided = RequestOutcome<BoardEvent, BoardReply>;
 
 /// How long the leases of these tests are.
 pub(crate) const LEASE_MS: u64 = 30_000;
@@ -51,7 +51,7 @@ impl Desk {
         desk
     }
 
-    pub(crate) fn decide(&self, actor: &Actor, request: &Request<BoardCommand>) -> Result<BoardOutcome, Refusal> {
+    pub(crate) fn decide(&self, actor: &Actor, request: &Request<BoardCommand>) -> Result<Decided, Refusal> {
         let context = Context::new(self.now, actor, &self.limits, Uuid::nil());
         self.live.decide(request, &context)
     }
@@ -69,8 +69,8 @@ impl Desk {
         crate::wire::check_answer(&decided);
         let performed = self.perform(actor, request, &decided);
         match decided? {
-            Outcome::Unchanged { reply, .. } => Ok(reply),
-            Outcome::Commit { commit, reply, warnings } => {
+            RequestOutcome::Unchanged { reply, .. } => Ok(reply),
+            RequestOutcome::Commit { commit, reply, warnings } => {
                 let id = commit_id(self.rev() + 1);
                 self.live.apply(&commit, id, &self.limits).unwrap();
                 assert_eq!(performed, self.live, "what was performed is not what was decided and applied");
@@ -90,17 +90,17 @@ impl Desk {
         &self,
         actor: &Actor,
         request: &Request<BoardCommand>,
-        decided: &Result<BoardOutcome, Refusal>,
+        decided: &Result<Decided, Refusal>,
     ) -> Revisioned<BoardState> {
         let context = Context::new(self.now, actor, &self.limits, Uuid::nil());
         let mut state = self.live.clone();
         match (state.perform(request, &context, commit_id(self.rev() + 1)), decided) {
             (Ok(performed), Ok(decided)) => assert_eq!(performed, *decided),
-            (Err(Unperformed::Refused(refusal)), Err(decided)) => {
+            (Err(PerformError::Refused(refusal)), Err(decided)) => {
                 // As text: a refusal may name what is no number, which does not equal itself.
                 assert_eq!((format!("{refusal:?}"), &state), (format!("{decided:?}"), &self.live));
             }
-            (Err(Unperformed::Spoilt(refusal)), Err(decided)) => assert_eq!(refusal, *decided),
+            (Err(PerformError::Spoilt(refusal)), Err(decided)) => assert_eq!(refusal, *decided),
             (performed, decided) => panic!("{performed:?} instead of {decided:?}"),
         }
         state

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use corkboard_core::Space;
 use corkboard_core::board::{
     BoardState, BoardStatus, DecisionId, FailurePolicy, Fate, Hindrance, Lifetime, NudgeTarget, Receipt, ReviewStatus,
-    Tally, Task, TaskId, TaskStatus, TriggerRule, Verdict,
+    Tally, Task, TaskId, TaskStatus, TriggerRule, TriggerVerdict,
 };
 
 /// Larger boards would take too long.
@@ -176,7 +176,7 @@ fn check_task(state: &BoardState, task: &Task) {
     assert!(task.not_before.is_none() || matches!(task.status, Pending | Assigned), "{id} is tried again and begun");
     let verdict = verdict(state, task);
     if matches!(task.status, Pending | Assigned) {
-        assert_ne!(verdict, Verdict::Impossible, "{id} waits for what can never be");
+        assert_ne!(verdict, TriggerVerdict::Impossible, "{id} waits for what can never be");
     }
     assert_eq!(state.awaits(id).collect::<Vec<_>>(), awaited(state, id));
     let why = state.hindrances(id);
@@ -188,7 +188,7 @@ fn check_task(state: &BoardState, task: &Task) {
         let cause = state.task(cancelled.cause.unwrap()).unwrap();
         assert!(matches!(cause.status, Failed | Cancelled), "{id} was cancelled because of {}", cause.id);
         let stopped = cause.status == Failed && cause.on_failure == FailurePolicy::FailFast;
-        assert!(stopped || verdict == Verdict::Impossible, "{id} is cancelled, and could still begin");
+        assert!(stopped || verdict == TriggerVerdict::Impossible, "{id} is cancelled, and could still begin");
     }
 }
 
@@ -204,24 +204,24 @@ pub(crate) fn may_begin(state: &BoardState, task: &Task) -> bool {
         choice.chosen.as_ref() == Some(&branch.name)
     });
     let waits = task.not_before.is_some() || !awaited(state, task.id).is_empty();
-    is_taken && !waits && verdict(state, task) == Verdict::Run
+    is_taken && !waits && verdict(state, task) == TriggerVerdict::Run
 }
 
-fn verdict(state: &BoardState, task: &Task) -> Verdict {
+fn verdict(state: &BoardState, task: &Task) -> TriggerVerdict {
     by_brute_force(task.trigger_rule, &fates(state, task))
 }
 
 /// What a rule says, by trying every way in which the open ones can end.
-pub(crate) fn by_brute_force(rule: TriggerRule, fates: &[Fate]) -> Verdict {
+pub(crate) fn by_brute_force(rule: TriggerRule, fates: &[Fate]) -> TriggerVerdict {
     let ends = endings(fates);
     let needs_all = !matches!(rule, TriggerRule::OneSuccess | TriggerRule::OneFailed);
     let is_open = fates.contains(&Fate::Open);
     if !ends.iter().any(|end| satisfies(rule, end)) {
-        Verdict::Impossible
+        TriggerVerdict::Impossible
     } else if ends.iter().all(|end| satisfies(rule, end)) && !(needs_all && is_open) {
-        Verdict::Run
+        TriggerVerdict::Run
     } else {
-        Verdict::Wait
+        TriggerVerdict::Wait
     }
 }
 

@@ -8,8 +8,8 @@ use corkboard_core::knowledge::{
     Added, CoreCommand, CoreEntry, CoreEntryId, CoreEvent, CoreReply, CoreState, NewCoreEntry,
 };
 use corkboard_core::{
-    Actor, ActorKind, AgentId, Commit, CommitId, Context, CoreId, LimitWarning, Limits, Outcome, Refusal, Request,
-    Revisioned, Role, Space, SpaceId,
+    Actor, ActorKind, AgentId, Commit, CommitId, Context, CoreId, LimitWarning, Limits, Refusal, Request,
+    RequestOutcome, Revisioned, Role, Space, SpaceId,
 };
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
@@ -52,8 +52,8 @@ impl Shelf {
         crate::wire::check_answer(&decided);
         assert_eq!(format!("{decided:?}"), format!("{:?}", self.live.decide(request, &context)));
         match decided? {
-            Outcome::Unchanged { reply, .. } => Ok(reply),
-            Outcome::Commit { commit, reply, warnings } => {
+            RequestOutcome::Unchanged { reply, .. } => Ok(reply),
+            RequestOutcome::Commit { commit, reply, warnings } => {
                 self.live.apply(&commit, commit_id(self.rev() + 1), &self.limits).unwrap();
                 self.log.push(commit.encode().unwrap().into());
                 self.warnings = warnings;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use corkboard_core::agent::{
-    AgentCommand, AgentImage, AgentReply, AgentState, EntryChange, Kept, MemorySnapshot, Separator,
+    AgentCommand, AgentImage, AgentReply, AgentState, EntryChange, MemorySnapshot, ParentLocation, Separator,
 };
-use corkboard_core::notebook::{Block, ItemId, LearningId, NewLearning, SnippetId, UnknownIds};
+use corkboard_core::notebook::{Block, NewLearning, NotebookItemId, NotebookLearningId, SnippetId, UnknownIds};
 use corkboard_core::{AgentId, EntryMetadata, Key, LimitName, Limits, NoteId, Refusal, Request, Role, ScopeName};
 
 use super::{LEARNED, NOWHERE, ROOT, append, append_to, entry_at, expiring, if_version, named, refused, tagged};
@@ -122,7 +122,7 @@ fn every_refusal_carries_its_data_and_changes_nothing() {
             },
             Refusal::UnknownItems {
                 notebook: notebook_name("main"),
-                ids: vec![ItemId::Learning(LearningId(7)), ItemId::Snippet(SnippetId(1))],
+                ids: vec![NotebookItemId::Learning(NotebookLearningId(7)), NotebookItemId::Snippet(SnippetId(1))],
             },
         ),
         (
@@ -306,7 +306,8 @@ fn every_command_needs_its_scope() {
 #[test]
 fn a_scope_with_its_parent_elsewhere_cannot_be_merged_here() {
     let mut memory = Memory::new(Limits::default());
-    let create = AgentCommand::CreateScope { name: scope_name("s"), parent: NOWHERE, parent_kept: Kept::Elsewhere };
+    let create =
+        AgentCommand::CreateScope { name: scope_name("s"), parent: NOWHERE, parent_kept: ParentLocation::Elsewhere };
     let AgentReply::ScopeCreated { id } = memory.tell(create) else { panic!("no scope") };
     let merge = AgentCommand::MergeScope { scope: id, overwrite: true };
     assert_eq!(memory.send(merge), Err(Refusal::ScopeGone { scope: NOWHERE }));

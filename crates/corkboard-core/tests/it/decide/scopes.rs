@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use corkboard_core::agent::{AgentCommand, AgentReply};
-use corkboard_core::{EntryData, EntryMetadata, Limits, NoteId, Outcome, Refusal, ScopeId, Space, Usage};
+use corkboard_core::{EntryData, EntryMetadata, Limits, NoteId, Refusal, RequestOutcome, ScopeId, Space, Usage};
 
 use super::{ROOT, absorb, disposed, expiring};
 use crate::support::{Memory, actor, at, note, reply, set, set_with};
@@ -56,7 +56,10 @@ fn merging_appends_each_note_once() {
     memory.tell(note(scope, "second"));
     memory.tell(merge());
     assert_eq!(memory.notes(ROOT), ["parent", "first", "second"]);
-    assert_eq!(memory.send(merge()), Ok(Outcome::Unchanged { reply: AgentReply::Merged { entries: 0 }, rev: 5 }));
+    assert_eq!(
+        memory.send(merge()),
+        Ok(RequestOutcome::Unchanged { reply: AgentReply::Merged { entries: 0 }, rev: 5 })
+    );
 
     memory.tell(note(scope, "third"));
     memory.tell(AgentCommand::Clear { scope: ROOT });
@@ -75,7 +78,7 @@ fn a_mark_of_merged_notes_only_moves_on() {
     memory.tell(AgentCommand::MarkMerged { scope, notes: NoteId(2) });
     let rev = memory.rev();
     let late = AgentCommand::MarkMerged { scope, notes: NoteId(1) };
-    assert_eq!(memory.send(late), Ok(Outcome::Unchanged { reply: AgentReply::Done, rev }));
+    assert_eq!(memory.send(late), Ok(RequestOutcome::Unchanged { reply: AgentReply::Done, rev }));
     memory.tell(AgentCommand::MergeScope { scope, overwrite: true });
     assert_eq!(memory.notes(ROOT), ["third"]);
 }

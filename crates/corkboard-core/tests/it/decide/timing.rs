@@ -1,7 +1,7 @@
 //! What is due, and for how long a name is taken.
 
 use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, Separator};
-use corkboard_core::{Limits, Outcome, Refusal, Space};
+use corkboard_core::{Limits, Refusal, RequestOutcome, Space};
 use jiff::Timestamp;
 
 use super::{NOWHERE, ROOT, append, expiring, if_version, named};
@@ -31,7 +31,7 @@ fn what_is_due_expires_in_the_revision_of_the_next_command() {
 fn a_refused_command_expires_nothing_and_a_tick_only_what_is_due() {
     let mut memory = Memory::new(Limits::default());
     memory.tell(set_with(ROOT, "a", "1", expiring(20)));
-    assert_eq!(memory.send(AgentCommand::Tick), Ok(Outcome::Unchanged { reply: AgentReply::Done, rev: 1 }));
+    assert_eq!(memory.send(AgentCommand::Tick), Ok(RequestOutcome::Unchanged { reply: AgentReply::Done, rev: 1 }));
 
     memory.now = at(1_020);
     memory.send(note(NOWHERE, "x")).unwrap_err();
@@ -48,9 +48,9 @@ fn what_changes_nothing_leaves_no_revision_and_no_key_is_kept_for_it() {
     let mut memory = Memory::new(Limits::default());
     let nothing = || AgentCommand::Remove { scope: ROOT, key: key("a"), if_version: Some(0) };
     let removed = AgentReply::Removed { existed: false };
-    assert_eq!(memory.send(nothing()), Ok(Outcome::Unchanged { reply: removed, rev: 0 }));
+    assert_eq!(memory.send(nothing()), Ok(RequestOutcome::Unchanged { reply: removed, rev: 0 }));
 
-    assert_eq!(memory.request(&named("k", nothing())), Ok(Outcome::Unchanged { reply: removed, rev: 0 }));
+    assert_eq!(memory.request(&named("k", nothing())), Ok(RequestOutcome::Unchanged { reply: removed, rev: 0 }));
     // Nothing was remembered: the key is free for another request, whose answer is.
     memory.request(&named("k", set(ROOT, "a", "1"))).unwrap();
     let refusal = memory.request(&named("k", nothing())).unwrap_err();
@@ -78,7 +78,7 @@ fn clearing_everything_is_remembered_even_if_there_was_nothing() {
     assert_eq!((events(&outcome), memory.rev()), (&[][..], 1));
     memory.tell(set(ROOT, "a", "1"));
     let reply = AgentReply::Cleared { entries: 0 };
-    assert_eq!(memory.request(&named("k", AgentCommand::ClearAll)), Ok(Outcome::Unchanged { reply, rev: 1 }));
+    assert_eq!(memory.request(&named("k", AgentCommand::ClearAll)), Ok(RequestOutcome::Unchanged { reply, rev: 1 }));
     assert_eq!(memory.value(ROOT, "a"), Some("1"));
 }
 
@@ -100,7 +100,7 @@ fn keys_of_others_survive_any_number_of_commands_by_one_principal() {
     assert_eq!(memory.rev(), answered + 1_050, "a command that changes nothing is no revision");
     as_actor(&mut memory, "ada");
     let again = memory.request(&once()).unwrap();
-    assert!(matches!(again, Outcome::Unchanged { rev, .. } if rev == answered), "{again:?}");
+    assert!(matches!(again, RequestOutcome::Unchanged { rev, .. } if rev == answered), "{again:?}");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_name_is_free_again_after_its_hours_and_kept_for_as_many_as_can_be_written()
         memory.limits.idempotency_hours = hours;
         memory.now = Timestamp::MAX;
         let again = memory.request(&named("k", set(ROOT, "a", "2")));
-        assert_eq!(again, Ok(Outcome::Unchanged { reply: AgentReply::Written { updated: true }, rev: 2 }));
+        assert_eq!(again, Ok(RequestOutcome::Unchanged { reply: AgentReply::Written { updated: true }, rev: 2 }));
     }
 }
 
@@ -132,7 +132,7 @@ fn an_idle_conversation_expires_as_an_event_and_begins_anew() {
     // It has no form as text, so it is decided as it is.
     let tell = |memory: &mut Memory, command| {
         let outcome = memory.decide(&converse(command)).unwrap();
-        if let Outcome::Commit { commit, .. } = &outcome {
+        if let RequestOutcome::Commit { commit, .. } = &outcome {
             let id = crate::support::commit_id(memory.live.head.rev + 1);
             memory.live.apply(commit, id, &memory.limits).unwrap();
         }
@@ -140,7 +140,7 @@ fn an_idle_conversation_expires_as_an_event_and_begins_anew() {
     };
     // What changes nothing does not begin it.
     let remove = || AgentCommand::Remove { scope, key: key("a"), if_version: None };
-    assert!(matches!(tell(&mut memory, remove()), Outcome::Unchanged { rev: 0, .. }));
+    assert!(matches!(tell(&mut memory, remove()), RequestOutcome::Unchanged { rev: 0, .. }));
     let begun = tell(&mut memory, set(scope, "a", "1"));
     let [
         AgentEvent::ScopeCreated { id, .. },

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use corkboard_core::agent::AgentReply;
 use corkboard_core::notebook::{
-    Archived, Block, ItemId, Learning, LearningId, Notebook, NotebookContent, Progress, Snippet, SnippetId, UnknownIds,
+    Archived, Block, Learning, Notebook, NotebookContent, NotebookItemId, NotebookLearningId, Progress, Snippet,
+    SnippetId, UnknownIds,
 };
 use corkboard_core::{LimitName, Limits, NotebookName, Refusal};
 use jiff::Timestamp;
@@ -16,7 +17,7 @@ pub(crate) struct Book {
     version: u64,
     updated_at: Timestamp,
     progress: Progress,
-    items: BTreeMap<ItemId, Item>,
+    items: BTreeMap<NotebookItemId, Item>,
     last_learning: u64,
     last_snippet: u64,
 }
@@ -61,13 +62,15 @@ impl Book {
         bytes as u64
     }
 
-    fn count(&self, is_counted: impl Fn(&ItemId, &Item) -> bool) -> u64 {
+    fn count(&self, is_counted: impl Fn(&NotebookItemId, &Item) -> bool) -> u64 {
         self.items.iter().filter(|(id, item)| is_counted(id, item)).count() as u64
     }
 
     fn counts(&self) -> [(LimitName, u64); 3] {
-        let learnings = |id: &ItemId, item: &Item| matches!(id, ItemId::Learning(_)) && item.archived.is_none();
-        let snippets = |id: &ItemId, item: &Item| matches!(id, ItemId::Snippet(_)) && item.archived.is_none();
+        let learnings =
+            |id: &NotebookItemId, item: &Item| matches!(id, NotebookItemId::Learning(_)) && item.archived.is_none();
+        let snippets =
+            |id: &NotebookItemId, item: &Item| matches!(id, NotebookItemId::Snippet(_)) && item.archived.is_none();
         [
             (LimitName::LearningsPerNotebook, self.count(learnings)),
             (LimitName::SnippetsPerNotebook, self.count(snippets)),
@@ -103,8 +106,8 @@ impl Book {
         if let Some(progress) = &block.progress {
             self.progress = progress.clone();
         }
-        let learnings = block.archived_learnings.iter().map(|old| (ItemId::Learning(old.id), &old.reason));
-        let snippets = block.archived_snippets.iter().map(|old| (ItemId::Snippet(old.id), &old.reason));
+        let learnings = block.archived_learnings.iter().map(|old| (NotebookItemId::Learning(old.id), &old.reason));
+        let snippets = block.archived_snippets.iter().map(|old| (NotebookItemId::Snippet(old.id), &old.reason));
         for (id, reason) in learnings.chain(snippets) {
             match self.items.get_mut(&id) {
                 Some(item) if item.archived.is_none() => {
@@ -115,20 +118,20 @@ impl Book {
         }
         for new in &block.learnings {
             self.last_learning += 1;
-            let id = ItemId::Learning(LearningId(self.last_learning));
+            let id = NotebookItemId::Learning(NotebookLearningId(self.last_learning));
             let (text, reason) = (new.text.to_string(), new.reason.to_string());
             let item = Item { label: String::new(), text, reason, added: stamp.by(), archived: None };
             self.items.insert(id, item);
         }
         for new in &block.snippets {
             self.last_snippet += 1;
-            let id = ItemId::Snippet(SnippetId(self.last_snippet));
+            let id = NotebookItemId::Snippet(SnippetId(self.last_snippet));
             let (label, text, reason) = (new.label.to_string(), new.text.to_string(), new.reason.to_string());
             self.items.insert(id, Item { label, text, reason, added: stamp.by(), archived: None });
         }
         refusals.extend(self.too_many(&before, limits));
         let reply = AgentReply::NotebookUpdated {
-            last_learning: LearningId(self.last_learning),
+            last_learning: NotebookLearningId(self.last_learning),
             last_snippet: SnippetId(self.last_snippet),
             skipped: unknown.len() as u64,
         };
@@ -147,10 +150,10 @@ impl Book {
         let before = self.clone();
         let mut wanted = BTreeMap::new();
         for learning in &content.learnings {
-            wanted.insert(ItemId::Learning(learning.id), of_learning(learning));
+            wanted.insert(NotebookItemId::Learning(learning.id), of_learning(learning));
         }
         for snippet in &content.snippets {
-            wanted.insert(ItemId::Snippet(snippet.id), of_snippet(snippet));
+            wanted.insert(NotebookItemId::Snippet(snippet.id), of_snippet(snippet));
         }
         let reason = format!("revision {} was restored", content.rev);
         for (id, item) in &mut self.items {
@@ -178,7 +181,7 @@ impl Book {
         had_something
     }
 
-    pub(crate) fn forget(&mut self, id: ItemId, stamp: &Stamp<'_>) -> bool {
+    pub(crate) fn forget(&mut self, id: NotebookItemId, stamp: &Stamp<'_>) -> bool {
         let existed = self.items.remove(&id).is_some();
         if existed {
             (self.version, self.updated_at) = (stamp.rev, stamp.now);
@@ -204,18 +207,18 @@ impl Book {
         assert_eq!((live.last_learning.0, live.last_snippet.0), (self.last_learning, self.last_snippet));
         let mut items = BTreeMap::new();
         for learning in &live.learnings {
-            items.insert(ItemId::Learning(learning.id), of_learning(learning));
+            items.insert(NotebookItemId::Learning(learning.id), of_learning(learning));
         }
         for old in &live.archived_learnings {
             let item = Item { archived: Some(archived(old)), ..of_learning(&old.item) };
-            assert!(items.insert(ItemId::Learning(old.item.id), item).is_none());
+            assert!(items.insert(NotebookItemId::Learning(old.item.id), item).is_none());
         }
         for snippet in &live.snippets {
-            items.insert(ItemId::Snippet(snippet.id), of_snippet(snippet));
+            items.insert(NotebookItemId::Snippet(snippet.id), of_snippet(snippet));
         }
         for old in &live.archived_snippets {
             let item = Item { archived: Some(archived(old)), ..of_snippet(&old.item) };
-            assert!(items.insert(ItemId::Snippet(old.item.id), item).is_none());
+            assert!(items.insert(NotebookItemId::Snippet(old.item.id), item).is_none());
         }
         assert_eq!(items, self.items);
         assert!(live.learnings.is_sorted_by_key(|item| item.id) && live.snippets.is_sorted_by_key(|item| item.id));

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, EntryChange, Forget, Kept, Separator};
+use corkboard_core::agent::{AgentCommand, AgentReply, AgentState, EntryChange, Forget, ParentLocation, Separator};
 use corkboard_core::{
     Access, Actor, Content, Entry, EntryData, EntryId, EntryMetadata, Key, LimitName, LimitWarning, Limits, Note,
     NoteId, NotebookName, Refusal, Request, ScopeId, Space, Usage,
@@ -186,7 +186,7 @@ impl Model {
             | AgentCommand::Absorb { scope, .. }
             | AgentCommand::MarkMerged { scope, .. }
             | AgentCommand::DisposeScope { scope }
-            | AgentCommand::CreateScope { parent: scope, parent_kept: Kept::Here, .. } => *scope,
+            | AgentCommand::CreateScope { parent: scope, parent_kept: ParentLocation::Here, .. } => *scope,
             AgentCommand::CreateScope { .. }
             | AgentCommand::UpdateNotebook { .. }
             | AgentCommand::RestoreNotebook { .. }

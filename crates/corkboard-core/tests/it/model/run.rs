@@ -1,9 +1,9 @@
 //! Carries a plan out on the core.
 
-use corkboard_core::agent::{AgentCommand, AgentImage, AgentReply, AgentState, EntryChange, Forget, Kept};
+use corkboard_core::agent::{AgentCommand, AgentImage, AgentReply, AgentState, EntryChange, Forget, ParentLocation};
 use corkboard_core::knowledge::Trust;
 use corkboard_core::{
-    EntryData, EntryId, EntryMetadata, IdempotencyKey, Note, NoteId, Outcome, Refusal, Request, ScopeId, Usage,
+    EntryData, EntryId, EntryMetadata, IdempotencyKey, Note, NoteId, Refusal, Request, RequestOutcome, ScopeId, Usage,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::sample::Index;
@@ -53,7 +53,8 @@ impl Run {
             self.created.push(id);
         }
         // Whoever restores a memory disposes what is kept outside it.
-        if matches!(sent.request.command, AgentCommand::Restore { .. }) && matches!(outcome, Ok(Outcome::Commit { .. }))
+        if matches!(sent.request.command, AgentCommand::Restore { .. })
+            && matches!(outcome, Ok(RequestOutcome::Commit { .. }))
         {
             self.core.outside = Usage::default();
         }
@@ -115,7 +116,7 @@ impl Run {
                 AgentCommand::RemoveNote { scope, id: self.note(scope, note) }
             }
             Ask::CreateScope { parent } => {
-                let parent_kept = if parent.is_some() { Kept::Here } else { Kept::Elsewhere };
+                let parent_kept = if parent.is_some() { ParentLocation::Here } else { ParentLocation::Elsewhere };
                 let parent = parent.map_or(ScopeId(Uuid::from_u128(7)), |parent| self.scope(parent));
                 AgentCommand::CreateScope { name: scope_name("task"), parent, parent_kept }
             }

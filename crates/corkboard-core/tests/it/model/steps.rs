@@ -3,7 +3,7 @@
 use corkboard_core::agent::Separator;
 use corkboard_core::knowledge::Trust;
 use corkboard_core::notebook::{
-    Archival, Block, ItemId, LearningId, NewLearning, NewSnippet, Progress, SnippetId, UnknownIds,
+    Archival, Block, NewLearning, NewSnippet, NotebookItemId, NotebookLearningId, Progress, SnippetId, UnknownIds,
 };
 use corkboard_core::{Content, EntryMetadata, Key, Limits, MemoryKind, Usage};
 use proptest::prelude::*;
@@ -128,7 +128,7 @@ pub(crate) enum Change {
 pub(crate) enum Forgotten {
     Entry(Key),
     Note { scope: Index, note: Index },
-    Notebook { name: &'static str, item: Option<ItemId> },
+    Notebook { name: &'static str, item: Option<NotebookItemId> },
 }
 
 /// A version or revision that the request depends on.
@@ -281,10 +281,10 @@ fn a_notebook() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["main", "main", "b", "c"])
 }
 
-fn item() -> impl Strategy<Value = ItemId> {
+fn item() -> impl Strategy<Value = NotebookItemId> {
     prop_oneof![
-        (1..4_u64).prop_map(|number| ItemId::Learning(LearningId(number))),
-        (1..4_u64).prop_map(|number| ItemId::Snippet(SnippetId(number))),
+        (1..4_u64).prop_map(|number| NotebookItemId::Learning(NotebookLearningId(number))),
+        (1..4_u64).prop_map(|number| NotebookItemId::Snippet(SnippetId(number))),
     ]
 }
 
@@ -310,7 +310,7 @@ fn block() -> impl Strategy<Value = Block> {
                 progress,
                 learnings,
                 archived_learnings: old_learnings
-                    .map(|(id, reason)| Archival { id: LearningId(id), reason: reason.into() })
+                    .map(|(id, reason)| Archival { id: NotebookLearningId(id), reason: reason.into() })
                     .collect(),
                 snippets,
                 archived_snippets: old_snippets

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use corkboard_core::Limits;
-use corkboard_core::notebook::{Block, Notebook, Parsed, Problem, UnknownIds, parse};
+use corkboard_core::notebook::{Block, Notebook, NotebookProblem, Parsed, UnknownIds, parse};
 
 /// Checks all of them.
 pub(crate) fn check_laws(text: &str) -> Parsed {
@@ -23,12 +23,12 @@ pub(crate) fn check_laws(text: &str) -> Parsed {
 }
 
 /// A problem lies in the text, and shows what stands there.
-fn check_place(problem: &Problem, lines: &[&str]) {
+fn check_place(problem: &NotebookProblem, lines: &[&str]) {
     let line = lines.get(problem.line - 1).unwrap_or_else(|| panic!("{problem:?} is beyond the text"));
     let characters: Vec<char> = line.chars().collect();
     assert!((1..=characters.len() + 1).contains(&problem.column), "{problem:?} in {line:?}");
     let excerpt: Vec<char> = problem.excerpt.chars().collect();
-    assert!(excerpt.len() <= Problem::EXCERPT);
+    assert!(excerpt.len() <= NotebookProblem::EXCERPT);
     let (there, shown) = (characters.get(problem.column - 1), excerpt.get(problem.excerpt_column - 1));
     // A carriage return at the end of a line is not shown.
     assert!(there == shown || there == Some(&'\r'), "{problem:?} in {line:?}");

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, AgentState, Kept};
+use corkboard_core::agent::{AgentCommand, AgentEvent, AgentReply, AgentState, ParentLocation};
 use corkboard_core::notebook::{UnknownIds, parse};
 use corkboard_core::{
-    Actor, ActorKind, Commit, CommitId, Content, Context, Entry, EntryMetadata, Key, Limits, NotebookName, Outcome,
-    Refusal, Request, Revisioned, Role, ScopeId, ScopeName, Space, Unperformed, Usage,
+    Actor, ActorKind, Commit, CommitId, Content, Context, Entry, EntryMetadata, Key, Limits, NotebookName,
+    PerformError, Refusal, Request, RequestOutcome, Revisioned, Role, ScopeId, ScopeName, Space, Usage,
 };
 use jiff::Timestamp;
 use uuid::Uuid;
 
 pub(crate) type AgentCommit = Commit<AgentEvent, AgentReply>;
-pub(crate) type AgentOutcome = Outcome<AgentEvent, AgentReply>;
+pub(crate) type AgentOutcome = RequestOutcome<AgentEvent, AgentReply>;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
@@ -61,7 +61,7 @@ impl Memory {
         let performed = self.perform(request, &decided);
         let outcome = decided?;
         self.requests += 1;
-        if let Outcome::Commit { commit, .. } = &outcome {
+        if let RequestOutcome::Commit { commit, .. } = &outcome {
             let rev = self.live.head.rev + 1;
             self.live.apply(commit, commit_id(rev), &self.limits).unwrap();
             assert_eq!(performed, self.live, "what was performed is not what was decided and applied");
@@ -84,10 +84,10 @@ impl Memory {
         let mut state = self.live.clone();
         match (state.perform(request, &context, commit_id(self.live.head.rev + 1)), decided) {
             (Ok(performed), Ok(decided)) => assert_eq!(performed, *decided),
-            (Err(Unperformed::Refused(refusal)), Err(decided)) => {
+            (Err(PerformError::Refused(refusal)), Err(decided)) => {
                 assert_eq!((refusal, &state), (decided.clone(), &self.live));
             }
-            (Err(Unperformed::Spoilt(refusal)), Err(decided)) => assert_eq!(refusal, *decided),
+            (Err(PerformError::Spoilt(refusal)), Err(decided)) => assert_eq!(refusal, *decided),
             (performed, decided) => panic!("{performed:?} instead of {decided:?}"),
         }
         state
@@ -148,14 +148,14 @@ pub(crate) fn replay(
 
 pub(crate) fn reply(outcome: &AgentOutcome) -> AgentReply {
     match outcome {
-        Outcome::Unchanged { reply, .. } | Outcome::Commit { reply, .. } => *reply,
+        RequestOutcome::Unchanged { reply, .. } | RequestOutcome::Commit { reply, .. } => *reply,
     }
 }
 
 pub(crate) fn events(outcome: &AgentOutcome) -> &[AgentEvent] {
     match outcome {
-        Outcome::Unchanged { .. } => &[],
-        Outcome::Commit { commit, .. } => &commit.events,
+        RequestOutcome::Unchanged { .. } => &[],
+        RequestOutcome::Commit { commit, .. } => &commit.events,
     }
 }
 
@@ -220,5 +220,5 @@ pub(crate) fn update_notebook(name: &str, text: &str) -> AgentCommand {
 }
 
 pub(crate) fn create_scope(name: &str, parent: ScopeId) -> AgentCommand {
-    AgentCommand::CreateScope { name: scope_name(name), parent, parent_kept: Kept::Here }
+    AgentCommand::CreateScope { name: scope_name(name), parent, parent_kept: ParentLocation::Here }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use corkboard_core::{Actor, Limits, Outcome, Refusal, Request, Space};
+use corkboard_core::{Actor, Limits, Refusal, Request, RequestOutcome, Space};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -22,12 +22,12 @@ pub(crate) fn arrived_request<S: Space>(request: &Request<S::Command>) -> Reques
 }
 
 /// What was decided arrives as it was said.
-pub(crate) fn check_answer<E, R>(decided: &Result<Outcome<E, R>, Refusal>)
+pub(crate) fn check_answer<E, R>(decided: &Result<RequestOutcome<E, R>, Refusal>)
 where
     R: Serialize + DeserializeOwned + Debug,
 {
     match decided {
-        Ok(Outcome::Commit { reply, .. } | Outcome::Unchanged { reply, .. }) => check_same(reply),
+        Ok(RequestOutcome::Commit { reply, .. } | RequestOutcome::Unchanged { reply, .. }) => check_same(reply),
         Err(refusal) => check_same(refusal),
     }
 }

@@ -148,7 +148,7 @@ async fn claim_task(
     OptionalBody(body): OptionalBody<ClaimBody>,
 ) -> Result<Answer<ClaimedBody>, Failure> {
     let board = writing.board(&caller.for_worker(body.agent.as_deref())?, &path.board)?;
-    let lease = body.lease_s.map_or(Ok(Duration::from_millis(Lease::TOOL_MS)), |lease| seconds("lease_s", lease))?;
+    let lease = body.lease_s.map_or(Ok(Duration::from_millis(Lease::CLAIM_MS)), |lease| seconds("lease_s", lease))?;
     let wait = body.wait_s.map_or(Ok(Duration::ZERO), |wait| seconds("wait_s", wait))?.min(LONGEST_WAIT);
     let claim = board.claim_task(body.task, lease).wait(wait);
     let claim = match body.epoch {

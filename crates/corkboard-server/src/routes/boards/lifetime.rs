@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use corkboard::boards::{Outcome, Unfinished};
+use corkboard::boards::{BoardOutcome, Unfinished};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -46,7 +46,7 @@ struct CompleteBody {
 #[schema(example = json!({"outcome": "success", "rev": 20}))]
 struct EndedBody {
     /// How it ended.
-    outcome: Outcome,
+    outcome: BoardOutcome,
 }
 
 /// For how long a board is to be kept.

@@ -70,7 +70,7 @@ async fn acquire_orchestrator(
     OptionalBody(AcquireBody { lease_s }): OptionalBody<AcquireBody>,
 ) -> Result<Answer<RoleBody>, Failure> {
     let board = writing.board(&caller, &path.board)?;
-    let usual = Duration::from_millis(Lease::PROGRAM_MS);
+    let usual = Duration::from_millis(Lease::ORCHESTRATOR_MS);
     let lease = lease_s.map_or(Ok(usual), |lease| seconds("lease_s", lease))?;
     let role = board.acquire_orchestrator(lease).await?;
     Ok(Answer::new(RoleBody { epoch: role.epoch(), deadline: role.deadline() }, board.last_rev()))

@@ -4,7 +4,7 @@ use corkboard::{
     AgentMemory, CommandDocument, EntryMetadata, Error, LimitName, Limits, MemoryEvent, MemorySnapshot, Options,
     Refusal, ScopeId, ScopeName, Separator, SpaceKind,
 };
-use corkboard_core::agent::{AgentCommand, Kept};
+use corkboard_core::agent::{AgentCommand, ParentLocation};
 use serde_json::json;
 
 use super::{key, replaced};
@@ -76,7 +76,7 @@ async fn limit_commands_as_text_count_ephemeral_scopes_too() {
         };
         let create = |name: &str| {
             let name = ScopeName::new(name, &Limits::default()).unwrap();
-            AgentCommand::CreateScope { name, parent: ScopeId::ROOT, parent_kept: Kept::Here }
+            AgentCommand::CreateScope { name, parent: ScopeId::ROOT, parent_kept: ParentLocation::Here }
         };
         command(append("three")).await.unwrap();
         let full = limit(LimitName::EntriesPerAgent, 4, 3);

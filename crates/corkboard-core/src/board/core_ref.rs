@@ -24,7 +24,7 @@ pub struct CoreRef {
 /// A text that names no entry of a memory core.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no entry of a memory core: they read house-rules:E-3")]
-pub struct NoCoreRef {
+pub struct ParseCoreRefError {
     text: String,
 }
 
@@ -43,13 +43,13 @@ impl fmt::Display for CoreRef {
 }
 
 impl FromStr for CoreRef {
-    type Err = NoCoreRef;
+    type Err = ParseCoreRefError;
 
-    fn from_str(text: &str) -> Result<Self, NoCoreRef> {
+    fn from_str(text: &str) -> Result<Self, ParseCoreRefError> {
         // A core's name may have a colon in it, an entry's number has none.
         let parts = text.rsplit_once(':').filter(|(core, _)| !core.is_empty());
         let found = parts.and_then(|(core, entry)| Some(Self { core: core.to_owned(), entry: entry.parse().ok()? }));
-        found.ok_or_else(|| NoCoreRef { text: text.to_owned() })
+        found.ok_or_else(|| ParseCoreRefError { text: text.to_owned() })
     }
 }
 

@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 
 use imbl::OrdMap;
 
-use super::id::{Numbered, next_id};
+use super::id::{NumberedId, next_id};
 use super::{
     Approval, Artifact, ArtifactId, BoardInfo, BoardState, Branch, Choice, ChoiceId, Decision, DecisionId, Discovery,
-    DiscoveryId, Lease, NewArtifact, NewChoice, NewDecision, NewDiscovery, NewNudge, Node, Nudge, NudgeId, TaskId,
+    DiscoveryId, Lease, NewArtifact, NewChoice, NewDecision, NewDiscovery, NewNudge, Nudge, NudgeId, TaskId, TaskNode,
     TaskRef, normal_path,
 };
 use crate::FormatError;
@@ -271,7 +271,7 @@ impl BoardState {
             .get(&id)
             .map(|choice| Choice::clone(choice))
             .ok_or_else(|| misfit(format!("there is no {id}")))?;
-        let heads: Vec<Node> = choice
+        let heads: Vec<TaskNode> = choice
             .options
             .iter()
             .flat_map(|branch| &branch.tasks)
@@ -292,7 +292,7 @@ impl BoardState {
 }
 
 /// What is recorded has the id after the last: none is lost, and none is written over.
-fn expect_next<Id: Numbered, T>(id: Id, things: &OrdMap<Id, T>) -> Result<(), FormatError> {
+fn expect_next<Id: NumberedId, T>(id: Id, things: &OrdMap<Id, T>) -> Result<(), FormatError> {
     let next = next_id(things);
     if id == next { Ok(()) } else { Err(misfit(format!("{id} comes where {next} should"))) }
 }
