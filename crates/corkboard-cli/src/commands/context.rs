@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use corkboard::boards::TaskId;
-use corkboard::context::{LeftOut, SectionReport, Strategy, SummaryReport, Why};
+use corkboard::context::{LeftOut, OmissionReason, SectionReport, Strategy, SummaryReport};
 use corkboard::{Composition, ContextRequest};
 use serde::Serialize;
 
@@ -144,10 +144,10 @@ pub(super) fn sections(window: &Composition) -> String {
 fn reason(left_out: &LeftOut) -> String {
     let LeftOut { why, count, first } = left_out;
     let why = match why {
-        Why::Cut => "cut",
-        Why::NoRoom => "for want of room",
-        Why::AlreadyShown => "shown already",
-        Why::Merged => "merged",
+        OmissionReason::Cut => "cut",
+        OmissionReason::NoRoom => "for want of room",
+        OmissionReason::AlreadyShown => "shown already",
+        OmissionReason::Merged => "merged",
         _ => "for another reason",
     };
     let more = if *count > first.len() as u64 { ", …" } else { "" };

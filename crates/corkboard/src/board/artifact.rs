@@ -8,7 +8,7 @@ use data_encoding::HEXLOWER;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::claim::Future;
+use super::claim_task::Future;
 use super::{Board, unexpected};
 use crate::{Error, Result};
 
@@ -96,7 +96,7 @@ impl RecordArtifact {
     pub async fn recorded(self) -> Result<RecordedArtifact> {
         let Self { board, mut artifact, folder } = self;
         if let Some(content) = &artifact.content {
-            let known = Known::of_text(content);
+            let known = FileContent::of_text(content);
             known.fill_in(&mut artifact)?;
         }
         let mut missing = NoChecksum::NotRead;
@@ -105,7 +105,7 @@ impl RecordArtifact {
             let path = artifact.path.clone();
             let read = tokio::task::spawn_blocking(move || {
                 let path = path_in(&folder, &path).unwrap_or_else(|| normal_path(&path).into());
-                (Known::of_file(&folder, &path), path)
+                (FileContent::of_file(&folder, &path), path)
             });
             let (known, path) =
                 read.await.unwrap_or_else(|error| (Err(std::io::Error::other(error)), artifact.path.clone()));
@@ -176,13 +176,13 @@ fn is_url(path: &str) -> bool {
 }
 
 /// What the bytes tell.
-struct Known {
+struct FileContent {
     /// None if there are too many of them.
     checksum: Option<String>,
     size: u64,
 }
 
-impl Known {
+impl FileContent {
     fn of_text(text: &str) -> Self {
         Self { checksum: Some(HEXLOWER.encode(&Sha256::digest(text))), size: text.len() as u64 }
     }

@@ -1,245 +1,154 @@
-//! Taking a task, at once or as soon as there is one.
+//! A task that a program works on.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use corkboard_core::board::{BoardCommand, BoardReply, BoardState, BoardStatus, Claimed, TaskId};
-use corkboard_core::{AgentId, Refusal, Revisioned};
-use tokio::time::Instant;
+use corkboard_core::board::{
+    ArtifactId, Claimed, DecisionId, DiscoveryId, NewArtifact, NewDecision, NewDiscovery, TaskId, TaskResult,
+    TaskStatus,
+};
 
-use super::orchestrate::milliseconds;
-use super::{Board, BoardView, Claim, unexpected};
-use crate::engine::{Answer, PendingAnswer};
-use crate::{Error, Result};
+use super::Board;
+use super::claim_task::give_back;
+use super::lease_renewal::{HeldLease, LeaseRenewal, LeaseState};
+use crate::Result;
 
-/// Longer than anybody waits.
-pub(super) const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-
-pub(super) type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
-
-/// Takes a task. Made by [`Board::claim_task`]; answers none if nothing is ready.
-#[must_use = "nothing is claimed until this is awaited"]
-#[derive(Debug, Clone)]
-pub struct ClaimTask {
+/// A task that this program holds. Heartbeats are sent in the background while this value lives; dropping it gives the task
+/// back, unless it is done.
+///
+/// What is done through it is refused as fenced once the task is another's; [`Claim::lost`] tells a program to stop.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> corkboard::Result<()> {
+/// use std::time::Duration;
+///
+/// use corkboard::Corkboard;
+/// use corkboard::boards::{NewBoard, NewTask, TaskResult, TaskStatus};
+///
+/// let corkboard = Corkboard::open("memory:").await?;
+/// let board = corkboard.create_board(NewBoard { name: "Release".into(), ..NewBoard::default() }).await?;
+/// board.add_task(NewTask::new("Write the notes")).await?;
+///
+/// // Waits for a task to become ready, if none is.
+/// let claim = board.work_on(None, Duration::from_secs(30)).wait(Duration::from_secs(60)).await?;
+/// let Some(claim) = claim else { return Ok(()) };
+/// let work = async { "three pages" };
+/// tokio::select! {
+///     () = claim.lost() => println!("somebody else does it"),
+///     result = work => {
+///         let result = TaskResult { summary: result.into(), next_steps: vec![], trust: None };
+///         assert_eq!(claim.complete(result).await?, TaskStatus::Completed);
+///     }
+/// }
+/// corkboard.close().await
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Claim {
     board: Board,
-    task: Option<TaskId>,
-    epoch: Option<u64>,
-    lease: Duration,
-    wait: Duration,
+    claimed: Claimed,
+    renewal: LeaseRenewal,
 }
 
-/// Takes a task and holds on to it. Made by [`Board::work_on`]; answers none if nothing is ready.
-#[must_use = "nothing is claimed until this is awaited"]
-#[derive(Debug, Clone)]
-pub struct WorkOn(ClaimTask);
-
-impl Board {
-    /// Takes a task to work on it: a named one, or the next (what was sent back to the caller for rework, then what is
-    /// assigned to the caller, then by priority and age). Await it: none if nothing is ready.
-    ///
-    /// A reworked task keeps its holder and its attempt, and gets a new epoch. A [`Claim`] or another process of the same
-    /// name that has the old epoch is fenced.
-    ///
-    /// Whoever stops waiting for the answer gets no task: one that was claimed nevertheless is given back, unless the
-    /// handle has an idempotency key, by which the answer can still be had.
-    pub fn claim_task(&self, task: Option<TaskId>, lease: Duration) -> ClaimTask {
-        ClaimTask { board: self.clone(), task, epoch: None, lease, wait: Duration::ZERO }
+impl Claim {
+    pub(super) fn new(board: &Board, claimed: Claimed, lease: Duration) -> Self {
+        let board = board.unconditional();
+        let held = HeldLease::Task { task: claimed.task, epoch: claimed.epoch };
+        let renewal = LeaseRenewal::new(&board, held, lease, claimed.deadline);
+        Self { board, claimed, renewal }
     }
 
-    /// Takes a task as [`Board::claim_task`] does, and holds on to it: for programs. Await it.
-    pub fn work_on(&self, task: Option<TaskId>, lease: Duration) -> WorkOn {
-        WorkOn(self.claim_task(task, lease))
-    }
-}
-
-impl ClaimTask {
-    /// The epoch that the caller last had of the named task. A worker that was restarted gets its unfinished task back by
-    /// this, under a new epoch and with a whole lease; what still has the old epoch is fenced. Refused as fenced if somebody
-    /// claimed the task since.
-    pub fn epoch(mut self, epoch: u64) -> Self {
-        self.epoch = Some(epoch);
-        self
+    /// Which task.
+    pub fn task(&self) -> TaskId {
+        self.claimed.task
     }
 
-    /// Waits that long for a task to become ready, whoever makes it so: anybody in any process, a lease that expires, a
-    /// pause before another attempt that is over, a paused board that is resumed. A named task is waited for while it is not ready or another's.
-    pub fn wait(mut self, wait: Duration) -> Self {
-        self.wait = wait;
-        self
+    /// The claim's epoch.
+    pub fn epoch(&self) -> u64 {
+        self.claimed.epoch
     }
 
-    async fn claim(self, command: BoardCommand) -> Result<Option<Claimed>> {
-        let Self { board, task, epoch, wait, .. } = self;
-        let names_one = task.is_some() || epoch.is_some();
-        let until = Instant::now() + wait.min(LONGEST);
-        let mut changes = board.engine.changes(&board.slot);
-        loop {
-            changes.mark();
-            if Instant::now() >= until {
-                return Asking::new(board.clone(), command).await;
-            }
-            let current = board.engine.current(&board.slot).await?;
-            let view = BoardView::new(board.id.clone(), &current, board.engine.now(&board.slot, &current))?;
-            if names_one || is_worth_asking(&board, &command, &current, &view)? {
-                match Asking::new(board.clone(), command.clone()).await {
-                    Ok(None)
-                    | Err(Error::Refused(
-                        Refusal::NotReady { .. } | Refusal::TaskHeld { .. } | Refusal::Paused { .. },
-                    )) => {}
-                    answer => return answer,
-                }
-            }
-            changes.wait(until.min(due_at(&view))).await?;
+    /// Which attempt it was when it was claimed.
+    pub fn attempt(&self) -> u32 {
+        self.claimed.attempt
+    }
+
+    /// The board; every command of this handle is sent under the claim, and renews it.
+    pub fn board(&self) -> Board {
+        self.board.under_claim(self.claimed.task, self.claimed.epoch)
+    }
+
+    /// Whether it is known that the task is no longer this program's.
+    pub fn is_lost(&self) -> bool {
+        self.renewal.state() == LeaseState::Lost
+    }
+
+    /// Waits until the task is no longer this program's: it was not heard of in time, somebody took the task, cancelled
+    /// it or ended the board. Never returns once the task is done or given back through this handle.
+    pub async fn lost(&self) {
+        self.renewal.lost().await;
+    }
+
+    /// Says that the task is done. Returns `completed`, or `review` if somebody is to look at it: while this handle lives it
+    /// stays the holder, who goes on if the task needs rework. The next claim by the same name takes a reworked task over: then
+    /// this handle is fenced.
+    pub async fn complete(&self, result: TaskResult) -> Result<TaskStatus> {
+        let status = self.renewal.heard(self.board.complete_task(self.task(), result, Some(self.epoch())).await)?;
+        if status != TaskStatus::Review {
+            self.renewal.end();
         }
+        Ok(status)
+    }
+
+    /// Says that the task did not work. Returns `failed`, or `pending` if it is tried again.
+    pub async fn fail(&self, reason: &str) -> Result<TaskStatus> {
+        let status = self.renewal.heard(self.board.fail_task(self.task(), reason, Some(self.epoch())).await)?;
+        self.renewal.end();
+        Ok(status)
+    }
+
+    /// Gives the task back.
+    pub async fn release(&self) -> Result<()> {
+        self.renewal.heard(self.board.release_task(self.task(), Some(self.epoch())).await)?;
+        self.renewal.end();
+        Ok(())
+    }
+
+    /// Says that the program cannot go on for now.
+    pub async fn block(&self, reason: Option<String>) -> Result<()> {
+        self.update(TaskStatus::Blocked, reason).await
+    }
+
+    /// Says that the program goes on.
+    pub async fn unblock(&self) -> Result<()> {
+        self.update(TaskStatus::InProgress, None).await
+    }
+
+    async fn update(&self, status: TaskStatus, reason: Option<String>) -> Result<()> {
+        let updated = self.board.update_task_status(self.task(), status, reason, Some(self.epoch())).await;
+        self.renewal.heard(updated).map(|_| ())
+    }
+
+    /// Records a decision.
+    pub async fn record_decision(&self, decision: NewDecision) -> Result<DecisionId> {
+        self.renewal.heard(self.board().record_decision(decision).await)
+    }
+
+    /// Records a discovery.
+    pub async fn record_discovery(&self, discovery: NewDiscovery) -> Result<DiscoveryId> {
+        self.renewal.heard(self.board().record_discovery(discovery).await)
+    }
+
+    /// Records an artifact. Returns its id, and the how-manieth with its path it is.
+    pub async fn record_artifact(&self, artifact: NewArtifact) -> Result<(ArtifactId, u64)> {
+        self.renewal.heard(self.board().record_artifact(artifact).await)
     }
 }
 
-/// Whether the answer would be another one than "nothing is ready". Reading is cheaper than asking, and many may wait.
-fn is_worth_asking(
-    board: &Board,
-    command: &BoardCommand,
-    current: &Revisioned<BoardState>,
-    view: &BoardView,
-) -> Result<bool> {
-    let state = view.state();
-    let limits = &board.options().limits;
-    let caller = AgentId::new(&board.actor.principal, limits)?;
-    if state.rework_of(&caller).next().is_some() {
-        return Ok(true);
-    }
-    if view.info()?.paused.is_some() {
-        return Ok(false);
-    }
-    if state.ready().len() > 0 || view.info()?.status != BoardStatus::Active {
-        return Ok(true);
-    }
-    if state.assigned_to(&caller).any(|task| state.may_begin(task)) {
-        return Ok(true);
-    }
-    // RequestSource before: the answer is remembered.
-    let Some(key) = board.name_of(command)? else { return Ok(false) };
-    let found = current.answered.find(caller.as_str(), &key, view.at(), limits);
-    Ok(!matches!(found, Ok(None)))
-}
-
-/// When something on the board expires: just after that, it has happened.
-pub(super) fn due_at(view: &BoardView) -> Instant {
-    const MOMENT: Duration = Duration::from_millis(1);
-    let due = view.state().next_expiry().map(|due| due.duration_since(view.at()));
-    let due = due.map_or(LONGEST, |due| Duration::try_from(due).unwrap_or_default() + MOMENT);
-    Instant::now() + due.min(LONGEST)
-}
-
-impl IntoFuture for ClaimTask {
-    type Output = Result<Option<Claimed>>;
-    type IntoFuture = Future<'static, Option<Claimed>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        let (task, epoch, lease_ms) = (self.task, self.epoch, milliseconds(self.lease));
-        let command = BoardCommand::Claim { task, epoch, lease_ms };
-        match self.wait.is_zero() {
-            true => Box::pin(Asking::new(self.board, command)),
-            false => Box::pin(self.claim(command)),
-        }
-    }
-}
-
-impl WorkOn {
-    /// The epoch that this program last had of the named task, as for [`ClaimTask::epoch`].
-    pub fn epoch(self, epoch: u64) -> Self {
-        Self(self.0.epoch(epoch))
-    }
-
-    /// Waits that long for a task to become ready, as [`ClaimTask::wait`] does.
-    pub fn wait(self, wait: Duration) -> Self {
-        Self(self.0.wait(wait))
-    }
-}
-
-impl IntoFuture for WorkOn {
-    type Output = Result<Option<Claim>>;
-    type IntoFuture = Future<'static, Option<Claim>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let (board, lease) = (self.0.board.clone(), self.0.lease);
-            Ok(self.0.await?.map(|claimed| Claim::new(&board, claimed, lease)))
-        })
-    }
-}
-
-/// A claim. Once sent it runs to its end: if its caller is gone by then, the task is given back.
-struct Asking {
-    board: Board,
-    claim: Sending,
-}
-
-enum Sending {
-    Unsent(BoardCommand),
-    Sent(PendingAnswer<BoardReply>),
-    Answered,
-}
-
-impl Asking {
-    fn new(board: Board, command: BoardCommand) -> Self {
-        Self { board, claim: Sending::Unsent(command) }
-    }
-
-    fn sent(&mut self) -> Result<Option<&mut PendingAnswer<BoardReply>>> {
-        if let Sending::Unsent(_) = &self.claim
-            && let Sending::Unsent(command) = std::mem::replace(&mut self.claim, Sending::Answered)
-        {
-            let name = self.board.name_of(&command)?;
-            self.claim = Sending::Sent(self.board.send(command, name));
-        }
-        Ok(match &mut self.claim {
-            Sending::Sent(waiting) => Some(waiting),
-            Sending::Unsent(_) | Sending::Answered => None,
-        })
-    }
-}
-
-impl std::future::Future for Asking {
-    type Output = Result<Option<Claimed>>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(waiting) = self.sent()? else { return Poll::Ready(Ok(None)) };
-        let polled = Pin::new(waiting).poll(context);
-        if let Poll::Ready(answer) = &polled {
-            self.claim = Sending::Answered;
-            answer.iter().for_each(|answer| self.board.saw(answer.rev));
-        }
-        polled.map(claimed)
-    }
-}
-
-fn claimed(answer: Result<Answer<BoardReply>>) -> Result<Option<Claimed>> {
-    match answer?.reply {
-        BoardReply::Claimed(claimed) => Ok(claimed),
-        other => Err(unexpected(other)),
-    }
-}
-
-impl Drop for Asking {
+impl Drop for Claim {
     fn drop(&mut self) {
-        let Sending::Sent(waiting) = std::mem::replace(&mut self.claim, Sending::Answered) else { return };
-        if self.board.idempotency_key.is_some() {
-            return;
+        if self.renewal.state() == LeaseState::Held {
+            let (board, claimed) = (self.board.clone(), self.claimed);
+            self.board.engine.spawn(async move { give_back(&board, claimed).await });
         }
-        let board = self.board.unconditional();
-        self.board.engine.spawn(async move {
-            if let Ok(Some(claimed)) = claimed(waiting.await) {
-                give_back(&board, claimed).await;
-            }
-        });
-    }
-}
-
-/// Gives a task back that nobody works on. If that fails, its lease ends.
-pub(super) async fn give_back(board: &Board, claimed: Claimed) {
-    let Claimed { task, epoch, .. } = claimed;
-    if let Err(error) = board.release_task(task, Some(epoch)).await {
-        tracing::debug!(board = %board.id, %task, %error, "the task could not be given back; its lease will end");
     }
 }

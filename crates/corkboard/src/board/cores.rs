@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Board, BoardView};
 use crate::context::Knowledge;
-use crate::knowledge::{Admit, Core, Known, best, if_readable};
+use crate::knowledge::{Admit, Core, SourcedEntry, best, if_readable};
 use crate::{Error, Refusal, Result};
 
 /// How many entries a new board draws from its cores.
@@ -161,7 +161,7 @@ impl Board {
         knowledge.add(info.drawn.iter().filter_map(|reference| {
             let ((current, now), core) = states.get(&reference.core)?;
             let entry = current.state.get(reference.entry, *now).filter(|entry| entry.forgotten.is_none())?;
-            Some(Known { core: core.clone(), entry: entry.clone() })
+            Some(SourcedEntry { core: core.clone(), entry: entry.clone() })
         }));
         Ok(knowledge)
     }

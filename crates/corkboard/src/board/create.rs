@@ -5,7 +5,7 @@ use std::sync::Arc;
 use corkboard_core::board::{BoardAction, BoardCommand, BoardReply, CoreRef, NewBoard, TaskId};
 use corkboard_core::{Actor, BoardId, Head, SpaceId, SpaceKind};
 
-use super::claim::Future;
+use super::claim_task::Future;
 use super::cores::Prepared;
 use super::learnings::ATTEMPTS;
 use super::{Board, TaskPattern, UnreadablePattern};

@@ -3,7 +3,7 @@
 use corkboard_core::Refusal;
 use corkboard_core::board::{BoardCommand, BoardImage, ForkedFrom};
 
-use super::claim::Future;
+use super::claim_task::Future;
 use super::create::new_id;
 use super::{Board, BoardView};
 use crate::{Error, Result};

@@ -51,17 +51,17 @@ const TEXT_COLOUR: &str = "#111827";
 
 /// A branch of a choice, as an arrow shows it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Taken {
+enum BranchState {
     Open,
     Chosen,
     NotChosen,
 }
 
-fn taken(choice: &Choice, option: &str) -> Taken {
+fn branch_state(choice: &Choice, option: &str) -> BranchState {
     match choice.chosen.as_deref() {
-        None => Taken::Open,
-        Some(chosen) if chosen == option => Taken::Chosen,
-        Some(_) => Taken::NotChosen,
+        None => BranchState::Open,
+        Some(chosen) if chosen == option => BranchState::Chosen,
+        Some(_) => BranchState::NotChosen,
     }
 }
 
@@ -81,10 +81,10 @@ fn mermaid(state: &BoardState) -> Result<String, std::fmt::Error> {
     }
     for choice in state.choices() {
         for branch in &choice.options {
-            let arrow = match taken(choice, &branch.name) {
-                Taken::Open => "-->",
-                Taken::Chosen => "==>",
-                Taken::NotChosen => "-.->",
+            let arrow = match branch_state(choice, &branch.name) {
+                BranchState::Open => "-->",
+                BranchState::Chosen => "==>",
+                BranchState::NotChosen => "-.->",
             };
             let label = mermaid_label(&cut(&branch.name));
             for task in &branch.tasks {
@@ -136,10 +136,10 @@ fn dot(state: &BoardState) -> Result<String, std::fmt::Error> {
     }
     for choice in state.choices() {
         for branch in &choice.options {
-            let style = match taken(choice, &branch.name) {
-                Taken::Open => "solid",
-                Taken::Chosen => "bold",
-                Taken::NotChosen => "dotted",
+            let style = match branch_state(choice, &branch.name) {
+                BranchState::Open => "solid",
+                BranchState::Chosen => "bold",
+                BranchState::NotChosen => "dotted",
             };
             let label = dot_label(&cut(&branch.name));
             for task in &branch.tasks {

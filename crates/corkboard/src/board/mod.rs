@@ -2,6 +2,7 @@
 
 mod artifact;
 mod claim;
+mod claim_task;
 mod cores;
 mod create;
 mod diff;
@@ -9,9 +10,8 @@ mod document;
 mod fork;
 mod graph;
 mod history;
-mod hold;
-mod keep;
 mod learnings;
+mod lease_renewal;
 mod lifetime;
 mod log_ref;
 mod observer;
@@ -42,14 +42,14 @@ use crate::options::Options;
 use crate::{Error, Result};
 
 pub use artifact::{NoChecksum, RecordArtifact, RecordedArtifact};
-pub use claim::{ClaimTask, WorkOn};
+pub use claim::Claim;
+pub use claim_task::{ClaimTask, WorkOn};
 pub use cores::{TaskPattern, UnreadablePattern};
 pub use create::{CreateBoard, CreatedBoard};
 pub use diff::{BoardChange, BoardDiff};
 pub use document::{AgentContribution, BoardDocument, Edge, EdgeType, TaskDocument, TaskGraph};
 pub use fork::Fork;
 pub use graph::GraphFormat;
-pub use hold::Claim;
 pub use learnings::{
     BoardRolledBack, CoreRolledBack, CoresRolledBack, PromoteLearning, PromotedLearning, RollBackCores,
     RollBackProgress, RollBackStage,

@@ -6,8 +6,8 @@ use corkboard_core::Refusal;
 use corkboard_core::board::Lease;
 use tokio::time::Instant;
 
-use super::claim::{Future, LONGEST, due_at};
-use super::keep::{Held, Keeper, Standing};
+use super::claim_task::{Future, LONGEST, due_at};
+use super::lease_renewal::{HeldLease, LeaseRenewal, LeaseState};
 use super::{Board, Orchestrating};
 use crate::engine::joined;
 use crate::{Error, Result};
@@ -26,7 +26,7 @@ pub struct Orchestrate {
 #[derive(Debug)]
 pub struct Orchestrator {
     role: Orchestrating,
-    keeper: Keeper,
+    renewal: LeaseRenewal,
 }
 
 impl Board {
@@ -84,8 +84,8 @@ impl IntoFuture for Orchestrate {
 
 impl Orchestrator {
     fn new(board: &Board, role: Orchestrating, lease: Duration) -> Self {
-        let keeper = Keeper::new(board, Held::Orchestrator { epoch: role.epoch() }, lease, role.deadline());
-        Self { role, keeper }
+        let renewal = LeaseRenewal::new(board, HeldLease::Orchestrator { epoch: role.epoch() }, lease, role.deadline());
+        Self { role, renewal }
     }
 
     /// The role's epoch.
@@ -100,25 +100,25 @@ impl Orchestrator {
 
     /// Whether it is known that the role is no longer this program's.
     pub fn is_lost(&self) -> bool {
-        self.keeper.standing() == Standing::Lost
+        self.renewal.state() == LeaseState::Lost
     }
 
     /// Waits until the role is no longer this program's. Never returns once it is given back.
     pub async fn lost(&self) {
-        self.keeper.lost().await;
+        self.renewal.lost().await;
     }
 
     /// Gives the role back.
     pub async fn release(&self) -> Result<()> {
-        self.keeper.heard(self.role.clone().release().await)?;
-        self.keeper.end();
+        self.renewal.heard(self.role.clone().release().await)?;
+        self.renewal.end();
         Ok(())
     }
 }
 
 impl Drop for Orchestrator {
     fn drop(&mut self) {
-        if self.keeper.standing() == Standing::Held {
+        if self.renewal.state() == LeaseState::Held {
             let role = self.role.clone();
             let engine = role.board().engine.clone();
             engine.spawn(async move {

@@ -13,7 +13,7 @@ use corkboard_core::knowledge::Trust;
 
 use super::cores::{CoreLines, Knowledge};
 use super::item::{self, Body, Rendered};
-use crate::knowledge::Known;
+use crate::knowledge::SourcedEntry;
 
 /// What a board has to show.
 #[derive(Clone, Default)]
@@ -53,7 +53,7 @@ pub(super) enum BoardLine<'a> {
     /// Its place among those that are shown, and what was said.
     Nudge(u64, &'a Nudge),
     /// Its place among those that are shown, and an entry of a memory core.
-    Core(u64, &'a Known),
+    Core(u64, &'a SourcedEntry),
 }
 
 /// A line about a task.
@@ -290,7 +290,7 @@ impl BoardLine<'_> {
                 }
                 item::listed(&label, Body::said(&text, newest.trust), most)
             }
-            Self::Core(_, Known { core, entry }) => {
+            Self::Core(_, SourcedEntry { core, entry }) => {
                 let mut what = String::new();
                 item::push_key(&mut what, core.as_str());
                 what.push_str(&format!(" {}", entry.id));

@@ -14,7 +14,7 @@ use proptest::strategy::Strategy as _;
 use super::board::BoardLines;
 use super::compose::{Composed, PREAMBLE};
 use super::tests::{any_memory, check_confined, check_within, left_out};
-use super::{SectionName, Strategy, Why, hostile, task};
+use super::{OmissionReason, SectionName, Strategy, hostile, task};
 
 /// A board that is made event by event, so that it may hold what no command would let pass.
 #[derive(Debug, Clone)]
@@ -215,7 +215,7 @@ fn what_is_left_out_is_counted_and_is_the_least_of_all() {
     let decisions = composed.sections.iter().find(|section| section.name == SectionName::Decisions).unwrap();
     let last = format!("question 499 -> yes\n  - [{} of 502 shown]\n</decisions>\n", decisions.items);
     assert!(shown.contains(&last), "{shown}");
-    let (count, named) = left_out(&composed, SectionName::Decisions, Why::NoRoom);
+    let (count, named) = left_out(&composed, SectionName::Decisions, OmissionReason::NoRoom);
     assert_eq!(decisions.items + count, 502);
     // The next that would have been shown is named first.
     assert!(named.starts_with(&format!("D-{} ", 502 - (decisions.items - 2))), "{named}");
@@ -357,7 +357,7 @@ proptest! {
         ] {
             let section = composed.sections.iter().find(|section| section.name == name);
             let shown = section.map_or(0, |section| section.items);
-            prop_assert_eq!(shown + left_out(&composed, name, Why::NoRoom).0, all.len() as u64, "{}", name);
+            prop_assert_eq!(shown + left_out(&composed, name, OmissionReason::NoRoom).0, all.len() as u64, "{}", name);
         }
     }
 

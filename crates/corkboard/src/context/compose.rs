@@ -10,11 +10,11 @@ use corkboard_core::knowledge::{CoreEntryId, Trust};
 
 use super::board::BoardLines;
 use super::item::{self, Body};
-use super::list::{EntryLine, NoteLine, NoteLines, What, fill};
+use super::list::{EntryLine, ItemRef, NoteLine, NoteLines, fill};
 use super::notebook::{self, NotebookLine, NotebookLines};
 use super::section::Section;
 use super::shares::Shares;
-use super::{SectionName, SectionReport, Strategy, Why, compact, cores, task, tokens};
+use super::{OmissionReason, SectionName, SectionReport, Strategy, compact, cores, task, tokens};
 use crate::memory::{SCRATCHPAD_KEY, SESSION_HANDOFF_KEY};
 
 /// The first line of every window. It is the same for all of them, so that a nudge or a text from outside that comes or goes
@@ -73,7 +73,7 @@ pub(super) enum Summary<'a> {
 /// Something that a query found.
 #[derive(Debug, Clone)]
 pub(super) struct Hit {
-    pub(super) what: Found,
+    pub(super) what: HitItem,
     /// The scope that it is in, where that is not the root.
     pub(super) scope: Option<String>,
     /// The part of it that fits best.
@@ -84,7 +84,7 @@ pub(super) struct Hit {
 
 /// What a query found.
 #[derive(Debug, Clone)]
-pub(super) enum Found {
+pub(super) enum HitItem {
     Entry(String),
     Note(u64),
     /// A part of a notebook, by the name that it is shown with.
@@ -94,27 +94,27 @@ pub(super) enum Found {
 }
 
 impl Hit {
-    fn what(&self) -> What<'_> {
+    fn what(&self) -> ItemRef<'_> {
         match &self.what {
-            Found::Entry(key) => What::Key(key),
-            Found::Note(id) => What::Note(*id),
-            Found::Notebook(name) => What::Notebook(name),
-            Found::Core(core, id) => What::Core(core, *id),
+            HitItem::Entry(key) => ItemRef::Key(key),
+            HitItem::Note(id) => ItemRef::Note(*id),
+            HitItem::Notebook(name) => ItemRef::Notebook(name),
+            HitItem::Core(core, id) => ItemRef::Core(core, *id),
         }
     }
 
     /// Whether all of it stands in another section. What is in a scope below the root never does.
-    fn is_shown(&self, shown: &Shown<'_>) -> bool {
+    fn is_shown(&self, shown: &ShownItems<'_>) -> bool {
         self.scope.is_none() && shown.contains(&self.what())
     }
 
     fn label(&self) -> String {
         let mut label = String::new();
         match &self.what {
-            Found::Entry(key) => item::push_key(&mut label, key),
-            Found::Note(id) => label.push_str(&format!("note {id}")),
-            Found::Notebook(name) => label.push_str(name),
-            Found::Core(core, id) => {
+            HitItem::Entry(key) => item::push_key(&mut label, key),
+            HitItem::Note(id) => label.push_str(&format!("note {id}")),
+            HitItem::Notebook(name) => label.push_str(name),
+            HitItem::Core(core, id) => {
                 item::push_key(&mut label, core);
                 label.push_str(&format!(" {id}"));
             }
@@ -163,11 +163,11 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
     let NotebookLines { learnings, snippets, progress } = &material.notebooks;
     let builds: [(SectionName, Build<'_, '_>); 5] = [
         (SectionName::Handoff, single(SectionName::Handoff, material.handoff, SESSION_HANDOFF_KEY)),
-        (SectionName::Goal, Box::new(|room, _| (vec![task::goal(&board, room)], Shown::new()))),
+        (SectionName::Goal, Box::new(|room, _| (vec![task::goal(&board, room)], ShownItems::new()))),
         (
             SectionName::Constraints,
             Box::new(|room, item| {
-                (vec![task::list(SectionName::Constraints, &board.constraints, room, item)], Shown::new())
+                (vec![task::list(SectionName::Constraints, &board.constraints, room, item)], ShownItems::new())
             }),
         ),
         (SectionName::KeyLearnings, of_notebook(SectionName::KeyLearnings, learnings)),
@@ -184,7 +184,7 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
     left -= kept;
     let room = share(SectionName::Cores).most.min(left);
     let build: Build<'_, '_> = Box::new(|room, item| {
-        let mut shown = Shown::new();
+        let mut shown = ShownItems::new();
         (vec![cores::section(&board.cores, room, item, &mut shown)], shown)
     });
     let cores = Part::new(room, item, build);
@@ -195,7 +195,7 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
     if !list.lacks_room() {
         share_out(&mut parts, &mut list, stable - kept.min(stable), &shares);
     }
-    let mut shown: Shown<'_> = parts.iter().chain([&list]).flat_map(|part| part.shown.iter().copied()).collect();
+    let mut shown: ShownItems<'_> = parts.iter().chain([&list]).flat_map(|part| part.shown.iter().copied()).collect();
     // Only then anyone wants to know.
     let hidden = if strategy == Strategy::Summarize { hidden(material, &shown) } else { Vec::new() };
     let cores = parts.pop().map_or_else(Vec::new, |cores| cores.sections);
@@ -216,7 +216,7 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
             Some(task) => task::task_sections(task, &board.nudges, &Shares::of(room), 0, item),
             None => vec![task::list(SectionName::Nudges, &board.nudges, room, item)],
         };
-        (sections, Shown::new())
+        (sections, ShownItems::new())
     });
     let task = Part::new(most.min(left.saturating_sub(below_task)), item, build);
 
@@ -227,7 +227,7 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
     let left = left.saturating_sub(scratchpad.tokens());
     let kept = kept_for(SectionName::Found);
     let room = share(SectionName::Conversation).most.min(left.saturating_sub(kept));
-    let build: Build<'_, '_> = Box::new(|room, item| (vec![conversation(material, room, item)], Shown::new()));
+    let build: Build<'_, '_> = Box::new(|room, item| (vec![conversation(material, room, item)], ShownItems::new()));
     let conversation = Part::new(room, item, build);
 
     let mut tail = vec![progress, task, scratchpad, conversation];
@@ -258,17 +258,17 @@ pub(super) fn compose(mut material: Material<'_>, budget: u64, strategy: Strateg
 }
 
 /// What is shown whole.
-type Shown<'a> = HashSet<What<'a>>;
+type ShownItems<'a> = HashSet<ItemRef<'a>>;
 
 /// Builds sections from the room that they have together and the most that one item may have.
-type Build<'b, 'a> = Box<dyn Fn(u64, u64) -> (Vec<Section>, Shown<'a>) + 'b>;
+type Build<'b, 'a> = Box<dyn Fn(u64, u64) -> (Vec<Section>, ShownItems<'a>) + 'b>;
 
 /// Sections that can be built again in more room.
 struct Part<'b, 'a> {
     build: Build<'b, 'a>,
     room: u64,
     sections: Vec<Section>,
-    shown: Shown<'a>,
+    shown: ShownItems<'a>,
 }
 
 impl<'b, 'a> Part<'b, 'a> {
@@ -282,15 +282,15 @@ impl<'b, 'a> Part<'b, 'a> {
     }
 
     fn lacks_room(&self) -> bool {
-        self.sections.iter().any(|section| section.leaves_out(Why::NoRoom))
+        self.sections.iter().any(|section| section.leaves_out(OmissionReason::NoRoom))
     }
 
     /// Uses this much room, if something is cut or left out. An item may have all of it if nothing is left out for that.
     fn grow(&mut self, room: u64, item: u64) {
-        if !self.lacks_room() && !self.sections.iter().any(|section| section.leaves_out(Why::Cut)) {
+        if !self.lacks_room() && !self.sections.iter().any(|section| section.leaves_out(OmissionReason::Cut)) {
             return;
         }
-        let is_good = |sections: &[Section]| !sections.iter().any(|section| section.leaves_out(Why::NoRoom));
+        let is_good = |sections: &[Section]| !sections.iter().any(|section| section.leaves_out(OmissionReason::NoRoom));
         let (sections, shown) = (self.build)(room, room.max(item));
         let (sections, shown) = match is_good(&sections) {
             true => (sections, shown),
@@ -319,13 +319,13 @@ fn share_out(parts: &mut [Part<'_, '_>], list: &mut Part<'_, '_>, room: u64, sha
 /// A section of one text. If it must be cut, its end is shown as well as its beginning.
 fn single<'b, 'a: 'b>(name: SectionName, body: Option<Body<'b>>, key: &'a str) -> Build<'b, 'a> {
     Box::new(move |room, _| {
-        let (mut section, mut shown) = (Section::new(name, room), Shown::new());
+        let (mut section, mut shown) = (Section::new(name, room), ShownItems::new());
         if let Some(body) = body.filter(|body| !body.is_blank()) {
             let rendered = item::block_with_end(body, section.left());
             if rendered.as_ref().is_some_and(|rendered| !rendered.is_cut) {
-                shown.insert(What::Key(key));
+                shown.insert(ItemRef::Key(key));
             }
-            section.push(What::Key(key), rendered, 0);
+            section.push(ItemRef::Key(key), rendered, 0);
         }
         (vec![section], shown)
     })
@@ -333,15 +333,20 @@ fn single<'b, 'a: 'b>(name: SectionName, body: Option<Body<'b>>, key: &'a str) -
 
 fn of_notebook<'a>(name: SectionName, lines: &'a [NotebookLine<'_>]) -> Build<'a, 'a> {
     Box::new(move |room, item| {
-        let mut shown = Shown::new();
+        let mut shown = ShownItems::new();
         (vec![notebook::section(name, lines, room, item, &mut shown)], shown)
     })
 }
 
 /// Entries and notes in the room that both have. Notes are kept what they need, in steps, up to their share; entries take
 /// what they can of the rest, and what they leave goes to older notes.
-fn entries_and_notes<'a>(material: &Material<'a>, room: u64, item: u64, shares: &Shares) -> (Vec<Section>, Shown<'a>) {
-    let mut shown = Shown::new();
+fn entries_and_notes<'a>(
+    material: &Material<'a>,
+    room: u64,
+    item: u64,
+    shares: &Shares,
+) -> (Vec<Section>, ShownItems<'a>) {
+    let mut shown = ShownItems::new();
     let frame = Section::frame(SectionName::Notes);
     let mut lines = NoteLines::new(&material.notes, item);
     lines.take_up_to(shares.section(SectionName::Notes).kept.saturating_sub(frame));
@@ -380,9 +385,9 @@ impl Hidden<'_, '_> {
 }
 
 /// Entries first, then notes, each in their order.
-fn hidden<'m, 'a>(material: &'m Material<'a>, shown: &Shown<'a>) -> Vec<Hidden<'m, 'a>> {
-    let entries = material.entries.iter().filter(|entry| !shown.contains(&What::Key(entry.key)));
-    let notes = material.notes.iter().filter(|note| !shown.contains(&What::Note(note.id)));
+fn hidden<'m, 'a>(material: &'m Material<'a>, shown: &ShownItems<'a>) -> Vec<Hidden<'m, 'a>> {
+    let entries = material.entries.iter().filter(|entry| !shown.contains(&ItemRef::Key(entry.key)));
+    let notes = material.notes.iter().filter(|note| !shown.contains(&ItemRef::Note(note.id)));
     entries.map(Hidden::Entry).chain(notes.map(Hidden::Note)).collect()
 }
 
@@ -410,11 +415,11 @@ fn conversation(material: &Material<'_>, room: u64, item: u64) -> Section {
 }
 
 /// What a query found and is not shown whole already.
-fn found(hits: &[Hit], room: u64, item: u64, shown: &Shown<'_>) -> Section {
+fn found(hits: &[Hit], room: u64, item: u64, shown: &ShownItems<'_>) -> Section {
     let mut section = Section::new(SectionName::Found, room);
     for (at, hit) in hits.iter().enumerate() {
         if hit.is_shown(shown) {
-            section.leave_out(Why::AlreadyShown, hit.what());
+            section.leave_out(OmissionReason::AlreadyShown, hit.what());
             continue;
         }
         let rendered = item::listed(&hit.label(), Body::said(&hit.snippet, hit.trust), item);

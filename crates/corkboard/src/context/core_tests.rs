@@ -10,15 +10,15 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::board::BoardLines;
-use super::compose::{Composed, Found, Hit, Material, PREAMBLE, Summary, compose};
+use super::compose::{Composed, Hit, HitItem, Material, PREAMBLE, Summary, compose};
 use super::cores::Knowledge;
 use super::item::Body;
 use super::list::{EntryLine, NoteLine};
 use super::tests::{any_memory, check_confined, check_within, left_out};
-use super::{SectionName, Strategy, Why, hostile, task};
-use crate::knowledge::Known;
+use super::{OmissionReason, SectionName, Strategy, hostile, task};
+use crate::knowledge::SourcedEntry;
 
-fn known(core: &str, number: u64, author: &str, trust: Trust, content: &str) -> Known {
+fn known(core: &str, number: u64, author: &str, trust: Trust, content: &str) -> SourcedEntry {
     let at = Timestamp::UNIX_EPOCH;
     let (promoted_by, board, item, board_rev, edited_by) = (None, None, None, None, Vec::new());
     let provenance =
@@ -37,10 +37,10 @@ fn known(core: &str, number: u64, author: &str, trust: Trust, content: &str) -> 
         expires_at: None,
         forgotten: None,
     };
-    Known { core: CoreId::new(core, &Limits::default()).unwrap(), entry: Arc::new(entry) }
+    SourcedEntry { core: CoreId::new(core, &Limits::default()).unwrap(), entry: Arc::new(entry) }
 }
 
-fn knowledge(order: &[&str], entries: Vec<Known>) -> Knowledge {
+fn knowledge(order: &[&str], entries: Vec<SourcedEntry>) -> Knowledge {
     let mut knowledge = Knowledge { order: order.iter().map(|&core| core.into()).collect(), ..Knowledge::default() };
     knowledge.add(entries);
     knowledge
@@ -77,8 +77,8 @@ fn cores_are_shown_in_their_order_with_author_and_mark() {
 ";
     for composed in [shown_for_task(&knowledge, 1_000), window(&knowledge, 1_000)] {
         assert_eq!(composed.text, format!("{PREAMBLE}{expected}"));
-        assert_eq!(left_out(&composed, SectionName::Cores, Why::Merged), (1, "a c:E-9".into()));
-        assert_eq!(left_out(&composed, SectionName::Cores, Why::Unreadable), (1, "broken".into()));
+        assert_eq!(left_out(&composed, SectionName::Cores, OmissionReason::Merged), (1, "a c:E-9".into()));
+        assert_eq!(left_out(&composed, SectionName::Cores, OmissionReason::Unreadable), (1, "broken".into()));
         check_within(&composed, 1_000);
         check_confined(&composed);
     }
@@ -96,7 +96,7 @@ fn where_room_is_short_the_best_stay() {
     let first = 401 - section.items;
     assert!(composed.text.contains(&format!("<cores>\n  - core E-{first} by ann")), "{}", composed.text);
     assert!(composed.text.contains(&format!("  - [{} of 400 shown]\n</cores>", section.items)), "{}", composed.text);
-    assert_eq!(left_out(&composed, SectionName::Cores, Why::NoRoom).0 + section.items, 400);
+    assert_eq!(left_out(&composed, SectionName::Cores, OmissionReason::NoRoom).0 + section.items, 400);
 }
 
 #[test]
@@ -116,14 +116,14 @@ fn what_cores_say_moves_nothing_above_it_and_is_not_found_twice() {
     let above = |composed: &Composed| composed.text.split("<cores>").next().unwrap().to_owned();
     assert_eq!(above(&shown(&one, &[])), above(&shown(&two, &[])), "room is given in steps");
     let hit = |number, trust| Hit {
-        what: Found::Core("c".into(), CoreEntryId(number)),
+        what: HitItem::Core("c".into(), CoreEntryId(number)),
         scope: None,
         snippet: "found".into(),
         trust,
     };
     let composed = shown(&one, &[hit(1, Trust::Agent), hit(2, Trust::Outside)]);
     assert!(composed.text.ends_with("<found>\n  - [outside] c E-2: found\n</found>\n"), "{}", composed.text);
-    assert_eq!(left_out(&composed, SectionName::Found, Why::AlreadyShown), (1, "c:E-1".into()));
+    assert_eq!(left_out(&composed, SectionName::Found, OmissionReason::AlreadyShown), (1, "c:E-1".into()));
     assert_eq!(above(&composed), above(&shown(&one, &[])), "a question moves nothing");
 }
 
@@ -226,7 +226,7 @@ proptest! {
         check_confined(&composed);
         let section = composed.sections.iter().find(|section| section.name == SectionName::Cores);
         let shown = section.map_or(0, |section| section.items);
-        prop_assert_eq!(shown + left_out(&composed, SectionName::Cores, Why::NoRoom).0, knowledge.entries.len() as u64);
+        prop_assert_eq!(shown + left_out(&composed, SectionName::Cores, OmissionReason::NoRoom).0, knowledge.entries.len() as u64);
         prop_assert_eq!(composed.text, memory.compose_with(board(), budget, Strategy::Trim).text);
     }
 }

@@ -5,15 +5,15 @@ use std::collections::HashSet;
 use corkboard_core::board::CoreRef;
 
 use super::board::BoardLine;
-use super::list::What;
+use super::list::ItemRef;
 use super::section::Section;
-use super::{SectionName, Why, task};
-use crate::knowledge::Known;
+use super::{OmissionReason, SectionName, task};
+use crate::knowledge::SourcedEntry;
 
 /// What cores have to say to somebody, the best first, each once; and those that could not be read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Knowledge {
-    pub(crate) entries: Vec<Known>,
+    pub(crate) entries: Vec<SourcedEntry>,
     pub(crate) unreadable: Vec<String>,
     /// The cores, in the order in which they are shown.
     pub(crate) order: Vec<String>,
@@ -23,9 +23,9 @@ pub(crate) struct Knowledge {
 
 impl Knowledge {
     /// Adds what another core says. What is there already is not said twice, nor is the same text from elsewhere.
-    pub(crate) fn add(&mut self, entries: impl IntoIterator<Item = Known>) {
+    pub(crate) fn add(&mut self, entries: impl IntoIterator<Item = SourcedEntry>) {
         for known in entries {
-            let is_there = |other: &Known| other.core == known.core && other.entry.id == known.entry.id;
+            let is_there = |other: &SourcedEntry| other.core == known.core && other.entry.id == known.entry.id;
             if self.entries.iter().any(is_there) {
                 continue;
             }
@@ -47,7 +47,7 @@ impl Knowledge {
 
     /// Lines to be shown, the best first. Each knows its place among those that are shown.
     pub(super) fn lines(&self) -> CoreLines<'_> {
-        let place = |known: &Known| {
+        let place = |known: &SourcedEntry| {
             (self.order.iter().position(|core| core == known.core.as_str()).unwrap_or(usize::MAX), known.entry.id)
         };
         let mut places: Vec<_> = self.entries.iter().map(place).collect();
@@ -73,13 +73,13 @@ pub(super) struct CoreLines<'a> {
 }
 
 /// The section, in its room. What is shown whole goes into `shown`.
-pub(super) fn section<'a>(lines: &CoreLines<'a>, room: u64, most: u64, shown: &mut HashSet<What<'a>>) -> Section {
+pub(super) fn section<'a>(lines: &CoreLines<'a>, room: u64, most: u64, shown: &mut HashSet<ItemRef<'a>>) -> Section {
     let mut section = task::list_noting(SectionName::Cores, &lines.lines, room, most, |line, rendered| {
         if let (BoardLine::Core(_, known), false) = (line, rendered.is_cut) {
-            shown.insert(What::Core(known.core.as_str(), known.entry.id));
+            shown.insert(ItemRef::Core(known.core.as_str(), known.entry.id));
         }
     });
-    lines.repeated.iter().for_each(|repeated| section.leave_out(Why::Merged, repeated));
-    lines.unreadable.iter().for_each(|core| section.leave_out(Why::Unreadable, core));
+    lines.repeated.iter().for_each(|repeated| section.leave_out(OmissionReason::Merged, repeated));
+    lines.unreadable.iter().for_each(|core| section.leave_out(OmissionReason::Unreadable, core));
     section
 }

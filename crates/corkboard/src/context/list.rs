@@ -8,7 +8,7 @@ use corkboard_core::knowledge::{CoreEntryId, Trust};
 
 use super::item::{self, Body, Rendered};
 use super::section::Section;
-use super::{Why, tokens};
+use super::{OmissionReason, tokens};
 
 /// How many keys of entries with the same value are named.
 const KEYS_NAMED: usize = 16;
@@ -92,7 +92,7 @@ impl<'a> NoteLine<'a> {
 
 /// A thing that may be shown, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum What<'a> {
+pub(super) enum ItemRef<'a> {
     Key(&'a str),
     Note(u64),
     Notebook(&'a str),
@@ -100,7 +100,7 @@ pub(super) enum What<'a> {
     Core(&'a str, CoreEntryId),
 }
 
-impl fmt::Display for What<'_> {
+impl fmt::Display for ItemRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Key(key) => f.write_str(key),
@@ -117,7 +117,7 @@ pub(super) fn fill<'a>(
     entries: &[EntryLine<'a>],
     most: u64,
     kept: u64,
-    shown: &mut HashSet<What<'a>>,
+    shown: &mut HashSet<ItemRef<'a>>,
 ) {
     // A heap gives the first few of many in order without sorting them all. Where no number is negative, the order of their
     // bits is theirs; adding nothing makes minus zero zero.
@@ -127,23 +127,23 @@ pub(super) fn fill<'a>(
         let Some(entry) = entries.get(at) else { continue };
         let Some(rendered) = entry.render(most) else {
             // Its key alone is too long. That says nothing about those after it.
-            section.leave_out(Why::NoRoom, What::Key(entry.key));
+            section.leave_out(OmissionReason::NoRoom, ItemRef::Key(entry.key));
             continue;
         };
         let rendered = Some(rendered);
         let is_whole = rendered.as_ref().is_some_and(|rendered| !rendered.is_cut);
-        if !section.push(What::Key(entry.key), rendered, kept) {
+        if !section.push(ItemRef::Key(entry.key), rendered, kept) {
             break;
         }
-        entry.same.iter().for_each(|key| section.leave_out(Why::Merged, What::Key(key)));
+        entry.same.iter().for_each(|key| section.leave_out(OmissionReason::Merged, ItemRef::Key(key)));
         if is_whole {
-            shown.insert(What::Key(entry.key));
-            shown.extend(entry.same.iter().map(|key| What::Key(key)));
+            shown.insert(ItemRef::Key(entry.key));
+            shown.extend(entry.same.iter().map(|key| ItemRef::Key(key)));
         }
     }
     let count = ranked.len();
     let rest = std::iter::from_fn(|| ranked.pop().and_then(|(_, Reverse(at))| entries.get(at)));
-    section.leave_out_rest(count, rest.map(|entry| What::Key(entry.key)));
+    section.leave_out_rest(count, rest.map(|entry| ItemRef::Key(entry.key)));
 }
 
 /// The newest notes, as many as fit.
@@ -189,7 +189,7 @@ impl<'n, 'a> NoteLines<'n, 'a> {
     /// Puts the notes into their section. If older ones are left out, the first shown is one whose number is a multiple of a
     /// quarter, or an eighth, of how many fit: it stays the first until so many more were added, and all before the new
     /// note stays as it was.
-    pub(super) fn write(mut self, section: &mut Section, shown: &mut HashSet<What<'a>>) {
+    pub(super) fn write(mut self, section: &mut Section, shown: &mut HashSet<ItemRef<'a>>) {
         let fitting = self.taken.len();
         if fitting < self.notes.len() && fitting >= 4 {
             let block = 1 << (fitting / 4).ilog2();
@@ -201,13 +201,13 @@ impl<'n, 'a> NoteLines<'n, 'a> {
         let (left_out, kept) = self.notes.split_at(self.notes.len() - self.taken.len());
         for (note, line) in kept.iter().zip(self.taken.into_iter().rev()) {
             let is_cut = line.is_cut;
-            section.push(What::Note(note.id), Some(line), 0);
-            note.same.iter().for_each(|id| section.leave_out(Why::Merged, What::Note(*id)));
+            section.push(ItemRef::Note(note.id), Some(line), 0);
+            note.same.iter().for_each(|id| section.leave_out(OmissionReason::Merged, ItemRef::Note(*id)));
             if !is_cut {
-                shown.insert(What::Note(note.id));
-                shown.extend(note.same.iter().map(|id| What::Note(*id)));
+                shown.insert(ItemRef::Note(note.id));
+                shown.extend(note.same.iter().map(|id| ItemRef::Note(*id)));
             }
         }
-        section.leave_out_rest(left_out.len(), left_out.iter().rev().map(|note| What::Note(note.id)));
+        section.leave_out_rest(left_out.len(), left_out.iter().rev().map(|note| ItemRef::Note(note.id)));
     }
 }

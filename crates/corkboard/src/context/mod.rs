@@ -251,7 +251,7 @@ pub struct SectionReport {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LeftOut {
     /// The reason.
-    pub why: Why,
+    pub why: OmissionReason,
     /// How many.
     pub count: u64,
     /// The first few of them: keys of entries, numbers of notes.
@@ -263,7 +263,7 @@ pub struct LeftOut {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Why {
+pub enum OmissionReason {
     /// It is too long: a part of it is shown.
     Cut,
     /// Its section is full.

@@ -8,7 +8,7 @@ use corkboard_core::notebook::{Notebook, NotebookItemId};
 
 use super::SectionName;
 use super::item::{self, Body};
-use super::list::What;
+use super::list::ItemRef;
 use super::section::Section;
 
 /// The lines of all notebooks, by notebook, each in its order.
@@ -81,7 +81,7 @@ pub(super) fn section<'m>(
     lines: &'m [NotebookLine<'_>],
     room: u64,
     most: u64,
-    shown: &mut HashSet<What<'m>>,
+    shown: &mut HashSet<ItemRef<'m>>,
 ) -> Section {
     let mut section = Section::new(name, room);
     let (mut taken, mut tokens) = (Vec::new(), 0);
@@ -101,10 +101,10 @@ pub(super) fn section<'m>(
         if rendered.is_cut {
             partly.insert(&line.name);
         }
-        section.push(What::Notebook(&line.name), Some(rendered), 0);
+        section.push(ItemRef::Notebook(&line.name), Some(rendered), 0);
     }
     let whole = kept.iter().filter(|line| !partly.contains(line.name.as_str()));
-    shown.extend(whole.map(|line| What::Notebook(&line.name)));
-    section.leave_out_rest(left_out.len(), left_out.iter().rev().map(|line| What::Notebook(&line.name)));
+    shown.extend(whole.map(|line| ItemRef::Notebook(&line.name)));
+    section.leave_out_rest(left_out.len(), left_out.iter().rev().map(|line| ItemRef::Notebook(&line.name)));
     section
 }

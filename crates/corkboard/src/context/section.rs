@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use super::item::Rendered;
-use super::{LeftOut, SectionName, SectionReport, Why, tokens};
+use super::{LeftOut, OmissionReason, SectionName, SectionReport, tokens};
 
 /// How many of the things that were left out are named.
 const NAMED: usize = 8;
@@ -45,21 +45,21 @@ impl Section {
         match item {
             Some(item) if item.tokens.saturating_add(kept) <= self.left() => {
                 if item.is_cut {
-                    self.leave_out(Why::Cut, what);
+                    self.leave_out(OmissionReason::Cut, what);
                 }
                 self.used += item.tokens;
                 self.items.push(item);
                 true
             }
             _ => {
-                self.leave_out(Why::NoRoom, what);
+                self.leave_out(OmissionReason::NoRoom, what);
                 false
             }
         }
     }
 
     /// Whether something was left out for this reason.
-    pub(super) fn leaves_out(&self, why: Why) -> bool {
+    pub(super) fn leaves_out(&self, why: OmissionReason) -> bool {
         self.left_out.iter().any(|group| group.why == why)
     }
 
@@ -73,11 +73,11 @@ impl Section {
     pub(super) fn pop(&mut self) -> bool {
         let Some(item) = self.items.pop() else { return false };
         self.used -= item.tokens;
-        self.leave_out(Why::NoRoom, "the last one");
+        self.leave_out(OmissionReason::NoRoom, "the last one");
         true
     }
 
-    pub(super) fn leave_out(&mut self, why: Why, what: impl Display) {
+    pub(super) fn leave_out(&mut self, why: OmissionReason, what: impl Display) {
         let group = self.group(why);
         group.count += 1;
         if group.first.len() < NAMED {
@@ -87,13 +87,14 @@ impl Section {
 
     /// Leaves many out for want of room. Only the first are asked for their names.
     pub(super) fn leave_out_rest<T: Display>(&mut self, count: usize, mut rest: impl Iterator<Item = T>) {
-        let named = rest.by_ref().take(count.min(NAMED)).map(|what| self.leave_out(Why::NoRoom, what)).count();
+        let named =
+            rest.by_ref().take(count.min(NAMED)).map(|what| self.leave_out(OmissionReason::NoRoom, what)).count();
         if count > named {
-            self.group(Why::NoRoom).count += (count - named) as u64;
+            self.group(OmissionReason::NoRoom).count += (count - named) as u64;
         }
     }
 
-    fn group(&mut self, why: Why) -> &mut LeftOut {
+    fn group(&mut self, why: OmissionReason) -> &mut LeftOut {
         let at = self.left_out.iter().position(|group| group.why == why).unwrap_or_else(|| {
             self.left_out.push(LeftOut { why, count: 0, first: Vec::new() });
             self.left_out.len() - 1

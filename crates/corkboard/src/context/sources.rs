@@ -4,7 +4,7 @@ use corkboard_core::agent::AgentState;
 use corkboard_core::{Entry, ScopeId};
 use jiff::Timestamp;
 
-use super::compose::{Found, Hit, Material};
+use super::compose::{Hit, HitItem, Material};
 use super::item::Body;
 use super::list::{EntryLine, NoteLine};
 use super::notebook::{self, NotebookLines};
@@ -73,7 +73,7 @@ async fn known_hits(memory: &AgentMemory, query: &str) -> Result<Vec<Hit>> {
     let Some(core) = memory.long_term_if_any()? else { return Ok(Vec::new()) };
     let hits = if_readable(&core, core.search(query).limit(HITS).await)?.unwrap_or_default();
     let hit = |hit: crate::CoreHit| Hit {
-        what: Found::Core(core.id().as_str().to_owned(), hit.id),
+        what: HitItem::Core(core.id().as_str().to_owned(), hit.id),
         scope: None,
         snippet: hit.snippet,
         trust: hit.trust,
@@ -85,9 +85,9 @@ async fn working_hits(memory: &AgentMemory, query: &str) -> Result<Vec<Hit>> {
     let hits = memory.search(query).limit(HITS).await?;
     let hit = |hit: crate::SearchHit| Hit {
         what: match hit.item {
-            FoundItem::Entry { key, .. } => Found::Entry(key.as_str().into()),
-            FoundItem::Note { note } => Found::Note(note.0),
-            FoundItem::Notebook { notebook, item } => Found::Notebook(notebook::name_of(item, &notebook)),
+            FoundItem::Entry { key, .. } => HitItem::Entry(key.as_str().into()),
+            FoundItem::Note { note } => HitItem::Note(note.0),
+            FoundItem::Notebook { notebook, item } => HitItem::Notebook(notebook::name_of(item, &notebook)),
         },
         scope: hit.scope.map(|scope| scope.name.to_string()),
         snippet: hit.snippet,

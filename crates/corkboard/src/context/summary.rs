@@ -27,12 +27,12 @@ const SLACK: u64 = 256;
 #[derive(Clone)]
 pub struct Summarizer {
     model: Arc<dyn Model>,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<SummaryCache>>,
 }
 
 /// What the model said, by content. What was asked for first goes first.
 #[derive(Default)]
-struct Known {
+struct SummaryCache {
     summaries: HashMap<blake3::Hash, Arc<OnceCell<String>>>,
     order: VecDeque<blake3::Hash>,
 }
@@ -83,7 +83,7 @@ impl Summarizer {
     }
 }
 
-impl Known {
+impl SummaryCache {
     fn cell(&mut self, hash: blake3::Hash) -> Arc<OnceCell<String>> {
         if let Some(cell) = self.summaries.get(&hash) {
             return cell.clone();

@@ -13,12 +13,12 @@ use corkboard_core::{Limits, NotebookName};
 use std::sync::Arc;
 
 use super::board::BoardLines;
-use super::compose::{Composed, Found, Hit, Material, PREAMBLE, assemble, compose};
+use super::compose::{Composed, Hit, HitItem, Material, PREAMBLE, assemble, compose};
 use super::item::{self, Body};
 use super::list::{EntryLine, NoteLine};
 use super::notebook::NotebookLines;
 use super::section::Section;
-use super::{SectionName, Strategy, Why, hostile, tokens};
+use super::{OmissionReason, SectionName, Strategy, hostile, tokens};
 
 const ORDER: [SectionName; 17] = [
     SectionName::Handoff,
@@ -101,11 +101,11 @@ fn text(text: &str) -> Content {
 }
 
 fn entry_hit(key: &str, snippet: &str) -> Hit {
-    Hit { what: Found::Entry(key.into()), scope: None, snippet: snippet.into(), trust: Trust::Agent }
+    Hit { what: HitItem::Entry(key.into()), scope: None, snippet: snippet.into(), trust: Trust::Agent }
 }
 
 fn note_hit(id: u64, snippet: &str) -> Hit {
-    Hit { what: Found::Note(id), scope: None, snippet: snippet.into(), trust: Trust::Agent }
+    Hit { what: HitItem::Note(id), scope: None, snippet: snippet.into(), trust: Trust::Agent }
 }
 
 fn in_scope(hit: Hit) -> Hit {
@@ -113,7 +113,7 @@ fn in_scope(hit: Hit) -> Hit {
 }
 
 /// What a section leaves out for a reason, and the names of the first of them.
-pub(super) fn left_out(composed: &Composed, name: SectionName, why: Why) -> (u64, String) {
+pub(super) fn left_out(composed: &Composed, name: SectionName, why: OmissionReason) -> (u64, String) {
     let section = composed.sections.iter().find(|section| section.name == name);
     let group = section.and_then(|section| section.left_out.iter().find(|group| group.why == why));
     group.map_or_else(Default::default, |group| (group.count, group.first.join(" ")))
@@ -231,8 +231,12 @@ fn of_a_notebook_the_newest_is_shown_and_a_part_is_not_the_whole() {
     let bullets: Vec<String> = (1..=400).map(|number| format!("do the step with number {number}")).collect();
     let snippets = [("a.rs".to_owned(), "fn a() {\n    b()\n}".to_owned())];
     let notebook = (notebook_name("main"), Arc::new(a_notebook(&learnings, &snippets, &bullets)));
-    let hit =
-        |what: &str| Hit { what: Found::Notebook(what.into()), scope: None, snippet: what.into(), trust: Trust::Agent };
+    let hit = |what: &str| Hit {
+        what: HitItem::Notebook(what.into()),
+        scope: None,
+        snippet: what.into(),
+        trust: Trust::Agent,
+    };
     let hits = ["KL-400", "KL-1", "VC-1", "progress"].map(|what| hit(&format!("{what} in notebook main")));
     let memory = Memory { notebook: Some(notebook), hits: hits.to_vec(), ..Memory::default() };
     let composed = memory.trim(2_000);
@@ -354,7 +358,7 @@ fn every_section_in_its_place() {
 </found>
 ";
     assert_eq!(composed.text, format!("{PREAMBLE}{expected}"));
-    assert_eq!(left_out(&composed, SectionName::Found, Why::AlreadyShown), (2, "a note 1".into()));
+    assert_eq!(left_out(&composed, SectionName::Found, OmissionReason::AlreadyShown), (2, "a note 1".into()));
     check_within(&composed, 1_000);
 }
 
@@ -369,7 +373,7 @@ fn a_long_entry_is_cut_and_a_hit_in_it_is_shown() {
     let composed = memory.trim(1_000);
     assert!(composed.text.contains("story.… [cut: the whole has 7000 bytes]\n  - short: fits\n"), "{}", composed.text);
     assert!(composed.text.contains("<found>\n  - long: … the end …\n</found>\n"), "{}", composed.text);
-    assert_eq!(left_out(&composed, SectionName::Entries, Why::Cut), (1, "long".into()));
+    assert_eq!(left_out(&composed, SectionName::Entries, OmissionReason::Cut), (1, "long".into()));
     // A tenth of the budget for one item.
     assert!(composed.tokens < 250, "{}", composed.tokens);
 }
@@ -390,12 +394,12 @@ fn the_least_important_and_the_oldest_are_left_out() {
         composed.text
     );
     assert!(composed.text.contains("note number 999\n</notes>"));
-    let (dropped, first) = left_out(&composed, SectionName::Entries, Why::NoRoom);
+    let (dropped, first) = left_out(&composed, SectionName::Entries, OmissionReason::NoRoom);
     let shown = composed.sections[0].items;
     assert_eq!(shown + dropped, 1000);
     assert!(shown > 40, "{shown}");
     assert!(first.starts_with(&format!("key-{:03} key-{:03} ", shown - 1, shown)), "{first}");
-    assert_eq!(left_out(&composed, SectionName::Notes, Why::NoRoom).0 + composed.sections[1].items, 1000);
+    assert_eq!(left_out(&composed, SectionName::Notes, OmissionReason::NoRoom).0 + composed.sections[1].items, 1000);
     assert!(composed.tokens > 600, "the stable part is used: {}", composed.tokens);
 }
 
@@ -426,7 +430,7 @@ fn what_is_too_much_in_the_end_gives_way_from_the_end() {
     check_confined(&composed);
     assert!((budget - 10..=budget).contains(&composed.tokens), "{}", composed.tokens);
     assert_eq!(composed.sections.iter().map(|section| section.items).collect::<Vec<_>>(), [3, 0], "{}", composed.text);
-    assert_eq!(left_out(&composed, SectionName::Found, Why::NoRoom).0, 3);
+    assert_eq!(left_out(&composed, SectionName::Found, OmissionReason::NoRoom).0, 3);
 }
 
 #[test]
@@ -451,10 +455,10 @@ fn compact_says_the_same_in_fewer_words() {
     assert!(composed.text.contains(&format!("- 161: {}\n", "a long note ".repeat(12))), "{}", composed.text);
     assert!(composed.text.contains("- 157: a long note a long"), "{}", composed.text);
     assert!(!composed.text.contains(&format!("- 157: {}\n", "a long note ".repeat(12))), "{}", composed.text);
-    assert_eq!(left_out(&composed, SectionName::Entries, Why::Merged), (1, "a".into()));
-    assert_eq!(left_out(&composed, SectionName::Notes, Why::Merged).0, 99);
+    assert_eq!(left_out(&composed, SectionName::Entries, OmissionReason::Merged), (1, "a".into()));
+    assert_eq!(left_out(&composed, SectionName::Notes, OmissionReason::Merged).0, 99);
     // What was merged is shown.
-    assert_eq!(left_out(&composed, SectionName::Found, Why::AlreadyShown).0, 2);
+    assert_eq!(left_out(&composed, SectionName::Found, OmissionReason::AlreadyShown).0, 2);
     assert!(composed.tokens < memory.trim(8_000).tokens);
 }
 
@@ -527,7 +531,7 @@ fn a_long_handoff_uses_the_room_that_nothing_else_needs() {
     let memory = Memory { handoff: Some(text(&handoff)), ..Memory::default() };
     let composed = memory.trim(2_000);
     assert!(composed.text.contains(&handoff), "{}", composed.text);
-    assert_eq!(left_out(&composed, SectionName::Handoff, Why::Cut), (0, String::new()));
+    assert_eq!(left_out(&composed, SectionName::Handoff, OmissionReason::Cut), (0, String::new()));
     check_within(&composed, 2_000);
     // Beside a few entries, too.
     let entries = (0..10).map(|at| (format!("key-{at}"), text("some value"), 0.5)).collect();
@@ -556,7 +560,7 @@ fn a_handoff_that_is_cut_keeps_its_end() {
         let (beginning, end) = section.split_once(&cut).unwrap_or_else(|| panic!("{budget}: {section}"));
         assert!(beginning.contains("<handoff>\n  word0 word1 "), "{budget}: {beginning}");
         assert!(end.ends_with(" word4998 word4999\n"), "{budget}: {end}");
-        assert_eq!(left_out(&composed, SectionName::Handoff, Why::Cut), (1, "session-handoff".into()));
+        assert_eq!(left_out(&composed, SectionName::Handoff, OmissionReason::Cut), (1, "session-handoff".into()));
         // Neither is a scrap.
         assert!(beginning.len() - PREAMBLE.len() < 3 * end.len() && end.len() < 3 * beginning.len(), "{section}");
     }
@@ -604,7 +608,7 @@ fn compact_shows_something_of_many_equal_entries_with_long_keys() {
     let entries = vec![("long-".repeat(100), text("x"), 0.9), ("short".into(), text("shown"), 0.1)];
     let composed = Memory { entries, ..Memory::default() }.trim(200);
     assert!(composed.text.contains("  - short: shown\n"), "{}", composed.text);
-    assert_eq!(left_out(&composed, SectionName::Entries, Why::NoRoom).0, 1);
+    assert_eq!(left_out(&composed, SectionName::Entries, OmissionReason::NoRoom).0, 1);
 }
 
 #[test]

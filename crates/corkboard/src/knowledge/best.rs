@@ -17,12 +17,12 @@ use crate::{Limits, Result};
 
 /// An entry of a memory core, as it is now.
 #[derive(Debug, Clone)]
-pub(crate) struct Known {
+pub(crate) struct SourcedEntry {
     pub(crate) core: CoreId,
     pub(crate) entry: Arc<CoreEntry>,
 }
 
-impl Known {
+impl SourcedEntry {
     pub(crate) fn reference(&self) -> CoreRef {
         CoreRef { core: self.core.as_str().to_owned(), entry: self.entry.id }
     }
@@ -31,7 +31,7 @@ impl Known {
 /// An entry that was found, and how much of what was asked for it has: 1 for all of it, said once. Unlike scores, these
 /// compare between cores.
 struct Fitting {
-    known: Known,
+    known: SourcedEntry,
     fit: f32,
     /// Which of the cores it is in.
     place: usize,
@@ -50,7 +50,7 @@ impl Fitting {
 pub(crate) type Admit = fn(&CoreEntry) -> bool;
 
 /// The best entries of these cores for a text, the best first. A core that cannot be read has nothing to say.
-pub(crate) async fn best(cores: &[Core], text: &str, limit: usize, admit: Admit) -> Result<Vec<Known>> {
+pub(crate) async fn best(cores: &[Core], text: &str, limit: usize, admit: Admit) -> Result<Vec<SourcedEntry>> {
     let Some(core) = cores.first() else { return Ok(Vec::new()) };
     let query = Arc::new(query_of(text, &core.engine.options.limits));
     if query.terms().is_empty() || limit == 0 {
@@ -58,7 +58,7 @@ pub(crate) async fn best(cores: &[Core], text: &str, limit: usize, admit: Admit)
     }
     let found = cores.iter().enumerate().map(async |(place, core)| {
         let found = if_readable(core, core.fitting(query.clone(), limit, admit).await)?.unwrap_or_default();
-        let known = |entry| Known { core: core.id.clone(), entry };
+        let known = |entry| SourcedEntry { core: core.id.clone(), entry };
         Ok::<_, Error>(found.into_iter().map(move |(entry, fit)| Fitting { known: known(entry), fit, place }))
     });
     let mut found: Vec<Fitting> = try_join_all(found).await?.into_iter().flatten().collect();
@@ -89,14 +89,14 @@ pub(crate) fn if_readable<T>(core: &Core, read: Result<T>) -> Result<Option<T>> 
 
 impl Core {
     /// The most important entries, of two alike the newer first.
-    pub(crate) async fn most_important(&self, limit: usize) -> Result<Vec<Known>> {
+    pub(crate) async fn most_important(&self, limit: usize) -> Result<Vec<SourcedEntry>> {
         let (current, now) = self.current().await?;
         let remembered = current.state.entries().values().filter(|entry| Show::Remembered.shows(entry, now));
         let mut top = Top::new(limit);
         // No importance is negative: the order of their bits is theirs. Adding nothing makes minus zero zero.
         remembered.for_each(|entry| top.offer(((entry.importance + 0.0).to_bits(), entry.id)));
         let best = top.into_sorted().into_iter().filter_map(|(_, id)| current.state.entries().get(&id));
-        Ok(best.map(|entry| Known { core: self.id.clone(), entry: entry.clone() }).collect())
+        Ok(best.map(|entry| SourcedEntry { core: self.id.clone(), entry: entry.clone() }).collect())
     }
 
     async fn fitting(&self, query: Arc<Query>, limit: usize, admit: Admit) -> Result<Vec<(Arc<CoreEntry>, f32)>> {

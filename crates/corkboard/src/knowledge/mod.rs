@@ -21,7 +21,7 @@ use crate::access::Acting;
 use crate::engine::{Answer, Engine, RequestSource, Slot, Watch};
 use crate::{Error, Result};
 
-pub(crate) use best::{Admit, Known, best, if_readable};
+pub(crate) use best::{Admit, SourcedEntry, best, if_readable};
 pub use create::CoreSummary;
 pub use entries::{CoreEntries, CorePage, Show};
 pub(crate) use observer::CoreObserver;

@@ -28,14 +28,14 @@ const TOLD_CHARACTERS: usize = 500;
 /// What `extract_learnings` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ExtractLearnings {
+pub(super) struct ExtractLearningsInput {
     board: Option<String>,
 }
 
 /// What `promote_learning` takes. It takes no other words for the learning: those of an agent would be refused.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PromoteLearning {
+pub(super) struct PromoteLearningInput {
     board: Option<String>,
     #[schemars(with = "String")]
     learning: LearningId,
@@ -55,7 +55,7 @@ enum Verdict {
 }
 
 impl TypedTool for ExtractLearningsTool {
-    type Input = ExtractLearnings;
+    type Input = ExtractLearningsInput;
     const NAME: &'static str = "extract_learnings";
     const DESCRIPTION: &'static str =
         "See what a board taught that later boards should know. Use it when the work is done.";
@@ -65,7 +65,7 @@ impl TypedTool for ExtractLearningsTool {
         json!({"board": "auth-1a2b3c4d"})
     }
 
-    async fn run(&self, input: ExtractLearnings, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: ExtractLearningsInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let board = context.board(&self.corkboard, Self::NAME, input.board.as_deref(), Role::Orchestrator)?;
         let mut learnings = board.extract_learning_candidates().await?;
         learnings.retain(|learning| learning.state == LearningState::Open);
@@ -76,7 +76,7 @@ impl TypedTool for ExtractLearningsTool {
 }
 
 impl TypedTool for PromoteLearningTool {
-    type Input = PromoteLearning;
+    type Input = PromoteLearningInput;
     const NAME: &'static str = "promote_learning";
     const DESCRIPTION: &'static str =
         "Keep a learning in a memory core, or refuse it for ever. Promote only what holds elsewhere too.";
@@ -86,8 +86,8 @@ impl TypedTool for PromoteLearningTool {
         json!({"learning": "D-1", "verdict": "promote", "core": "house-rules"})
     }
 
-    async fn run(&self, input: PromoteLearning, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let PromoteLearning { board, learning, verdict, core, reason } = input;
+    async fn run(&self, input: PromoteLearningInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let PromoteLearningInput { board, learning, verdict, core, reason } = input;
         let board = context.board(&self.corkboard, Self::NAME, board.as_deref(), Role::Orchestrator)?;
         match (verdict, core, reason) {
             (Verdict::Promote, _, Some(_)) => Err(Self::invalid("a reason goes with \"refuse\"")),

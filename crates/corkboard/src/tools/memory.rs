@@ -13,11 +13,11 @@ use crate::{FoundItem, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY, Search, SearchHit};
 
 tool!(
     /// `search_memory`: finds entries and notes by their words.
-    MemorySearchTool
+    SearchMemoryTool
 );
 tool!(
     /// `write_memory`: keeps a text under a key.
-    MemoryWriteTool
+    WriteMemoryTool
 );
 tool!(
     /// `write_session_handoff`: leaves a note that opens the next session's prompt.
@@ -31,7 +31,7 @@ tool!(
 /// What `search_memory` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct MemorySearch {
+pub(super) struct SearchMemoryInput {
     /// Words to look for.
     query: String,
     /// 1 to 50; 10 if left out.
@@ -41,7 +41,7 @@ pub(super) struct MemorySearch {
 /// What `write_memory` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct MemoryWrite {
+pub(super) struct WriteMemoryInput {
     /// A short name, such as project/plan.
     key: String,
     content: String,
@@ -63,7 +63,7 @@ enum WriteMode {
 /// What `write_session_handoff` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SessionHandoff {
+pub(super) struct WriteSessionHandoffInput {
     /// State, next steps, open questions.
     content: String,
     /// As in write_memory.
@@ -73,7 +73,7 @@ pub(super) struct SessionHandoff {
 /// What `scratch_note` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ScratchNote {
+pub(super) struct ScratchNoteInput {
     mode: ScratchMode,
     /// For replace and append.
     content: Option<String>,
@@ -91,8 +91,8 @@ enum ScratchMode {
     Read,
 }
 
-impl TypedTool for MemorySearchTool {
-    type Input = MemorySearch;
+impl TypedTool for SearchMemoryTool {
+    type Input = SearchMemoryInput;
     const NAME: &'static str = "search_memory";
     const DESCRIPTION: &'static str = "Search your long-lasting memory, entries and notes, by words. \
         Best hits first, with scores and snippets.";
@@ -102,7 +102,7 @@ impl TypedTool for MemorySearchTool {
         json!({"query": "release deadline", "limit": 5})
     }
 
-    async fn run(&self, input: MemorySearch, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: SearchMemoryInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let limit = input.limit.map_or(Search::LIMIT, |limit| usize::try_from(limit).unwrap_or(0));
         let hits = context.memory(&self.corkboard)?.search(&input.query).limit(limit).await?;
         let line = |(place, hit): (usize, &SearchHit)| {
@@ -132,8 +132,8 @@ impl TypedTool for MemorySearchTool {
     }
 }
 
-impl TypedTool for MemoryWriteTool {
-    type Input = MemoryWrite;
+impl TypedTool for WriteMemoryTool {
+    type Input = WriteMemoryInput;
     const NAME: &'static str = "write_memory";
     const DESCRIPTION: &'static str = "Keep a text in your long-lasting memory under a key. \
         append adds a line to what is there.";
@@ -143,8 +143,8 @@ impl TypedTool for MemoryWriteTool {
         json!({"key": "user/preferences", "content": "Prefers short answers", "mode": "append"})
     }
 
-    async fn run(&self, input: MemoryWrite, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let MemoryWrite { key, content, mode, outside } = input;
+    async fn run(&self, input: WriteMemoryInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let WriteMemoryInput { key, content, mode, outside } = input;
         let memory = context.memory(&self.corkboard)?.working();
         let is_outside = outside.unwrap_or_default();
         let (written, verb) = match mode.unwrap_or_default() {
@@ -171,7 +171,7 @@ impl TypedTool for MemoryWriteTool {
 }
 
 impl TypedTool for WriteSessionHandoffTool {
-    type Input = SessionHandoff;
+    type Input = WriteSessionHandoffInput;
     const NAME: &'static str = "write_session_handoff";
     const DESCRIPTION: &'static str = "Before you wrap up: leave one note for your next session, which reads it first. \
         Replaces the one before.";
@@ -181,7 +181,7 @@ impl TypedTool for WriteSessionHandoffTool {
         json!({"content": "Migration half done; next: run step 3, then tell Ada"})
     }
 
-    async fn run(&self, input: SessionHandoff, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: WriteSessionHandoffInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         if input.content.trim().is_empty() {
             return Err(Self::invalid("content must not be blank"));
         }
@@ -196,7 +196,7 @@ impl TypedTool for WriteSessionHandoffTool {
 }
 
 impl TypedTool for ScratchNoteTool {
-    type Input = ScratchNote;
+    type Input = ScratchNoteInput;
     const NAME: &'static str = "scratch_note";
     const DESCRIPTION: &'static str = "A scratchpad for the task at hand, kept over sessions and shown to you. \
         Clear it when the task is done.";
@@ -206,8 +206,8 @@ impl TypedTool for ScratchNoteTool {
         json!({"mode": "append", "content": "Tried A: too slow"})
     }
 
-    async fn run(&self, input: ScratchNote, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let ScratchNote { mode, content, outside } = input;
+    async fn run(&self, input: ScratchNoteInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let ScratchNoteInput { mode, content, outside } = input;
         let is_outside = outside.unwrap_or_default();
         let memory = context.memory(&self.corkboard)?.working();
         let needed = || content.ok_or_else(|| Self::invalid(format!("{} needs content", json!(mode))));

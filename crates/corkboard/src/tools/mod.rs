@@ -29,15 +29,15 @@ use serde_json::Value;
 
 pub use definition::{ToolDefinition, ToolEffect, ToolFormat};
 pub use error::ToolError;
-pub use files::{FileAnswer, FilesTool, MemoryCommand, MemoryFiles};
+pub use files::{FileAnswer, MemoryCommand, MemoryFiles, MemoryTool};
 pub use learnings::{ExtractLearningsTool, PromoteLearningTool};
-pub use memory::{MemorySearchTool, MemoryWriteTool, ScratchNoteTool, WriteSessionHandoffTool};
+pub use memory::{ScratchNoteTool, SearchMemoryTool, WriteMemoryTool, WriteSessionHandoffTool};
 pub use notebook::{ReadNotebookTool, UpdateNotebookTool};
 pub use nudges::CheckNudgesTool;
 pub use orchestrator::{AssignTaskTool, ChooseBranchTool, ReviewTaskTool};
 pub use plan::{AddTasksTool, CreateBoardTool};
 pub use record::{RecordArtifactTool, RecordDecisionTool, RecordDiscoveryTool};
-pub use scratchpad::{ScratchpadReadTool, ScratchpadWriteTool};
+pub use scratchpad::{MemoryReadTool, MemoryWriteTool};
 pub use status::BoardStatusTool;
 pub use worker::{BoardContextTool, ClaimTaskTool, CompleteTaskTool, UpdateTaskTool};
 
@@ -187,40 +187,34 @@ impl ToolSet {
     }
 
     fn tools(self, corkboard: &Corkboard) -> Vec<Arc<dyn Tool>> {
+        macro_rules! tools {
+            ($($tool:ident),*) => { vec![$(Arc::new($tool::new(corkboard))),*] };
+        }
         match self {
-            Self::Scratchpad => {
-                vec![Arc::new(ScratchpadReadTool::new(corkboard)), Arc::new(ScratchpadWriteTool::new(corkboard))]
-            }
-            Self::Memory => vec![
-                Arc::new(MemorySearchTool::new(corkboard)),
-                Arc::new(MemoryWriteTool::new(corkboard)),
-                Arc::new(WriteSessionHandoffTool::new(corkboard)),
-                Arc::new(ScratchNoteTool::new(corkboard)),
+            Self::Scratchpad => tools![MemoryReadTool, MemoryWriteTool],
+            Self::Memory => tools![SearchMemoryTool, WriteMemoryTool, WriteSessionHandoffTool, ScratchNoteTool],
+            Self::Notebook => tools![ReadNotebookTool, UpdateNotebookTool],
+            Self::Worker => tools![
+                BoardContextTool,
+                ClaimTaskTool,
+                UpdateTaskTool,
+                CompleteTaskTool,
+                RecordDecisionTool,
+                RecordDiscoveryTool,
+                RecordArtifactTool,
+                CheckNudgesTool
             ],
-            Self::Notebook => {
-                vec![Arc::new(ReadNotebookTool::new(corkboard)), Arc::new(UpdateNotebookTool::new(corkboard))]
-            }
-            Self::Worker => vec![
-                Arc::new(BoardContextTool::new(corkboard)),
-                Arc::new(ClaimTaskTool::new(corkboard)),
-                Arc::new(UpdateTaskTool::new(corkboard)),
-                Arc::new(CompleteTaskTool::new(corkboard)),
-                Arc::new(RecordDecisionTool::new(corkboard)),
-                Arc::new(RecordDiscoveryTool::new(corkboard)),
-                Arc::new(RecordArtifactTool::new(corkboard)),
-                Arc::new(CheckNudgesTool::new(corkboard)),
+            Self::Orchestrator => tools![
+                CreateBoardTool,
+                AddTasksTool,
+                AssignTaskTool,
+                ReviewTaskTool,
+                ChooseBranchTool,
+                BoardStatusTool,
+                ExtractLearningsTool,
+                PromoteLearningTool
             ],
-            Self::Orchestrator => vec![
-                Arc::new(CreateBoardTool::new(corkboard)),
-                Arc::new(AddTasksTool::new(corkboard)),
-                Arc::new(AssignTaskTool::new(corkboard)),
-                Arc::new(ReviewTaskTool::new(corkboard)),
-                Arc::new(ChooseBranchTool::new(corkboard)),
-                Arc::new(BoardStatusTool::new(corkboard)),
-                Arc::new(ExtractLearningsTool::new(corkboard)),
-                Arc::new(PromoteLearningTool::new(corkboard)),
-            ],
-            Self::Anthropic => vec![Arc::new(FilesTool::new(corkboard))],
+            Self::Anthropic => tools![MemoryTool],
         }
     }
 }

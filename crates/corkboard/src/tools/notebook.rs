@@ -5,41 +5,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::definition::TypedTool;
+use super::definition::{TypedTool, tool};
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::{AgentNotebook, Corkboard, Error};
 
 /// More problems than this are not told at once.
 const PROBLEMS: usize = 12;
 
-/// `read_notebook`: what a notebook shows, with its ids.
-pub struct ReadNotebookTool {
-    corkboard: Corkboard,
-}
-
-/// `update_notebook`: applies a text in the notebook's language, all of it or nothing.
-pub struct UpdateNotebookTool {
-    corkboard: Corkboard,
-}
-
-impl ReadNotebookTool {
-    /// The tool on a Corkboard.
-    pub fn new(corkboard: &Corkboard) -> Self {
-        Self { corkboard: corkboard.clone() }
-    }
-}
-
-impl UpdateNotebookTool {
-    /// The tool on a Corkboard.
-    pub fn new(corkboard: &Corkboard) -> Self {
-        Self { corkboard: corkboard.clone() }
-    }
-}
+tool!(
+    /// `read_notebook`: what a notebook shows, with its ids.
+    ReadNotebookTool
+);
+tool!(
+    /// `update_notebook`: applies a text in the notebook's language, all of it or nothing.
+    UpdateNotebookTool
+);
 
 /// What `read_notebook` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ReadNotebook {
+pub(super) struct ReadNotebookInput {
     /// main if left out.
     name: Option<String>,
 }
@@ -47,7 +32,7 @@ pub(super) struct ReadNotebook {
 /// What `update_notebook` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct UpdateNotebook {
+pub(super) struct UpdateNotebookInput {
     /// A block in the form of the example. Sections without changes may be left out.
     updates: String,
     /// main if left out.
@@ -61,7 +46,7 @@ fn open(corkboard: &Corkboard, context: &ToolContext, name: Option<&str>) -> Res
 }
 
 impl TypedTool for ReadNotebookTool {
-    type Input = ReadNotebook;
+    type Input = ReadNotebookInput;
     const NAME: &'static str = "read_notebook";
     const DESCRIPTION: &'static str = "Read your notebook: the task's progress, key learnings (KL-n) and \
         snippets kept word for word (VC-n).";
@@ -71,7 +56,7 @@ impl TypedTool for ReadNotebookTool {
         json!({})
     }
 
-    async fn run(&self, input: ReadNotebook, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: ReadNotebookInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let notebook = open(&self.corkboard, context, input.name.as_deref())?.get().await?;
         let data = json!({
             "version": notebook.version,
@@ -111,7 +96,7 @@ fn nothing_applied(problems: &[NotebookProblem]) -> String {
 }
 
 impl TypedTool for UpdateNotebookTool {
-    type Input = UpdateNotebook;
+    type Input = UpdateNotebookInput;
     const NAME: &'static str = "update_notebook";
     const DESCRIPTION: &'static str = "Bring your notebook up to date, all of it or nothing. CURRENT_PROGRESS is rewritten \
         whole (In Progress is mandatory; Completed, Remaining optional). ADD at most 3 learnings of one line; add a snippet \
@@ -124,7 +109,7 @@ impl TypedTool for UpdateNotebookTool {
             VERBATIM_CONTEXT:\n  ADD:\n    - because the fix needs it: src/parse.rs =>\n      fn parse() {}\n"})
     }
 
-    async fn run(&self, input: UpdateNotebook, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: UpdateNotebookInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let notebook = open(&self.corkboard, context, input.name.as_deref())?;
         let mut apply = notebook.apply(&input.updates);
         if input.ignore_unknown == Some(true) {

@@ -22,7 +22,7 @@ tool!(
 /// What `check_nudges` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct CheckNudges {
+pub(super) struct CheckNudgesInput {
     /// Those you heed.
     #[schemars(with = "Option<Vec<String>>")]
     ack: Option<Vec<NudgeId>>,
@@ -38,7 +38,7 @@ const REMINDED_BYTES: usize = 1024;
 const TOLD_BYTES: usize = TEXT_BYTES - 4 * 1024;
 
 impl TypedTool for CheckNudgesTool {
-    type Input = CheckNudges;
+    type Input = CheckNudgesInput;
     const NAME: &'static str = "check_nudges";
     const DESCRIPTION: &'static str = "Read what people tell you, and acknowledge it. Check between steps.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
@@ -47,7 +47,7 @@ impl TypedTool for CheckNudgesTool {
         json!({"ack": ["N-1"]})
     }
 
-    async fn run(&self, input: CheckNudges, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: CheckNudgesInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let board = context.board(&self.corkboard, Self::NAME, None, listening_role(context))?;
         // One that the caller has not read yet is shown below, not acknowledged.
         let (view, reader) = (board.view().await?, &board.actor().principal);

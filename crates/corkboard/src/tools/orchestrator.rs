@@ -27,7 +27,7 @@ tool!(
 /// What `assign_task` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct AssignTask {
+pub(super) struct AssignTaskInput {
     board: Option<String>,
     #[schemars(with = "String")]
     task: TaskId,
@@ -39,7 +39,7 @@ pub(super) struct AssignTask {
 /// What `review_task` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ReviewTask {
+pub(super) struct ReviewTaskInput {
     board: Option<String>,
     #[schemars(with = "String")]
     task: TaskId,
@@ -62,7 +62,7 @@ enum Verdict {
 /// What `choose_branch` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ChooseBranch {
+pub(super) struct ChooseBranchInput {
     board: Option<String>,
     #[schemars(with = "String")]
     choice: ChoiceId,
@@ -71,7 +71,7 @@ pub(super) struct ChooseBranch {
 }
 
 impl TypedTool for AssignTaskTool {
-    type Input = AssignTask;
+    type Input = AssignTaskInput;
     const NAME: &'static str = "assign_task";
     const DESCRIPTION: &'static str = "Say which agent is to do a task.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
@@ -80,8 +80,8 @@ impl TypedTool for AssignTaskTool {
         json!({"task": "T-1", "agent": "dev-1"})
     }
 
-    async fn run(&self, input: AssignTask, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let AssignTask { board, task, agent, review } = input;
+    async fn run(&self, input: AssignTaskInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let AssignTaskInput { board, task, agent, review } = input;
         let board = context.board(&self.corkboard, Self::NAME, board.as_deref(), Role::Orchestrator)?;
         let shown = escaped_line(&agent);
         let text = if review == Some(true) {
@@ -96,7 +96,7 @@ impl TypedTool for AssignTaskTool {
 }
 
 impl TypedTool for ReviewTaskTool {
-    type Input = ReviewTask;
+    type Input = ReviewTaskInput;
     const NAME: &'static str = "review_task";
     const DESCRIPTION: &'static str =
         "Say what a task in review is worth, and why unless approved. rejected means that it failed.";
@@ -106,8 +106,8 @@ impl TypedTool for ReviewTaskTool {
         json!({"task": "T-2", "status": "needs_rework", "comments": "Tests are missing"})
     }
 
-    async fn run(&self, input: ReviewTask, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let ReviewTask { board, task, status, comments } = input;
+    async fn run(&self, input: ReviewTaskInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let ReviewTaskInput { board, task, status, comments } = input;
         let board = context.board(&self.corkboard, Self::NAME, board.as_deref(), Role::Orchestrator)?;
         let now = board.review_task(task, status, comments).await?;
         let view = board.view().await?;
@@ -120,7 +120,7 @@ impl TypedTool for ReviewTaskTool {
 }
 
 impl TypedTool for ChooseBranchTool {
-    type Input = ChooseBranch;
+    type Input = ChooseBranchInput;
     const NAME: &'static str = "choose_branch";
     const DESCRIPTION: &'static str = "Decide a choice; the other branches are cancelled.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
@@ -129,8 +129,8 @@ impl TypedTool for ChooseBranchTool {
         json!({"choice": "C-1", "option": "jose", "rationale": "maintained"})
     }
 
-    async fn run(&self, input: ChooseBranch, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let ChooseBranch { board, choice, option, rationale } = input;
+    async fn run(&self, input: ChooseBranchInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let ChooseBranchInput { board, choice, option, rationale } = input;
         let board = context.board(&self.corkboard, Self::NAME, board.as_deref(), Role::Orchestrator)?;
         let cancelled = board.choose(choice, &option, rationale).await?;
         let names: Vec<String> = cancelled.iter().map(ToString::to_string).collect();

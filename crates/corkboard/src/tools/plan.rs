@@ -11,7 +11,7 @@ use super::definition::{TypedTool, tool};
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::context::item::push_key;
 use crate::context::{escaped_line, label};
-use crate::knowledge::Known;
+use crate::knowledge::SourcedEntry;
 
 tool!(
     /// `create_board`: begins a set of tasks.
@@ -25,7 +25,7 @@ tool!(
 /// What `create_board` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct CreateBoard {
+pub(super) struct CreateBoardInput {
     name: String,
     goal: String,
     constraints: Option<Vec<String>>,
@@ -35,7 +35,7 @@ pub(super) struct CreateBoard {
 /// What `add_tasks` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct AddTasks {
+pub(super) struct AddTasksInput {
     board: Option<String>,
     tasks: Vec<PlannedTask>,
     choices: Option<Vec<PlannedChoice>>,
@@ -55,9 +55,9 @@ struct PlannedTask {
     /// Higher first.
     priority: Option<i32>,
     retry_limit: Option<u32>,
-    #[schemars(with = "Option<Begin>")]
+    #[schemars(with = "Option<TriggerRuleSchema>")]
     trigger_rule: Option<TriggerRule>,
-    #[schemars(with = "Option<OnFailure>")]
+    #[schemars(with = "Option<FailurePolicySchema>")]
     on_failure: Option<FailurePolicy>,
 }
 
@@ -66,7 +66,7 @@ struct PlannedTask {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 #[expect(dead_code, reason = "only its schema is used")]
-enum Begin {
+enum TriggerRuleSchema {
     AllSuccess,
     AllDone,
     OneSuccess,
@@ -80,7 +80,7 @@ enum Begin {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 #[expect(dead_code, reason = "only its schema is used")]
-enum OnFailure {
+enum FailurePolicySchema {
     SkipDependents,
     FailFast,
     Continue,
@@ -104,16 +104,17 @@ struct PlannedBranch {
 }
 
 impl TypedTool for CreateBoardTool {
-    type Input = CreateBoard;
+    type Input = CreateBoardInput;
     const NAME: &'static str = "create_board";
-    const DESCRIPTION: &'static str = "Begin a board: the shared memory of tasks that several agents work on.";
+    const DESCRIPTION: &'static str =
+        "TriggerRuleSchema a board: the shared memory of tasks that several agents work on.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
 
     fn example() -> Value {
         json!({"name": "Auth", "goal": "Add JWT to the API", "constraints": ["No breaking changes"]})
     }
 
-    async fn run(&self, input: CreateBoard, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: CreateBoardInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let new = NewBoard {
             name: input.name,
             goal: input.goal,
@@ -129,7 +130,7 @@ impl TypedTool for CreateBoardTool {
         if !known.is_empty() {
             text.push_str("\nIts memory cores know, and workers are told:");
         }
-        for Known { core, entry } in &known {
+        for SourcedEntry { core, entry } in &known {
             text.push_str(&format!("\n- {}", entry.trust().mark()));
             push_key(&mut text, core.as_str());
             text.push_str(&format!(" {} by ", entry.id));
@@ -144,7 +145,7 @@ impl TypedTool for CreateBoardTool {
 }
 
 impl TypedTool for AddTasksTool {
-    type Input = AddTasks;
+    type Input = AddTasksInput;
     const NAME: &'static str = "add_tasks";
     const DESCRIPTION: &'static str = "Add tasks, and choices between branches of them, all or none. A branch begins when \
         choose_branch has chosen it.";
@@ -155,8 +156,8 @@ impl TypedTool for AddTasksTool {
             {"title": "Build it", "depends_on": ["design"], "needs_review": true}]})
     }
 
-    async fn run(&self, input: AddTasks, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let AddTasks { board, tasks, choices } = input;
+    async fn run(&self, input: AddTasksInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let AddTasksInput { board, tasks, choices } = input;
         let choices = choices.unwrap_or_default();
         if tasks.is_empty() && choices.is_empty() {
             return Err(Self::invalid("there are no tasks in it"));

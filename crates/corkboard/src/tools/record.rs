@@ -28,7 +28,7 @@ tool!(
 /// What `record_decision` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RecordDecision {
+pub(super) struct RecordDecisionInput {
     question: String,
     choice: String,
     rationale: Option<String>,
@@ -49,10 +49,10 @@ pub(super) struct RecordDecision {
 /// What `record_discovery` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RecordDiscovery {
+pub(super) struct RecordDiscoveryInput {
     content: String,
     #[serde(rename = "type")]
-    #[schemars(with = "Option<Discovered>")]
+    #[schemars(with = "Option<DiscoveryTypeSchema>")]
     kind: Option<DiscoveryType>,
     /// All if left out.
     #[schemars(with = "Option<Vec<String>>")]
@@ -68,7 +68,7 @@ pub(super) struct RecordDiscovery {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 #[expect(dead_code, reason = "only its schema is used")]
-enum Discovered {
+enum DiscoveryTypeSchema {
     Constraint,
     Opportunity,
     Risk,
@@ -78,10 +78,10 @@ enum Discovered {
 /// What `record_artifact` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RecordArtifact {
+pub(super) struct RecordArtifactInput {
     path: String,
     #[serde(rename = "type")]
-    #[schemars(with = "Option<Made>")]
+    #[schemars(with = "Option<ArtifactTypeSchema>")]
     kind: Option<ArtifactType>,
     description: Option<String>,
     /// Yours if left out.
@@ -98,7 +98,7 @@ pub(super) struct RecordArtifact {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 #[expect(dead_code, reason = "only its schema is used")]
-enum Made {
+enum ArtifactTypeSchema {
     File,
     Code,
     Document,
@@ -112,7 +112,7 @@ pub(super) fn trust_of(outside: Option<bool>) -> Option<Trust> {
 }
 
 impl TypedTool for RecordDecisionTool {
-    type Input = RecordDecision;
+    type Input = RecordDecisionInput;
     const NAME: &'static str = "record_decision";
     const DESCRIPTION: &'static str = "Tell all workers of a choice you made, and why.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
@@ -122,7 +122,7 @@ impl TypedTool for RecordDecisionTool {
             "rationale": "maintained", "affects_tasks": ["T-2"]})
     }
 
-    async fn run(&self, input: RecordDecision, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: RecordDecisionInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
         let supersedes = input.supersedes;
         let needs_approval = input.needs_approval.unwrap_or_default();
@@ -152,7 +152,7 @@ impl TypedTool for RecordDecisionTool {
 }
 
 impl TypedTool for RecordDiscoveryTool {
-    type Input = RecordDiscovery;
+    type Input = RecordDiscoveryInput;
     const NAME: &'static str = "record_discovery";
     const DESCRIPTION: &'static str = "Tell all workers of something you found out.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
@@ -161,7 +161,7 @@ impl TypedTool for RecordDiscoveryTool {
         json!({"content": "users has no refresh_token column", "type": "constraint", "affects_tasks": ["T-2"]})
     }
 
-    async fn run(&self, input: RecordDiscovery, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: RecordDiscoveryInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
         let discovery = NewDiscovery {
             content: input.content,
@@ -177,7 +177,7 @@ impl TypedTool for RecordDiscoveryTool {
 }
 
 impl TypedTool for RecordArtifactTool {
-    type Input = RecordArtifact;
+    type Input = RecordArtifactInput;
     const NAME: &'static str = "record_artifact";
     const DESCRIPTION: &'static str =
         "Tell all workers of a file you made or changed. The same path again is its next version.";
@@ -187,7 +187,7 @@ impl TypedTool for RecordArtifactTool {
         json!({"path": "src/token.rs", "type": "code", "description": "Token service"})
     }
 
-    async fn run(&self, input: RecordArtifact, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: RecordArtifactInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
         let view = heard(&board).await?;
         let task = match input.task {

@@ -6,41 +6,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::definition::TypedTool;
+use super::definition::{TypedTool, tool};
 use super::record::trust_of;
 use super::{ToolContext, ToolEffect, ToolError, ToolOutput};
 use crate::context::{escaped_line, label};
 use crate::memory::Remembered;
-use crate::{Corkboard, scratchpad};
+use crate::scratchpad;
 
-/// `memory_read`: a fact of the conversation's scratchpad, or all of it.
-pub struct ScratchpadReadTool {
-    corkboard: Corkboard,
-}
-
-/// `memory_write`: writes to the conversation's scratchpad.
-pub struct ScratchpadWriteTool {
-    corkboard: Corkboard,
-}
-
-impl ScratchpadReadTool {
-    /// The tool on a Corkboard.
-    pub fn new(corkboard: &Corkboard) -> Self {
-        Self { corkboard: corkboard.clone() }
-    }
-}
-
-impl ScratchpadWriteTool {
-    /// The tool on a Corkboard.
-    pub fn new(corkboard: &Corkboard) -> Self {
-        Self { corkboard: corkboard.clone() }
-    }
-}
+tool!(
+    /// `memory_read`: a fact of the conversation's scratchpad, or all of it.
+    MemoryReadTool
+);
+tool!(
+    /// `memory_write`: writes to the conversation's scratchpad.
+    MemoryWriteTool
+);
 
 /// What `memory_read` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ScratchpadRead {
+pub(super) struct MemoryReadInput {
     /// Leave out to read everything.
     key: Option<String>,
 }
@@ -48,7 +33,7 @@ pub(super) struct ScratchpadRead {
 /// What `memory_write` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ScratchpadWrite {
+pub(super) struct MemoryWriteInput {
     action: ScratchpadAction,
     /// For set and delete.
     key: Option<String>,
@@ -68,8 +53,8 @@ enum ScratchpadAction {
     Clear,
 }
 
-impl TypedTool for ScratchpadReadTool {
-    type Input = ScratchpadRead;
+impl TypedTool for MemoryReadTool {
+    type Input = MemoryReadInput;
     const NAME: &'static str = "memory_read";
     const DESCRIPTION: &'static str = "Read this conversation's scratchpad: one key, or all facts and notes.";
     const EFFECT: ToolEffect = ToolEffect::Reads;
@@ -78,7 +63,7 @@ impl TypedTool for ScratchpadReadTool {
         json!({"key": "user_name"})
     }
 
-    async fn run(&self, input: ScratchpadRead, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: MemoryReadInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let scratchpad = context.scratchpad(&self.corkboard, Self::NAME)?;
         let Some(key) = input.key else {
             let data = json!(scratchpad.contents().await?);
@@ -95,8 +80,8 @@ impl TypedTool for ScratchpadReadTool {
     }
 }
 
-impl TypedTool for ScratchpadWriteTool {
-    type Input = ScratchpadWrite;
+impl TypedTool for MemoryWriteTool {
+    type Input = MemoryWriteInput;
     const NAME: &'static str = "memory_write";
     const DESCRIPTION: &'static str = "Write to this conversation's scratchpad, which is lost when it ends: \
         set a fact, add a note, delete a fact, or clear everything.";
@@ -106,8 +91,8 @@ impl TypedTool for ScratchpadWriteTool {
         json!({"action": "set", "key": "user_name", "value": "Ada"})
     }
 
-    async fn run(&self, input: ScratchpadWrite, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let ScratchpadWrite { action, key, value, outside } = input;
+    async fn run(&self, input: MemoryWriteInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let MemoryWriteInput { action, key, value, outside } = input;
         let trust = trust_of(outside);
         let scratchpad = context.scratchpad(&self.corkboard, Self::NAME)?;
         let needs = |what: &str, example: Value| Self::invalid_as(format!("{} needs a {what}", json!(action)), example);

@@ -24,12 +24,12 @@ tool!(
 /// What `board_status` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct BoardStatus {
+pub(super) struct BoardStatusInput {
     board: Option<String>,
 }
 
 impl TypedTool for BoardStatusTool {
-    type Input = BoardStatus;
+    type Input = BoardStatusInput;
     const NAME: &'static str = "board_status";
     const DESCRIPTION: &'static str =
         "See how far a board is: tasks ready, in progress, blocked, in review or failed, and choices to be made.";
@@ -39,7 +39,7 @@ impl TypedTool for BoardStatusTool {
         json!({"board": "auth-1a2b3c4d"})
     }
 
-    async fn run(&self, input: BoardStatus, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: BoardStatusInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let board = context.board(&self.corkboard, Self::NAME, input.board.as_deref(), Role::Orchestrator)?;
         let view = board.view().await?;
         Ok(ToolOutput::new(page(&view)?, json!(view.progress()?)))

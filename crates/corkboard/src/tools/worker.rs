@@ -33,7 +33,7 @@ tool!(
 /// What `board_context` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct BoardContext {
+pub(super) struct BoardContextInput {
     /// Yours if left out.
     #[schemars(with = "Option<String>")]
     task: Option<TaskId>,
@@ -44,7 +44,7 @@ pub(super) struct BoardContext {
 /// What `claim_task` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ClaimTask {
+pub(super) struct ClaimTaskInput {
     /// The next one if left out.
     #[schemars(with = "Option<String>")]
     task: Option<TaskId>,
@@ -55,7 +55,7 @@ pub(super) struct ClaimTask {
 /// What `update_task` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct UpdateTask {
+pub(super) struct UpdateTaskInput {
     #[schemars(with = "Option<String>")]
     task: Option<TaskId>,
     status: Update,
@@ -87,7 +87,7 @@ impl From<Update> for TaskStatus {
 /// What `complete_task` takes.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct CompleteTask {
+pub(super) struct CompleteTaskInput {
     #[schemars(with = "Option<String>")]
     task: Option<TaskId>,
     /// What was done, for those who build on it.
@@ -98,7 +98,7 @@ pub(super) struct CompleteTask {
 }
 
 impl TypedTool for BoardContextTool {
-    type Input = BoardContext;
+    type Input = BoardContextInput;
     const NAME: &'static str = "board_context";
     const DESCRIPTION: &'static str = "Read what you need for a task: goal, constraints, what was decided, found, done and \
         made before, and the task itself. Read it after claiming and whenever you come back.";
@@ -108,7 +108,7 @@ impl TypedTool for BoardContextTool {
         json!({"task": "T-2"})
     }
 
-    async fn run(&self, input: BoardContext, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: BoardContextInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
         let task = context.task(&heard(&board).await?, input.task)?;
         let shown = board.context_of_bytes(task, input.budget, TEXT_BYTES).await?;
@@ -120,7 +120,7 @@ impl TypedTool for BoardContextTool {
 }
 
 impl TypedTool for ClaimTaskTool {
-    type Input = ClaimTask;
+    type Input = ClaimTaskInput;
     const NAME: &'static str = "claim_task";
     const DESCRIPTION: &'static str = "Take a task to work on it. It is yours for 15 minutes after your last call.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
@@ -129,7 +129,7 @@ impl TypedTool for ClaimTaskTool {
         json!({})
     }
 
-    async fn run(&self, input: ClaimTask, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: ClaimTaskInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
         let asked = context.task.as_deref().filter(|task| !task.is_empty()).map(str::parse).transpose();
         let asked = input.task.or(asked.map_err(|error| ToolError::Failed { message: format!("{error}") })?);
@@ -166,7 +166,7 @@ impl TypedTool for ClaimTaskTool {
 }
 
 impl TypedTool for UpdateTaskTool {
-    type Input = UpdateTask;
+    type Input = UpdateTaskInput;
     const NAME: &'static str = "update_task";
     const DESCRIPTION: &'static str = "Say how your task goes: in_progress (you work on it), blocked (you cannot go on for \
         now), pending (you give it back), failed (it does not work).";
@@ -176,8 +176,8 @@ impl TypedTool for UpdateTaskTool {
         json!({"status": "blocked", "reason": "the database is down"})
     }
 
-    async fn run(&self, input: UpdateTask, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let UpdateTask { task, status, reason } = input;
+    async fn run(&self, input: UpdateTaskInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let UpdateTaskInput { task, status, reason } = input;
         if matches!(status, Update::Blocked | Update::Failed) && reason.as_deref().unwrap_or_default().trim().is_empty()
         {
             return Err(Self::invalid(format!("{} needs a reason", json!(status))));
@@ -195,7 +195,7 @@ impl TypedTool for UpdateTaskTool {
 }
 
 impl TypedTool for CompleteTaskTool {
-    type Input = CompleteTask;
+    type Input = CompleteTaskInput;
     const NAME: &'static str = "complete_task";
     const DESCRIPTION: &'static str = "Say that your task is done.";
     const EFFECT: ToolEffect = ToolEffect::Writes;
@@ -204,8 +204,8 @@ impl TypedTool for CompleteTaskTool {
         json!({"summary": "Token service with RS256", "next_steps": ["Add middleware"]})
     }
 
-    async fn run(&self, input: CompleteTask, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let CompleteTask { task, summary, next_steps, outside } = input;
+    async fn run(&self, input: CompleteTaskInput, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let CompleteTaskInput { task, summary, next_steps, outside } = input;
         let board = context.board(&self.corkboard, Self::NAME, None, Role::Worker)?;
         let task = context.task(&heard(&board).await?, task)?;
         let result = TaskResult { summary, next_steps: next_steps.unwrap_or_default(), trust: trust_of(outside) };

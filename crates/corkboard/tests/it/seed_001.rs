@@ -7,8 +7,8 @@ use corkboard::boards::{
     NewBoard, NewBranch, NewChoice, NewDecision, NewNudge, NewTask, NudgePriority, NudgeTarget, TaskResult,
 };
 use corkboard::tools::{
-    MemorySearchTool, MemoryWriteTool, ScratchNoteTool, Tool, ToolContext, ToolError, ToolFormat, ToolOutput,
-    ToolRegistry, ToolSet, WriteSessionHandoffTool,
+    ScratchNoteTool, SearchMemoryTool, Tool, ToolContext, ToolError, ToolFormat, ToolOutput, ToolRegistry, ToolSet,
+    WriteMemoryTool, WriteSessionHandoffTool,
 };
 use corkboard::{
     Actor, ActorKind, ContextRequest, Corkboard, EntryMetadata, Role, SCRATCHPAD_KEY, SESSION_HANDOFF_KEY,
@@ -333,8 +333,8 @@ async fn activity_is_part_of_the_state_and_outlives_the_log() {
 async fn the_contracts_names_hold() {
     let corkboard = Home::memory().open().await;
     let tools: [Box<dyn Tool>; 4] = [
-        Box::new(MemorySearchTool::new(&corkboard)),
-        Box::new(MemoryWriteTool::new(&corkboard)),
+        Box::new(SearchMemoryTool::new(&corkboard)),
+        Box::new(WriteMemoryTool::new(&corkboard)),
         Box::new(WriteSessionHandoffTool::new(&corkboard)),
         Box::new(ScratchNoteTool::new(&corkboard)),
     ];

@@ -9,7 +9,7 @@ use corkboard_core::knowledge::{CoreEntry, CoreEntryId, Provenance, Withdrawal};
 use corkboard_core::{Actor, BoardId, CoreId, Refusal, SpaceId, SpaceKind};
 use serde::Serialize;
 
-use super::super::claim::Future;
+use super::super::claim_task::Future;
 use crate::{Corkboard, Error, Result};
 
 /// Cores that are listed at a time.
@@ -82,7 +82,7 @@ pub enum RollBackStage {
 
 /// What cores hold of it.
 #[derive(Default)]
-struct Found {
+struct RollBackTargets {
     cores: BTreeMap<CoreId, Vec<CoreEntryId>>,
     boards: BTreeMap<BoardId, BTreeSet<LearningId>>,
 }
@@ -181,8 +181,8 @@ impl RollBackCores {
     }
 
     /// Looks through all cores.
-    async fn find(&self, of: &Withdrawal, tell: &mut (dyn FnMut(&RollBackProgress) + Send)) -> Result<Found> {
-        let mut found = Found::default();
+    async fn find(&self, of: &Withdrawal, tell: &mut (dyn FnMut(&RollBackProgress) + Send)) -> Result<RollBackTargets> {
+        let mut found = RollBackTargets::default();
         let cores = self.every_core().await?;
         for (core, done) in cores.iter().zip(0..) {
             tell(&RollBackProgress { stage: RollBackStage::Looking, done, total: cores.len() as u64 });

@@ -15,7 +15,7 @@ use corkboard_core::knowledge::{CoreEntryId, Trust};
 use corkboard_core::{CoreId, MemoryKind, Refusal};
 use serde::Serialize;
 
-use super::claim::Future;
+use super::claim_task::Future;
 use super::{Board, unexpected};
 use crate::{Error, Result};
 

@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 
 pub use self::command::{FileAnswer, MemoryCommand};
 use self::path::{FilePath, ROOT};
-pub use self::tool::FilesTool;
+pub use self::tool::MemoryTool;
 use crate::memory::kept_metadata;
 use crate::{Error, Result, WorkingMemory};
 

@@ -3,23 +3,15 @@
 use serde_json::{Value, json};
 
 use super::{MemoryCommand, MemoryFiles};
-use crate::Corkboard;
-use crate::tools::definition::TypedTool;
+use crate::tools::definition::{TypedTool, tool};
 use crate::tools::{ToolContext, ToolEffect, ToolError, ToolOutput};
 
-/// `memory`: the commands of Anthropic's `memory_20250818` on the agent's entries.
-pub struct FilesTool {
-    corkboard: Corkboard,
-}
+tool!(
+    /// `memory`: the commands of Anthropic's `memory_20250818` on the agent's entries.
+    MemoryTool
+);
 
-impl FilesTool {
-    /// The tool on a Corkboard.
-    pub fn new(corkboard: &Corkboard) -> Self {
-        Self { corkboard: corkboard.clone() }
-    }
-}
-
-impl TypedTool for FilesTool {
+impl TypedTool for MemoryTool {
     type Input = MemoryCommand;
     const NAME: &'static str = "memory";
     const DESCRIPTION: &'static str = "Your long-lasting memory as text files below /memories: \

@@ -13,12 +13,12 @@ use crate::{Error, Result};
 
 /// What is held.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Held {
+pub(super) enum HeldLease {
     Task { task: TaskId, epoch: u64 },
     Orchestrator { epoch: u64 },
 }
 
-impl Held {
+impl HeldLease {
     async fn renew(self, board: &Board) -> Result<Timestamp> {
         match self {
             Self::Task { task, epoch } => board.heartbeat(task, Some(epoch)).await,
@@ -29,7 +29,7 @@ impl Held {
 
 /// How it stands with what is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum LeaseState {
     Held,
     /// The program is done with it.
     Ended,
@@ -39,32 +39,32 @@ pub(super) enum Standing {
 
 /// Renews a lease every third of its length until it is dropped, ended or lost.
 #[derive(Debug)]
-pub(super) struct Keeper {
-    standing: watch::Sender<Standing>,
+pub(super) struct LeaseRenewal {
+    state: watch::Sender<LeaseState>,
     renewing: AbortHandle,
 }
 
-impl Keeper {
-    pub(super) fn new(board: &Board, held: Held, lease: Duration, deadline: Timestamp) -> Self {
-        let standing = watch::Sender::new(Standing::Held);
-        let (told, board) = (standing.clone(), board.clone());
+impl LeaseRenewal {
+    pub(super) fn new(board: &Board, held: HeldLease, lease: Duration, deadline: Timestamp) -> Self {
+        let state = watch::Sender::new(LeaseState::Held);
+        let (told, board) = (state.clone(), board.clone());
         let engine = board.engine.clone();
         let renewing = engine.spawn(async move {
             let error = renew_until_lost(&board, held, lease, deadline).await;
             tracing::debug!(board = %board.id, ?held, %error, "what was held is lost");
-            told.send_if_modified(|standing| replace_held(standing, Standing::Lost));
+            told.send_if_modified(|state| replace_held(state, LeaseState::Lost));
         });
-        Self { standing, renewing: renewing.abort_handle() }
+        Self { state, renewing: renewing.abort_handle() }
     }
 
-    pub(super) fn standing(&self) -> Standing {
-        *self.standing.borrow()
+    pub(super) fn state(&self) -> LeaseState {
+        *self.state.borrow()
     }
 
     /// Waits until it is lost. If the program ends it, that never happens.
     pub(super) async fn lost(&self) {
-        let mut standing = self.standing.subscribe();
-        if standing.wait_for(|standing| *standing == Standing::Lost).await.is_err() {
+        let mut state = self.state.subscribe();
+        if state.wait_for(|state| *state == LeaseState::Lost).await.is_err() {
             std::future::pending().await
         }
     }
@@ -72,35 +72,35 @@ impl Keeper {
     /// The program is done with it.
     pub(super) fn end(&self) {
         self.renewing.abort();
-        self.standing.send_if_modified(|standing| replace_held(standing, Standing::Ended));
+        self.state.send_if_modified(|state| replace_held(state, LeaseState::Ended));
     }
 
     /// Looks at an answer: whoever hears that he is fenced has lost it.
     pub(super) fn heard<T>(&self, answer: Result<T>) -> Result<T> {
         if let Err(Error::Refused(corkboard_core::Refusal::Fenced { .. })) = &answer {
             self.renewing.abort();
-            self.standing.send_if_modified(|standing| replace_held(standing, Standing::Lost));
+            self.state.send_if_modified(|state| replace_held(state, LeaseState::Lost));
         }
         answer
     }
 }
 
-impl Drop for Keeper {
+impl Drop for LeaseRenewal {
     fn drop(&mut self) {
         self.renewing.abort();
     }
 }
 
-fn replace_held(standing: &mut Standing, by: Standing) -> bool {
-    let is_held = *standing == Standing::Held;
+fn replace_held(state: &mut LeaseState, by: LeaseState) -> bool {
+    let is_held = *state == LeaseState::Held;
     if is_held {
-        *standing = by;
+        *state = by;
     }
     is_held
 }
 
 /// Returns why it could not be kept.
-async fn renew_until_lost(board: &Board, held: Held, lease: Duration, deadline: Timestamp) -> Error {
+async fn renew_until_lost(board: &Board, held: HeldLease, lease: Duration, deadline: Timestamp) -> Error {
     let mut deadline = deadline;
     let mut pause = lease / 3;
     loop {

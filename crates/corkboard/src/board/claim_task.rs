@@ -1,0 +1,245 @@
+//! Taking a task, at once or as soon as there is one.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use corkboard_core::board::{BoardCommand, BoardReply, BoardState, BoardStatus, Claimed, TaskId};
+use corkboard_core::{AgentId, Refusal, Revisioned};
+use tokio::time::Instant;
+
+use super::orchestrate::milliseconds;
+use super::{Board, BoardView, Claim, unexpected};
+use crate::engine::{Answer, PendingAnswer};
+use crate::{Error, Result};
+
+/// Longer than anybody waits.
+pub(super) const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+pub(super) type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
+
+/// Takes a task. Made by [`Board::claim_task`]; answers none if nothing is ready.
+#[must_use = "nothing is claimed until this is awaited"]
+#[derive(Debug, Clone)]
+pub struct ClaimTask {
+    board: Board,
+    task: Option<TaskId>,
+    epoch: Option<u64>,
+    lease: Duration,
+    wait: Duration,
+}
+
+/// Takes a task and holds on to it. Made by [`Board::work_on`]; answers none if nothing is ready.
+#[must_use = "nothing is claimed until this is awaited"]
+#[derive(Debug, Clone)]
+pub struct WorkOn(ClaimTask);
+
+impl Board {
+    /// Takes a task to work on it: a named one, or the next (what was sent back to the caller for rework, then what is
+    /// assigned to the caller, then by priority and age). Await it: none if nothing is ready.
+    ///
+    /// A reworked task keeps its holder and its attempt, and gets a new epoch. A [`Claim`] or another process of the same
+    /// name that has the old epoch is fenced.
+    ///
+    /// Whoever stops waiting for the answer gets no task: one that was claimed nevertheless is given back, unless the
+    /// handle has an idempotency key, by which the answer can still be had.
+    pub fn claim_task(&self, task: Option<TaskId>, lease: Duration) -> ClaimTask {
+        ClaimTask { board: self.clone(), task, epoch: None, lease, wait: Duration::ZERO }
+    }
+
+    /// Takes a task as [`Board::claim_task`] does, and holds on to it: for programs. Await it.
+    pub fn work_on(&self, task: Option<TaskId>, lease: Duration) -> WorkOn {
+        WorkOn(self.claim_task(task, lease))
+    }
+}
+
+impl ClaimTask {
+    /// The epoch that the caller last had of the named task. A worker that was restarted gets its unfinished task back by
+    /// this, under a new epoch and with a whole lease; what still has the old epoch is fenced. Refused as fenced if somebody
+    /// claimed the task since.
+    pub fn epoch(mut self, epoch: u64) -> Self {
+        self.epoch = Some(epoch);
+        self
+    }
+
+    /// Waits that long for a task to become ready, whoever makes it so: anybody in any process, a lease that expires, a
+    /// pause before another attempt that is over, a paused board that is resumed. A named task is waited for while it is not ready or another's.
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    async fn claim(self, command: BoardCommand) -> Result<Option<Claimed>> {
+        let Self { board, task, epoch, wait, .. } = self;
+        let names_one = task.is_some() || epoch.is_some();
+        let until = Instant::now() + wait.min(LONGEST);
+        let mut changes = board.engine.changes(&board.slot);
+        loop {
+            changes.mark();
+            if Instant::now() >= until {
+                return Asking::new(board.clone(), command).await;
+            }
+            let current = board.engine.current(&board.slot).await?;
+            let view = BoardView::new(board.id.clone(), &current, board.engine.now(&board.slot, &current))?;
+            if names_one || is_worth_asking(&board, &command, &current, &view)? {
+                match Asking::new(board.clone(), command.clone()).await {
+                    Ok(None)
+                    | Err(Error::Refused(
+                        Refusal::NotReady { .. } | Refusal::TaskHeld { .. } | Refusal::Paused { .. },
+                    )) => {}
+                    answer => return answer,
+                }
+            }
+            changes.wait(until.min(due_at(&view))).await?;
+        }
+    }
+}
+
+/// Whether the answer would be another one than "nothing is ready". Reading is cheaper than asking, and many may wait.
+fn is_worth_asking(
+    board: &Board,
+    command: &BoardCommand,
+    current: &Revisioned<BoardState>,
+    view: &BoardView,
+) -> Result<bool> {
+    let state = view.state();
+    let limits = &board.options().limits;
+    let caller = AgentId::new(&board.actor.principal, limits)?;
+    if state.rework_of(&caller).next().is_some() {
+        return Ok(true);
+    }
+    if view.info()?.paused.is_some() {
+        return Ok(false);
+    }
+    if state.ready().len() > 0 || view.info()?.status != BoardStatus::Active {
+        return Ok(true);
+    }
+    if state.assigned_to(&caller).any(|task| state.may_begin(task)) {
+        return Ok(true);
+    }
+    // RequestSource before: the answer is remembered.
+    let Some(key) = board.name_of(command)? else { return Ok(false) };
+    let found = current.answered.find(caller.as_str(), &key, view.at(), limits);
+    Ok(!matches!(found, Ok(None)))
+}
+
+/// When something on the board expires: just after that, it has happened.
+pub(super) fn due_at(view: &BoardView) -> Instant {
+    const MOMENT: Duration = Duration::from_millis(1);
+    let due = view.state().next_expiry().map(|due| due.duration_since(view.at()));
+    let due = due.map_or(LONGEST, |due| Duration::try_from(due).unwrap_or_default() + MOMENT);
+    Instant::now() + due.min(LONGEST)
+}
+
+impl IntoFuture for ClaimTask {
+    type Output = Result<Option<Claimed>>;
+    type IntoFuture = Future<'static, Option<Claimed>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        let (task, epoch, lease_ms) = (self.task, self.epoch, milliseconds(self.lease));
+        let command = BoardCommand::Claim { task, epoch, lease_ms };
+        match self.wait.is_zero() {
+            true => Box::pin(Asking::new(self.board, command)),
+            false => Box::pin(self.claim(command)),
+        }
+    }
+}
+
+impl WorkOn {
+    /// The epoch that this program last had of the named task, as for [`ClaimTask::epoch`].
+    pub fn epoch(self, epoch: u64) -> Self {
+        Self(self.0.epoch(epoch))
+    }
+
+    /// Waits that long for a task to become ready, as [`ClaimTask::wait`] does.
+    pub fn wait(self, wait: Duration) -> Self {
+        Self(self.0.wait(wait))
+    }
+}
+
+impl IntoFuture for WorkOn {
+    type Output = Result<Option<Claim>>;
+    type IntoFuture = Future<'static, Option<Claim>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let (board, lease) = (self.0.board.clone(), self.0.lease);
+            Ok(self.0.await?.map(|claimed| Claim::new(&board, claimed, lease)))
+        })
+    }
+}
+
+/// A claim. Once sent it runs to its end: if its caller is gone by then, the task is given back.
+struct Asking {
+    board: Board,
+    claim: Sending,
+}
+
+enum Sending {
+    Unsent(BoardCommand),
+    Sent(PendingAnswer<BoardReply>),
+    Answered,
+}
+
+impl Asking {
+    fn new(board: Board, command: BoardCommand) -> Self {
+        Self { board, claim: Sending::Unsent(command) }
+    }
+
+    fn sent(&mut self) -> Result<Option<&mut PendingAnswer<BoardReply>>> {
+        if let Sending::Unsent(_) = &self.claim
+            && let Sending::Unsent(command) = std::mem::replace(&mut self.claim, Sending::Answered)
+        {
+            let name = self.board.name_of(&command)?;
+            self.claim = Sending::Sent(self.board.send(command, name));
+        }
+        Ok(match &mut self.claim {
+            Sending::Sent(waiting) => Some(waiting),
+            Sending::Unsent(_) | Sending::Answered => None,
+        })
+    }
+}
+
+impl std::future::Future for Asking {
+    type Output = Result<Option<Claimed>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(waiting) = self.sent()? else { return Poll::Ready(Ok(None)) };
+        let polled = Pin::new(waiting).poll(context);
+        if let Poll::Ready(answer) = &polled {
+            self.claim = Sending::Answered;
+            answer.iter().for_each(|answer| self.board.saw(answer.rev));
+        }
+        polled.map(claimed)
+    }
+}
+
+fn claimed(answer: Result<Answer<BoardReply>>) -> Result<Option<Claimed>> {
+    match answer?.reply {
+        BoardReply::Claimed(claimed) => Ok(claimed),
+        other => Err(unexpected(other)),
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        let Sending::Sent(waiting) = std::mem::replace(&mut self.claim, Sending::Answered) else { return };
+        if self.board.idempotency_key.is_some() {
+            return;
+        }
+        let board = self.board.unconditional();
+        self.board.engine.spawn(async move {
+            if let Ok(Some(claimed)) = claimed(waiting.await) {
+                give_back(&board, claimed).await;
+            }
+        });
+    }
+}
+
+/// Gives a task back that nobody works on. If that fails, its lease ends.
+pub(super) async fn give_back(board: &Board, claimed: Claimed) {
+    let Claimed { task, epoch, .. } = claimed;
+    if let Err(error) = board.release_task(task, Some(epoch)).await {
+        tracing::debug!(board = %board.id, %task, %error, "the task could not be given back; its lease will end");
+    }
+}
