@@ -16,12 +16,12 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use crate::failure::{BODY_TOO_LARGE, Failure};
+use crate::error::{BODY_TOO_LARGE, HttpError};
 
 /// Messages up to this size may use the reserve.
 pub(crate) const SMALL: usize = 64 * 1024;
 /// How long a request waits for others to release bytes before it is answered with 503.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(2);
 /// When to retry, in seconds.
 const RETRY_AFTER: u64 = 1;
 
@@ -35,14 +35,14 @@ struct Inner {
     for_large: usize,
     /// What one principal may hold.
     share: usize,
-    used: Mutex<Used>,
+    used: Mutex<BudgetUsage>,
     freed: Notify,
     now: Gauge,
     peak: Gauge,
 }
 
 #[derive(Default)]
-struct Used {
+struct BudgetUsage {
     bytes: usize,
     peak: usize,
     by_principal: HashMap<Arc<str>, usize>,
@@ -50,7 +50,7 @@ struct Used {
 
 /// Why bytes were not granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Full {
+pub(crate) enum BudgetExceeded {
     /// Others hold the bytes; a retry can succeed.
     Busy,
     /// It is more than one principal may ever hold.
@@ -60,33 +60,33 @@ pub(crate) enum Full {
     },
 }
 
-impl Full {
+impl BudgetExceeded {
     /// The answer to a request whose body did not fit.
-    pub(crate) fn for_body(self) -> Failure {
+    pub(crate) fn for_body(self) -> HttpError {
         match self {
             Self::Busy => busy("its body"),
             Self::TooLarge { share } => {
                 let detail = format!("the body would take more than {share} bytes of memory (buffer_bytes)");
-                Failure::invalid(BODY_TOO_LARGE, detail).status(StatusCode::PAYLOAD_TOO_LARGE)
+                HttpError::invalid(BODY_TOO_LARGE, detail).status(StatusCode::PAYLOAD_TOO_LARGE)
             }
         }
     }
 
     /// The answer instead of one that did not fit.
-    pub(crate) fn for_answer(self, bytes: usize) -> Failure {
+    pub(crate) fn for_answer(self, bytes: usize) -> HttpError {
         match self {
             Self::Busy => busy("the answer"),
             Self::TooLarge { share } => {
                 let detail = format!("the answer has {bytes} bytes; the maximum is {share} (buffer_bytes)");
-                Failure::new("answer_too_large", ErrorKind::Limit, detail)
+                HttpError::new("answer_too_large", ErrorKind::Limit, detail)
             }
         }
     }
 }
 
-fn busy(what: &str) -> Failure {
+fn busy(what: &str) -> HttpError {
     let detail = format!("the server has no memory left to buffer {what}: retry in {RETRY_AFTER} s");
-    Failure::new("busy", ErrorKind::Unavailable, detail).retry_after(RETRY_AFTER)
+    HttpError::new("busy", ErrorKind::Unavailable, detail).retry_after(RETRY_AFTER)
 }
 
 impl Budget {
@@ -135,11 +135,11 @@ pub(crate) struct Charge {
 
 impl Charge {
     /// Takes more bytes if they are free right now.
-    pub(crate) fn try_grow(&mut self, bytes: usize) -> Result<(), Full> {
+    pub(crate) fn try_grow(&mut self, bytes: usize) -> Result<(), BudgetExceeded> {
         let inner = &self.budget.0;
         let whole = self.bytes.saturating_add(bytes);
         if whole > inner.share {
-            return Err(Full::TooLarge { share: inner.share });
+            return Err(BudgetExceeded::TooLarge { share: inner.share });
         }
         // A principal whose large messages fill its share can still send small ones.
         let (room, share) = match whole <= SMALL {
@@ -149,7 +149,7 @@ impl Charge {
         let mut used = inner.used.lock();
         let own = used.by_principal.get(&self.principal).copied().unwrap_or_default();
         if used.bytes.saturating_add(bytes) > room || own.saturating_add(bytes) > share {
-            return Err(Full::Busy);
+            return Err(BudgetExceeded::Busy);
         }
         used.bytes += bytes;
         used.peak = used.peak.max(used.bytes);
@@ -164,7 +164,7 @@ impl Charge {
     }
 
     /// Takes more bytes, and waits a moment for others to release theirs.
-    pub(crate) async fn grow(&mut self, bytes: usize) -> Result<(), Full> {
+    pub(crate) async fn grow(&mut self, bytes: usize) -> Result<(), BudgetExceeded> {
         let mut deadline = None;
         loop {
             let budget = self.budget.clone();
@@ -174,13 +174,13 @@ impl Charge {
                 freed.as_mut().enable();
             }
             match self.try_grow(bytes) {
-                Err(Full::Busy) => {}
+                Err(BudgetExceeded::Busy) => {}
                 done => return done,
             }
             match deadline {
                 // Once more, this time with an ear on what is released.
-                None => deadline = Some(Instant::now() + PATIENCE),
-                Some(deadline) => timeout_at(deadline, freed).await.map_err(|_| Full::Busy)?,
+                None => deadline = Some(Instant::now() + MAX_WAIT),
+                Some(deadline) => timeout_at(deadline, freed).await.map_err(|_| BudgetExceeded::Busy)?,
             }
         }
     }
@@ -241,7 +241,7 @@ mod tests {
 
     const MIB: usize = 1024 * 1024;
 
-    fn held(budget: &Budget, principal: &str, bytes: usize) -> Result<Charge, Full> {
+    fn held(budget: &Budget, principal: &str, bytes: usize) -> Result<Charge, BudgetExceeded> {
         let mut charge = budget.charge(&principal.into());
         charge.try_grow(bytes).map(|()| charge)
     }
@@ -250,16 +250,16 @@ mod tests {
     fn one_principal_gets_its_share_and_small_messages_get_the_reserve() {
         // 1 MiB are reserved, so 7 are for large messages and 3.5 for each principal.
         let budget = Budget::new(8 * MIB);
-        assert_eq!(held(&budget, "ada", 4 * MIB).err(), Some(Full::TooLarge { share: 7 * MIB / 2 }));
+        assert_eq!(held(&budget, "ada", 4 * MIB).err(), Some(BudgetExceeded::TooLarge { share: 7 * MIB / 2 }));
         let ada: Vec<Charge> = (0..3).map(|_| held(&budget, "ada", MIB).unwrap()).collect();
-        assert_eq!(held(&budget, "ada", MIB).err(), Some(Full::Busy));
+        assert_eq!(held(&budget, "ada", MIB).err(), Some(BudgetExceeded::Busy));
         assert!(held(&budget, "ada", SMALL).is_ok(), "her small messages get through");
         let bob: Vec<Charge> = (0..3).map(|_| held(&budget, "bob", MIB).unwrap()).collect();
         let eve = held(&budget, "eve", MIB).unwrap();
-        assert_eq!((budget.held(), held(&budget, "joe", SMALL + 1).err()), (7 * MIB, Some(Full::Busy)));
+        assert_eq!((budget.held(), held(&budget, "joe", SMALL + 1).err()), (7 * MIB, Some(BudgetExceeded::Busy)));
         let small: Vec<Charge> =
             (0..MIB / SMALL).map(|each| held(&budget, &each.to_string(), SMALL).unwrap()).collect();
-        assert_eq!((budget.held(), held(&budget, "joe", 1).err()), (8 * MIB, Some(Full::Busy)));
+        assert_eq!((budget.held(), held(&budget, "joe", 1).err()), (8 * MIB, Some(BudgetExceeded::Busy)));
         drop((ada, bob, eve, small));
         assert_eq!((budget.held(), budget.peak()), (0, 8 * MIB));
         assert!(budget.0.used.lock().by_principal.is_empty());
@@ -281,9 +281,9 @@ mod tests {
         let budget = Budget::new(8 * MIB);
         let first = held(&budget, "ada", 3 * MIB).unwrap();
         let mut second = budget.charge(&"ada".into());
-        assert_eq!(second.grow(MIB).await, Err(Full::Busy));
+        assert_eq!(second.grow(MIB).await, Err(BudgetExceeded::Busy));
         let waiting = tokio::spawn(async move { second.grow(MIB).await.map(|()| second) });
-        tokio::time::sleep(PATIENCE / 2).await;
+        tokio::time::sleep(MAX_WAIT / 2).await;
         drop(first);
         assert_eq!(waiting.await.unwrap().map(|second| second.bytes), Ok(MIB));
         assert_eq!(budget.held(), 0);

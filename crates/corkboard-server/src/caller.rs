@@ -12,7 +12,7 @@ use corkboard::{
 };
 
 use crate::Server;
-use crate::failure::Failure;
+use crate::error::HttpError;
 
 /// Whoever sent a request, as their token says.
 #[derive(Clone)]
@@ -65,7 +65,7 @@ impl Caller {
 
     /// The same, in another's name; the log keeps both. Admins may, and programs that serve others: for those that their
     /// token opens, and in their own role. Nobody is made a person by that who is none: a person's word is trusted further.
-    pub(crate) fn acting_for(self, other: Actor) -> Result<Self, Failure> {
+    pub(crate) fn acting_for(self, other: Actor) -> Result<Self, HttpError> {
         let own = self.actor();
         let other = Actor::new(other.principal, other.kind, other.role);
         if other == *own {
@@ -74,7 +74,7 @@ impl Caller {
         let refused = |why: &str| {
             let Actor { principal, kind, role, .. } = own;
             let who = format!("{principal} ({}, {role}) cannot act for {}", kind.as_str(), other.principal);
-            Failure::denied("not_granted", format!("{who}: {why}"))
+            HttpError::denied("not_granted", format!("{who}: {why}"))
         };
         let is_admin = own.role == Role::Admin;
         if !is_admin && other.principal == own.principal && other.role != own.role {
@@ -85,7 +85,7 @@ impl Caller {
                 has.article(),
                 asked.article()
             );
-            return Err(Failure::denied("not_granted", detail));
+            return Err(HttpError::denied("not_granted", detail));
         }
         if !is_admin && own.kind != ActorKind::Service {
             return Err(refused("admins can, and services"));
@@ -105,7 +105,7 @@ impl Caller {
 
     /// The same for an agent that a request names: in its name where the caller may act for it, otherwise in the caller's
     /// own. Whoever acts for another already goes on doing so.
-    pub(crate) fn for_agent(self, agent: &str) -> Result<Self, Failure> {
+    pub(crate) fn for_agent(self, agent: &str) -> Result<Self, HttpError> {
         let own = self.actor();
         let serves_others = own.role == Role::Admin || own.kind == ActorKind::Service;
         if own.via.is_some() || own.principal == agent || !serves_others {
@@ -116,7 +116,7 @@ impl Caller {
     }
 
     /// The same in the name of an agent that works, if one is named: themselves, or another whom they may act for.
-    pub(crate) fn for_worker(self, agent: Option<&str>) -> Result<Self, Failure> {
+    pub(crate) fn for_worker(self, agent: Option<&str>) -> Result<Self, HttpError> {
         let own = self.actor();
         let Some(agent) = agent.filter(|agent| *agent != own.principal) else { return Ok(self) };
         AgentId::check(agent, &self.corkboard.options().limits)?;
@@ -136,7 +136,7 @@ impl Caller {
     }
 
     /// Refuses if the token that they came with has been revoked or has expired since.
-    pub(crate) async fn check_token(&self) -> Result<(), Failure> {
+    pub(crate) async fn check_token(&self) -> Result<(), HttpError> {
         Ok(self.corkboard.check_token().await?)
     }
 
@@ -147,18 +147,18 @@ impl Caller {
     }
 
     /// An agent's memory.
-    pub(crate) fn agent(&self, agent: &str) -> Result<AgentMemory, Failure> {
+    pub(crate) fn agent(&self, agent: &str) -> Result<AgentMemory, HttpError> {
         Ok(self.corkboard.agent(agent)?)
     }
 
     /// A board.
-    pub(crate) fn board(&self, board: &str) -> Result<Board, Failure> {
+    pub(crate) fn board(&self, board: &str) -> Result<Board, HttpError> {
         Ok(self.corkboard.board(board)?)
     }
 
     /// The id of a board to be made: as it is asked for, or how it begins, so that the token opens it: without one asked for, it
     /// is the first beginning that the token opens (`team-*`).
-    pub(crate) fn new_board_id(&self, asked: Option<String>) -> Result<NewBoardId, Failure> {
+    pub(crate) fn new_board_id(&self, asked: Option<String>) -> Result<NewBoardId, HttpError> {
         if let Some(id) = asked {
             return Ok(NewBoardId::Asked(id));
         }
@@ -175,22 +175,22 @@ impl Caller {
             [] => format!("the token of {who} opens no board"),
             named => format!("name the id of the new board: the token of {who} opens {}", named.join(", ")),
         };
-        Err(Failure::denied("not_granted", detail))
+        Err(HttpError::denied("not_granted", detail))
     }
 
     /// The whole store, for what reaches into all of it in the role that the caller has.
-    pub(crate) fn everything(&self) -> Result<&Corkboard, Failure> {
+    pub(crate) fn everything(&self) -> Result<&Corkboard, HttpError> {
         if self.actor().role == Role::Admin || self.grants.are_everything() {
             return Ok(&self.corkboard);
         }
         let who = &self.actor().principal;
         let detail =
             format!("this reaches into every agent, board and core, and the token of {who} does not open them");
-        Err(Failure::denied("not_granted", detail))
+        Err(HttpError::denied("not_granted", detail))
     }
 
     /// A memory core that is shared, or an agent's own: `agent:` and its name.
-    pub(crate) fn core(&self, core: &str) -> Result<Core, Failure> {
+    pub(crate) fn core(&self, core: &str) -> Result<Core, HttpError> {
         match core.strip_prefix(CoreId::PRIVATE) {
             Some(agent) => Ok(Core::clone(&*self.agent(agent)?.long_term()?)),
             None => Ok(self.corkboard.core(core)?),
@@ -198,13 +198,13 @@ impl Caller {
     }
 
     /// The tokens of the store.
-    pub(crate) fn tokens(&self) -> Result<Tokens, Failure> {
+    pub(crate) fn tokens(&self) -> Result<Tokens, HttpError> {
         self.expect_admin("tokens are")?;
         Ok(self.corkboard.tokens())
     }
 
     /// A whole space.
-    pub(crate) fn log(&self, kind: SpaceKind, name: &str) -> Result<SpaceLog, Failure> {
+    pub(crate) fn log(&self, kind: SpaceKind, name: &str) -> Result<SpaceLog, HttpError> {
         if kind == SpaceKind::Tokens {
             self.expect_admin("tokens are")?;
         }
@@ -213,21 +213,21 @@ impl Caller {
 
     /// A whole space, to have a command decided there. Who may change the tokens is the core's to say, as for all else; but to
     /// whom they are not open, that is said.
-    pub(crate) fn log_for_commands(&self, kind: SpaceKind, name: &str) -> Result<SpaceLog, Failure> {
+    pub(crate) fn log_for_commands(&self, kind: SpaceKind, name: &str) -> Result<SpaceLog, HttpError> {
         self.open_log(kind, name).or_else(|_| self.log(kind, name))
     }
 
-    fn open_log(&self, kind: SpaceKind, name: &str) -> Result<SpaceLog, Failure> {
+    fn open_log(&self, kind: SpaceKind, name: &str) -> Result<SpaceLog, HttpError> {
         // To the library the tokens are always the same ones, however they are called.
         let tokens = SpaceId::tokens();
         if kind == SpaceKind::Tokens && name != tokens.name() {
-            return Err(Failure::not_found(format!("there is no space tokens/{name}: there is {tokens} alone")));
+            return Err(HttpError::not_found(format!("there is no space tokens/{name}: there is {tokens} alone")));
         }
         Ok(self.corkboard.log(kind, name)?)
     }
 
     /// The whole store, for what only admins may do.
-    pub(crate) fn store(&self) -> Result<&Corkboard, Failure> {
+    pub(crate) fn store(&self) -> Result<&Corkboard, HttpError> {
         self.expect_admin("the store as a whole is")?;
         Ok(&self.corkboard)
     }
@@ -247,21 +247,21 @@ impl Caller {
         }
     }
 
-    fn expect_admin(&self, what: &str) -> Result<(), Failure> {
+    fn expect_admin(&self, what: &str) -> Result<(), HttpError> {
         let Actor { principal, role, .. } = self.actor();
         if *role == Role::Admin {
             return Ok(());
         }
-        Err(Failure::denied("role_denied", format!("{principal} is {} {role}: {what} for admins", role.article())))
+        Err(HttpError::denied("role_denied", format!("{principal} is {} {role}: {what} for admins", role.article())))
     }
 }
 
 impl FromRequestParts<Server> for Caller {
-    type Rejection = Failure;
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, _server: &Server) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _server: &Server) -> Result<Self, HttpError> {
         // The guard put it there. A route that it does not guard has no caller.
-        let unguarded = || Failure::unauthenticated("nobody is known to ask");
+        let unguarded = || HttpError::unauthenticated("nobody is known to ask");
         parts.extensions.get::<Self>().cloned().ok_or_else(unguarded)
     }
 }

@@ -9,15 +9,15 @@ use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
+use crate::error::HttpError;
 use crate::extract::{Conditions, text};
-use crate::failure::Failure;
 
 /// The parameter that names the revision that a space must be at.
 pub(crate) const IF_REV: &str = "if_rev";
 
 impl Conditions {
     /// The version and the revision, for what is the same when it is done twice and so takes no `Idempotency-Key`.
-    pub(crate) fn without_key(self) -> Result<(Option<u64>, Option<u64>), Failure> {
+    pub(crate) fn without_key(self) -> Result<(Option<u64>, Option<u64>), HttpError> {
         match self.idempotency_key {
             None => Ok((self.if_version, self.if_rev)),
             Some(_) => Err(not_taken("Idempotency-Key")),
@@ -41,9 +41,9 @@ pub(crate) struct SpaceConditions {
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for SpaceConditions {
-    type Rejection = Failure;
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
         let Conditions { if_version, if_rev, idempotency_key } = Conditions::from_request_parts(parts, state).await?;
         match if_version {
             None => Ok(Self { if_rev, idempotency_key }),
@@ -54,10 +54,10 @@ impl<S: Send + Sync> FromRequestParts<S> for SpaceConditions {
 
 impl SpaceConditions {
     /// Nothing, for what they cannot be said of.
-    pub(crate) fn nothing(&self, why: &str) -> Result<(), Failure> {
+    pub(crate) fn nothing(&self, why: &str) -> Result<(), HttpError> {
         match self {
             Self { if_rev: None, idempotency_key: None } => Ok(()),
-            _ => Err(Failure::invalid("condition", format!("{why}: nothing was done"))),
+            _ => Err(HttpError::invalid("condition", format!("{why}: nothing was done"))),
         }
     }
 }
@@ -85,9 +85,9 @@ pub(crate) struct RevCondition {
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for RevCondition {
-    type Rejection = Failure;
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
         match SpaceConditions::from_request_parts(parts, state).await? {
             SpaceConditions { if_rev, idempotency_key: None } => Ok(Self { if_rev }),
             SpaceConditions { idempotency_key: Some(_), .. } => Err(not_taken("Idempotency-Key")),
@@ -105,9 +105,9 @@ impl IntoParams for RevCondition {
 pub(crate) struct Unconditional;
 
 impl<S: Send + Sync> FromRequestParts<S> for Unconditional {
-    type Rejection = Failure;
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
         // A revision is refused where no parameter of that name is described.
         match SpaceConditions::from_request_parts(parts, state).await?.idempotency_key {
             None => Ok(Self),
@@ -116,8 +116,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Unconditional {
     }
 }
 
-pub(crate) fn not_taken(what: &str) -> Failure {
-    Failure::invalid("condition", format!("this route takes no {what}: nothing was done"))
+pub(crate) fn not_taken(what: &str) -> HttpError {
+    HttpError::invalid("condition", format!("this route takes no {what}: nothing was done"))
 }
 
 /// The versions that the caller has: `If-None-Match` of a read.
@@ -132,7 +132,7 @@ impl Seen {
         self.versions.contains(&version)
     }
 
-    fn of(headers: &HeaderMap) -> Result<Self, Failure> {
+    fn of(headers: &HeaderMap) -> Result<Self, HttpError> {
         let Some(tags) = text(headers, IF_NONE_MATCH.as_str())? else { return Ok(Self::default()) };
         let version = |tag: &str| {
             let tag = tag.trim();
@@ -145,9 +145,9 @@ impl Seen {
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Seen {
-    type Rejection = Failure;
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, HttpError> {
         Self::of(&parts.headers)
     }
 }

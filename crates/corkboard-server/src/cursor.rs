@@ -6,7 +6,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use crate::failure::Failure;
+use crate::error::HttpError;
 
 /// The most things of one page.
 pub(crate) const MOST: usize = 1000;
@@ -25,19 +25,19 @@ impl Cursor {
     }
 
     /// The name that it stands after.
-    pub(crate) fn name(&self) -> Result<String, Failure> {
+    pub(crate) fn name(&self) -> Result<String, HttpError> {
         let bytes = BASE64URL_NOPAD.decode(self.0.as_bytes()).ok();
         bytes.and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(wrong)
     }
 
     /// The number that it stands after.
-    pub(crate) fn number(&self) -> Result<u64, Failure> {
+    pub(crate) fn number(&self) -> Result<u64, HttpError> {
         self.name()?.parse().map_err(|_| wrong())
     }
 }
 
-fn wrong() -> Failure {
-    Failure::invalid("cursor", "that is no cursor of this list: pass back `next` as it came, or begin without one")
+fn wrong() -> HttpError {
+    HttpError::invalid("cursor", "that is no cursor of this list: pass back `next` as it came, or begin without one")
 }
 
 impl<'de> Deserialize<'de> for Cursor {
@@ -73,13 +73,13 @@ impl PageQuery {
         &self,
         mut items: impl Iterator<Item = T>,
         name: impl Fn(&T) -> String,
-    ) -> Result<(Vec<T>, Option<String>), Failure> {
+    ) -> Result<(Vec<T>, Option<String>), HttpError> {
         if let Some(cursor) = &self.cursor {
             let last = cursor.name()?;
             if !items.any(|item| name(&item) == last) {
                 let detail =
                     format!("{last:?}, which the page before ended with, is no longer in this list: begin anew");
-                return Err(Failure::invalid("cursor", detail));
+                return Err(HttpError::invalid("cursor", detail));
             }
         }
         Ok(page(items, self.limit, name))

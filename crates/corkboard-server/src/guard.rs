@@ -13,12 +13,12 @@ use corkboard::Strict;
 use secrecy::ExposeSecret;
 
 use crate::caller::Caller;
+use crate::error::HttpError;
 use crate::extract::{single, text};
-use crate::failure::Failure;
-use crate::intake::{Intake, too_many};
 use crate::observe::Principal;
-use crate::outgoing::hold;
 use crate::peer::Peer;
+use crate::request_body::{RequestBody, too_many};
+use crate::response_budget::hold;
 use crate::settings::Access;
 use crate::sign_in::session;
 use crate::sign_in_page::page_or_problem;
@@ -39,8 +39,8 @@ const METRICS: &str = "/metrics";
 
 /// Lets a request through with its caller, or answers it.
 pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> Response {
-    if let Err(failure) = check_name(request.uri(), request.headers(), server.settings()) {
-        return failure.into_response();
+    if let Err(error) = check_name(request.uri(), request.headers(), server.settings()) {
+        return error.into_response();
     }
     if cross_origin::is_preflight(request.method(), request.headers()) {
         return cross_origin::preflight();
@@ -49,15 +49,15 @@ pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> 
     let is_public = PUBLIC.contains(&path) || path == METRICS && server.settings().are_metrics_public;
     if is_public {
         // Nor is its query looked at: links and health checks are written by others, who may add to them.
-        let intake = Intake::new(server, STRANGERS.into(), true);
-        return answered(server, intake, request, next).await;
+        let request_body = RequestBody::new(server, STRANGERS.into(), true);
+        return answered(server, request_body, request, next).await;
     }
     let announced = request.body().size_hint().exact();
     let peer = Peer::of(request.extensions());
     let own = match authenticate(server, peer, request.method(), request.uri(), request.headers()).await {
         Ok(own) => own,
-        Err(failure) => {
-            let refused = page_or_problem(request.method(), request.headers(), failure);
+        Err(error) => {
+            let refused = page_or_problem(request.method(), request.headers(), error);
             return hold(server.budget(), &STRANGERS.into(), true, refused).await;
         }
     };
@@ -67,15 +67,15 @@ pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> 
         Ok(caller) => {
             let reader = request.method().is_safe().then(|| caller.clone());
             request.extensions_mut().insert(caller);
-            let intake = Intake::new(server, principal.clone(), announced.is_some());
-            let response = answered(server, intake, request, next).await;
+            let request_body = RequestBody::new(server, principal.clone(), announced.is_some());
+            let response = answered(server, request_body, request, next).await;
             // A read may have waited until its token ended. What was written is told all the same.
             match reader {
-                Some(reader) => reader.check_token().await.map_or_else(Failure::into_response, |()| response),
+                Some(reader) => reader.check_token().await.map_or_else(HttpError::into_response, |()| response),
                 None => response,
             }
         }
-        Err(failure) => failure.into_response(),
+        Err(error) => error.into_response(),
     };
     if response.status().is_client_error() || response.status().is_server_error() {
         response.extensions_mut().insert(Principal(principal));
@@ -84,23 +84,23 @@ pub(crate) async fn guard(server: &Server, mut request: Request, next: Next) -> 
 }
 
 /// The route's answer. The request's bytes are charged until then, and the answer's until they are sent.
-async fn answered(server: &Server, intake: Intake, mut request: Request, next: Next) -> Response {
-    let (is_safe, principal) = (request.method().is_safe(), intake.principal().clone());
-    request.extensions_mut().insert(intake.clone());
+async fn answered(server: &Server, request_body: RequestBody, mut request: Request, next: Next) -> Response {
+    let (is_safe, principal) = (request.method().is_safe(), request_body.principal().clone());
+    request.extensions_mut().insert(request_body.clone());
     let response = next.run(request).await;
-    drop(intake);
+    drop(request_body);
     hold(server.budget(), &principal, is_safe, response).await
 }
 
 /// Who asks, if they may ask now.
-fn admit(server: &Server, own: Caller, headers: &HeaderMap, bytes: u64) -> Result<Caller, Failure> {
+fn admit(server: &Server, own: Caller, headers: &HeaderMap, bytes: u64) -> Result<Caller, HttpError> {
     let (who, now) = (&own.actor().principal, Instant::now());
     server.requests().take(who, 1.0, now).map_err(|seconds| too_many(who, "asks too often", seconds))?;
     server.written().take(who, bytes as f64, now).map_err(|seconds| too_many(who, "sends too much", seconds))?;
     match single(headers, ACTOR.as_str())? {
         None => Ok(own),
         Some(named) => {
-            let wrong = |error| Failure::invalid("actor", format!("the header cork-actor names nobody: {error}"));
+            let wrong = |error| HttpError::invalid("actor", format!("the header cork-actor names nobody: {error}"));
             let Strict(actor) = serde_json::from_slice(named.as_bytes()).map_err(wrong)?;
             own.acting_for(actor)
         }
@@ -109,26 +109,26 @@ fn admit(server: &Server, own: Caller, headers: &HeaderMap, bytes: u64) -> Resul
 
 /// A web page elsewhere must not speak to a server on its reader's machine: neither under a name of its own that leads
 /// there, nor by a request that the browser sends along.
-fn check_name(uri: &Uri, headers: &HeaderMap, settings: &Settings) -> Result<(), Failure> {
+fn check_name(uri: &Uri, headers: &HeaderMap, settings: &Settings) -> Result<(), HttpError> {
     let said = text(headers, HOST.as_str())?;
     if let (Some(host), Some(authority)) = (said, uri.authority())
         && !authority.as_str().eq_ignore_ascii_case(host)
     {
         let detail = format!("the header host says {host:?} and the request itself {:?}", authority.as_str());
-        return Err(Failure::invalid("host", detail));
+        return Err(HttpError::invalid("host", detail));
     }
     let host = host_of(uri, headers);
     let name = host.map(without_port).unwrap_or_default();
     let is_known = |name: &str| is_loopback(name) || settings.hosts.iter().any(|host| host.eq_ignore_ascii_case(name));
     if !is_known(name) {
         let detail = format!("this server is not called {name:?}: name it among its hosts if it is");
-        return Err(Failure::denied("host", detail));
+        return Err(HttpError::denied("host", detail));
     }
     let Some(origin) = text(headers, ORIGIN.as_str())? else { return Ok(()) };
     if is_of_own_page(uri, headers, settings) || settings.origins.iter().any(|known| known == origin) {
         return Ok(());
     }
-    Err(Failure::denied("origin", format!("pages of {origin:?} may not call this server")))
+    Err(HttpError::denied("origin", format!("pages of {origin:?} may not call this server")))
 }
 
 /// By which name, and which port, the server was called.
@@ -176,36 +176,36 @@ async fn authenticate(
     method: &Method,
     uri: &Uri,
     headers: &HeaderMap,
-) -> Result<Caller, Failure> {
+) -> Result<Caller, HttpError> {
     if matches!(server.settings().access, Access::Open) {
         return Ok(Caller::admin(server));
     }
     let caller = match text(headers, AUTHORIZATION.as_str())? {
         Some(header) => {
             let bearer = header.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-            let no_bearer = || Failure::unauthenticated("Authorization takes: Bearer …");
+            let no_bearer = || HttpError::unauthenticated("Authorization takes: Bearer …");
             whose(server, peer, bearer.ok_or_else(no_bearer)?.1.trim()).await?
         }
         None => {
             let cookie = session(server, uri, headers);
-            let cookie = cookie.ok_or_else(|| Failure::unauthenticated(NO_TOKEN))?;
+            let cookie = cookie.ok_or_else(|| HttpError::unauthenticated(NO_TOKEN))?;
             // Browsers send cookies along whoever asks them to: what writes must come from a page of ours, and says so. Pages
             // elsewhere that may call come with a token: ports of one machine are one site to a cookie.
             if !method.is_safe() && !is_of_own_page(uri, headers, server.settings()) {
                 let detail =
                     "what writes with a cookie is taken from this server's own page alone (Origin): send a token";
-                return Err(Failure::denied("origin", detail));
+                return Err(HttpError::denied("origin", detail));
             }
             whose(server, peer, &cookie).await?
         }
     };
-    caller.ok_or_else(|| Failure::unauthenticated("this token is unknown, revoked or expired"))
+    caller.ok_or_else(|| HttpError::unauthenticated("this token is unknown, revoked or expired"))
 }
 
 /// The holder of that secret. A secret that this process does not know counts as wrong until the store knows it, and once a
 /// client has sent too many of those they are refused without asking the store. A known token is accepted all the same: other
 /// clients at the same address cannot lock its holder out.
-pub(crate) async fn whose(server: &Server, peer: Peer, secret: &str) -> Result<Option<Caller>, Failure> {
+pub(crate) async fn whose(server: &Server, peer: Peer, secret: &str) -> Result<Option<Caller>, HttpError> {
     let Access::Tokens { admin } = &server.settings().access else { return Ok(Some(Caller::admin(server))) };
     if admin.as_ref().is_some_and(|admin| is_same(secret, admin.expose_secret())) {
         return Ok(Some(Caller::admin(server)));
@@ -224,9 +224,9 @@ pub(crate) async fn whose(server: &Server, peer: Peer, secret: &str) -> Result<O
 }
 
 /// Counts a token, or the code of a link, that is wrong as far as anybody knows. Refuses if there were too many.
-pub(crate) fn count_wrong_token(server: &Server, peer: Peer) -> Result<(), Failure> {
+pub(crate) fn count_wrong_token(server: &Server, peer: Peer) -> Result<(), HttpError> {
     server.wrong_tokens().take(&peer.client(), 1.0, Instant::now()).map_err(|seconds| {
-        Failure::too_many(format!("too many wrong tokens from this address; try again in {seconds} s"), seconds)
+        HttpError::too_many(format!("too many wrong tokens from this address; try again in {seconds} s"), seconds)
     })
 }
 

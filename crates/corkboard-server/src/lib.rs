@@ -1,36 +1,36 @@
 //! Corkboard over HTTP. Adapters over the library, and nothing else: what may be done, and what happens then, is decided there.
 
-mod answer;
 mod budget;
 mod caller;
 mod compress;
 mod condition;
 mod cross_origin;
 mod cursor;
-mod described;
+mod error;
 mod events;
 mod examples;
 mod extract;
-mod failure;
 mod guard;
-mod idle;
-mod intake;
+mod idle_timeout;
 mod listen;
 mod metrics;
+mod middleware;
 mod observe;
 mod openapi;
-mod outgoing;
 mod parameters;
-mod passage;
-mod patience;
 mod peer;
 mod place;
 mod rate;
+mod request_body;
+mod response;
+mod response_budget;
 mod routes;
+mod routing;
 mod settings;
 mod sign_in;
 mod sign_in_page;
 mod time_limit;
+mod write_timeout;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,10 +45,10 @@ pub use rate::Rate;
 pub use settings::{Access, Settings, WrongSetting};
 
 use budget::Budget;
-use events::{HubPlace, Standings, Tails};
-use metrics::Meters;
-use outgoing::States;
+use events::{SharedHub, StreamStatuses, Tails};
+use metrics::RequestMeters;
 use rate::Buckets;
+use response_budget::SentStates;
 use sign_in::Codes;
 
 /// What every request needs.
@@ -67,15 +67,15 @@ struct Inner {
     written: Buckets,
     wrong_tokens: Buckets,
     budget: Budget,
-    states: States,
+    states: SentStates,
     /// Snapshots are opened and sealed one at a time: each may take much memory and time.
     snapshots: Arc<Semaphore>,
-    meters: Meters,
+    meters: RequestMeters,
     /// Told when streams are to end.
     ending: watch::Sender<bool>,
-    hub: HubPlace,
+    hub: SharedHub,
     tails: Tails,
-    standings: Standings,
+    stream_statuses: StreamStatuses,
     /// The streams of events that are open.
     streams: Arc<AtomicUsize>,
 }
@@ -85,10 +85,10 @@ impl Server {
     pub fn new(corkboard: Corkboard, settings: Settings) -> Self {
         let (requests, written) = (Buckets::new(settings.requests), Buckets::new(settings.written_bytes));
         let wrong_tokens = Buckets::new(settings.wrong_tokens);
-        let (codes, meters, ending) = (Codes::default(), Meters::default(), watch::Sender::new(false));
-        let (hub, tails, standings, streams) = Default::default();
+        let (codes, meters, ending) = (Codes::default(), RequestMeters::default(), watch::Sender::new(false));
+        let (hub, tails, stream_statuses, streams) = Default::default();
         let tokens = corkboard.tokens();
-        let (budget, states) = (Budget::new(settings.buffer_bytes), States::default());
+        let (budget, states) = (Budget::new(settings.buffer_bytes), SentStates::default());
         let snapshots = Arc::new(Semaphore::new(1));
         let inner = Inner {
             corkboard,
@@ -105,7 +105,7 @@ impl Server {
             ending,
             hub,
             tails,
-            standings,
+            stream_statuses,
             streams,
         };
         Self { inner: Arc::new(inner) }
@@ -153,7 +153,7 @@ impl Server {
     }
 
     /// The states of spaces that are being sent.
-    fn states(&self) -> &States {
+    fn states(&self) -> &SentStates {
         &self.inner.states
     }
 
@@ -171,7 +171,7 @@ impl Server {
         self.inner.ending.subscribe()
     }
 
-    fn hub(&self) -> &HubPlace {
+    fn hub(&self) -> &SharedHub {
         &self.inner.hub
     }
 
@@ -179,8 +179,8 @@ impl Server {
         &self.inner.tails
     }
 
-    fn standings(&self) -> &Standings {
-        &self.inner.standings
+    fn stream_statuses(&self) -> &StreamStatuses {
+        &self.inner.stream_statuses
     }
 
     fn corkboard(&self) -> &Corkboard {
@@ -211,7 +211,7 @@ impl Server {
     }
 
     /// What requests are counted by.
-    fn meters(&self) -> &Meters {
+    fn meters(&self) -> &RequestMeters {
         &self.inner.meters
     }
 

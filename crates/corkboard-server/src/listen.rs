@@ -28,12 +28,12 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tower::Layer;
 
-use crate::failure::Failure;
-use crate::idle::{Counted, Requests};
-use crate::metrics::{Open, refused_connection};
-use crate::passage::protect;
-use crate::patience::Patient;
+use crate::error::HttpError;
+use crate::idle_timeout::{ActiveRequests, CountingService};
+use crate::metrics::{OpenConnection, refused_connection};
+use crate::middleware::protect;
 use crate::peer::Peer;
+use crate::write_timeout::WriteTimeout;
 use crate::{Server, Settings};
 
 /// How long a client may take to agree on keys.
@@ -103,12 +103,12 @@ pub async fn serve(
     let (store, version) = (server.inner.corkboard.store_info().kind, env!("CARGO_PKG_VERSION"));
     tracing::info!(address = %listener.local_addr()?, store, version, tls = acceptor.is_some(), "serving");
     let close = watch::Sender::new(false);
-    let taker = Taker { server: server.clone(), acceptor, close: close.subscribe() };
+    let handler = ConnectionHandler { server: server.clone(), acceptor, close: close.subscribe() };
     let most = settings.connections;
     let full = settings.clone();
     let refusing = Router::new().fallback(async move || no_room(most, &full));
     let router = crate::router(server.clone());
-    let places = Places::new(most);
+    let slots = ConnectionSlots::new(most);
     let mut connections = JoinSet::new();
     let mut shutdown = pin!(shutdown);
     let mut upkeep = pin!(async {
@@ -119,27 +119,28 @@ pub async fn serve(
     });
     loop {
         let next = async {
-            let place = places.next().await;
+            let slot = slots.next().await;
             // As axum's own listener does, this waits a moment when there are too many open files.
-            (place, Listener::accept(&mut listener).await)
+            (slot, Listener::accept(&mut listener).await)
         };
-        let (place, (stream, peer)) = tokio::select! {
+        let (slot, (stream, peer)) = tokio::select! {
             next = next => next,
             Some(_) = connections.join_next() => continue,
             () = &mut upkeep => continue,
             () = &mut shutdown => break,
         };
-        let (taker, limit, Place { is_own, permit }) = (taker.clone(), settings.header_timeout, places.settle(place));
+        let (handler, limit, ConnectionSlot { is_own, permit }) =
+            (handler.clone(), settings.header_timeout, slots.settle(slot));
         let router = Extension(Peer(peer.ip())).layer(if is_own { router.clone() } else { refusing.clone() });
         connections.spawn(async move {
-            let (_open, _permit) = (Open::connection(), permit);
+            let (_open, _permit) = (OpenConnection::new(), permit);
             // What is small is sent at once. A socket that cannot do that is slower, and that is all.
             let _ = stream.set_nodelay(true);
             let taken = if is_own {
-                taker.take(stream, router, limit).await
+                handler.take(stream, router, limit).await
             } else {
                 refused_connection();
-                let refused = tokio::time::timeout(REFUSING, taker.take(stream, router, limit)).await;
+                let refused = tokio::time::timeout(REFUSING, handler.take(stream, router, limit)).await;
                 refused.unwrap_or_else(|_| Err("there was no room for it, and it took long to hear of it".into()))
             };
             if let Err(reason) = taken {
@@ -163,41 +164,41 @@ pub async fn serve(
 }
 
 /// Room for so many connections, and for a few who are told that there is none.
-struct Places {
+struct ConnectionSlots {
     own: Arc<Semaphore>,
     refusals: Arc<Semaphore>,
 }
 
 /// A place that is free again when this is dropped.
-struct Place {
+struct ConnectionSlot {
     is_own: bool,
     permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Places {
+impl ConnectionSlots {
     fn new(most: usize) -> Self {
         let own = Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS));
         Self { own: Arc::new(own), refusals: Arc::new(Semaphore::new(REFUSALS)) }
     }
 
     /// A place for whoever comes next, as soon as there is one.
-    async fn next(&self) -> Place {
+    async fn next(&self) -> ConnectionSlot {
         // Neither is ever closed.
         tokio::select! {
             biased;
-            own = self.own.clone().acquire_owned() => Place { is_own: true, permit: own.ok() },
-            refusal = self.refusals.clone().acquire_owned() => Place { is_own: false, permit: refusal.ok() },
+            own = self.own.clone().acquire_owned() => ConnectionSlot { is_own: true, permit: own.ok() },
+            refusal = self.refusals.clone().acquire_owned() => ConnectionSlot { is_own: false, permit: refusal.ok() },
         }
     }
 
     /// The place of whoever came: one of their own if there is one by now.
-    fn settle(&self, place: Place) -> Place {
-        if place.is_own {
-            return place;
+    fn settle(&self, slot: ConnectionSlot) -> ConnectionSlot {
+        if slot.is_own {
+            return slot;
         }
         match self.own.clone().try_acquire_owned() {
-            Ok(own) => Place { is_own: true, permit: Some(own) },
-            Err(_) => place,
+            Ok(own) => ConnectionSlot { is_own: true, permit: Some(own) },
+            Err(_) => slot,
         }
     }
 }
@@ -217,14 +218,14 @@ enum Protocol {
 
 /// Takes connections.
 #[derive(Clone)]
-struct Taker {
+struct ConnectionHandler {
     server: Server,
     acceptor: Option<TlsAcceptor>,
     /// Told when connections are to end once what is under way is answered.
     close: watch::Receiver<bool>,
 }
 
-impl Taker {
+impl ConnectionHandler {
     /// Answers a connection's requests until it ends. What only some connections need has a place of its own, so that the
     /// others, of which there are many, do not keep one free for it.
     async fn take(&self, stream: TcpStream, router: Routed, limit: Duration) -> Result<(), String> {
@@ -261,7 +262,8 @@ impl Taker {
     {
         let mut builder = Builder::new(TokioExecutor::new()).http1_only();
         builder.http1().timer(TokioTimer::new()).header_read_timeout(limit).max_buf_size(BUFFERED);
-        let mut connection = pin!(builder.serve_connection(self.patient(stream), TowerToHyperService::new(router)));
+        let mut connection =
+            pin!(builder.serve_connection(self.with_write_timeout(stream), TowerToHyperService::new(router)));
         tokio::select! {
             ended = connection.as_mut() => return ended.map_err(|error| error.to_string()),
             () = self.closing() => connection.as_mut().graceful_shutdown(),
@@ -274,10 +276,10 @@ impl Taker {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (mut builder, requests) = (Builder::new(TokioExecutor::new()).http2_only(), Requests::default());
+        let (mut builder, requests) = (Builder::new(TokioExecutor::new()).http2_only(), ActiveRequests::default());
         builder.http2().timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
-        let service = TowerToHyperService::new(Counted::new(router, requests.clone()));
-        let mut connection = pin!(builder.serve_connection(self.patient(stream), service));
+        let service = TowerToHyperService::new(CountingService::new(router, requests.clone()));
+        let mut connection = pin!(builder.serve_connection(self.with_write_timeout(stream), service));
         let is_idle = tokio::select! {
             ended = connection.as_mut() => return ended.map_err(|error| error.to_string()),
             () = self.closing() => false,
@@ -301,15 +303,15 @@ impl Taker {
         let _ = self.close.clone().wait_for(|is_closing| *is_closing).await;
     }
 
-    fn patient<S>(&self, stream: S) -> TokioIo<Patient<S>> {
-        TokioIo::new(Patient::new(stream, self.server.settings().stalled_after))
+    fn with_write_timeout<S>(&self, stream: S) -> TokioIo<WriteTimeout<S>> {
+        TokioIo::new(WriteTimeout::new(stream, self.server.settings().stalled_after))
     }
 }
 
 /// The answer to those for whom there is no room.
 fn no_room(most: usize, settings: &Settings) -> Response {
     let detail = format!("{most} connections are open, and no more are taken: come back in {COME_BACK} s");
-    let refused = Failure::new("too_many_connections", ErrorKind::Unavailable, detail).retry_after(COME_BACK);
+    let refused = HttpError::new("too_many_connections", ErrorKind::Unavailable, detail).retry_after(COME_BACK);
     let mut response = refused.into_response();
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     protect(&mut response, settings);

@@ -62,26 +62,26 @@ impl Metrics {
 }
 
 /// What the requests of one route with one status are counted by.
-pub(crate) struct Meter {
+pub(crate) struct RequestMeter {
     pub(crate) requests: Counter,
     pub(crate) seconds: Histogram,
 }
 
 /// The meters of one route, by method and status.
-type OfRoute = HashMap<(&'static str, u16), Arc<Meter>>;
+type OfRoute = HashMap<(&'static str, u16), Arc<RequestMeter>>;
 
 /// The meters of all routes, made when they are first needed: to name one costs more than to count.
 #[derive(Default)]
-pub(crate) struct Meters(RwLock<HashMap<Box<str>, OfRoute>>);
+pub(crate) struct RequestMeters(RwLock<HashMap<Box<str>, OfRoute>>);
 
-impl Meters {
-    pub(crate) fn of(&self, method: &'static str, route: &str, status: u16) -> Arc<Meter> {
+impl RequestMeters {
+    pub(crate) fn of(&self, method: &'static str, route: &str, status: u16) -> Arc<RequestMeter> {
         let key = (method, status);
         if let Some(meter) = self.0.read().get(route).and_then(|meters| meters.get(&key)) {
             return meter.clone();
         }
         let labels = [("method", method.to_owned()), ("route", route.to_owned()), ("status", status.to_string())];
-        let meter = Meter {
+        let meter = RequestMeter {
             requests: counter!("http.requests_total", &labels),
             seconds: histogram!("http.request_seconds", &labels),
         };
@@ -95,18 +95,17 @@ pub(crate) fn refused_connection() {
 }
 
 /// Something that is open, and counted for as long.
-pub(crate) struct Open(Gauge);
+pub(crate) struct OpenConnection(Gauge);
 
-impl Open {
-    /// A connection.
-    pub(crate) fn connection() -> Self {
+impl OpenConnection {
+    pub(crate) fn new() -> Self {
         let open = gauge!("http.connections");
         open.increment(1.0);
         Self(open)
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.0.decrement(1.0);
     }

@@ -9,7 +9,7 @@ use axum::response::Response;
 use tracing::Span;
 
 use crate::Server;
-use crate::failure::ProblemCode;
+use crate::error::ProblemCode;
 
 /// The header that names a request in the log, in what comes and in what is answered.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -25,7 +25,7 @@ static METHODS: [Method; 7] =
 pub(crate) struct Principal(pub(crate) Arc<str>);
 
 /// A request that is under way.
-pub(crate) struct Observed {
+pub(crate) struct RequestLog {
     began: Instant,
     id: String,
     method: &'static str,
@@ -34,7 +34,7 @@ pub(crate) struct Observed {
     span: Span,
 }
 
-impl Observed {
+impl RequestLog {
     /// From now on.
     pub(crate) fn new(request: &Request) -> Self {
         let began = Instant::now();

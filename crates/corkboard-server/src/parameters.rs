@@ -11,14 +11,14 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
 
 use crate::condition::{IF_REV, not_taken};
-use crate::failure::Failure;
+use crate::error::HttpError;
 use crate::routes;
 
 /// The names that each method of a path takes.
 type Taken = HashMap<String, Vec<(MethodFilter, Vec<String>)>>;
 
 /// Refuses a request that names a parameter which its route does not take.
-pub(crate) fn check(request: &Request) -> Result<(), Failure> {
+pub(crate) fn check(request: &Request) -> Result<(), HttpError> {
     // Made when the first query comes: the operations are described for it.
     static TAKEN: LazyLock<Taken> = LazyLock::new(taken);
     if request.uri().query().is_none_or(str::is_empty) {
@@ -35,7 +35,7 @@ pub(crate) fn check(request: &Request) -> Result<(), Failure> {
     match given.into_iter().find(|(name, _)| !taken.contains(name)) {
         None => Ok(()),
         Some((name, _)) if name == IF_REV => Err(not_taken(IF_REV)),
-        Some((name, _)) => Err(Failure::invalid("query", unknown(&name, taken))),
+        Some((name, _)) => Err(HttpError::invalid("query", unknown(&name, taken))),
     }
 }
 

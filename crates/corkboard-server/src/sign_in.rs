@@ -19,12 +19,12 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::Server;
 use crate::caller::Caller;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Query, Raw};
-use crate::failure::Failure;
 use crate::guard::{count_wrong_token, host_of, is_of_own_page, whose};
 use crate::openapi::Problems;
 use crate::peer::Peer;
+use crate::routing::{Routes, routes};
 use crate::sign_in_page::page_or_problem;
 
 /// The cookie that holds a browser's token; the port follows.
@@ -98,7 +98,7 @@ async fn sign_in(
     uri: Uri,
     headers: HeaderMap,
     Query(query): Query<SignIn>,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     // Programs that show a preview of a link send HEAD: the link must still work when its reader opens it.
     if method == Method::HEAD {
         return Ok(StatusCode::OK.into_response());
@@ -120,7 +120,7 @@ async fn sign_in(
         }
         None => "a link that signs in has a code",
     };
-    Ok(page_or_problem(&Method::GET, &headers, Failure::unauthenticated(why)))
+    Ok(page_or_problem(&Method::GET, &headers, HttpError::unauthenticated(why)))
 }
 
 /// What the sign-in page sends.
@@ -145,15 +145,15 @@ struct TokenForm {
     ),
     responses((status = 303, description = "Signed in: go to the dashboard"), Problems)
 )]
-async fn sign_in_with_token(State(server): State<Server>, mut request: Request) -> Result<Response, Failure> {
+async fn sign_in_with_token(State(server): State<Server>, mut request: Request) -> Result<Response, HttpError> {
     let (peer, uri, headers) = (Peer::of(request.extensions()), request.uri().clone(), request.headers().clone());
     // Otherwise a page elsewhere could sign its reader in as somebody else, and see what they write then.
     if !is_of_own_page(&uri, &headers, server.settings()) {
-        return Err(Failure::denied("origin", "a form is taken from this server's own page alone (Origin)"));
+        return Err(HttpError::denied("origin", "a form is taken from this server's own page alone (Origin)"));
     }
     DefaultBodyLimit::max(FORM_BYTES).apply(&mut request);
     let Raw(body) = Raw::from_request(request, &server).await?;
-    let no_form = || Failure::invalid("body", "the body is a form with one field: token=…");
+    let no_form = || HttpError::invalid("body", "the body is a form with one field: token=…");
     let form = std::str::from_utf8(&body).map_err(|_| no_form())?;
     // A form is written as a query is.
     let form: Uri = format!("/?{form}").parse().map_err(|_| no_form())?;
@@ -164,9 +164,9 @@ async fn sign_in_with_token(State(server): State<Server>, mut request: Request) 
         Some(caller) if caller.token().is_some() => Ok(signed_in(&server, &uri, &headers, &secret)),
         Some(caller) => Ok(signed_in(&server, &uri, &headers, &begin(&server, caller.actor().clone()).await?)),
         None => {
-            let failure = Failure::unauthenticated("this token is unknown, revoked or expired");
+            let error = HttpError::unauthenticated("this token is unknown, revoked or expired");
             // Whoever sends a form looks at a page.
-            Ok(page_or_problem(&Method::GET, &headers, failure))
+            Ok(page_or_problem(&Method::GET, &headers, error))
         }
     }
 }
@@ -189,19 +189,19 @@ struct LinkBody {
     tag = "access",
     responses((status = 201, body = LinkBody), Problems)
 )]
-async fn create_link(State(server): State<Server>, caller: Caller) -> Result<(StatusCode, Json<LinkBody>), Failure> {
+async fn create_link(State(server): State<Server>, caller: Caller) -> Result<(StatusCode, Json<LinkBody>), HttpError> {
     let actor = caller.actor();
     if actor.role != Role::Admin {
         let Actor { principal, role, .. } = actor;
         let detail = format!("{principal} is {} {role}: links to sign in are for admins", role.article());
-        return Err(Failure::denied("role_denied", detail));
+        return Err(HttpError::denied("role_denied", detail));
     }
     let path = server.codes().issue(actor.clone());
     Ok((StatusCode::CREATED, Json(LinkBody { path })))
 }
 
 /// A token for a browser of somebody who may do everything.
-async fn begin(server: &Server, actor: Actor) -> Result<SecretString, Failure> {
+async fn begin(server: &Server, actor: Actor) -> Result<SecretString, HttpError> {
     let request = TokenRequest {
         principal: actor.principal,
         kind: actor.kind,
@@ -219,7 +219,7 @@ fn signed_in(server: &Server, uri: &Uri, headers: &HeaderMap, secret: &SecretStr
     let cookie = format!("{name}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}");
     match HeaderValue::from_str(&cookie) {
         Ok(cookie) => ([(SET_COOKIE, cookie)], to_dashboard()).into_response(),
-        Err(_) => Failure::broken("no cookie could be made").into_response(),
+        Err(_) => HttpError::broken("no cookie could be made").into_response(),
     }
 }
 

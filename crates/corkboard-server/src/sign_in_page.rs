@@ -7,15 +7,15 @@ use axum::http::header::{
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use crate::failure::Failure;
+use crate::error::HttpError;
 use crate::guard::NO_TOKEN;
 
 const HTML: &str = "text/html";
 
 /// The page for whoever looks at it in a browser, the problem for everybody else.
-pub(crate) fn page_or_problem(method: &Method, headers: &HeaderMap, failure: Failure) -> Response {
-    if *method != Method::GET || !failure.is_unauthenticated() || !prefers_html(headers) {
-        return failure.into_response();
+pub(crate) fn page_or_problem(method: &Method, headers: &HeaderMap, error: HttpError) -> Response {
+    if *method != Method::GET || !error.is_unauthenticated() || !prefers_html(headers) {
+        return error.into_response();
     }
     let headers = [
         (CONTENT_TYPE, "text/html; charset=utf-8"),
@@ -29,8 +29,8 @@ pub(crate) fn page_or_problem(method: &Method, headers: &HeaderMap, failure: Fai
         // A form says from which page it comes only if the page may be told at all.
         (REFERRER_POLICY, "same-origin"),
     ];
-    let mut response = (StatusCode::UNAUTHORIZED, headers, page(failure.detail())).into_response();
-    response.extensions_mut().insert(failure.code());
+    let mut response = (StatusCode::UNAUTHORIZED, headers, page(error.detail())).into_response();
+    response.extensions_mut().insert(error.code());
     response
 }
 

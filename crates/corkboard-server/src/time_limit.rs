@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use corkboard::ErrorKind;
 
 use crate::Server;
-use crate::failure::{BODY_TOO_LARGE, Failure};
+use crate::error::{BODY_TOO_LARGE, HttpError};
 
 /// What somebody who waits for news or for a task may take besides: no route waits longer.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
@@ -24,7 +24,7 @@ pub(crate) async fn limit<A: Future<Output = Response>>(
     let (bytes, allowed) = (request.body().size_hint().lower(), settings.body_bytes);
     if bytes > allowed as u64 {
         let detail = format!("the body has {bytes} bytes, and {allowed} are allowed");
-        return Failure::invalid(BODY_TOO_LARGE, detail).status(StatusCode::PAYLOAD_TOO_LARGE).into_response();
+        return HttpError::invalid(BODY_TOO_LARGE, detail).status(StatusCode::PAYLOAD_TOO_LARGE).into_response();
     }
     // Whoever does not say how much it will be is stopped when it is too much.
     DefaultBodyLimit::max(allowed).apply(&mut request);
@@ -43,11 +43,11 @@ fn is_meant_to_wait(request: &Request) -> bool {
     request.uri().query().is_some_and(asks) || route.ends_with("/claim")
 }
 
-fn late(method: &Method, limit: Duration) -> Failure {
+fn late(method: &Method, limit: Duration) -> HttpError {
     let took = format!("this took longer than {} s", limit.as_secs_f64());
     if method.is_safe() {
-        return Failure::new("timeout", ErrorKind::Unavailable, took);
+        return HttpError::new("timeout", ErrorKind::Unavailable, took);
     }
     // What was begun goes on.
-    Failure::new("outcome_unknown", ErrorKind::Unknown, format!("{took}: it may or may not happen yet"))
+    HttpError::new("outcome_unknown", ErrorKind::Unknown, format!("{took}: it may or may not happen yet"))
 }

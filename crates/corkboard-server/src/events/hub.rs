@@ -29,13 +29,13 @@ const TICK: Duration = Duration::from_secs(1);
 const LOOKING: usize = 8;
 
 /// Where a server keeps its hub, while it has one.
-pub(crate) type HubPlace = Arc<tokio::sync::Mutex<Option<Arc<Hub>>>>;
+pub(crate) type SharedHub = Arc<tokio::sync::Mutex<Option<Arc<Hub>>>>;
 
 /// What happened in all spaces, newest last.
 pub(crate) struct Hub {
     /// Tells this hub's places from those of any other, here or elsewhere.
     pub(super) instance: u64,
-    held: Mutex<Held>,
+    buffer: Mutex<EventBuffer>,
     /// The place of what comes next. Whoever follows listens to it, and is counted by it.
     next: watch::Sender<u64>,
     /// The most events held.
@@ -46,30 +46,30 @@ pub(crate) struct Hub {
     pub(super) looking: Semaphore,
 }
 
-struct Held {
+struct EventBuffer {
     /// The place of the oldest.
     first: u64,
-    told: VecDeque<Arc<Told>>,
+    events: VecDeque<Arc<HubEvent>>,
     bytes: usize,
 }
 
 /// Something that happened.
-pub(super) struct Told {
+pub(super) struct HubEvent {
     pub(super) space: SpaceId,
     pub(super) kind: SpaceKind,
     /// When it was read: all that was committed long before is before it.
     pub(super) at: Timestamp,
-    pub(super) what: What,
+    pub(super) body: HubEventBody,
 }
 
-pub(super) enum What {
+pub(super) enum HubEventBody {
     Revision { rev: u64, json: String },
     Compacted { oldest: u64 },
 }
 
 /// What is at a place.
-pub(super) enum Found {
-    Told(Arc<Told>),
+pub(super) enum HubLookup {
+    Event(Arc<HubEvent>),
     NotYet,
     Gone,
 }
@@ -97,15 +97,15 @@ impl Hub {
         listed.await?;
         let hub = Arc::new(Self {
             instance: uuid::Uuid::new_v4().as_u64_pair().0,
-            held: Mutex::new(Held { first: 1, told: VecDeque::new(), bytes: 0 }),
+            buffer: Mutex::new(EventBuffer { first: 1, events: VecDeque::new(), bytes: 0 }),
             next: watch::Sender::new(1),
             most: server.settings().events_held.max(1),
             times: Mutex::default(),
             looking: Semaphore::new(LOOKING),
         });
         let (place, linger) = (server.hub().clone(), server.settings().events_linger);
-        let hearing = Hearing { hub: hub.clone(), place, corkboard, known, again: HashSet::new(), linger };
-        tokio::spawn(hearing.run(moved, server.ending()));
+        let task = HubTask { hub: hub.clone(), place, corkboard, known, again: HashSet::new(), linger };
+        tokio::spawn(task.run(moved, server.ending()));
         Ok(hub)
     }
 
@@ -116,34 +116,34 @@ impl Hub {
 
     /// Whether everything from a place on is held.
     pub(super) fn holds(&self, place: u64) -> bool {
-        let held = self.held.lock();
-        (held.first..=held.first + held.told.len() as u64).contains(&place)
+        let buffer = self.buffer.lock();
+        (buffer.first..=buffer.first + buffer.events.len() as u64).contains(&place)
     }
 
-    pub(super) fn at(&self, place: u64) -> Found {
-        let held = self.held.lock();
-        let Some(index) = place.checked_sub(held.first) else { return Found::Gone };
-        match usize::try_from(index).ok().and_then(|index| held.told.get(index)) {
-            Some(told) => Found::Told(told.clone()),
-            None => Found::NotYet,
+    pub(super) fn at(&self, place: u64) -> HubLookup {
+        let buffer = self.buffer.lock();
+        let Some(index) = place.checked_sub(buffer.first) else { return HubLookup::Gone };
+        match usize::try_from(index).ok().and_then(|index| buffer.events.get(index)) {
+            Some(event) => HubLookup::Event(event.clone()),
+            None => HubLookup::NotYet,
         }
     }
 
-    fn tell(&self, told: Told) {
-        let size = |told: &Told| match &told.what {
-            What::Revision { json, .. } => json.len(),
-            What::Compacted { .. } => 0,
+    fn tell(&self, event: HubEvent) {
+        let size = |event: &HubEvent| match &event.body {
+            HubEventBody::Revision { json, .. } => json.len(),
+            HubEventBody::Compacted { .. } => 0,
         };
-        let mut held = self.held.lock();
-        held.bytes += size(&told);
-        held.told.push_back(Arc::new(told));
-        while held.told.len() > self.most || held.bytes > HELD_BYTES && held.told.len() > 1 {
-            let Some(oldest) = held.told.pop_front() else { break };
-            held.bytes -= size(&oldest);
-            held.first += 1;
+        let mut buffer = self.buffer.lock();
+        buffer.bytes += size(&event);
+        buffer.events.push_back(Arc::new(event));
+        while buffer.events.len() > self.most || buffer.bytes > HELD_BYTES && buffer.events.len() > 1 {
+            let Some(oldest) = buffer.events.pop_front() else { break };
+            buffer.bytes -= size(&oldest);
+            buffer.first += 1;
         }
-        let next = held.first + held.told.len() as u64;
-        drop(held);
+        let next = buffer.first + buffer.events.len() as u64;
+        drop(buffer);
         self.next.send_replace(next);
     }
 }
@@ -166,9 +166,9 @@ async fn for_each_space(corkboard: &Corkboard, mut each: impl FnMut(SpaceId, u64
 }
 
 /// The task that hears.
-struct Hearing {
+struct HubTask {
     hub: Arc<Hub>,
-    place: HubPlace,
+    place: SharedHub,
     corkboard: Corkboard,
     /// What was told of each space.
     known: HashMap<SpaceId, u64>,
@@ -178,7 +178,7 @@ struct Hearing {
     linger: Duration,
 }
 
-impl Hearing {
+impl HubTask {
     async fn run(mut self, mut moved: broadcast::Receiver<(SpaceId, u64)>, mut ending: watch::Receiver<bool>) {
         let mut tick = tokio::time::interval(TICK.min(self.linger.max(Duration::from_millis(10))));
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -266,7 +266,7 @@ impl Hearing {
                     // To those who never heard of the space, its oldest revision is where it begins.
                     if known.is_some() {
                         let (space, at) = (space.clone(), self.corkboard.time());
-                        self.hub.tell(Told { space, kind, at, what: What::Compacted { oldest } });
+                        self.hub.tell(HubEvent { space, kind, at, body: HubEventBody::Compacted { oldest } });
                     }
                     self.known.insert(space.clone(), oldest.saturating_sub(1));
                 }
@@ -286,8 +286,8 @@ impl Hearing {
         let json = RevisionDocument::new(space, record).map(|revision| serde_json::to_string(&revision));
         match json {
             Ok(Ok(json)) => {
-                let what = What::Revision { rev, json };
-                self.hub.tell(Told { space: space.clone(), kind, at: self.corkboard.time(), what });
+                let body = HubEventBody::Revision { rev, json };
+                self.hub.tell(HubEvent { space: space.clone(), kind, at: self.corkboard.time(), body });
             }
             Ok(Err(error)) => tracing::error!(%space, rev, %error, "a revision cannot be told"),
             Err(error) => tracing::error!(%space, rev, %error, "a revision cannot be told"),

@@ -1,10 +1,10 @@
 //! Streams of server-sent events: they beat while nothing happens, and end with the server and with their token.
 
-mod all;
+mod all_spaces_stream;
 mod hub;
-mod one;
 mod resume;
-mod standing;
+mod space_stream;
+mod stream_status;
 mod tail;
 
 use std::convert::Infallible;
@@ -27,10 +27,10 @@ use crate::Server;
 use crate::budget::Budget;
 use crate::caller::Caller;
 
-pub(crate) use all::{AllSpaces, Position};
-pub(crate) use hub::HubPlace;
-pub(crate) use one::OneSpace;
-pub(crate) use standing::{Standing, Standings};
+pub(crate) use all_spaces_stream::{AllSpacesStream, Position};
+pub(crate) use hub::SharedHub;
+pub(crate) use space_stream::SpaceStream;
+pub(crate) use stream_status::{StreamStatus, StreamStatuses};
 pub(crate) use tail::Tails;
 
 /// Proxies that collect an answer before they pass it on are asked not to.
@@ -43,20 +43,20 @@ const UNCHARGED: usize = 4 * 1024;
 const BEAT: Bytes = Bytes::from_static(b": beat\n\n");
 
 /// Where events come from.
-pub(crate) trait Source: Send + 'static {
+pub(crate) trait EventSource: Send + 'static {
     /// What comes next; none: nothing more. Dropping the future loses nothing.
-    fn next(&mut self) -> impl Future<Output = Option<Step>> + Send;
+    fn next(&mut self) -> impl Future<Output = Option<StreamEvent>> + Send;
 }
 
 /// What comes next in a stream.
-pub(crate) enum Step {
+pub(crate) enum StreamEvent {
     /// An event, as it is sent.
     Event(Bytes),
     /// An event, and nothing after it.
     Last(Bytes),
 }
 
-impl Step {
+impl StreamEvent {
     /// Something is wrong: it is said, and the stream ends.
     fn problem(error: &Error) -> Self {
         Self::Last(event("problem", None, &Problem::from(error)))
@@ -79,15 +79,15 @@ fn written(name: &str, id: Option<&dyn std::fmt::Display>, data: &str) -> Bytes 
 }
 
 /// The answer to whoever wants to follow a source.
-pub(crate) fn stream(server: &Server, caller: &Caller, source: impl Source) -> Response {
+pub(crate) fn stream(server: &Server, caller: &Caller, source: impl EventSource) -> Response {
     let every = server.settings().heartbeat;
     let mut beats = interval_at(Instant::now() + every, every);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (standing, is_over, _open) = (Standing::of(server, caller), false, Open::new(server));
+    let (status, is_over, _open) = (StreamStatus::of(server, caller), false, OpenStream::new(server));
     let (budget, actor) = (server.budget().clone(), caller.actor());
     let principal: Arc<str> = actor.via.as_ref().unwrap_or(&actor.principal).as_str().into();
     let caller = caller.clone();
-    let stream = Stream { source, beats, caller, standing, is_over, budget, principal, _open };
+    let stream = EventStream { source, beats, caller, status, is_over, budget, principal, _open };
     let events = futures_util::stream::unfold(stream, |mut stream| async {
         let event = stream.next().await?;
         let event = stream.charged(event).await?;
@@ -99,19 +99,19 @@ pub(crate) fn stream(server: &Server, caller: &Caller, source: impl Source) -> R
 
 /// A stream that somebody reads. It is asked for the next event only when the last one is on its way, so whoever reads slowly
 /// holds nothing but what the source holds.
-struct Stream<S> {
+struct EventStream<S> {
     source: S,
     beats: Interval,
     caller: Caller,
-    standing: watch::Receiver<Standing>,
+    status: watch::Receiver<StreamStatus>,
     is_over: bool,
     budget: Budget,
     /// Who is charged for events that are not read.
     principal: Arc<str>,
-    _open: Open,
+    _open: OpenStream,
 }
 
-impl<S: Source> Stream<S> {
+impl<S: EventSource> EventStream<S> {
     /// The event, charged until it is sent. Without room for it the stream ends; the reader resumes where it was.
     async fn charged(&mut self, event: Bytes) -> Option<Bytes> {
         if event.len() <= UNCHARGED {
@@ -128,21 +128,21 @@ impl<S: Source> Stream<S> {
         }
         let step = tokio::select! {
             biased;
-            standing = worse(&mut self.standing) => match standing {
-                Standing::Revoked => Step::problem(&Error::TokenEnded),
-                Standing::Good | Standing::Ending => return None,
+            status = closed(&mut self.status) => match status {
+                StreamStatus::TokenEnded => StreamEvent::problem(&Error::TokenEnded),
+                StreamStatus::Open | StreamStatus::ServerEnding => return None,
             },
-            _ = self.beats.tick() => Step::Event(BEAT),
+            _ = self.beats.tick() => StreamEvent::Event(BEAT),
             step = self.source.next() => step?,
         };
         // Word of a revocation may still be on its way here.
         let step = match self.caller.corkboard().check_token_in_memory() {
             Ok(()) => step,
-            Err(ended) => Step::problem(&ended),
+            Err(ended) => StreamEvent::problem(&ended),
         };
         match step {
-            Step::Event(event) => Some(event),
-            Step::Last(event) => {
+            StreamEvent::Event(event) => Some(event),
+            StreamEvent::Last(event) => {
                 self.is_over = true;
                 Some(event)
             }
@@ -151,8 +151,8 @@ impl<S: Source> Stream<S> {
 }
 
 /// Waits until those who follow do not stand well any more.
-async fn worse(standing: &mut watch::Receiver<Standing>) -> Standing {
-    standing.wait_for(|standing| *standing != Standing::Good).await.map_or(Standing::Ending, |standing| *standing)
+async fn closed(status: &mut watch::Receiver<StreamStatus>) -> StreamStatus {
+    status.wait_for(|status| *status != StreamStatus::Open).await.map_or(StreamStatus::ServerEnding, |status| *status)
 }
 
 /// Waits until streams are to end, or the server is gone.
@@ -161,9 +161,9 @@ async fn ended(ending: &mut watch::Receiver<bool>) {
 }
 
 /// Counts a stream for as long as it is there.
-struct Open(Arc<AtomicUsize>);
+struct OpenStream(Arc<AtomicUsize>);
 
-impl Open {
+impl OpenStream {
     fn new(server: &Server) -> Self {
         gauge!("http.event_streams").increment(1.0);
         server.streams().fetch_add(1, Ordering::Relaxed);
@@ -171,7 +171,7 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenStream {
     fn drop(&mut self) {
         gauge!("http.event_streams").decrement(1.0);
         self.0.fetch_sub(1, Ordering::Relaxed);

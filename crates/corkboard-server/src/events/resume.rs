@@ -30,7 +30,7 @@ struct Reading {
 }
 
 /// Something that was missed.
-pub(super) enum Caught {
+pub(super) enum MissedEvent {
     Record(SpaceId, Record),
     /// Revisions are held no longer: this is the oldest that is.
     Compacted(SpaceId, u64),
@@ -43,15 +43,15 @@ impl CatchUp {
     }
 
     /// What was missed next; none: nothing more. Dropping the future loses nothing.
-    pub(super) async fn next(&mut self, hub: &Hub, caller: &Caller) -> Result<Option<Caught>, Error> {
+    pub(super) async fn next(&mut self, hub: &Hub, caller: &Caller) -> Result<Option<MissedEvent>, Error> {
         loop {
             if let Some(reading) = &mut self.reading {
                 let space = reading.log.id();
                 if let Some(oldest) = reading.compacted.take() {
-                    return Ok(Some(Caught::Compacted(space.clone(), oldest)));
+                    return Ok(Some(MissedEvent::Compacted(space.clone(), oldest)));
                 }
                 if let Some(record) = self.records.pop_front() {
-                    return Ok(Some(Caught::Record(space.clone(), record)));
+                    return Ok(Some(MissedEvent::Record(space.clone(), record)));
                 }
                 if reading.rev >= reading.head {
                     self.reading = None;

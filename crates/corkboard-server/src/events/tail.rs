@@ -27,33 +27,33 @@ pub(crate) type Tails = Arc<Mutex<HashMap<SpaceId, Arc<Tail>>>>;
 
 /// The newest revisions of a space.
 pub(crate) struct Tail {
-    held: Mutex<Held>,
+    buffer: Mutex<RevisionBuffer>,
     /// The newest revision. Whoever follows listens to it, and is counted by it.
     newest: watch::Sender<u64>,
 }
 
-struct Held {
+struct RevisionBuffer {
     /// The oldest revision held, or the next one if none is; none: it is not known yet where the log ends.
     first: Option<u64>,
-    told: VecDeque<Told>,
+    revisions: VecDeque<BufferedRevision>,
     bytes: usize,
-    end: Option<End>,
+    end: Option<TailEnd>,
 }
 
-struct Told {
+struct BufferedRevision {
     at: Instant,
-    revision: Revision,
+    revision: EncodedRevision,
 }
 
 /// A revision as it is sent to everybody.
 #[derive(Clone)]
-pub(super) enum Revision {
+pub(super) enum EncodedRevision {
     Event(Bytes),
     /// It cannot be told, and why.
     Problem(Bytes),
 }
 
-impl Revision {
+impl EncodedRevision {
     fn new(space: &SpaceId, record: Record) -> Self {
         let rev = record.rev;
         match RevisionDocument::new(space, record) {
@@ -71,15 +71,15 @@ impl Revision {
 
 /// Why a log is followed no longer.
 #[derive(Clone, Copy)]
-enum End {
+enum TailEnd {
     Closed,
     /// Whoever reads for themselves finds out.
     Broken,
 }
 
 /// What a tail has of a revision.
-pub(super) enum Found {
-    Revision(Revision),
+pub(super) enum TailLookup {
+    Revision(EncodedRevision),
     NotYet,
     /// It is not held any more, or never was.
     Before,
@@ -102,8 +102,8 @@ impl Tail {
             return Ok((tail.clone(), tail.newest.subscribe()));
         }
         let log = server.corkboard().log(kind, space.name())?;
-        let held = Held { first: None, told: VecDeque::new(), bytes: 0, end: None };
-        let tail = Arc::new(Self { held: Mutex::new(held), newest: watch::Sender::new(0) });
+        let buffer = RevisionBuffer { first: None, revisions: VecDeque::new(), bytes: 0, end: None };
+        let tail = Arc::new(Self { buffer: Mutex::new(buffer), newest: watch::Sender::new(0) });
         let newest = tail.newest.subscribe();
         tails.insert(space.clone(), tail.clone());
         tokio::spawn(tail.clone().run(server.tails().clone(), log));
@@ -111,17 +111,17 @@ impl Tail {
     }
 
     /// What there is of a revision.
-    pub(super) fn at(&self, rev: u64) -> Found {
-        let held = self.held.lock();
-        match held.end {
-            Some(End::Closed) => return Found::Closed,
-            Some(End::Broken) => return Found::Broken,
+    pub(super) fn at(&self, rev: u64) -> TailLookup {
+        let buffer = self.buffer.lock();
+        match buffer.end {
+            Some(TailEnd::Closed) => return TailLookup::Closed,
+            Some(TailEnd::Broken) => return TailLookup::Broken,
             None => {}
         }
-        let Some(first) = held.first else { return Found::NotBegun };
-        let Some(index) = rev.checked_sub(first) else { return Found::Before };
-        let told = usize::try_from(index).ok().and_then(|index| held.told.get(index));
-        told.map_or(Found::NotYet, |told| Found::Revision(told.revision.clone()))
+        let Some(first) = buffer.first else { return TailLookup::NotBegun };
+        let Some(index) = rev.checked_sub(first) else { return TailLookup::Before };
+        let buffered = usize::try_from(index).ok().and_then(|index| buffer.revisions.get(index));
+        buffered.map_or(TailLookup::NotYet, |buffered| TailLookup::Revision(buffered.revision.clone()))
     }
 
     async fn run(self: Arc<Self>, tails: Tails, log: SpaceLog) {
@@ -130,7 +130,7 @@ impl Tail {
             () = self.deserted(&tails, log.id()) => return,
         };
         tails.lock().remove(log.id());
-        self.held.lock().end = Some(end);
+        self.buffer.lock().end = Some(end);
         self.newest.send_modify(|_| {});
     }
 
@@ -147,16 +147,16 @@ impl Tail {
         }
     }
 
-    async fn follow(&self, log: &SpaceLog) -> End {
+    async fn follow(&self, log: &SpaceLog) -> TailEnd {
         let mut from = None;
         loop {
             match self.follow_from(log, from).await {
                 // It was too slow itself.
                 Error::Lagged { resume_from } => from = Some(resume_from),
-                Error::Closed => return End::Closed,
+                Error::Closed => return TailEnd::Closed,
                 error => {
                     tracing::debug!(space = %log.id(), %error, "a log is followed no longer");
-                    return End::Broken;
+                    return TailEnd::Broken;
                 }
             }
         }
@@ -168,13 +168,13 @@ impl Tail {
             Err(error) => return error,
         };
         if from.is_none() {
-            self.held.lock().first = Some(watch.rev() + 1);
+            self.buffer.lock().first = Some(watch.rev() + 1);
             self.newest.send_replace(watch.rev());
         }
         loop {
             match watch.next().await {
                 Ok(Followed::Record(record)) => self.tell(log.id(), record),
-                Ok(Followed::Bookmark { .. }) => self.held.lock().forget(Instant::now()),
+                Ok(Followed::Bookmark { .. }) => self.buffer.lock().forget(Instant::now()),
                 Err(error) => return error,
             }
             tokio::task::consume_budget().await;
@@ -183,27 +183,27 @@ impl Tail {
 
     fn tell(&self, space: &SpaceId, record: Record) {
         let (rev, at) = (record.rev, Instant::now());
-        let revision = Revision::new(space, record);
-        let mut held = self.held.lock();
-        held.bytes += revision.size();
-        held.told.push_back(Told { at, revision });
-        held.forget(at);
-        drop(held);
+        let revision = EncodedRevision::new(space, record);
+        let mut buffer = self.buffer.lock();
+        buffer.bytes += revision.size();
+        buffer.revisions.push_back(BufferedRevision { at, revision });
+        buffer.forget(at);
+        drop(buffer);
         self.newest.send_replace(rev);
     }
 }
 
-impl Held {
+impl RevisionBuffer {
     /// Lets go what is too old or too much; the newest only for its age.
     fn forget(&mut self, now: Instant) {
-        while let Some(oldest) = self.told.front() {
+        while let Some(oldest) = self.revisions.front() {
             let is_old = now.duration_since(oldest.at) >= HELD_FOR;
-            let is_too_much = self.told.len() > HELD || self.bytes > HELD_BYTES && self.told.len() > 1;
+            let is_too_much = self.revisions.len() > HELD || self.bytes > HELD_BYTES && self.revisions.len() > 1;
             if !is_old && !is_too_much {
                 break;
             }
             self.bytes -= oldest.revision.size();
-            self.told.pop_front();
+            self.revisions.pop_front();
             self.first = self.first.map(|first| first + 1);
         }
     }
@@ -216,21 +216,23 @@ mod tests {
     #[test]
     fn what_is_old_or_too_much_is_let_go_and_the_newest_stays() {
         let now = Instant::now();
-        let mut held = Held { first: Some(7), told: VecDeque::new(), bytes: 0, end: None };
-        let push = |held: &mut Held, size: usize, at| {
-            held.bytes += size;
-            held.told.push_back(Told { at, revision: Revision::Event(Bytes::from(vec![b'x'; size])) });
-            held.forget(at);
+        let mut buffer = RevisionBuffer { first: Some(7), revisions: VecDeque::new(), bytes: 0, end: None };
+        let push = |buffer: &mut RevisionBuffer, size: usize, at| {
+            buffer.bytes += size;
+            buffer
+                .revisions
+                .push_back(BufferedRevision { at, revision: EncodedRevision::Event(Bytes::from(vec![b'x'; size])) });
+            buffer.forget(at);
         };
         for _ in 0..HELD + 10 {
-            push(&mut held, 1, now);
+            push(&mut buffer, 1, now);
         }
-        assert_eq!((held.first, held.told.len(), held.bytes), (Some(17), HELD, HELD));
-        push(&mut held, 2 * HELD_BYTES, now);
-        assert_eq!((held.told.len(), held.bytes), (1, 2 * HELD_BYTES));
-        push(&mut held, 5, now + HELD_FOR);
-        assert_eq!((held.told.len(), held.bytes), (1, 5));
-        held.forget(now + 2 * HELD_FOR);
-        assert_eq!((held.first, held.told.len(), held.bytes), (Some(7 + HELD as u64 + 12), 0, 0));
+        assert_eq!((buffer.first, buffer.revisions.len(), buffer.bytes), (Some(17), HELD, HELD));
+        push(&mut buffer, 2 * HELD_BYTES, now);
+        assert_eq!((buffer.revisions.len(), buffer.bytes), (1, 2 * HELD_BYTES));
+        push(&mut buffer, 5, now + HELD_FOR);
+        assert_eq!((buffer.revisions.len(), buffer.bytes), (1, 5));
+        buffer.forget(now + 2 * HELD_FOR);
+        assert_eq!((buffer.first, buffer.revisions.len(), buffer.bytes), (Some(7 + HELD as u64 + 12), 0, 0));
     }
 }

@@ -7,8 +7,8 @@ use corkboard::{Content, EntryChange, EntryMetadata, Key, Limits, Separator, Str
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
+use crate::error::{BODY_JSON, HttpError};
 use crate::extract::{Raw, from_json, text};
-use crate::failure::{BODY_JSON, Failure};
 
 /// Changes of entries, in order: each is decided on the result of those before.
 #[derive(Deserialize, ToSchema)]
@@ -50,11 +50,11 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Content>, 
 }
 
 impl BatchLine {
-    fn change(self, limits: &Limits) -> Result<EntryChange, Failure> {
+    fn change(self, limits: &Limits) -> Result<EntryChange, HttpError> {
         let Self { key, value, metadata, append, separator, remove, rename_to, if_version } = self;
         let name = key;
         let key = Key::new(&name, limits)?;
-        let wrong = |words: &str| Err(Failure::invalid("batch", format!("the change of {name:?}: {words}")));
+        let wrong = |words: &str| Err(HttpError::invalid("batch", format!("the change of {name:?}: {words}")));
         if metadata.is_some() && value.is_none() {
             return wrong("metadata belongs to a value");
         }
@@ -86,15 +86,15 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// The changes as the library takes them.
-    pub(crate) fn changes(self, limits: &Limits) -> Result<Vec<EntryChange>, Failure> {
+    pub(crate) fn changes(self, limits: &Limits) -> Result<Vec<EntryChange>, HttpError> {
         self.lines.into_iter().map(|line| line.change(limits)).collect()
     }
 }
 
 impl<S: Send + Sync> FromRequest<S> for Batch {
-    type Rejection = Failure;
+    type Rejection = HttpError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, HttpError> {
         let content_type = text(request.headers(), CONTENT_TYPE.as_str())?.unwrap_or_default();
         let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let Raw(bytes) = Raw::from_request(request, state).await?;
@@ -106,14 +106,14 @@ impl<S: Send + Sync> FromRequest<S> for Batch {
             "application/x-ndjson" | "application/jsonl" => Ok(Self { lines: lines(&bytes)? }),
             _ => {
                 let detail = "a batch is application/json or application/x-ndjson";
-                Err(Failure::invalid("content_type", detail).status(StatusCode::UNSUPPORTED_MEDIA_TYPE))
+                Err(HttpError::invalid("content_type", detail).status(StatusCode::UNSUPPORTED_MEDIA_TYPE))
             }
         }
     }
 }
 
 /// A change per line; blank lines are passed over.
-fn lines(bytes: &[u8]) -> Result<Vec<BatchLine>, Failure> {
+fn lines(bytes: &[u8]) -> Result<Vec<BatchLine>, HttpError> {
     let numbered = (1u64..).zip(bytes.split(|byte| *byte == b'\n'));
     let said = numbered.filter(|(_, line)| !line.trim_ascii().is_empty());
     said.map(|(number, line)| {
@@ -121,7 +121,7 @@ fn lines(bytes: &[u8]) -> Result<Vec<BatchLine>, Failure> {
         read.map(|Strict(change)| change).map_err(|error| {
             // The parser counts lines within what it is given: that is one.
             let detail = format!("in line {number}: {error}");
-            Failure::invalid(BODY_JSON, detail).with("line", Some(number.into()))
+            HttpError::invalid(BODY_JSON, detail).with("line", Some(number.into()))
         })
     })
     .collect()

@@ -7,11 +7,11 @@ mod read;
 
 use corkboard::{AgentMemory, Conversation, EntryChange, NoteId, Scope, ScopeId, Separator, WorkingMemory, Written};
 
-use crate::answer::Answer;
 use crate::caller::Caller;
 use crate::condition::SpaceConditions;
+use crate::error::HttpError;
 use crate::extract::Conditions;
-use crate::failure::Failure;
+use crate::response::RevResponse;
 
 pub(crate) use batch::{Batch, BatchBody};
 pub(crate) use body::{AddedBody, AppendBody, ChangedBody, ClearedBody, EntryBody, NoteBody, RemovedBody};
@@ -42,21 +42,21 @@ pub(crate) enum Place {
 
 impl Place {
     /// An agent's memory itself.
-    pub(crate) fn memory(caller: &Caller, agent: &str) -> Result<Self, Failure> {
+    pub(crate) fn memory(caller: &Caller, agent: &str) -> Result<Self, HttpError> {
         let memory = caller.agent(agent)?;
         let working = memory.working();
         Ok(Self::Memory(memory, working))
     }
 
     /// A scope that is kept in the store.
-    pub(crate) async fn scope(caller: &Caller, agent: &str, id: ScopeId) -> Result<Self, Failure> {
+    pub(crate) async fn scope(caller: &Caller, agent: &str, id: ScopeId) -> Result<Self, HttpError> {
         let memory = caller.agent(agent)?;
         let scope = memory.working().scope(id).await?.ok_or_else(|| no_scope(id))?;
         Ok(Self::Scope(memory, scope))
     }
 
     /// A conversation, which need not have begun.
-    pub(crate) fn conversation(caller: &Caller, agent: &str, id: &str) -> Result<Self, Failure> {
+    pub(crate) fn conversation(caller: &Caller, agent: &str, id: &str) -> Result<Self, HttpError> {
         Ok(Self::Conversation(caller.agent(agent)?.conversation(id)?))
     }
 
@@ -66,7 +66,7 @@ impl Place {
         key: &str,
         EntryBody { value, metadata }: EntryBody,
         conditions: Conditions,
-    ) -> Result<Answer<Written>, Failure> {
+    ) -> Result<RevResponse<Written>, HttpError> {
         let set = match self {
             Self::Memory(_, memory) => memory.set(key, &value),
             Self::Scope(_, scope) => scope.set(key, &value),
@@ -82,7 +82,7 @@ impl Place {
         key: &str,
         AppendBody { text, separator }: AppendBody,
         conditions: Conditions,
-    ) -> Result<Answer<Written>, Failure> {
+    ) -> Result<RevResponse<Written>, HttpError> {
         let append = match self {
             Self::Memory(_, memory) => memory.append(key, &text),
             Self::Scope(_, scope) => scope.append(key, &text),
@@ -96,14 +96,18 @@ impl Place {
     }
 
     /// Removes an entry.
-    pub(crate) async fn remove(&self, key: &str, conditions: Conditions) -> Result<Answer<RemovedBody>, Failure> {
+    pub(crate) async fn remove(
+        &self,
+        key: &str,
+        conditions: Conditions,
+    ) -> Result<RevResponse<RemovedBody>, HttpError> {
         let remove = match self {
             Self::Memory(_, memory) => memory.remove(key),
             Self::Scope(_, scope) => scope.remove(key),
             Self::Conversation(conversation) => conversation.remove(key),
         };
         let (rev, removed) = under!(version conditions, remove).with_rev().await?;
-        Ok(Answer::new(RemovedBody { removed }, rev))
+        Ok(RevResponse::new(RemovedBody { removed }, rev))
     }
 
     /// Changes several entries in one revision: all of it, or nothing.
@@ -111,7 +115,7 @@ impl Place {
         &self,
         changes: Vec<EntryChange>,
         conditions: SpaceConditions,
-    ) -> Result<Answer<ChangedBody>, Failure> {
+    ) -> Result<RevResponse<ChangedBody>, HttpError> {
         let batch = match self {
             Self::Memory(_, memory) => memory.batch(),
             Self::Scope(_, scope) => scope.batch(),
@@ -120,7 +124,7 @@ impl Place {
         let count = changes.len() as u64;
         let batch = changes.into_iter().fold(batch, |batch, change| batch.change(change));
         let version = under!(conditions, batch).await?;
-        Ok(Answer::new(ChangedBody { version, changes: count }, version))
+        Ok(RevResponse::new(ChangedBody { version, changes: count }, version))
     }
 
     /// Adds a note.
@@ -128,7 +132,7 @@ impl Place {
         &self,
         NoteBody { text, trust }: NoteBody,
         conditions: SpaceConditions,
-    ) -> Result<Answer<AddedBody>, Failure> {
+    ) -> Result<RevResponse<AddedBody>, HttpError> {
         let add = match self {
             Self::Memory(_, memory) => memory.add_note(&text),
             Self::Scope(_, scope) => scope.add_note(&text),
@@ -136,7 +140,7 @@ impl Place {
         };
         let add = if let Some(trust) = trust { add.trust(trust) } else { add };
         let (rev, id) = under!(conditions, add).with_rev().await?;
-        Ok(Answer::new(AddedBody { id }, rev).created())
+        Ok(RevResponse::new(AddedBody { id }, rev).created())
     }
 
     /// Removes a note.
@@ -144,38 +148,38 @@ impl Place {
         &self,
         id: NoteId,
         conditions: SpaceConditions,
-    ) -> Result<Answer<RemovedBody>, Failure> {
+    ) -> Result<RevResponse<RemovedBody>, HttpError> {
         let remove = match self {
             Self::Memory(_, memory) => memory.remove_note(id),
             Self::Scope(_, scope) => scope.remove_note(id),
             Self::Conversation(conversation) => conversation.remove_note(id),
         };
         let (rev, removed) = under!(conditions, remove).with_rev().await?;
-        Ok(Answer::new(RemovedBody { removed }, rev))
+        Ok(RevResponse::new(RemovedBody { removed }, rev))
     }
 
     /// Removes all of this place's own entries and notes.
-    pub(crate) async fn clear(&self, conditions: SpaceConditions) -> Result<Answer<ClearedBody>, Failure> {
+    pub(crate) async fn clear(&self, conditions: SpaceConditions) -> Result<RevResponse<ClearedBody>, HttpError> {
         let clear = match self {
             Self::Memory(_, memory) => memory.clear(),
             Self::Scope(_, scope) => scope.clear(),
             Self::Conversation(conversation) => conversation.clear(),
         };
         let (rev, entries) = under!(conditions, clear).with_rev().await?;
-        Ok(Answer::new(ClearedBody { entries }, rev))
+        Ok(RevResponse::new(ClearedBody { entries }, rev))
     }
 }
 
 /// 201 for a key that was not there before.
-pub(crate) fn of_written(written: Written) -> Answer<Written> {
-    let answer = Answer::new(written, written.version).version(written.version);
+pub(crate) fn of_written(written: Written) -> RevResponse<Written> {
+    let answer = RevResponse::new(written, written.version).version(written.version);
     if written.is_update { answer } else { answer.created() }
 }
 
-pub(crate) fn no_scope(id: ScopeId) -> Failure {
-    Failure::not_found(format!("there is no scope {id}"))
+pub(crate) fn no_scope(id: ScopeId) -> HttpError {
+    HttpError::not_found(format!("there is no scope {id}"))
 }
 
-pub(crate) fn no_entry(key: &str) -> Failure {
-    Failure::not_found(format!("there is no entry {key:?}"))
+pub(crate) fn no_entry(key: &str) -> HttpError {
+    HttpError::not_found(format!("there is no entry {key:?}"))
 }

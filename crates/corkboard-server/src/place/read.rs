@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{Place, no_entry, no_scope};
-use crate::answer::Answer;
 use crate::condition::Seen;
 use crate::cursor::{Cursor, page};
-use crate::failure::Failure;
+use crate::error::HttpError;
+use crate::response::RevResponse;
 
 /// Which entries are listed.
 #[derive(Deserialize, IntoParams)]
@@ -84,7 +84,7 @@ pub(crate) enum Reach {
 
 impl Place {
     /// The entry under a key of this place itself.
-    pub(crate) async fn entry(&self, key: &str, seen: &Seen) -> Result<Answer<EntryDocument>, Failure> {
+    pub(crate) async fn entry(&self, key: &str, seen: &Seen) -> Result<RevResponse<EntryDocument>, HttpError> {
         let found = match self {
             Self::Memory(_, memory) => memory.find(key).await?,
             Self::Scope(memory, scope) => memory.working().find_in(scope.id(), key).await?,
@@ -96,7 +96,7 @@ impl Place {
             }
         };
         let FoundEntry { key, entry, rev, .. } = found.ok_or_else(|| no_entry(key))?;
-        Ok(Answer::new(EntryDocument::new(&key, &entry), rev).version(entry.version).unless(seen))
+        Ok(RevResponse::new(EntryDocument::new(&key, &entry), rev).version(entry.version).unless(seen))
     }
 
     /// The entry under a key of a scope, or else of those above it.
@@ -105,7 +105,7 @@ impl Place {
         key: &str,
         reach: Reach,
         seen: &Seen,
-    ) -> Result<Answer<FoundBody>, Failure> {
+    ) -> Result<RevResponse<FoundBody>, HttpError> {
         let working = memory.working();
         let found = match reach {
             Reach::Own => working.find_in(scope, key).await,
@@ -117,11 +117,11 @@ impl Place {
         };
         let FoundEntry { key, entry, scope, rev } = found.ok_or_else(|| no_entry(key))?;
         let body = FoundBody { entry: EntryDocument::new(&key, &entry), scope };
-        Ok(Answer::new(body, rev).version(entry.version).unless(seen))
+        Ok(RevResponse::new(body, rev).version(entry.version).unless(seen))
     }
 
     /// A page of this place's own entries.
-    pub(crate) async fn entries(&self, query: EntriesQuery) -> Result<Answer<EntriesBody>, Failure> {
+    pub(crate) async fn entries(&self, query: EntriesQuery) -> Result<RevResponse<EntriesBody>, HttpError> {
         let EntriesQuery { prefix, tag, kind, cursor, limit } = query;
         let after = cursor.map(|cursor| cursor.name()).transpose()?;
         let prefix = prefix.unwrap_or_default();
@@ -138,20 +138,20 @@ impl Place {
         let found = view.entries_from(scope, start).take_while(begins).filter(is_asked_for);
         let (found, next) = page(found, limit, |(key, _)| key.to_string());
         let entries = found.into_iter().map(|(key, entry)| EntryDocument::new(key, entry)).collect();
-        Ok(Answer::new(EntriesBody { entries, next }, view.rev()))
+        Ok(RevResponse::new(EntriesBody { entries, next }, view.rev()))
     }
 
     /// A page of this place's own notes.
-    pub(crate) async fn notes(&self, query: NotesQuery) -> Result<Answer<NotesBody>, Failure> {
+    pub(crate) async fn notes(&self, query: NotesQuery) -> Result<RevResponse<NotesBody>, HttpError> {
         let after = query.cursor.map(|cursor| cursor.number()).transpose()?.unwrap_or(0);
         let (view, scope) = self.view().await?;
         let notes = view.notes_in(scope).filter(|note| note.id.0 > after).cloned();
         let (notes, next) = page(notes, query.limit, |note: &Note| note.id.to_string());
-        Ok(Answer::new(NotesBody { notes, next }, view.rev()))
+        Ok(RevResponse::new(NotesBody { notes, next }, view.rev()))
     }
 
     /// What is remembered there now, and the scope in it.
-    async fn view(&self) -> Result<(AgentView, ScopeId), Failure> {
+    async fn view(&self) -> Result<(AgentView, ScopeId), HttpError> {
         let (memory, scope) = match self {
             Self::Memory(memory, _) => (memory, ScopeId::ROOT),
             Self::Scope(memory, scope) => (memory, scope.id()),

@@ -6,15 +6,15 @@ use corkboard::{AgentId, AgentSummary, ClearOptions, Error, Forgotten, MemorySta
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::answer::{Answer, Whole, WithRev};
 use crate::caller::Caller;
 use crate::condition::{RevCondition, SpaceConditions};
 use crate::cursor::{Cursor, MOST, page, size};
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, OptionalBody, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
 use crate::place::{ClearedBody, under};
+use crate::response::{RevResponse, Whole, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -103,7 +103,7 @@ struct ForgetBody {
     params(AgentsQuery),
     responses((status = 200, description = "A page", body = AgentsBody), Problems)
 )]
-async fn list_agents(caller: Caller, Query(query): Query<AgentsQuery>) -> Result<Json<AgentsBody>, Failure> {
+async fn list_agents(caller: Caller, Query(query): Query<AgentsQuery>) -> Result<Json<AgentsBody>, HttpError> {
     let corkboard = caller.corkboard();
     let after = query.cursor.map(|cursor| cursor.name()).transpose()?;
     let mut after = after.map(|name| AgentId::new(&name, &corkboard.options().limits)).transpose()?;
@@ -137,7 +137,7 @@ async fn delete_agent(
     Path(agent): Path<String>,
     Query(DeleteQuery { hard }): Query<DeleteQuery>,
     RevCondition { if_rev }: RevCondition,
-) -> Result<Answer<DeletedBody>, Failure> {
+) -> Result<RevResponse<DeletedBody>, HttpError> {
     let (memory, corkboard) = (caller.agent(&agent)?, caller.corkboard());
     let deleted = match (if_rev, hard) {
         (Some(rev), true) => corkboard.forget_agent_at(&agent, rev).await?,
@@ -150,7 +150,7 @@ async fn delete_agent(
         Err(Error::FeatureDisabled { .. }) => 0,
         rev => rev?,
     };
-    Ok(Answer::new(DeletedBody { deleted }, rev))
+    Ok(RevResponse::new(DeletedBody { deleted }, rev))
 }
 
 /// Count what an agent remembers.
@@ -162,10 +162,10 @@ async fn delete_agent(
     params(("agent" = String, Path, description = "Whose memory")),
     responses((status = 200, description = "The counts", body = MemoryStats), Problems)
 )]
-async fn stats(caller: Caller, Path(agent): Path<String>) -> Result<Whole<Json<MemoryStats>>, Failure> {
+async fn stats(caller: Caller, Path(agent): Path<String>) -> Result<Whole<Json<MemoryStats>>, HttpError> {
     let stats = caller.agent(&agent)?.stats().await?;
     let rev = stats.rev;
-    Ok(Answer::new(Json(stats), rev).whole())
+    Ok(RevResponse::new(Json(stats), rev).whole())
 }
 
 /// Clear an agent's memory.
@@ -186,13 +186,13 @@ async fn clear(
     Path(agent): Path<String>,
     conditions: SpaceConditions,
     OptionalBody(ClearBody { working, long_term }): OptionalBody<ClearBody>,
-) -> Result<Answer<ClearedBody>, Failure> {
+) -> Result<RevResponse<ClearedBody>, HttpError> {
     if !working {
         conditions.nothing("conditions are about working memory, which is not to be cleared")?;
     }
     let memory = caller.agent(&agent)?;
     let (rev, entries) = under!(conditions, memory.clear(ClearOptions { working, long_term })).with_rev().await?;
-    Ok(Answer::new(ClearedBody { entries }, rev))
+    Ok(RevResponse::new(ClearedBody { entries }, rev))
 }
 
 /// Forget something for good.
@@ -213,7 +213,7 @@ async fn forget(
     Path(agent): Path<String>,
     RevCondition { if_rev }: RevCondition,
     Body(body): Body<ForgetBody>,
-) -> Result<Answer<Forgotten>, Failure> {
+) -> Result<RevResponse<Forgotten>, HttpError> {
     let memory = caller.agent(&agent)?;
     let forget = match body {
         ForgetBody { key: Some(key), note: None, notebook: None, item: None } => memory.forget(&key),
@@ -222,12 +222,12 @@ async fn forget(
             memory.notebook(&notebook)?.forget(item)
         }
         _ => {
-            return Err(Failure::invalid(
+            return Err(HttpError::invalid(
                 "forget",
                 "give exactly one of key, note and notebook (with or without item)",
             ));
         }
     };
     let forgotten = if let Some(rev) = if_rev { forget.if_rev(rev).await? } else { forget.await? };
-    Ok(Answer::new(forgotten, memory.rev().await?))
+    Ok(RevResponse::new(forgotten, memory.rev().await?))
 }

@@ -4,16 +4,16 @@ use corkboard::{EntryDocument, Written};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::{Seen, SpaceConditions};
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, Conditions, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
 use crate::place::{
     AppendBody, Batch, BatchBody, ChangedBody, EntriesBody, EntriesQuery, EntryBody, Place, RemovedBody,
 };
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -59,7 +59,7 @@ async fn list_conversation_entries(
     caller: Caller,
     Path(path): Path<EntriesPath>,
     Query(query): Query<EntriesQuery>,
-) -> Result<Answer<EntriesBody>, Failure> {
+) -> Result<RevResponse<EntriesBody>, HttpError> {
     Place::conversation(&caller, &path.agent, &path.conversation)?.entries(query).await
 }
 
@@ -79,7 +79,7 @@ async fn get_conversation_entry(
     caller: Caller,
     Path(path): Path<EntryPath>,
     seen: Seen,
-) -> Result<Answer<EntryDocument>, Failure> {
+) -> Result<RevResponse<EntryDocument>, HttpError> {
     Place::conversation(&caller, &path.agent, &path.conversation)?.entry(&path.key, &seen).await
 }
 
@@ -106,7 +106,7 @@ async fn put_conversation_entry(
     Path(path): Path<EntryPath>,
     conditions: Conditions,
     Body(body): Body<EntryBody>,
-) -> Result<Answer<Written>, Failure> {
+) -> Result<RevResponse<Written>, HttpError> {
     Place::conversation(&caller, &path.agent, &path.conversation)?.put(&path.key, body, conditions).await
 }
 
@@ -122,7 +122,7 @@ async fn delete_conversation_entry(
     caller: Caller,
     Path(path): Path<EntryPath>,
     conditions: Conditions,
-) -> Result<Answer<RemovedBody>, Failure> {
+) -> Result<RevResponse<RemovedBody>, HttpError> {
     Place::conversation(&caller, &path.agent, &path.conversation)?.remove(&path.key, conditions).await
 }
 
@@ -146,7 +146,7 @@ async fn append_to_conversation_entry(
     Path(path): Path<EntryPath>,
     conditions: Conditions,
     Body(body): Body<AppendBody>,
-) -> Result<Answer<Written>, Failure> {
+) -> Result<RevResponse<Written>, HttpError> {
     Place::conversation(&caller, &path.agent, &path.conversation)?.append(&path.key, body, conditions).await
 }
 
@@ -173,7 +173,7 @@ async fn change_conversation_entries(
     Path(path): Path<EntriesPath>,
     conditions: SpaceConditions,
     batch: Batch,
-) -> Result<Answer<ChangedBody>, Failure> {
+) -> Result<RevResponse<ChangedBody>, HttpError> {
     let changes = batch.changes(&caller.corkboard().options().limits)?;
     Place::conversation(&caller, &path.agent, &path.conversation)?.change(changes, conditions).await
 }

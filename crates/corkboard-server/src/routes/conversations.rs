@@ -5,14 +5,14 @@ use corkboard::scratchpad::WorkingMemory;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::{SpaceConditions, Unconditional};
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::Path;
-use crate::failure::Failure;
 use crate::openapi::Problems;
 use crate::place::{ClearedBody, Place};
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -76,10 +76,13 @@ struct EndedBody {
     params(("agent" = String, Path, description = "Whose memory")),
     responses((status = 200, description = "All of them", body = WithRev<ConversationsBody>), Problems)
 )]
-async fn list_conversations(caller: Caller, Path(agent): Path<String>) -> Result<Answer<ConversationsBody>, Failure> {
+async fn list_conversations(
+    caller: Caller,
+    Path(agent): Path<String>,
+) -> Result<RevResponse<ConversationsBody>, HttpError> {
     let memory = caller.agent(&agent)?;
     let rev = memory.rev().await?;
-    Ok(Answer::new(ConversationsBody { conversations: memory.conversations().await? }, rev))
+    Ok(RevResponse::new(ConversationsBody { conversations: memory.conversations().await? }, rev))
 }
 
 /// Read a conversation's scratchpad.
@@ -96,11 +99,11 @@ async fn list_conversations(caller: Caller, Path(agent): Path<String>) -> Result
 async fn get_conversation(
     caller: Caller,
     Path(path): Path<ConversationPath>,
-) -> Result<Answer<ConversationBody>, Failure> {
+) -> Result<RevResponse<ConversationBody>, HttpError> {
     let conversation = caller.agent(&path.agent)?.conversation(&path.conversation)?;
     // Before what is read, so that a condition on it never passes over a write.
     let rev = conversation.view().await?.rev();
-    Ok(Answer::new(ConversationBody { contents: conversation.contents().await? }, rev))
+    Ok(RevResponse::new(ConversationBody { contents: conversation.contents().await? }, rev))
 }
 
 /// End a conversation.
@@ -117,10 +120,10 @@ async fn delete_conversation(
     caller: Caller,
     Path(path): Path<ConversationPath>,
     _: Unconditional,
-) -> Result<Answer<EndedBody>, Failure> {
+) -> Result<RevResponse<EndedBody>, HttpError> {
     let conversation = caller.agent(&path.agent)?.conversation(&path.conversation)?;
     let deleted = conversation.delete().await?;
-    Ok(Answer::new(EndedBody { deleted }, conversation.view().await?.rev()))
+    Ok(RevResponse::new(EndedBody { deleted }, conversation.view().await?.rev()))
 }
 
 /// Remove a conversation's entries and notes.
@@ -135,6 +138,6 @@ async fn clear_conversation(
     caller: Caller,
     Path(path): Path<ConversationPath>,
     conditions: SpaceConditions,
-) -> Result<Answer<ClearedBody>, Failure> {
+) -> Result<RevResponse<ClearedBody>, HttpError> {
     Place::conversation(&caller, &path.agent, &path.conversation)?.clear(conditions).await
 }

@@ -10,12 +10,12 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::cores::CorePath;
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, Conditions, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -180,7 +180,7 @@ async fn list(
     caller: Caller,
     Path(path): Path<CorePath>,
     Query(query): Query<ListQuery>,
-) -> Result<axum::Json<CorePage>, Failure> {
+) -> Result<axum::Json<CorePage>, HttpError> {
     let core = caller.core(&path.core)?;
     let ListQuery { cursor, limit, tag, kind, trust, forgotten } = query;
     let mut entries = core.entries().limit(limit).show(forgotten.into());
@@ -219,16 +219,16 @@ async fn add(
     Path(path): Path<CorePath>,
     conditions: Conditions,
     Body(body): Body<AddBody>,
-) -> Result<Answer<AddedBody>, Failure> {
+) -> Result<RevResponse<AddedBody>, HttpError> {
     let core = caller.core(&path.core)?;
     let entries = match body {
         AddBody::One(entry) => vec![entry],
         AddBody::Many(ManyEntries { entries }) => entries,
     };
     let entries = conditions.on_whole_core(&core)?.add_many(entries).await?;
-    let nothing = || Failure::invalid("nothing", "there are no entries in it");
+    let nothing = || HttpError::invalid("nothing", "there are no entries in it");
     let id = entries.first().ok_or_else(nothing)?.id;
-    Ok(Answer::new(AddedBody { id, entries }, core.rev().await?).created())
+    Ok(RevResponse::new(AddedBody { id, entries }, core.rev().await?).created())
 }
 
 /// Read an entry of a core, forgotten or not.
@@ -239,12 +239,12 @@ async fn add(
     params(EntryPath),
     responses((status = 200, body = WithRev<CoreEntry>), Problems)
 )]
-async fn get(caller: Caller, Path(path): Path<EntryPath>) -> Result<Answer<Arc<CoreEntry>>, Failure> {
+async fn get(caller: Caller, Path(path): Path<EntryPath>) -> Result<RevResponse<Arc<CoreEntry>>, HttpError> {
     let core = caller.core(&path.core)?;
     let entry = core.get(path.id).await?;
-    let entry = entry.ok_or_else(|| Failure::not_found(format!("there is no entry {} in it", path.id)))?;
+    let entry = entry.ok_or_else(|| HttpError::not_found(format!("there is no entry {} in it", path.id)))?;
     let version = entry.version;
-    Ok(Answer::new(entry, core.rev().await?).version(version))
+    Ok(RevResponse::new(entry, core.rev().await?).version(version))
 }
 
 /// Change an entry of a core.
@@ -263,7 +263,7 @@ async fn edit(
     Path(path): Path<EntryPath>,
     conditions: Conditions,
     Body(body): Body<CoreEdit>,
-) -> Result<Answer<ChangedBody>, Failure> {
+) -> Result<RevResponse<ChangedBody>, HttpError> {
     let core = conditions.on_core(&caller.core(&path.core)?);
     Ok(changed(core.edit(path.id, body).await?))
 }
@@ -283,7 +283,7 @@ async fn forget(
     Path(path): Path<EntryPath>,
     conditions: Conditions,
     Body(body): Body<ForgetBody>,
-) -> Result<Answer<ChangedBody>, Failure> {
+) -> Result<RevResponse<ChangedBody>, HttpError> {
     let core = conditions.on_core(&caller.core(&path.core)?);
     Ok(changed(core.forget(path.id, body.reason.as_deref()).await?))
 }
@@ -301,14 +301,14 @@ async fn restore(
     caller: Caller,
     Path(path): Path<EntryPath>,
     conditions: Conditions,
-) -> Result<Answer<ChangedBody>, Failure> {
+) -> Result<RevResponse<ChangedBody>, HttpError> {
     let core = conditions.on_core(&caller.core(&path.core)?);
     Ok(changed(core.restore(path.id).await?))
 }
 
 /// An item's version is the revision that last changed it.
-fn changed(version: u64) -> Answer<ChangedBody> {
-    Answer::new(ChangedBody { version }, version).version(version)
+fn changed(version: u64) -> RevResponse<ChangedBody> {
+    RevResponse::new(ChangedBody { version }, version).version(version)
 }
 
 /// Look for entries of a core by their words.
@@ -326,9 +326,9 @@ async fn search(
     caller: Caller,
     Path(path): Path<CorePath>,
     Query(query): Query<SearchQuery>,
-) -> Result<Answer<HitsBody>, Failure> {
+) -> Result<RevResponse<HitsBody>, HttpError> {
     let core = caller.core(&path.core)?;
     let rev = core.rev().await?;
     let hits = core.search(&query.q).limit(query.limit).await?;
-    Ok(Answer::new(HitsBody { hits }, rev))
+    Ok(RevResponse::new(HitsBody { hits }, rev))
 }

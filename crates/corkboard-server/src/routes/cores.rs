@@ -5,13 +5,13 @@ use corkboard::{CoreId, CoreStats, CoreSummary, SpaceId, SpaceKind, Withdrawn};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::Unconditional;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, Conditions, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 /// The most cores of one answer.
 const MOST: usize = 1000;
@@ -111,7 +111,7 @@ struct ReplacedBody {
     params(ListQuery),
     responses((status = 200, body = CoresBody), Problems)
 )]
-async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Json<CoresBody>, Failure> {
+async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Json<CoresBody>, HttpError> {
     let limit = query.limit.clamp(1, MOST);
     let mut after = query.cursor.and_then(|name| SpaceId::of(SpaceKind::Core, &name).as_core());
     let mut cores: Vec<CoreSummary> = Vec::new();
@@ -145,10 +145,10 @@ async fn delete(
     Path(path): Path<CorePath>,
     Query(query): Query<DeleteQuery>,
     _: Unconditional,
-) -> Result<Answer<DeletedBody>, Failure> {
+) -> Result<RevResponse<DeletedBody>, HttpError> {
     let core = caller.core(&path.core)?;
     let deleted = if query.for_good { core.clone().delete_for_good().await? } else { core.clone().delete().await? };
-    Ok(Answer::new(DeletedBody { deleted }, core.rev().await?))
+    Ok(RevResponse::new(DeletedBody { deleted }, core.rev().await?))
 }
 
 /// Count what is in a core.
@@ -160,7 +160,7 @@ async fn delete(
     params(CorePath),
     responses((status = 200, body = CoreStats), Problems)
 )]
-async fn stats(caller: Caller, Path(path): Path<CorePath>) -> Result<axum::Json<CoreStats>, Failure> {
+async fn stats(caller: Caller, Path(path): Path<CorePath>) -> Result<axum::Json<CoreStats>, HttpError> {
     Ok(axum::Json(caller.core(&path.core)?.stats().await?))
 }
 
@@ -181,10 +181,10 @@ async fn withdraw(
     Path(path): Path<CorePath>,
     conditions: Conditions,
     Body(body): Body<WithdrawBody>,
-) -> Result<Answer<Withdrawn>, Failure> {
+) -> Result<RevResponse<Withdrawn>, HttpError> {
     let core = caller.core(&path.core)?;
     let withdrawn = conditions.on_whole_core(&core)?.withdraw(body.of).await?;
-    Ok(Answer::new(withdrawn, core.rev().await?))
+    Ok(RevResponse::new(withdrawn, core.rev().await?))
 }
 
 /// Remove all entries of a core, the forgotten ones included.
@@ -200,10 +200,10 @@ async fn clear(
     caller: Caller,
     Path(path): Path<CorePath>,
     conditions: Conditions,
-) -> Result<Answer<ClearedBody>, Failure> {
+) -> Result<RevResponse<ClearedBody>, HttpError> {
     let core = caller.core(&path.core)?;
     let removed = conditions.on_whole_core(&core)?.clear().await?;
-    Ok(Answer::new(ClearedBody { removed }, core.rev().await?))
+    Ok(RevResponse::new(ClearedBody { removed }, core.rev().await?))
 }
 
 /// All entries of a core, the forgotten ones included, to be kept elsewhere.
@@ -214,10 +214,10 @@ async fn clear(
     params(CorePath),
     responses((status = 200, body = WithRev<CoreImage>), Problems)
 )]
-async fn image(caller: Caller, Path(path): Path<CorePath>) -> Result<Answer<CoreImage>, Failure> {
+async fn image(caller: Caller, Path(path): Path<CorePath>) -> Result<RevResponse<CoreImage>, HttpError> {
     let core = caller.core(&path.core)?;
     let rev = core.rev().await?;
-    Ok(Answer::new(core.image().await?, rev))
+    Ok(RevResponse::new(core.image().await?, rev))
 }
 
 /// An image, as it was answered.
@@ -259,9 +259,9 @@ async fn replace(
     Path(path): Path<CorePath>,
     conditions: Conditions,
     Body(ReplaceBody { entries, last, .. }): Body<ReplaceBody>,
-) -> Result<Answer<ReplacedBody>, Failure> {
+) -> Result<RevResponse<ReplacedBody>, HttpError> {
     let core = conditions.on_whole_core(&caller.core(&path.core)?)?;
     let count = entries.len();
     let rev = core.replace(CoreImage { entries, last }).await?;
-    Ok(Answer::new(ReplacedBody { entries: count }, rev))
+    Ok(RevResponse::new(ReplacedBody { entries: count }, rev))
 }

@@ -4,16 +4,16 @@ use corkboard::{EntryDocument, Written};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::{Seen, SpaceConditions};
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, Conditions, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
 use crate::place::{
     AppendBody, Batch, BatchBody, ChangedBody, EntriesBody, EntriesQuery, EntryBody, Place, RemovedBody,
 };
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -55,7 +55,7 @@ async fn list_entries(
     caller: Caller,
     Path(path): Path<EntriesPath>,
     Query(query): Query<EntriesQuery>,
-) -> Result<Answer<EntriesBody>, Failure> {
+) -> Result<RevResponse<EntriesBody>, HttpError> {
     Place::memory(&caller, &path.agent)?.entries(query).await
 }
 
@@ -71,7 +71,11 @@ async fn list_entries(
         Problems
     )
 )]
-async fn get_entry(caller: Caller, Path(path): Path<EntryPath>, seen: Seen) -> Result<Answer<EntryDocument>, Failure> {
+async fn get_entry(
+    caller: Caller,
+    Path(path): Path<EntryPath>,
+    seen: Seen,
+) -> Result<RevResponse<EntryDocument>, HttpError> {
     Place::memory(&caller, &path.agent)?.entry(&path.key, &seen).await
 }
 
@@ -98,7 +102,7 @@ async fn put_entry(
     Path(path): Path<EntryPath>,
     conditions: Conditions,
     Body(body): Body<EntryBody>,
-) -> Result<Answer<Written>, Failure> {
+) -> Result<RevResponse<Written>, HttpError> {
     Place::memory(&caller, &path.agent)?.put(&path.key, body, conditions).await
 }
 
@@ -114,7 +118,7 @@ async fn delete_entry(
     caller: Caller,
     Path(path): Path<EntryPath>,
     conditions: Conditions,
-) -> Result<Answer<RemovedBody>, Failure> {
+) -> Result<RevResponse<RemovedBody>, HttpError> {
     Place::memory(&caller, &path.agent)?.remove(&path.key, conditions).await
 }
 
@@ -138,7 +142,7 @@ async fn append_to_entry(
     Path(path): Path<EntryPath>,
     conditions: Conditions,
     Body(body): Body<AppendBody>,
-) -> Result<Answer<Written>, Failure> {
+) -> Result<RevResponse<Written>, HttpError> {
     Place::memory(&caller, &path.agent)?.append(&path.key, body, conditions).await
 }
 
@@ -165,7 +169,7 @@ async fn change_entries(
     Path(path): Path<EntriesPath>,
     conditions: SpaceConditions,
     batch: Batch,
-) -> Result<Answer<ChangedBody>, Failure> {
+) -> Result<RevResponse<ChangedBody>, HttpError> {
     let changes = batch.changes(&caller.corkboard().options().limits)?;
     Place::memory(&caller, &path.agent)?.change(changes, conditions).await
 }

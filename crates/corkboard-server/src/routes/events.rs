@@ -11,11 +11,11 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::Server;
 use crate::caller::Caller;
-use crate::described::{Routes, routes};
-use crate::events::{AllSpaces, OneSpace, Position, stream};
+use crate::error::HttpError;
+use crate::events::{AllSpacesStream, Position, SpaceStream, stream};
 use crate::extract::{Path, Query, text};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::routing::{Routes, routes};
 
 /// The most revisions of one page.
 const MOST: usize = 1000;
@@ -112,7 +112,7 @@ async fn of_agent(
     Path(agent): Path<String>,
     Query(query): Query<EventsQuery>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     of_space(&server, caller, SpaceKind::Agent, &agent, query, &headers).await
 }
 
@@ -138,7 +138,7 @@ async fn of_board(
     Path(board): Path<String>,
     Query(query): Query<EventsQuery>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     of_space(&server, caller, SpaceKind::Board, &board, query, &headers).await
 }
 
@@ -164,7 +164,7 @@ async fn of_core(
     Path(core): Path<String>,
     Query(query): Query<EventsQuery>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     of_space(&server, caller, SpaceKind::Core, &core, query, &headers).await
 }
 
@@ -189,10 +189,10 @@ async fn of_core(
         Problems
     )
 )]
-async fn of_all(State(server): State<Server>, caller: Caller, headers: HeaderMap) -> Result<Response, Failure> {
-    let wrong = |()| Failure::invalid("last_event_id", "Last-Event-ID is no id that a stream of all events gave");
+async fn of_all(State(server): State<Server>, caller: Caller, headers: HeaderMap) -> Result<Response, HttpError> {
+    let wrong = |()| HttpError::invalid("last_event_id", "Last-Event-ID is no id that a stream of all events gave");
     let from = text(&headers, LAST_EVENT_ID)?.map(str::parse::<Position>).transpose().map_err(wrong)?;
-    let all = AllSpaces::begin(&server, caller.clone(), from).await?;
+    let all = AllSpacesStream::begin(&server, caller.clone(), from).await?;
     Ok(stream(&server, &caller, all))
 }
 
@@ -219,8 +219,9 @@ async fn of_all(State(server): State<Server>, caller: Caller, headers: HeaderMap
         Problems
     )
 )]
-async fn of_log_ref(caller: Caller, Query(query): Query<LogQuery>) -> Result<Response, Failure> {
-    let reference: LogRef = query.reference.parse().map_err(|error| Failure::invalid("log_ref", format!("{error}")))?;
+async fn of_log_ref(caller: Caller, Query(query): Query<LogQuery>) -> Result<Response, HttpError> {
+    let reference: LogRef =
+        query.reference.parse().map_err(|error| HttpError::invalid("log_ref", format!("{error}")))?;
     let page: LogPage = caller.corkboard().revisions(&reference, query.limit.clamp(1, MOST)).await?;
     Ok(axum::Json(page).into_response())
 }
@@ -232,13 +233,14 @@ async fn of_space(
     name: &str,
     query: EventsQuery,
     headers: &HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     let log = caller.log(kind, name)?;
-    let wrong = |_| Failure::invalid("last_event_id", "Last-Event-ID is no revision, as the events of one space have");
+    let wrong =
+        |_| HttpError::invalid("last_event_id", "Last-Event-ID is no revision, as the events of one space have");
     let last = text(headers, LAST_EVENT_ID)?.map(str::parse::<u64>).transpose().map_err(wrong)?;
     let from_rev = last.or(query.from_rev);
     if wants_stream(headers)? {
-        return Ok(stream(server, &caller, OneSpace::begin(server, kind, log, from_rev).await?));
+        return Ok(stream(server, &caller, SpaceStream::begin(server, kind, log, from_rev).await?));
     }
     let cursor = Cursor { rev: from_rev.unwrap_or_default(), commit: None };
     let page = log.after(cursor, query.limit.clamp(1, MOST)).await?;
@@ -249,7 +251,7 @@ async fn of_space(
     Ok(axum::Json(EventsBody { events, next, rev }).into_response())
 }
 
-fn wants_stream(headers: &HeaderMap) -> Result<bool, Failure> {
+fn wants_stream(headers: &HeaderMap) -> Result<bool, HttpError> {
     let accepted = text(headers, ACCEPT.as_str())?.unwrap_or_default();
     let mut types = accepted.split(',').filter_map(|accepted| accepted.split(';').next());
     Ok(types.any(|accepted| accepted.trim().eq_ignore_ascii_case("text/event-stream")))

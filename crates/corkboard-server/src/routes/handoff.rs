@@ -8,14 +8,14 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::{PutConditions, Seen};
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, Conditions, Path};
-use crate::failure::Failure;
 use crate::openapi::Problems;
 use crate::place::{Place, RemovedBody, of_written};
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new().routes(routes!(get_handoff, put_handoff)).routes(routes!(
@@ -63,7 +63,11 @@ struct StoredText {
         Problems
     )
 )]
-async fn get_handoff(caller: Caller, Path(agent): Path<String>, seen: Seen) -> Result<Answer<StoredText>, Failure> {
+async fn get_handoff(
+    caller: Caller,
+    Path(agent): Path<String>,
+    seen: Seen,
+) -> Result<RevResponse<StoredText>, HttpError> {
     stored(&caller, &agent, SESSION_HANDOFF_KEY, &seen).await
 }
 
@@ -87,7 +91,7 @@ async fn put_handoff(
     Path(agent): Path<String>,
     conditions: Conditions,
     Body(body): Body<TextBody>,
-) -> Result<Answer<Written>, Failure> {
+) -> Result<RevResponse<Written>, HttpError> {
     write(caller.agent(&agent)?.write_handoff(&body.text), &body, conditions).await
 }
 
@@ -103,7 +107,11 @@ async fn put_handoff(
         Problems
     )
 )]
-async fn get_scratchpad(caller: Caller, Path(agent): Path<String>, seen: Seen) -> Result<Answer<StoredText>, Failure> {
+async fn get_scratchpad(
+    caller: Caller,
+    Path(agent): Path<String>,
+    seen: Seen,
+) -> Result<RevResponse<StoredText>, HttpError> {
     stored(&caller, &agent, SCRATCHPAD_KEY, &seen).await
 }
 
@@ -125,7 +133,7 @@ async fn put_scratchpad(
     Path(agent): Path<String>,
     conditions: Conditions,
     Body(body): Body<TextBody>,
-) -> Result<Answer<Written>, Failure> {
+) -> Result<RevResponse<Written>, HttpError> {
     write(caller.agent(&agent)?.write_scratchpad(&body.text), &body, conditions).await
 }
 
@@ -141,13 +149,13 @@ async fn delete_scratchpad(
     caller: Caller,
     Path(agent): Path<String>,
     conditions: Conditions,
-) -> Result<Answer<RemovedBody>, Failure> {
+) -> Result<RevResponse<RemovedBody>, HttpError> {
     Place::memory(&caller, &agent)?.remove(SCRATCHPAD_KEY, conditions).await
 }
 
-async fn stored(caller: &Caller, agent: &str, key: &str, seen: &Seen) -> Result<Answer<StoredText>, Failure> {
+async fn stored(caller: &Caller, agent: &str, key: &str, seen: &Seen) -> Result<RevResponse<StoredText>, HttpError> {
     let found = caller.agent(agent)?.working().find(key).await?;
-    let FoundEntry { entry, rev, .. } = found.ok_or_else(|| Failure::not_found(format!("there is no {key}")))?;
+    let FoundEntry { entry, rev, .. } = found.ok_or_else(|| HttpError::not_found(format!("there is no {key}")))?;
     let body = StoredText {
         text: entry.value.as_text().unwrap_or_else(|| entry.value.as_json().into()).into_owned(),
         version: entry.version,
@@ -155,10 +163,10 @@ async fn stored(caller: &Caller, agent: &str, key: &str, seen: &Seen) -> Result<
         at: entry.timestamp,
         trust: entry.trust(),
     };
-    Ok(Answer::new(body, rev).version(entry.version).unless(seen))
+    Ok(RevResponse::new(body, rev).version(entry.version).unless(seen))
 }
 
-async fn write(write: WriteText, body: &TextBody, conditions: Conditions) -> Result<Answer<Written>, Failure> {
+async fn write(write: WriteText, body: &TextBody, conditions: Conditions) -> Result<RevResponse<Written>, HttpError> {
     let (if_version, if_rev) = conditions.without_key()?;
     let write = if body.outside { write.from_outside() } else { write };
     let write = if let Some(version) = if_version { write.if_version(version) } else { write };

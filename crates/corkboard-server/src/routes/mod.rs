@@ -35,10 +35,10 @@ use utoipa::OpenApi;
 use utoipa::openapi;
 use utoipa::openapi::path::Operation;
 
-use crate::described::Routes;
-use crate::failure::Failure;
+use crate::error::HttpError;
 use crate::openapi::{Head, complete, without_null};
-use crate::{Server, examples, passage, sign_in};
+use crate::routing::Routes;
+use crate::{Server, examples, middleware, sign_in};
 
 /// Where the description is.
 const DESCRIPTION: &str = "/openapi.json";
@@ -83,12 +83,12 @@ pub(crate) fn description() -> openapi::OpenApi {
 }
 
 /// The same as JSON, made when it is first asked for.
-async fn description_as_json() -> Result<impl IntoResponse, Failure> {
+async fn description_as_json() -> Result<impl IntoResponse, HttpError> {
     static JSON: LazyLock<Result<Bytes, String>> =
         LazyLock::new(|| description().to_json().map(Bytes::from).map_err(|error| error.to_string()));
     let made = tokio::task::spawn_blocking(|| JSON.clone()).await;
     let json = made.map_err(|error| error.to_string()).flatten();
-    json.map(|json| ([(CONTENT_TYPE, "application/json")], json)).map_err(Failure::broken)
+    json.map(|json| ([(CONTENT_TYPE, "application/json")], json)).map_err(HttpError::broken)
 }
 
 pub(crate) fn all(server: Server) -> Router {
@@ -100,12 +100,12 @@ pub(crate) fn all(server: Server) -> Router {
         .route("/", get(|| async { Redirect::to("/docs/") }))
         // Browsers ask for it by themselves.
         .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
-        .fallback(|| async { Failure::not_found("there is no such route: /docs shows all") })
+        .fallback(|| async { HttpError::not_found("there is no such route: /docs shows all") })
         .method_not_allowed_fallback(|| async {
-            Failure::invalid("method", "this route has no such method: /docs shows all")
+            HttpError::invalid("method", "this route has no such method: /docs shows all")
                 .status(StatusCode::METHOD_NOT_ALLOWED)
         })
         // One layer, as each makes a copy of the route, and of all layers within, per request.
-        .layer(from_fn_with_state(server.clone(), passage::pass))
+        .layer(from_fn_with_state(server.clone(), middleware::pass))
         .with_state(server)
 }

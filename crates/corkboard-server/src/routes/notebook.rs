@@ -7,13 +7,13 @@ use corkboard::{NotebookHistory, NotebookInfo, NotebookName};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::answer::{Answer, REV, WithRev};
 use crate::caller::Caller;
 use crate::condition::Seen;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::response::{REV, RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 /// How many tokens a prompt may have if nobody says.
 const BUDGET: u64 = 8_000;
@@ -112,9 +112,9 @@ struct NotebooksBody {
     params(("agent" = String, Path, description = "Whose memory")),
     responses((status = 200, description = "All of them", body = WithRev<NotebooksBody>), Problems)
 )]
-async fn list_notebooks(caller: Caller, Path(agent): Path<String>) -> Result<Answer<NotebooksBody>, Failure> {
+async fn list_notebooks(caller: Caller, Path(agent): Path<String>) -> Result<RevResponse<NotebooksBody>, HttpError> {
     let view = caller.agent(&agent)?.view().await?;
-    Ok(Answer::new(NotebooksBody { notebooks: view.notebooks().collect() }, view.rev()))
+    Ok(RevResponse::new(NotebooksBody { notebooks: view.notebooks().collect() }, view.rev()))
 }
 
 /// Read a notebook.
@@ -139,7 +139,7 @@ async fn get_notebook(
     Path(agent): Path<String>,
     Query(NotebookQuery { name, at, format }): Query<NotebookQuery>,
     seen: Seen,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     let memory = caller.agent(&agent)?;
     let (rev, notebook) = match at {
         Some(rev) => (rev, memory.notebook(&name)?.at(rev).await?),
@@ -152,7 +152,7 @@ async fn get_notebook(
         return Ok(([(REV, rev.to_string())], notebook.to_string()).into_response());
     }
     let version = notebook.version;
-    Ok(Answer::new(Notebook::clone(&notebook), rev).version(version).unless(&seen).into_response())
+    Ok(RevResponse::new(Notebook::clone(&notebook), rev).version(version).unless(&seen).into_response())
 }
 
 /// Make the prompt that asks a model to bring a notebook up to date.
@@ -167,11 +167,11 @@ async fn prompt(
     caller: Caller,
     Path(agent): Path<String>,
     Query(PromptQuery { name, task, budget }): Query<PromptQuery>,
-) -> Result<Answer<NotebookPrompt>, Failure> {
+) -> Result<RevResponse<NotebookPrompt>, HttpError> {
     let view = caller.agent(&agent)?.view().await?;
     let notebook = view.notebook(&NotebookName::new(&name, view.limits())?);
     let prompt = notebook_prompt(&notebook, task.as_deref(), budget.unwrap_or(BUDGET))?;
-    Ok(Answer::new(prompt, view.rev()))
+    Ok(RevResponse::new(prompt, view.rev()))
 }
 
 /// What a prompt is made from.
@@ -205,12 +205,12 @@ async fn prompt_with_transcript(
     caller: Caller,
     Path(agent): Path<String>,
     Body(PromptBody { name, task, transcript, budget }): Body<PromptBody>,
-) -> Result<Answer<NotebookPrompt>, Failure> {
+) -> Result<RevResponse<NotebookPrompt>, HttpError> {
     let view = caller.agent(&agent)?.view().await?;
     let notebook = view.notebook(&NotebookName::new(&name, view.limits())?);
     let sources = PromptSources { task: task.as_deref(), transcript: transcript.as_deref() };
     let prompt = notebook_prompt(&notebook, sources, budget.unwrap_or(BUDGET))?;
-    Ok(Answer::new(prompt, view.rev()))
+    Ok(RevResponse::new(prompt, view.rev()))
 }
 
 /// Show what was done to a notebook.
@@ -227,10 +227,10 @@ async fn history(
     caller: Caller,
     Path(agent): Path<String>,
     Query(HistoryQuery { name }): Query<HistoryQuery>,
-) -> Result<Answer<NotebookHistory>, Failure> {
+) -> Result<RevResponse<NotebookHistory>, HttpError> {
     let memory = caller.agent(&agent)?;
     let rev = memory.rev().await?;
-    Ok(Answer::new(memory.notebook(&name)?.history().await?, rev))
+    Ok(RevResponse::new(memory.notebook(&name)?.history().await?, rev))
 }
 
 /// What changed in a notebook.
@@ -254,7 +254,7 @@ async fn diff(
     caller: Caller,
     Path(agent): Path<String>,
     Query(DiffQuery { name, from, to }): Query<DiffQuery>,
-) -> Result<Answer<DiffBody>, Failure> {
+) -> Result<RevResponse<DiffBody>, HttpError> {
     let changes = caller.agent(&agent)?.notebook(&name)?.diff(from, to).await?;
-    Ok(Answer::new(DiffBody { changes }, to))
+    Ok(RevResponse::new(DiffBody { changes }, to))
 }

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::notebook::main_notebook;
-use crate::answer::{Answer, Whole, WithRev};
 use crate::caller::Caller;
 use crate::condition::{RevCondition, SpaceConditions};
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, Conditions, OptionalBody, Path, Query, Text};
-use crate::failure::Failure;
 use crate::openapi::Problems;
 use crate::place::under;
+use crate::response::{RevResponse, Whole, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -98,13 +98,13 @@ async fn update(
     Query(UpdateQuery { name, ignore_unknown }): Query<UpdateQuery>,
     conditions: Conditions,
     Text(text): Text,
-) -> Result<Whole<Json<Applied>>, Failure> {
+) -> Result<Whole<Json<Applied>>, HttpError> {
     let notebook = caller.agent(&agent)?.notebook(&name)?;
     let apply = notebook.apply(&text);
     let apply = if ignore_unknown { apply.ignore_unknown() } else { apply };
     let applied = under!(version conditions, apply).await?;
     let rev = applied.rev;
-    Ok(Answer::new(Json(applied), rev).whole())
+    Ok(RevResponse::new(Json(applied), rev).whole())
 }
 
 /// Show again what a notebook showed at a revision.
@@ -124,10 +124,10 @@ async fn restore_notebook(
     Query(NameQuery { name }): Query<NameQuery>,
     conditions: SpaceConditions,
     Body(RestoreNotebookBody { to }): Body<RestoreNotebookBody>,
-) -> Result<Answer<RestoredNotebookBody>, Failure> {
+) -> Result<RevResponse<RestoredNotebookBody>, HttpError> {
     let notebook = caller.agent(&agent)?.notebook(&name)?;
     let (rev, changes) = under!(conditions, notebook.restore(to)).await?;
-    Ok(Answer::new(RestoredNotebookBody { changes }, rev))
+    Ok(RevResponse::new(RestoredNotebookBody { changes }, rev))
 }
 
 /// Empty a notebook.
@@ -145,10 +145,10 @@ async fn clear_notebook(
     Path(agent): Path<String>,
     Query(NameQuery { name }): Query<NameQuery>,
     conditions: SpaceConditions,
-) -> Result<Answer<ClearedNotebookBody>, Failure> {
+) -> Result<RevResponse<ClearedNotebookBody>, HttpError> {
     let notebook = caller.agent(&agent)?.notebook(&name)?;
     let (rev, items) = under!(conditions, notebook.clear()).with_rev().await?;
-    Ok(Answer::new(ClearedNotebookBody { items }, rev))
+    Ok(RevResponse::new(ClearedNotebookBody { items }, rev))
 }
 
 /// Forget an item of a notebook for good, or all of it.
@@ -168,9 +168,9 @@ async fn forget_item(
     Query(NameQuery { name }): Query<NameQuery>,
     RevCondition { if_rev }: RevCondition,
     OptionalBody(ForgetItemBody { item }): OptionalBody<ForgetItemBody>,
-) -> Result<Answer<Forgotten>, Failure> {
+) -> Result<RevResponse<Forgotten>, HttpError> {
     let memory = caller.agent(&agent)?;
     let forget = memory.notebook(&name)?.forget(item);
     let forgotten = if let Some(rev) = if_rev { forget.if_rev(rev).await? } else { forget.await? };
-    Ok(Answer::new(forgotten, memory.rev().await?))
+    Ok(RevResponse::new(forgotten, memory.rev().await?))
 }

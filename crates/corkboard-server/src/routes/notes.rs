@@ -4,14 +4,14 @@ use corkboard::{NoteId, ScopeId};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::SpaceConditions;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
 use crate::place::{AddedBody, NoteBody, NotesBody, NotesQuery, Place, RemovedBody};
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -53,7 +53,7 @@ async fn list_notes(
     caller: Caller,
     Path(path): Path<NotesPath>,
     Query(query): Query<NotesQuery>,
-) -> Result<Answer<NotesBody>, Failure> {
+) -> Result<RevResponse<NotesBody>, HttpError> {
     Place::memory(&caller, &path.agent)?.notes(query).await
 }
 
@@ -71,7 +71,7 @@ async fn add_note(
     Path(path): Path<NotesPath>,
     conditions: SpaceConditions,
     Body(body): Body<NoteBody>,
-) -> Result<Answer<AddedBody>, Failure> {
+) -> Result<RevResponse<AddedBody>, HttpError> {
     Place::memory(&caller, &path.agent)?.add_note(body, conditions).await
 }
 
@@ -87,7 +87,7 @@ async fn remove_note(
     caller: Caller,
     Path(path): Path<NotePath>,
     conditions: SpaceConditions,
-) -> Result<Answer<RemovedBody>, Failure> {
+) -> Result<RevResponse<RemovedBody>, HttpError> {
     Place::memory(&caller, &path.agent)?.remove_note(path.note, conditions).await
 }
 
@@ -125,7 +125,7 @@ async fn list_scope_notes(
     caller: Caller,
     Path(path): Path<ScopeNotesPath>,
     Query(query): Query<NotesQuery>,
-) -> Result<Answer<NotesBody>, Failure> {
+) -> Result<RevResponse<NotesBody>, HttpError> {
     Place::scope(&caller, &path.agent, path.scope).await?.notes(query).await
 }
 
@@ -143,7 +143,7 @@ async fn add_scope_note(
     Path(path): Path<ScopeNotesPath>,
     conditions: SpaceConditions,
     Body(body): Body<NoteBody>,
-) -> Result<Answer<AddedBody>, Failure> {
+) -> Result<RevResponse<AddedBody>, HttpError> {
     Place::scope(&caller, &path.agent, path.scope).await?.add_note(body, conditions).await
 }
 
@@ -159,7 +159,7 @@ async fn remove_scope_note(
     caller: Caller,
     Path(path): Path<ScopeNotePath>,
     conditions: SpaceConditions,
-) -> Result<Answer<RemovedBody>, Failure> {
+) -> Result<RevResponse<RemovedBody>, HttpError> {
     Place::scope(&caller, &path.agent, path.scope).await?.remove_note(path.note, conditions).await
 }
 
@@ -197,7 +197,7 @@ async fn list_conversation_notes(
     caller: Caller,
     Path(path): Path<ConversationNotesPath>,
     Query(query): Query<NotesQuery>,
-) -> Result<Answer<NotesBody>, Failure> {
+) -> Result<RevResponse<NotesBody>, HttpError> {
     Place::conversation(&caller, &path.agent, &path.conversation)?.notes(query).await
 }
 
@@ -215,7 +215,7 @@ async fn add_conversation_note(
     Path(path): Path<ConversationNotesPath>,
     conditions: SpaceConditions,
     Body(body): Body<NoteBody>,
-) -> Result<Answer<AddedBody>, Failure> {
+) -> Result<RevResponse<AddedBody>, HttpError> {
     Place::conversation(&caller, &path.agent, &path.conversation)?.add_note(body, conditions).await
 }
 
@@ -231,6 +231,6 @@ async fn remove_conversation_note(
     caller: Caller,
     Path(path): Path<ConversationNotePath>,
     conditions: SpaceConditions,
-) -> Result<Answer<RemovedBody>, Failure> {
+) -> Result<RevResponse<RemovedBody>, HttpError> {
     Place::conversation(&caller, &path.agent, &path.conversation)?.remove_note(path.note, conditions).await
 }

@@ -12,8 +12,8 @@ use utoipa::ToSchema;
 
 use crate::Server;
 use crate::caller::Caller;
-use crate::described::{Routes, routes};
-use crate::failure::Failure;
+use crate::error::HttpError;
+use crate::routing::{Routes, routes};
 
 /// A store that takes longer than this does not answer.
 const STORE_ANSWERS: Duration = Duration::from_secs(5);
@@ -77,8 +77,8 @@ async fn healthy() -> axum::Json<Health> {
     security(()),
     responses((status = 200, body = Health), crate::openapi::Problems)
 )]
-async fn ready(State(server): State<Server>) -> Result<axum::Json<Health>, Failure> {
-    let not_ready = |detail: String| Failure::new("not_ready", ErrorKind::Unavailable, detail);
+async fn ready(State(server): State<Server>) -> Result<axum::Json<Health>, HttpError> {
+    let not_ready = |detail: String| HttpError::new("not_ready", ErrorKind::Unavailable, detail);
     if server.is_ending() {
         return Err(not_ready("the server is about to end".into()));
     }
@@ -90,7 +90,7 @@ async fn ready(State(server): State<Server>) -> Result<axum::Json<Health>, Failu
         return Err(not_ready("the store does not answer".into()));
     }
     let written = tokio::time::timeout(STORE_ANSWERS, server.corkboard().check_writes()).await.map_err(late)?;
-    written.map_err(|error| not_ready(format!("the last write failed: {}", Failure::from(error).detail())))?;
+    written.map_err(|error| not_ready(format!("the last write failed: {}", HttpError::from(error).detail())))?;
     let warnings = clock_warning(server.corkboard()).into_iter().collect();
     Ok(axum::Json(Health { warnings, ..Health::good() }))
 }
@@ -105,8 +105,8 @@ async fn ready(State(server): State<Server>) -> Result<axum::Json<Health>, Failu
         crate::openapi::Problems
     )
 )]
-async fn metrics(State(server): State<Server>) -> Result<Response, Failure> {
-    let nothing = || Failure::not_found("this server does not count what it does");
+async fn metrics(State(server): State<Server>) -> Result<Response, HttpError> {
+    let nothing = || HttpError::not_found("this server does not count what it does");
     let metrics = server.settings().metrics.as_ref().ok_or_else(nothing)?;
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics.render()).into_response())
 }
@@ -131,7 +131,7 @@ struct Checked {
     tag = "operations",
     responses((status = 200, body = Checked), crate::openapi::Problems)
 )]
-async fn check(caller: Caller) -> Result<axum::Json<Checked>, Failure> {
+async fn check(caller: Caller) -> Result<axum::Json<Checked>, HttpError> {
     Ok(axum::Json(Checked { problems: caller.store()?.check().await? }))
 }
 
@@ -149,7 +149,7 @@ struct Scrubbed {
     tag = "operations",
     responses((status = 200, body = Scrubbed), crate::openapi::Problems)
 )]
-async fn scrub(caller: Caller) -> Result<axum::Json<Scrubbed>, Failure> {
+async fn scrub(caller: Caller) -> Result<axum::Json<Scrubbed>, HttpError> {
     caller.store()?.scrub().await?;
     Ok(axum::Json(Scrubbed { scrubbed: true }))
 }

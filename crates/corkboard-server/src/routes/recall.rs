@@ -7,13 +7,13 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::answer::{Answer, Whole, WithRev};
 use crate::caller::Caller;
 use crate::condition::Unconditional;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{OptionalBody, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::response::{RevResponse, Whole, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -91,12 +91,12 @@ async fn search(
     caller: Caller,
     Path(agent): Path<String>,
     Query(query): Query<SearchQuery>,
-) -> Result<Answer<HitsBody>, Failure> {
+) -> Result<RevResponse<HitsBody>, HttpError> {
     let memory = caller.agent(&agent)?;
     let search = memory.search(&query.q);
     let search = if let Some(limit) = query.limit { search.limit(limit) } else { search };
     let (rev, hits) = search.with_rev().await?;
-    Ok(Answer::new(HitsBody { hits }, rev))
+    Ok(RevResponse::new(HitsBody { hits }, rev))
 }
 
 /// Compose a prompt from what an agent remembers.
@@ -120,7 +120,7 @@ async fn context(
     Query(ContextQuery { preview }): Query<ContextQuery>,
     _: Unconditional,
     OptionalBody(request): OptionalBody<ContextRequest>,
-) -> Result<Whole<Json<Composition>>, Failure> {
+) -> Result<Whole<Json<Composition>>, HttpError> {
     let window = caller.agent(&agent)?.context_window();
     let composition = match preview {
         true => window.preview(request).await?,
@@ -129,7 +129,7 @@ async fn context(
     let rev = composition.rev;
     // A model may have been asked for a summary.
     caller.check_token().await?;
-    Ok(Answer::new(Json(composition), rev).whole())
+    Ok(RevResponse::new(Json(composition), rev).whole())
 }
 
 /// Show what was done to a memory on a day.
@@ -144,10 +144,10 @@ async fn activity(
     caller: Caller,
     Path(agent): Path<String>,
     Query(ActivityQuery { date }): Query<ActivityQuery>,
-) -> Result<Answer<DayActivity>, Failure> {
+) -> Result<RevResponse<DayActivity>, HttpError> {
     let view = caller.agent(&agent)?.view().await?;
     let date = date.unwrap_or_else(|| TimeZone::UTC.to_datetime(view.at()).date());
-    Ok(Answer::new(view.activity(date), view.rev()))
+    Ok(RevResponse::new(view.activity(date), view.rev()))
 }
 
 /// List the days on which a memory was written to.
@@ -158,8 +158,8 @@ async fn activity(
     params(("agent" = String, Path, description = "Whose memory")),
     responses((status = 200, description = "The days", body = WithRev<DaysBody>), Problems)
 )]
-async fn active_days(caller: Caller, Path(agent): Path<String>) -> Result<Answer<DaysBody>, Failure> {
+async fn active_days(caller: Caller, Path(agent): Path<String>) -> Result<RevResponse<DaysBody>, HttpError> {
     let view = caller.agent(&agent)?.view().await?;
     let days = view.active_days().into_iter().map(|(date, writes)| ActiveDay { date, writes }).collect();
-    Ok(Answer::new(DaysBody { days }, view.rev()))
+    Ok(RevResponse::new(DaysBody { days }, view.rev()))
 }

@@ -4,17 +4,17 @@ use corkboard::{ScopeId, Written};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::{Seen, SpaceConditions};
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, Conditions, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
 use crate::place::{
     AppendBody, Batch, BatchBody, ChangedBody, EntriesBody, EntriesQuery, EntryBody, FoundBody, Place, Reach,
     RemovedBody,
 };
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -69,7 +69,7 @@ async fn list_scope_entries(
     caller: Caller,
     Path(path): Path<EntriesPath>,
     Query(query): Query<EntriesQuery>,
-) -> Result<Answer<EntriesBody>, Failure> {
+) -> Result<RevResponse<EntriesBody>, HttpError> {
     Place::scope(&caller, &path.agent, path.scope).await?.entries(query).await
 }
 
@@ -92,7 +92,7 @@ async fn get_scope_entry(
     Path(path): Path<EntryPath>,
     Query(query): Query<ReachQuery>,
     seen: Seen,
-) -> Result<Answer<FoundBody>, Failure> {
+) -> Result<RevResponse<FoundBody>, HttpError> {
     let memory = caller.agent(&path.agent)?;
     let reach = if query.local { Reach::Own } else { Reach::Fallback };
     Place::found((&memory, path.scope), &path.key, reach, &seen).await
@@ -121,7 +121,7 @@ async fn put_scope_entry(
     Path(path): Path<EntryPath>,
     conditions: Conditions,
     Body(body): Body<EntryBody>,
-) -> Result<Answer<Written>, Failure> {
+) -> Result<RevResponse<Written>, HttpError> {
     Place::scope(&caller, &path.agent, path.scope).await?.put(&path.key, body, conditions).await
 }
 
@@ -139,7 +139,7 @@ async fn delete_scope_entry(
     caller: Caller,
     Path(path): Path<EntryPath>,
     conditions: Conditions,
-) -> Result<Answer<RemovedBody>, Failure> {
+) -> Result<RevResponse<RemovedBody>, HttpError> {
     Place::scope(&caller, &path.agent, path.scope).await?.remove(&path.key, conditions).await
 }
 
@@ -163,7 +163,7 @@ async fn append_to_scope_entry(
     Path(path): Path<EntryPath>,
     conditions: Conditions,
     Body(body): Body<AppendBody>,
-) -> Result<Answer<Written>, Failure> {
+) -> Result<RevResponse<Written>, HttpError> {
     Place::scope(&caller, &path.agent, path.scope).await?.append(&path.key, body, conditions).await
 }
 
@@ -190,7 +190,7 @@ async fn change_scope_entries(
     Path(path): Path<EntriesPath>,
     conditions: SpaceConditions,
     batch: Batch,
-) -> Result<Answer<ChangedBody>, Failure> {
+) -> Result<RevResponse<ChangedBody>, HttpError> {
     let changes = batch.changes(&caller.corkboard().options().limits)?;
     Place::scope(&caller, &path.agent, path.scope).await?.change(changes, conditions).await
 }

@@ -4,14 +4,14 @@ use corkboard::{ScopeId, ScopeInfo};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::SpaceConditions;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, Path};
-use crate::failure::Failure;
 use crate::openapi::Problems;
 use crate::place::{ClearedBody, Place, no_scope, under};
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -81,9 +81,9 @@ struct MergedBody {
     params(("agent" = String, Path, description = "Whose memory")),
     responses((status = 200, description = "All of them", body = WithRev<ScopesBody>), Problems)
 )]
-async fn list_scopes(caller: Caller, Path(agent): Path<String>) -> Result<Answer<ScopesBody>, Failure> {
+async fn list_scopes(caller: Caller, Path(agent): Path<String>) -> Result<RevResponse<ScopesBody>, HttpError> {
     let view = caller.agent(&agent)?.view().await?;
-    Ok(Answer::new(ScopesBody { scopes: view.scopes().collect() }, view.rev()))
+    Ok(RevResponse::new(ScopesBody { scopes: view.scopes().collect() }, view.rev()))
 }
 
 /// Make a scope.
@@ -102,7 +102,7 @@ async fn create_scope(
     Path(agent): Path<String>,
     conditions: SpaceConditions,
     Body(ScopeBody { name, parent }): Body<ScopeBody>,
-) -> Result<Answer<CreatedBody>, Failure> {
+) -> Result<RevResponse<CreatedBody>, HttpError> {
     let memory = caller.agent(&agent)?.working();
     let parent = match parent.filter(|parent| !parent.is_root()) {
         Some(parent) => Some(memory.scope(parent).await?.ok_or_else(|| no_scope(parent))?),
@@ -113,7 +113,7 @@ async fn create_scope(
         None => memory.create_durable_scope(&name),
     };
     let (rev, scope) = under!(conditions, create).with_rev().await?;
-    Ok(Answer::new(CreatedBody { id: scope.id(), name: scope.name().to_string() }, rev).created())
+    Ok(RevResponse::new(CreatedBody { id: scope.id(), name: scope.name().to_string() }, rev).created())
 }
 
 /// Show a scope.
@@ -124,10 +124,10 @@ async fn create_scope(
     params(ScopePath),
     responses((status = 200, description = "The scope, and how much is in it", body = WithRev<ScopeInfo>), Problems)
 )]
-async fn get_scope(caller: Caller, Path(path): Path<ScopePath>) -> Result<Answer<ScopeInfo>, Failure> {
+async fn get_scope(caller: Caller, Path(path): Path<ScopePath>) -> Result<RevResponse<ScopeInfo>, HttpError> {
     let view = caller.agent(&path.agent)?.view().await?;
     let scope = view.scope(path.scope).ok_or_else(|| no_scope(path.scope))?;
-    Ok(Answer::new(scope, view.rev()))
+    Ok(RevResponse::new(scope, view.rev()))
 }
 
 /// Dispose a scope and all below it.
@@ -144,11 +144,11 @@ async fn dispose_scope(
     caller: Caller,
     Path(path): Path<ScopePath>,
     conditions: SpaceConditions,
-) -> Result<Answer<ClearedBody>, Failure> {
+) -> Result<RevResponse<ClearedBody>, HttpError> {
     let memory = caller.agent(&path.agent)?.working();
     let scope = memory.scope(path.scope).await?.ok_or_else(|| no_scope(path.scope))?;
     let (rev, entries) = under!(conditions, scope.dispose()).with_rev().await?;
-    Ok(Answer::new(ClearedBody { entries }, rev))
+    Ok(RevResponse::new(ClearedBody { entries }, rev))
 }
 
 /// Merge a scope into its parent.
@@ -167,11 +167,11 @@ async fn merge_scope(
     Path(path): Path<ScopePath>,
     conditions: SpaceConditions,
     Body(MergeBody { overwrite }): Body<MergeBody>,
-) -> Result<Answer<MergedBody>, Failure> {
+) -> Result<RevResponse<MergedBody>, HttpError> {
     let memory = caller.agent(&path.agent)?.working();
     let scope = memory.scope(path.scope).await?.ok_or_else(|| no_scope(path.scope))?;
     let (rev, merged) = under!(conditions, scope.merge_to_parent(overwrite)).with_rev().await?;
-    Ok(Answer::new(MergedBody { merged }, rev))
+    Ok(RevResponse::new(MergedBody { merged }, rev))
 }
 
 /// Remove a scope's own entries and notes.
@@ -186,6 +186,6 @@ async fn clear_scope(
     caller: Caller,
     Path(path): Path<ScopePath>,
     conditions: SpaceConditions,
-) -> Result<Answer<ClearedBody>, Failure> {
+) -> Result<RevResponse<ClearedBody>, HttpError> {
     Place::scope(&caller, &path.agent, path.scope).await?.clear(conditions).await
 }

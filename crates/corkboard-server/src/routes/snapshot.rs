@@ -18,15 +18,15 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::Server;
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::{SpaceConditions, Unconditional};
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{OptionalBody, Path, Raw};
-use crate::failure::Failure;
-use crate::intake::Intake;
 use crate::openapi::Problems;
 use crate::place::under;
+use crate::request_body::RequestBody;
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 /// How long a request waits for its turn to open or seal a snapshot.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -127,7 +127,7 @@ async fn snapshot(
     Path(agent): Path<String>,
     _: Unconditional,
     OptionalBody(SnapshotBody { form, passphrase, key }): OptionalBody<SnapshotBody>,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     let seal = seal(passphrase, key)?;
     let is_sealed = !matches!(seal, Seal::Plain);
     let form = form.unwrap_or(if is_sealed { Form::Bytes } else { Form::Json });
@@ -135,15 +135,15 @@ async fn snapshot(
     let rev = snapshot.rev;
     let response = match form {
         Form::Json if is_sealed => {
-            return Err(Failure::invalid("snapshot_form", "what is sealed is bytes: ask for no json"));
+            return Err(HttpError::invalid("snapshot_form", "what is sealed is bytes: ask for no json"));
         }
-        Form::Json => Answer::new(Json(snapshot), rev).whole().into_response(),
+        Form::Json => RevResponse::new(Json(snapshot), rev).whole().into_response(),
         Form::Bytes => {
             let bytes = in_turn(&server, move || snapshot.to_bytes(&seal)).await?;
             let mut response = bytes.into_response();
             let headers = response.headers_mut();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
-            headers.insert(crate::answer::REV, HeaderValue::from(rev));
+            headers.insert(crate::response::REV, HeaderValue::from(rev));
             response
         }
     };
@@ -173,29 +173,29 @@ async fn snapshot(
 async fn restore(
     State(server): State<Server>,
     caller: Caller,
-    intake: Intake,
+    request_body: RequestBody,
     Path(agent): Path<String>,
     conditions: SpaceConditions,
     Raw(body): Raw,
-) -> Result<Answer<RestoredBody>, Failure> {
+) -> Result<RevResponse<RestoredBody>, HttpError> {
     let memory = caller.agent(&agent)?;
     let limits = caller.corkboard().options().limits.clone();
     let (bytes, seal, form) = working(move || unpacked(body)).await?;
     if let SnapshotForm::Bytes { json_bytes, .. } = form {
         // It may say that it holds a thousand times its own size.
-        intake.charge(usize::try_from(json_bytes).unwrap_or(usize::MAX)).await?;
+        request_body.charge(usize::try_from(json_bytes).unwrap_or(usize::MAX)).await?;
     }
     let read = move || MemorySnapshot::from_bytes(&bytes, &seal, &limits).map_err(sent);
     let snapshot = in_turn(&server, read).await?;
     let rev = under!(conditions, memory.restore(snapshot)).await.map_err(sent)?;
-    Ok(Answer::new(RestoredBody { restored: true }, rev))
+    Ok(RevResponse::new(RestoredBody { restored: true }, rev))
 }
 
 /// The snapshot in a request's body: its bytes, what opens them, and what they say about themselves.
-fn unpacked(body: Bytes) -> Result<(Bytes, Seal, SnapshotForm), Failure> {
+fn unpacked(body: Bytes) -> Result<(Bytes, Seal, SnapshotForm), HttpError> {
     let (bytes, seal) = match serde_json::from_slice(&body) {
         Ok(Strict(SealedBody { sealed, passphrase, key })) => {
-            let wrong = |_| Failure::invalid("base64", "`sealed` is no base64");
+            let wrong = |_| HttpError::invalid("base64", "`sealed` is no base64");
             (Bytes::from(BASE64.decode(sealed.as_bytes()).map_err(wrong)?), seal(passphrase, key)?)
         }
         Err(_) => (body, Seal::Plain),
@@ -205,17 +205,17 @@ fn unpacked(body: Bytes) -> Result<(Bytes, Seal, SnapshotForm), Failure> {
 }
 
 /// Opens or seals a snapshot once no other is. The turn lasts until that is done, even if the client has gone.
-async fn in_turn<T, E>(server: &Server, work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, Failure>
+async fn in_turn<T, E>(server: &Server, work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, HttpError>
 where
     T: Send + 'static,
     E: Send + 'static,
-    Failure: From<E>,
+    HttpError: From<E>,
 {
     let turn = tokio::time::timeout(PATIENCE, server.snapshots().clone().acquire_owned()).await;
     let turn = turn.ok().and_then(Result::ok).ok_or_else(|| {
         let seconds = PATIENCE.as_secs();
         let detail = format!("the server opens and seals one snapshot at a time: retry in {seconds} s");
-        Failure::new("busy", ErrorKind::Unavailable, detail).retry_after(seconds)
+        HttpError::new("busy", ErrorKind::Unavailable, detail).retry_after(seconds)
     })?;
     let in_turn = move || {
         let _turn = turn;
@@ -225,15 +225,15 @@ where
 }
 
 /// What is damaged or too new was sent so: that is the caller's doing, not the store's.
-fn sent(error: Error) -> Failure {
+fn sent(error: Error) -> HttpError {
     let is_sent = matches!(
         error,
         Error::NewerFormat { .. } | Error::Snapshot(SnapshotError::Damaged(_) | SnapshotError::Newer { .. })
     );
-    if is_sent { Failure::invalid(error.code(), error.to_string()) } else { error.into() }
+    if is_sent { HttpError::invalid(error.code(), error.to_string()) } else { error.into() }
 }
 
-fn seal(passphrase: Option<Secret>, key: Option<Secret>) -> Result<Seal, Failure> {
+fn seal(passphrase: Option<Secret>, key: Option<Secret>) -> Result<Seal, HttpError> {
     match (passphrase, key) {
         (None, None) => Ok(Seal::Plain),
         (Some(Secret(passphrase)), None) => {
@@ -244,19 +244,19 @@ fn seal(passphrase: Option<Secret>, key: Option<Secret>) -> Result<Seal, Failure
         (None, Some(Secret(key))) => {
             let bytes = BASE64.decode(key.expose_secret().as_bytes()).ok();
             let key = bytes.and_then(|bytes| <[u8; SnapshotKey::BYTES]>::try_from(bytes).ok());
-            let wrong = || Failure::invalid("snapshot_key", "a key is 32 bytes in base64");
+            let wrong = || HttpError::invalid("snapshot_key", "a key is 32 bytes in base64");
             Ok(Seal::Key(SnapshotKey::new(key.ok_or_else(wrong)?)))
         }
-        (Some(_), Some(_)) => Err(Failure::invalid("snapshot_key", "give a passphrase or a key, not both")),
+        (Some(_), Some(_)) => Err(HttpError::invalid("snapshot_key", "give a passphrase or a key, not both")),
     }
 }
 
 /// Does what takes long where nobody else waits for it.
-async fn working<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, Failure>
+async fn working<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, HttpError>
 where
     T: Send + 'static,
     E: Send + 'static,
-    Failure: From<E>,
+    HttpError: From<E>,
 {
     let failed = |error| Error::Panicked { message: format!("{error}") };
     Ok(tokio::task::spawn_blocking(work).await.map_err(failed)??)

@@ -14,12 +14,12 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::Server;
 use crate::caller::Caller;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, JsonBytes, Path, Query};
-use crate::failure::Failure;
-use crate::intake::Intake;
 use crate::openapi::Problems;
-use crate::outgoing::State;
+use crate::request_body::RequestBody;
+use crate::response_budget::StateResponse;
+use crate::routing::{Routes, routes};
 
 /// The most revisions, or spaces, of one answer.
 const MOST: usize = 1000;
@@ -188,7 +188,7 @@ async fn list(
     caller: Caller,
     Path(path): Path<KindPath>,
     Query(query): Query<ListQuery>,
-) -> Result<Json<SpacesDocument>, Failure> {
+) -> Result<Json<SpacesDocument>, HttpError> {
     let limit = query.limit.clamp(1, MOST);
     let mut spaces: Vec<SpaceDocument> = Vec::new();
     let mut after = query.after;
@@ -218,7 +218,7 @@ async fn head(
     caller: Caller,
     Path(path): Path<SpacePath>,
     Query(query): Query<HeadQuery>,
-) -> Result<Json<HeadDocument>, Failure> {
+) -> Result<Json<HeadDocument>, HttpError> {
     let log = caller.log(path.kind, &path.name)?;
     let wait = Duration::from_secs(query.wait_s.min(LONGEST_WAIT));
     let head = match query.after {
@@ -239,11 +239,11 @@ async fn head(
 async fn state(
     axum::extract::State(server): axum::extract::State<Server>,
     caller: Caller,
-    intake: Intake,
+    request_body: RequestBody,
     Path(path): Path<SpacePath>,
-) -> Result<State, Failure> {
+) -> Result<StateResponse, HttpError> {
     let log = caller.log(path.kind, &path.name)?;
-    server.states().of(&log, server.budget(), intake.principal()).await
+    server.states().of(&log, server.budget(), request_body.principal()).await
 }
 
 /// A part of a space's log.
@@ -258,7 +258,7 @@ async fn log(
     caller: Caller,
     Path(path): Path<SpacePath>,
     Query(query): Query<LogQuery>,
-) -> Result<Json<PageDocument>, Failure> {
+) -> Result<Json<PageDocument>, HttpError> {
     let cursor = Cursor { rev: query.after, commit: query.commit };
     let page = caller.log(path.kind, &path.name)?.after(cursor, query.limit.clamp(1, MOST)).await?;
     let records = page.records.into_iter().map(RecordDocument::try_from).collect::<Result<Vec<_>, Error>>()?;
@@ -282,18 +282,18 @@ async fn command(
     caller: Caller,
     Path(path): Path<SpacePath>,
     JsonBytes(body): JsonBytes,
-) -> Result<Json<AnswerDocument>, Failure> {
+) -> Result<Json<AnswerDocument>, HttpError> {
     let log = caller.log_for_commands(path.kind, &path.name)?;
     log.command(&body).await.map(Json).map_err(with_refusal)
 }
 
 /// A problem that the Rust client makes the library's own refusal of again.
-fn with_refusal(error: Error) -> Failure {
+fn with_refusal(error: Error) -> HttpError {
     let refusal = match &error {
         Error::Refused(refusal) => serde_json::to_value(refusal).ok(),
         _ => None,
     };
-    Failure::from(error).with("refusal", refusal)
+    HttpError::from(error).with("refusal", refusal)
 }
 
 /// Delete a space with its log.
@@ -309,7 +309,7 @@ async fn delete(
     caller: Caller,
     Path(path): Path<SpacePath>,
     Query(query): Query<DeleteQuery>,
-) -> Result<Json<DeletedBody>, Failure> {
+) -> Result<Json<DeletedBody>, HttpError> {
     let at = Head { rev: query.at, commit: query.commit };
     let deleted = caller.log(path.kind, &path.name)?.delete(at).await?;
     Ok(Json(DeletedBody { deleted }))
@@ -333,7 +333,7 @@ async fn trim(
     caller: Caller,
     Path(path): Path<SpacePath>,
     Body(body): Body<TrimBody>,
-) -> Result<Json<Trimmed>, Failure> {
+) -> Result<Json<Trimmed>, HttpError> {
     let log = caller.store()?.log(path.kind, &path.name)?;
     if body.up_to.is_none() && body.older_than.is_none() {
         return Err(Error::Command { message: "give up_to, older_than or both".into() }.into());
@@ -356,7 +356,7 @@ async fn forget(
     caller: Caller,
     Path(AgentPath { agent }): Path<AgentPath>,
     Body(body): Body<ForgetBody>,
-) -> Result<Json<Forgotten>, Failure> {
+) -> Result<Json<Forgotten>, HttpError> {
     let forget = caller.agent(&agent)?.forget_for_good(body.forget);
     let forgotten = if let Some(rev) = body.if_rev { forget.if_rev(rev).await } else { forget.await };
     forgotten.map(Json).map_err(with_refusal)
@@ -378,7 +378,7 @@ async fn delete_agent(
     caller: Caller,
     Path(AgentPath { agent }): Path<AgentPath>,
     Body(DeleteAgentBody { if_rev, hard }): Body<DeleteAgentBody>,
-) -> Result<Json<DeletedBody>, Failure> {
+) -> Result<Json<DeletedBody>, HttpError> {
     caller.agent(&agent)?;
     let corkboard = caller.corkboard();
     let deleted = match (if_rev, hard) {

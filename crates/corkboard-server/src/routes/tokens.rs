@@ -7,12 +7,12 @@ use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 /// The most tokens of one answer.
 const MOST: usize = 1000;
@@ -94,14 +94,14 @@ struct RevokedBody {
     params(ListQuery),
     responses((status = 200, body = WithRev<TokensBody>), Problems)
 )]
-async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<Answer<TokensBody>, Failure> {
+async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<RevResponse<TokensBody>, HttpError> {
     let tokens = caller.tokens()?;
     let (rev, listed) = (tokens.rev().await?, tokens.list().await?);
     let mut rest = listed.iter().filter(|token| query.cursor.is_none_or(|cursor| token.id > cursor));
     let page: Vec<_> =
         rest.by_ref().take(query.limit.clamp(1, MOST)).map(|token| TokenDocument::from(&**token)).collect();
     let next = rest.next().and(page.last()).map(|last| last.id);
-    Ok(Answer::new(TokensBody { tokens: page, next }, rev))
+    Ok(RevResponse::new(TokensBody { tokens: page, next }, rev))
 }
 
 /// Make a token.
@@ -117,13 +117,13 @@ async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<Answer<T
     })),
     responses((status = 201, body = WithRev<CreatedBody>), Problems)
 )]
-async fn create(caller: Caller, Body(body): Body<TokenBody>) -> Result<Answer<CreatedBody>, Failure> {
+async fn create(caller: Caller, Body(body): Body<TokenBody>) -> Result<RevResponse<CreatedBody>, HttpError> {
     let TokenBody { principal, kind, role, grants, expires_at, label } = body;
     let request = TokenRequest { principal, kind, role, grants, expires_at, label };
     let tokens = caller.tokens()?;
     let created = tokens.create(request).await?;
     let body = CreatedBody { id: created.id, secret: created.secret.expose_secret().into() };
-    Ok(Answer::new(body, tokens.rev().await?).created())
+    Ok(RevResponse::new(body, tokens.rev().await?).created())
 }
 
 /// Make a token useless.
@@ -136,8 +136,8 @@ async fn create(caller: Caller, Body(body): Body<TokenBody>) -> Result<Answer<Cr
     params(("token" = String, Path, description = "Its number", pattern = "^[Kk]-[0-9]{1,18}$", example = "K-3")),
     responses((status = 200, body = WithRev<RevokedBody>), Problems)
 )]
-async fn revoke(caller: Caller, Path(token): Path<TokenId>) -> Result<Answer<RevokedBody>, Failure> {
+async fn revoke(caller: Caller, Path(token): Path<TokenId>) -> Result<RevResponse<RevokedBody>, HttpError> {
     let tokens = caller.tokens()?;
     tokens.revoke(token).await?;
-    Ok(Answer::new(RevokedBody { revoked: token }, tokens.rev().await?))
+    Ok(RevResponse::new(RevokedBody { revoked: token }, tokens.rev().await?))
 }

@@ -6,10 +6,10 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::caller::Caller;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new().routes(routes!(list)).routes(routes!(call))
@@ -80,18 +80,18 @@ struct CallBody {
     params(ListQuery),
     responses((status = 200, body = ToolsBody), Problems)
 )]
-async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Json<ToolsBody>, Failure> {
+async fn list(caller: Caller, Query(query): Query<ListQuery>) -> Result<axum::Json<ToolsBody>, HttpError> {
     let tools = ToolRegistry::with_sets(caller.corkboard(), &sets(query.set.as_deref())?);
     Ok(axum::Json(ToolsBody { tools: tools.tool_definitions(query.format.into()) }))
 }
 
-fn sets(named: Option<&str>) -> Result<Vec<ToolSet>, Failure> {
+fn sets(named: Option<&str>) -> Result<Vec<ToolSet>, HttpError> {
     match named {
         None | Some("") => Ok(ToolSet::DEFAULT.into()),
         Some("all") => Ok(ToolSet::ALL.into()),
         Some(names) => {
             let sets = names.split(',').map(|name| name.trim().parse::<ToolSet>());
-            sets.collect::<Result<_, _>>().map_err(|message| Failure::invalid("tool_set", message))
+            sets.collect::<Result<_, _>>().map_err(|message| HttpError::invalid("tool_set", message))
         }
     }
 }
@@ -117,7 +117,7 @@ async fn call(
     caller: Caller,
     Path(name): Path<String>,
     Body(body): Body<CallBody>,
-) -> Result<axum::Json<ToolOutput>, Failure> {
+) -> Result<axum::Json<ToolOutput>, HttpError> {
     let CallBody { input, mut context } = body;
     if context.agent.is_empty() {
         context.agent = caller.actor().principal.clone();

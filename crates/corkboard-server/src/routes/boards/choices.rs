@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{AtQuery, BoardPath, TaskIdsBody, Writes, Writing, not_on_board, view};
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::Seen;
 use crate::cursor::PageQuery;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -78,10 +78,10 @@ async fn list_choices(
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
     Query(page): Query<PageQuery>,
-) -> Result<Answer<ChoicesBody>, Failure> {
+) -> Result<RevResponse<ChoicesBody>, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
     let (choices, next) = page.of(view.state().choices().cloned(), |choice| choice.id.to_string())?;
-    Ok(Answer::new(ChoicesBody { choices, next }, view.rev()))
+    Ok(RevResponse::new(ChoicesBody { choices, next }, view.rev()))
 }
 
 /// Read a choice.
@@ -101,10 +101,10 @@ async fn get_choice(
     Path(path): Path<ChoicePath>,
     Query(query): Query<AtQuery>,
     seen: Seen,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
     let choice = view.state().choice(path.choice).ok_or_else(|| not_on_board("choice", path.choice))?;
-    Ok(Answer::new(choice, view.rev()).version(choice.version).unless(&seen).into_response())
+    Ok(RevResponse::new(choice, view.rev()).version(choice.version).unless(&seen).into_response())
 }
 
 /// Add a choice between branches, each of which begins with tasks of the board.
@@ -122,11 +122,11 @@ async fn add_choice(
     Path(path): Path<BoardPath>,
     writing: Writing,
     Body(choice): Body<NewChoice>,
-) -> Result<Answer<ChoiceAddedBody>, Failure> {
+) -> Result<RevResponse<ChoiceAddedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let id = board.add_choice(choice).await?;
     let rev = board.last_rev();
-    Ok(Answer::new(ChoiceAddedBody { id }, rev).created().version(rev))
+    Ok(RevResponse::new(ChoiceAddedBody { id }, rev).created().version(rev))
 }
 
 /// Choose a branch.
@@ -145,8 +145,8 @@ async fn choose(
     Path(path): Path<ChoicePath>,
     writing: Writing,
     Body(ChooseBody { option, rationale }): Body<ChooseBody>,
-) -> Result<Answer<TaskIdsBody>, Failure> {
+) -> Result<RevResponse<TaskIdsBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let tasks = board.choose(path.choice, &option, rationale).await?;
-    Ok(Answer::new(TaskIdsBody { tasks }, board.last_rev()))
+    Ok(RevResponse::new(TaskIdsBody { tasks }, board.last_rev()))
 }

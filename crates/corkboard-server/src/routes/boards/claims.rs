@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{BoardPath, DoneBody, MovedBody, TaskPath, Writes, Writing};
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, OptionalBody, Path};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 /// The longest that somebody is kept waiting for a task.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
@@ -125,8 +125,8 @@ struct FailBody {
 }
 
 /// So many seconds, if that is a length of time.
-pub(super) fn seconds(what: &str, seconds: f64) -> Result<Duration, Failure> {
-    Duration::try_from_secs_f64(seconds).map_err(|error| Failure::invalid(what, format!("{what}: {error}")))
+pub(super) fn seconds(what: &str, seconds: f64) -> Result<Duration, HttpError> {
+    Duration::try_from_secs_f64(seconds).map_err(|error| HttpError::invalid(what, format!("{what}: {error}")))
 }
 
 /// Take a task to work on it: the one that is named, or the next that is ready.
@@ -146,7 +146,7 @@ async fn claim_task(
     Path(path): Path<BoardPath>,
     writing: Writing,
     OptionalBody(body): OptionalBody<ClaimBody>,
-) -> Result<Answer<ClaimedBody>, Failure> {
+) -> Result<RevResponse<ClaimedBody>, HttpError> {
     let board = writing.board(&caller.for_worker(body.agent.as_deref())?, &path.board)?;
     let lease = body.lease_s.map_or(Ok(Duration::from_millis(Lease::CLAIM_MS)), |lease| seconds("lease_s", lease))?;
     let wait = body.wait_s.map_or(Ok(Duration::ZERO), |wait| seconds("wait_s", wait))?.min(LONGEST_WAIT);
@@ -161,7 +161,7 @@ async fn claim_task(
         }
         None => ClaimedBody { task: None, epoch: None, deadline: None, attempt: None },
     };
-    Ok(Answer::new(body, board.last_rev()))
+    Ok(RevResponse::new(body, board.last_rev()))
 }
 
 /// Say that the holder still works on a task.
@@ -180,10 +180,10 @@ async fn heartbeat_task(
     Path(path): Path<TaskPath>,
     writing: Writing,
     OptionalBody(EpochBody { epoch }): OptionalBody<EpochBody>,
-) -> Result<Answer<HeldBody>, Failure> {
+) -> Result<RevResponse<HeldBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let deadline = board.heartbeat(path.task, epoch).await?;
-    Ok(Answer::new(HeldBody { deadline }, board.last_rev()))
+    Ok(RevResponse::new(HeldBody { deadline }, board.last_rev()))
 }
 
 /// Give a task back.
@@ -202,10 +202,10 @@ async fn release_task(
     Path(path): Path<TaskPath>,
     writing: Writing,
     OptionalBody(EpochBody { epoch }): OptionalBody<EpochBody>,
-) -> Result<Answer<DoneBody>, Failure> {
+) -> Result<RevResponse<DoneBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     board.release_task(path.task, epoch).await?;
-    Ok(Answer::new(DoneBody {}, board.last_rev()))
+    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
 }
 
 /// Move a task to another state.
@@ -224,10 +224,10 @@ async fn set_task_status(
     Path(path): Path<TaskPath>,
     writing: Writing,
     Body(StatusBody { status, reason, epoch }): Body<StatusBody>,
-) -> Result<Answer<MovedBody>, Failure> {
+) -> Result<RevResponse<MovedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let status = board.update_task_status(path.task, status, reason, epoch).await?;
-    Ok(Answer::new(MovedBody { status }, board.last_rev()))
+    Ok(RevResponse::new(MovedBody { status }, board.last_rev()))
 }
 
 /// Say that a task is done.
@@ -246,10 +246,10 @@ async fn complete_task(
     Path(path): Path<TaskPath>,
     writing: Writing,
     Body(ResultBody { summary, next_steps, trust, epoch }): Body<ResultBody>,
-) -> Result<Answer<MovedBody>, Failure> {
+) -> Result<RevResponse<MovedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let status = board.complete_task(path.task, TaskResult { summary, next_steps, trust }, epoch).await?;
-    Ok(Answer::new(MovedBody { status }, board.last_rev()))
+    Ok(RevResponse::new(MovedBody { status }, board.last_rev()))
 }
 
 /// Say that a task did not work.
@@ -268,8 +268,8 @@ async fn fail_task(
     Path(path): Path<TaskPath>,
     writing: Writing,
     Body(FailBody { reason, epoch }): Body<FailBody>,
-) -> Result<Answer<MovedBody>, Failure> {
+) -> Result<RevResponse<MovedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let status = board.fail_task(path.task, &reason, epoch).await?;
-    Ok(Answer::new(MovedBody { status }, board.last_rev()))
+    Ok(RevResponse::new(MovedBody { status }, board.last_rev()))
 }

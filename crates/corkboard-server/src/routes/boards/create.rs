@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{BoardPath, Named, Writing};
-use crate::answer::{Answer, WithRev};
 use crate::caller::{Caller, NewBoardId};
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, OptionalBody, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new().routes(routes!(create_board)).routes(routes!(fork_board)).routes(routes!(delete_board))
@@ -114,7 +114,7 @@ async fn create_board(
     caller: Caller,
     writing: Writing,
     Body(body): Body<BoardBody>,
-) -> Result<Answer<CreatedBody>, Failure> {
+) -> Result<RevResponse<CreatedBody>, HttpError> {
     let BoardBody { id, name, goal, constraints, memory_core_refs, on_failure, pattern } = body;
     let goal = goal.unwrap_or_else(|| name.clone());
     let new = NewBoard { name, goal, constraints, memory_core_refs, on_failure, ..NewBoard::default() };
@@ -131,7 +131,7 @@ async fn create_board(
     }
     let CreatedBoard { board, drawn, pattern, tasks, passed_over } = create.report().await?;
     let rev = board.last_rev();
-    Ok(Answer::new(CreatedBody { id: board.id().clone(), drawn, pattern, tasks, passed_over }, rev).created())
+    Ok(RevResponse::new(CreatedBody { id: board.id().clone(), drawn, pattern, tasks, passed_over }, rev).created())
 }
 
 /// Make a board from what another one is, or was.
@@ -151,7 +151,7 @@ async fn fork_board(
     Path(path): Path<BoardPath>,
     writing: Writing,
     OptionalBody(ForkBody { at, name, id }): OptionalBody<ForkBody>,
-) -> Result<Answer<ForkedBody>, Failure> {
+) -> Result<RevResponse<ForkedBody>, HttpError> {
     let mut fork = caller.board(&path.board)?.fork();
     fork = match caller.new_board_id(id)? {
         NewBoardId::Asked(id) => fork.id(id),
@@ -167,7 +167,7 @@ async fn fork_board(
         fork = fork.idempotency_key(key);
     }
     let board = fork.await?;
-    Ok(Answer::new(ForkedBody { id: board.id().clone() }, board.last_rev()).created())
+    Ok(RevResponse::new(ForkedBody { id: board.id().clone() }, board.last_rev()).created())
 }
 
 /// Delete a board with its log, whatever state it is in.
@@ -185,7 +185,7 @@ async fn delete_board(
     Path(path): Path<BoardPath>,
     Query(query): Query<DeleteQuery>,
     writing: Writing,
-) -> Result<Answer<BoardDeletedBody>, Failure> {
+) -> Result<RevResponse<BoardDeletedBody>, HttpError> {
     writing.nothing()?;
     let board = caller.board(&path.board)?;
     let deleted = match query.scrub {
@@ -194,5 +194,5 @@ async fn delete_board(
     };
     // A tombstone is a revision, too: a board of the same id goes on counting after it.
     let head = caller.log(SpaceKind::Board, board.id().as_str())?.head().await?;
-    Ok(Answer::new(BoardDeletedBody { deleted }, head.rev))
+    Ok(RevResponse::new(BoardDeletedBody { deleted }, head.rev))
 }

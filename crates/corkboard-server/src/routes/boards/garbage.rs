@@ -5,9 +5,9 @@ use corkboard::{BoardId, Garbage, PurgedGarbage, SpaceKind};
 
 use super::Writing;
 use crate::caller::Caller;
-use crate::described::{Routes, routes};
-use crate::failure::Failure;
+use crate::error::HttpError;
 use crate::openapi::Problems;
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new().routes(routes!(show_garbage)).routes(routes!(purge_garbage))
@@ -17,7 +17,7 @@ pub(super) fn routes() -> Routes {
 ///
 /// Only boards that the token opens are told, and counted.
 #[utoipa::path(get, path = "/v1/gc", tag = "boards", responses((status = 200, body = Garbage), Problems))]
-async fn show_garbage(caller: Caller) -> Result<Json<Garbage>, Failure> {
+async fn show_garbage(caller: Caller) -> Result<Json<Garbage>, HttpError> {
     let is_seen = |board: &BoardId| caller.sees(SpaceKind::Board, board.as_str());
     Ok(Json(caller.corkboard().garbage_among(is_seen).await?))
 }
@@ -26,7 +26,7 @@ async fn show_garbage(caller: Caller) -> Result<Json<Garbage>, Failure> {
 ///
 /// Of those that the token opens. What was found before that is told, too.
 #[utoipa::path(post, path = "/v1/gc", tag = "boards", responses((status = 200, body = PurgedGarbage), Problems))]
-async fn purge_garbage(caller: Caller, writing: Writing) -> Result<Json<PurgedGarbage>, Failure> {
+async fn purge_garbage(caller: Caller, writing: Writing) -> Result<Json<PurgedGarbage>, HttpError> {
     writing.nothing()?;
     let is_seen = |board: &BoardId| caller.sees(SpaceKind::Board, board.as_str());
     Ok(Json(caller.corkboard().purge_garbage_among(is_seen).await?))

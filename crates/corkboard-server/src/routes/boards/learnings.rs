@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{BoardPath, DoneBody, ReasonBody, Writes, Writing};
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::cursor::PageQuery;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, OptionalBody, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -121,10 +121,10 @@ async fn list_learnings(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(page): Query<PageQuery>,
-) -> Result<Answer<LearningsPage>, Failure> {
+) -> Result<RevResponse<LearningsPage>, HttpError> {
     let board = caller.board(&path.board)?;
     let (learnings, next) = page.of(board.learnings().await?.into_iter(), |learning| learning.id.to_string())?;
-    Ok(Answer::new(LearningsPage { learnings, next }, board.last_rev()))
+    Ok(RevResponse::new(LearningsPage { learnings, next }, board.last_rev()))
 }
 
 /// Look for what a board taught.
@@ -141,10 +141,10 @@ async fn extract_learnings(
     caller: Caller,
     Path(path): Path<BoardPath>,
     writing: Writing,
-) -> Result<Answer<LearningsBody>, Failure> {
+) -> Result<RevResponse<LearningsBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let learnings = board.extract_learning_candidates().await?;
-    Ok(Answer::new(LearningsBody { learnings }, board.last_rev()))
+    Ok(RevResponse::new(LearningsBody { learnings }, board.last_rev()))
 }
 
 /// Promote a learning into a memory core.
@@ -164,7 +164,7 @@ async fn promote_learning(
     Path(path): Path<LearningPath>,
     writing: Writing,
     OptionalBody(body): OptionalBody<PromoteBody>,
-) -> Result<Answer<PromotedLearning>, Failure> {
+) -> Result<RevResponse<PromotedLearning>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let PromoteBody { core, content, kind, importance, tags, trust } = body;
     let changes = LearningChanges { content, kind, importance, tags, trust };
@@ -173,7 +173,7 @@ async fn promote_learning(
         promote = promote.core(core);
     }
     let promoted = promote.await?;
-    Ok(Answer::new(promoted, board.last_rev()))
+    Ok(RevResponse::new(promoted, board.last_rev()))
 }
 
 /// Say that a learning is not wanted: it is not promoted any more.
@@ -190,10 +190,10 @@ async fn refuse_learning(
     Path(path): Path<LearningPath>,
     writing: Writing,
     OptionalBody(ReasonBody { reason }): OptionalBody<ReasonBody>,
-) -> Result<Answer<DoneBody>, Failure> {
+) -> Result<RevResponse<DoneBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     board.refuse_learning(path.learning, reason).await?;
-    Ok(Answer::new(DoneBody {}, board.last_rev()))
+    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
 }
 
 /// Take learnings of a board out of their cores.
@@ -213,15 +213,15 @@ async fn roll_back_learnings(
     Path(path): Path<BoardPath>,
     writing: Writing,
     Body(RollBackBody { learnings, all, reason }): Body<RollBackBody>,
-) -> Result<Answer<RolledBackBody>, Failure> {
+) -> Result<RevResponse<RolledBackBody>, HttpError> {
     let which = match (learnings, all) {
         (Some(learnings), false) => WhichLearnings::These(learnings),
         (None, true) => WhichLearnings::All,
-        _ => return Err(Failure::invalid("which", "name `learnings`, or say \"all\": true")),
+        _ => return Err(HttpError::invalid("which", "name `learnings`, or say \"all\": true")),
     };
     let board = writing.board(&caller, &path.board)?;
     let rolled_back = board.roll_back_learnings(which, reason).await?;
-    Ok(Answer::new(RolledBackBody { rolled_back }, board.last_rev()))
+    Ok(RevResponse::new(RolledBackBody { rolled_back }, board.last_rev()))
 }
 
 /// Take out of every memory core what somebody said, promoted or edited, or what was learned on a board.
@@ -239,13 +239,13 @@ async fn roll_back_everywhere(
     caller: Caller,
     writing: Writing,
     Body(RollBackEverywhereBody { author, board, reason }): Body<RollBackEverywhereBody>,
-) -> Result<Json<CoresRolledBack>, Failure> {
+) -> Result<Json<CoresRolledBack>, HttpError> {
     writing.nothing()?;
     let corkboard = caller.everything()?;
     let mut roll_back = match (author, board) {
         (Some(author), None) => corkboard.roll_back_author(author),
         (None, Some(board)) => corkboard.roll_back_board(&board)?,
-        _ => return Err(Failure::invalid("which", "name an `author` or a `board`")),
+        _ => return Err(HttpError::invalid("which", "name an `author` or a `board`")),
     };
     if let Some(reason) = reason {
         roll_back = roll_back.reason(reason);

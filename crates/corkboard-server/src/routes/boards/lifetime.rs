@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{BoardPath, CommentBody, DoneBody, ReasonBody, TaskIdsBody, Writes, Writing};
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{OptionalBody, Path};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -83,10 +83,10 @@ async fn complete_board(
     Path(path): Path<BoardPath>,
     writing: Writing,
     OptionalBody(CompleteBody { comment, unfinished }): OptionalBody<CompleteBody>,
-) -> Result<Answer<EndedBody>, Failure> {
+) -> Result<RevResponse<EndedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let outcome = board.complete(comment, unfinished).await?;
-    Ok(Answer::new(EndedBody { outcome }, board.last_rev()))
+    Ok(RevResponse::new(EndedBody { outcome }, board.last_rev()))
 }
 
 /// Give a board up: what is unfinished is cancelled.
@@ -103,10 +103,10 @@ async fn cancel_board(
     Path(path): Path<BoardPath>,
     writing: Writing,
     OptionalBody(CommentBody { comment }): OptionalBody<CommentBody>,
-) -> Result<Answer<EndedBody>, Failure> {
+) -> Result<RevResponse<EndedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let outcome = board.cancel(comment).await?;
-    Ok(Answer::new(EndedBody { outcome }, board.last_rev()))
+    Ok(RevResponse::new(EndedBody { outcome }, board.last_rev()))
 }
 
 /// Put a board that has ended away, to be read for a while.
@@ -125,10 +125,10 @@ async fn archive_board(
     Path(path): Path<BoardPath>,
     writing: Writing,
     OptionalBody(ArchiveBody { retain_days }): OptionalBody<ArchiveBody>,
-) -> Result<Answer<ArchivedBody>, Failure> {
+) -> Result<RevResponse<ArchivedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let retain_until = board.archive(retain_days.map(|days| DAY.saturating_mul(days))).await?;
-    Ok(Answer::new(ArchivedBody { retain_until }, board.last_rev()))
+    Ok(RevResponse::new(ArchivedBody { retain_until }, board.last_rev()))
 }
 
 /// Put a board that has ended away, and give up what it taught: it may be purged at once.
@@ -145,10 +145,10 @@ async fn discard_board(
     Path(path): Path<BoardPath>,
     writing: Writing,
     OptionalBody(ReasonBody { reason }): OptionalBody<ReasonBody>,
-) -> Result<Answer<DoneBody>, Failure> {
+) -> Result<RevResponse<DoneBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     board.discard(reason).await?;
-    Ok(Answer::new(DoneBody {}, board.last_rev()))
+    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
 }
 
 /// Delete a board with its log, if nothing keeps it.
@@ -165,10 +165,10 @@ async fn purge_board(
     caller: Caller,
     Path(path): Path<BoardPath>,
     writing: Writing,
-) -> Result<Answer<DoneBody>, Failure> {
+) -> Result<RevResponse<DoneBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     board.purge().await?;
-    Ok(Answer::new(DoneBody {}, board.last_rev()))
+    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
 }
 
 /// Pause a board: nobody begins a task, and nothing expires.
@@ -185,10 +185,10 @@ async fn pause_board(
     Path(path): Path<BoardPath>,
     writing: Writing,
     OptionalBody(CommentBody { comment }): OptionalBody<CommentBody>,
-) -> Result<Answer<DoneBody>, Failure> {
+) -> Result<RevResponse<DoneBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     board.pause(comment).await?;
-    Ok(Answer::new(DoneBody {}, board.last_rev()))
+    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
 }
 
 /// Let a paused board go on: every deadline moves by the length of the pause.
@@ -203,10 +203,10 @@ async fn resume_board(
     caller: Caller,
     Path(path): Path<BoardPath>,
     writing: Writing,
-) -> Result<Answer<DoneBody>, Failure> {
+) -> Result<RevResponse<DoneBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     board.resume().await?;
-    Ok(Answer::new(DoneBody {}, board.last_rev()))
+    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
 }
 
 /// Reopen all that failed, and what was cancelled because of it.
@@ -223,8 +223,8 @@ async fn retry_failed(
     caller: Caller,
     Path(path): Path<BoardPath>,
     writing: Writing,
-) -> Result<Answer<TaskIdsBody>, Failure> {
+) -> Result<RevResponse<TaskIdsBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let tasks = board.retry_failed().await?;
-    Ok(Answer::new(TaskIdsBody { tasks }, board.last_rev()))
+    Ok(RevResponse::new(TaskIdsBody { tasks }, board.last_rev()))
 }

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::caller::Caller;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::Query;
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::routing::{Routes, routes};
 
 /// The most boards of one answer.
 const MOST: usize = 1000;
@@ -90,7 +90,7 @@ struct BoardsBody {
     params(ListQuery),
     responses((status = 200, body = BoardsBody), Problems)
 )]
-async fn list_boards(caller: Caller, Query(query): Query<ListQuery>) -> Result<Json<BoardsBody>, Failure> {
+async fn list_boards(caller: Caller, Query(query): Query<ListQuery>) -> Result<Json<BoardsBody>, HttpError> {
     let limit = query.limit.clamp(1, MOST);
     let limits = &caller.corkboard().options().limits;
     let mut after = query.cursor.map(|cursor| BoardId::new(&cursor, limits)).transpose()?;

@@ -26,9 +26,9 @@ use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::caller::Caller;
-use crate::described::Routes;
+use crate::error::HttpError;
 use crate::extract::{Conditions, text};
-use crate::failure::Failure;
+use crate::routing::Routes;
 
 /// The header that names the epoch by which the caller is the orchestrator.
 const ORCHESTRATOR: &str = "cork-orchestrator";
@@ -120,7 +120,7 @@ struct TaskIdsBody {
 }
 
 /// A board as it is, or as it was.
-async fn view(caller: &Caller, board: &str, at: Option<u64>) -> Result<BoardView, Failure> {
+async fn view(caller: &Caller, board: &str, at: Option<u64>) -> Result<BoardView, HttpError> {
     let board = caller.board(board)?;
     Ok(match at {
         Some(rev) => board.at(rev).await?,
@@ -129,7 +129,7 @@ async fn view(caller: &Caller, board: &str, at: Option<u64>) -> Result<BoardView
 }
 
 /// That a board does not have what is asked for.
-fn not_on_board(what: &'static str, id: impl fmt::Display) -> Failure {
+fn not_on_board(what: &'static str, id: impl fmt::Display) -> HttpError {
     Refusal::NotOnBoard { what: what.into(), id: id.to_string() }.into()
 }
 
@@ -144,15 +144,15 @@ struct Writing {
 
 impl Writing {
     /// The board, with all conditions. What has no version of its own cannot be compared with one.
-    fn board(self, caller: &Caller, board: &str) -> Result<Board, Failure> {
+    fn board(self, caller: &Caller, board: &str) -> Result<Board, HttpError> {
         match self.versioned(caller, board)? {
             (board, None) => Ok(board),
-            (_, Some(_)) => Err(Failure::invalid("if_match", "there is no version to compare here: use if_rev")),
+            (_, Some(_)) => Err(HttpError::invalid("if_match", "there is no version to compare here: use if_rev")),
         }
     }
 
     /// The board, with all conditions but the version that something on it must be at.
-    fn versioned(self, caller: &Caller, board: &str) -> Result<(Board, Option<u64>), Failure> {
+    fn versioned(self, caller: &Caller, board: &str) -> Result<(Board, Option<u64>), HttpError> {
         let Self { conditions: Conditions { if_version, if_rev, idempotency_key }, orchestrator, claim } = self;
         let mut board = caller.board(board)?;
         if let Some(rev) = if_rev {
@@ -171,37 +171,37 @@ impl Writing {
     }
 
     /// The name of the request alone, where there is no board yet that anything else could be said of.
-    fn only_key(self) -> Result<Option<String>, Failure> {
+    fn only_key(self) -> Result<Option<String>, HttpError> {
         match self {
             Self { conditions, orchestrator: None, claim: None }
                 if conditions.if_version.is_none() && conditions.if_rev.is_none() =>
             {
                 Ok(conditions.idempotency_key)
             }
-            _ => Err(Failure::invalid("condition", "of all conditions, this route takes Idempotency-Key alone")),
+            _ => Err(HttpError::invalid("condition", "of all conditions, this route takes Idempotency-Key alone")),
         }
     }
 
     /// Nothing of the kind.
-    fn nothing(self) -> Result<(), Failure> {
+    fn nothing(self) -> Result<(), HttpError> {
         match self.only_key()? {
             None => Ok(()),
-            Some(_) => Err(Failure::invalid("condition", "this route takes no conditions")),
+            Some(_) => Err(HttpError::invalid("condition", "this route takes no conditions")),
         }
     }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Writing {
-    type Rejection = Failure;
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpError> {
         let conditions = Conditions::from_request_parts(parts, state).await?;
-        let no_epoch = || Failure::invalid("orchestrator", "Cork-Orchestrator takes an epoch, a number");
-        let no_claim = || Failure::invalid("claim", "Cork-Claim takes a task and an epoch: T-3@7");
+        let no_epoch = || HttpError::invalid("orchestrator", "Cork-Orchestrator takes an epoch, a number");
+        let no_claim = || HttpError::invalid("claim", "Cork-Claim takes a task and an epoch: T-3@7");
         let orchestrator = text(&parts.headers, ORCHESTRATOR)?.map(|epoch| epoch.parse().map_err(|_| no_epoch()));
         let claim = text(&parts.headers, CLAIM)?.map(|claim| {
             let (task, epoch) = claim.split_once('@').ok_or_else(no_claim)?;
-            Ok::<_, Failure>((task.parse().map_err(|_| no_claim())?, epoch.parse().map_err(|_| no_claim())?))
+            Ok::<_, HttpError>((task.parse().map_err(|_| no_claim())?, epoch.parse().map_err(|_| no_claim())?))
         });
         Ok(Self { conditions, orchestrator: orchestrator.transpose()?, claim: claim.transpose()? })
     }

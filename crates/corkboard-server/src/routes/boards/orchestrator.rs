@@ -9,12 +9,12 @@ use utoipa::ToSchema;
 
 use super::claims::seconds;
 use super::{BoardPath, DoneBody, Writes, Writing};
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, OptionalBody, Path};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -68,12 +68,12 @@ async fn acquire_orchestrator(
     Path(path): Path<BoardPath>,
     writing: Writing,
     OptionalBody(AcquireBody { lease_s }): OptionalBody<AcquireBody>,
-) -> Result<Answer<RoleBody>, Failure> {
+) -> Result<RevResponse<RoleBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let usual = Duration::from_millis(Lease::ORCHESTRATOR_MS);
     let lease = lease_s.map_or(Ok(usual), |lease| seconds("lease_s", lease))?;
     let role = board.acquire_orchestrator(lease).await?;
-    Ok(Answer::new(RoleBody { epoch: role.epoch(), deadline: role.deadline() }, board.last_rev()))
+    Ok(RevResponse::new(RoleBody { epoch: role.epoch(), deadline: role.deadline() }, board.last_rev()))
 }
 
 /// Keep the orchestrator's role.
@@ -90,10 +90,10 @@ async fn renew_orchestrator(
     Path(path): Path<BoardPath>,
     writing: Writing,
     Body(EpochBody { epoch }): Body<EpochBody>,
-) -> Result<Answer<RoleBody>, Failure> {
+) -> Result<RevResponse<RoleBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let deadline = board.renew_orchestrator(epoch).await?;
-    Ok(Answer::new(RoleBody { epoch, deadline }, board.last_rev()))
+    Ok(RevResponse::new(RoleBody { epoch, deadline }, board.last_rev()))
 }
 
 /// Give the orchestrator's role back.
@@ -110,8 +110,8 @@ async fn release_orchestrator(
     Path(path): Path<BoardPath>,
     writing: Writing,
     Body(EpochBody { epoch }): Body<EpochBody>,
-) -> Result<Answer<DoneBody>, Failure> {
+) -> Result<RevResponse<DoneBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     board.release_orchestrator(epoch).await?;
-    Ok(Answer::new(DoneBody {}, board.last_rev()))
+    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
 }

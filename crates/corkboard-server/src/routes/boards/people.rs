@@ -11,14 +11,14 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::records::DecisionPath;
 use super::{AtQuery, BoardPath, CommentBody, Writes, Writing, not_on_board, view};
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::Seen;
 use crate::cursor::PageQuery;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, OptionalBody, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -122,19 +122,19 @@ async fn list_nudges(
     Path(path): Path<BoardPath>,
     Query(query): Query<NudgesQuery>,
     Query(page): Query<PageQuery>,
-) -> Result<Answer<NudgesBody>, Failure> {
+) -> Result<RevResponse<NudgesBody>, HttpError> {
     let Some(agent) = query.r#for else {
         let view = view(&caller, &path.board, None).await?;
         let (nudges, next) = page.of(view.state().nudges().cloned(), |nudge| nudge.id.to_string())?;
-        return Ok(Answer::new(NudgesBody { nudges, next }, view.rev()));
+        return Ok(RevResponse::new(NudgesBody { nudges, next }, view.rev()));
     };
     if !page.is_everything() {
         let detail = "what is said to one agent is read as a whole, and counts as read: give no limit and no cursor";
-        return Err(Failure::invalid("query", detail));
+        return Err(HttpError::invalid("query", detail));
     }
     let board = caller.for_worker(Some(&agent))?.board(&path.board)?;
     let nudges = board.nudges_for().await?;
-    Ok(Answer::new(NudgesBody { nudges, next: None }, board.last_rev()))
+    Ok(RevResponse::new(NudgesBody { nudges, next: None }, board.last_rev()))
 }
 
 /// Read a nudge. That does not count as reading it for anybody.
@@ -154,10 +154,10 @@ async fn get_nudge(
     Path(path): Path<NudgePath>,
     Query(query): Query<AtQuery>,
     seen: Seen,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
     let nudge = view.state().nudge(path.nudge).ok_or_else(|| not_on_board("nudge", path.nudge))?;
-    Ok(Answer::new(nudge, view.rev()).version(nudge.version).unless(&seen).into_response())
+    Ok(RevResponse::new(nudge, view.rev()).version(nudge.version).unless(&seen).into_response())
 }
 
 /// Say something to an agent, to the orchestrator or to all who work on the board.
@@ -174,14 +174,14 @@ async fn add_nudge(
     Path(path): Path<BoardPath>,
     writing: Writing,
     Body(NudgeBody { to, message, priority, expires_at }): Body<NudgeBody>,
-) -> Result<Answer<NudgedBody>, Failure> {
+) -> Result<RevResponse<NudgedBody>, HttpError> {
     if let NudgeTarget::Agent(agent) = &to {
         AgentId::check(agent.as_str(), &caller.corkboard().options().limits)?;
     }
     let board = writing.board(&caller, &path.board)?;
     let id = board.inject_nudge(NewNudge { to, message, priority, expires_at }).await?;
     let rev = board.last_rev();
-    Ok(Answer::new(NudgedBody { id }, rev).created().version(rev))
+    Ok(RevResponse::new(NudgedBody { id }, rev).created().version(rev))
 }
 
 /// Say that the caller heeds what was said to them.
@@ -196,10 +196,10 @@ async fn acknowledge_nudge(
     caller: Caller,
     Path(path): Path<NudgePath>,
     writing: Writing,
-) -> Result<Answer<AcknowledgedBody>, Failure> {
+) -> Result<RevResponse<AcknowledgedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let acknowledged = board.acknowledge(&[path.nudge]).await?;
-    Ok(Answer::new(AcknowledgedBody { acknowledged }, board.last_rev()))
+    Ok(RevResponse::new(AcknowledgedBody { acknowledged }, board.last_rev()))
 }
 
 /// List what people signed off.
@@ -215,10 +215,10 @@ async fn list_approvals(
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
     Query(page): Query<PageQuery>,
-) -> Result<Answer<ApprovalsBody>, Failure> {
+) -> Result<RevResponse<ApprovalsBody>, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
     let (approvals, next) = page.of(view.state().approvals().cloned(), |approval| approval.id.to_string())?;
-    Ok(Answer::new(ApprovalsBody { approvals, next }, view.rev()))
+    Ok(RevResponse::new(ApprovalsBody { approvals, next }, view.rev()))
 }
 
 /// Approve a decision. What waits for it may go on.
@@ -235,10 +235,10 @@ async fn approve_decision(
     Path(path): Path<DecisionPath>,
     writing: Writing,
     OptionalBody(CommentBody { comment }): OptionalBody<CommentBody>,
-) -> Result<Answer<JudgedBody>, Failure> {
+) -> Result<RevResponse<JudgedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let id = board.approve(path.decision, comment).await?;
-    Ok(Answer::new(JudgedBody { id }, board.last_rev()))
+    Ok(RevResponse::new(JudgedBody { id }, board.last_rev()))
 }
 
 /// Reject a decision: it does not hold. What waits for it may go on without it.
@@ -255,8 +255,8 @@ async fn reject_decision(
     Path(path): Path<DecisionPath>,
     writing: Writing,
     OptionalBody(CommentBody { comment }): OptionalBody<CommentBody>,
-) -> Result<Answer<JudgedBody>, Failure> {
+) -> Result<RevResponse<JudgedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let id = board.reject(path.decision, comment).await?;
-    Ok(Answer::new(JudgedBody { id }, board.last_rev()))
+    Ok(RevResponse::new(JudgedBody { id }, board.last_rev()))
 }

@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{AtQuery, BoardPath, Writes, Writing, not_on_board, view};
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::condition::Seen;
 use crate::cursor::PageQuery;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -140,10 +140,10 @@ async fn list_decisions(
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
     Query(page): Query<PageQuery>,
-) -> Result<Answer<DecisionsBody>, Failure> {
+) -> Result<RevResponse<DecisionsBody>, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
     let (decisions, next) = page.of(view.state().decisions().cloned(), |decision| decision.id.to_string())?;
-    Ok(Answer::new(DecisionsBody { decisions, next }, view.rev()))
+    Ok(RevResponse::new(DecisionsBody { decisions, next }, view.rev()))
 }
 
 /// Read a decision.
@@ -163,10 +163,10 @@ async fn get_decision(
     Path(path): Path<DecisionPath>,
     Query(query): Query<AtQuery>,
     seen: Seen,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
     let decision = view.state().decision(path.decision).ok_or_else(|| not_on_board("decision", path.decision))?;
-    Ok(Answer::new(decision, view.rev()).version(decision.version).unless(&seen).into_response())
+    Ok(RevResponse::new(decision, view.rev()).version(decision.version).unless(&seen).into_response())
 }
 
 /// Record a decision.
@@ -187,11 +187,11 @@ async fn record_decision(
     Path(path): Path<BoardPath>,
     writing: Writing,
     Body(decision): Body<NewDecision>,
-) -> Result<Answer<DecisionRecordedBody>, Failure> {
+) -> Result<RevResponse<DecisionRecordedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let id = board.record_decision(decision).await?;
     let rev = board.last_rev();
-    Ok(Answer::new(DecisionRecordedBody { id }, rev).created().version(rev))
+    Ok(RevResponse::new(DecisionRecordedBody { id }, rev).created().version(rev))
 }
 
 /// Replace a decision by another.
@@ -212,11 +212,11 @@ async fn supersede_decision(
     Path(path): Path<DecisionPath>,
     writing: Writing,
     Body(decision): Body<NewDecision>,
-) -> Result<Answer<DecisionRecordedBody>, Failure> {
+) -> Result<RevResponse<DecisionRecordedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let id = board.supersede(path.decision, decision).await?;
     let rev = board.last_rev();
-    Ok(Answer::new(DecisionRecordedBody { id }, rev).created().version(rev))
+    Ok(RevResponse::new(DecisionRecordedBody { id }, rev).created().version(rev))
 }
 
 /// List discoveries.
@@ -232,10 +232,10 @@ async fn list_discoveries(
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
     Query(page): Query<PageQuery>,
-) -> Result<Answer<DiscoveriesBody>, Failure> {
+) -> Result<RevResponse<DiscoveriesBody>, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
     let (discoveries, next) = page.of(view.state().discoveries().cloned(), |discovery| discovery.id.to_string())?;
-    Ok(Answer::new(DiscoveriesBody { discoveries, next }, view.rev()))
+    Ok(RevResponse::new(DiscoveriesBody { discoveries, next }, view.rev()))
 }
 
 /// Read a discovery.
@@ -255,10 +255,10 @@ async fn get_discovery(
     Path(path): Path<DiscoveryPath>,
     Query(query): Query<AtQuery>,
     seen: Seen,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
     let discovery = view.state().discovery(path.discovery).ok_or_else(|| not_on_board("discovery", path.discovery))?;
-    Ok(Answer::new(discovery, view.rev()).version(discovery.version).unless(&seen).into_response())
+    Ok(RevResponse::new(discovery, view.rev()).version(discovery.version).unless(&seen).into_response())
 }
 
 /// Record a discovery.
@@ -276,11 +276,11 @@ async fn record_discovery(
     Path(path): Path<BoardPath>,
     writing: Writing,
     Body(discovery): Body<NewDiscovery>,
-) -> Result<Answer<DiscoveryRecordedBody>, Failure> {
+) -> Result<RevResponse<DiscoveryRecordedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let id = board.record_discovery(discovery).await?;
     let rev = board.last_rev();
-    Ok(Answer::new(DiscoveryRecordedBody { id }, rev).created().version(rev))
+    Ok(RevResponse::new(DiscoveryRecordedBody { id }, rev).created().version(rev))
 }
 
 /// List artifacts.
@@ -296,10 +296,10 @@ async fn list_artifacts(
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
     Query(page): Query<PageQuery>,
-) -> Result<Answer<ArtifactsBody>, Failure> {
+) -> Result<RevResponse<ArtifactsBody>, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
     let (artifacts, next) = page.of(view.state().artifacts().cloned(), |artifact| artifact.id.to_string())?;
-    Ok(Answer::new(ArtifactsBody { artifacts, next }, view.rev()))
+    Ok(RevResponse::new(ArtifactsBody { artifacts, next }, view.rev()))
 }
 
 /// Read an artifact: one version of what has a path.
@@ -319,10 +319,10 @@ async fn get_artifact(
     Path(path): Path<ArtifactPath>,
     Query(query): Query<AtQuery>,
     seen: Seen,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
     let artifact = view.state().artifact(path.artifact).ok_or_else(|| not_on_board("artifact", path.artifact))?;
-    Ok(Answer::new(artifact, view.rev()).version(artifact.version).unless(&seen).into_response())
+    Ok(RevResponse::new(artifact, view.rev()).version(artifact.version).unless(&seen).into_response())
 }
 
 /// Record an artifact.
@@ -344,9 +344,9 @@ async fn record_artifact(
     Path(path): Path<BoardPath>,
     writing: Writing,
     Body(artifact): Body<NewArtifact>,
-) -> Result<Answer<ArtifactRecordedBody>, Failure> {
+) -> Result<RevResponse<ArtifactRecordedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let RecordedArtifact { id, version, checksum, no_checksum } = board.record_artifact(artifact).recorded().await?;
     let body = ArtifactRecordedBody { id, version, checksum, no_checksum };
-    Ok(Answer::new(body, board.last_rev()).created())
+    Ok(RevResponse::new(body, board.last_rev()).created())
 }

@@ -5,12 +5,12 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{CommentBody, DoneBody, MovedBody, TaskIdsBody, TaskPath, Writes, Writing};
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, OptionalBody, Path};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -55,10 +55,10 @@ async fn assign_task(
     Path(path): Path<TaskPath>,
     writing: Writing,
     Body(AssignBody { to }): Body<AssignBody>,
-) -> Result<Answer<DoneBody>, Failure> {
+) -> Result<RevResponse<DoneBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     board.assign_task(path.task, &to).await?;
-    Ok(Answer::new(DoneBody {}, board.last_rev()))
+    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
 }
 
 /// Say who is to look at a task.
@@ -75,10 +75,10 @@ async fn assign_review(
     Path(path): Path<TaskPath>,
     writing: Writing,
     Body(AssignBody { to }): Body<AssignBody>,
-) -> Result<Answer<DoneBody>, Failure> {
+) -> Result<RevResponse<DoneBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     board.assign_review(path.task, &to).await?;
-    Ok(Answer::new(DoneBody {}, board.last_rev()))
+    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
 }
 
 /// Review a task: approve, request rework or reject.
@@ -98,10 +98,10 @@ async fn review_task(
     Path(path): Path<TaskPath>,
     writing: Writing,
     Body(ReviewBody { verdict, comments }): Body<ReviewBody>,
-) -> Result<Answer<MovedBody>, Failure> {
+) -> Result<RevResponse<MovedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let status = board.review_task(path.task, verdict, comments).await?;
-    Ok(Answer::new(MovedBody { status }, board.last_rev()))
+    Ok(RevResponse::new(MovedBody { status }, board.last_rev()))
 }
 
 /// Cancel a task, and those that can no longer begin because of it.
@@ -120,10 +120,10 @@ async fn cancel_task(
     Path(path): Path<TaskPath>,
     writing: Writing,
     OptionalBody(CommentBody { comment }): OptionalBody<CommentBody>,
-) -> Result<Answer<TaskIdsBody>, Failure> {
+) -> Result<RevResponse<TaskIdsBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let tasks = board.cancel_task(path.task, comment).await?;
-    Ok(Answer::new(TaskIdsBody { tasks }, board.last_rev()))
+    Ok(RevResponse::new(TaskIdsBody { tasks }, board.last_rev()))
 }
 
 /// Reopen a failed task, and what was cancelled because of it.
@@ -140,8 +140,8 @@ async fn retry_task(
     caller: Caller,
     Path(path): Path<TaskPath>,
     writing: Writing,
-) -> Result<Answer<TaskIdsBody>, Failure> {
+) -> Result<RevResponse<TaskIdsBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let tasks = board.retry_task(path.task).await?;
-    Ok(Answer::new(TaskIdsBody { tasks }, board.last_rev()))
+    Ok(RevResponse::new(TaskIdsBody { tasks }, board.last_rev()))
 }

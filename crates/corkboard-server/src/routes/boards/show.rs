@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{AtQuery, BoardPath, IfMatch, Writes, Writing, view};
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::cursor::PageQuery;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -141,11 +141,11 @@ async fn get_board(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
     let document = view.document()?;
     let version = document.version;
-    Ok(Answer::new(Json(document), view.rev()).version(version).whole().into_response())
+    Ok(RevResponse::new(Json(document), view.rev()).version(version).whole().into_response())
 }
 
 /// Change what a board says of itself.
@@ -162,12 +162,12 @@ async fn edit_board(
     Path(path): Path<BoardPath>,
     writing: Writing,
     Body(body): Body<BoardEditBody>,
-) -> Result<Answer<BoardEditedBody>, Failure> {
+) -> Result<RevResponse<BoardEditedBody>, HttpError> {
     let BoardEditBody { name, goal, constraints, memory_core_refs, on_failure } = body;
     let (board, if_version) = writing.versioned(&caller, &path.board)?;
     let edit = BoardEdit { name, goal, constraints, memory_core_refs, on_failure, drawn: None };
     let version = board.edit(edit, if_version).await?;
-    Ok(Answer::new(BoardEditedBody { version }, version).version(version))
+    Ok(RevResponse::new(BoardEditedBody { version }, version).version(version))
 }
 
 /// See how far a board is.
@@ -182,10 +182,10 @@ async fn board_status(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
-) -> Result<impl IntoResponse, Failure> {
+) -> Result<impl IntoResponse, HttpError> {
     let progress = view(&caller, &path.board, query.at).await?.progress()?;
     let rev = progress.rev;
-    Ok(Answer::new(Json(progress), rev).whole())
+    Ok(RevResponse::new(Json(progress), rev).whole())
 }
 
 /// Draw the graph of tasks and choices.
@@ -205,15 +205,15 @@ async fn board_graph(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<GraphQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
     let format = match query.format {
-        Format::Json => return Ok(Answer::new(view.task_graph(), view.rev()).into_response()),
+        Format::Json => return Ok(RevResponse::new(view.task_graph(), view.rev()).into_response()),
         Format::Mermaid => GraphFormat::Mermaid,
         Format::Dot => GraphFormat::Dot,
     };
     let drawn = ([(CONTENT_TYPE, "text/plain; charset=utf-8")], view.graph(format));
-    Ok(Answer::new(drawn, view.rev()).whole().into_response())
+    Ok(RevResponse::new(drawn, view.rev()).whole().into_response())
 }
 
 /// See what changed from one revision to a later one.
@@ -228,7 +228,7 @@ async fn board_diff(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<DiffQuery>,
-) -> Result<Answer<DiffBody>, Failure> {
+) -> Result<RevResponse<DiffBody>, HttpError> {
     let board = caller.board(&path.board)?;
     let to = match query.to {
         Some(to) => to,
@@ -236,7 +236,7 @@ async fn board_diff(
     };
     let diff = board.diff(query.from, to).await?;
     let text = diff.to_string();
-    Ok(Answer::new(DiffBody { diff, text }, to))
+    Ok(RevResponse::new(DiffBody { diff, text }, to))
 }
 
 /// Look for tasks, decisions, discoveries, artifacts and choices by their words.
@@ -251,14 +251,14 @@ async fn search_board(
     caller: Caller,
     Path(path): Path<BoardPath>,
     Query(query): Query<SearchQuery>,
-) -> Result<Answer<BoardHitsBody>, Failure> {
+) -> Result<RevResponse<BoardHitsBody>, HttpError> {
     let board = caller.board(&path.board)?;
     let mut search = board.search(&query.q);
     if let Some(limit) = query.limit {
         search = search.limit(limit);
     }
     let hits = search.await?;
-    Ok(Answer::new(BoardHitsBody { hits }, board.last_rev()))
+    Ok(RevResponse::new(BoardHitsBody { hits }, board.last_rev()))
 }
 
 /// See what agents did.
@@ -274,9 +274,9 @@ async fn board_contributions(
     Path(path): Path<BoardPath>,
     Query(query): Query<AtQuery>,
     Query(page): Query<PageQuery>,
-) -> Result<Answer<ContributionsBody>, Failure> {
+) -> Result<RevResponse<ContributionsBody>, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
     let name = |one: &AgentContribution| format!("{} {}", one.contribution.agent_id, one.contribution.agent_role);
     let (contributions, next) = page.of(view.contributions().into_iter(), name)?;
-    Ok(Answer::new(ContributionsBody { contributions, next }, view.rev()))
+    Ok(RevResponse::new(ContributionsBody { contributions, next }, view.rev()))
 }

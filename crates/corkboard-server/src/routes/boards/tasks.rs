@@ -10,13 +10,13 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{BoardPath, DoneBody, IfMatch, TaskPath, Writes, Writing, view};
-use crate::answer::{Answer, WithRev};
 use crate::caller::Caller;
 use crate::cursor::PageQuery;
-use crate::described::{Routes, routes};
+use crate::error::HttpError;
 use crate::extract::{Body, Path, Query};
-use crate::failure::Failure;
 use crate::openapi::Problems;
+use crate::response::{RevResponse, WithRev};
+use crate::routing::{Routes, routes};
 
 pub(super) fn routes() -> Routes {
     Routes::new()
@@ -174,7 +174,7 @@ async fn list_tasks(
     Path(path): Path<BoardPath>,
     Query(query): Query<TasksQuery>,
     Query(page): Query<PageQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
     let tasks: Vec<&Task> = match query.view {
         None => view.state().tasks().collect(),
@@ -186,7 +186,7 @@ async fn list_tasks(
     let is_meant = |task: &&Task| query.status.is_none_or(|status| task.status == status);
     let (tasks, next) = page.of(tasks.into_iter().filter(is_meant), |task| task.id.to_string())?;
     let tasks = tasks.into_iter().map(|task| view.task_document(task)).collect();
-    Ok(Answer::new(TasksBody { tasks, next }, view.rev()).into_response())
+    Ok(RevResponse::new(TasksBody { tasks, next }, view.rev()).into_response())
 }
 
 /// Add a task, or a whole plan.
@@ -209,7 +209,7 @@ async fn add_tasks(
     Path(path): Path<BoardPath>,
     writing: Writing,
     Body(body): Body<AddTasksBody>,
-) -> Result<Answer<TasksAddedBody>, Failure> {
+) -> Result<RevResponse<TasksAddedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let added = match body {
         AddTasksBody::One(task) => {
@@ -222,7 +222,7 @@ async fn add_tasks(
         }
     };
     let (one, rev) = (added.id, board.last_rev());
-    let answer = Answer::new(added, rev).created();
+    let answer = RevResponse::new(added, rev).created();
     Ok(if one.is_some() { answer.version(rev) } else { answer })
 }
 
@@ -238,10 +238,10 @@ async fn get_task(
     caller: Caller,
     Path(path): Path<TaskPath>,
     Query(query): Query<super::AtQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpError> {
     let view = view(&caller, &path.board, query.at).await?;
     let task = view.task(path.task)?;
-    Ok(Answer::new(view.task_document(task), view.rev()).version(task.version).into_response())
+    Ok(RevResponse::new(view.task_document(task), view.rev()).version(task.version).into_response())
 }
 
 /// Change what a task says.
@@ -258,10 +258,10 @@ async fn edit_task(
     Path(path): Path<TaskPath>,
     writing: Writing,
     Body(edit): Body<TaskEdit>,
-) -> Result<Answer<TaskEditedBody>, Failure> {
+) -> Result<RevResponse<TaskEditedBody>, HttpError> {
     let (board, if_version) = writing.versioned(&caller, &path.board)?;
     let version = board.edit_task(path.task, edit, if_version).await?;
-    Ok(Answer::new(TaskEditedBody { version }, version).version(version))
+    Ok(RevResponse::new(TaskEditedBody { version }, version).version(version))
 }
 
 /// Read what concerns a task, for whoever works on it.
@@ -279,14 +279,14 @@ async fn task_context(
     caller: Caller,
     Path(path): Path<TaskPath>,
     Query(query): Query<ContextQuery>,
-) -> Result<impl IntoResponse, Failure> {
+) -> Result<impl IntoResponse, HttpError> {
     let board = caller.board(&path.board)?;
     let composition = match query.preview {
         true => board.preview_for_task(path.task, query.budget).await?,
         false => board.context_for_task(path.task, query.budget).await?,
     };
     let rev = composition.rev;
-    Ok(Answer::new(Json(composition), rev).whole())
+    Ok(RevResponse::new(Json(composition), rev).whole())
 }
 
 /// Make a task wait for another.
@@ -305,10 +305,10 @@ async fn add_dependencies(
     Path(path): Path<TaskPath>,
     writing: Writing,
     Body(body): Body<DependencyBody>,
-) -> Result<Answer<DoneBody>, Failure> {
+) -> Result<RevResponse<DoneBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     board.add_dependency(path.task, body.on).await?;
-    Ok(Answer::new(DoneBody {}, board.last_rev()))
+    Ok(RevResponse::new(DoneBody {}, board.last_rev()))
 }
 
 /// Remove a dependency.
@@ -326,8 +326,8 @@ async fn remove_dependency(
     Path(path): Path<TaskPath>,
     Query(query): Query<DependencyQuery>,
     writing: Writing,
-) -> Result<Answer<DependencyRemovedBody>, Failure> {
+) -> Result<RevResponse<DependencyRemovedBody>, HttpError> {
     let board = writing.board(&caller, &path.board)?;
     let removed = board.remove_dependency(path.task, query.on).await?;
-    Ok(Answer::new(DependencyRemovedBody { removed }, board.last_rev()))
+    Ok(RevResponse::new(DependencyRemovedBody { removed }, board.last_rev()))
 }

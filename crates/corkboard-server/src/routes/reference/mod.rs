@@ -10,7 +10,7 @@ use axum::routing::get;
 use utoipa_swagger_ui::Config;
 
 use crate::Server;
-use crate::failure::Failure;
+use crate::error::HttpError;
 
 const PAGE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
@@ -29,12 +29,12 @@ pub(super) fn routes() -> Router<Server> {
 }
 
 /// What Swagger UI is made of, but for its own page.
-async fn file(Path(name): Path<String>) -> Result<impl IntoResponse, Failure> {
-    let no_file = || Failure::not_found("there is no such file: /docs/ shows all routes");
+async fn file(Path(name): Path<String>) -> Result<impl IntoResponse, HttpError> {
+    let no_file = || HttpError::not_found("there is no such file: /docs/ shows all routes");
     if !["swagger-ui.css", "index.css", "swagger-ui-bundle.js"].contains(&name.as_str()) {
         return Err(no_file());
     }
     let found = utoipa_swagger_ui::serve(&name, Arc::new(Config::default()));
-    let file = found.map_err(|error| Failure::broken(error.to_string()))?.ok_or_else(no_file)?;
+    let file = found.map_err(|error| HttpError::broken(error.to_string()))?.ok_or_else(no_file)?;
     Ok(([(CONTENT_TYPE, file.content_type)], file.bytes))
 }

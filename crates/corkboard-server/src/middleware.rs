@@ -8,7 +8,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use tracing::Instrument;
 
-use crate::observe::Observed;
+use crate::observe::RequestLog;
 use crate::{Server, Settings, compress, cross_origin, guard, time_limit};
 
 /// For a year, browsers reach the server by https alone.
@@ -18,7 +18,7 @@ const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
 pub(crate) async fn pass(State(server): State<Server>, request: Request, next: Next) -> Response {
     // Pipelined requests are otherwise answered in one turn, and other connections wait for all of them.
     tokio::task::yield_now().await;
-    let observed = Observed::new(&request);
+    let observed = RequestLog::new(&request);
     let (page, accepted) = (cross_origin::page(&request, server.settings()), compress::accepted(&request));
     let answered = time_limit::limit(&server, request, |request| guard::guard(&server, request, next));
     let mut response = answered.instrument(observed.span()).await;

@@ -86,7 +86,7 @@ macro_rules! routes {
                 all.on(method.to_method_filter(), $handler)
             });)*
         }
-        $crate::described::Path {
+        $crate::routing::Path {
             path,
             methods,
             describe: |all| all.routes(utoipa_axum::routes!($first $(, $handler)*)),

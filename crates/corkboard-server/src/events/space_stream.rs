@@ -9,12 +9,12 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::tail::{Found, Revision, Tail};
-use super::{Source, Step, compacted, event};
+use super::tail::{EncodedRevision, Tail, TailLookup};
+use super::{EventSource, StreamEvent, compacted, event};
 use crate::Server;
 
 /// What happens in one space. The place to resume from is the revision.
-pub(crate) struct OneSpace {
+pub(crate) struct SpaceStream {
     server: Server,
     kind: SpaceKind,
     log: SpaceLog,
@@ -31,7 +31,7 @@ pub(crate) struct OneSpace {
     told_at: Instant,
 }
 
-impl OneSpace {
+impl SpaceStream {
     /// From the last revision that was seen; 0 stands for the beginning, none for what comes from now on.
     pub(crate) async fn begin(
         server: &Server,
@@ -72,7 +72,7 @@ impl OneSpace {
     }
 
     /// What it read for itself; none: there is something else to be told first.
-    async fn read(&mut self) -> Result<Option<Step>, Error> {
+    async fn read(&mut self) -> Result<Option<StreamEvent>, Error> {
         let Some(own) = &mut self.own else {
             self.read_from(Some(self.rev)).await?;
             return Ok(None);
@@ -82,7 +82,7 @@ impl OneSpace {
                 let rev = record.rev;
                 let revision = RevisionDocument::new(self.log.id(), record)?;
                 (self.rev, self.told_at) = (rev, Instant::now());
-                Ok(Some(Step::Event(event("revision", Some(&rev), &revision))))
+                Ok(Some(StreamEvent::Event(event("revision", Some(&rev), &revision))))
             }
             Ok(Followed::Bookmark { .. }) => Ok(Some(self.bookmark())),
             Err(Error::Store(StoreError::Compacted { oldest })) => {
@@ -93,18 +93,18 @@ impl OneSpace {
         }
     }
 
-    fn bookmark(&mut self) -> Step {
+    fn bookmark(&mut self) -> StreamEvent {
         self.told_at = Instant::now();
-        Step::Event(event("bookmark", Some(&self.rev), &json!({ "rev": self.rev })))
+        StreamEvent::Event(event("bookmark", Some(&self.rev), &json!({ "rev": self.rev })))
     }
 
     fn bookmark_interval(&self) -> Duration {
         self.server.corkboard().options().bookmark_interval
     }
 
-    async fn step(&mut self) -> Result<Option<Step>, Error> {
+    async fn step(&mut self) -> Result<Option<StreamEvent>, Error> {
         if let Some(oldest) = self.compacted.take() {
-            return Ok(Some(Step::Event(compacted(self.log.id(), &oldest.saturating_sub(1), oldest))));
+            return Ok(Some(StreamEvent::Event(compacted(self.log.id(), &oldest.saturating_sub(1), oldest))));
         }
         let bookmark_at = self.told_at + self.bookmark_interval();
         let (tail, news) = match &mut self.tail {
@@ -117,23 +117,23 @@ impl OneSpace {
         }
         let found = tail.at(self.rev + 1);
         match found {
-            Found::Revision(revision) => {
+            TailLookup::Revision(revision) => {
                 self.own = None;
                 (self.rev, self.told_at) = (self.rev + 1, Instant::now());
                 return Ok(Some(match revision {
-                    Revision::Event(event) => Step::Event(event),
-                    Revision::Problem(problem) => Step::Last(problem),
+                    EncodedRevision::Event(event) => StreamEvent::Event(event),
+                    EncodedRevision::Problem(problem) => StreamEvent::Last(problem),
                 }));
             }
-            Found::Before => return self.read().await,
-            Found::Broken => {
+            TailLookup::Before => return self.read().await,
+            TailLookup::Broken => {
                 self.tail = None;
                 self.read_from(Some(self.rev)).await?;
                 return Ok(None);
             }
-            Found::Closed => return Err(Error::Closed),
-            Found::NotBegun => {}
-            Found::NotYet => {
+            TailLookup::Closed => return Err(Error::Closed),
+            TailLookup::NotBegun => {}
+            TailLookup::NotYet => {
                 self.own = None;
                 self.is_live = true;
             }
@@ -146,18 +146,18 @@ impl OneSpace {
     }
 }
 
-impl Source for OneSpace {
-    async fn next(&mut self) -> Option<Step> {
+impl EventSource for SpaceStream {
+    async fn next(&mut self) -> Option<StreamEvent> {
         loop {
             return match self.step().await {
                 Ok(Some(step)) => Some(step),
                 Ok(None) => continue,
                 Err(Error::Lagged { resume_from }) => {
                     let data = json!({ "resume_from": resume_from });
-                    Some(Step::Last(event("lagged", Some(&resume_from), &data)))
+                    Some(StreamEvent::Last(event("lagged", Some(&resume_from), &data)))
                 }
                 Err(Error::Closed) => None,
-                Err(error) => Some(Step::problem(&error)),
+                Err(error) => Some(StreamEvent::problem(&error)),
             };
         }
     }

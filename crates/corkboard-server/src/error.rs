@@ -20,12 +20,12 @@ pub(crate) struct ProblemCode(pub(crate) String);
 
 /// Why a request was not answered as its caller hoped.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct HttpError {
     problem: Box<Problem>,
     retry_after: Option<u64>,
 }
 
-impl Failure {
+impl HttpError {
     pub(crate) fn new(code: &str, kind: ErrorKind, detail: impl Into<String>) -> Self {
         Self { problem: Box::new(Problem::new(code, kind, detail)), retry_after: None }
     }
@@ -80,8 +80,8 @@ impl Failure {
 
     /// A caller has used up a rate, and may try again after that many seconds.
     pub(crate) fn too_many(detail: String, seconds: u64) -> Self {
-        let failure = Self::new("too_many_requests", ErrorKind::Unavailable, detail);
-        failure.status(StatusCode::TOO_MANY_REQUESTS).retry_after(seconds)
+        let error = Self::new("too_many_requests", ErrorKind::Unavailable, detail);
+        error.status(StatusCode::TOO_MANY_REQUESTS).retry_after(seconds)
     }
 
     /// Too much at once: come back in so many seconds.
@@ -90,7 +90,7 @@ impl Failure {
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let code = self.code();
@@ -109,18 +109,18 @@ impl IntoResponse for Failure {
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for HttpError {
     fn from(error: Error) -> Self {
         Self { problem: Box::new(discreet(Problem::from(&error), &error)), retry_after: None }
     }
 }
 
-impl From<ToolError> for Failure {
+impl From<ToolError> for HttpError {
     fn from(error: ToolError) -> Self {
         if let ToolError::Interrupted { error, nudges } = error {
-            let mut failure = Self::from(*error);
-            failure.problem.detail = format!("{nudges}\n\n{}", failure.problem.detail);
-            return failure;
+            let mut error = Self::from(*error);
+            error.problem.detail = format!("{nudges}\n\n{}", error.problem.detail);
+            return error;
         }
         let problem = Problem::from(&error);
         let problem = match &error {
@@ -152,19 +152,19 @@ fn discreet(problem: Problem, error: &Error) -> Problem {
     }
 }
 
-impl From<corkboard::Refusal> for Failure {
+impl From<corkboard::Refusal> for HttpError {
     fn from(refusal: corkboard::Refusal) -> Self {
         Error::from(refusal).into()
     }
 }
 
-impl From<PathRejection> for Failure {
+impl From<PathRejection> for HttpError {
     fn from(rejection: PathRejection) -> Self {
         Self::invalid("path", rejection.body_text())
     }
 }
 
-impl From<QueryRejection> for Failure {
+impl From<QueryRejection> for HttpError {
     fn from(rejection: QueryRejection) -> Self {
         Self::invalid("query", rejection.body_text())
     }

@@ -15,10 +15,10 @@ use tower::{Service, ServiceExt};
 
 /// What is asked on one connection.
 #[derive(Clone, Default)]
-pub(crate) struct Requests(Arc<watch::Sender<Asked>>);
+pub(crate) struct ActiveRequests(Arc<watch::Sender<RequestCounts>>);
 
 #[derive(Clone, Copy, Default)]
-struct Asked {
+struct RequestCounts {
     /// How many requests there were.
     begun: u64,
     /// How many of them are not answered to the end.
@@ -26,15 +26,15 @@ struct Asked {
 }
 
 /// A request that is under way until this is dropped.
-struct UnderWay(Requests);
+struct ActiveRequest(ActiveRequests);
 
-impl Requests {
-    fn begin(&self) -> UnderWay {
+impl ActiveRequests {
+    fn begin(&self) -> ActiveRequest {
         self.0.send_modify(|asked| {
             asked.begun += 1;
             asked.under_way += 1;
         });
-        UnderWay(self.clone())
+        ActiveRequest(self.clone())
     }
 
     /// Whether nothing was asked yet.
@@ -55,7 +55,7 @@ impl Requests {
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         self.0.0.send_modify(|asked| asked.under_way -= 1);
     }
@@ -63,18 +63,18 @@ impl Drop for UnderWay {
 
 /// A service whose requests are counted until their answers are sent.
 #[derive(Clone)]
-pub(crate) struct Counted<S> {
+pub(crate) struct CountingService<S> {
     service: S,
-    requests: Requests,
+    requests: ActiveRequests,
 }
 
-impl<S> Counted<S> {
-    pub(crate) fn new(service: S, requests: Requests) -> Self {
+impl<S> CountingService<S> {
+    pub(crate) fn new(service: S, requests: ActiveRequests) -> Self {
         Self { service, requests }
     }
 }
 
-impl<S, R> Service<R> for Counted<S>
+impl<S, R> Service<R> for CountingService<S>
 where
     S: Service<R, Response = Response, Error = Infallible> + Clone + Send + 'static,
     S::Future: Send,
@@ -108,14 +108,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_is_idle_only_while_nothing_is_under_way() {
-        let (requests, limit) = (Requests::default(), Duration::from_secs(30));
+        let (requests, limit) = (ActiveRequests::default(), Duration::from_secs(30));
         assert!(requests.is_silent());
         requests.idle_for(limit).await;
         let (first, second) = (requests.begin(), requests.begin());
         assert!(!requests.is_silent());
         drop(first);
         let waits =
-            |requests: Requests, wait| async move { tokio::time::timeout(wait, requests.idle_for(limit)).await };
+            |requests: ActiveRequests, wait| async move { tokio::time::timeout(wait, requests.idle_for(limit)).await };
         waits(requests.clone(), Duration::from_secs(3600)).await.unwrap_err();
         drop(second);
         // One that comes and goes meanwhile begins the time anew.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::condition::Seen;
-use crate::failure::Failure;
+use crate::error::HttpError;
 
 /// The header that carries the space's revision, whatever the body is.
 pub(crate) const REV: HeaderName = HeaderName::from_static("cork-rev");
@@ -19,14 +19,14 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const USUAL_BYTES: usize = 512;
 
 /// An answer.
-pub(crate) struct Answer<T> {
+pub(crate) struct RevResponse<T> {
     status: StatusCode,
     body: T,
     rev: u64,
     version: Option<u64>,
 }
 
-impl<T> Answer<T> {
+impl<T> RevResponse<T> {
     /// What a space says at a revision.
     pub(crate) fn new(body: T, rev: u64) -> Self {
         Self { status: StatusCode::OK, body, rev, version: None }
@@ -56,7 +56,7 @@ impl<T> Answer<T> {
     }
 }
 
-/// The body with its revision: what an [`Answer`] is, and how it is described.
+/// The body with its revision: what an [`RevResponse`] is, and how it is described.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct WithRev<T> {
     #[serde(flatten)]
@@ -83,24 +83,24 @@ impl<T: Serialize> IntoResponse for WithRev<T> {
     fn into_response(self) -> Response {
         match self.written() {
             Ok(json) => ([(CONTENT_TYPE, JSON)], json).into_response(),
-            Err(reason) => Failure::broken(reason).into_response(),
+            Err(reason) => HttpError::broken(reason).into_response(),
         }
     }
 }
 
 /// An answer whose body says its revision itself, or is no JSON.
-pub(crate) struct Whole<T>(Answer<T>);
+pub(crate) struct Whole<T>(RevResponse<T>);
 
-impl<T: Serialize> IntoResponse for Answer<T> {
+impl<T: Serialize> IntoResponse for RevResponse<T> {
     fn into_response(self) -> Response {
         let Self { status, body, rev, version } = self;
-        Answer { status, body: WithRev { body, rev }, rev, version }.whole().into_response()
+        RevResponse { status, body: WithRev { body, rev }, rev, version }.whole().into_response()
     }
 }
 
 impl<T: IntoResponse> IntoResponse for Whole<T> {
     fn into_response(self) -> Response {
-        let Answer { status, body, rev, version } = self.0;
+        let RevResponse { status, body, rev, version } = self.0;
         let mut response = match status {
             StatusCode::NOT_MODIFIED => status.into_response(),
             status => (status, body).into_response(),

@@ -13,14 +13,14 @@ use parking_lot::Mutex;
 
 use crate::Server;
 use crate::budget::{Charge, SMALL};
-use crate::failure::{BODY_TOO_LARGE, Failure};
+use crate::error::{BODY_TOO_LARGE, HttpError};
 
 /// The memory that one parsed JSON value takes besides its text.
 const VALUE: usize = 32;
 
 /// How the body of one request is read. Clones belong to the same request.
 #[derive(Clone)]
-pub(crate) struct Intake {
+pub(crate) struct RequestBody {
     server: Server,
     principal: Arc<str>,
     /// Whether the announced length was taken from the principal's byte rate already.
@@ -28,7 +28,7 @@ pub(crate) struct Intake {
     held: Arc<Mutex<Vec<Charge>>>,
 }
 
-impl Intake {
+impl RequestBody {
     pub(crate) fn new(server: &Server, principal: Arc<str>, is_paid: bool) -> Self {
         Self { server: server.clone(), principal, is_paid, held: Arc::default() }
     }
@@ -39,7 +39,7 @@ impl Intake {
     }
 
     /// Takes more of the budget for what becomes of the body.
-    pub(crate) async fn charge(&self, bytes: usize) -> Result<(), Failure> {
+    pub(crate) async fn charge(&self, bytes: usize) -> Result<(), HttpError> {
         let mut charge = self.server.budget().charge(&self.principal);
         charge.grow(bytes).await.map_err(|full| full.for_body())?;
         self.held.lock().push(charge);
@@ -48,7 +48,7 @@ impl Intake {
 
     /// The whole body, charged before it is read: up to [`SMALL`] bytes as they arrive, and beyond that the announced length,
     /// or the most that it can be. Many bodies at once would otherwise take all the room, and none could be read to its end.
-    pub(crate) async fn read(&self, request: Request) -> Result<Bytes, Failure> {
+    pub(crate) async fn read(&self, request: Request) -> Result<Bytes, HttpError> {
         let budget = self.server.budget();
         let announced = request.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
         let most = announced.unwrap_or(self.server.settings().body_bytes.min(budget.share()));
@@ -79,29 +79,29 @@ impl Intake {
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Intake {
-    type Rejection = Failure;
+impl<S: Send + Sync> FromRequestParts<S> for RequestBody {
+    type Rejection = HttpError;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, HttpError> {
         // The guard puts it there.
-        parts.extensions.get::<Self>().cloned().ok_or_else(|| Failure::broken("nobody reads this route's bodies"))
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| HttpError::broken("nobody reads this route's bodies"))
     }
 }
 
 /// A caller has used up a rate.
-pub(crate) fn too_many(who: &str, what: &str, seconds: u64) -> Failure {
-    Failure::too_many(format!("{who} {what}: come back in {seconds} s"), seconds)
+pub(crate) fn too_many(who: &str, what: &str, seconds: u64) -> HttpError {
+    HttpError::too_many(format!("{who} {what}: come back in {seconds} s"), seconds)
 }
 
 /// The body ended before its end, or is longer than it may be.
-fn broken_off(error: axum::Error) -> Failure {
+fn broken_off(error: axum::Error) -> HttpError {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
     while let Some(error) = cause {
         if error.is::<LengthLimitError>() {
             let detail = "the body is larger than this route accepts";
-            return Failure::invalid(BODY_TOO_LARGE, detail).status(StatusCode::PAYLOAD_TOO_LARGE);
+            return HttpError::invalid(BODY_TOO_LARGE, detail).status(StatusCode::PAYLOAD_TOO_LARGE);
         }
         cause = error.source();
     }
-    Failure::invalid("body", format!("the body could not be read: {error}"))
+    HttpError::invalid("body", format!("the body could not be read: {error}"))
 }

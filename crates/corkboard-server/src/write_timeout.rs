@@ -9,20 +9,20 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 /// A connection that is given up once nothing could be written for so long.
-pub(crate) struct Patient<C> {
+pub(crate) struct WriteTimeout<C> {
     connection: C,
-    patience: Duration,
+    limit: Duration,
     /// Runs while something waits to be written.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl<C> Patient<C> {
-    pub(crate) fn new(connection: C, patience: Duration) -> Self {
-        Self { connection, patience, stalled: None }
+impl<C> WriteTimeout<C> {
+    pub(crate) fn new(connection: C, limit: Duration) -> Self {
+        Self { connection, limit, stalled: None }
     }
 }
 
-impl<C: AsyncWrite + Unpin> Patient<C> {
+impl<C: AsyncWrite + Unpin> WriteTimeout<C> {
     /// Writes, or fails if that was tried in vain for too long.
     fn write<T>(
         &mut self,
@@ -33,20 +33,20 @@ impl<C: AsyncWrite + Unpin> Patient<C> {
             self.stalled = None;
             return Poll::Ready(written);
         }
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(self.patience)));
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(self.limit)));
         ready!(stalled.as_mut().poll(context));
         self.stalled = None;
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other end takes nothing")))
     }
 }
 
-impl<C: AsyncRead + Unpin> AsyncRead for Patient<C> {
+impl<C: AsyncRead + Unpin> AsyncRead for WriteTimeout<C> {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.get_mut().connection).poll_read(context, buffer)
     }
 }
 
-impl<C: AsyncWrite + Unpin> AsyncWrite for Patient<C> {
+impl<C: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<C> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.get_mut().write(context, |connection, context| connection.poll_write(context, bytes))
     }
@@ -81,16 +81,16 @@ mod tests {
     #[tokio::test]
     async fn whoever_takes_something_is_waited_for_and_whoever_does_not_is_given_up() {
         let (near, mut far) = tokio::io::duplex(8);
-        let mut patient = Patient::new(near, Duration::from_millis(20));
+        let mut connection = WriteTimeout::new(near, Duration::from_millis(20));
         for _ in 0..3 {
-            patient.write_all(&[1; 8]).await.unwrap();
-            let error = patient.write_all(&[2; 8]).await.unwrap_err();
+            connection.write_all(&[1; 8]).await.unwrap();
+            let error = connection.write_all(&[2; 8]).await.unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::TimedOut);
             far.read_exact(&mut [0; 8]).await.unwrap();
         }
-        patient.patience = Duration::from_secs(3600);
+        connection.limit = Duration::from_secs(3600);
         let reading = tokio::spawn(async move { far.read_exact(&mut [0; 64]).await.map(|_| far) });
-        patient.write_all(&[3; 64]).await.unwrap();
-        assert!(reading.await.unwrap().is_ok() && patient.stalled.is_none());
+        connection.write_all(&[3; 64]).await.unwrap();
+        assert!(reading.await.unwrap().is_ok() && connection.stalled.is_none());
     }
 }

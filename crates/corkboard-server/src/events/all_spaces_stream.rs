@@ -13,9 +13,9 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::hub::{Found, Hub, Told, What};
-use super::resume::{CatchUp, Caught};
-use super::{Source, Step, compacted, event, written};
+use super::hub::{Hub, HubEvent, HubEventBody, HubLookup};
+use super::resume::{CatchUp, MissedEvent};
+use super::{EventSource, StreamEvent, compacted, event, written};
 use crate::Server;
 use crate::caller::Caller;
 
@@ -53,7 +53,7 @@ impl FromStr for Position {
 }
 
 /// What happens in all spaces that a caller sees.
-pub(crate) struct AllSpaces {
+pub(crate) struct AllSpacesStream {
     caller: Caller,
     hub: Arc<Hub>,
     /// Word of what comes.
@@ -75,7 +75,7 @@ struct Resuming {
     catch_up: CatchUp,
 }
 
-impl AllSpaces {
+impl AllSpacesStream {
     /// From a position, or from now on.
     pub(crate) async fn begin(server: &Server, caller: Caller, from: Option<Position>) -> Result<Self, Error> {
         let (hub, news) = Hub::join(server).await?;
@@ -103,13 +103,13 @@ impl AllSpaces {
         Position { instance: self.hub.instance, next: self.next, at: self.at }
     }
 
-    fn bookmark(&mut self) -> Step {
+    fn bookmark(&mut self) -> StreamEvent {
         self.told_at = Instant::now();
-        Step::Event(event("bookmark", Some(&self.position()), &json!({})))
+        StreamEvent::Event(event("bookmark", Some(&self.position()), &json!({})))
     }
 
     /// What was missed; none when that is all.
-    async fn catch_up(&mut self) -> Option<Result<Step, Error>> {
+    async fn catch_up(&mut self) -> Option<Result<StreamEvent, Error>> {
         loop {
             let Resuming { from, began, catch_up } = self.resuming.as_mut()?;
             let caught = match catch_up.next(&self.hub, &self.caller).await {
@@ -118,15 +118,17 @@ impl AllSpaces {
             };
             let is_told = |space: &SpaceId, rev: u64| self.told.get(space).is_some_and(|told| *told >= rev);
             match caught {
-                Some(Caught::Record(space, record)) if is_told(&space, record.rev) => {}
-                Some(Caught::Record(space, record)) => {
+                Some(MissedEvent::Record(space, record)) if is_told(&space, record.rev) => {}
+                Some(MissedEvent::Record(space, record)) => {
                     let (from, rev) = (*from, record.rev);
                     self.told.insert(space.clone(), rev);
                     let revision = RevisionDocument::new(&space, record);
-                    return Some(revision.map(|revision| Step::Event(event("revision", Some(&from), &revision))));
+                    return Some(
+                        revision.map(|revision| StreamEvent::Event(event("revision", Some(&from), &revision))),
+                    );
                 }
-                Some(Caught::Compacted(space, oldest)) => {
-                    return Some(Ok(Step::Event(compacted(&space, &*from, oldest))));
+                Some(MissedEvent::Compacted(space, oldest)) => {
+                    return Some(Ok(StreamEvent::Event(compacted(&space, &*from, oldest))));
                 }
                 None if self.hub.holds(self.next) => {
                     self.at = *began;
@@ -143,37 +145,37 @@ impl AllSpaces {
     }
 
     /// What the caller is shown of it.
-    fn show(&self, told: &Told) -> Option<Bytes> {
-        if !self.caller.sees(told.kind, told.space.name()) {
+    fn show(&self, event: &HubEvent) -> Option<Bytes> {
+        if !self.caller.sees(event.kind, event.space.name()) {
             return None;
         }
-        match &told.what {
-            What::Revision { rev, .. } if self.told.get(&told.space).is_some_and(|told| told >= rev) => None,
-            What::Revision { json, .. } => Some(written("revision", Some(&self.position()), json)),
-            What::Compacted { oldest } => Some(compacted(&told.space, &self.position(), *oldest)),
+        match &event.body {
+            HubEventBody::Revision { rev, .. } if self.told.get(&event.space).is_some_and(|told| told >= rev) => None,
+            HubEventBody::Revision { json, .. } => Some(written("revision", Some(&self.position()), json)),
+            HubEventBody::Compacted { oldest } => Some(compacted(&event.space, &self.position(), *oldest)),
         }
     }
 }
 
-impl Source for AllSpaces {
-    async fn next(&mut self) -> Option<Step> {
+impl EventSource for AllSpacesStream {
+    async fn next(&mut self) -> Option<StreamEvent> {
         loop {
             match self.catch_up().await {
                 Some(Ok(step)) => return Some(step),
                 Some(Err(Error::Closed)) => return None,
-                Some(Err(error)) => return Some(Step::problem(&error)),
+                Some(Err(error)) => return Some(StreamEvent::problem(&error)),
                 None => {}
             }
             self.news.borrow_and_update();
             match self.hub.at(self.next) {
-                Found::Told(told) => {
+                HubLookup::Event(told) => {
                     (self.next, self.at) = (self.next + 1, told.at);
                     if let Some(event) = self.show(&told) {
                         self.told_at = Instant::now();
-                        return Some(Step::Event(event));
+                        return Some(StreamEvent::Event(event));
                     }
                 }
-                Found::NotYet => {
+                HubLookup::NotYet => {
                     tokio::select! {
                         changed = self.news.changed() => changed.ok()?,
                         () = tokio::time::sleep_until(self.told_at + self.bookmark_interval) => {
@@ -181,10 +183,10 @@ impl Source for AllSpaces {
                         }
                     }
                 }
-                Found::Gone => {
+                HubLookup::Gone => {
                     let position = self.position();
                     let data = json!({ "resume_from": position.to_string() });
-                    return Some(Step::Last(event("lagged", Some(&position), &data)));
+                    return Some(StreamEvent::Last(event("lagged", Some(&position), &data)));
                 }
             }
         }

@@ -10,8 +10,8 @@ use corkboard::{Error, ErrorKind, Head, SpaceId, SpaceLog, StateDocument};
 use http_body_util::BodyExt;
 use parking_lot::Mutex;
 
-use crate::budget::{Budget, Full, SMALL};
-use crate::failure::Failure;
+use crate::budget::{Budget, BudgetExceeded, SMALL};
+use crate::error::HttpError;
 
 /// Answers up to this size, about that of a problem, are sent even if there is no room for them: health checks among them.
 const TINY: usize = 1024;
@@ -35,17 +35,17 @@ pub(crate) async fn hold(budget: &Budget, principal: &Arc<str>, is_safe: bool, r
     let (parts, body) = response.into_parts();
     match body.collect().await {
         Ok(collected) => Response::from_parts(parts, Body::from(charge.own(collected.to_bytes()))),
-        Err(error) => Failure::broken(error.to_string()).into_response(),
+        Err(error) => HttpError::broken(error.to_string()).into_response(),
     }
 }
 
-fn refused(full: Full, bytes: usize, is_safe: bool) -> Failure {
-    let failure = full.for_answer(bytes);
+fn refused(full: BudgetExceeded, bytes: usize, is_safe: bool) -> HttpError {
+    let error = full.for_answer(bytes);
     if is_safe {
-        return failure;
+        return error;
     }
-    let detail = format!("the change may have been made, but {}", failure.detail());
-    Failure::new("outcome_unknown", ErrorKind::Unknown, detail)
+    let detail = format!("the change may have been made, but {}", error.detail());
+    HttpError::new("outcome_unknown", ErrorKind::Unknown, detail)
 }
 
 /// Marks an answer whose bytes are charged already.
@@ -54,7 +54,7 @@ struct Charged;
 
 /// The states of spaces that are being sent. Those who read the same revision share its bytes.
 #[derive(Default)]
-pub(crate) struct States {
+pub(crate) struct SentStates {
     sent: Mutex<HashMap<SpaceId, Sent>>,
     /// One state is encoded at a time: until then nobody knows how large it is.
     turn: tokio::sync::Mutex<()>,
@@ -67,11 +67,16 @@ struct Sent {
 }
 
 /// A space's state as it is sent.
-pub(crate) struct State(Bytes);
+pub(crate) struct StateResponse(Bytes);
 
-impl States {
+impl SentStates {
     /// The state of a space as JSON, charged to whoever asks first.
-    pub(crate) async fn of(&self, log: &SpaceLog, budget: &Budget, principal: &Arc<str>) -> Result<State, Failure> {
+    pub(crate) async fn of(
+        &self,
+        log: &SpaceLog,
+        budget: &Budget,
+        principal: &Arc<str>,
+    ) -> Result<StateResponse, HttpError> {
         let (state, size) = self.find(log).await?;
         if let Some(state) = state {
             return Ok(state);
@@ -84,7 +89,7 @@ impl States {
             return Ok(state);
         }
         if !budget.has_room(principal, size) {
-            return Err(Full::Busy.for_answer(size));
+            return Err(BudgetExceeded::Busy.for_answer(size));
         }
         let document = log.state().await?;
         let head = document.head;
@@ -96,28 +101,28 @@ impl States {
         let mut sent = self.sent.lock();
         sent.retain(|_, sent| sent.bytes.strong_count() > 0);
         sent.insert(log.id().clone(), Sent { head, size, bytes: Arc::downgrade(&bytes) });
-        Ok(State::new(bytes))
+        Ok(StateResponse::new(bytes))
     }
 
     /// The state if it is being sent at its present revision; otherwise how large it was when it was last sent.
-    async fn find(&self, log: &SpaceLog) -> Result<(Option<State>, usize), Failure> {
+    async fn find(&self, log: &SpaceLog) -> Result<(Option<StateResponse>, usize), HttpError> {
         let head = log.head().await?;
         let sent = self.sent.lock();
         let Some(found) = sent.get(log.id()) else { return Ok((None, 0)) };
         let bytes = found.bytes.upgrade().filter(|_| found.head == head);
-        Ok((bytes.map(State::new), found.size))
+        Ok((bytes.map(StateResponse::new), found.size))
     }
 }
 
-fn written(document: &StateDocument) -> Result<Bytes, Failure> {
+fn written(document: &StateDocument) -> Result<Bytes, HttpError> {
     // The rest of the document is two heads.
     let capacity = document.state.as_ref().map_or(0, |state| state.get().len()) + 512;
     let mut json = Vec::with_capacity(capacity);
-    serde_json::to_writer(&mut json, document).map_err(|error| Failure::broken(error.to_string()))?;
+    serde_json::to_writer(&mut json, document).map_err(|error| HttpError::broken(error.to_string()))?;
     Ok(json.into())
 }
 
-impl State {
+impl StateResponse {
     fn new(bytes: Arc<Bytes>) -> Self {
         Self(Bytes::from_owner(Shared(bytes)))
     }
@@ -132,7 +137,7 @@ impl AsRef<[u8]> for Shared {
     }
 }
 
-impl IntoResponse for State {
+impl IntoResponse for StateResponse {
     fn into_response(self) -> Response {
         let mut response = ([(CONTENT_TYPE, "application/json")], self.0).into_response();
         response.extensions_mut().insert(Charged);
