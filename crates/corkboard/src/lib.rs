@@ -36,6 +36,7 @@ pub mod tools;
 pub mod transfer;
 
 mod access;
+mod backoff;
 mod board;
 #[cfg(feature = "client")]
 mod client;

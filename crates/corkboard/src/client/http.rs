@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::connect_error::connect_error;
 use super::{Identity, ServerAddress};
+use crate::backoff::Backoff;
 use crate::engine::{Deletion, RemoteEngine};
 use crate::net::{error_chain, is_loopback, tls};
 use crate::store::{ConnectError, ServerUrl, StoreError};
@@ -45,8 +46,8 @@ const SEGMENT: &AsciiSet = &CONTROLS
 const MARK: &str = ";";
 /// How often what can be asked again is asked.
 const ATTEMPTS: u32 = 4;
-/// How long the first pause between two attempts is.
-const PAUSE: Duration = Duration::from_millis(100);
+/// Between two attempts.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(1));
 
 /// What is said of a URL that is something else.
 const SCHEMES: &str = "a server is http://… or https://…";
@@ -156,7 +157,7 @@ impl HttpClient {
     }
 
     async fn send<T: DeserializeOwned>(&self, again: Resend, request: impl Fn() -> RequestBuilder) -> Result<T> {
-        let (mut attempt, mut pause, mut is_in_doubt) = (1, PAUSE, false);
+        let (mut attempt, mut backoff, mut is_in_doubt) = (1, BACKOFF, false);
         loop {
             let miss = match self.attempt(request()).await {
                 Ok(answer) => return Ok(answer),
@@ -169,8 +170,7 @@ impl HttpClient {
                 RetryDecision::NotDone => return Err(self.not_done(miss)),
                 RetryDecision::Unknown => return Err(self.unknown(miss)),
             }
-            tokio::time::sleep(pause).await;
-            pause *= 2;
+            backoff.sleep().await;
             attempt += 1;
         }
     }

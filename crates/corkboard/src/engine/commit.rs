@@ -9,12 +9,12 @@ use corkboard_core::{Revisioned, Space};
 use super::ask::{Answer, Proposal, lost_answer};
 use super::decide::{Decided, DecidedBatch, IdentifiedCommit};
 use super::{CaughtUp, Collect, Engine, LandedCommit, Ownership, Publish, Slot};
+use crate::backoff::Backoff;
 use crate::store::{Append, Appended, StoreError};
 use crate::{Error, Result};
 
-/// How long is waited before a lost answer is looked for again, at first and at most.
-const FIRST_PAUSE: Duration = Duration::from_millis(5);
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// Between two attempts to find out whether an append landed.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(5), Duration::from_millis(500));
 
 /// What is left of a batch that was answered. To let go of it takes as long as it took to make, so that is done while the
 /// next batch is on its way to the disk, not while its callers wait for their turn.
@@ -62,7 +62,7 @@ impl<S: Space> Engine<S> {
         // What was sent and never answered. While the log is where it was, that may yet land: so the very same is sent again,
         // and whichever attempt lands, its callers are told the truth.
         let mut unsure: Option<DecidedBatch<S>> = None;
-        let mut pause = FIRST_PAUSE;
+        let mut backoff = BACKOFF;
         while !batch.is_empty() {
             let sent_before = unsure.is_some();
             let mut draft = match unsure.take() {
@@ -138,8 +138,7 @@ impl<S: Space> Engine<S> {
                     }
                     let seen = self.look_for(slot, batch, &state, started, &message).await?;
                     if seen.head == state.head {
-                        tokio::time::sleep(pause).await;
-                        pause = (pause * 2).min(LONGEST_PAUSE);
+                        backoff.sleep().await;
                         unsure = Some(draft);
                     }
                     state = seen;
@@ -198,13 +197,12 @@ impl<S: Space> Engine<S> {
         started: Instant,
         message: &str,
     ) -> Result<Arc<Revisioned<S>>> {
-        let mut pause = FIRST_PAUSE;
+        let mut backoff = BACKOFF;
         loop {
             match self.overtaken(slot, batch, state, Collect::Commits).await {
                 Ok(state) => return Ok(state),
                 Err(error) if error.is_retryable() && started.elapsed() < self.options.busy_timeout => {
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    backoff.sleep().await;
                 }
                 Err(_) => return Err(lost_answer(message)),
             }

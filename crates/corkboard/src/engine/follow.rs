@@ -10,12 +10,12 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::{Engine, PAGE, Slot};
+use crate::backoff::Backoff;
 use crate::store::{Cursor, Record};
 use crate::{Error, Result};
 
-/// How long is waited before a log that could not be read is read again, at first and at most.
-const FIRST_PAUSE: Duration = Duration::from_millis(5);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// Between two attempts to read a log.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(5), Duration::from_secs(1));
 
 /// What whoever follows a log is told.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,8 +37,7 @@ pub(crate) struct Follow<S: Space> {
     changes: watch::Receiver<u64>,
     page: VecDeque<Record>,
     live: bool,
-    /// How long it waits if the store fails now.
-    pause: Duration,
+    backoff: Backoff,
     /// When it last had something to tell.
     told_at: Instant,
 }
@@ -52,8 +51,8 @@ impl<S: Space> Engine<S> {
             Some(rev) => Cursor { rev, commit: None },
             None => self.store.head(&slot.id).await?.into(),
         };
-        let (engine, page, pause, told_at) = (self.clone(), VecDeque::new(), FIRST_PAUSE, Instant::now());
-        let mut follow = Follow { engine, slot, cursor, changes, page, live: false, pause, told_at };
+        let (engine, page, told_at) = (self.clone(), VecDeque::new(), Instant::now());
+        let mut follow = Follow { engine, slot, cursor, changes, page, live: false, backoff: BACKOFF, told_at };
         // An impossible cursor is refused now, not at the first revision.
         follow.read_page().await?;
         Ok(follow)
@@ -80,10 +79,8 @@ impl<S: Space> Follow<S> {
             }
             if self.read_page().await? == Read::Away {
                 // The wake-up is used up, and what it was for may be there: until that is known, there is nothing to be told.
-                let pause = self.pause;
-                self.pause = (pause * 2).min(LONGEST_PAUSE);
                 tokio::select! {
-                    () = tokio::time::sleep(pause) => continue,
+                    () = self.backoff.sleep() => continue,
                     () = closing => return Err(Error::Closed),
                 }
             }
@@ -124,7 +121,7 @@ impl<S: Space> Follow<S> {
             other => other?,
         };
         self.page = page.records.into();
-        self.pause = FIRST_PAUSE;
+        self.backoff.reset();
         Ok(Read::Page)
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::ModelError;
+use crate::backoff::{Backoff, jitter};
 
 /// How often a request is sent again, and after how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +37,8 @@ impl ModelRetries {
         if let ModelError::Busy { retry_after: Some(wanted), .. } = error {
             return (*wanted <= self.max_wait).then_some(*wanted);
         }
-        let doubled = self.first_wait.saturating_mul(1 << (attempts.clamp(1, 31) - 1)).min(self.max_wait);
-        Some(doubled.mul_f64(1.0 - random.clamp(0.0, 1.0) / 2.0))
+        let pause = Backoff::new(self.first_wait, self.max_wait).nth(attempts.saturating_sub(1));
+        Some(jitter(pause, random))
     }
 }
 

@@ -13,6 +13,7 @@ mod server_url;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod url;
+mod writer_thread;
 
 use std::fmt;
 use std::pin::Pin;

@@ -1,8 +1,9 @@
-//! What is done to one space's files. The order in which files take each other's places is `replace.rs`'s.
+//! What write jobs do to one space's files. `replace.rs` has the order in which files replace each other.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use corkboard_core::{CommitId, Head, SpaceId};
 use parking_lot::Mutex;
@@ -15,87 +16,46 @@ use super::log::{Records, cannot_read};
 use super::replace::{NewLog, NewSnapshot, replace};
 use super::snapshot;
 use super::space::{SpaceFiles, snapshot_problem};
+use crate::store::writer_thread::{FatalError, OwnJob, QueuedJob, WriteFailure, WriteJob, WriteOutcome};
 use crate::store::{Append, Appended, Import, Rewrite, Snapshot, StoreError, Trim};
 
-/// Something to write.
-pub(super) enum WriteJob {
-    Append(Append),
-    Delete { space: SpaceId, expected: Head, tombstone: CommitId },
-    Import(Import),
-    Rewrite(Rewrite),
-    Snapshot { space: SpaceId, snapshot: Snapshot },
-    Trim { space: SpaceId, trim: Trim },
-    Scrub { space: SpaceId },
-}
+/// A write to a space's files.
+pub(super) type FileJob = WriteJob<Scrub>;
 
-impl WriteJob {
-    pub(super) fn space(&self) -> &SpaceId {
-        match self {
-            Self::Append(append) => &append.space,
-            Self::Import(import) => &import.space,
-            Self::Rewrite(rewrite) => &rewrite.space,
-            Self::Delete { space, .. }
-            | Self::Snapshot { space, .. }
-            | Self::Trim { space, .. }
-            | Self::Scrub { space } => space,
-        }
+/// Removes what is neither the log nor its snapshot nor its head.
+pub(super) struct Scrub(pub(super) SpaceId);
+
+impl OwnJob for Scrub {}
+
+pub(super) fn space_of(job: &FileJob) -> &SpaceId {
+    match job {
+        WriteJob::Append(append) => &append.space,
+        WriteJob::Import(import) => &import.space,
+        WriteJob::Rewrite(rewrite) => &rewrite.space,
+        WriteJob::Delete { space, .. }
+        | WriteJob::Snapshot { space, .. }
+        | WriteJob::Trim { space, .. }
+        | WriteJob::Own(Scrub(space)) => space,
     }
-}
-
-/// What was written.
-#[derive(Clone)]
-pub(super) enum WriteOutcome {
-    Appended(Appended),
-    Trimmed(u64),
-    Kept,
-}
-
-/// Why something was not written, or perhaps was.
-pub(super) struct WriteFailure {
-    pub(super) error: StoreError,
-    /// Whether the next opening may find it written.
-    pub(super) in_doubt: bool,
-}
-
-impl From<StoreError> for WriteFailure {
-    fn from(error: StoreError) -> Self {
-        Self { error, in_doubt: false }
-    }
-}
-
-pub(super) fn in_doubt(error: StoreError) -> WriteFailure {
-    WriteFailure { error, in_doubt: true }
 }
 
 pub(super) type Result<T> = std::result::Result<T, WriteFailure>;
 
-/// Where jobs work.
+/// An open data folder.
 pub(super) struct DataFolder {
     pub(super) root: Root,
     pub(super) catalogue: Catalogue,
     /// Keeps other processes out until it is dropped, which is after the last write.
     pub(super) lock: Mutex<Option<File>>,
-    /// Why the store has ended, if it has.
-    failure: Mutex<Option<StoreError>>,
+    pub(super) fatal: Arc<FatalError>,
+    /// How often a log was written to: each time cost one fsync.
+    pub(super) writes: AtomicU64,
 }
 
 impl DataFolder {
     pub(super) fn new(root: Root, catalogue: Catalogue, lock: File) -> Self {
-        Self { root, catalogue, lock: Mutex::new(Some(lock)), failure: Mutex::new(None) }
-    }
-
-    /// Why the store has ended, if it has.
-    pub(super) fn failure(&self) -> Option<StoreError> {
-        self.failure.lock().clone()
-    }
-
-    /// Ends the store if that is what was met, reading or writing: a disk that is asked again may say that all is well.
-    pub(super) fn met(&self, error: &StoreError) {
-        let mut failure = self.failure.lock();
-        if matches!(error, StoreError::Failed(_)) && failure.is_none() {
-            tracing::error!(%error, "the file store has ended");
-            *failure = Some(error.clone());
-        }
+        let fatal = FatalError::new("file", |error| matches!(error, StoreError::Failed(_)));
+        Self { root, catalogue, lock: Mutex::new(Some(lock)), fatal, writes: AtomicU64::new(0) }
     }
 
     /// The files of a space, for someone who writes.
@@ -108,9 +68,30 @@ impl DataFolder {
         self.catalogue.find(space).unwrap_or_else(|| self.catalogue.new_files(self.root.path(), space))
     }
 
-    /// Does one job that is no append.
-    pub(super) fn perform(&self, job: &WriteJob) -> Result<WriteOutcome> {
-        let files = self.files(job.space());
+    /// Performs appends to one space together, or one other job.
+    pub(super) fn perform(&self, jobs: &[QueuedJob<Scrub>]) -> Result<Vec<WriteOutcome>> {
+        let appends: Vec<&Append> = jobs
+            .iter()
+            .filter_map(|queued| match &queued.job {
+                WriteJob::Append(append) => Some(append),
+                _ => None,
+            })
+            .collect();
+        let outcomes: Vec<WriteOutcome> = match appends.first() {
+            Some(first) => {
+                let appended = self.append(&self.files(&first.space), &appends)?;
+                appended.into_iter().map(WriteOutcome::Appended).collect()
+            }
+            None => jobs.iter().map(|queued| self.perform_one(&queued.job)).collect::<Result<_>>()?,
+        };
+        if outcomes.iter().any(|outcome| !matches!(outcome, WriteOutcome::Appended(Appended::Conflict { .. }))) {
+            self.writes.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(outcomes)
+    }
+
+    fn perform_one(&self, job: &FileJob) -> Result<WriteOutcome> {
+        let files = self.files(space_of(job));
         match job {
             WriteJob::Append(append) => {
                 let appended = self.append(&files, &[append])?;
@@ -121,14 +102,14 @@ impl DataFolder {
             }
             WriteJob::Import(import) => self.import(&files, import).map(WriteOutcome::Appended),
             WriteJob::Rewrite(rewrite) => self.rewrite(&files, rewrite).map(WriteOutcome::Appended),
-            WriteJob::Snapshot { snapshot, .. } => self.snapshot(&files, snapshot).map(|()| WriteOutcome::Kept),
+            WriteJob::Snapshot { snapshot, .. } => self.snapshot(&files, snapshot).map(|()| WriteOutcome::Done),
             WriteJob::Trim { trim, .. } => self.trim(&files, *trim).map(WriteOutcome::Trimmed),
-            WriteJob::Scrub { .. } => self.scrub(&files).map(|()| WriteOutcome::Kept),
+            WriteJob::Own(Scrub(_)) => self.scrub(&files).map(|()| WriteOutcome::Done),
         }
     }
 
     /// Does the appends to one space that wait together: one write, one fsync.
-    pub(super) fn append(&self, files: &Arc<SpaceFiles>, appends: &[&Append]) -> Result<Vec<Appended>> {
+    fn append(&self, files: &Arc<SpaceFiles>, appends: &[&Append]) -> Result<Vec<Appended>> {
         let (mut head, end, header) = files.with(|index| {
             let is_new = index.end.offset == 0;
             Ok((index.head, index.end, is_new.then(|| index.header.clone())))
@@ -161,11 +142,11 @@ impl DataFolder {
         files.check_end()?;
         disk::append(&files.file(LOG), end.offset, &bytes).map_err(|error| match error {
             AppendError::NotBegun(error) => error.into(),
-            AppendError::Failed(error) => in_doubt(error),
+            AppendError::Failed(error) => WriteFailure::in_doubt(error),
         })?;
         if header.is_some() {
-            sync_folder(files.folder()).map_err(in_doubt)?;
-            sync_parents(files.folder()).map_err(in_doubt)?;
+            sync_folder(files.folder()).map_err(WriteFailure::in_doubt)?;
+            sync_parents(files.folder()).map_err(WriteFailure::in_doubt)?;
         }
         head::write(files.folder(), head);
         let published: Result<()> = files.change(|index| {
@@ -175,7 +156,7 @@ impl DataFolder {
             Ok(())
         });
         // A reader may have found damage in the meantime. What was appended is there all the same.
-        published.map_err(|failure| in_doubt(failure.error))?;
+        published.map_err(|failure| WriteFailure::in_doubt(failure.error))?;
         self.catalogue.set(files, head, true, ending);
         Ok(answers)
     }
@@ -262,8 +243,8 @@ impl DataFolder {
         file.write(&snapshot::encode(files.space().as_str(), edition, snapshot)?)?;
         file.sync()?;
         files.change(|index| {
-            file.rename(&files.file(SNAPSHOT)).map_err(in_doubt)?;
-            sync_folder(files.folder()).map_err(in_doubt)?;
+            file.rename(&files.file(SNAPSHOT)).map_err(WriteFailure::in_doubt)?;
+            sync_folder(files.folder()).map_err(WriteFailure::in_doubt)?;
             index.snapshot = Some(snapshot.head);
             Ok(())
         })
@@ -291,7 +272,6 @@ impl DataFolder {
         Ok(trimmed.rev + 1)
     }
 
-    /// Removes what is neither the log nor its snapshot nor its head.
     fn scrub(&self, files: &SpaceFiles) -> Result<()> {
         files.repair()?;
         let has_snapshot = files.with(|index| Ok(index.snapshot.is_some()))?;

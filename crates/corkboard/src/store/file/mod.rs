@@ -16,20 +16,21 @@ mod writer;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use corkboard_core::{CommitId, Head, SpaceId, SpaceKind};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use tokio::sync::{broadcast, watch};
 
+use super::writer_thread::{WriteJob, WriterThread};
 use super::{
     Append, Appended, ChangeNotifier, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite, Snapshot, Store,
     StoreError, StoreFuture, StoreInfo, Trim,
 };
 use catalogue::Catalogue;
 use disk::Root;
-use jobs::DataFolder;
-use writer::Writer;
+use jobs::{DataFolder, Scrub};
 
 /// Spaces that are scrubbed in one go. Few, for others wait meanwhile.
 const SCRUBBED: usize = 16;
@@ -38,7 +39,7 @@ const SCRUBBED: usize = 16;
 pub struct FileStore {
     ownership: Ownership,
     folder: Arc<DataFolder>,
-    writer: Writer,
+    writer: WriterThread<Scrub>,
     notifier: Arc<ChangeNotifier>,
 }
 
@@ -56,27 +57,22 @@ impl FileStore {
         let catalogue = Catalogue::read(root.path())?;
         let folder = Arc::new(DataFolder::new(root, catalogue, lock));
         let notifier = Arc::new(ChangeNotifier::default());
-        let writer = Writer::start(folder.clone(), notifier.clone())?;
+        let writer = writer::start(folder.clone(), notifier.clone())?;
         Ok(Self { ownership, folder, writer, notifier })
     }
 
     /// How many times a log or a snapshot was written. Each cost one fsync, or a few where a file was made.
     pub fn writes(&self) -> u64 {
-        self.writer.writes()
+        self.folder.writes.load(Ordering::Relaxed)
     }
 
-    /// Why the store cannot be used, if it cannot.
-    fn ended(&self) -> Option<StoreError> {
-        let is_closed = self.folder.lock.lock().is_none();
-        self.folder.failure().or(is_closed.then_some(StoreError::Closed))
+    fn check_open(&self) -> Result<(), StoreError> {
+        self.folder.fatal.check()?;
+        if self.folder.lock.lock().is_none() { Err(StoreError::Closed) } else { Ok(()) }
     }
 
     fn now<'a, T: Send + 'a>(&self, look: impl FnOnce(&Catalogue) -> T) -> StoreFuture<'a, T> {
-        let result = match self.ended() {
-            Some(error) => Err(error),
-            None => Ok(look(&self.folder.catalogue)),
-        };
-        Box::pin(std::future::ready(result))
+        Box::pin(std::future::ready(self.check_open().map(|()| look(&self.folder.catalogue))))
     }
 
     fn read<T: Send + 'static>(
@@ -85,11 +81,13 @@ impl FileStore {
     ) -> StoreFuture<'_, T> {
         let folder = self.folder.clone();
         Box::pin(async move {
-            if let Some(error) = self.ended() {
-                return Err(error);
-            }
-            // Even a caller who has gone by then may have met the store's end.
-            let result = tokio::task::spawn_blocking(move || read(&folder).inspect_err(|error| folder.met(error)));
+            self.check_open()?;
+            // In the blocking task: a fatal error counts even if the caller has stopped waiting.
+            let result = tokio::task::spawn_blocking(move || {
+                read(&folder).inspect_err(|error| {
+                    folder.fatal.record(error);
+                })
+            });
             result.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
         })
     }
@@ -126,7 +124,7 @@ impl Store for FileStore {
     fn append(&self, append: Append) -> StoreFuture<'_, Appended> {
         Box::pin(async move {
             check_append(&append)?;
-            self.writer.append(append).await
+            self.writer.append(WriteJob::Append(append)).await
         })
     }
 
@@ -152,11 +150,11 @@ impl Store for FileStore {
     }
 
     fn write_snapshot<'a>(&'a self, space: &'a SpaceId, snapshot: Snapshot) -> StoreFuture<'a, ()> {
-        Box::pin(self.writer.snapshot(space, snapshot))
+        self.writer.perform(WriteJob::Snapshot { space: space.clone(), snapshot })
     }
 
     fn trim<'a>(&'a self, space: &'a SpaceId, trim: Trim) -> StoreFuture<'a, u64> {
-        Box::pin(self.writer.trim(space, trim))
+        self.writer.trim(space, trim)
     }
 
     fn list<'a>(
@@ -173,15 +171,15 @@ impl Store for FileStore {
     }
 
     fn delete<'a>(&'a self, space: &'a SpaceId, expected: Head, tombstone: CommitId) -> StoreFuture<'a, Appended> {
-        Box::pin(self.writer.delete(space, expected, tombstone))
+        self.writer.append(WriteJob::Delete { space: space.clone(), expected, tombstone })
     }
 
     fn import(&self, import: Import) -> StoreFuture<'_, Appended> {
-        Box::pin(self.writer.import(import))
+        self.writer.append(WriteJob::Import(import))
     }
 
     fn rewrite(&self, rewrite: Rewrite) -> StoreFuture<'_, Appended> {
-        Box::pin(self.writer.rewrite(rewrite))
+        self.writer.append(WriteJob::Rewrite(rewrite))
     }
 
     /// Removes every file that is neither a log nor its snapshot nor its head. What the disk keeps of a removed file is beyond reach.
@@ -196,7 +194,8 @@ impl Store for FileStore {
                     Ok(())
                 };
                 self.read(read).await?;
-                let answers = spaces.iter().map(|files| self.writer.scrub(files.space()));
+                let answers =
+                    spaces.iter().map(|files| self.writer.perform(WriteJob::Own(Scrub(files.space().clone()))));
                 // One that is damaged does not keep the others from being scrubbed.
                 scrubbed = join_all(answers).await.into_iter().fold(scrubbed, Result::and);
             }

@@ -21,11 +21,12 @@ use corkboard_core::Head;
 
 use super::disk::{self, LOG, NEXT_SNAPSHOT, Root, SNAPSHOT, TemporaryFile, sync_folder, sync_parents};
 use super::head;
-use super::jobs::{Result, in_doubt};
+use super::jobs::Result;
 use super::line::{Ending, Header, Position, write_record};
 use super::log::{Index, Records, cannot_read, scan};
 use super::snapshot;
 use super::space::{SpaceFiles, snapshot_problem};
+use crate::store::writer_thread::WriteFailure;
 use crate::store::{Record, Snapshot, StoreError};
 
 /// A log that is being written.
@@ -136,22 +137,22 @@ pub(super) fn replace(
     }
     files.change(|index| {
         let is_new = index.end.offset == 0;
-        log.rename(&files.file(LOG)).map_err(in_doubt)?;
+        log.rename(&files.file(LOG)).map_err(WriteFailure::in_doubt)?;
         *index = new;
-        sync_folder(files.folder()).map_err(in_doubt)?;
+        sync_folder(files.folder()).map_err(WriteFailure::in_doubt)?;
         if is_new {
-            sync_parents(files.folder()).map_err(in_doubt)?;
+            sync_parents(files.folder()).map_err(WriteFailure::in_doubt)?;
         }
         let mut changed = false;
         if let Some(next) = &next {
-            disk::rename(next, &files.file(SNAPSHOT)).map_err(in_doubt)?;
+            disk::rename(next, &files.file(SNAPSHOT)).map_err(WriteFailure::in_doubt)?;
             changed = true;
         }
         for leftover in leftovers {
-            changed |= disk::remove(&files.file(leftover)).map_err(in_doubt)?;
+            changed |= disk::remove(&files.file(leftover)).map_err(WriteFailure::in_doubt)?;
         }
         if changed {
-            sync_folder(files.folder()).map_err(in_doubt)?;
+            sync_folder(files.folder()).map_err(WriteFailure::in_doubt)?;
         }
         head::write(files.folder(), index.head);
         Ok(())

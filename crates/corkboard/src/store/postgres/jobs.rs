@@ -8,10 +8,11 @@ use uuid::Uuid;
 
 use super::connection::Parameter;
 use super::error::CallError;
-use super::pool::{Effect, Pool, jitter};
+use super::pool::{Effect, Pool};
 use super::queries::Query;
 use super::reader::{Result, at, loaded, optional_head_at, stored, text_at};
 use super::writer::Events;
+use crate::backoff::jitter;
 use crate::store::{Appended, Import, Rewrite, Snapshot, StoreError, Trim};
 
 /// Between two attempts of something that others were in the way of.
@@ -25,7 +26,7 @@ async fn write(pool: &Pool, query: Query, parameters: &[Parameter<'_>]) -> Resul
     loop {
         match pool.query(query, parameters, Effect::Writes).await {
             Err(error) if error.is_collision() && started.elapsed() < pool.patience() => {
-                tokio::time::sleep(jitter(PAUSE)).await;
+                tokio::time::sleep(jitter(PAUSE, fastrand::f64())).await;
             }
             written => return written.map_err(CallError::writing),
         }
@@ -143,6 +144,6 @@ pub(super) async fn scrub(pool: &Pool) -> Result<()> {
         if started.elapsed() > pool.patience() {
             return refuse("what was deleted is still seen by a transaction, a standby or a replication slot");
         }
-        tokio::time::sleep(jitter(SCRUB_PAUSE)).await;
+        tokio::time::sleep(jitter(SCRUB_PAUSE, fastrand::f64())).await;
     }
 }

@@ -13,17 +13,20 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::connection::Connection;
 use super::error::CallError;
 use super::notifier::{decode, number};
-use super::pool::{Effect, Pool, jitter};
+use super::pool::{Effect, Pool};
 use super::queries::Query;
 use super::reader::{Result, at, loaded, text_at};
+use crate::backoff::{Backoff, jitter};
 use crate::store::ChangeNotifier;
 
 /// How often heads are looked at while notifications arrive, and while none do.
 const POLL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(50));
 /// How often the heads of all spaces are looked at while someone listens to all of them, and notifications arrive or do not.
 const POLL_ALL: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(1));
-/// After a failed attempt to listen, the next one comes after so long at first and at last.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
+/// Between two attempts to listen.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), WITHOUT_LISTENING);
+/// How long to poll before it is tried again whether the server can be listened to.
+const WITHOUT_LISTENING: Duration = Duration::from_secs(10);
 
 /// Who listens.
 pub(super) struct Listener {
@@ -224,7 +227,7 @@ impl Listener {
                 tracing::debug!(%error, "PostgreSQL is listened to no more");
                 return Ended::Broken;
             }
-            let mut next = Instant::now() + jitter(POLL.0);
+            let mut next = Instant::now() + jitter(POLL.0, fastrand::f64());
             loop {
                 tokio::select! {
                     payload = payloads.recv() => match payload {
@@ -241,15 +244,15 @@ impl Listener {
 
 /// Hears until nobody listens.
 async fn hear(listener: Weak<Listener>) {
-    let mut pause = BACKOFF.0;
+    let mut backoff = BACKOFF;
     while let Some(listener) = listener.upgrade() {
         let ended = match listener.connect().await {
             Ok(Some((connection, mut payloads))) => {
-                pause = BACKOFF.0;
+                backoff.reset();
                 listener.follow(&connection, &mut payloads).await
             }
             // Not to be listened to: polling is all there is.
-            Ok(None) => match listener.poll_for_a_while(BACKOFF.1).await {
+            Ok(None) => match listener.poll_for_a_while(WITHOUT_LISTENING).await {
                 Ok(()) => continue,
                 Err(ended) => ended,
             },
@@ -258,8 +261,7 @@ async fn hear(listener: Weak<Listener>) {
         match ended {
             Ended::NobodyListens => return,
             Ended::Broken => {
-                let waited = listener.poll_for_a_while(jitter(pause)).await;
-                pause = (pause * 2).min(BACKOFF.1);
+                let waited = listener.poll_for_a_while(jitter(backoff.next_pause(), fastrand::f64())).await;
                 if waited.is_err() {
                     return;
                 }

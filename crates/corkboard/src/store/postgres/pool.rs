@@ -15,10 +15,11 @@ use super::connection::{Connection, Parameter};
 use super::error::CallError;
 use super::queries::{Queries, Query};
 use super::settings::{Listen, Prepare, Server, Settings};
+use crate::backoff::{Backoff, jitter};
 use crate::store::StoreError;
 
-/// After a failed attempt to connect, the next one comes after so long at first and at last, give or take a half.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+/// Between two attempts to connect.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(1));
 /// A server that was there is waited for so long; then calls fail at once until it is back.
 const OUTAGE: Duration = Duration::from_secs(2);
 /// This many idle connections stay open for the next caller; more for a while.
@@ -51,7 +52,7 @@ struct Outage {
     since: Instant,
     /// Nobody tries again before.
     until: Instant,
-    pause: Duration,
+    backoff: Backoff,
 }
 
 impl Outage {
@@ -59,9 +60,8 @@ impl Outage {
     fn after(before: Option<Self>, tried: Instant, error: StoreError) -> Self {
         // What was long ago was another one.
         let before = before.filter(|before| tried < before.until + OUTAGE);
-        let pause = before.as_ref().map_or(BACKOFF.0, |before| (before.pause * 2).min(BACKOFF.1));
-        let since = before.map_or(tried, |before| before.since);
-        Self { error, since, until: Instant::now() + jitter(pause), pause }
+        let (mut backoff, since) = before.map_or((BACKOFF, tried), |before| (before.backoff, before.since));
+        Self { error, since, until: Instant::now() + jitter(backoff.next_pause(), fastrand::f64()), backoff }
     }
 
     fn is_lasting(&self) -> bool {
@@ -304,11 +304,6 @@ impl Pool {
         self.shared.store(None);
         self.idle.lock().clear();
     }
-}
-
-/// Give or take a half, so that many do not come back at once.
-pub(super) fn jitter(pause: Duration) -> Duration {
-    pause.mul_f64(0.5 + fastrand::f64())
 }
 
 /// A connection that is someone's own for a while.

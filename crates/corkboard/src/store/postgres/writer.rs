@@ -11,9 +11,10 @@ use tokio::sync::{Notify, oneshot};
 
 use super::error::CallError;
 use super::notifier::Notifier;
-use super::pool::{Effect, Pool, jitter};
+use super::pool::{Effect, Pool};
 use super::queries::Query;
 use super::reader::{Result, at, optional_head_at, stored};
+use crate::backoff::jitter;
 use crate::store::{Append, Appended, ChangeNotifier, Record, StoreError};
 
 /// The most appends in one transaction: enough to share an fsync, few enough to answer soon.
@@ -130,7 +131,7 @@ impl Writer {
         loop {
             match batch.send(&self.pool).await {
                 Err(error) if error.is_collision() && started.elapsed() < self.pool.patience() => {
-                    tokio::time::sleep(jitter(PAUSE)).await;
+                    tokio::time::sleep(jitter(PAUSE, fastrand::f64())).await;
                 }
                 Ok(answers) => {
                     self.commits.fetch_add(1, Ordering::Relaxed);

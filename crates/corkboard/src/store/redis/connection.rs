@@ -15,14 +15,14 @@ use tokio::runtime::Handle;
 
 use super::address::Address;
 use super::answer::cannot_connect;
+use crate::backoff::{Backoff, jitter};
 
 /// How long a server is waited for that has gone away. When it has been away for longer, a call waits for the next attempt.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How long one attempt to connect may take.
 const CONNECT: Duration = Duration::from_secs(3);
-/// How long to wait after the first attempt that failed; twice as long after every further one, up to the most.
-const PAUSE: Duration = Duration::from_millis(10);
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// Between two attempts to connect.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_millis(500));
 /// How many calls may wait to be sent.
 const WAITING: usize = 1024;
 
@@ -62,8 +62,8 @@ pub(super) struct Connection {
 /// The server is away.
 struct Outage {
     since: Instant,
-    /// The attempts that have failed in a row, and when the next one may be made.
-    failures: u32,
+    backoff: Backoff,
+    /// When the next attempt may be made.
     next: Instant,
 }
 
@@ -187,9 +187,8 @@ impl Connection {
                 Err(failure) => return Err(failure),
             }
             let now = Instant::now();
-            let known = outage.get_or_insert(Outage { since: now, failures: 0, next: now });
-            known.failures = known.failures.saturating_add(1);
-            known.next = now + pause(known.failures);
+            let known = outage.get_or_insert(Outage { since: now, backoff: BACKOFF, next: now });
+            known.next = now + jitter(known.backoff.next_pause(), fastrand::f64());
         }
     }
 
@@ -272,10 +271,4 @@ pub(super) async fn connect(
         Ok(_) => Ok(OpenConnection { connection, ended }),
         Err(error) => Err(cannot_connect(&error, &address.location)),
     }
-}
-
-/// Somewhere between half and the whole, so that those who lost the server together do not come back together.
-fn pause(failures: u32) -> Duration {
-    let whole = PAUSE.saturating_mul(1 << failures.min(8).saturating_sub(1)).min(LONGEST_PAUSE);
-    whole.mul_f64(0.5 + fastrand::f64() / 2.0)
 }

@@ -51,14 +51,14 @@ impl Inner {
     pub(super) async fn unlist(&self, space: &SpaceId, born: &str) {
         let mut remove = redis::cmd("ZREM");
         remove.arg(self.keys.spaces(keys::kind_of(space))).arg(keys::listed(space, born));
-        self.link_of(space).tell(remove).await;
+        self.connection_of(space).tell(remove).await;
     }
 
     /// Removes the hint of a due date that is none any more.
     pub(super) async fn forget_due(&self, space: &SpaceId, hint: &str) {
         let mut remove = redis::cmd("ZREM");
         remove.arg(self.keys.dues(keys::kind_of(space))).arg(keys::due(space, hint));
-        self.link_of(space).tell(remove).await;
+        self.connection_of(space).tell(remove).await;
     }
 
     pub(super) async fn list(

@@ -94,12 +94,12 @@ impl RedisStore {
     pub async fn open(url: &ServerUrl, answer_within: Duration) -> Result<Self, StoreError> {
         let address = Arc::new(Address::parse(url)?);
         let runtime = tokio::runtime::Handle::current();
-        let link = || Connection::new(address.clone(), answer_within, runtime.clone());
+        let connection = || Connection::new(address.clone(), answer_within, runtime.clone());
         let inner = Arc::new(Inner {
             keys: Keys::new(&address.prefix),
-            quick: std::array::from_fn(|_| link()),
-            pages: link(),
-            bulk: link(),
+            quick: std::array::from_fn(|_| connection()),
+            pages: connection(),
+            bulk: connection(),
             address: address.clone(),
             server: OnceLock::new(),
             clock: ServerClock::new(),
@@ -143,7 +143,7 @@ impl Inner {
     }
 
     /// The connection for what is small of a space.
-    fn link_of(&self, space: &SpaceId) -> &Connection {
+    fn connection_of(&self, space: &SpaceId) -> &Connection {
         let mut hasher = DefaultHasher::new();
         space.hash(&mut hasher);
         self.quick.get(hasher.finish() as usize % QUICK).unwrap_or(self.first())

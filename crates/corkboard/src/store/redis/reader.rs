@@ -15,7 +15,7 @@ impl Inner {
     pub(super) async fn head(&self, space: &SpaceId) -> Result<Head> {
         let mut query = redis::cmd("HMGET");
         query.arg(self.keys.head(space)).arg("rev").arg("commit");
-        let answer = self.link_of(space).ask_again(&query).await.map_err(CallError::of_reading)?;
+        let answer = self.connection_of(space).ask_again(&query).await.map_err(CallError::of_reading)?;
         head_of(answer)
     }
 

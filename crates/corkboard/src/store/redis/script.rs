@@ -52,23 +52,27 @@ impl Script {
     }
 
     /// Runs it. `arguments` adds the number of keys, the keys and the rest to the call.
-    pub(super) async fn run(&self, link: &Connection, arguments: impl Fn(&mut Cmd)) -> Result<Value, CallError> {
+    pub(super) async fn run(&self, connection: &Connection, arguments: impl Fn(&mut Cmd)) -> Result<Value, CallError> {
         let mut call = self.by_hash();
         arguments(&mut call);
-        match link.ask(&call).await {
+        match connection.ask(&call).await {
             Err(CallError::Refused(error)) if error.kind() == Some(ServerErrorKind::NoScript) => {
                 let mut call = self.whole();
                 arguments(&mut call);
-                link.ask(&call).await
+                connection.ask(&call).await
             }
             answered => answered,
         }
     }
 
     /// Runs a script that only reads: if the connection is lost, once more.
-    pub(super) async fn run_again(&self, link: &Connection, arguments: impl Fn(&mut Cmd)) -> Result<Value, CallError> {
-        match self.run(link, &arguments).await {
-            Err(CallError::Cut(_)) => self.run(link, &arguments).await,
+    pub(super) async fn run_again(
+        &self,
+        connection: &Connection,
+        arguments: impl Fn(&mut Cmd),
+    ) -> Result<Value, CallError> {
+        match self.run(connection, &arguments).await {
+            Err(CallError::Cut(_)) => self.run(connection, &arguments).await,
             answered => answered,
         }
     }

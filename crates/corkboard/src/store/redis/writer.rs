@@ -68,24 +68,24 @@ impl Inner {
             before.push(self.hint_due(&append.space, at, &hint));
         }
         let bytes: usize = append.records.iter().map(|record| record.body.len()).sum();
-        self.hinted(&APPEND, self.link_for(&append.space, bytes), before, arguments).await
+        self.hinted(&APPEND, self.connection_for(&append.space, bytes), before, arguments).await
     }
 
     /// Large bodies go their own way, so that nobody waits behind them.
-    fn link_for(&self, space: &SpaceId, bytes: usize) -> &Connection {
-        if bytes > LARGE { &self.bulk } else { self.link_of(space) }
+    fn connection_for(&self, space: &SpaceId, bytes: usize) -> &Connection {
+        if bytes > LARGE { &self.bulk } else { self.connection_of(space) }
     }
 
     /// Runs a script after its hints, in one round trip.
     async fn hinted(
         &self,
         script: &Script,
-        link: &Connection,
+        connection: &Connection,
         hints: Vec<Cmd>,
         arguments: impl Fn(&mut Cmd),
     ) -> Result<Value> {
         if hints.is_empty() {
-            return script.run(link, arguments).await.map_err(CallError::of_writing);
+            return script.run(connection, arguments).await.map_err(CallError::of_writing);
         }
         let mut call = script.by_hash();
         arguments(&mut call);
@@ -94,14 +94,14 @@ impl Inner {
             commands.add_command(hint.clone());
         });
         commands.add_command(call);
-        let mut answers = link.ask_all(&commands).await.map_err(CallError::of_writing)?;
+        let mut answers = connection.ask_all(&commands).await.map_err(CallError::of_writing)?;
         let answer = answers.pop().ok_or_else(|| senseless("answer"))?;
         let refused = answers.into_iter().find_map(|answer| answer.err());
         match (answer, refused) {
             // Not written yet, so the hints are not needed either, if they were refused.
             (Err(error), refused) if error.kind() == Some(ServerErrorKind::NoScript) => match refused {
                 Some(refused) => Err(CallError::Refused(refused).of_writing()),
-                None => script.run(link, arguments).await.map_err(CallError::of_writing),
+                None => script.run(connection, arguments).await.map_err(CallError::of_writing),
             },
             (Err(error), _) => Err(CallError::Refused(error).of_writing()),
             (Ok(value), None) => Ok(value),
@@ -111,7 +111,7 @@ impl Inner {
                 hints.into_iter().for_each(|hint| {
                     commands.add_command(hint);
                 });
-                if let Err(failure) = link.ask_all_again(&commands).await {
+                if let Err(failure) = connection.ask_all_again(&commands).await {
                     let error = failure.of_reading();
                     tracing::error!(%error, "a space may be missing in lists until the store is checked");
                 }
@@ -135,7 +135,7 @@ impl Inner {
     pub(super) async fn delete(&self, space: &SpaceId, expected: Head, tombstone: CommitId) -> Result<Appended> {
         let keys = self.keys.of(space);
         let rev = expected.rev + 1;
-        let answer = DELETE.run(self.link_of(space), |call| {
+        let answer = DELETE.run(self.connection_of(space), |call| {
             call.arg(3).arg(&keys.head).arg(&keys.log).arg(&keys.snapshot);
             call.arg(expected.rev).arg(commit_bytes(&expected.commit)).arg(rev).arg(commit_bytes(&tombstone));
             call.arg(&keys.channel);

@@ -1,4 +1,4 @@
-//! What the writing thread does inside a transaction.
+//! What write jobs do inside a transaction.
 
 use std::collections::HashMap;
 
@@ -11,43 +11,29 @@ use super::reader::{self, SpaceRow, data_version, positions, space_row};
 use super::schema::error;
 use super::stream::{Stream, perform_stream};
 use super::wipe::wipe;
+use crate::store::writer_thread::{OwnJob, WriteJob, WriteOutcome};
 use crate::store::{Append, Appended, Import, Rewrite, Snapshot, StoreError, Trim};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Something to write.
-pub(super) enum WriteJob {
-    Append(Append),
+/// A write to the database.
+pub(super) type SqliteJob = WriteJob<OwnSqliteJob>;
+
+pub(super) enum OwnSqliteJob {
     Stream(Stream),
-    Delete {
-        space: SpaceId,
-        expected: Head,
-        tombstone: CommitId,
-    },
-    Import(Import),
-    Rewrite(Rewrite),
-    Snapshot {
-        space: SpaceId,
-        snapshot: Snapshot,
-    },
-    Trim {
-        space: SpaceId,
-        trim: Trim,
-    },
     /// Wipes leftovers in these pages.
     Wipe(Vec<u32>),
     /// Empties the write-ahead log, after the transaction.
     EmptyLog,
 }
 
-/// What was written.
-#[derive(Clone)]
-pub(super) enum WriteOutcome {
-    Appended(Appended),
-    Trimmed(u64),
-    Kept,
-    /// It was begun and given up. What was written of it must be undone.
-    Withdrawn,
+impl OwnJob for OwnSqliteJob {
+    fn committed(&self) -> Option<(&SpaceId, u64)> {
+        match self {
+            Self::Stream(stream) => Some((stream.space(), stream.last_rev())),
+            Self::Wipe(_) | Self::EmptyLog => None,
+        }
+    }
 }
 
 /// The rows that this thread wrote last. They hold until another connection writes.
@@ -121,15 +107,17 @@ impl<'a> Statements<'a> {
     }
 }
 
-/// Does one job inside a transaction.
+/// Performs one job inside a transaction. None: a streamed append was withdrawn, and what was written of it must be undone.
 pub(super) fn perform(
     transaction: &Transaction<'_>,
     statements: &mut Statements<'_>,
     known: &mut KnownRows,
-    job: &mut WriteJob,
-) -> Result<WriteOutcome> {
-    match job {
-        WriteJob::Stream(stream) => perform_stream(transaction, statements, known, stream),
+    job: &mut SqliteJob,
+) -> Result<Option<WriteOutcome>> {
+    let outcome = match job {
+        WriteJob::Own(OwnSqliteJob::Stream(stream)) => {
+            return perform_stream(transaction, statements, known, stream);
+        }
         WriteJob::Append(append) => perform_append(transaction, statements, known, append).map(WriteOutcome::Appended),
         WriteJob::Delete { space, expected, tombstone } => {
             known.rows.remove(space);
@@ -138,15 +126,16 @@ pub(super) fn perform(
         WriteJob::Import(import) => perform_import(transaction, statements, import).map(WriteOutcome::Appended),
         WriteJob::Rewrite(rewrite) => perform_rewrite(transaction, rewrite).map(WriteOutcome::Appended),
         WriteJob::Snapshot { space, snapshot } => {
-            perform_snapshot(transaction, space, snapshot).map(|()| WriteOutcome::Kept)
+            perform_snapshot(transaction, space, snapshot).map(|()| WriteOutcome::Done)
         }
         WriteJob::Trim { space, trim } => {
             known.rows.remove(space);
             perform_trim(transaction, space, *trim).map(WriteOutcome::Trimmed)
         }
-        WriteJob::Wipe(pages) => wipe(transaction, pages).map(|()| WriteOutcome::Kept),
-        WriteJob::EmptyLog => Ok(WriteOutcome::Kept),
-    }
+        WriteJob::Own(OwnSqliteJob::Wipe(pages)) => wipe(transaction, pages).map(|()| WriteOutcome::Done),
+        WriteJob::Own(OwnSqliteJob::EmptyLog) => Ok(WriteOutcome::Done),
+    };
+    outcome.map(Some)
 }
 
 fn perform_append(

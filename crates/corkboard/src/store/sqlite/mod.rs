@@ -27,26 +27,29 @@ use rusqlite::Connection;
 use tokio::sync::{broadcast, watch};
 
 use super::permissions;
+use super::writer_thread::{WriteJob, WriterThread};
 use super::{
     Append, Appended, Appending, ChangeNotifier, Cursor, Import, ListedSpace, Loaded, Ownership, Page, Rewrite,
     Snapshot, Store, StoreError, StoreFuture, StoreInfo, Trim,
 };
+use crate::backoff::Backoff;
 use files::{cannot_open, open_beside};
+use jobs::OwnSqliteJob;
 use wal::WalNotes;
-use writer::Writer;
+use writer::WriterState;
 
 /// How often other processes' commits are looked for while someone watches. Not by inotify: it fires before the commit
 /// is visible.
 const POLL: Duration = Duration::from_millis(25);
 /// How often all spaces are looked at while someone watches all of them: a deletion leaves no record to be found.
 const LOOK: Duration = Duration::from_secs(5);
-/// Between two attempts to empty the write-ahead log while someone reads from it: at first and at most.
-const EMPTIED_AGAIN: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(100));
+/// Between two attempts to empty the write-ahead log while someone reads from it.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(1), Duration::from_millis(100));
 /// Read connections kept for the next caller.
 const IDLE_READERS: usize = 4;
 /// So many look for heads at the same time.
 const MOST_HEADS: usize = 4;
-/// HeadCache remembered between two commits, by each of them.
+/// Heads remembered between two commits, by each of them.
 const KNOWN_HEADS: usize = 10_000;
 /// The file beside the database that is locked.
 const OWNER: &str = "-owner";
@@ -54,7 +57,8 @@ const OWNER: &str = "-owner";
 /// Keeps logs in one SQLite file.
 pub struct SqliteStore {
     inner: Arc<Inner>,
-    writer: Writer,
+    writer: WriterThread<OwnSqliteJob>,
+    writer_state: Arc<WriterState>,
     /// The lock that shares the store with other processes or keeps them out.
     owner: Mutex<Option<File>>,
 }
@@ -128,7 +132,7 @@ impl SqliteStore {
         })?;
         let notifier = Arc::new(ChangeNotifier::default());
         let notes = WalNotes::open(&path)?;
-        let writer = Writer::start(connection, notes, notifier.clone(), runtime.clone(), busy_timeout)?;
+        let (writer, writer_state) = writer::start(connection, notes, notifier.clone(), runtime.clone(), busy_timeout)?;
         let readers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_HEADS));
         let heads = (0..readers).map(|_| HeadCache::connect(&path, busy_timeout).map(|heads| Mutex::new(Some(heads))));
         let heads = heads.collect::<Result<Vec<_>, _>>()?;
@@ -142,12 +146,12 @@ impl SqliteStore {
             busy_timeout,
             runtime,
         };
-        Ok(Self { inner: Arc::new(inner), writer, owner: Mutex::new(Some(owner)) })
+        Ok(Self { inner: Arc::new(inner), writer, writer_state, owner: Mutex::new(Some(owner)) })
     }
 
     /// How many transactions this process committed. Each cost one fsync of the log.
     pub fn commits(&self) -> u64 {
-        self.writer.commits()
+        self.writer_state.commits.load(Ordering::Relaxed)
     }
 
     /// Wipes what deleted content left in the database, a few pages at a time, and empties the write-ahead log.
@@ -158,20 +162,22 @@ impl SqliteStore {
                 let found = self.read(move |connection| wipe::find(connection, from)).await?;
                 next = found.next;
                 if !found.pages.is_empty() {
-                    self.writer.wipe(found.pages).await?;
+                    self.writer.perform(WriteJob::Own(OwnSqliteJob::Wipe(found.pages))).await?;
                 }
             }
         } else {
             self.read(|connection| connection.execute_batch("VACUUM").map_err(schema::error)).await?;
         }
-        let (started, mut pause) = (Instant::now(), EMPTIED_AGAIN.0);
+        let (started, mut backoff) = (Instant::now(), BACKOFF);
         loop {
             // Most of it is copied without holding up anybody; the rest is little.
-            self.writer.copied(self.read(|connection| checkpoint::copy(connection)).await)?;
-            match self.writer.empty_log().await {
+            self.read(|connection| checkpoint::copy(connection)).await.inspect_err(|error| {
+                // Another fsync might wrongly succeed.
+                self.writer_state.fatal.record(error);
+            })?;
+            match self.writer.perform(WriteJob::Own(OwnSqliteJob::EmptyLog)).await {
                 Err(StoreError::Busy { .. }) if started.elapsed() < self.inner.busy_timeout => {
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(EMPTIED_AGAIN.1);
+                    backoff.sleep().await;
                 }
                 Err(StoreError::Busy { .. }) => return Err(StoreError::Busy { waited: started.elapsed() }),
                 emptied => return emptied,
@@ -185,9 +191,7 @@ impl SqliteStore {
     ) -> StoreFuture<'_, T> {
         let inner = self.inner.clone();
         Box::pin(async move {
-            if let Some(failure) = self.writer.failure() {
-                return Err(failure);
-            }
+            self.writer_state.fatal.check()?;
             inner.read(query).await
         })
     }
@@ -363,18 +367,15 @@ impl Store for SqliteStore {
     }
 
     fn append(&self, append: Append) -> StoreFuture<'_, Appended> {
-        Box::pin(self.writer.append(append))
+        self.writer.append(WriteJob::Append(append))
     }
 
     fn begin_append(&self, space: &SpaceId, expected: Head) -> Option<Box<dyn Appending>> {
-        self.writer.begin_append(space, expected)
+        stream::begin(&self.writer, &self.writer_state, space.clone(), expected)
     }
 
     fn head<'a>(&'a self, space: &'a SpaceId) -> StoreFuture<'a, Head> {
-        let head = match self.writer.failure() {
-            Some(failure) => Err(failure),
-            None => self.inner.head(space),
-        };
+        let head = self.writer_state.fatal.check().and_then(|()| self.inner.head(space));
         Box::pin(std::future::ready(head))
     }
 
@@ -389,11 +390,11 @@ impl Store for SqliteStore {
     }
 
     fn write_snapshot<'a>(&'a self, space: &'a SpaceId, snapshot: Snapshot) -> StoreFuture<'a, ()> {
-        Box::pin(self.writer.snapshot(space, snapshot))
+        self.writer.perform(WriteJob::Snapshot { space: space.clone(), snapshot })
     }
 
     fn trim<'a>(&'a self, space: &'a SpaceId, trim: Trim) -> StoreFuture<'a, u64> {
-        Box::pin(self.writer.trim(space, trim))
+        self.writer.trim(space, trim)
     }
 
     fn list<'a>(
@@ -411,15 +412,15 @@ impl Store for SqliteStore {
     }
 
     fn delete<'a>(&'a self, space: &'a SpaceId, expected: Head, tombstone: CommitId) -> StoreFuture<'a, Appended> {
-        Box::pin(self.writer.delete(space, expected, tombstone))
+        self.writer.append(WriteJob::Delete { space: space.clone(), expected, tombstone })
     }
 
     fn import(&self, import: Import) -> StoreFuture<'_, Appended> {
-        Box::pin(self.writer.import(import))
+        self.writer.append(WriteJob::Import(import))
     }
 
     fn rewrite(&self, rewrite: Rewrite) -> StoreFuture<'_, Appended> {
-        Box::pin(self.writer.rewrite(rewrite))
+        self.writer.append(WriteJob::Rewrite(rewrite))
     }
 
     fn scrub(&self) -> StoreFuture<'_, ()> {

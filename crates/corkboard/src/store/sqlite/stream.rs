@@ -1,15 +1,19 @@
 //! An append whose records are still being made while the first of them are written: one thread decides, the other writes.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 use corkboard_core::{Head, SpaceId};
 use parking_lot::Mutex;
 use rusqlite::Transaction;
+use tokio::sync::oneshot;
 
 use super::appender::LogAppender;
-use super::jobs::{KnownRows, Statements, WriteJob, WriteOutcome, finish_append};
-use crate::store::{Append, Appended, Record, StoreError};
+use super::jobs::{KnownRows, OwnSqliteJob, SqliteJob, Statements, finish_append};
+use super::writer::WriterState;
+use crate::store::writer_thread::{WriteJob, WriteOutcome, WriterThread, appended};
+use crate::store::{Append, Appended, Appending, Record, StoreError, StoreFuture};
 
 /// How long the next records are looked for before the thread goes to sleep over it.
 const PATIENCE: Duration = Duration::from_micros(20);
@@ -37,9 +41,37 @@ enum StreamEnd {
     Withdrawn,
 }
 
-pub(super) fn open(space: SpaceId, expected: Head) -> (Sender<StreamPart>, Stream) {
+/// Begins an append. None: the writer takes no more jobs, and an append tells why.
+pub(super) fn begin(
+    writer: &WriterThread<OwnSqliteJob>,
+    state: &Arc<WriterState>,
+    space: SpaceId,
+    expected: Head,
+) -> Option<Box<dyn Appending>> {
     let (sender, parts) = channel();
-    (sender, Stream { space, expected, parts, records: Vec::new(), ending: StreamEnd::Open })
+    let stream = Stream { space, expected, parts, records: Vec::new(), ending: StreamEnd::Open };
+    let outcome = writer.send(WriteJob::Own(OwnSqliteJob::Stream(stream))).ok()?;
+    Some(Box::new(StreamedAppend { parts: sender, outcome, state: state.clone() }))
+}
+
+/// An append as its caller sees it.
+struct StreamedAppend {
+    parts: Sender<StreamPart>,
+    outcome: oneshot::Receiver<Result<WriteOutcome, StoreError>>,
+    state: Arc<WriterState>,
+}
+
+impl Appending for StreamedAppend {
+    fn add(&mut self, records: Vec<Record>) {
+        // A thread that listens no longer has answered.
+        let _ = self.parts.send(StreamPart::Records(records));
+    }
+
+    fn finish(self: Box<Self>, last: Append) -> StoreFuture<'static, Appended> {
+        let _ = self.parts.send(StreamPart::Last(last));
+        self.state.spent.let_go();
+        Box::pin(appended(self.outcome))
+    }
 }
 
 impl Stream {
@@ -90,9 +122,9 @@ impl SpentStreams {
     /// So many bytes of each are kept at most.
     const BYTES: usize = 1024 * 1024;
 
-    pub(super) fn keep(&self, jobs: Vec<WriteJob>) {
+    pub(super) fn keep(&self, jobs: Vec<SqliteJob>) {
         let streams = jobs.into_iter().filter_map(|job| match job {
-            WriteJob::Stream(stream) if stream.bytes() <= Self::BYTES => Some(stream),
+            WriteJob::Own(OwnSqliteJob::Stream(stream)) if stream.bytes() <= Self::BYTES => Some(stream),
             _ => None,
         });
         let streams = streams.collect();
@@ -105,20 +137,20 @@ impl SpentStreams {
     }
 }
 
-/// Writes the records as they come.
+/// Writes the records as they come. None: it was withdrawn after records were written.
 pub(super) fn perform_stream(
     transaction: &Transaction<'_>,
     statements: &mut Statements<'_>,
     known: &mut KnownRows,
     stream: &mut Stream,
-) -> Result<WriteOutcome, StoreError> {
+) -> Result<Option<WriteOutcome>, StoreError> {
     if matches!(stream.ending, StreamEnd::Withdrawn) {
         // Nobody waits for an answer.
-        return Ok(WriteOutcome::Kept);
+        return Ok(Some(WriteOutcome::Done));
     }
     let row = match known.row(transaction, &stream.space, stream.expected)? {
         Ok(row) => row,
-        Err(head) => return Ok(WriteOutcome::Appended(Appended::Conflict { head })),
+        Err(head) => return Ok(Some(WriteOutcome::Appended(Appended::Conflict { head }))),
     };
     let mut appender = LogAppender::after(&row);
     let mut written = 0;
@@ -129,10 +161,10 @@ pub(super) fn perform_stream(
         written = stream.records.len();
         match &stream.ending {
             StreamEnd::Open => stream.receive(),
-            StreamEnd::Withdrawn => return Ok(WriteOutcome::Withdrawn),
+            StreamEnd::Withdrawn => return Ok(None),
             StreamEnd::Last(last) => {
                 finish_append(transaction, statements, known, (row, appender), last)?;
-                return Ok(WriteOutcome::Appended(Appended::Committed));
+                return Ok(Some(WriteOutcome::Appended(Appended::Committed)));
             }
         }
     }
@@ -147,7 +179,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::store::{Appending, Cursor, Ownership, SqliteStore, Store};
+    use crate::store::{Cursor, Ownership, SqliteStore, Store};
 
     async fn store(folder: &tempfile::TempDir) -> SqliteStore {
         SqliteStore::open(folder.path().join("a.db"), Ownership::Shared, Duration::from_secs(5)).await.unwrap()
